@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What this library offers beside the Neural Networks API: the reason of a failure, and its version.
+ * A program that is to run on Android, too, looks these functions up with dlsym().
+ */
+#ifndef NNAPI_SHIM_H
+#define NNAPI_SHIM_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* nnapi_shim: declarations begin */
+
+/**
+ * Explains the last call on this thread that failed: the rule that was broken, what was given and
+ * what is allowed. "" if none has failed; never NULL. The string belongs to the library and is valid
+ * until the next failing call on the same thread.
+ */
+const char* nnapi_shim_getLastError(void);
+
+/** Version of this library, such as "1.0.0"; a string owned by the library. */
+const char* nnapi_shim_getVersion(void);
+
+/* nnapi_shim: declarations end */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* NNAPI_SHIM_H */

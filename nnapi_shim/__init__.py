@@ -1,0 +1,3 @@
+"""Android's Neural Networks API as a library for desktop Linux."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,67 @@
+"""Raw memory: the address of a buffer, the bytes at an address, a function at an address.
+
+The only place below `abi/` that uses cffi. It takes cffi's compiled half alone, which parses the
+few C types needed here by itself: no declarations, no parser, nothing to import at start-up that
+the library has not loaded already.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import _cffi_backend
+
+_ffi = _cffi_backend.FFI()
+_char_pointer = _ffi.typeof("char *")
+_NULL = _ffi.NULL
+
+type_of = _ffi.typeof
+
+
+def address_of(buffer: Any) -> tuple[int, Any]:
+    """Address of a bytes-like object, and what must be kept alive while the address is used."""
+    view = _ffi.from_buffer(buffer)
+    return int(_ffi.cast("uintptr_t", view)), view
+
+
+def view(address: int, length: int) -> Any:
+    """The `length` bytes at `address` as a writable buffer; the caller keeps the memory alive."""
+    return _ffi.buffer(_ffi.cast(_char_pointer, address), length)
+
+
+def read(address: int, length: int) -> bytes:
+    """A copy of the `length` bytes at `address`."""
+    return bytes(view(address, length))
+
+
+def copy(target: int, source: int, length: int) -> None:
+    """Copy `length` bytes from one address to another; the ranges may overlap."""
+    _ffi.memmove(_ffi.cast(_char_pointer, target), _ffi.cast(_char_pointer, source), length)
+
+
+def function(address: int, signature: str) -> Callable[..., Any]:
+    """The C function at `address`, such as `function(a, "int64_t(*)(uintptr_t, int64_t)")`.
+
+    Calls release Python's lock.
+    """
+    return _ffi.cast(signature, address)  # type: ignore[no-any-return]
+
+
+class Block:
+    """Zeroed memory, 64-byte aligned, freed with the object: `address`, `length` in bytes."""
+
+    __slots__ = ("_owner", "address", "length")
+
+    def __init__(self, length: int) -> None:
+        self._owner = _ffi.new("char[]", length + 64)
+        self.address = (int(_ffi.cast("uintptr_t", self._owner)) + 63) & ~63
+        self.length = length
+
+
+def text(address: int) -> bytes:
+    """The zero-terminated string at `address`."""
+    return bytes(_ffi.string(_ffi.cast(_char_pointer, address)))
+
+
+def of_function(function: Any) -> int:
+    """The address of a C function that was looked up in a library."""
+    return int(_ffi.cast("uintptr_t", function))

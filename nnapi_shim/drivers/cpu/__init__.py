@@ -1,0 +1,1 @@
+"""The CPU device: models as flat programs of compiled kernels."""

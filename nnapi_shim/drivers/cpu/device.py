@@ -1,0 +1,69 @@
+"""IDevice of the CPU device."""
+
+from nnapi_shim import __version__
+from nnapi_shim.drivers.cpu import library
+from nnapi_shim.drivers.cpu.prepared_model import CpuPreparedModel
+from nnapi_shim.errors import NnapiError
+from nnapi_shim.hal.enums import (
+    DeviceType,
+    ExecutionPreference,
+    FeatureLevel,
+    OperandType,
+    OperationType,
+    Priority,
+)
+from nnapi_shim.hal.interfaces import CacheHandles
+from nnapi_shim.hal.types import Capabilities, Model, Operation, PerformanceInfo, Subgraph
+from nnapi_shim.operations import operation
+
+_PERFORMANCE = PerformanceInfo(0.1, 0.1)
+
+
+class CpuDevice:
+    """Compiled kernels on this machine's processor."""
+
+    name = "nnapi-cpu"
+    version = __version__
+    type = DeviceType.CPU
+    feature_level = FeatureLevel.LEVEL_8
+
+    def getCapabilities(self) -> Capabilities:
+        """About ten times as fast as the reference device, for every type."""
+        return Capabilities(
+            _PERFORMANCE,
+            _PERFORMANCE,
+            dict.fromkeys(OperandType, _PERFORMANCE),
+            _PERFORMANCE,
+            _PERFORMANCE,
+        )
+
+    def getSupportedOperations(self, model: Model) -> list[bool]:
+        """Everything that is declared; a missing kernel is compiled when it is needed."""
+        return [_is_declared(item, model.main) for item in model.main.operations]
+
+    def prepareModel(
+        self,
+        model: Model,
+        preference: ExecutionPreference,
+        priority: Priority,
+        deadline_ns: int | None,
+        cache: CacheHandles | None,
+    ) -> CpuPreparedModel:
+        """Lower the model, or what of it does not wait for the shapes of a run."""
+        return CpuPreparedModel(model, library.current())
+
+    def wait(self) -> None:
+        """It is always ready."""
+
+
+def _is_declared(item: Operation, graph: Subgraph) -> bool:
+    if not isinstance(item.type, OperationType):
+        return False
+    try:
+        operation(item.type).match(
+            tuple([graph.operands[i].type for i in item.inputs]),
+            tuple([graph.operands[i].type for i in item.outputs]),
+        )
+    except NnapiError:
+        return False
+    return True

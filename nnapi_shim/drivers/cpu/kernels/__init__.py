@@ -1,0 +1,17 @@
+"""The loops of the CPU device: the only package that imports numba.
+
+Imported to build the kernel libraries, and to compile a kernel that they lack.
+"""
+
+from importlib import import_module
+
+FAMILIES = (
+    "activation",
+    "walk",
+)
+"""Files of kernels; all but `walk` have the names of the families in operations/."""
+
+
+def load(family: str) -> None:
+    """Import a file of kernels, which registers them in kernel.KERNELS."""
+    import_module(f"{__name__}.{family}")

@@ -1,0 +1,75 @@
+"""`@kernel`: the only decorator for compiled kernels, their signature and their options.
+
+Signature: `int32 kernel(record *, int64 tile)`, a result code out (0 is success). Options:
+error_model "numpy", because a division must not raise; fast-math off, because results are
+specified; runtime reference counting on, because reading the record as an array needs it (what is
+compiled has no trace of it left; the build checks that). Kernels do not allocate, do not raise
+and never see Python.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+from numba import carray, types
+
+from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32, FLOAT64, INT64, Record
+
+_DTYPES = {ADDRESS: "i8", INT64: "i8", FLOAT32: "f4", FLOAT64: "f8"}
+
+
+class Kernel(NamedTuple):
+    """A kernel: its name, its record and the Python function."""
+
+    name: str
+    record: Record
+    function: Callable[[Any, int], int]
+
+
+KERNELS: dict[str, Kernel] = {}
+
+
+def kernel(record: Record) -> Callable[[Any], Any]:
+    """Register a function `name(a, tile)` as a kernel; `a` has the record's fields.
+
+    A kernel copies the fields that it uses in loops to local names first: the compiler cannot know
+    that a store through a pointer leaves the record alone.
+    """
+
+    def register(function: Any) -> Any:
+        KERNELS[function.__name__] = Kernel(function.__name__, record, function)
+        return function
+
+    return register
+
+
+def record_type(record: Record) -> types.Record:
+    """The record as a numba type: every field at the start of its own 8-byte word."""
+    names = list(record.fields)
+    return numba.from_dtype(
+        np.dtype(
+            {
+                "names": names,
+                "formats": [_DTYPES[kind] for kind in record.fields.values()],
+                "offsets": [8 * at for at in range(len(names))],
+                "itemsize": 8 * max(1, len(names)),
+            }
+        )
+    )
+
+
+def entry(item: Kernel) -> tuple[Callable[[Any, int], int], types.Type, tuple[types.Type, ...]]:
+    """What is compiled for a kernel: (function, return type, argument types)."""
+    body = helper(item.function)
+
+    def call(block: Any, tile: int) -> int:
+        return np.int32(body(carray(block, 1)[0], tile))
+
+    call.__name__ = call.__qualname__ = item.name
+    return call, types.int32, (types.CPointer(record_type(item.record)), types.int64)
+
+
+def helper(function: Any) -> Any:
+    """A function that kernels call: inlined by the compiler where that pays."""
+    return numba.njit(error_model="numpy", nogil=True)(function)

@@ -1,0 +1,142 @@
+"""Kernel name -> compiled function: the built library of this processor's tier, else the JIT.
+
+Tiers, best first: v4 (AVX-512 F, BW, DQ, VL and VNNI), v3 (AVX2, FMA, F16C), v2 (x86-64-v2), and
+`generic` on other architectures. A library holds every kernel under the symbol `nnk_<name>`.
+"""
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import _cffi_backend
+
+from nnapi_shim import address
+from nnapi_shim.errors import op_failed
+from nnapi_shim.settings import JIT, KERNELS, TIER
+
+KERNEL_SIGNATURE = "int32_t(*)(uintptr_t, int64_t)"
+SYMBOL_PREFIX = "nnk_"
+RTLD_NOW = 2
+
+TIER_FLAGS = {
+    "v4": {"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512_vnni", "avx2", "fma", "f16c"},
+    "v3": {"avx2", "fma", "f16c", "bmi1", "bmi2", "movbe"},
+    "v2": {"sse4_2", "ssse3", "popcnt"},
+}
+"""Tier -> flags of /proc/cpuinfo that it needs."""
+
+_signature = address.type_of(KERNEL_SIGNATURE)
+
+
+def processor_tiers() -> list[str]:
+    """Tiers that this processor can run, best first."""
+    if platform_machine() != "x86_64":
+        return ["generic"]
+    flags = set(_processor_flags())
+    return [tier for tier, needed in TIER_FLAGS.items() if needed <= flags]
+
+
+def platform_machine() -> str:
+    """Architecture as the kernel names it, such as x86_64."""
+    return os.uname().machine
+
+
+def _processor_flags() -> list[str]:
+    with open("/proc/cpuinfo") as file:
+        for line in file:
+            if line.startswith("flags"):
+                return line.split()
+    return []
+
+
+def allowed_tiers() -> list[str]:
+    """Tiers to choose from, best first: what the processor has, up to NNAPI_SHIM_TIER."""
+    tiers = processor_tiers()
+    wanted = TIER.get()
+    if not wanted:
+        return tiers
+    order = [*TIER_FLAGS, "generic"]
+    if wanted not in order:
+        raise op_failed(f"NNAPI_SHIM_TIER is {wanted!r}; allowed are {', '.join(order)}")
+    return [tier for tier in tiers if order.index(tier) >= order.index(wanted)]
+
+
+def library_folders() -> list[str]:
+    """Where the built libraries may lie: the setting, the installed package, the source tree."""
+    if KERNELS.get():
+        return [KERNELS.get()]
+    package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    return [os.path.join(package, "lib"), os.path.join(os.path.dirname(package), "build", "lib")]
+
+
+def library_name(tier: str) -> str:
+    """File name of a tier's kernel library."""
+    return f"libnnapi_kernels_{tier}.so"
+
+
+class KernelLibrary:
+    """The kernels of one tier."""
+
+    def __init__(self) -> None:
+        self._addresses: dict[str, int] = {}
+        self._functions: dict[str, Callable[..., int]] = {}
+        self._library: Any = None
+        tiers = allowed_tiers()
+        if not tiers:
+            raise op_failed("this processor is older than x86-64-v2: the CPU device cannot run")
+        self.tier = tiers[0]
+        """Tier whose kernels are used; lowering packs constants for it."""
+        for tier in tiers:
+            for folder in library_folders():
+                path = os.path.join(folder, library_name(tier))
+                if os.path.exists(path):
+                    self._library = _cffi_backend.load_library(path, RTLD_NOW)
+                    self.tier = tier
+                    return
+
+    def address(self, name: str) -> int:
+        """Address of a kernel; compiles it when the built library lacks it."""
+        found = self._addresses.get(name)
+        if found is None:
+            found = self._addresses[name] = self._find(name)
+        return found
+
+    def function(self, name: str) -> Callable[..., int]:
+        """A kernel as a callable: (address of the record, tile) -> result code."""
+        found = self._functions.get(name)
+        if found is None:
+            found = self._functions[name] = address.function(self.address(name), KERNEL_SIGNATURE)
+        return found
+
+    def _find(self, name: str) -> int:
+        if self._library is not None:
+            try:
+                symbol = self._library.load_function(_signature, SYMBOL_PREFIX + name)
+            except AttributeError:
+                pass
+            else:
+                return address.of_function(symbol)
+        if JIT.get() == "off":
+            raise op_failed(
+                f"kernel {name} is not in a built kernel library ({', '.join(library_folders())}), "
+                "and NNAPI_SHIM_JIT is off; `make kernels` builds it"
+            )
+        try:
+            from nnapi_shim.drivers.cpu.kernels import jit
+        except ImportError as error:
+            raise op_failed(
+                f"kernel {name} is not in a built kernel library ({', '.join(library_folders())}), "
+                f"and cannot be compiled: {error}; `make kernels` builds it"
+            ) from None
+        return jit.compile_kernel(name, self.tier)
+
+
+_current: KernelLibrary | None = None
+
+
+def current() -> KernelLibrary:
+    """The kernel library of this process, opened at the first call."""
+    global _current
+    if _current is None:
+        _current = KernelLibrary()
+    return _current

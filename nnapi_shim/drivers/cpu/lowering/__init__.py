@@ -1,0 +1,26 @@
+"""How an operation becomes steps: one file per family, `lower_<operation>(op)` -> steps.
+
+A lowering names kernels and fills their records; it sees no memory. It decides all that can be
+decided: paddings, bounds of the activation, multipliers, layouts.
+"""
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+
+from nnapi_shim.drivers.cpu.record import Alias, Step
+from nnapi_shim.hal.enums import OperationType
+from nnapi_shim.operations import family
+from nnapi_shim.operations.declare import BoundOperation
+
+Lower = Callable[[BoundOperation], Sequence[Step | Alias]]
+_lowerings: dict[OperationType, Lower] = {}
+
+
+def lower(op: BoundOperation) -> Sequence[Step | Alias]:
+    """Steps of an operation whose operands and outputs are resolved and not all empty."""
+    type = op.match.operation.type
+    function = _lowerings.get(type)
+    if function is None:
+        module = import_module(f"{__name__}.{family(type)}")
+        function = _lowerings[type] = getattr(module, f"lower_{type.name.lower()}")
+    return function(op)

@@ -1,0 +1,117 @@
+"""Program: a lowered model as one immutable block of words. Frame: one run of it in flight.
+
+Layout of the words of a program:
+
+    steps    4 words each: kernel address, address of its argument block, tiles, flags (0)
+    blocks   the argument records, one after another
+
+Words that hold addresses are patched when a frame is bound: patch {at, slot, addend} stores
+addresses[slot] + addend. Slots: the words themselves, the arena, then the model's inputs and
+outputs. Constants have fixed addresses and are part of the template.
+"""
+
+from collections.abc import Sequence
+from struct import Struct, pack
+from typing import Any
+
+from nnapi_shim import address
+from nnapi_shim.drivers.cpu.library import KernelLibrary
+from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, record
+
+WALK = record(steps=ADDRESS, count=INT64, stopped=INT64)
+BIND = record(words=ADDRESS, patches=ADDRESS, count=INT64, addresses=ADDRESS)
+
+SLOT_WORDS, SLOT_ARENA, FIRST_ARGUMENT_SLOT = 0, 1, 2
+
+
+class Program:
+    """Immutable: what a prepared model compiles to for given shapes."""
+
+    __slots__ = (
+        "_bind",
+        "arena_bytes",
+        "library",
+        "owners",
+        "origins",
+        "patch_count",
+        "patches",
+        "slots",
+        "step_count",
+        "template",
+        "walk",
+    )
+
+    def __init__(
+        self,
+        library: KernelLibrary,
+        template: bytes,
+        patches: bytes,
+        step_count: int,
+        arena_bytes: int,
+        slots: int,
+        origins: Sequence[Any],
+        owners: Sequence[Any],
+    ) -> None:
+        self.library = library
+        self.template = template
+        self.patches, keep = address.address_of(patches)
+        self.patch_count = len(patches) // 24
+        self.step_count = step_count
+        self.arena_bytes = arena_bytes
+        self.slots = Struct(f"<{slots}q")
+        self.origins = origins
+        """Per step: what it came from, for messages and profiles."""
+        self.owners = (owners, keep)
+        """Whatever must live as long as the program: constants, packed constants."""
+        self.walk = library.function("walk")
+        self._bind = library.function("bind")
+
+    def bind(self, block: int) -> None:
+        """Run the compiled helper on a BIND record."""
+        self._bind(block, 0)
+
+
+class Frame:
+    """One run in flight: its own words and arena. Not thread-safe; a run holds it alone."""
+
+    __slots__ = ("_addresses", "_arena", "_bind", "_walk", "_words", "program")
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        words = self._words = address.Block(len(program.template))
+        address.view(words.address, len(program.template))[:] = program.template
+        self._arena = address.Block(program.arena_bytes)
+        self._addresses = address.Block(program.slots.size)
+        self._walk = address.Block(24)
+        self._bind = address.Block(32)
+        _store(self._walk, WALK.pack(words.address, program.step_count, 0))
+        _store(
+            self._bind,
+            BIND.pack(
+                words.address, program.patches, program.patch_count, self._addresses.address
+            ),
+        )
+
+    def bind(self, arguments: Sequence[int]) -> None:
+        """Set the addresses of the model's inputs and outputs, in that order."""
+        packed = self.program.slots.pack(self._words.address, self._arena.address, *arguments)
+        _store(self._addresses, packed)
+        self.program.bind(self._bind.address)
+
+    @property
+    def walk_block(self) -> int:
+        """Address of the WALK record: `program.walk(frame.walk_block, 0)` runs the frame."""
+        return self._walk.address
+
+    def stopped(self) -> int:
+        """Number of the step at which a walk stopped."""
+        return int.from_bytes(address.read(self._walk.address + 16, 8), "little")
+
+
+def _store(block: address.Block, data: bytes) -> None:
+    address.view(block.address, len(data))[:] = data
+
+
+def patch(at: int, slot: int, addend: int) -> bytes:
+    """One patch, as `bind` reads it."""
+    return pack("<3q", at, slot, addend)

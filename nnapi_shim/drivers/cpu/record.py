@@ -1,0 +1,100 @@
+"""Argument records of kernels: the contract between lowering and kernels.
+
+A record is a row of 8-byte words, one per field, so that an address can be patched by its word
+number. Records are declared beside the lowering that fills them, and import nothing heavy.
+"""
+
+from struct import Struct
+from typing import Any
+
+ADDRESS = "P"
+INT64 = "q"
+FLOAT32 = "f"
+FLOAT64 = "d"
+
+_FORMATS = {ADDRESS: "q", INT64: "q", FLOAT32: "f4x", FLOAT64: "d"}
+
+
+class Record:
+    """Field names and kinds (ADDRESS, INT64, FLOAT32, FLOAT64), in order."""
+
+    __slots__ = ("addresses", "fields", "pack", "words")
+
+    def __init__(self, fields: dict[str, str]) -> None:
+        self.fields = fields
+        self.pack = Struct("<" + "".join(_FORMATS[kind] for kind in fields.values())).pack
+        self.words = len(fields)
+        self.addresses = [(at, n) for at, (n, k) in enumerate(fields.items()) if k == ADDRESS]
+
+
+def record(**fields: str) -> Record:
+    """Declare a record: `record(input=ADDRESS, output=ADDRESS, count=INT64)`."""
+    return Record(fields)
+
+
+class Buffer:
+    """Memory that a lowering asks for: `length` bytes, 64-byte aligned.
+
+    It lives in the arena from the first to the last step that names it, unless a `once` step
+    fills it from constants: then it is filled at compilation and kept with the prepared model.
+    """
+
+    __slots__ = ("length",)
+
+    def __init__(self, length: int) -> None:
+        self.length = length
+
+
+class At:
+    """An address inside an operand or a Buffer: `base` plus `offset` bytes."""
+
+    __slots__ = ("base", "offset")
+
+    def __init__(self, base: Any, offset: int) -> None:
+        self.base = base
+        self.offset = offset
+
+
+class Step:
+    """One call of a kernel in a program.
+
+    record, kernel: the argument record and the name of the kernel.
+    fields: a value for each field of the record. An ADDRESS field takes a BoundOperand, a Buffer,
+        an At, constant `bytes` (kept with the program, 64-byte aligned), or None for address 0.
+    tiles: into how many independent calls (tile 0..tiles-1) the work can be split.
+    once: the step depends on its operands alone; if they are constants it runs at compilation.
+    in_place: name of the ADDRESS field whose operand may share memory with the field `output`:
+        element-wise kernels that read an element before they write it.
+    """
+
+    __slots__ = ("fields", "in_place", "kernel", "once", "record", "tiles")
+
+    def __init__(
+        self,
+        record: Record,
+        kernel: str,
+        /,
+        tiles: int = 1,
+        once: bool = False,
+        in_place: str = "",
+        **fields: Any,
+    ) -> None:
+        self.record = record
+        self.kernel = kernel
+        self.tiles = tiles
+        self.once = once
+        self.in_place = in_place
+        self.fields = fields
+
+
+class Alias:
+    """In place of a step: `target` holds the same bytes as `source`.
+
+    A temporary shares the source's memory, at no cost; anything else is copied.
+    """
+
+    __slots__ = ("source", "target")
+
+    def __init__(self, source: Any, target: Any) -> None:
+        self.source = source
+        self.target = target

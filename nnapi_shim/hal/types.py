@@ -1,0 +1,160 @@
+"""The data that the runtime and the devices exchange: the canonical HAL at feature level 8.
+
+Names are those of the HAL; fields are in snake_case. All of it is immutable.
+"""
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any, NamedTuple
+
+from nnapi_shim.hal.enums import ErrorStatus, OperandLifeTime, OperandType, OperationType
+from nnapi_shim.hal.quantization import ELEMENT_BYTES
+
+Dimensions = tuple[int, ...]
+
+
+class SymmPerChannelQuantParams(NamedTuple):
+    """Scales of a TENSOR_QUANT8_SYMM_PER_CHANNEL operand, one per index of `channel_dim`."""
+
+    scales: tuple[float, ...]
+    channel_dim: int
+
+
+class DataLocation(NamedTuple):
+    """Where a constant lies: `length` bytes from `offset` of Model.pools[pool_index], or of
+    Model.operand_values when the lifetime is CONSTANT_COPY. For a SUBGRAPH operand `offset` is
+    the index in Model.referenced.
+    """
+
+    pool_index: int = 0
+    offset: int = 0
+    length: int = 0
+
+
+class Operand(NamedTuple):
+    """A value of a model. `dimensions` is () for scalars and for tensors of unknown rank; a 0 in
+    it is an unknown dimension.
+    """
+
+    type: OperandType
+    dimensions: Dimensions = ()
+    scale: float = 0.0
+    zero_point: int = 0
+    lifetime: OperandLifeTime = OperandLifeTime.TEMPORARY_VARIABLE
+    location: DataLocation = DataLocation()
+    channel_quant: SymmPerChannelQuantParams | None = None
+
+
+class Operation(NamedTuple):
+    """An operation with the indexes of its operands; an extension operation's type is an int."""
+
+    type: OperationType | int
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    index: int = 0
+    """Position of the addOperation call, for messages."""
+
+
+class Subgraph(NamedTuple):
+    """A graph: `operations` stand in an order in which they can run."""
+
+    operands: tuple[Operand, ...]
+    operations: tuple[Operation, ...]
+    input_indexes: tuple[int, ...]
+    output_indexes: tuple[int, ...]
+
+
+class Model(NamedTuple):
+    """A finished model: the main graph, the graphs that IF and WHILE refer to, its constants."""
+
+    main: Subgraph
+    referenced: tuple[Subgraph, ...] = ()
+    operand_values: bytes = b""
+    pools: tuple["Pool", ...] = ()
+    relax_computation_float32_to_float16: bool = False
+
+
+class Pool:
+    """Memory of the program that holds constants or arguments.
+
+    `map()` gives its address and size in bytes and keeps it mapped until the pool is let go;
+    raises NnapiError UNMAPPABLE when that is not possible.
+    """
+
+    size: int
+
+    def map(self) -> int:
+        """Address of the first byte."""
+        raise NotImplementedError
+
+
+class RequestArgument(NamedTuple):
+    """One input or output of a run: `length` bytes at `address`; `dimensions` where they are
+    known (a 0 is unknown). `has_no_value` marks an omitted argument.
+    """
+
+    address: int
+    length: int
+    dimensions: Dimensions
+    has_no_value: bool = False
+
+
+class Request(NamedTuple):
+    """Arguments of a run, in the order of the model's inputs and outputs. Whoever runs it keeps
+    the memory alive.
+    """
+
+    inputs: tuple[RequestArgument, ...]
+    outputs: tuple[RequestArgument, ...]
+
+
+class OutputShape(NamedTuple):
+    """Dimensions that an output turned out to have, and whether its buffer could hold it."""
+
+    dimensions: Dimensions
+    is_sufficient: bool = True
+
+
+class Timing(NamedTuple):
+    """Durations of a run in ns; None when not measured."""
+
+    time_on_device_ns: int | None = None
+    time_in_driver_ns: int | None = None
+
+
+NO_TIMING = Timing()
+
+
+class ExecutionResult(NamedTuple):
+    """Outcome of a run: NONE or OUTPUT_INSUFFICIENT_SIZE; everything else is an NnapiError."""
+
+    status: ErrorStatus
+    output_shapes: Sequence[OutputShape]
+    timing: Timing = NO_TIMING
+
+
+class PerformanceInfo(NamedTuple):
+    """Time and power relative to the CPU fallback; smaller is better."""
+
+    exec_time: float
+    power_usage: float
+
+
+class Capabilities(NamedTuple):
+    """What a device says of its speed, by use."""
+
+    relaxed_float32_to_float16_performance_scalar: PerformanceInfo
+    relaxed_float32_to_float16_performance_tensor: PerformanceInfo
+    operand_performance: dict[OperandType, PerformanceInfo]
+    if_performance: PerformanceInfo
+    while_performance: PerformanceInfo
+
+
+def element_count(dimensions: Dimensions) -> int:
+    """Number of elements; 0 when a dimension is 0."""
+    return prod(dimensions)
+
+
+def byte_size(operand: Any) -> int:
+    """Bytes of an operand whose dimensions are all known; a scalar counts as one element."""
+    return ELEMENT_BYTES[operand.type] * prod(operand.dimensions)

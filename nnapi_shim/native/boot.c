@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Start-up of libneuralnetworks.so. Loading the library does next to nothing; the first call of a
+ * function that is written in Python starts the interpreter and imports the package. Most programs
+ * that link the Neural Networks API call it late or never.
+ *
+ * Where the package comes from, in this order:
+ *   NNAPI_SHIM_HOME, if set: the folder that holds the package nnapi_shim (a checkout, or a
+ *   site-packages folder), and whose .venv, if it has one, holds what the package needs;
+ *   libneuralnetworks.location, the file that the build puts beside the library (see location.c).
+ * PYTHONPATH, PYTHONHOME, an activated environment and the current folder never matter.
+ *
+ * Start-up happens once per process. If it fails, it stays failed: every call returns OP_FAILED.
+ */
+#include <Python.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "boot.h"
+
+enum state { UNTRIED, READY, FAILED };
+
+static _Atomic enum state state = UNTRIED;
+/* Guards start-up. It also tells a thread that comes back here from within start-up (EDEADLK). */
+static pthread_mutex_t start_lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+/* Whether the interpreter is ours; if not, forks are the business of the program that runs it. */
+static bool owns_python = false;
+
+static bool python_is_alive(void)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    return Py_IsInitialized() && !Py_IsFinalizing();
+#else
+    return Py_IsInitialized() && !_Py_IsFinalizing();
+#endif
+}
+
+/* PyGILState_Check() without its exception: that one says yes to every thread as soon as the
+ * program has made a subinterpreter. */
+static bool thread_holds_gil(void)
+{
+    if (!Py_IsInitialized())
+        return false;
+    PyThreadState *mine = PyGILState_GetThisThreadState();
+    return mine != NULL && mine == _PyThreadState_UncheckedGet();
+}
+
+/* Py_Finalize() by the program: what was attached is gone, and a second Py_Initialize() does not
+ * bring it back. */
+static void python_has_ended(void)
+{
+    atomic_store(&state, FAILED);
+    nnapi_shim_storeError("the program has shut Python down");
+}
+
+static bool start(void)
+{
+    static struct nn_location location;
+
+    if (!nn_python_matches() || !nn_locate(&location))
+        return false;
+
+    bool joins = Py_IsInitialized();
+    if (!joins && !nn_python_start(&location))
+        return false;
+    owns_python = !joins;
+
+    PyGILState_STATE gil = PyGILState_Ensure();
+    bool ready = (!joins || nn_python_join(&location)) && nn_attach();
+    if (ready)
+        Py_AtExit(python_has_ended);
+    PyGILState_Release(gil);
+    return ready;
+}
+
+static __attribute__((noinline, cold)) bool start_once(void)
+{
+    /* A thread that comes in with the GIL must not wait for the lock with it: the thread that has
+     * the lock needs the GIL to get on. */
+    PyThreadState *suspended = thread_holds_gil() ? PyEval_SaveThread() : NULL;
+
+    if (pthread_mutex_lock(&start_lock) == EDEADLK) {
+        nnapi_shim_storeError("called while the library was being started by the same thread");
+    } else {
+        if (atomic_load(&state) == UNTRIED)
+            atomic_store(&state, start() ? READY : FAILED);
+        pthread_mutex_unlock(&start_lock);
+        if (atomic_load(&state) == FAILED)
+            nn_repeat_failure();
+    }
+
+    if (suspended != NULL)
+        PyEval_RestoreThread(suspended);
+    return atomic_load(&state) == READY;
+}
+
+bool nn_up(void)
+{
+    if (__builtin_expect(atomic_load_explicit(&state, memory_order_acquire) != READY, 0)
+        && !start_once())
+        return false;
+    if (__builtin_expect(!python_is_alive(), 0)) {
+        nnapi_shim_storeError("the program is shutting Python down");
+        return false;
+    }
+    return true;
+}
+
+/*
+ * Forks. Our interpreter is only usable in the child if no other thread was inside it at that
+ * moment, so a fork waits for start-up to end and for the GIL, and then does what os.fork() does.
+ * A thread that forks with the GIL held is inside Python, which prepares itself; waiting for the
+ * start-up of another thread would be a deadlock there, so the child gets a fresh lock instead.
+ */
+enum fork_kind { FORK_INSIDE_PYTHON, FORK_WITHOUT_PYTHON, FORK_OWN_PYTHON };
+static __thread enum fork_kind fork_kind;
+static __thread PyGILState_STATE fork_gil;
+
+static void before_fork(void)
+{
+    if (thread_holds_gil()) {
+        fork_kind = FORK_INSIDE_PYTHON;
+        return;
+    }
+    pthread_mutex_lock(&start_lock);
+    fork_kind = FORK_WITHOUT_PYTHON;
+    if (owns_python && python_is_alive()) {
+        fork_kind = FORK_OWN_PYTHON;
+        fork_gil = PyGILState_Ensure();
+        PyOS_BeforeFork();
+    }
+}
+
+static void after_fork(void (*restore_python)(void))
+{
+    if (fork_kind == FORK_OWN_PYTHON) {
+        restore_python();
+        PyGILState_Release(fork_gil);
+    }
+}
+
+static void after_fork_in_parent(void)
+{
+    after_fork(PyOS_AfterFork_Parent);
+    if (fork_kind != FORK_INSIDE_PYTHON)
+        pthread_mutex_unlock(&start_lock);
+}
+
+static void after_fork_in_child(void)
+{
+    static const pthread_mutex_t fresh = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+
+    after_fork(PyOS_AfterFork_Child);
+    /* The child's thread has another id, so it could not unlock what its parent locked. */
+    start_lock = fresh;
+}
+
+/* From the start, not from start-up on: a fork during start-up has to wait as well. */
+__attribute__((constructor)) static void watch_forks(void)
+{
+    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+}

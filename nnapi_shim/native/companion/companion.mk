@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+# libandroid.so, libnativewindow.so and liblog.so, which programs for Android link beside
+# libneuralnetworks.so. Included from the Makefile at the top; needs nothing but a C compiler.
+
+LIB_DIR ?= build/lib
+
+COMPANION_SOURCE_DIR := nnapi_shim/native/companion
+COMPANION_OBJECT_DIR := build/companion
+COMPANION_CFLAGS = -std=c11 -O2 -g -fPIC -fvisibility=hidden -Wall -Wextra -Wpedantic \
+	-D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Iinclude/companion
+COMPANION_LDFLAGS = -shared -Wl,-z,defs -Wl,-z,relro -Wl,-z,now
+
+COMPANION_LIBRARIES := $(addprefix $(LIB_DIR)/,libandroid.so libnativewindow.so liblog.so)
+
+.PHONY: companion clean-companion
+companion: $(COMPANION_LIBRARIES)
+
+$(LIB_DIR)/libandroid.so: $(addprefix $(COMPANION_OBJECT_DIR)/,shared_memory.o hardware_buffer.o asset_manager.o)
+$(LIB_DIR)/libnativewindow.so: $(COMPANION_OBJECT_DIR)/hardware_buffer.o
+$(LIB_DIR)/liblog.so: $(COMPANION_OBJECT_DIR)/log.o
+
+# Linked under another name first: a program that runs keeps the library it has mapped.
+$(COMPANION_LIBRARIES):
+	@mkdir -p $(@D)
+	$(CC) $(COMPANION_LDFLAGS) -Wl,-soname,$(@F) -o $@.new $^ $(LDFLAGS)
+	mv $@.new $@
+
+$(COMPANION_OBJECT_DIR)/%.o: $(COMPANION_SOURCE_DIR)/%.c $(COMPANION_SOURCE_DIR)/companion.mk
+	@mkdir -p $(@D)
+	$(CC) $(COMPANION_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+clean-companion:
+	rm -rf $(COMPANION_OBJECT_DIR) $(COMPANION_LIBRARIES)
+
+-include $(wildcard $(COMPANION_OBJECT_DIR)/*.d)

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where the library is, and from there, where its Python package is.
+ *
+ * libneuralnetworks.location lies beside the library. Its lines are key=value:
+ *   path=FOLDER    a folder for Python's module search path, relative to the library; the first
+ *                  one holds the package nnapi_shim, the others what the package imports
+ *   origin=FOLDER  where the library was built; the paths are tried from there, too, so that
+ *                  library and location file can be copied to a folder for libraries
+ * A tree that is moved as a whole keeps working, because the library's own folder comes first.
+ */
+#include <Python.h> /* first: it also asks for the GNU extensions used here */
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "boot.h"
+
+static const char location_file[] = "libneuralnetworks.location";
+static const char how_to_mend[] =
+    "build or install the library again, or set NNAPI_SHIM_HOME to the folder that holds nnapi_shim";
+
+/* The folder of this library, symbolic links resolved. Found when the library is loaded: the
+ * loader may have got a relative path, which means nothing after a chdir(). */
+static char library_folder[PATH_MAX];
+
+__attribute__((constructor)) static void remember_library_folder(void)
+{
+    Dl_info library;
+    if (dladdr(library_folder, &library) == 0 || realpath(library.dli_fname, library_folder) == NULL) {
+        library_folder[0] = '\0';
+        return;
+    }
+    *strrchr(library_folder, '/') = '\0';
+}
+
+/* Joins two paths; false when the result is too long. */
+static bool join(char *path, const char *folder, const char *name)
+{
+    return snprintf(path, PATH_MAX, "%s/%s", folder, name) < PATH_MAX;
+}
+
+static bool holds_package(const char *folder)
+{
+    char file[PATH_MAX];
+    return join(file, folder, "nnapi_shim/__init__.py") && access(file, R_OK) == 0;
+}
+
+/* Appends base/relative if that folder exists and is not there yet. */
+static void append(struct nn_location *location, const char *base, const char *relative)
+{
+    char path[PATH_MAX];
+    if (location->count == NN_MAX_FOLDERS || !join(path, base, relative))
+        return;
+    char *folder = location->folders[location->count];
+    if (realpath(path, folder) == NULL)
+        return;
+    for (int i = 0; i < location->count; i++)
+        if (strcmp(location->folders[i], folder) == 0)
+            return;
+    location->count++;
+}
+
+/* What the location file says. */
+struct record {
+    int count;
+    char paths[NN_MAX_FOLDERS][PATH_MAX];
+    char origin[PATH_MAX];
+};
+
+static void read_record(const char *name, struct record *record)
+{
+    FILE *file = fopen(name, "re");
+    if (file == NULL)
+        return;
+    char line[PATH_MAX + 16];
+    while (fgets(line, sizeof line, file) != NULL) {
+        line[strcspn(line, "\n")] = '\0';
+        char *value = strchr(line, '=');
+        if (value == NULL || strlen(value) > PATH_MAX)
+            continue;
+        *value++ = '\0';
+        if (strcmp(line, "path") == 0 && record->count < NN_MAX_FOLDERS)
+            strcpy(record->paths[record->count++], value);
+        else if (strcmp(line, "origin") == 0)
+            strcpy(record->origin, value);
+    }
+    fclose(file);
+}
+
+/* The folder from which the recorded paths lead to the package; NULL if there is none. */
+static const char *base_of(const struct record *record)
+{
+    const char *bases[] = {library_folder, record->origin};
+    for (int i = 0; i < 2 && record->count > 0; i++) {
+        char folder[PATH_MAX];
+        if (bases[i][0] != '\0' && join(folder, bases[i], record->paths[0]) && holds_package(folder))
+            return bases[i];
+    }
+    return NULL;
+}
+
+/* Says why the location file did not help. */
+static void fail(const char *file, const struct record *record)
+{
+    char path[PATH_MAX], folder[PATH_MAX];
+    if (record->count == 0)
+        nn_fail("%s does not say where the Python package nnapi_shim is, or cannot be read; %s", file,
+                how_to_mend);
+    else if (join(path, library_folder, record->paths[0]))
+        nn_fail("there is no Python package nnapi_shim in %s, where %s says it is; %s",
+                realpath(path, folder) != NULL ? folder : path, file, how_to_mend);
+}
+
+bool nn_locate(struct nn_location *location)
+{
+    /* A program that runs with raised privileges does not take code from where its user says. */
+    const char *home = secure_getenv("NNAPI_SHIM_HOME");
+    if (home != NULL && home[0] != '\0') {
+        if (!holds_package(home)) {
+            nn_fail("NNAPI_SHIM_HOME is %s, but there is no Python package nnapi_shim in it", home);
+            return false;
+        }
+        append(location, home, ".");
+        append(location, home, ".venv/lib/" NN_PYTHON "/site-packages");
+    }
+
+    static struct record record;
+    char file[PATH_MAX];
+    if (join(file, library_folder, location_file))
+        read_record(file, &record);
+    const char *base = base_of(&record);
+    for (int i = 0; base != NULL && i < record.count; i++)
+        append(location, base, record.paths[i]);
+
+    if (location->count == 0)
+        fail(file, &record);
+    return location->count > 0;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What went wrong: the last error of each thread, and the failure that keeps the library down. */
+#include <Python.h>
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <nnapi_shim.h>
+
+#include "boot.h"
+
+static __thread char last_error[4096];
+static char failure[2048];
+
+static bool log_level_is(const char *level)
+{
+    const char *set = getenv("NNAPI_SHIM_LOG");
+    return set != NULL && strcmp(set, level) == 0;
+}
+
+/* Copies text; if it is too long, cuts it between two UTF-8 characters. */
+static void copy(char *to, size_t size, const char *text)
+{
+    size_t length = strnlen(text, size);
+    if (length == size)
+        for (length--; length > 0 && ((unsigned char)text[length] & 0xC0) == 0x80; length--)
+            ;
+    memmove(to, text, length);
+    to[length] = '\0';
+}
+
+const char *nnapi_shim_getLastError(void)
+{
+    return last_error;
+}
+
+void nnapi_shim_storeError(const char *message)
+{
+    copy(last_error, sizeof last_error, message != NULL ? message : "");
+}
+
+void nn_repeat_failure(void)
+{
+    nnapi_shim_storeError(failure);
+}
+
+void nn_fail(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(failure, sizeof failure, format, arguments);
+    va_end(arguments);
+    if (!log_level_is("silent"))
+        fprintf(stderr, "libneuralnetworks: %s\n", failure);
+}
+
+void nn_fail_with_exception(const char *what)
+{
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    if (traceback != NULL)
+        PyException_SetTraceback(value, traceback);
+
+    PyObject *text = PyUnicode_FromFormat("%s: %S", ((PyTypeObject *)type)->tp_name, value);
+    const char *utf8 = text != NULL ? PyUnicode_AsUTF8(text) : NULL;
+    char line[1024];
+    copy(line, sizeof line, utf8 != NULL ? utf8 : "an exception that cannot be printed");
+    for (char *at = line; *at != '\0'; at++)
+        if (*at == '\n')
+            *at = ' ';
+    Py_XDECREF(text);
+    PyErr_Clear();
+
+    bool details = log_level_is("debug");
+    if (details) /* not PyErr_Print(), which ends the program when it meets a SystemExit */
+        PyErr_Display(type, value, traceback);
+    nn_fail("%s: %s%s", what, line, details ? "" : "; NNAPI_SHIM_LOG=debug shows the traceback");
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(traceback);
+}

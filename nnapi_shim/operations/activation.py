@@ -1,0 +1,69 @@
+"""RELU, RELU1, RELU6, TANH, LOGISTIC: one value in, one value out."""
+
+from collections.abc import Sequence
+
+from nnapi_shim.errors import op_failed
+from nnapi_shim.hal.enums import OperationType
+from nnapi_shim.operations.declare import (
+    BoundOperation,
+    Check,
+    Operation,
+    Quantization,
+    fixed,
+    form,
+    same_as,
+)
+from nnapi_shim.operations.rules import rank_at_most, rank_limit
+from nnapi_shim.operations.signatures import F16, F32, ONE_TO_ONE, QS8, QU8
+
+
+def fine_enough(op: BoundOperation) -> None:
+    """A quantized input's scale is above 2^-27: the reference works in Q4.27 and fails below."""
+    if op.variant.startswith("q") and op.input.scale * 2**27 <= 1:
+        raise op_failed(f"input has scale {op.input.scale:g}; it must be greater than 2^-27")
+
+
+def activation(
+    type: OperationType,
+    doc: str,
+    quantization: Quantization,
+    types: dict[str, tuple] = ONE_TO_ONE,  # type: ignore[type-arg]
+    checks: Sequence[Check] = (),
+) -> Operation:
+    """An operation on each element of a tensor of rank up to 4."""
+    return Operation(
+        type,
+        doc=doc,
+        columns="input -> output",
+        types=types,
+        forms=[form("input")],
+        rules=[rank_at_most(4, "input")],
+        checks=[rank_limit(4, "input"), *checks],
+        allow_zero_sized=True,
+        shape=lambda op: [op.input.dimensions],
+        quantization=quantization,
+    )
+
+
+RELU = activation(OperationType.RELU, "output = max(0, input).", same_as("input"))
+RELU1 = activation(OperationType.RELU1, "output = min(1, max(-1, input)).", same_as("input"))
+RELU6 = activation(OperationType.RELU6, "output = min(6, max(0, input)).", same_as("input"))
+TANH = activation(
+    OperationType.TANH,
+    "output = tanh(input).",
+    fixed(qu8=(1 / 128, 128), qs8=(1 / 128, 0)),
+    # TANH alone got its unsigned form at level 3.
+    types={
+        "f32": (1, F32, F32),
+        "f16": (3, F16, F16),
+        "qu8": (3, QU8, QU8),
+        "qs8": (4, QS8, QS8),
+    },
+    checks=[fine_enough],
+)
+LOGISTIC = activation(
+    OperationType.LOGISTIC,
+    "output = 1 / (1 + exp(-input)).",
+    fixed(qu8=(1 / 256, 0), qs8=(1 / 256, -128)),
+    checks=[fine_enough],
+)

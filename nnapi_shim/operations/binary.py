@@ -1,0 +1,90 @@
+"""ADD, SUB, MUL, DIV: two tensors, broadcast against each other, and a fused activation."""
+
+from collections.abc import Sequence
+
+from nnapi_shim.errors import bad_data, op_failed
+from nnapi_shim.hal.enums import OperationType
+from nnapi_shim.operations.declare import BoundOperation, Check, Operation, Rule, form
+from nnapi_shim.operations.rules import (
+    float32,
+    fused_activation,
+    rank_limit,
+    ranks_at_most_if_all_known,
+)
+from nnapi_shim.operations.shapes import broadcast
+from nnapi_shim.operations.signatures import F16, F32, I32, QS8, QU8
+
+
+def product_fits(op: BoundOperation) -> None:
+    """The output scale of a quantized product is greater than the product of the input scales."""
+    if op.variant in ("qu8", "qs8"):
+        product = float32(op.input0.scale * op.input1.scale)
+        if not op.output.scale > product:
+            raise bad_data(
+                f"output has scale {op.output.scale:g}; it must be greater than the product of the "
+                f"input scales, {product:g}"
+            )
+
+
+def sum_fits(op: BoundOperation) -> None:
+    """The reference adds in units of 2 * max(input scales) / 2^20, which the output must exceed."""
+    if op.variant in ("qu8", "qs8"):
+        unit = 2 * max(op.input0.scale, op.input1.scale) / 2**20
+        if not op.output.scale > unit:
+            raise op_failed(f"output has scale {op.output.scale:g}; it must be greater than {unit:g}")
+
+
+def not_quantized(op: BoundOperation) -> None:
+    """Differs: the documentation has no quantized DIV; the reference accepts the signed type when
+    the operation is added, and fails when it is reached.
+    """
+    if op.variant == "qs8":
+        raise op_failed("TENSOR_QUANT8_ASYMM_SIGNED operands cannot be divided")
+
+
+def binary(
+    type: OperationType,
+    doc: str,
+    levels: dict[str, int],
+    rules: Sequence[Rule] = (),
+    checks: Sequence[Check] = (),
+) -> Operation:
+    """An arithmetic operation; `levels` says since when each variant exists."""
+    tensors = {"f32": F32, "f16": F16, "i32": I32, "qu8": QU8, "qs8": QS8}
+    return Operation(
+        type,
+        doc=doc,
+        columns="input0 input1 -> output",
+        types={v: (level, tensors[v], tensors[v], tensors[v]) for v, level in levels.items()},
+        forms=[form("input0 input1 activation:INT32")],
+        rules=[ranks_at_most_if_all_known(4, "input0", "input1"), *rules],
+        checks=[rank_limit(4, "input0", "input1"), fused_activation, *checks],
+        allow_zero_sized=True,
+        shape=lambda op: [broadcast(op.input0.dimensions, op.input1.dimensions)],
+    )
+
+
+ADD = binary(
+    OperationType.ADD,
+    "output = act(input0 + input1).",
+    {"f32": 1, "f16": 3, "i32": 4, "qu8": 1, "qs8": 4},
+    checks=[sum_fits],
+)
+SUB = binary(
+    OperationType.SUB,
+    "output = act(input0 - input1).",
+    {"f32": 2, "f16": 3, "i32": 4, "qu8": 3, "qs8": 4},
+    checks=[sum_fits],
+)
+MUL = binary(
+    OperationType.MUL,
+    "output = act(input0 * input1).",
+    {"f32": 1, "f16": 3, "i32": 4, "qu8": 1, "qs8": 4},
+    rules=[product_fits],
+)
+DIV = binary(
+    OperationType.DIV,
+    "output = act(input0 / input1); integers are rounded down, and x / 0 is 0.",
+    {"f32": 2, "f16": 3, "i32": 4, "qs8": 4},
+    checks=[not_quantized],
+)

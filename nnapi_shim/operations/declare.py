@@ -1,0 +1,324 @@
+"""How an operation is declared: its operands, types, forms, levels, rules and shape, once.
+
+An `Operation` is read by everything that needs to know what the operation is: addOperation and
+finish (match, rules), the devices (checks, shape, quantization), documentation and tests.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from nnapi_shim.errors import bad_data
+from nnapi_shim.hal.enums import OperandType, OperationType
+from nnapi_shim.hal.quantization import SCALARS
+from nnapi_shim.hal.types import Dimensions, SymmPerChannelQuantParams
+
+Types = tuple[OperandType, ...]
+
+
+class BoundOperand:
+    """A tensor of an operation that is being checked, lowered or computed.
+
+    While a model is built, `dimensions` may be unknown (() or with a 0) and `channel_quant` unset;
+    later they are what this run resolved. `value` belongs to the device: the reference device
+    keeps an array in it.
+    """
+
+    __slots__ = (
+        "channel_quant",
+        "dimensions",
+        "index",
+        "is_model_output",
+        "scale",
+        "type",
+        "value",
+        "zero_point",
+    )
+
+    def __init__(
+        self,
+        index: int,
+        type: OperandType,
+        dimensions: Dimensions,
+        scale: float = 0.0,
+        zero_point: int = 0,
+        channel_quant: SymmPerChannelQuantParams | None = None,
+        is_model_output: bool = False,
+    ) -> None:
+        self.index = index
+        self.type = type
+        self.dimensions = dimensions
+        self.scale = scale
+        self.zero_point = zero_point
+        self.channel_quant = channel_quant
+        self.is_model_output = is_model_output
+        self.value: Any = None
+
+    def __repr__(self) -> str:
+        return f"<operand {self.index} {self.type.name}{list(self.dimensions)}>"
+
+
+class BoundOperation:
+    """An operation with its operands by name: `op.input`, `op.axis`, never by position.
+
+    Tensors are BoundOperands, omitted ones None; a variadic name holds a list. Scalars, and the
+    tensors that the declaration lists in `values`, are plain Python values (a number; a tuple of
+    numbers), absent ones the declared default; they are not set while a model is being built.
+    """
+
+    variant: str
+    match: "Match"
+    outputs: list[BoundOperand]
+
+    def __init__(self, match: "Match", named: dict[str, Any], outputs: list[BoundOperand]) -> None:
+        self.__dict__ = {**match.operation.defaults, **named}
+        self.match = match
+        self.variant = match.variant
+        self.outputs = outputs
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"{self.match.operation.type.name} has no operand {name!r} set")
+
+
+class Form(NamedTuple):
+    """One accepted list of inputs: names, the fixed types (None: given by the type table)."""
+
+    names: tuple[str, ...]
+    types: tuple[OperandType | None, ...]
+    since: int
+    variadic: int
+    """Position of the input that repeats (`inputs...`), or -1."""
+
+    def spread(self, count: int) -> tuple[str, ...] | None:
+        """Names for `count` inputs, a repeated one once per input; None if they do not fit."""
+        extra = count - len(self.names)
+        if self.variadic < 0:
+            return self.names if extra == 0 else None
+        if extra < 0:
+            return None
+        at = self.variadic
+        return self.names[:at] + (self.names[at],) * (extra + 1) + self.names[at + 1 :]
+
+
+def form(text: str, since: int = 1) -> Form:
+    """Parse `"input beta axis:INT32"`; `"inputs... axis:INT32"` repeats its first input."""
+    names, types, variadic = [], [], -1
+    for position, word in enumerate(text.split()):
+        name, _, fixed = word.partition(":")
+        if name.endswith("..."):
+            name, variadic = name[:-3], position
+        names.append(name)
+        types.append(OperandType[fixed] if fixed else None)
+    return Form(tuple(names), tuple(types), since, variadic)
+
+
+class Match(NamedTuple):
+    """A use of an operation that its declaration accepts."""
+
+    operation: "Operation"
+    variant: str
+    since: int
+    input_names: tuple[str, ...]
+    output_names: tuple[str, ...]
+    variadic: str
+    """Name of the input that repeats, or an empty string."""
+    value_positions: tuple[int, ...]
+    """Inputs whose values are needed before the operation can be prepared."""
+
+
+Rule = Callable[[BoundOperation], int | None]
+Check = Callable[[BoundOperation], None]
+Shape = Callable[[BoundOperation], list[Dimensions]]
+Quantization = Callable[[BoundOperation], list[tuple[float, int]]]
+
+
+def declared(op: BoundOperation) -> list[tuple[float, int]]:
+    """Output scale and zero point are free: those that the operand declares."""
+    return [(output.scale, output.zero_point) for output in op.outputs]
+
+
+def same_as(name: str) -> Quantization:
+    """Every output has the scale and zero point of an input."""
+
+    def computed(op: BoundOperation) -> list[tuple[float, int]]:
+        source = getattr(op, name)
+        return [(source.scale, source.zero_point)] * len(op.outputs)
+
+    return computed
+
+
+def fixed(**variants: tuple[float, int]) -> Quantization:
+    """Scale and zero point given by the operation, per variant; others have none."""
+
+    def computed(op: BoundOperation) -> list[tuple[float, int]]:
+        return [variants.get(op.variant, (0.0, 0))] * len(op.outputs)
+
+    return computed
+
+
+class Operation:
+    """What an operation is.
+
+    type: its code. doc: one sentence with the formula, for documentation.
+    columns: names of the operands whose types vary together, `"input filter -> output"`.
+    types: variant -> (feature level since which it exists, one OperandType per column).
+    forms: the accepted input lists. defaults: values of inputs that a form leaves out.
+    values: names of tensors whose contents decide the shape, bound as tuples of numbers.
+    rules: run in addOperation and finish; raise BAD_DATA, or return the feature level that a use
+        needs (None: no more than its row and form). They skip what is not known yet.
+    checks: run when the operation is reached, with all shapes and values; raise OP_FAILED.
+    allow_zero_sized: whether an input may have a dimension of 0 at run time (semantics.md 2.4).
+    allow_omitted: whether inputs may be omitted (semantics.md 2.3).
+    legacy: one of the operations that answer BAD_DATA, not OP_FAILED, to omitted or zero-sized
+        inputs (semantics.md 2.6).
+    shape: output dimensions from a bound operation whose inputs are all known; may raise.
+    quantization: where each output's scale and zero point come from.
+    """
+
+    def __init__(
+        self,
+        type: OperationType,
+        *,
+        doc: str,
+        columns: str,
+        types: Mapping[str, Sequence[Any]],
+        forms: Iterable[Form],
+        shape: Shape,
+        defaults: Mapping[str, Any] | None = None,
+        values: Sequence[str] = (),
+        rules: Sequence[Rule] = (),
+        checks: Sequence[Check] = (),
+        allow_zero_sized: bool = False,
+        allow_omitted: bool = False,
+        legacy: bool = False,
+        quantization: Quantization = declared,
+    ) -> None:
+        inputs, _, outputs = columns.partition("->")
+        self.type = type
+        self.doc = doc
+        self.input_columns = tuple(inputs.split())
+        self.output_names = tuple(outputs.split())
+        self.types = types
+        self.forms = tuple(forms)
+        self.shape = shape
+        self.defaults = dict(defaults or {})
+        self.values = tuple(values)
+        self.rules = tuple(rules)
+        self.checks = tuple(checks)
+        self.allow_zero_sized = allow_zero_sized
+        self.allow_omitted = allow_omitted
+        self.legacy = legacy
+        self.quantization = quantization
+        self._matches: dict[tuple[Types, Types], Match] = {}
+        self._counts_expanded: set[int] = set()
+
+    # Matching: all uses with a given number of inputs are laid out in a dictionary at the first
+    # such use, so that a later one costs a lookup.
+
+    def match(self, inputs: Types, outputs: Types) -> Match:
+        """The declared use with these operand types; raises BAD_DATA when there is none."""
+        key = (inputs, outputs)
+        found = self._matches.get(key)
+        if found is None:
+            if len(inputs) not in self._counts_expanded:
+                self._counts_expanded.add(len(inputs))
+                for types, result in self.uses(len(inputs)):
+                    self._matches.setdefault(types, result)
+                found = self._matches.get(key)
+            if found is None:
+                raise bad_data(self._why_not(inputs, outputs))
+        return found
+
+    def uses(self, count: int) -> Iterator[tuple[tuple[Types, Types], Match]]:
+        """Every row x form with `count` inputs: ((input types, output types), match)."""
+        for accepted in self.forms:
+            names = accepted.spread(count)
+            if names is None:
+                continue
+            fixed_types = dict(zip(accepted.names, accepted.types, strict=True))
+            for variant, row in self.types.items():
+                columns = self.row_types(row)
+                types = tuple(fixed_types[name] or columns[name] for name in names)
+                outputs = tuple(columns[name] for name in self.output_names)
+                since = max(row[0], accepted.since)
+                values = tuple(
+                    position
+                    for position, (name, kind) in enumerate(zip(names, types, strict=True))
+                    if kind in SCALARS or name in self.values
+                )
+                repeated = accepted.names[accepted.variadic] if accepted.variadic >= 0 else ""
+                yield (
+                    (types, outputs),
+                    Match(self, variant, since, names, self.output_names, repeated, values),
+                )
+
+    def row_types(self, row: Sequence[Any]) -> dict[str, OperandType]:
+        """Operand types of one row of the type table, by column name."""
+        return dict(zip(self.input_columns + self.output_names, row[1:], strict=True))
+
+    def _why_not(self, inputs: Types, outputs: Types) -> str:
+        """Which form came closest, and the first operand that does not fit it."""
+        if len(outputs) != len(self.output_names):
+            return f"{len(outputs)} outputs given; it has {len(self.output_names)}"
+        candidates = list(self.uses(len(inputs)))
+        if not candidates:
+            counts = sorted({len(accepted.names) for accepted in self.forms})
+            more = " or more" if any(accepted.variadic >= 0 for accepted in self.forms) else ""
+            return f"{len(inputs)} inputs given; allowed are {', '.join(map(str, counts))}{more}"
+
+        given = inputs + outputs
+
+        def agreement(candidate: tuple[tuple[Types, Types], Match]) -> int:
+            """Number of leading operands that fit."""
+            wanted = candidate[0][0] + candidate[0][1]
+            fits = [g == w for g, w in zip(given, wanted, strict=True)]
+            return (fits + [False]).index(False)
+
+        best = max(map(agreement, candidates))
+        closest = [c for c in candidates if agreement(c) == best]
+        position = min(best, len(given) - 1)
+        names = closest[0][1].input_names + self.output_names
+        allowed = sorted({(c[0][0] + c[0][1])[position].name for c in closest})
+        if position < len(inputs):
+            role = f"input {position} ({names[position]})"
+        else:
+            role = f"output {position - len(inputs)} ({names[position]})"
+        return f"{role} is {given[position].name}; allowed here: {', '.join(allowed)}"
+
+    # Binding: operands by name.
+
+    def bind(
+        self,
+        match: Match,
+        inputs: Sequence[Any],
+        outputs: list[BoundOperand],
+    ) -> BoundOperation:
+        """Name the operands. `inputs` holds, per position, what the attribute is to be: a
+        BoundOperand, None (omitted), or a value; positions without a value yet hold `UNSET`.
+        """
+        named: dict[str, Any] = {}
+        for name, value in zip(match.input_names, inputs, strict=True):
+            if value is UNSET:
+                continue
+            if name == match.variadic:
+                named.setdefault(name, []).append(value)
+            else:
+                named[name] = value
+        for name, output in zip(match.output_names, outputs, strict=True):
+            named[name] = output
+        return BoundOperation(match, named, outputs)
+
+    def required_level(self, op: BoundOperation) -> int:
+        """Run the rules; the feature level (1..8) that this use needs. Raises BAD_DATA."""
+        level = op.match.since
+        for rule in self.rules:
+            answer = rule(op)
+            if answer is not None and answer > level:
+                level = answer
+        return level
+
+
+class _Unset:
+    """Marks a value that is not known while a model is being built."""
+
+
+UNSET = _Unset()

@@ -1,0 +1,46 @@
+"""AVERAGE_POOL_2D and MAX_POOL_2D: one value for every window of an image, channel by channel."""
+
+from nnapi_shim.hal.enums import OperationType
+from nnapi_shim.hal.types import Dimensions
+from nnapi_shim.operations.declare import BoundOperation, Operation, same_as
+from nnapi_shim.operations.rules import fused_activation, image_not_empty, known_rank
+from nnapi_shim.operations.shapes import in_layout, window
+from nnapi_shim.operations.signatures import NO_PADDING, ONE_TO_ONE, windowed
+
+
+def pooled(op: BoundOperation) -> list[Dimensions]:
+    """[batch, out_height, out_width, depth] in the operation's layout."""
+    seen = window(op, op.filter_height, op.filter_width)
+    image = (seen.batch, seen.vertical.output, seen.horizontal.output, seen.in_depth)
+    return [in_layout(image, op.nchw)]
+
+
+def pooling(type: OperationType, doc: str) -> Operation:
+    """A pooling operation; they differ by their formula alone."""
+    return Operation(
+        type,
+        doc=doc,
+        columns="input -> output",
+        types=ONE_TO_ONE,
+        forms=windowed(
+            "input",
+            "stride_width:INT32 stride_height:INT32 filter_width:INT32 filter_height:INT32 "
+            "activation:INT32",
+            False,
+        ),
+        defaults={**NO_PADDING, "nchw": False},
+        checks=[known_rank(4, "input"), image_not_empty, fused_activation],
+        allow_zero_sized=True,
+        shape=pooled,
+        quantization=same_as("input"),
+    )
+
+
+AVERAGE_POOL_2D = pooling(
+    OperationType.AVERAGE_POOL_2D,
+    "output[n,y,x,c] = act(sum / count) over the part of the window that lies inside the image.",
+)
+MAX_POOL_2D = pooling(
+    OperationType.MAX_POOL_2D,
+    "output[n,y,x,c] = act(maximum) over the part of the window that lies inside the image.",
+)

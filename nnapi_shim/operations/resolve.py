@@ -1,0 +1,86 @@
+"""What every device does with an operation that it reaches: checks, output shapes, parameters.
+
+The rules here are those of the graph (semantics.md 2), the same for all operations.
+"""
+
+from nnapi_shim.errors import NnapiError, bad_data, op_failed
+from nnapi_shim.hal.quantization import ELEMENT_BYTES, MAX_BYTES
+from nnapi_shim.hal.types import Dimensions, element_count
+from nnapi_shim.operations.declare import BoundOperand, BoundOperation
+
+
+def merge_dimensions(known: Dimensions, computed: Dimensions) -> Dimensions:
+    """Combine declared with computed dimensions; raises OP_FAILED where they contradict.
+
+    Unknown rank and unknown sizes take the other side's value. So does, as in the reference, a
+    computed size of 0: it gives way to a declared one.
+    """
+    if not known or known == computed:
+        return computed
+    if not computed:
+        return known
+    if len(known) != len(computed):
+        raise op_failed(f"dimensions are {list(computed)}; declared are {list(known)}")
+    merged = []
+    for declared, found in zip(known, computed, strict=True):
+        if declared and found and declared != found:
+            raise op_failed(f"dimensions are {list(computed)}; declared are {list(known)}")
+        merged.append(declared or found)
+    return tuple(merged)
+
+
+def check_operands(op: BoundOperation) -> None:
+    """Omitted and zero-sized inputs are refused where the operation has no use for them."""
+    operation = op.match.operation
+    refuse = bad_data if operation.legacy else op_failed
+    for name in dict.fromkeys(op.match.input_names):
+        value = getattr(op, name)
+        for operand in value if name == op.match.variadic else (value,):
+            if operand is None:
+                if not operation.allow_omitted:
+                    raise refuse(f"{name} is omitted, and {operation.type.name} needs it")
+            elif (
+                not operation.allow_zero_sized
+                and isinstance(operand, BoundOperand)
+                and 0 in operand.dimensions
+            ):
+                raise refuse(f"{name} has dimensions {list(operand.dimensions)}; none may be 0")
+
+
+def set_output(
+    operand: BoundOperand, name: str, computed: Dimensions, scale: float, zero_point: int
+) -> None:
+    """Give an output the dimensions and parameters that its operation computed.
+
+    Raises OP_FAILED where they contradict declared dimensions or, for an output of the model,
+    the declared parameters.
+    """
+    try:
+        operand.dimensions = merge_dimensions(operand.dimensions, computed)
+    except NnapiError as error:
+        raise error.at(f"output {name}") from None
+    if element_count(operand.dimensions) * ELEMENT_BYTES[operand.type] > MAX_BYTES:
+        raise op_failed(f"output {name} {list(operand.dimensions)} is larger than 2^32 - 1 bytes")
+    if (scale, zero_point) != (operand.scale, operand.zero_point):
+        if operand.is_model_output:
+            raise op_failed(
+                f"output {name} of the model declares scale {operand.scale:g} and zero point "
+                f"{operand.zero_point}; the operation gives {scale:g} and {zero_point}"
+            )
+        operand.scale, operand.zero_point = scale, zero_point
+
+
+def resolve(op: BoundOperation) -> None:
+    """Check a bound operation and set its outputs' dimensions, scale and zero point.
+
+    Raises OP_FAILED (or BAD_DATA, for the operations that are `legacy`).
+    """
+    check_operands(op)
+    operation = op.match.operation
+    for check in operation.checks:
+        check(op)
+    parameters = operation.quantization(op)
+    for output, name, dimensions, (scale, zero_point) in zip(
+        op.outputs, op.match.output_names, operation.shape(op), parameters, strict=True
+    ):
+        set_output(output, name, dimensions, scale, zero_point)

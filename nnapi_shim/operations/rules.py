@@ -1,0 +1,190 @@
+"""Rules and checks that several operations share.
+
+Rules run in addOperation and finish, where dimensions may be unknown: they skip what is not known,
+raise BAD_DATA, and may return the feature level that a use needs. Checks run when an operation is
+reached in a computation, where everything is known, and raise OP_FAILED.
+"""
+
+from collections.abc import Mapping
+from struct import pack, unpack
+
+from nnapi_shim.errors import bad_data, op_failed
+from nnapi_shim.hal.enums import FuseCode
+from nnapi_shim.operations.declare import BoundOperand, BoundOperation, Check, Rule
+
+
+def operands_named(op: BoundOperation, name: str) -> list[BoundOperand]:
+    """The operands behind a name: several for one that repeats, none for an omitted one."""
+    value = getattr(op, name)
+    if value is None:
+        return []
+    return value if isinstance(value, list) else [value]
+
+
+def rank_at_most(limit: int, *names: str) -> Rule:
+    """Known ranks of these operands are at most `limit`."""
+
+    def rule(op: BoundOperation) -> None:
+        for name in names:
+            for operand in operands_named(op, name):
+                if len(operand.dimensions) > limit:
+                    raise bad_data(
+                        f"{name} has rank {len(operand.dimensions)} "
+                        f"{list(operand.dimensions)}; allowed are ranks up to {limit}"
+                    )
+
+    return rule
+
+
+def ranks_at_most_if_all_known(limit: int, *names: str) -> Rule:
+    """As rank_at_most, but looked at only when the rank of every operand named is known."""
+    each = rank_at_most(limit, *names)
+
+    def rule(op: BoundOperation) -> None:
+        if all(getattr(op, name).dimensions for name in names):
+            each(op)
+
+    return rule
+
+
+def rank_is(rank: int, *names: str) -> Rule:
+    """Known ranks of these operands are exactly `rank`."""
+
+    def rule(op: BoundOperation) -> None:
+        for name in names:
+            for operand in operands_named(op, name):
+                if operand.dimensions and len(operand.dimensions) != rank:
+                    raise bad_data(
+                        f"{name} has rank {len(operand.dimensions)} "
+                        f"{list(operand.dimensions)}; it must be {rank}"
+                    )
+
+    return rule
+
+
+def level_by_rank(name: str, since: Mapping[int, int]) -> Rule:
+    """The feature level at which each rank of an operand became legal; other ranks are refused."""
+
+    def rule(op: BoundOperation) -> int | None:
+        rank = len(getattr(op, name).dimensions)
+        if rank == 0:
+            return None
+        if rank not in since:
+            raise bad_data(f"{name} has rank {rank}; allowed are {sorted(since)}")
+        return since[rank]
+
+    return rule
+
+
+def per_channel_dim(name: str, dim: int) -> Rule:
+    """A per-channel quantized operand has its scales along this dimension."""
+
+    def rule(op: BoundOperation) -> None:
+        quant = getattr(op, name).channel_quant
+        if quant is not None and quant.channel_dim != dim:
+            raise bad_data(
+                f"{name} has its scales along dimension {quant.channel_dim}; it must be {dim}"
+            )
+
+    return rule
+
+
+def known_rank(rank: int, *names: str) -> Check:
+    """At run time these operands have exactly this rank."""
+
+    def check(op: BoundOperation) -> None:
+        for name in names:
+            dimensions = getattr(op, name).dimensions
+            if len(dimensions) != rank:
+                raise op_failed(f"{name} has dimensions {list(dimensions)}; it must have rank {rank}")
+
+    return check
+
+
+def rank_limit(limit: int, *names: str) -> Check:
+    """At run time these operands have at most this rank."""
+
+    def check(op: BoundOperation) -> None:
+        for name in names:
+            for operand in operands_named(op, name):
+                if len(operand.dimensions) > limit:
+                    raise op_failed(
+                        f"{name} has dimensions {list(operand.dimensions)}; allowed are ranks up "
+                        f"to {limit}"
+                    )
+
+    return check
+
+
+def fused_activation(op: BoundOperation) -> None:
+    """The fused activation is a FuseCode, and NONE for INT32 operands."""
+    if op.activation not in (0, 1, 2, 3):
+        raise op_failed(f"activation is {op.activation}; allowed are 0 (NONE) to 3 (RELU6)")
+    if op.activation != FuseCode.NONE and op.variant == "i32":
+        raise op_failed(f"activation is {op.activation}; TENSOR_INT32 allows 0 (NONE) only")
+
+
+def positive(*names: str) -> Check:
+    """These scalars are greater than 0."""
+
+    def check(op: BoundOperation) -> None:
+        for name in names:
+            value = getattr(op, name)
+            if not value > 0:
+                raise op_failed(f"{name} is {value}; it must be greater than 0")
+
+    return check
+
+
+def no_empty_dimension(*names: str) -> Check:
+    """No dimension of these operands is 0."""
+
+    def check(op: BoundOperation) -> None:
+        for name in names:
+            dimensions = getattr(op, name).dimensions
+            if 0 in dimensions:
+                raise op_failed(f"{name} has dimensions {list(dimensions)}; none may be 0")
+
+    return check
+
+
+def image_not_empty(op: BoundOperation) -> None:
+    """Height, width and depth of the image `input` are at least 1; only its batch may be 0."""
+    batch_free = op.input.dimensions[1:]
+    if 0 in batch_free:
+        raise op_failed(f"input has dimensions {list(op.input.dimensions)}; only the batch may be 0")
+
+
+def axis_in_range(axis: int, rank: int) -> int:
+    """An axis in [-rank, rank) as one in [0, rank)."""
+    if not -rank <= axis < rank:
+        raise op_failed(f"axis is {axis}; allowed are {-rank} to {rank - 1}")
+    return axis % rank
+
+
+def bias_scale(input_name: str, filter_name: str) -> Check:
+    """A quantized bias has zero point 0 and scale input x filter, within 1e-6 of the smaller one.
+
+    The product is formed in float32 (semantics.md 5.4). For per-channel filters the reference
+    looks at neither.
+    """
+
+    def check(op: BoundOperation) -> None:
+        bias, filter_operand = op.bias, getattr(op, filter_name)
+        if bias.type.name != "TENSOR_INT32" or filter_operand.channel_quant is not None:
+            return
+        product = float32(getattr(op, input_name).scale * filter_operand.scale)
+        if abs(product - bias.scale) > 1e-6 * min(product, bias.scale):
+            raise op_failed(
+                f"bias has scale {bias.scale:g}; it must be the product of the scales of "
+                f"{input_name} and {filter_name}, {product:g}"
+            )
+        if bias.zero_point != 0:
+            raise op_failed(f"bias has zero point {bias.zero_point}; it must be 0")
+
+    return check
+
+
+def float32(value: float) -> float:
+    """Rounded to the nearest float32."""
+    return unpack("f", pack("f", value))[0]  # type: ignore[no-any-return]

@@ -1,0 +1,52 @@
+"""SOFTMAX: exponentials normalised along one axis."""
+
+from nnapi_shim.errors import op_failed
+from nnapi_shim.hal.enums import OperandType, OperationType
+from nnapi_shim.operations.declare import BoundOperation, Operation, form
+from nnapi_shim.operations.rules import axis_in_range, level_by_rank, positive, rank_limit
+from nnapi_shim.operations.signatures import F16, F32, QS8, QU8
+
+FLOAT32, FLOAT16 = OperandType.FLOAT32, OperandType.FLOAT16
+OUTPUT_QUANTIZATION = {"qu8": (1 / 256, 0), "qs8": (1 / 256, -128)}
+
+
+def axis(op: BoundOperation) -> None:
+    """The axis lies in [-rank, rank)."""
+    axis_in_range(op.axis, len(op.input.dimensions))
+
+
+def output_quantization(op: BoundOperation) -> None:
+    """The declared output parameters are the fixed ones, also on an operand inside the model
+    (alone among the operations with fixed parameters), unless the tensor is empty.
+    """
+    wanted = OUTPUT_QUANTIZATION.get(op.variant)
+    given = (op.output.scale, op.output.zero_point)
+    if wanted and given != wanted and 0 not in op.input.dimensions:
+        raise op_failed(f"output has scale and zero point {given}; they must be {wanted}")
+
+
+def fine_enough(op: BoundOperation) -> None:
+    """beta * input scale is above 2^-26: the reference works in Q5.26 and fails below."""
+    if op.variant in OUTPUT_QUANTIZATION and op.beta * op.input.scale * 2**26 <= 1:
+        raise op_failed(
+            f"beta * input scale is {op.beta * op.input.scale:g}; it must be greater than 2^-26"
+        )
+
+
+SOFTMAX = Operation(
+    OperationType.SOFTMAX,
+    doc="output = exp((input - max) * beta) / sum(exp((input - max) * beta)), along `axis`.",
+    columns="input beta -> output",
+    types={
+        "f32": (1, F32, FLOAT32, F32),
+        "f16": (3, F16, FLOAT16, F16),
+        "qu8": (1, QU8, FLOAT32, QU8),
+        "qs8": (4, QS8, FLOAT32, QS8),
+    },
+    forms=[form("input beta"), form("input beta axis:INT32", since=3)],
+    defaults={"axis": -1},
+    rules=[level_by_rank("input", since={1: 3, 2: 1, 3: 3, 4: 1})],
+    checks=[rank_limit(4, "input"), positive("beta"), axis, output_quantization, fine_enough],
+    allow_zero_sized=True,
+    shape=lambda op: [op.input.dimensions],
+)
