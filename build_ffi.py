@@ -1,9 +1,9 @@
 """Builds libneuralnetworks.so from the public headers, with cffi in embedding mode.
 
-The headers in include/ are the only declaration of the C API. What stands in them between two marker
-comments is parsed here, and becomes: the types that Python sees, one `extern "Python"` function per
-API function, the exported C function that calls it, and the linker's version script. The C code that
-starts Python is in nnapi_shim/native/.
+The headers in include/ are the only declaration of the C API. What stands in them between two
+marker comments is parsed here, and becomes: the types that Python sees, one `extern "Python"`
+function per API function, the exported C function that calls it, and the linker's version script.
+The C code that starts Python is in nnapi_shim/native/.
 
     python build_ffi.py [--out build/lib]
 """
@@ -44,10 +44,8 @@ MARKED = re.compile(
 )
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 # What the headers take from the C library. pycparser only has to know that these are types.
-STANDARD_TYPES = "".join(
-    f"typedef int {name};"
-    for name in ("bool", "size_t", "int8_t", "uint8_t", "int16_t", "uint16_t", "int32_t")
-    + ("uint32_t", "int64_t", "uint64_t")
+STANDARD_TYPES = "typedef int bool, size_t;" + "".join(
+    f"typedef int int{width}_t, uint{width}_t;" for width in (8, 16, 32, 64)
 )
 # What the packages that nnapi_shim imports are called, to find their folders.
 REQUIREMENTS = ("_cffi_backend", "numpy", "llvmlite", "numba")
@@ -146,9 +144,7 @@ def version_script(functions: list[Function]) -> str:
 def c_source(types: str, functions: list[Function], path: Path) -> None:
     """Writes the C source that cffi generates, with the exported functions in it."""
     in_python = [function for function in functions if function.is_written_in_python]
-    lines = [
-        f"#include <{header}>" for header in HEADERS
-    ] + [
+    lines = [f"#include <{header}>" for header in HEADERS] + [
         '#include "boot.h"',
         f'#define NN_MODULE "{MODULE}"',
         *(f"static {f.callback};" for f in in_python),
@@ -195,6 +191,7 @@ def compiler_command(version: str) -> list[str]:
         f'-DNN_VERSION="{version}"',
         *(f"-I{folder}" for folder in (ROOT / "include", NATIVE)),
         f"-I{sysconfig.get_config_var('INCLUDEPY')}",
+        *shlex.split(os.environ.get("CFLAGS", "")),
         f"-Wl,-soname,{LIBRARY}",
         # Python and the threads that run in it outlive a dlclose().
         *("-Wl,-z,nodelete", "-Wl,-z,defs", "-Wl,--no-undefined-version"),
@@ -202,7 +199,7 @@ def compiler_command(version: str) -> list[str]:
     ]
     if not str(python).startswith(("/usr/lib/", "/lib/")):  # where the loader looks anyway
         command.append(f"-Wl,-rpath,{python.parent}")
-    return command
+    return command + shlex.split(os.environ.get("LDFLAGS", ""))
 
 
 def checkout_location(out: Path) -> str:
@@ -264,12 +261,10 @@ def build(out: Path, location: str | None = None) -> Path:
         built = Path(folder, LIBRARY)
         c_source(types, functions, generated)
         exports.write_text(version_script(functions))
-        sources = [str(generated), *(str(NATIVE / source) for source in SOURCES)]
-        subprocess.run(
-            [*command[:1], *sources, *command[1:], f"-Wl,--version-script={exports}"]
-            + ["-o", str(built)],
-            check=True,
-        )
+        compiler, *options = command
+        inputs = [generated, *(NATIVE / source for source in SOURCES)]
+        outputs = [f"-Wl,--version-script={exports}", "-o", built]
+        subprocess.run([compiler, *inputs, *options, *outputs], check=True)
         built.replace(library)
     replace(record, location)
     print(f"built {library}: {len(functions)} functions, Python {sysconfig.get_python_version()}")

@@ -1,6 +1,6 @@
 """Adds to the wheel what is compiled: `pip install .` gives nnapi_shim/lib/libneuralnetworks.so.
 
-All else is in pyproject.toml. A checkout does not need this file: there, make builds into build/lib.
+All else is in pyproject.toml. A checkout does not need this file: make builds into build/lib.
 """
 
 import importlib

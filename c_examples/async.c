@@ -17,7 +17,7 @@
     }                                                                                \
   } while (0)
 
-enum { ELEMENTS = 4, IN_FLIGHT = 8, CHAIN = 4, BURST_RUNS = 3, REUSES = 3 };
+enum { ELEMENTS = 4, IN_FLIGHT = 8, CHAIN = 3, BURST_RUNS = 3, REUSES = 3 };
 
 typedef float Tensor[ELEMENTS];
 
@@ -136,7 +136,7 @@ static void run_burst(ANeuralNetworksCompilation* compilation) {
 
 /* The buffers stay the same; their content is read anew by each run. */
 static void run_reusable(ANeuralNetworksCompilation* compilation) {
-  Tensor x, y;
+  Tensor x = {0}, y = {0};
   ANeuralNetworksExecution* execution = prepare(compilation, x, y);
   CHECK(ANeuralNetworksExecution_setReusable(execution, true));
   for (int i = 0; i < REUSES; ++i) {

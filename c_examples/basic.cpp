@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// output = (input1 + constant0) * (input2 + constant1), with everything but input1 in shared memory.
+// output = (input1 + constant0) * (input2 + constant1), all but input1 in shared memory.
 //
 // The constants are the first two tensors of a file of float32 values, read as an asset: the file
 // named on the command line, or else one that the program writes itself. Besides
@@ -202,7 +202,7 @@ int compute_and_compare(const std::string& path) {
   const SharedTensor output("output", kTensorBytes, PROT_READ | PROT_WRITE);
 
   int wrong = 0;
-  for (const float value : {1.0f, 0.25f, -0.5f}) {
+  for (const float value : {1.0f, 0.25f, -0.125f}) {
     std::vector<float> input1(kElements, value);
     for (uint32_t i = 0; i < kElements; ++i) {
       input1[i] += static_cast<float>(i) / 256;
@@ -210,7 +210,7 @@ int compute_and_compare(const std::string& path) {
     }
     run(compilation, input1, input2, output);
     const int wrong_here = compare(input1, input2, *constants, output);
-    std::printf("input1 from %g, input2 %g: output %.4f .. %.4f, %d of %u values wrong\n",
+    std::printf("input1 from %g, input2 %g: output %.5f .. %.5f, %d of %u values wrong\n",
                 static_cast<double>(value), static_cast<double>(2 * value),
                 static_cast<double>(output.data()[0]),
                 static_cast<double>(output.data()[kElements - 1]), wrong_here, kElements);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What this library offers beside the Neural Networks API: the reason of a failure, and its version.
- * A program that is to run on Android, too, looks these functions up with dlsym().
+ * What this library offers beside the Neural Networks API: the reason of a failure, and its
+ * version. A program that is to run on Android, too, looks these functions up with dlsym().
  */
 #ifndef NNAPI_SHIM_H
 #define NNAPI_SHIM_H
@@ -14,8 +14,8 @@ extern "C" {
 
 /**
  * Explains the last call on this thread that failed: the rule that was broken, what was given and
- * what is allowed. "" if none has failed; never NULL. The string belongs to the library and is valid
- * until the next failing call on the same thread.
+ * what is allowed. "" if none has failed; never NULL. The string belongs to the library and is
+ * valid until the next failing call on the same thread.
  */
 const char* nnapi_shim_getLastError(void);
 

@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/** Makes a manager of the files in a folder. Returns NULL and sets errno if that cannot be opened. */
+/** Makes a manager of the files in a folder; NULL with errno if that cannot be opened. */
 AAssetManager* nnapi_shim_openAssetFolder(const char* path);
 
 /** Frees a manager; assets and listings that were opened with it stay. NULL is ignored. */

@@ -14,7 +14,7 @@ static bool nn_start_cffi(void)
     /* Looked for first, because cffi reports its absence in twenty lines. */
     PyObject *backend = PyImport_ImportModule("_cffi_backend");
     if (backend == NULL) {
-        nn_fail_with_exception("cannot import what Python's cffi package brings");
+        nn_fail_with_exception("cannot import from the package cffi, which nnapi_shim needs");
         return false;
     }
     Py_DECREF(backend);

@@ -20,7 +20,7 @@
 
 #include "boot.h"
 
-enum state { UNTRIED, READY, FAILED };
+enum state { UNTRIED, READY, FAILED, ENDED };
 
 static _Atomic enum state state = UNTRIED;
 /* Guards start-up. It also tells a thread that comes back here from within start-up (EDEADLK). */
@@ -51,8 +51,7 @@ static bool thread_holds_gil(void)
  * bring it back. */
 static void python_has_ended(void)
 {
-    atomic_store(&state, FAILED);
-    nnapi_shim_storeError("the program has shut Python down");
+    atomic_store(&state, ENDED);
 }
 
 static bool start(void)
@@ -89,6 +88,8 @@ static __attribute__((noinline, cold)) bool start_once(void)
         pthread_mutex_unlock(&start_lock);
         if (atomic_load(&state) == FAILED)
             nn_repeat_failure();
+        else if (atomic_load(&state) == ENDED)
+            nnapi_shim_storeError("the program has shut Python down");
     }
 
     if (suspended != NULL)
@@ -133,17 +134,12 @@ static void before_fork(void)
     }
 }
 
-static void after_fork(void (*restore_python)(void))
-{
-    if (fork_kind == FORK_OWN_PYTHON) {
-        restore_python();
-        PyGILState_Release(fork_gil);
-    }
-}
-
 static void after_fork_in_parent(void)
 {
-    after_fork(PyOS_AfterFork_Parent);
+    if (fork_kind == FORK_OWN_PYTHON) {
+        PyOS_AfterFork_Parent();
+        PyGILState_Release(fork_gil);
+    }
     if (fork_kind != FORK_INSIDE_PYTHON)
         pthread_mutex_unlock(&start_lock);
 }
@@ -152,7 +148,12 @@ static void after_fork_in_child(void)
 {
     static const pthread_mutex_t fresh = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
 
-    after_fork(PyOS_AfterFork_Child);
+    if (fork_kind == FORK_OWN_PYTHON) {
+        PyOS_AfterFork_Child();
+        /* Not PyGILState_Release(): it may free the last thread state, after which CPython 3.11
+         * cannot make another ("thread state already initialized"). */
+        PyEval_SaveThread();
+    }
     /* The child's thread has another id, so it could not unlock what its parent locked. */
     start_lock = fresh;
 }

@@ -17,7 +17,8 @@
 
 static bool same_version(const char *version)
 {
-    static const char ours[] = Py_STRINGIFY(PY_MAJOR_VERSION) "." Py_STRINGIFY(PY_MINOR_VERSION) ".";
+    static const char ours[] =
+        Py_STRINGIFY(PY_MAJOR_VERSION) "." Py_STRINGIFY(PY_MINOR_VERSION) ".";
     return strncmp(version, ours, sizeof ours - 1) == 0;
 }
 
@@ -142,7 +143,8 @@ bool nn_python_start(const struct nn_location *location)
         PyConfig_Clear(&config);
     }
     if (PyStatus_Exception(status)) {
-        nn_fail("cannot start Python: %s", status.err_msg != NULL ? status.err_msg : "no reason given");
+        nn_fail("cannot start Python: %s",
+                status.err_msg != NULL ? status.err_msg : "no reason given");
         return false;
     }
 

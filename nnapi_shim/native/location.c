@@ -7,6 +7,7 @@
  *                  one holds the package nnapi_shim, the others what the package imports
  *   origin=FOLDER  where the library was built; the paths are tried from there, too, so that
  *                  library and location file can be copied to a folder for libraries
+ *   build=DIGEST   of no meaning here: by it, build_ffi.py knows whether to build again
  * A tree that is moved as a whole keeps working, because the library's own folder comes first.
  */
 #include <Python.h> /* first: it also asks for the GNU extensions used here */
@@ -21,7 +22,7 @@
 
 static const char location_file[] = "libneuralnetworks.location";
 static const char how_to_mend[] =
-    "build or install the library again, or set NNAPI_SHIM_HOME to the folder that holds nnapi_shim";
+    "build or install it again, or set NNAPI_SHIM_HOME to the folder that holds nnapi_shim";
 
 /* The folder of this library, symbolic links resolved. Found when the library is loaded: the
  * loader may have got a relative path, which means nothing after a chdir(). */
@@ -30,7 +31,8 @@ static char library_folder[PATH_MAX];
 __attribute__((constructor)) static void remember_library_folder(void)
 {
     Dl_info library;
-    if (dladdr(library_folder, &library) == 0 || realpath(library.dli_fname, library_folder) == NULL) {
+    if (dladdr(library_folder, &library) == 0
+        || realpath(library.dli_fname, library_folder) == NULL) {
         library_folder[0] = '\0';
         return;
     }
@@ -97,7 +99,8 @@ static const char *base_of(const struct record *record)
     const char *bases[] = {library_folder, record->origin};
     for (int i = 0; i < 2 && record->count > 0; i++) {
         char folder[PATH_MAX];
-        if (bases[i][0] != '\0' && join(folder, bases[i], record->paths[0]) && holds_package(folder))
+        if (bases[i][0] != '\0' && join(folder, bases[i], record->paths[0])
+            && holds_package(folder))
             return bases[i];
     }
     return NULL;
@@ -108,8 +111,8 @@ static void fail(const char *file, const struct record *record)
 {
     char path[PATH_MAX], folder[PATH_MAX];
     if (record->count == 0)
-        nn_fail("%s does not say where the Python package nnapi_shim is, or cannot be read; %s", file,
-                how_to_mend);
+        nn_fail("%s does not say where the Python package nnapi_shim is, or cannot be read; %s",
+                file, how_to_mend);
     else if (join(path, library_folder, record->paths[0]))
         nn_fail("there is no Python package nnapi_shim in %s, where %s says it is; %s",
                 realpath(path, folder) != NULL ? folder : path, file, how_to_mend);

@@ -5,7 +5,8 @@ Each family is a file, imported at the first use of one of its operations.
 
 from importlib import import_module
 
-from nnapi_shim.errors import bad_data
+from nnapi_shim.errors import NnapiError, bad_data
+from nnapi_shim.hal import types as hal
 from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.operations.declare import Operation
 
@@ -45,3 +46,17 @@ def operation(type: OperationType) -> Operation:
 def registry() -> list[Operation]:
     """All declarations, in the order of their codes."""
     return [operation(type) for type in OperationType if type.name in _family_of]
+
+
+def is_declared(item: hal.Operation, graph: hal.Subgraph) -> bool:
+    """Whether an operation of a graph is a use that its declaration accepts."""
+    if not isinstance(item.type, OperationType):
+        return False
+    try:
+        operation(item.type).match(
+            tuple([graph.operands[i].type for i in item.inputs]),
+            tuple([graph.operands[i].type for i in item.outputs]),
+        )
+    except NnapiError:
+        return False
+    return True

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Assets: the read-only files that come with a program. Here they are the files of a folder, given by
- * nnapi_shim_openAssetFolder() of nnapi_shim_assets.h; a manager of NULL means the folder named by
- * the environment variable NNAPI_SHIM_ASSETS, or else the current one.
+ * Assets: the read-only files that come with a program. Here they are the files of a folder, given
+ * by nnapi_shim_openAssetFolder() of nnapi_shim_assets.h; a manager of NULL means the folder named
+ * by the environment variable NNAPI_SHIM_ASSETS, or else the current one.
  *
  * Names are relative to that folder, with "/" between their parts. Nothing outside can be reached:
  * absolute names, names with a part "..", and symbolic links that lead out count as not there.
@@ -47,8 +47,8 @@ AAssetDir* AAssetManager_openDir(AAssetManager* mgr, const char* dirName);
 AAsset* AAssetManager_open(AAssetManager* mgr, const char* filename, int mode);
 
 /**
- * Gives the names of the files, folders left out, one per call and in the order of their bytes; NULL
- * after the last. A name belongs to the listing and is valid until the next call on it.
+ * Gives the names of the files, folders left out, one per call and in the order of their bytes;
+ * NULL after the last. A name belongs to the listing and is valid until the next call on it.
  */
 const char* AAssetDir_getNextFileName(AAssetDir* assetDir);
 

@@ -77,10 +77,10 @@ void AHardwareBuffer_describe(const AHardwareBuffer* buffer, AHardwareBuffer_Des
 
 /**
  * Stores the address of a buffer for reading and writing, as the CPU bits of usage say; no other
- * bits may be set, and the buffer must have been allocated for as much. fence is -1 or the descriptor
- * of a fence, which is waited for and closed in any case. rect, if not NULL, says which part is
- * meant and must lie within; the address is that of the buffer's start all the same. A buffer may
- * be locked several times; each lock needs an unlock.
+ * bits may be set, and the buffer must have been allocated for as much. fence is -1 or the
+ * descriptor of a fence, which is waited for and closed in any case. rect, if not NULL, says which
+ * part is meant and must lie within; the address is that of the buffer's start all the same. A
+ * buffer may be locked several times; each lock needs an unlock.
  * Returns 0, -EINVAL, or a negative errno of the wait for the fence; the address is then NULL.
  */
 int AHardwareBuffer_lock(

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Logging: messages with a priority and a tag, here to the standard error stream as lines of the form
- * "I/tag: text". A message is written in one piece, also with several threads. The environment
+ * Logging: messages with a priority and a tag, here to the standard error stream as lines of the
+ * form "I/tag: text". A message is written in one piece, also with several threads. The environment
  * variable NNAPI_SHIM_LOG_PRIORITY names the lowest priority that is shown (a letter of VDIWEFS, a
  * word such as "warn", or a number); without it, all are.
  */
@@ -59,8 +59,8 @@ int __android_log_vprint(int prio, const char* tag, const char* fmt, va_list ap)
     NNAPI_SHIM_LOG_PRINTF(3, 0);
 
 /**
- * Logs with ANDROID_LOG_FATAL, whatever is shown otherwise, and aborts the program. Without a format
- * (NULL) the text names the condition cond, which may be NULL, too.
+ * Logs with ANDROID_LOG_FATAL, whatever is shown otherwise, and aborts the program. Without a
+ * format (NULL) the text names the condition cond, which may be NULL, too.
  */
 void __android_log_assert(const char* cond, const char* tag, const char* fmt, ...)
     NNAPI_SHIM_LOG_NORETURN NNAPI_SHIM_LOG_PRINTF(3, 4);

@@ -3,18 +3,16 @@
 from nnapi_shim import __version__
 from nnapi_shim.drivers.cpu import library
 from nnapi_shim.drivers.cpu.prepared_model import CpuPreparedModel
-from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.enums import (
     DeviceType,
     ExecutionPreference,
     FeatureLevel,
     OperandType,
-    OperationType,
     Priority,
 )
 from nnapi_shim.hal.interfaces import CacheHandles
-from nnapi_shim.hal.types import Capabilities, Model, Operation, PerformanceInfo, Subgraph
-from nnapi_shim.operations import operation
+from nnapi_shim.hal.types import Capabilities, Model, PerformanceInfo
+from nnapi_shim.operations import is_declared
 
 _PERFORMANCE = PerformanceInfo(0.1, 0.1)
 
@@ -39,7 +37,7 @@ class CpuDevice:
 
     def getSupportedOperations(self, model: Model) -> list[bool]:
         """Everything that is declared; a missing kernel is compiled when it is needed."""
-        return [_is_declared(item, model.main) for item in model.main.operations]
+        return [is_declared(item, model.main) for item in model.main.operations]
 
     def prepareModel(
         self,
@@ -54,16 +52,3 @@ class CpuDevice:
 
     def wait(self) -> None:
         """It is always ready."""
-
-
-def _is_declared(item: Operation, graph: Subgraph) -> bool:
-    if not isinstance(item.type, OperationType):
-        return False
-    try:
-        operation(item.type).match(
-            tuple([graph.operands[i].type for i in item.inputs]),
-            tuple([graph.operands[i].type for i in item.outputs]),
-        )
-    except NnapiError:
-        return False
-    return True

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * AAssetManager over a folder. Every name is resolved beneath the folder by the kernel (openat2), or
- * part by part without following links where the kernel does not offer that.
+ * AAssetManager over a folder. Every name is resolved beneath the folder by the kernel (openat2),
+ * or part by part without following links where the kernel does not offer that.
  */
 #pragma GCC visibility push(default)
 #include <android/asset_manager.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ASharedMemory over memfd_create(). A region is a memfd whose size is sealed, which is also how one
- * is recognized; taking away PROT_WRITE is one more seal, so that it holds for every process that
- * has the descriptor.
+ * ASharedMemory over memfd_create(). A region is a memfd whose size is sealed, which is also how
+ * one is recognized; taking away PROT_WRITE is one more seal, so that it holds for every process
+ * that has the descriptor.
  */
 #pragma GCC visibility push(default)
 #include <android/sharedmem.h>

@@ -1,0 +1,188 @@
+"""ANeuralNetworksExecution_*: runs of a compiled model."""
+
+from nnapi_shim.abi.boundary import NO_ERROR, exported
+from nnapi_shim.abi.cdata import (
+    argument_type,
+    not_null,
+    not_null_with_length,
+    pointers,
+    store,
+    store_handle,
+    string,
+)
+from nnapi_shim.abi.tables import bursts, compilations, events, executions, memories
+from nnapi_shim.address import read
+from nnapi_shim.errors import bad_data, op_failed
+from nnapi_shim.runtime.execution import UNKNOWN_DURATION, Execution
+
+
+@exported
+def ANeuralNetworksExecution_create(compilation, execution):
+    """An execution of a finished compilation."""
+    not_null(execution=execution)
+    store_handle(execution, 0)
+    store_handle(execution, executions.add(Execution(compilations[compilation])))
+    return NO_ERROR
+
+
+@exported
+def ANeuralNetworksExecution_free(execution):
+    """Let an execution go; one that is in flight goes on to its end."""
+    executions.remove(execution)
+
+
+@exported
+def ANeuralNetworksExecution_setInput(execution, index, type, buffer, length):
+    """Input from a buffer, which stays valid until the computation ends; (NULL, 0) omits it."""
+    not_null(execution=execution)
+    not_null_with_length(buffer, length, "buffer")
+    executions[execution].set_input(index, argument_type(type), buffer, length)
+    return NO_ERROR
+
+
+@exported
+def ANeuralNetworksExecution_setInputFromMemory(execution, index, type, memory, offset, length):
+    """Input from a region of a memory object."""
+    not_null(execution=execution, memory=memory)
+    executions[execution].set_input_from_memory(
+        index, argument_type(type), memories[memory], offset, length
+    )
+    return NO_ERROR
+
+
+@exported
+def ANeuralNetworksExecution_setOutput(execution, index, type, buffer, length):
+    """Output to a buffer, which stays valid until the computation ends; (NULL, 0) omits it."""
+    not_null(execution=execution)
+    not_null_with_length(buffer, length, "buffer")
+    executions[execution].set_output(index, argument_type(type), buffer, length)
+    return NO_ERROR
+
+
+@exported
+def ANeuralNetworksExecution_setOutputFromMemory(execution, index, type, memory, offset, length):
+    """Output to a region of a memory object."""
+    not_null(execution=execution, memory=memory)
+    executions[execution].set_output_from_memory(
+        index, argument_type(type), memories[memory], offset, length
+    )
+    return NO_ERROR
+
+
+@exported
+def ANeuralNetworksExecution_enableInputAndOutputPadding(execution, enable):
+    """Allow buffers to be longer than needed; before any argument is set."""
+    executions[execution].enable_input_and_output_padding(enable)
+    return NO_ERROR
+
+
+@exported
+def ANeuralNetworksExecution_setReusable(execution, reusable):
+    """Allow more than one computation, one after another."""
+    executions[execution].set_reusable(reusable)
+    return NO_ERROR
+
+
+@exported
+def ANeuralNetworksExecution_setTimeout(execution, duration):
+    """Longest time that the computation may take, in ns."""
+    executions[execution].set_timeout(duration)
+    return NO_ERROR
+
+
+@exported
+def ANeuralNetworksExecution_setLoopTimeout(execution, duration):
+    """Longest time that a WHILE may take, in ns."""
+    executions[execution].set_loop_timeout(duration)
+    return NO_ERROR
+
+
+@exported
+def ANeuralNetworksExecution_setMeasureTiming(execution, measure):
+    """Ask for durations."""
+    executions[execution].set_measure_timing(measure)
+    return NO_ERROR
+
+
+@exported
+def ANeuralNetworksExecution_addExtensionAttribute(
+    execution, extensionName, attributeCodeWithinExtension, data, length
+):
+    """Pass an attribute of an extension to the device."""
+    not_null(execution=execution, extensionName=extensionName)
+    not_null_with_length(data, length, "data")
+    executions[execution].add_extension_attribute(
+        string(extensionName), attributeCodeWithinExtension, read(data, length)
+    )
+    return NO_ERROR
+
+
+@exported
+def ANeuralNetworksExecution_compute(execution):
+    """Run it, and return when it is done."""
+    executions[execution].compute()
+    return NO_ERROR
+
+
+@exported
+def ANeuralNetworksExecution_burstCompute(execution, burst):
+    """Run it as one of a series, and return when it is done."""
+    not_null(execution=execution, burst=burst)
+    bursts[burst].compute(executions[execution])
+    return NO_ERROR
+
+
+@exported
+def ANeuralNetworksExecution_startCompute(execution, event):
+    """Start running it, and return at once; the event is signalled at the end."""
+    not_null(event=event)
+    store_handle(event, 0)
+    store_handle(event, events.add(executions[execution].start_compute()))
+    return NO_ERROR
+
+
+@exported
+def ANeuralNetworksExecution_startComputeWithDependencies(
+    execution, dependencies, num_dependencies, duration, event
+):
+    """Run it after other executions and fences."""
+    not_null(event=event)
+    store_handle(event, 0)
+    not_null(execution=execution)
+    not_null_with_length(dependencies, num_dependencies, "dependencies")
+    executions[execution]
+    for handle in pointers(dependencies, num_dependencies) if num_dependencies else ():
+        not_null(dependency=handle)
+        events[handle]
+    raise op_failed("startComputeWithDependencies is not available in this version")
+
+
+@exported
+def ANeuralNetworksExecution_getOutputOperandRank(execution, index, rank):
+    """Rank of an output after the computation."""
+    not_null(execution=execution, rank=rank)
+    dimensions, code = executions[execution].output_dimensions(index)
+    store("uint32_t *", rank, len(dimensions))
+    return code
+
+
+@exported
+def ANeuralNetworksExecution_getOutputOperandDimensions(execution, index, dimensions):
+    """Dimensions of an output after the computation."""
+    not_null(execution=execution, dimensions=dimensions)
+    item = executions[execution]
+    sizes, code = item.output_dimensions(index)
+    if not sizes:
+        raise bad_data(f"output {index} is a scalar; it has no dimensions")
+    for position, size in enumerate(sizes):
+        store("uint32_t *", dimensions + 4 * position, size)
+    return code
+
+
+@exported
+def ANeuralNetworksExecution_getDuration(execution, durationCode, duration):
+    """A duration of the last computation, in ns."""
+    not_null(execution=execution, duration=duration)
+    store("uint64_t *", duration, UNKNOWN_DURATION)
+    store("uint64_t *", duration, executions[execution].duration(durationCode))
+    return NO_ERROR

@@ -1,0 +1,43 @@
+"""ANeuralNetworks_*: the devices of this process.
+
+The functions that return a plain value (feature level, loop timeouts) are constants in C: an error
+code there would read as a level or a duration.
+"""
+
+from nnapi_shim.abi.boundary import NO_ERROR, exported
+from nnapi_shim.abi.cdata import not_null, store, store_handle
+from nnapi_shim.abi.tables import device_handles, devices
+from nnapi_shim.errors import NnapiError, bad_data
+from nnapi_shim.hal.enums import ResultCode
+from nnapi_shim.hal.interfaces import IDevice
+
+
+@exported
+def ANeuralNetworks_getDeviceCount(numDevices):
+    """Number of devices."""
+    not_null(numDevices=numDevices)
+    store("uint32_t *", numDevices, len(device_handles()))
+    return NO_ERROR
+
+
+@exported
+def ANeuralNetworks_getDevice(devIndex, device):
+    """A device by its number; the same handle every time."""
+    not_null(device=device)
+    handles = device_handles()
+    if devIndex >= len(handles):
+        raise bad_data(f"device {devIndex} does not exist; there are {len(handles)}")
+    store_handle(device, handles[devIndex])
+    return NO_ERROR
+
+
+def listed_devices(handles: list[int]) -> list[IDevice]:
+    """The devices behind a program's list: none NULL, none twice (UNEXPECTED_NULL, BAD_DATA)."""
+    found = []
+    for position, handle in enumerate(handles):
+        if not handle:
+            raise NnapiError(ResultCode.UNEXPECTED_NULL, f"device {position} of the list is NULL")
+        if handle in handles[position + 1 :]:
+            raise bad_data(f"device {position} stands in the list twice")
+        found.append(devices[handle])
+    return found

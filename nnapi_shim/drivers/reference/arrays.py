@@ -1,0 +1,87 @@
+"""Contents of operands as arrays: element types, real numbers from quantized ones and back."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nnapi_shim.hal.enums import FuseCode, OperandType
+from nnapi_shim.hal.quantization import QUANTIZED_RANGE, STRUCT_CODES
+from nnapi_shim.operations.declare import BoundOperand
+
+Array = NDArray[Any]
+
+_FLOAT_MAX = float(np.finfo(np.float32).max)
+
+_ACTIVATION = {
+    FuseCode.NONE: (-np.inf, np.inf),
+    FuseCode.RELU: (0.0, _FLOAT_MAX),
+    FuseCode.RELU1: (-1.0, 1.0),
+    FuseCode.RELU6: (0.0, 6.0),
+}
+"""Smallest and largest real result of each fused activation (semantics.md 5.1)."""
+
+
+def dtype_of(type: OperandType) -> np.dtype[Any]:
+    """Element type of an operand in memory."""
+    return np.dtype(STRUCT_CODES[type])
+
+
+def is_float(operand: BoundOperand) -> bool:
+    """Whether an operand holds floating-point numbers."""
+    return dtype_of(operand.type).kind == "f"
+
+
+def centred(operand: BoundOperand) -> Array:
+    """Quantized: q - zero_point; otherwise the numbers themselves. As float64.
+
+    All integers that the operations meet here, and their sums of products, are exact in float64.
+    """
+    values: Array = operand.value.astype(np.float64)
+    if operand.type in QUANTIZED_RANGE and operand.channel_quant is None:
+        values -= operand.zero_point
+    return values
+
+
+def real(operand: BoundOperand) -> Array:
+    """(q - zero_point) * scale of a quantized operand, or the numbers of any other, as float64."""
+    values = centred(operand)
+    return values * operand.scale if operand.type in QUANTIZED_RANGE else values
+
+
+def rounded(values: Array) -> Array:
+    """To the nearest integer, halves away from zero, like C's round()."""
+    whole = np.trunc(values)
+    halves: Array = np.sign(values) * (np.abs(values - whole) >= 0.5)
+    return whole + halves
+
+
+def saturated(values: Array, type: OperandType) -> Array:
+    """Integers as elements of a quantized type, those outside its range at its ends."""
+    low, high = QUANTIZED_RANGE[type]
+    return np.clip(values, low, high).astype(dtype_of(type))
+
+
+def quantized(reals: Array, type: OperandType, scale: float, zero_point: int) -> Array:
+    """saturated(zero_point + round(real / scale))."""
+    return saturated(zero_point + rounded(reals / scale), type)
+
+
+def activated(reals: Array, activation: int, type: OperandType) -> Array:
+    """Real numbers after a fused activation, rounded once to the element type."""
+    low, high = _ACTIVATION[FuseCode(activation)]
+    return np.clip(reals, low, high).astype(dtype_of(type))
+
+
+def activated_raw(
+    raw: Array, activation: int, type: OperandType, scale: float, zero_point: int
+) -> Array:
+    """Quantized numbers after a fused activation, at the ends of the type where they exceed it.
+
+    The bounds are zero_point + round(bound / scale), the quotient in float32 (semantics.md 5.1).
+    """
+    low, high = (
+        zero_point + rounded(np.asarray(np.float32(bound) / np.float32(scale)))
+        for bound in _ACTIVATION[FuseCode(activation)]
+    )
+    return saturated(np.clip(raw, low, high), type)

@@ -1,0 +1,51 @@
+"""Multiplication of integers by a real number, as the reference does it (semantics.md 5.2, 5.3).
+
+Two roundings: results can differ by 1 from the exact product rounded once, so operations for which
+the specification gives this recipe follow it.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from nnapi_shim.drivers.reference.arrays import Array, rounded
+
+
+def scaled(values: Array, multiplier: Any) -> Array:
+    """32-bit values * multiplier: RDPOT(SRDHM(values << e+, M), e-).
+
+    multiplier: M * 2^(e - 31), a float or an array of them that broadcasts against the values;
+    e+ is e where it is positive, e- is -e where it is negative. A negative one has a negative M.
+    """
+    mantissa, exponent = decomposed(multiplier)
+    up, down = np.clip(exponent, 0, 31), np.maximum(-exponent, 0)
+    # The reference overflows when a shifted value leaves 32 bits; the nearest sense is the limit.
+    shifted = np.clip(values.astype(np.int64) * (1 << up), -(2**31), 2**31 - 1)
+    return rounding_shift(doubling_high_product(shifted, mantissa), down)
+
+
+def decomposed(multiplier: Any) -> tuple[Array, Array]:
+    """(M, e) with multiplier = M * 2^(e - 31) and 2^30 <= |M| < 2^31; (0, 0) below 2^-32."""
+    fraction, exponent = np.frexp(np.asarray(multiplier, np.float64))
+    mantissa = rounded(fraction * 2.0**31).astype(np.int64)
+    carried = np.abs(mantissa) == 2**31
+    mantissa = np.where(carried, mantissa // 2, mantissa)
+    exponent = np.where(carried, exponent + 1, exponent).astype(np.int64)
+    vanishes = exponent < -31
+    return np.where(vanishes, 0, mantissa), np.where(vanishes, 0, exponent)
+
+
+def doubling_high_product(a: Array, b: Array) -> Array:
+    """SRDHM: a * b / 2^31 rounded to nearest, halves upwards."""
+    product = a * b
+    nudged: Array = product + np.where(product >= 0, 2**30, 1 - 2**30)
+    quotient: Array = np.sign(nudged) * (np.abs(nudged) >> 31)
+    return quotient
+
+
+def rounding_shift(x: Array, bits: Array) -> Array:
+    """RDPOT: x / 2^bits rounded to nearest, halves away from zero."""
+    mask = (1 << bits) - 1
+    threshold = (mask >> 1) + (x < 0)
+    result: Array = (x >> bits) + ((x & mask) > threshold)
+    return result

@@ -1,0 +1,35 @@
+"""CONCATENATION."""
+
+import numpy as np
+
+from nnapi_shim.drivers.reference.arrays import Array, dtype_of, rounded, saturated
+from nnapi_shim.errors import op_failed
+from nnapi_shim.hal.enums import OperandType
+from nnapi_shim.operations.declare import BoundOperand, BoundOperation
+
+
+def concatenation(op: BoundOperation) -> list[Array]:
+    """The inputs one behind the other along axis, in the output's scale and zero point."""
+    if op.axis < 0:
+        raise op_failed(f"axis is {op.axis}; it must not be negative")
+    parts = [_requantized(operand, op.output) for operand in op.inputs]
+    try:
+        return [np.concatenate(parts, op.axis)]
+    except ValueError:  # an axis out of range, too
+        shapes = ", ".join(str(list(part.shape)) for part in parts)
+        raise op_failed(f"inputs {shapes} cannot be joined along axis {op.axis}") from None
+
+
+def _requantized(source: BoundOperand, target: BoundOperand) -> Array:
+    """z_out + round(q * k - z * k) with k = s / s_out, in float32 (semantics.md 9).
+
+    Signed values and zero points are computed with as unsigned ones, 128 higher.
+    """
+    if (source.scale, source.zero_point) == (target.scale, target.zero_point):
+        return source.value  # type: ignore[no-any-return]
+    shift = 128 if source.type == OperandType.TENSOR_QUANT8_ASYMM_SIGNED else 0
+    ratio = np.float32(source.scale) * (np.float32(1) / np.float32(target.scale))
+    offset = np.float32(-(source.zero_point + shift)) * ratio
+    raw = (source.value.astype(np.float32) + shift) * ratio + offset
+    steps = rounded(raw) + (target.zero_point + shift)
+    return saturated(steps - shift, source.type).astype(dtype_of(target.type))

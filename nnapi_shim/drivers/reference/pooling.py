@@ -1,0 +1,43 @@
+"""AVERAGE_POOL_2D MAX_POOL_2D."""
+
+import numpy as np
+
+from nnapi_shim.drivers.reference.arrays import Array, activated, activated_raw, is_float
+from nnapi_shim.drivers.reference.windows import from_nhwc, to_nhwc, windows
+from nnapi_shim.operations.declare import BoundOperation
+
+
+def average_pool_2d(op: BoundOperation) -> list[Array]:
+    """The average, sum / count, over the part of each window inside the image.
+
+    Quantized: of raw values, (sum +- count // 2) / count towards zero, + where sum is positive.
+    """
+    image = to_nhwc(op.input.value.astype(np.float64), op.nchw)
+    seen = windows(op, image, op.filter_height, op.filter_width)
+    shape = (len(image), seen.vertical.output, seen.horizontal.output, image.shape[3])
+    total, count = np.zeros(shape), np.zeros(shape)
+    for _, _, outputs, inside in seen.taps():
+        total[outputs] += image[inside]
+        count[outputs] += 1
+    if is_float(op.input):
+        return _stored(op, total / count)
+    return _stored(op, np.trunc((total + np.copysign(count // 2, total)) / count))
+
+
+def max_pool_2d(op: BoundOperation) -> list[Array]:
+    """The largest value in the part of each window inside the image."""
+    image = to_nhwc(op.input.value.astype(np.float64), op.nchw)
+    seen = windows(op, image, op.filter_height, op.filter_width)
+    shape = (len(image), seen.vertical.output, seen.horizontal.output, image.shape[3])
+    largest = np.full(shape, -np.inf)
+    for _, _, outputs, inside in seen.taps():
+        largest[outputs] = np.maximum(largest[outputs], image[inside])
+    return _stored(op, largest)
+
+
+def _stored(op: BoundOperation, nhwc: Array) -> list[Array]:
+    """After the activation and in the layout of the operation, with the input's parameters."""
+    values, source = from_nhwc(nhwc, op.nchw), op.input
+    if is_float(source):
+        return [activated(values, op.activation, source.type)]
+    return [activated_raw(values, op.activation, source.type, source.scale, source.zero_point)]

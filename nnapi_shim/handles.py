@@ -1,0 +1,60 @@
+"""Handles: numbers with a kind and a generation that C programs hold as opaque pointers.
+
+Layout: bit 63 set, the kind in bits 56 to 62, a serial number below that no handle of the kind
+ever shares. Such a number is no valid address of a program, so a foreign pointer is never taken
+for a handle, and a freed one is told from one that never was.
+"""
+
+from typing import Generic, TypeVar
+
+from nnapi_shim.errors import NnapiError
+from nnapi_shim.hal.enums import ResultCode
+
+T = TypeVar("T")
+
+_KIND_SHIFT = 56
+_SERIAL_MASK = (1 << _KIND_SHIFT) - 1
+
+_tables: dict[int, "HandleTable[object]"] = {}
+
+
+class HandleTable(dict[int, T], Generic[T]):
+    """Handle -> object for one kind of object; `table[handle]` raises BAD_DATA for a wrong one."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__()
+        self.kind = kind
+        self._number = len(_tables) + 1
+        self._base = (0x80 | self._number) << _KIND_SHIFT
+        self._issued = 0
+        _tables[self._number] = self  # type: ignore[assignment]
+
+    def add(self, item: T) -> int:
+        """Give an object a handle."""
+        self._issued += 1
+        handle = self._base | self._issued
+        self[handle] = item
+        return handle
+
+    def remove(self, handle: int) -> T:
+        """End a handle; the object lives on where it is in use. Raises as `table[handle]` does."""
+        item = self[handle]
+        return self.pop(handle, item)
+
+    def issued(self, serial: int) -> bool:
+        """Whether a handle with this serial number was ever given out."""
+        return 0 < serial <= self._issued
+
+    def __missing__(self, handle: int) -> T:
+        raise NnapiError(*self._diagnosis(handle))
+
+    def _diagnosis(self, handle: int) -> tuple[ResultCode, str]:
+        if handle == 0:
+            return ResultCode.UNEXPECTED_NULL, f"{self.kind} is NULL"
+        number, serial = (handle >> _KIND_SHIFT) & 0x7F, handle & _SERIAL_MASK
+        other = _tables.get(number) if handle >> 63 else None
+        if other is None or not other.issued(serial):
+            return ResultCode.BAD_DATA, f"{self.kind} {handle:#x} is not a handle of this library"
+        if other is not self:
+            return ResultCode.BAD_DATA, f"{self.kind} {handle:#x} is a handle of a {other.kind}"
+        return ResultCode.BAD_DATA, f"{self.kind} {handle:#x} was freed"

@@ -1,0 +1,1 @@
+"""NNAPI's objects and their state rules; knows nothing of C and nothing of kernels."""

@@ -1,0 +1,67 @@
+"""The rules for an operand's type alone: the same when a model is built and at an execution."""
+
+from collections.abc import Sequence
+
+from nnapi_shim.errors import bad_data
+from nnapi_shim.hal.enums import OperandType
+from nnapi_shim.hal.quantization import (
+    ASYMMETRIC,
+    ELEMENT_BYTES,
+    MAX_BYTES,
+    QUANTIZED_RANGE,
+    SCALARS,
+    SYMMETRIC,
+)
+from nnapi_shim.hal.types import Dimensions
+
+_types = {int(member): member for member in OperandType}
+_UNCHECKED = frozenset((OperandType.OEM_SCALAR, OperandType.TENSOR_OEM_BYTE))
+_ANY_PARAMETERS = frozenset((OperandType.TENSOR_INT32, *_UNCHECKED))
+
+
+def checked_type(
+    code: int, dimensions: Sequence[int] | None, rank: int, scale: float, zero_point: int
+) -> tuple[OperandType, Dimensions]:
+    """The operand type and its dimensions; raises BAD_DATA where they are not allowed.
+
+    dimensions: `rank` sizes, 0 for an unknown one; None with rank 0 for scalars and for tensors
+    of unknown rank.
+    """
+    kind = _types.get(code)
+    if kind is None:
+        if code >> 16:
+            raise bad_data(f"operand type {code:#x} is an extension type that no device describes")
+        raise bad_data(f"operand type {code} does not exist; allowed are 0 to 15, 10000, 10001")
+    if (dimensions is None) != (rank == 0):
+        raise bad_data(
+            f"{kind.name}: dimensionCount is {rank} and dimensions "
+            f"{'NULL' if dimensions is None else 'not NULL'}"
+        )
+    sizes = () if dimensions is None else tuple(dimensions)
+    if kind in SCALARS and kind not in _UNCHECKED and sizes:
+        raise bad_data(f"{kind.name} is a scalar; {rank} dimensions given, allowed are none")
+    if kind not in _ANY_PARAMETERS:
+        _check_parameters(kind, scale, zero_point)
+    size = ELEMENT_BYTES[kind]
+    for length in sizes:
+        if length:
+            size *= length
+    if size > MAX_BYTES:
+        raise bad_data(f"{kind.name}{list(sizes)} has {size} bytes; allowed are {MAX_BYTES}")
+    return kind, sizes
+
+
+def _check_parameters(kind: OperandType, scale: float, zero_point: int) -> None:
+    if kind in ASYMMETRIC or kind in SYMMETRIC:
+        if not 0 < scale < float("inf"):
+            raise bad_data(f"{kind.name}: scale is {scale:g}; it must be greater than 0")
+        low, high = QUANTIZED_RANGE[kind] if kind in ASYMMETRIC else (0, 0)
+        if not low <= zero_point <= high:
+            raise bad_data(f"{kind.name}: zeroPoint is {zero_point}; allowed are {low} to {high}")
+    elif scale != 0 or zero_point != 0:
+        raise bad_data(f"{kind.name}: scale is {scale:g} and zeroPoint {zero_point}; both must be 0")
+
+
+def is_known(kind: OperandType, dimensions: Dimensions) -> bool:
+    """Whether rank and all dimensions are known; a scalar's always are."""
+    return kind in SCALARS or (bool(dimensions) and 0 not in dimensions)

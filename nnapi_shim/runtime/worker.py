@@ -1,0 +1,44 @@
+"""Threads of the library for asynchronous executions; they wait for the next job when done."""
+
+import os
+from _thread import LockType, allocate_lock, start_new_thread
+from collections.abc import Callable
+
+Job = Callable[[], None]
+
+_idle: list["_Worker"] = []
+
+
+class _Worker:
+    """A thread and the job it is to do next."""
+
+    def __init__(self) -> None:
+        self.job: Job | None = None
+        self.wake: LockType = allocate_lock()
+        self.wake.acquire()
+
+    def loop(self) -> None:
+        while True:
+            self.wake.acquire()
+            job, self.job = self.job, None
+            if job is not None:
+                job()
+                del job  # what it holds must not live until the next one
+            _idle.append(self)
+
+
+def run(job: Job) -> None:
+    """Run a job, which must not raise, on a thread of its own; returns at once."""
+    try:
+        worker = _idle.pop()
+    except IndexError:
+        worker = _Worker()
+        worker.job = job
+        worker.wake.release()
+        start_new_thread(worker.loop, ())
+        return
+    worker.job = job
+    worker.wake.release()
+
+
+os.register_at_fork(after_in_child=_idle.clear)  # a forked child has none of these threads

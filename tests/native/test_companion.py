@@ -1,0 +1,237 @@
+"""libandroid, libnativewindow and liblog, driven by the C programs beside this file."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+LIBRARIES = ROOT / "build" / "lib"
+HERE = Path(__file__).resolve().parent
+
+EXPORTS = {
+    "libandroid.so": {
+        "ASharedMemory_create",
+        "ASharedMemory_getSize",
+        "ASharedMemory_setProt",
+        "AAssetManager_open",
+        "AAssetManager_openDir",
+        "AAssetDir_close",
+        "AAssetDir_getNextFileName",
+        "AAssetDir_rewind",
+        "AAsset_close",
+        "AAsset_getBuffer",
+        "AAsset_getLength",
+        "AAsset_getLength64",
+        "AAsset_getRemainingLength",
+        "AAsset_openFileDescriptor",
+        "AAsset_read",
+        "AAsset_seek",
+        "AAsset_seek64",
+        "nnapi_shim_closeAssetFolder",
+        "nnapi_shim_openAssetFolder",
+    },
+    "libnativewindow.so": {
+        "AHardwareBuffer_acquire",
+        "AHardwareBuffer_allocate",
+        "AHardwareBuffer_describe",
+        "AHardwareBuffer_isSupported",
+        "AHardwareBuffer_lock",
+        "AHardwareBuffer_release",
+        "AHardwareBuffer_unlock",
+    },
+    "liblog.so": {
+        "__android_log_assert",
+        "__android_log_is_loggable",
+        "__android_log_print",
+        "__android_log_vprint",
+        "__android_log_write",
+    },
+}
+EXPORTS["libandroid.so"] |= EXPORTS["libnativewindow.so"]
+
+Program = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="module")
+def build(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Program]:
+    """Compiles a program of this folder and gives a function that runs it."""
+    missing = [name for name in EXPORTS if not (LIBRARIES / name).exists()]
+    if missing:
+        pytest.skip(f"not built: {', '.join(missing)} (make companion)")
+    if shutil.which("cc") is None:
+        pytest.skip("there is no C compiler")
+    folder = tmp_path_factory.mktemp("programs")
+
+    def build_program(name: str, *libraries: str) -> Program:
+        program = folder / "-".join([name, *libraries])
+        command = ["cc", "-std=gnu11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-g"]
+        command += [f"-I{ROOT / 'include'}", f"-I{ROOT / 'include' / 'companion'}"]
+        command += ["-o", str(program), str(HERE / f"{name}.c"), f"-L{LIBRARIES}"]
+        command += [f"-l{library}" for library in libraries] + ["-lpthread", "-ldl"]
+        compiled = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert compiled.returncode == 0, compiled.stderr
+
+        def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+            clean = {k: v for k, v in os.environ.items() if not k.startswith("NNAPI_SHIM_")}
+            clean |= {"LD_LIBRARY_PATH": str(LIBRARIES)} | environment
+            return subprocess.run(
+                [program, *arguments],
+                capture_output=True,
+                text=True,
+                env=clean,
+                timeout=60,
+                check=False,
+            )
+
+        return run
+
+    return build_program
+
+
+def assert_success(result: subprocess.CompletedProcess[str]) -> None:
+    """The program found nothing wrong."""
+    assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize("library", EXPORTS)
+def test_library_exports_only_its_api(library: str) -> None:
+    """The dynamic symbols are the functions of the headers, and the SONAME is the file's name."""
+    path = LIBRARIES / library
+    if not path.exists():
+        pytest.skip(f"not built: {library} (make companion)")
+    if shutil.which("nm") is None or shutil.which("readelf") is None:
+        pytest.skip("nm and readelf are not installed")
+    symbols = subprocess.run(
+        ["nm", "-D", "--defined-only", path], capture_output=True, text=True, check=True
+    ).stdout
+    assert {line.split()[-1] for line in symbols.splitlines()} == EXPORTS[library]
+    dynamic = subprocess.run(
+        ["readelf", "-d", path], capture_output=True, text=True, check=True
+    ).stdout
+    assert f"soname: [{library}]" in dynamic
+    assert "RPATH" not in dynamic and "RUNPATH" not in dynamic
+
+
+def test_shared_memory(build: Callable[..., Program]) -> None:
+    """Size, sharing, protection, bad input."""
+    assert_success(build("companion_shared_memory", "android")())
+
+
+@pytest.mark.parametrize(
+    "libraries", [("android",), ("nativewindow",), ("nativewindow", "android")]
+)
+def test_hardware_buffer(build: Callable[..., Program], libraries: tuple[str, ...]) -> None:
+    """The same with either library, and with both."""
+    assert_success(build("companion_hardware_buffer", *libraries)())
+
+
+def test_assets(build: Callable[..., Program], tmp_path: Path) -> None:
+    """Reading, seeking, listing, and names that lead out of the folder."""
+    folder = tmp_path / "assets"
+    (folder / "models" / "deeper").mkdir(parents=True)
+    (folder / "digits.txt").write_text("0123456789")
+    (folder / "empty.bin").touch()
+    (folder / "models" / "a.bin").write_text("file a")
+    (folder / "models" / "b.bin").write_text("file b")
+    (folder / "models" / "deeper" / "c.bin").write_text("file c")
+    (tmp_path / "outside.txt").write_text("secret")
+    (folder / "inside.txt").symlink_to("digits.txt")
+    (folder / "outside.txt").symlink_to(tmp_path / "outside.txt")
+    (folder / "away").symlink_to(tmp_path)
+    os.mkfifo(folder / "pipe")
+    run = build("companion_assets", "android")
+    assert_success(run(str(folder), NNAPI_SHIM_ASSETS=str(folder)))
+
+
+def test_log_format(build: Callable[..., Program]) -> None:
+    """One line per line of text, with priority and tag, of any length."""
+    result = build("companion_log", "log")("formats")
+    assert_success(result)
+    assert result.stdout == ""
+    assert result.stderr.splitlines() == [
+        "I/tag: 7 and seven",
+        "W/tag: 100%s is no format",
+        "E/tag: list of 1",
+        "V/tag: ends with a newline",
+        "D/tag: two",
+        "D/tag: lines",
+        "F/tag: ",
+        "?/: no tag",
+        "?/tag: no priority",
+        "I/companion_log-log: (null)",
+        "I/long: " + "x" * 5000,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("setting", "shown"),
+    [
+        ("", "01234567"),
+        ("nonsense", "01234567"),
+        ("V", "01234567"),
+        ("d", "0134567"),
+        ("INFO", "014567"),
+        ("w", "567"),
+        ("error", "67"),
+        ("7", "7"),
+        ("S", ""),
+    ],
+)
+def test_log_priority_setting(build: Callable[..., Program], setting: str, shown: str) -> None:
+    """NNAPI_SHIM_LOG_PRIORITY hides what is below it."""
+    result = build("companion_log", "log")("priorities", NNAPI_SHIM_LOG_PRIORITY=setting)
+    assert_success(result)
+    assert "".join(line.partition(": ")[2] for line in result.stderr.splitlines()) == shown
+
+
+def test_log_is_loggable_uses_the_default_without_a_setting(build: Callable[..., Program]) -> None:
+    """The third argument counts only if the environment says nothing."""
+    run = build("companion_log", "log")
+    assert run("defaults").stdout == "1010\n"
+    assert run("defaults", NNAPI_SHIM_LOG_PRIORITY="V").stdout == "1111\n"
+    assert run("defaults", NNAPI_SHIM_LOG_PRIORITY="S").stdout == "0000\n"
+
+
+def test_log_lines_of_threads_do_not_mix(build: Callable[..., Program]) -> None:
+    """Four threads, 500 lines each: every line whole, those of one thread in order."""
+    result = build("companion_log", "log")("threads")
+    assert_success(result)
+    lines = result.stderr.splitlines()
+    assert len(lines) == 4 * 500
+    seen = {str(thread): 0 for thread in range(4)}
+    for line in lines:
+        match = re.fullmatch(r"I/thread (\d): (\d+) (\d+)", line)
+        assert match is not None, line
+        thread, number, text = match.groups()
+        assert text == thread * 199
+        assert int(number) == seen[thread]
+        seen[thread] += 1
+
+
+@pytest.mark.parametrize(
+    ("argument", "line"),
+    [
+        ("assert", "F/tag: because of 3"),
+        ("condition", "F/tag: assertion failed: 1 == 2"),
+        ("nothing", "F/tag: assertion failed"),
+    ],
+)
+@pytest.mark.parametrize("setting", ["", "S"])
+def test_log_assert_aborts(
+    build: Callable[..., Program], argument: str, line: str, setting: str
+) -> None:
+    """The message is written whatever the setting, then the program ends."""
+    result = build("companion_log", "log")(argument, NNAPI_SHIM_LOG_PRIORITY=setting)
+    assert result.returncode == -signal.SIGABRT
+    assert result.stderr.splitlines()[0] == line
+
+
+def test_log_without_standard_error(build: Callable[..., Program]) -> None:
+    """A failed write is reported, not hidden."""
+    assert_success(build("companion_log", "log")("closed"))

@@ -1,0 +1,282 @@
+"""The public headers: they compile everywhere, and every value and layout is the specified one."""
+
+import json
+import re
+import shutil
+import subprocess
+from enum import IntEnum
+from itertools import pairwise, product
+from pathlib import Path
+
+import pytest
+
+from nnapi_shim.hal import enums
+
+ROOT = Path(__file__).resolve().parents[2]
+INCLUDE = ROOT / "include"
+COMPANION = INCLUDE / "companion"
+SPECIFICATION = ROOT.parent / "shared" / "spec" / "c-api.json"
+
+API_HEADERS = [
+    "android/NeuralNetworksTypes.h",
+    "android/NeuralNetworks.h",
+    "android/NeuralNetworksExtensions.h",
+    "nnapi_shim.h",
+]
+COMPANION_HEADERS = [
+    "android/asset_manager.h",
+    "android/hardware_buffer.h",
+    "android/log.h",
+    "android/rect.h",
+    "android/sharedmem.h",
+    "nnapi_shim_assets.h",
+]
+EVERY_HEADER = API_HEADERS + COMPANION_HEADERS
+
+COMPILERS = {
+    "gcc-c99": ["gcc", "-xc", "-std=c99"],
+    "gcc-c17": ["gcc", "-xc", "-std=c17"],
+    "g++-c++17": ["g++", "-xc++", "-std=c++17"],
+    "clang-c99": ["clang", "-xc", "-std=c99"],
+    "clang++-c++17": ["clang++", "-xc++", "-std=c++17"],
+}
+WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wstrict-prototypes", "-Werror"]
+
+# The typedef of each enumeration in the header, its counterpart in Python, and what the names of
+# the header have in front of the names there.
+ENUMERATIONS: dict[str, tuple[type[IntEnum], str]] = {
+    "OperandCode": (enums.OperandType, ""),
+    "OperationCode": (enums.OperationType, ""),
+    "FuseCode": (enums.FuseCode, "FUSED_"),
+    "PaddingCode": (enums.PaddingCode, "PADDING_"),
+    "PreferenceCode": (enums.ExecutionPreference, "PREFER_"),
+    "DeviceTypeCode": (enums.DeviceType, "DEVICE_"),
+    "FeatureLevelCode": (enums.FeatureLevel, "FEATURE_"),
+    "ResultCode": (enums.ResultCode, ""),
+    "DurationCode": (enums.DurationCode, ""),
+    "PriorityCode": (enums.Priority, "PRIORITY_"),
+}
+# A second name for a value, which Python does not need. The OEM codes are left out the other way
+# round: they are accepted, but in no public header.
+ALIASES = {"PriorityCode": {"ANEURALNETWORKS_PRIORITY_DEFAULT": 100}}
+CONSTANTS = {
+    "ANEURALNETWORKS_MAX_SIZE_OF_IMMEDIATELY_COPIED_VALUES": 128,
+    "ANEURALNETWORKS_BYTE_SIZE_OF_CACHE_TOKEN": 32,
+}
+# (size, {field: offset}) on a platform with pointers of 8 bytes.
+STRUCTURES = {
+    "ANeuralNetworksOperandType": (
+        24,
+        {"type": 0, "dimensionCount": 4, "dimensions": 8, "scale": 16, "zeroPoint": 20},
+    ),
+    "ANeuralNetworksSymmPerChannelQuantParams": (
+        16,
+        {"channelDim": 0, "scaleCount": 4, "scales": 8},
+    ),
+    "AHardwareBuffer_Desc": (
+        40,
+        {
+            "width": 0,
+            "height": 4,
+            "layers": 8,
+            "format": 12,
+            "usage": 16,
+            "stride": 24,
+            "rfu0": 28,
+            "rfu1": 32,
+        },
+    ),
+    "ARect": (16, {"left": 0, "top": 4, "right": 8, "bottom": 12}),
+}
+COMPANION_VALUES = {
+    "AHARDWAREBUFFER_FORMAT_R8G8B8A8_UNORM": 1,
+    "AHARDWAREBUFFER_FORMAT_BLOB": 0x21,
+    "AHARDWAREBUFFER_USAGE_CPU_READ_NEVER": 0,
+    "AHARDWAREBUFFER_USAGE_CPU_READ_RARELY": 2,
+    "AHARDWAREBUFFER_USAGE_CPU_READ_OFTEN": 3,
+    "AHARDWAREBUFFER_USAGE_CPU_READ_MASK": 0xF,
+    "AHARDWAREBUFFER_USAGE_CPU_WRITE_NEVER": 0,
+    "AHARDWAREBUFFER_USAGE_CPU_WRITE_RARELY": 0x20,
+    "AHARDWAREBUFFER_USAGE_CPU_WRITE_OFTEN": 0x30,
+    "AHARDWAREBUFFER_USAGE_CPU_WRITE_MASK": 0xF0,
+    "AHARDWAREBUFFER_USAGE_GPU_SAMPLED_IMAGE": 0x100,
+    "AHARDWAREBUFFER_USAGE_GPU_FRAMEBUFFER": 0x200,
+    "AHARDWAREBUFFER_USAGE_GPU_DATA_BUFFER": 1 << 24,
+    "AASSET_MODE_UNKNOWN": 0,
+    "AASSET_MODE_RANDOM": 1,
+    "AASSET_MODE_STREAMING": 2,
+    "AASSET_MODE_BUFFER": 3,
+    "ANDROID_LOG_UNKNOWN": 0,
+    "ANDROID_LOG_DEFAULT": 1,
+    "ANDROID_LOG_VERBOSE": 2,
+    "ANDROID_LOG_DEBUG": 3,
+    "ANDROID_LOG_INFO": 4,
+    "ANDROID_LOG_WARN": 5,
+    "ANDROID_LOG_ERROR": 6,
+    "ANDROID_LOG_FATAL": 7,
+    "ANDROID_LOG_SILENT": 8,
+}
+
+
+def declarations(header: str) -> str:
+    """The part of a header between the two markers, without comments."""
+    text = (INCLUDE / header).read_text(encoding="utf-8")
+    begin, end = "/* nnapi_shim: declarations begin */", "/* nnapi_shim: declarations end */"
+    assert text.count(begin) == 1 and text.count(end) == 1, header
+    body = text.partition(begin)[2].partition(end)[0]
+    return re.sub(r"/\*.*?\*/", "", body, flags=re.DOTALL)
+
+
+def enumerators() -> dict[str, list[str]]:
+    """The enumerators in the types' header by typedef; those without one under an empty name."""
+    found: dict[str, list[str]] = {"": []}
+    body = declarations("android/NeuralNetworksTypes.h")
+    for inside, name in re.findall(r"enum\s*\{(.*?)\}\s*(\w*)\s*;", body, flags=re.DOTALL):
+        found.setdefault(name, []).extend(re.findall(r"(\w+)\s*=", inside))
+    return found
+
+
+def prototypes() -> list[str]:
+    """Every function declared in the headers of the API, in order and on one line each."""
+    body = "".join(declarations(header) for header in API_HEADERS)
+    found = re.findall(r"^[\w ]+\**\s*\w+\([^)]*\);", body, flags=re.MULTILINE)
+    return [" ".join(text.split()).replace("( ", "(") for text in found]
+
+
+def compile_source(compiler: list[str], source: str, *options: str) -> None:
+    """Compile C or C++ text; the compiler's messages are the failure."""
+    if shutil.which(compiler[0]) is None:
+        pytest.skip(f"{compiler[0]} is not installed")
+    warnings = [w for w in WARNINGS if "++" not in compiler[0] or w != "-Wstrict-prototypes"]
+    command = [*compiler, *warnings, f"-I{INCLUDE}", f"-I{COMPANION}", *options, "-"]
+    result = subprocess.run(command, input=source, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+
+
+def run_printer(tmp_path: Path, expressions: list[str]) -> dict[str, int]:
+    """The values of C expressions, as a program prints them."""
+    if shutil.which("cc") is None:
+        pytest.skip("there is no C compiler")
+    lines = "\n".join(f'  printf("%s %lld\\n", "{e}", (long long)({e}));' for e in expressions)
+    includes = "\n".join(f"#include <{header}>" for header in ["stdio.h", *EVERY_HEADER])
+    program = tmp_path / "printer"
+    source = f"{includes}\nint main(void) {{\n{lines}\n  return 0;\n}}\n"
+    compile_source(["cc", "-xc", "-std=c99"], source, "-o", str(program))
+    output = subprocess.run([program], capture_output=True, text=True, check=True).stdout
+    pairs = (line.rpartition(" ") for line in output.splitlines())
+    return {expression: int(value) for expression, _, value in pairs}
+
+
+@pytest.mark.parametrize(("header", "compiler"), list(product(EVERY_HEADER, COMPILERS)))
+def test_each_header_compiles_alone(header: str, compiler: str) -> None:
+    """A header brings all that it needs, also if it is included twice."""
+    include = f"#include <{header}>\n"
+    compile_source(COMPILERS[compiler], include * 2, "-fsyntax-only")
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("headers", [EVERY_HEADER, EVERY_HEADER[::-1]], ids=["forwards", "back"])
+def test_all_headers_compile_together(headers: list[str], compiler: str) -> None:
+    """The order does not matter; hardware_buffer.h may stand before or behind NeuralNetworks.h."""
+    source = "".join(f"#include <{header}>\n" for header in headers)
+    source += (
+        "int use(const struct AHardwareBuffer* buffer, ANeuralNetworksMemory** memory);\n"
+        "int use(const struct AHardwareBuffer* buffer, ANeuralNetworksMemory** memory) {\n"
+        "  const AHardwareBuffer* same = buffer;\n"
+        "  return ANeuralNetworksMemory_createFromAHardwareBuffer(same, memory);\n"
+        "}\n"
+    )
+    compile_source(COMPILERS[compiler], source, "-fsyntax-only")
+
+
+@pytest.mark.parametrize("compiler", ["gcc-c99", "g++-c++17"])
+def test_a_program_may_have_its_own_hardware_buffer_header(compiler: str) -> None:
+    """Without the companion headers, a program can declare the buffer's type itself."""
+    source = (
+        "#include <android/NeuralNetworks.h>\n"
+        "typedef struct AHardwareBuffer AHardwareBuffer;\n"
+        "extern const AHardwareBuffer* buffer;\n"
+    )
+    compile_source(COMPILERS[compiler], source, "-fsyntax-only")
+
+
+def test_enumerators_have_the_values_of_the_vocabulary(tmp_path: Path) -> None:
+    """Header and hal/enums.py agree in names and values, in both directions."""
+    names = enumerators()
+    assert names.keys() - {""} == ENUMERATIONS.keys()
+    assert set(names[""]) == CONSTANTS.keys()
+    values = run_printer(tmp_path, [name for group in names.values() for name in group])
+    assert {name: values[name] for name in CONSTANTS} == CONSTANTS
+    for typedef, (enumeration, prefix) in ENUMERATIONS.items():
+        in_header = {name: values[name] for name in names[typedef]}
+        in_python = {
+            f"ANEURALNETWORKS_{prefix}{member.name}": int(member)
+            for member in enumeration
+            if "OEM" not in member.name
+        }
+        assert in_header == in_python | ALIASES.get(typedef, {}), typedef
+
+
+def test_operations_and_operand_types_are_numbered_without_gaps() -> None:
+    """106 operations and 16 operand types."""
+    names = enumerators()
+    assert len(names["OperationCode"]) == 106
+    assert len(names["OperandCode"]) == 16
+
+
+def test_structures_have_the_specified_layout(tmp_path: Path) -> None:
+    """Sizes and offsets on a 64-bit platform."""
+    expected = {}
+    for structure, (size, offsets) in STRUCTURES.items():
+        expected[f"sizeof({structure})"] = size
+        for field, offset in offsets.items():
+            expected[f"offsetof({structure}, {field})"] = offset
+    assert run_printer(tmp_path, list(expected)) == expected
+
+
+def test_companion_values(tmp_path: Path) -> None:
+    """Formats, usage bits, modes and priorities are Android's."""
+    assert run_printer(tmp_path, list(COMPANION_VALUES)) == COMPANION_VALUES
+
+
+def test_every_declaration_is_documented() -> None:
+    """A comment stands before each function, enumeration, enumerator, structure and field."""
+    for header in API_HEADERS:
+        text = (INCLUDE / header).read_text(encoding="utf-8")
+        body = text.partition("declarations begin */")[2].partition("/* nnapi_shim:")[0]
+        lines = body.splitlines()
+        for before, line in pairwise(lines):
+            is_start = re.match(r"(int|void|const|uint64_t|int64_t|struct|typedef) ?", line)
+            is_member = re.match(r"  (ANEURALNETWORKS_|\w+\*? \w+;|const )", line)
+            if is_start or is_member:
+                assert before.rstrip().endswith("*/"), f"{header}: no comment before: {line}"
+
+
+def test_the_specification_lists_the_same_api(tmp_path: Path) -> None:
+    """Functions, parameters, enumerators and structures as in the specification's data."""
+    if not SPECIFICATION.exists():
+        pytest.skip("the specification's data is not beside the repository")
+    api = json.loads(SPECIFICATION.read_text(encoding="utf-8"))
+
+    listed = [
+        f"{f['returns']} {f['name']}({', '.join(f['parameters'])});" for f in api["functions"]
+    ]
+    listed = [text.replace("()", "(void)") for text in listed]
+    own = [text for text in prototypes() if "nnapi_shim_" not in text]
+    shape = {re.sub(r"\s*\bstruct\s+", " ", text).replace(" (", "(") for text in own}
+    assert {" ".join(t.split()) for t in shape} == {" ".join(t.split()) for t in listed}
+    assert len(own) == 75
+
+    names = [name for group in api["enums"].values() for name in group]
+    names_in_header = [name for group in enumerators().values() for name in group]
+    assert sorted(names) == sorted(names_in_header)
+    values = run_printer(tmp_path, names)
+    for group in api["enums"].values():
+        for name, value in group.items():
+            assert values[name] == (values[value] if value in values else int(value)), name
+
+    body = declarations("android/NeuralNetworksTypes.h")
+    for structure, fields in api["structs"].items():
+        inside = re.search(rf"struct {structure}\s*\{{(.*?)\}}", body, flags=re.DOTALL)
+        assert inside is not None
+        assert [f.strip() for f in inside[1].split(";") if f.strip()] == fields
