@@ -1,13 +1,60 @@
-# `make demo` sets everything up and runs a C program; `make test` passes all tests.
+# SPDX-License-Identifier: Apache-2.0
+# `make demo` sets everything up and runs a C program on real data; `make test` passes all tests.
+# `make` builds everything into build/lib. Each target makes what it needs, .venv included.
 
 PYTHON ?= python3
-BUILD := build
-LIB_DIR := $(BUILD)/lib
+LIB_DIR := build/lib
 VENV := .venv
 PY := $(VENV)/bin/python
+NDK_DATA := $(wildcard ../shared/ndk/model_data.bin)
+RUN := LD_LIBRARY_PATH=$(LIB_DIR)
 
-.PHONY: all demo test tiny kernels examples lint docs bench clean
-all: library kernels companions examples
+.PHONY: all library kernels demo test tiny lint docs bench clean
+all: library kernels companion c_examples
 
 include nnapi_shim/native/companion/companion.mk
 include c_examples/examples.mk
+
+# The environment: what runs, and what develops and tests.
+$(VENV)/ready: pyproject.toml
+	@$(PYTHON) -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))' \
+		|| { echo "$(PYTHON) must be CPython 3.10 or newer with venv (Debian: python3-venv)"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(PY) -m pip install --quiet setuptools wheel
+	$(PY) -m pip install --quiet --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/ready-dev: $(VENV)/ready
+	$(PY) -m pip install --quiet --no-build-isolation --editable '.[dev]'
+	@touch $@
+
+# Both look at what has changed themselves.
+library: $(VENV)/ready
+	@$(PY) build_ffi.py --out $(LIB_DIR)
+
+kernels: $(VENV)/ready
+	@$(PY) -m nnapi_shim.drivers.cpu.kernels.build --out $(LIB_DIR)
+
+$(LIB_DIR)/libneuralnetworks.so: | library
+
+demo: all
+	$(RUN) $(EXAMPLE_DIR)/devices
+	$(RUN) $(EXAMPLE_DIR)/basic $(NDK_DATA)
+	$(RUN) $(EXAMPLE_DIR)/mobilenet_block
+
+test: all $(VENV)/ready-dev lint
+	$(PY) -m pytest
+
+tiny: all $(VENV)/ready-dev
+	$(PY) -m pytest tests/test_tiny.py
+
+lint: $(VENV)/ready-dev
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/mypy
+
+bench: all $(VENV)/ready
+	$(PYTHON) -c 'print("bench")'
+
+clean:
+	rm -rf build

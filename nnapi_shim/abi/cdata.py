@@ -46,17 +46,17 @@ def store(kind: str, target: int, value: Any) -> None:
 
 def uint32s(array: int, count: int) -> list[int]:
     """`count` numbers of a uint32_t array."""
-    return ffi.unpack(cast("uint32_t *", array), count)  # type: ignore[no-any-return]
+    return ffi.unpack(cast("uint32_t *", array), count)
 
 
 def pointers(array: int, count: int) -> list[int]:
     """`count` pointers of an array, as integers."""
-    return ffi.unpack(cast("uintptr_t *", array), count)  # type: ignore[no-any-return]
+    return ffi.unpack(cast("uintptr_t *", array), count)
 
 
 def string(pointer: int) -> str:
     """A zero-terminated string; bytes that are no UTF-8 survive as surrogates."""
-    return ffi.string(cast("char *", pointer)).decode(errors="surrogateescape")  # type: ignore[no-any-return]
+    return ffi.string(cast("char *", pointer)).decode(errors="surrogateescape")
 
 
 def constant_string(text: str) -> Any:

@@ -92,9 +92,7 @@ def ANeuralNetworksModel_addOperation(model, type, inputCount, inputs, outputCou
 
 
 @exported
-def ANeuralNetworksModel_identifyInputsAndOutputs(
-    model, inputCount, inputs, outputCount, outputs
-):
+def ANeuralNetworksModel_identifyInputsAndOutputs(model, inputCount, inputs, outputCount, outputs):
     """Say which operands are the inputs and outputs of the model."""
     not_null(model=model, inputs=inputs, outputs=outputs)
     models[model].identify_inputs_and_outputs(
@@ -111,9 +109,7 @@ def ANeuralNetworksModel_relaxComputationFloat32toFloat16(model, allow):
 
 
 @exported
-def ANeuralNetworksModel_getSupportedOperationsForDevices(
-    model, devices, numDevices, supportedOps
-):
+def ANeuralNetworksModel_getSupportedOperationsForDevices(model, devices, numDevices, supportedOps):
     """For each operation of a finished model: whether one of the devices runs it."""
     not_null(model=model, devices=devices, supportedOps=supportedOps)
     if numDevices == 0:

@@ -1,7 +1,7 @@
 """The handle tables of the C API, one for each kind of object."""
 
-from nnapi_shim.handles import HandleTable
 from nnapi_shim.hal.interfaces import IDevice
+from nnapi_shim.handles import HandleTable
 from nnapi_shim.runtime.burst import Burst
 from nnapi_shim.runtime.compilation import Compilation
 from nnapi_shim.runtime.device_manager import devices as listed_devices

@@ -56,7 +56,9 @@ QUANTIZED_RANGE = {
 }
 """Smallest and largest stored value of the quantized types."""
 
-ASYMMETRIC = frozenset((T.TENSOR_QUANT8_ASYMM, T.TENSOR_QUANT8_ASYMM_SIGNED, T.TENSOR_QUANT16_ASYMM))
+ASYMMETRIC = frozenset(
+    (T.TENSOR_QUANT8_ASYMM, T.TENSOR_QUANT8_ASYMM_SIGNED, T.TENSOR_QUANT16_ASYMM)
+)
 """Quantized types with a scale and a zero point."""
 
 SYMMETRIC = frozenset((T.TENSOR_QUANT8_SYMM, T.TENSOR_QUANT16_SYMM))

@@ -51,7 +51,7 @@ class Operation(NamedTuple):
     type: OperationType | int
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
-    index: int = 0
+    number: int = 0
     """Position of the addOperation call, for messages."""
 
 
@@ -157,4 +157,5 @@ def element_count(dimensions: Dimensions) -> int:
 
 def byte_size(operand: Any) -> int:
     """Bytes of an operand whose dimensions are all known; a scalar counts as one element."""
-    return ELEMENT_BYTES[operand.type] * prod(operand.dimensions)
+    size: int = ELEMENT_BYTES[operand.type] * prod(operand.dimensions)
+    return size

@@ -31,7 +31,9 @@ def sum_fits(op: BoundOperation) -> None:
     if op.variant in ("qu8", "qs8"):
         unit = 2 * max(op.input0.scale, op.input1.scale) / 2**20
         if not op.output.scale > unit:
-            raise op_failed(f"output has scale {op.output.scale:g}; it must be greater than {unit:g}")
+            raise op_failed(
+                f"output has scale {op.output.scale:g}; it must be greater than {unit:g}"
+            )
 
 
 def not_quantized(op: BoundOperation) -> None:

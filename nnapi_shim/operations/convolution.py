@@ -33,7 +33,7 @@ def output_image(op: BoundOperation, depth: int) -> list[Dimensions]:
 
 
 def conv_2d_depths(op: BoundOperation) -> None:
-    """filter is [depth_out, height, width, depth_in], bias [depth_out]."""
+    """Filter is [depth_out, height, width, depth_in], bias [depth_out]."""
     in_depth = nhwc(op.input.dimensions, op.nchw)[3]
     out_depth, _, _, filter_depth = op.filter.dimensions
     if filter_depth != in_depth:
@@ -49,7 +49,7 @@ def conv_2d_depths(op: BoundOperation) -> None:
 
 
 def depthwise_depths(op: BoundOperation) -> None:
-    """filter is [1, height, width, depth_in * depth_multiplier], bias [that depth]."""
+    """Filter is [1, height, width, depth_in * depth_multiplier], bias [that depth]."""
     in_depth = nhwc(op.input.dimensions, op.nchw)[3]
     first, _, _, out_depth = op.filter.dimensions
     if first != 1:

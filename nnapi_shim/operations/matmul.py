@@ -30,8 +30,8 @@ def flattened(op: BoundOperation) -> None:
     count = element_count(inputs)
     if count and input_size and count % input_size:
         raise bad_data(
-            f"input {list(inputs)} has {count} elements, not a multiple of the {input_size} columns "
-            "of weights"
+            f"input {list(inputs)} has {count} elements, not a multiple of the {input_size} "
+            "columns of weights"
         )
     if bias[0] and units and bias[0] != units:
         raise bad_data(f"bias has {bias[0]} values; weights have {units} rows")

@@ -96,7 +96,9 @@ def known_rank(rank: int, *names: str) -> Check:
         for name in names:
             dimensions = getattr(op, name).dimensions
             if len(dimensions) != rank:
-                raise op_failed(f"{name} has dimensions {list(dimensions)}; it must have rank {rank}")
+                raise op_failed(
+                    f"{name} has dimensions {list(dimensions)}; it must have rank {rank}"
+                )
 
     return check
 
@@ -152,7 +154,9 @@ def image_not_empty(op: BoundOperation) -> None:
     """Height, width and depth of the image `input` are at least 1; only its batch may be 0."""
     batch_free = op.input.dimensions[1:]
     if 0 in batch_free:
-        raise op_failed(f"input has dimensions {list(op.input.dimensions)}; only the batch may be 0")
+        raise op_failed(
+            f"input has dimensions {list(op.input.dimensions)}; only the batch may be 0"
+        )
 
 
 def axis_in_range(axis: int, rank: int) -> int:

@@ -116,20 +116,14 @@ def window(op: BoundOperation, filter_height: int, filter_width: int) -> Window:
                     "window covers"
                 )
     batch, height, width, depth = nhwc(op.input.dimensions, op.nchw)
-    vertical = span(
-        height, extent_height, op.stride_height, op.padding, op.pad_top, op.pad_bottom
-    )
-    horizontal = span(
-        width, extent_width, op.stride_width, op.padding, op.pad_left, op.pad_right
-    )
+    vertical = span(height, extent_height, op.stride_height, op.padding, op.pad_top, op.pad_bottom)
+    horizontal = span(width, extent_width, op.stride_width, op.padding, op.pad_left, op.pad_right)
     if vertical.output < 1 or horizontal.output < 1:
         raise op_failed(
             f"the window of {extent_height} x {extent_width} does not fit into the padded image of "
             f"{height} x {width}"
         )
-    return Window(
-        batch, height, width, depth, filter_height, filter_width, vertical, horizontal
-    )
+    return Window(batch, height, width, depth, filter_height, filter_width, vertical, horizontal)
 
 
 def reshaped(dimensions: Dimensions, target: Sequence[int]) -> Dimensions:

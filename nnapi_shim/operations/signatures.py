@@ -40,6 +40,4 @@ def windowed(head: str, tail: str, dilation: bool) -> Iterator[Form]:
         yield form(base)
         yield form(f"{base} nchw:BOOL", since=3)
         if dilation:
-            yield form(
-                f"{base} nchw:BOOL dilation_width:INT32 dilation_height:INT32", since=3
-            )
+            yield form(f"{base} nchw:BOOL dilation_width:INT32 dilation_height:INT32", since=3)

@@ -162,7 +162,5 @@ def supported_operations(model: Model, devices: Sequence[IDevice]) -> list[bool]
         for item, supported in zip(
             operations, device.getSupportedOperations(model.hal), strict=True
         ):
-            result[item.index] = result[item.index] or supported
+            result[item.number] = result[item.number] or supported
     return result
-
-

@@ -25,5 +25,7 @@ def devices() -> list[IDevice]:
                 ResultCode.BAD_DATA,
                 f"{ENABLED_DEVICES.name} is {pattern!r}, not a regular expression: {error}",
             ) from None
-        _devices = [device for name, load in built_in_devices() if matches(name) for device in [load()]]
+        _devices = [
+            device for name, load in built_in_devices() if matches(name) for device in [load()]
+        ]
     return _devices

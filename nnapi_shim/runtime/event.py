@@ -21,7 +21,7 @@ _KEPT = frozenset(
 
 
 class Event:
-    """Signalled once, when the work given to it has ended; waits give the same outcome each time."""
+    """Signalled once, when its work has ended; every wait gives the same outcome."""
 
     def __init__(self, work: Callable[[], None]) -> None:
         """Start `work` on a thread of the library."""

@@ -78,6 +78,7 @@ class FdMemory(Memory):
         """As map; raises UNMAPPABLE when the memory was created without PROT_WRITE."""
         if not self._protect & mmap.PROT_WRITE:
             raise NnapiError(
-                ResultCode.UNMAPPABLE, "the memory was created without PROT_WRITE; an output needs it"
+                ResultCode.UNMAPPABLE,
+                "the memory was created without PROT_WRITE; an output needs it",
             )
         return self.map()

@@ -132,7 +132,9 @@ class Model:
             )
         for position, scale in enumerate(scales):
             if not 0 < scale < float("inf"):
-                raise bad_data(f"operand {index}: scale {position} is {scale:g}; it must be above 0")
+                raise bad_data(
+                    f"operand {index}: scale {position} is {scale:g}; it must be above 0"
+                )
         operand.channel_quant = hal.SymmPerChannelQuantParams(tuple(scales), channel_dim)
 
     def _check_length(self, index: int, operand: _Operand, length: int) -> None:
@@ -241,7 +243,7 @@ class Model:
             outputs = [self._bound(index) for index in item.outputs]
             declaration.required_level(declaration.bind(match, inputs, outputs))
         except NnapiError as error:
-            raise error.at(f"{item.type.name} (operation {item.index})") from None
+            raise error.at(f"{item.type.name} (operation {item.number})") from None
 
     def _bound(self, index: int) -> BoundOperand:
         operand = self._operands[index]
@@ -259,17 +261,20 @@ class Model:
         """Say which operands are the model's arguments, in the order of the arguments."""
         if not inputs or not outputs:
             raise bad_data("a model needs at least one input and one output")
-        for role, indexes, lifetime in (
-            ("input", inputs, L.SUBGRAPH_INPUT),
-            ("output", outputs, L.SUBGRAPH_OUTPUT),
-        ):
+        # Differs: the reference leaves the operands before a bad one marked; here a call that fails
+        # changes nothing.
+        seen: set[int] = set()
+        for role, indexes in (("input", inputs), ("output", outputs)):
             for position, index in enumerate(indexes):
                 operand = self._operand(index)
-                if operand.lifetime is not L.TEMPORARY_VARIABLE:
-                    raise bad_data(
-                        f"{role} {position}: operand {index} is {operand.lifetime.name} already"
-                    )
-                operand.lifetime = lifetime
+                if operand.lifetime is not L.TEMPORARY_VARIABLE or index in seen:
+                    what = "named twice" if index in seen else f"{operand.lifetime.name} already"
+                    raise bad_data(f"{role} {position}: operand {index} is {what}")
+                seen.add(index)
+        for index in inputs:
+            self._operands[index].lifetime = L.SUBGRAPH_INPUT
+        for index in outputs:
+            self._operands[index].lifetime = L.SUBGRAPH_OUTPUT
         self._inputs, self._outputs = list(inputs), list(outputs)
 
     @while_building
@@ -316,9 +321,9 @@ class Model:
                 if operands[index].lifetime not in (L.TEMPORARY_VARIABLE, L.SUBGRAPH_OUTPUT):
                     raise bad_data(
                         f"operand {index} is {operands[index].lifetime.name}, and operation "
-                        f"{item.index} writes it"
+                        f"{item.number} writes it"
                     )
-                writer[index] = item.index
+                writer[index] = item.number
         for index, operand in enumerate(operands):
             written = operand.lifetime in (L.TEMPORARY_VARIABLE, L.SUBGRAPH_OUTPUT)
             if written and index not in writer:
@@ -332,8 +337,8 @@ class Model:
             sources = {writer[index] for index in item.inputs if index in writer}
             waits_for.append(len(sources))
             for source in sources:
-                readers.setdefault(source, []).append(item.index)
-        ready = [item.index for item in operations if waits_for[item.index] == 0]
+                readers.setdefault(source, []).append(item.number)
+        ready = [item.number for item in operations if waits_for[item.number] == 0]
         order: list[hal.Operation] = []
         for number in ready:  # grows while it is walked
             order.append(operations[number])

@@ -59,7 +59,9 @@ def _check_parameters(kind: OperandType, scale: float, zero_point: int) -> None:
         if not low <= zero_point <= high:
             raise bad_data(f"{kind.name}: zeroPoint is {zero_point}; allowed are {low} to {high}")
     elif scale != 0 or zero_point != 0:
-        raise bad_data(f"{kind.name}: scale is {scale:g} and zeroPoint {zero_point}; both must be 0")
+        raise bad_data(
+            f"{kind.name}: scale is {scale:g} and zeroPoint {zero_point}; both must be 0"
+        )
 
 
 def is_known(kind: OperandType, dimensions: Dimensions) -> bool:

@@ -1,4 +1,4 @@
-"""From a model and known shapes to a Program: binds, resolves and lowers one operation at a time."""
+"""From a model and known shapes to a program: binds, resolves, lowers one operation at a time."""
 
 from collections.abc import Callable, Container, Sequence
 from struct import pack, unpack
@@ -30,7 +30,7 @@ COPY = record(input=ADDRESS, output=ADDRESS, bytes=INT64)
 L = OperandLifeTime
 
 
-class NeedsValue(Exception):
+class NeedsValue(Exception):  # noqa: N818 (not an error)
     """Lowering has come to an operation whose shape depends on a value not computed yet."""
 
     def __init__(self, operand: int) -> None:
@@ -119,7 +119,7 @@ class Builder:
         operations = self.graph.operations
         while self.next_operation < len(operations) and self.failure is None:
             item = operations[self.next_operation]
-            place = f"{OperationType(item.type).name} (operation {item.index})"
+            place = f"{OperationType(item.type).name} (operation {item.number})"
             try:
                 self._lower(item)
             except NnapiError as error:
@@ -149,7 +149,7 @@ class Builder:
             if isinstance(step, Alias):
                 self._alias(step, op)
             else:
-                self._add(step, op, item.index)
+                self._add(step, op, item.number)
 
     def _alias(self, alias: Alias, op: BoundOperation) -> None:
         source, target = alias.source, alias.target

@@ -10,7 +10,7 @@ from nnapi_shim.drivers.cpu.library import KernelLibrary
 from nnapi_shim.drivers.cpu.program import Frame, Program
 from nnapi_shim.drivers.cpu.weights import Constants
 from nnapi_shim.errors import NnapiError
-from nnapi_shim.hal.enums import ErrorStatus, OperandLifeTime, ResultCode
+from nnapi_shim.hal.enums import ErrorStatus, ResultCode
 from nnapi_shim.hal.types import (
     Dimensions,
     ExecutionResult,
@@ -62,9 +62,7 @@ class CpuPreparedModel:
     def _prepare_early(self, inputs: tuple[Dimensions, ...]) -> None:
         """Lower at compilation, unless shapes wait for the values of a run."""
         outputs = tuple([self.graph.operands[i].dimensions for i in self.graph.output_indexes])
-        builder = Builder(
-            self.library, self.graph, self.constants, inputs, outputs, self._constant
-        )
+        builder = Builder(self.library, self.graph, self.constants, inputs, outputs, self._constant)
         try:
             builder.lower_all()
         except NeedsValue:
@@ -130,7 +128,9 @@ class CpuPreparedModel:
                 argument = request.inputs[position]
                 return address.read(argument.address, byte_size_of(index))
             where = builder.computed(index)
-            return self._constant(index) if where is None else address.read(where, byte_size_of(index))
+            return (
+                self._constant(index) if where is None else address.read(where, byte_size_of(index))
+            )
 
         def byte_size_of(index: int) -> int:
             return byte_size(builder.operand(index))
@@ -204,7 +204,7 @@ class CpuExecution:
         return result._replace(timing=Timing(elapsed, elapsed))
 
     def _bind(self) -> ExecutionResult | None:
-        """Find the program, take a frame, bind the arguments; a result if there is nothing to run."""
+        """Find the program, take a frame, bind the arguments; a result if nothing is to run."""
         prepared = self._model.prepared(self._request)
         if prepared is self._prepared and self._frame is not None:
             return None

@@ -31,8 +31,8 @@ class Program:
         "_bind",
         "arena_bytes",
         "library",
-        "owners",
         "origins",
+        "owners",
         "patch_count",
         "patches",
         "slots",
@@ -87,9 +87,7 @@ class Frame:
         _store(self._walk, WALK.pack(words.address, program.step_count, 0))
         _store(
             self._bind,
-            BIND.pack(
-                words.address, program.patches, program.patch_count, self._addresses.address
-            ),
+            BIND.pack(words.address, program.patches, program.patch_count, self._addresses.address),
         )
 
     def bind(self, arguments: Sequence[int]) -> None:

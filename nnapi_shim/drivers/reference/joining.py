@@ -26,7 +26,7 @@ def _requantized(source: BoundOperand, target: BoundOperand) -> Array:
     Signed values and zero points are computed with as unsigned ones, 128 higher.
     """
     if (source.scale, source.zero_point) == (target.scale, target.zero_point):
-        return source.value  # type: ignore[no-any-return]
+        return source.value
     shift = 128 if source.type == OperandType.TENSOR_QUANT8_ASYMM_SIGNED else 0
     ratio = np.float32(source.scale) * (np.float32(1) / np.float32(target.scale))
     offset = np.float32(-(source.zero_point + shift)) * ratio

@@ -64,7 +64,7 @@ class ReferenceExecution:
             )
         run = _Run(self._model, self._request)
         for item in self._model.graph.operations:
-            place = f"{OperationType(item.type).name} (operation {item.index})"
+            place = f"{OperationType(item.type).name} (operation {item.number})"
             if deadline_ns is not None and monotonic_ns() >= deadline_ns:
                 raise NnapiError(ResultCode.MISSED_DEADLINE_TRANSIENT, "the deadline passed").at(
                     place
@@ -175,7 +175,7 @@ class _Run:
 def formula(type: OperationType) -> Callable[[BoundOperation], list[Array]]:
     """The function that computes an operation's outputs: `softmax` in `softmax.py`."""
     module = import_module(f"nnapi_shim.drivers.reference.{family(type)}")
-    return getattr(module, type.name.lower())  # type: ignore[no-any-return]
+    return getattr(module, type.name.lower())
 
 
 def _constant(model: hal.Model, operand: hal.Operand) -> Array:

@@ -63,7 +63,7 @@ def entry(item: Kernel) -> tuple[Callable[[Any, int], int], types.Type, tuple[ty
     """What is compiled for a kernel: (function, return type, argument types)."""
     body = helper(item.function)
 
-    def call(block: Any, tile: int) -> int:
+    def call(block: Any, tile: int) -> Any:
         return np.int32(body(carray(block, 1)[0], tile))
 
     call.__name__ = call.__qualname__ = item.name

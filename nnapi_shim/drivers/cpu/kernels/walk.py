@@ -11,7 +11,7 @@ from nnapi_shim.drivers.cpu.kernels.numeric import i64
 from nnapi_shim.drivers.cpu.program import BIND, WALK
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def call_kernel(typing_context: Any, function: Any, block: Any, tile: Any) -> Any:
     """Call the kernel at an address."""
 

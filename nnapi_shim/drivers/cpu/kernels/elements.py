@@ -1,0 +1,94 @@
+"""Reading and writing single elements, the way that lets the compiler vectorise the loop around.
+
+    for i in range(count):
+        WRITE["f16"](y, i, clamp(READ["f16"](x, i), low, high))
+
+READ gives a float32 for every type but i32 (int64) and the plain bytes u8 and s8. WRITE takes the
+same, quantized values and bytes (b8) as integers of which the low 8 bits are stored.
+
+A kernel may write over one of its inputs (Step.in_place), as long as it reads an element before it
+writes the one in its place. The compiler cannot see that such a store never meets a later load;
+it is told by the alias scope below. So READ is for inputs alone: what a kernel has itself written
+is read through the pointers of numeric.py.
+"""
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from nnapi_shim.drivers.cpu.kernels.kernel import helper
+from nnapi_shim.drivers.cpu.kernels.numeric import emit_float_to_half, emit_half_to_float
+from nnapi_shim.drivers.cpu.lowering.elements import TILE
+
+BYTE, HALFWORD, WORD, LONG = ir.IntType(8), ir.IntType(16), ir.IntType(32), ir.IntType(64)
+FLOAT, POINTER = ir.FloatType(), ir.PointerType()
+
+
+def _inputs(module: Any) -> Any:
+    """The alias scope of everything that is read."""
+    domain = module.add_metadata(["nnapi_shim kernels"])
+    return module.add_metadata([module.add_metadata(["nnapi_shim inputs", domain])])
+
+
+def _place(builder: Any, address: Any, index: Any, stored: Any) -> Any:
+    pointer = builder.inttoptr(address, POINTER)
+    return builder.gep(pointer, [index], inbounds=True, source_etype=stored)
+
+
+def _reader(element: types.Type, stored: Any, widen: Any) -> Any:
+    """An intrinsic read(address, index) -> element."""
+
+    @intrinsic
+    def read(typing_context: Any, address: Any, index: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            value = builder.load(_place(builder, *arguments, stored), typ=stored)
+            value.align = 1
+            value.set_metadata("alias.scope", _inputs(builder.module))
+            return widen(builder, value)
+
+        return element(types.int64, types.int64), generate
+
+    return read
+
+
+def _writer(element: types.Type, stored: Any, narrow: Any) -> Any:
+    """An intrinsic write(address, index, element)."""
+
+    @intrinsic
+    def write(typing_context: Any, address: Any, index: Any, value: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            place = _place(builder, *arguments[:2], stored)
+            store = builder.store(narrow(builder, arguments[2]), place)
+            store.align = 1
+            store.set_metadata("noalias", _inputs(builder.module))
+            return context.get_dummy_value()
+
+        return types.void(types.int64, types.int64, element), generate
+
+    return write
+
+
+READ = {
+    "f32": _reader(types.float32, FLOAT, lambda b, value: value),
+    "f16": _reader(types.float32, HALFWORD, emit_half_to_float),
+    "i32": _reader(types.int64, WORD, lambda b, value: b.sext(value, LONG)),
+    "u8": _reader(types.uint8, BYTE, lambda b, value: value),
+    "s8": _reader(types.int8, BYTE, lambda b, value: value),
+    "qu8": _reader(types.float32, BYTE, lambda b, value: b.uitofp(value, FLOAT)),
+    "qs8": _reader(types.float32, BYTE, lambda b, value: b.sitofp(value, FLOAT)),
+}
+
+WRITE = {
+    "f32": _writer(types.float32, FLOAT, lambda b, value: value),
+    "f16": _writer(types.float32, HALFWORD, emit_float_to_half),
+    "i32": _writer(types.int64, WORD, lambda b, value: b.trunc(value, WORD)),
+    "b8": _writer(types.int64, BYTE, lambda b, value: b.trunc(value, BYTE)),
+}
+
+
+@helper
+def part(count, tile):
+    """(first, end) of the elements that a tile consists of; see lowering/elements.py."""
+    return tile * TILE, min((tile + 1) * TILE, count)

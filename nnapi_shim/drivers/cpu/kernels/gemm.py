@@ -1,0 +1,68 @@
+"""The matrix product behind CONV_2D and FULLY_CONNECTED: loops over tiles, see ../lowering/gemm.py.
+
+A step's tile is a block of row tiles by a group of panels. Inside it panels are the outer loop: a
+panel stays in the first-level cache while the rows of the block, which fit into the second, pass.
+"""
+
+from typing import Any
+
+from nnapi_shim.drivers.cpu.kernels.kernel import kernel
+from nnapi_shim.drivers.cpu.kernels.microkernel import float32, pairs16, quads8, tile
+from nnapi_shim.drivers.cpu.kernels.target import target_tiling
+from nnapi_shim.drivers.cpu.kernels.vector import BYTE
+from nnapi_shim.drivers.cpu.lowering.gemm import GEMM
+
+TILING = target_tiling()
+COLUMNS = TILING.columns
+CHAINS = 4
+"""Partial sums of a single row: as many additions in flight as an addition takes cycles."""
+
+
+def gemm(name: str, run_tile: Any, tile_rows: int, element_bytes: int) -> Any:
+    """A kernel that runs a micro-kernel over its share of the output."""
+
+    def product(a, number):
+        block, group = number // a.groups, number % a.groups
+        first, end = block * a.block_tiles, min((block + 1) * a.block_tiles, a.tiles)
+        for panel in range(group * a.group_panels, min((group + 1) * a.group_panels, a.panels)):
+            columns = min(COLUMNS, a.columns - panel * COLUMNS)
+            weights = a.filter + panel * a.panel_bytes
+            for at in range(first, end):
+                image, part = at // a.image_tiles, at % a.image_tiles
+                table, rows = a.table + part * a.table_step, tile_rows
+                if part == a.image_tiles - 1:
+                    table, rows = a.tail_table, a.tail_rows
+                row = image * a.image_rows + part * tile_rows
+                run_tile(
+                    table,
+                    a.taps,
+                    a.depth,
+                    a.input + image * a.image_bytes + part * a.tile_bytes,
+                    a.zero,
+                    weights,
+                    a.output + row * a.output_stride + panel * COLUMNS * element_bytes,
+                    a.output_stride,
+                    rows,
+                    columns,
+                    a.correction + row * a.correction_stride,
+                    a.flip,
+                    a.zero_point,
+                    a.low,
+                    a.high,
+                )
+        return 0
+
+    product.__name__ = name
+    product.__module__ = __name__
+    return kernel(GEMM)(product)
+
+
+_float32 = float32(TILING)
+_quantized = quads8(TILING) if TILING.group == 4 else pairs16(TILING)
+_quantized_row = quads8(TILING) if TILING.group == 4 else pairs16(TILING, BYTE)
+
+gemm_f32 = gemm("gemm_f32", tile(TILING, _float32, TILING.rows), TILING.rows, 4)
+gemm_q8 = gemm("gemm_q8", tile(TILING, _quantized, TILING.rows), TILING.rows, 1)
+# One row: the weights are read once, so that bytes of weights count, and latency of the sums.
+gemv_f32 = gemm("gemv_f32", tile(TILING, _float32, 1, CHAINS), 1, 4)
+gemv_q8 = gemm("gemv_q8", tile(TILING, _quantized_row, 1, CHAINS), 1, 1)

@@ -1,0 +1,346 @@
+"""Micro-kernels of the matrix product: `rows` x (`vectors` * lanes) outputs, written as LLVM code.
+
+    output[m, n] = finish(bias[n] + sum over taps t and words k of input(t, m)[k] . panel[t, k, n])
+
+The row that tap t reads for output m starts at base + table[t][m]; a negative entry stands for the
+row `zero`, which is what lies outside an image. A panel is its head (bias, then the scales of
+quantized kernels) and `taps * depth` rows of one word per column. Rows past the last repeat it:
+they compute and store the same values again. Every output is summed in the order of t and k, on
+`chains` interleaved partial sums.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic as numba_intrinsic
+
+from nnapi_shim.drivers.cpu.kernels.vector import (
+    BYTE,
+    FLOAT,
+    HALFWORD,
+    LONG,
+    WORD,
+    clamp,
+    dot_pairs,
+    function,
+    intrinsic,
+    join,
+    load,
+    long,
+    multiply_add,
+    pick,
+    round_to_int,
+    splat,
+    store,
+    variable,
+    vector,
+)
+from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
+
+ARGUMENTS = (
+    "table taps depth base zero panel output output_stride rows columns correction flip zero_point"
+).split()
+"""Arguments of a micro-kernel, 64 bits each; the float arguments `low` and `high` follow.
+
+table: int64[taps, rows], depth: words per tap, output_stride: bytes, rows and columns: how many are
+wanted. Quantized: correction: int32[rows] to add, flip: xor-ed to the words of the input.
+"""
+
+
+class Arithmetic(NamedTuple):
+    """What tells one element type from another.
+
+    accumulator: element type of the sums. head: words per column in front of a panel.
+    word_bytes: bytes of a packed word. broadcast(builder, word, flip, lanes): an input word in all
+    lanes. weights(builder, address, lanes): a vector of packed words. step(builder, sum, x, w):
+    sum + x . w. element: what is stored.
+    """
+
+    name: str
+    accumulator: Any
+    element: Any
+    head: int
+    word_bytes: int
+    broadcast: Callable[..., Any]
+    weights: Callable[..., Any]
+    step: Callable[..., Any]
+
+
+# float32
+
+
+def float32(tiling: Tiling) -> Arithmetic:
+    """A word is a float32; sums are float32."""
+
+    def broadcast(builder: Any, word: Any, flip: Any, lanes: int) -> Any:
+        return splat(builder, builder.bitcast(word, FLOAT), lanes)
+
+    def weights(builder: Any, address: Any, lanes: int) -> Any:
+        return load(builder, address, vector(FLOAT, lanes), 4)
+
+    def step(builder: Any, total: Any, x: Any, w: Any) -> Any:
+        return multiply_add(builder, x, w, total, tiling.fused)
+
+    return Arithmetic("f32", FLOAT, FLOAT, 1, 4, broadcast, weights, step)
+
+
+# 8-bit integers, sums are int32 and exact
+
+
+def pairs16(tiling: Tiling, packed: Any = HALFWORD) -> Arithmetic:
+    """A word is two int16 of the input, zero point subtracted, by two weights, `packed` as
+    int16 (zero point subtracted) or as int8.
+    """
+    size = packed.width // 8
+
+    def broadcast(builder: Any, word: Any, flip: Any, lanes: int) -> Any:
+        return builder.bitcast(splat(builder, word, lanes), vector(HALFWORD, 2 * lanes))
+
+    def weights(builder: Any, address: Any, lanes: int) -> Any:
+        found = load(builder, address, vector(packed, 2 * lanes), 2 * size)
+        return found if packed is HALFWORD else builder.sext(found, vector(HALFWORD, 2 * lanes))
+
+    def step(builder: Any, total: Any, x: Any, w: Any) -> Any:
+        return builder.add(total, dot_pairs(builder, x, w, tiling.dot2))
+
+    return Arithmetic(f"s16s{8 * size}", WORD, BYTE, 2, 2 * size, broadcast, weights, step)
+
+
+def quads8(tiling: Tiling) -> Arithmetic:
+    """A word is four uint8 of the input (int8 become uint8 by `flip`) by four int8 weights."""
+
+    def broadcast(builder: Any, word: Any, flip: Any, lanes: int) -> Any:
+        # A constant in place of the argument `flip` sends instruction selection of LLVM 22 into an
+        # endless loop.
+        flipped = builder.xor(splat(builder, word, lanes), splat(builder, flip, lanes))
+        return builder.bitcast(flipped, vector(BYTE, 4 * lanes))
+
+    def weights(builder: Any, address: Any, lanes: int) -> Any:
+        return load(builder, address, vector(BYTE, 4 * lanes), 4)
+
+    def step(builder: Any, total: Any, x: Any, w: Any) -> Any:
+        kind = x.type
+        if tiling.dot4:
+            dot = intrinsic(builder.module, tiling.dot4, total.type, [total.type, kind, kind])
+            return builder.call(dot, [total, x, w])
+        for at in range(4):
+            lanes = range(at, kind.count, 4)
+            a = builder.zext(pick(builder, x, lanes), total.type)
+            b = builder.sext(pick(builder, w, lanes), total.type)
+            total = builder.add(total, builder.mul(a, b))
+        return total
+
+    return Arithmetic("u8s8", WORD, BYTE, 2, 4, broadcast, weights, step)
+
+
+# The emitter
+
+
+class _Tile:
+    """One micro-kernel being written."""
+
+    def __init__(
+        self, fn: Any, tiling: Tiling, arithmetic: Arithmetic, rows: int, vectors: int, chains: int
+    ) -> None:
+        self.tiling, self.arithmetic = tiling, arithmetic
+        self.rows, self.vectors, self.chains = rows, vectors, chains
+        self.lanes = tiling.lanes
+        self.builder = ir.IRBuilder(fn.append_basic_block("entry"))
+        self.given = dict(zip(ARGUMENTS, fn.args[: len(ARGUMENTS)], strict=True))
+        self.low, self.high = fn.args[len(ARGUMENTS) :]
+        self.sum_type = vector(arithmetic.accumulator, self.lanes)
+
+    def write(self) -> None:
+        """The whole function."""
+        builder, given = self.builder, self.given
+        width = self.vectors * self.lanes
+        zeros = ir.Constant(self.sum_type, None)
+        bias = [
+            load(builder, builder.add(given["panel"], long(4 * self.lanes * j)), self.sum_type, 4)
+            for j in range(self.vectors)
+        ]
+        self.sums = [
+            [
+                [variable(builder, self.sum_type, zeros if c else bias[j]) for j in range(self.vectors)]
+                for _ in range(self.rows)
+            ]
+            for c in range(self.chains)
+        ]
+        if self.arithmetic.name == "u8s8":
+            self.flip = builder.trunc(given["flip"], WORD)
+        else:
+            self.flip = None
+        row_bytes = width * self.arithmetic.word_bytes
+        head = 4 * width * self.arithmetic.head
+        weights = variable(builder, LONG, builder.add(given["panel"], long(head)))
+        with cgutils.for_range(builder, given["taps"]) as tap:
+            rows = self._rows(tap.index)
+            at = builder.load(weights)
+            whole = builder.udiv(given["depth"], long(self.chains))
+            self._words(whole, long(0), self.chains, rows, at, row_bytes)
+            if self.chains > 1:
+                first = builder.mul(whole, long(self.chains))
+                rest = builder.sub(given["depth"], first)
+                self._words(rest, first, 1, rows, at, row_bytes)
+            size = builder.mul(given["depth"], long(row_bytes))
+            builder.store(builder.add(at, size), weights)
+        self._store([[self._total(m, j) for j in range(self.vectors)] for m in range(self.rows)])
+        builder.ret_void()
+
+    def _rows(self, tap: Any) -> list[Any]:
+        """Addresses of the input rows of a tap."""
+        builder, given = self.builder, self.given
+        entries = builder.add(given["table"], builder.mul(tap, long(8 * self.rows)))
+        rows = []
+        for m in range(self.rows):
+            offset = load(builder, builder.add(entries, long(8 * m)), LONG, 8)
+            outside = builder.icmp_signed("<", offset, long(0))
+            inside = builder.add(given["base"], offset)
+            rows.append(builder.select(outside, given["zero"], inside))
+        return rows
+
+    def _words(
+        self, count: Any, first: Any, chains: int, rows: Sequence[Any], at: Any, row_bytes: int
+    ) -> None:
+        """Loop `count` times over `chains` words of the rows, from word `first` on."""
+        builder, arithmetic, lanes = self.builder, self.arithmetic, self.lanes
+        vector_bytes = lanes * arithmetic.word_bytes
+        with cgutils.for_range(builder, count) as loop:
+            word = builder.add(first, builder.mul(loop.index, long(chains)))
+            panel = builder.add(at, builder.mul(word, long(row_bytes)))
+            offset = builder.mul(word, long(4))
+            for c in range(chains):
+                weights = [
+                    arithmetic.weights(
+                        builder, builder.add(panel, long(c * row_bytes + j * vector_bytes)), lanes
+                    )
+                    for j in range(self.vectors)
+                ]
+                for m, row in enumerate(rows):
+                    value = load(builder, builder.add(builder.add(row, offset), long(4 * c)), WORD, 1)
+                    x = arithmetic.broadcast(builder, value, self.flip, lanes)
+                    for slot, w in zip(self.sums[c][m], weights, strict=True):
+                        builder.store(arithmetic.step(builder, builder.load(slot), x, w), slot)
+
+    def _total(self, m: int, j: int) -> Any:
+        """The partial sums of one output vector together."""
+        builder = self.builder
+        add = builder.fadd if self.arithmetic.accumulator is FLOAT else builder.add
+        total = builder.load(self.sums[0][m][j])
+        for c in range(1, self.chains):
+            total = add(total, builder.load(self.sums[c][m][j]))
+        return total
+
+    def _store(self, totals: Sequence[Sequence[Any]]) -> None:
+        """Finish the sums and store the wanted rows and columns."""
+        builder, given = self.builder, self.given
+        finish = self._finished_floats if self.arithmetic.accumulator is FLOAT else self._requantized
+        last = builder.sub(given["rows"], long(1))
+        rows = []
+        for m, values in enumerate(finish(totals)):
+            exists = builder.icmp_signed("<", long(m), last)
+            row = builder.select(exists, long(m), last)
+            rows.append((builder.add(given["output"], builder.mul(row, given["output_stride"])), values))
+        size = self.arithmetic.element.width // 8 if self.arithmetic.element is BYTE else 4
+        whole = builder.icmp_signed(">=", given["columns"], long(self.vectors * self.lanes))
+        with cgutils.if_else(builder, whole) as (then, otherwise):
+            with then:
+                for address, values in rows:
+                    store(builder, join(builder, values), address, size)
+            with otherwise:
+                before = (self.vectors - 1) * self.lanes
+                count = builder.sub(given["columns"], long(before))
+                for address, values in rows:
+                    if before:
+                        store(builder, join(builder, values[:-1]), address, size)
+                    self._store_some(values[-1], builder.add(address, long(before * size)), size, count)
+
+    def _store_some(self, value: Any, address: Any, size: int, count: Any) -> None:
+        """Store the first `count` lanes."""
+        builder, kind = self.builder, value.type
+        if self.tiling.masked:
+            lanes = ir.Constant(vector(LONG, self.lanes), list(range(self.lanes)))
+            mask = builder.icmp_signed("<", lanes, splat(builder, count, self.lanes))
+            suffix = "f32" if self.arithmetic.element is FLOAT else "i8"
+            masked = intrinsic(
+                builder.module,
+                f"llvm.masked.store.v{self.lanes}{suffix}.p0",
+                ir.VoidType(),
+                [kind, ir.PointerType(), WORD, vector(ir.IntType(1), self.lanes)],
+            )
+            pointer = builder.inttoptr(address, ir.PointerType())
+            builder.call(masked, [value, pointer, ir.Constant(WORD, size), mask])
+            return
+        scratch = builder.ptrtoint(variable(builder, kind, value), LONG)
+        with cgutils.for_range(builder, count) as loop:
+            offset = builder.mul(loop.index, long(size))
+            one = load(builder, builder.add(scratch, offset), kind.element, size)
+            store(builder, one, builder.add(address, offset), size)
+
+    def _finished_floats(self, totals: Sequence[Sequence[Any]]) -> list[list[Any]]:
+        """Clamped to [low, high]."""
+        builder, lanes = self.builder, self.lanes
+        low, high = splat(builder, self.low, lanes), splat(builder, self.high, lanes)
+        return [[clamp(builder, total, low, high) for total in row] for row in totals]
+
+    def _requantized(self, totals: Sequence[Sequence[Any]]) -> list[list[Any]]:
+        """Rounded sum * scale, halves to even, plus the zero point, clamped.
+
+        low and high are the bounds less the zero point, so that they apply before rounding.
+        """
+        builder, given, lanes = self.builder, self.given, self.lanes
+        low, high = splat(builder, self.low, lanes), splat(builder, self.high, lanes)
+        zero_point = splat(builder, builder.trunc(given["zero_point"], WORD), lanes)
+        floats = vector(FLOAT, lanes)
+        width = self.vectors * lanes
+        scales = [
+            load(builder, builder.add(given["panel"], long(4 * (width + lanes * j))), floats, 4)
+            for j in range(self.vectors)
+        ]
+        result = []
+        for m, row in enumerate(totals):
+            address = builder.add(given["correction"], long(4 * m))
+            correction = splat(builder, load(builder, address, WORD, 4), lanes)
+            values = []
+            for total, scale in zip(row, scales, strict=True):
+                exact = builder.sitofp(builder.add(total, correction), floats)
+                real = clamp(builder, builder.fmul(exact, scale), low, high)
+                rounded = round_to_int(builder, real, zero_point)
+                values.append(builder.trunc(rounded, vector(BYTE, lanes)))
+            result.append(values)
+        return result
+
+
+def tile(tiling: Tiling, arithmetic: Arithmetic, rows: int, chains: int = 1) -> Any:
+    """A numba function that runs the micro-kernel with as many vectors as `columns` asks for:
+    tile(*ARGUMENTS, low, high).
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        columns = arguments[ARGUMENTS.index("columns")]
+        for vectors in range(1, tiling.vectors + 1):
+            fits = builder.icmp_signed(">", columns, long(tiling.lanes * (vectors - 1)))
+            if vectors < tiling.vectors:
+                enough = builder.icmp_signed("<=", columns, long(tiling.lanes * vectors))
+                fits = builder.and_(fits, enough)
+            with builder.if_then(fits):
+                name = f"nnk_tile_{arithmetic.name}_{rows}x{vectors}x{tiling.lanes}"
+                kinds = [LONG] * len(ARGUMENTS) + [FLOAT] * 2
+                fn, is_new = function(builder.module, name, kinds)
+                if is_new:
+                    _Tile(fn, tiling, arithmetic, rows, vectors, chains).write()
+                builder.call(fn, arguments)
+        return context.get_dummy_value()
+
+    @numba_intrinsic
+    def run(
+        typing_context, table, taps, depth, base, zero, panel, output, output_stride, rows, columns,
+        correction, flip, zero_point, low, high,
+    ):  # fmt: skip
+        words = [types.int64] * len(ARGUMENTS)
+        return types.void(*words, types.float32, types.float32), generate
+
+    return run

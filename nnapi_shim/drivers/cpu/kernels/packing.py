@@ -1,0 +1,187 @@
+"""What happens to filters and inputs before the matrix product: see ../lowering/gemm.py.
+
+A panel holds `width` columns (the last one as many whole vectors as it needs): the bias of each
+column, in quantized panels its float32 scale, then per word of the depth one word per column.
+Columns that do not exist are 0.
+"""
+
+from typing import Any
+
+from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
+from nnapi_shim.drivers.cpu.kernels.numeric import f32, half_to_float, i8, i16, i32, i64, u8, u16
+from nnapi_shim.drivers.cpu.lowering.gemm import (
+    OFFSETS,
+    PACK_FLOAT,
+    PACK_QUANTIZED,
+    PREPARE,
+    ROW_SUMS,
+)
+
+
+@helper
+def share(count, parts, part):
+    """First and end of a part's share of `count`."""
+    return count * part // parts, count * (part + 1) // parts
+
+
+@helper
+def _panel_width(first, columns, width, lanes):
+    return min(width, (columns - first + lanes - 1) // lanes * lanes)
+
+
+def _pack_float(name: str, pointer: Any, read: Any) -> Any:
+    def pack(a, tile):
+        filter, bias, columns, depth = pointer(a.filter), pointer(a.bias), a.columns, a.depth
+        for first in range(0, columns, a.width):
+            width = _panel_width(first, columns, a.width, a.lanes)
+            panel = f32(a.output + first * (depth + 1) * 4)
+            for n in range(width):
+                panel[n] = read(bias[first + n]) if first + n < columns else 0.0
+            for k in range(depth):
+                at = (k + 1) * width
+                for n in range(width):
+                    column = first + n
+                    panel[at + n] = read(filter[column * depth + k]) if column < columns else 0.0
+        return 0
+
+    pack.__name__ = name
+    pack.__doc__ = "filter: [columns, depth], bias: [columns]; output: float32 panels."
+    return kernel(PACK_FLOAT)(pack)
+
+
+@helper
+def _same(value):
+    return value
+
+
+pack_f32 = _pack_float("pack_f32", f32, _same)
+pack_f16 = _pack_float("pack_f16", u16, half_to_float)
+
+
+def _pack_quantized(name: str, pointer: Any, size: int, subtracted: bool) -> Any:
+    def pack(a, tile):
+        columns, taps, depth, group = a.columns, a.taps, a.depth, a.group
+        bias, scales, flip, filter_zero = i32(a.bias), f32(a.scales), a.flip, a.filter_zero
+        words = taps * ((depth + group - 1) // group)
+        constant = taps * depth * a.input_zero * filter_zero
+        for first in range(0, columns, a.width):
+            width = _panel_width(first, columns, a.width, a.lanes)
+            head = a.output + first * (8 + words * group * size)
+            sums, factors = i32(head), f32(head + 4 * width)
+            panel = pointer(head + 8 * width)
+            for n in range(width):
+                column = first + n
+                exists = column < columns
+                row = u8(a.filter + column * taps * depth)
+                total = 0
+                at = n * group
+                for tap in range(taps):
+                    for k in range(0, depth, group):
+                        for j in range(group):
+                            weight = 0
+                            if exists and k + j < depth:
+                                weight = (row[tap * depth + k + j] ^ flip) << 56 >> 56
+                                if subtracted:
+                                    weight -= filter_zero
+                            total += weight
+                            panel[at + j] = weight
+                        at += width * group
+                sums[n] = bias[column] - a.input_zero * total + constant if exists else 0
+                factors[n] = scales[column] if exists else 0.0
+        return 0
+
+    pack.__name__ = name
+    pack.__doc__ = f"""filter: 8-bit [columns, taps, depth], bias: int32; weights become int{8 * size}.
+
+    The filter is made int8 by `flip`. What the zero point of the input adds to every sum is taken
+    off the bias. The filter's own is {"subtracted here" if subtracted else "left in"}.
+    """
+    return kernel(PACK_QUANTIZED)(pack)
+
+
+pack_s16 = _pack_quantized("pack_s16", i16, 2, True)
+pack_s8 = _pack_quantized("pack_s8", i8, 1, False)
+
+
+@kernel(PREPARE)
+def prepare_s16(a, tile):
+    """input: 8-bit [rows, depth]; output: int16 [rows, pitch bytes], zero point subtracted.
+
+    `flip` makes the input int8.
+    """
+    depth, pitch, flip, zero = a.depth, a.pitch, a.flip, a.zero
+    first, end = share(a.rows, a.parts, tile)
+    if pitch == 2 * depth:
+        x, y = u8(a.input), i16(a.output)
+        for i in range(first * depth, end * depth):
+            y[i] = ((x[i] ^ flip) << 56 >> 56) - zero
+        return 0
+    for row in range(first, end):
+        x, y = u8(a.input + row * depth), i16(a.output + row * pitch)
+        for k in range(depth):
+            y[k] = ((x[k] ^ flip) << 56 >> 56) - zero
+        y[depth] = 0
+    return 0
+
+
+@kernel(PREPARE)
+def prepare_u8(a, tile):
+    """input: 8-bit [rows, depth]; output: the same with rows of `pitch` bytes, padded with 0."""
+    depth, pitch = a.depth, a.pitch
+    first, end = share(a.rows, a.parts, tile)
+    for row in range(first, end):
+        x, y = u8(a.input + row * depth), u8(a.output + row * pitch)
+        for k in range(depth):
+            y[k] = x[k]
+        for k in range(depth, pitch):
+            y[k] = 0
+    return 0
+
+
+def _row_sums(name: str, pointer: Any) -> Any:
+    def row_sums(a, tile):
+        sums, depth, flip, tile_rows = i32(a.output), a.depth, a.flip, a.tile_rows
+        for at in range(a.tiles):
+            image, part = at // a.image_tiles, at % a.image_tiles
+            table, rows = i64(a.table + part * a.table_step), tile_rows
+            if part == a.image_tiles - 1:
+                table, rows = i64(a.tail_table), a.tail_rows
+            base = a.input + image * a.image_bytes + part * a.tile_bytes
+            for m in range(rows):
+                total = 0
+                for tap in range(a.taps):
+                    offset = table[tap * tile_rows + m]
+                    x = pointer(a.zero if offset < 0 else base + offset)
+                    for k in range(depth):
+                        total += x[k] ^ flip
+                sums[image * a.image_rows + part * tile_rows + m] = a.factor * total
+        return 0
+
+    row_sums.__name__ = name
+    row_sums.__doc__ = "output[row] = factor * (sum of what the row's taps read)."
+    return kernel(ROW_SUMS)(row_sums)
+
+
+row_sums_u8 = _row_sums("row_sums_u8", u8)
+row_sums_s16 = _row_sums("row_sums_s16", i16)
+
+
+@kernel(OFFSETS)
+def row_offsets(a, tile):
+    """output: int64[tiles, filter_height * filter_width, tile_rows], see microkernel.py.
+
+    Byte offset of the pixel that each tap reads, in one image; -1 outside of it.
+    """
+    offsets, tile_rows = i64(a.output), a.tile_rows
+    taps, count = a.filter_height * a.filter_width, a.out_height * a.out_width
+    for first in range(0, count, tile_rows):
+        for m in range(tile_rows):
+            h, w = divmod(min(first + m, count - 1), a.out_width)
+            for fh in range(a.filter_height):
+                ih = h * a.stride_height - a.pad_top + fh * a.dilation_height
+                for fw in range(a.filter_width):
+                    iw = w * a.stride_width - a.pad_left + fw * a.dilation_width
+                    inside = 0 <= ih < a.in_height and 0 <= iw < a.in_width
+                    at = first * taps + (fh * a.filter_width + fw) * tile_rows + m
+                    offsets[at] = (ih * a.in_width + iw) * a.pixel_bytes if inside else -1
+    return 0

@@ -1,0 +1,132 @@
+"""LLVM vector code: the few helpers that the emitters of micro-kernels share.
+
+Emitters keep their state in `variables` (stack slots): the optimiser turns them into registers, and
+the emitter reads like the loop it writes.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from llvmlite import ir
+
+BYTE, HALFWORD, WORD, LONG = ir.IntType(8), ir.IntType(16), ir.IntType(32), ir.IntType(64)
+FLOAT, VOID, POINTER = ir.FloatType(), ir.VoidType(), ir.PointerType()
+
+
+def vector(element: Any, lanes: int) -> Any:
+    """<lanes x element>."""
+    return ir.VectorType(element, lanes)
+
+
+def long(value: int) -> Any:
+    """A constant of 64 bits."""
+    return ir.Constant(LONG, value)
+
+
+def function(module: Any, name: str, arguments: Sequence[Any]) -> tuple[Any, bool]:
+    """The function `void name(arguments)` of a module, and whether it still needs a body.
+
+    Not inlined: a micro-kernel has the registers to itself.
+    """
+    if name in module.globals:
+        return module.globals[name], False
+    made = ir.Function(module, ir.FunctionType(VOID, arguments), name)
+    made.linkage = "linkonce_odr"
+    made.attributes.add("noinline")
+    return made, True
+
+
+def intrinsic(module: Any, name: str, result: Any, arguments: Sequence[Any]) -> Any:
+    """Declaration of an LLVM intrinsic under its full name."""
+    found = module.globals.get(name)
+    return found or ir.Function(module, ir.FunctionType(result, arguments), name)
+
+
+def variable(builder: Any, kind: Any, value: Any = None) -> Any:
+    """A stack slot in the entry block."""
+    with builder.goto_entry_block():
+        slot = builder.alloca(kind)
+    if value is not None:
+        builder.store(value, slot)
+    return slot
+
+
+def load(builder: Any, address: Any, kind: Any, align: int) -> Any:
+    """Load from an address."""
+    result = builder.load(builder.inttoptr(address, POINTER), typ=kind)
+    result.align = align
+    return result
+
+
+def store(builder: Any, value: Any, address: Any, align: int) -> None:
+    """Store to an address."""
+    builder.store(value, builder.inttoptr(address, POINTER)).align = align
+
+
+def splat(builder: Any, value: Any, lanes: int) -> Any:
+    """The value in every lane."""
+    kind = vector(value.type, lanes)
+    single = builder.insert_element(ir.Constant(kind, ir.Undefined), value, ir.Constant(WORD, 0))
+    zeros = ir.Constant(vector(WORD, lanes), [0] * lanes)
+    return builder.shuffle_vector(single, ir.Constant(kind, ir.Undefined), zeros)
+
+
+def pick(builder: Any, value: Any, lanes: Sequence[int]) -> Any:
+    """The named lanes of a vector as a vector."""
+    order = ir.Constant(vector(WORD, len(lanes)), list(lanes))
+    return builder.shuffle_vector(value, ir.Constant(value.type, ir.Undefined), order)
+
+
+def join(builder: Any, parts: Sequence[Any]) -> Any:
+    """Vectors of the same type one after another; their number is a power of two or odd pieces
+    are joined in order.
+    """
+    result = parts[0]
+    for part in parts[1:]:
+        have, more = result.type.count, part.type.count
+        if more < have:  # shuffles take operands of one type
+            part = pick(builder, part, [*range(more), *[0] * (have - more)])
+        order = ir.Constant(vector(WORD, have + more), [*range(have + more)])
+        result = builder.shuffle_vector(result, part, order)
+    return result
+
+
+def clamp(builder: Any, value: Any, low: Any, high: Any) -> Any:
+    """min(max(value, low), high) on floats; NaN stays NaN."""
+    value = builder.select(builder.fcmp_ordered("<", value, low), low, value)
+    return builder.select(builder.fcmp_ordered(">", value, high), high, value)
+
+
+def multiply_add(builder: Any, x: Any, y: Any, total: Any, fused: bool) -> Any:
+    """X * y + total on float vectors."""
+    if not fused:
+        return builder.fadd(builder.fmul(x, y), total)
+    kind = x.type
+    fma = intrinsic(builder.module, f"llvm.fma.v{kind.count}f32", kind, [kind] * 3)
+    return builder.call(fma, [x, y, total])
+
+
+def dot_pairs(builder: Any, x: Any, y: Any, dot: str) -> Any:
+    """Products of 16-bit lanes, summed in pairs: <2n x i16>, <2n x i16> -> <n x i32>, exact."""
+    lanes = x.type.count // 2
+    wide = vector(WORD, lanes)
+    if dot:
+        return builder.call(intrinsic(builder.module, dot, wide, [x.type] * 2), [x, y])
+    products = [
+        builder.mul(*(builder.sext(pick(builder, v, range(odd, 2 * lanes, 2)), wide) for v in (x, y)))
+        for odd in (0, 1)
+    ]
+    return builder.add(*products)
+
+
+def round_to_int(builder: Any, value: Any, zero_point: Any) -> Any:
+    """Nearest integer, halves to even, plus zero_point: floats of magnitude up to 2^22 -> i32.
+
+    Adding 1.5 * 2^23 leaves the rounded number in the low bits of the sum: one addition on every
+    processor, and no dependence on how a conversion rounds.
+    """
+    lanes = value.type.count
+    magic = ir.Constant(value.type, [12582912.0] * lanes)
+    offset = ir.Constant(vector(WORD, lanes), [0x4B400000] * lanes)
+    bits = builder.bitcast(builder.fadd(value, magic), vector(WORD, lanes))
+    return builder.add(bits, builder.sub(zero_point, offset))

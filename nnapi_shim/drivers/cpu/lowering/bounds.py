@@ -1,0 +1,43 @@
+"""Smallest and largest result of each fused activation (semantics.md 5.1)."""
+
+from math import copysign, floor, inf
+
+from nnapi_shim.hal.enums import FuseCode
+from nnapi_shim.hal.quantization import QUANTIZED_RANGE
+from nnapi_shim.operations.declare import BoundOperand
+from nnapi_shim.operations.rules import float32
+
+FLOAT_MAX = 3.4028234663852886e38
+
+_REALS = {
+    FuseCode.NONE: (-inf, inf),
+    FuseCode.RELU: (0.0, FLOAT_MAX),
+    FuseCode.RELU1: (-1.0, 1.0),
+    FuseCode.RELU6: (0.0, 6.0),
+}
+
+
+def float_bounds(activation: int) -> tuple[float, float]:
+    """Bounds of real results."""
+    return _REALS[FuseCode(activation)]
+
+
+def quantized_bounds(activation: int, operand: BoundOperand) -> tuple[int, int]:
+    """Bounds of stored results: zero_point + round(bound / scale) within the range of the type.
+
+    The parameters are those of `operand`; the quotient is in float32, halves away from zero.
+    """
+    lowest, highest = QUANTIZED_RANGE[operand.type]
+    low, high = float_bounds(activation)
+    if low > -inf:
+        lowest = max(lowest, operand.zero_point + _steps(low, operand.scale))
+    if high < FLOAT_MAX:
+        highest = min(highest, operand.zero_point + _steps(high, operand.scale))
+    return lowest, highest
+
+
+def _steps(bound: float, scale: float) -> int:
+    quotient = bound / scale
+    if abs(quotient) > 2**31:  # beyond every type; may not fit a float32
+        return int(copysign(2**31, quotient))
+    return int(copysign(floor(abs(float32(quotient)) + 0.5), quotient))

@@ -1,0 +1,57 @@
+"""Tile shapes of the matrix kernels per instruction-set tier: lowering packs for them, kernels are
+compiled for them.
+
+A micro-kernel computes `rows` x `columns` outputs, one column per lane of `vectors` vectors, and
+takes one 32-bit word of each input row per step: a float32, or `group` integers that are
+multiplied and summed at once.
+"""
+
+from typing import NamedTuple
+
+from nnapi_shim.drivers.cpu import library
+
+
+class Tiling(NamedTuple):
+    """Geometry of a tier.
+
+    lanes: 32-bit lanes of a vector. rows, vectors: accumulators of the matrix kernels.
+    fused: multiply and add are one instruction. group: integers per word and step: 4 for u8 x s8
+    (dot product instructions), 2 for s16 x s16. masked: stores can be masked at no cost.
+    dot4, dot2: LLVM intrinsics that multiply and sum groups; empty: plain multiplications.
+    cache: bytes of the second-level cache that a block of input rows and a panel may fill.
+    """
+
+    lanes: int
+    rows: int
+    vectors: int
+    fused: bool
+    group: int
+    masked: bool
+    dot4: str
+    dot2: str
+    cache: int
+
+    @property
+    def columns(self) -> int:
+        """Output columns of a whole panel."""
+        return self.lanes * self.vectors
+
+
+_DOT4 = "llvm.x86.avx512.vpdpbusd.512"
+
+TILINGS = {
+    "v4": Tiling(16, 6, 4, True, 4, True, _DOT4, "llvm.x86.avx512.pmaddw.d.512", 512 << 10),
+    "v3": Tiling(8, 6, 2, True, 2, False, "", "llvm.x86.avx2.pmadd.wd", 256 << 10),
+    "v2": Tiling(4, 4, 2, False, 2, False, "", "llvm.x86.sse2.pmadd.wd", 128 << 10),
+    "generic": Tiling(4, 4, 2, False, 2, False, "", "", 128 << 10),
+}
+
+
+def tiling() -> Tiling:
+    """Geometry of the kernels that this process uses."""
+    return TILINGS[library.current().tier]
+
+
+def round_up(value: int, step: int) -> int:
+    """The next multiple of `step`."""
+    return -(-value // step) * step

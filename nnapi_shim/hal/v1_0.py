@@ -1,0 +1,242 @@
+"""HAL 1.0 (feature level 1): its types and interfaces, spelled exactly as they are there.
+
+Vectors are tuples, structs are named tuples. A HIDL `memory` is a Pool. A method that returns
+several values in HIDL returns a tuple.
+"""
+
+from enum import IntEnum
+from typing import NamedTuple, Protocol
+
+from nnapi_shim.hal.types import Pool
+
+
+class OperandType(IntEnum):
+    """Element type of an operand: scalars, tensors, and the two that vendors define."""
+
+    FLOAT32 = 0
+    INT32 = 1
+    UINT32 = 2
+    TENSOR_FLOAT32 = 3
+    TENSOR_INT32 = 4
+    TENSOR_QUANT8_ASYMM = 5
+    OEM = 10000
+    TENSOR_OEM_BYTE = 10001
+
+
+class OperationType(IntEnum):
+    """The operations of feature level 1."""
+
+    ADD = 0
+    AVERAGE_POOL_2D = 1
+    CONCATENATION = 2
+    CONV_2D = 3
+    DEPTHWISE_CONV_2D = 4
+    DEPTH_TO_SPACE = 5
+    DEQUANTIZE = 6
+    EMBEDDING_LOOKUP = 7
+    FLOOR = 8
+    FULLY_CONNECTED = 9
+    HASHTABLE_LOOKUP = 10
+    L2_NORMALIZATION = 11
+    L2_POOL_2D = 12
+    LOCAL_RESPONSE_NORMALIZATION = 13
+    LOGISTIC = 14
+    LSH_PROJECTION = 15
+    LSTM = 16
+    MAX_POOL_2D = 17
+    MUL = 18
+    RELU = 19
+    RELU1 = 20
+    RELU6 = 21
+    RESHAPE = 22
+    RESIZE_BILINEAR = 23
+    RNN = 24
+    SOFTMAX = 25
+    SPACE_TO_DEPTH = 26
+    SVDF = 27
+    TANH = 28
+    OEM_OPERATION = 10000
+
+
+class FusedActivationFunc(IntEnum):
+    """Activation at the end of an operation."""
+
+    NONE = 0
+    RELU = 1
+    RELU1 = 2
+    RELU6 = 3
+
+
+class OperandLifeTime(IntEnum):
+    """Who gives an operand its value, and how long it lives."""
+
+    TEMPORARY_VARIABLE = 0
+    MODEL_INPUT = 1
+    MODEL_OUTPUT = 2
+    CONSTANT_COPY = 3
+    CONSTANT_REFERENCE = 4
+    NO_VALUE = 5
+
+
+class DeviceStatus(IntEnum):
+    """What a device is doing."""
+
+    AVAILABLE = 0
+    BUSY = 1
+    OFFLINE = 2
+    UNKNOWN = 3
+
+
+class ErrorStatus(IntEnum):
+    """Outcome of a call or of the work that it started."""
+
+    NONE = 0
+    DEVICE_UNAVAILABLE = 1
+    GENERAL_FAILURE = 2
+    OUTPUT_INSUFFICIENT_SIZE = 3
+    INVALID_ARGUMENT = 4
+
+
+class PerformanceInfo(NamedTuple):
+    """Time and energy of a workload, as a ratio to what the CPU takes; smaller is better."""
+
+    execTime: float
+    powerUsage: float
+
+
+class Capabilities(NamedTuple):
+    """Performance on float32 data and on TENSOR_QUANT8_ASYMM data."""
+
+    float32Performance: PerformanceInfo
+    quantized8Performance: PerformanceInfo
+
+
+class DataLocation(NamedTuple):
+    """`length` bytes from byte `offset` of a pool."""
+
+    poolIndex: int = 0
+    offset: int = 0
+    length: int = 0
+
+
+class Operand(NamedTuple):
+    """An operand of a model.
+
+    dimensions: () for a scalar; one entry or more for a tensor, 0 for one that is not known.
+    numberOfConsumers: how often operations list it as an input.
+    scale: of TENSOR_QUANT8_ASYMM and TENSOR_INT32. zeroPoint: of TENSOR_QUANT8_ASYMM.
+    location: of a constant: in Model.operandValues, with poolIndex 0, when the lifetime is
+        CONSTANT_COPY, in Model.pools when it is CONSTANT_REFERENCE; else all zero.
+    """
+
+    type: OperandType
+    dimensions: tuple[int, ...]
+    numberOfConsumers: int
+    scale: float
+    zeroPoint: int
+    lifetime: OperandLifeTime
+    location: DataLocation
+
+
+class Operation(NamedTuple):
+    """An operation with the indexes of its operands in Model.operands."""
+
+    type: OperationType
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+
+
+class Model(NamedTuple):
+    """A graph and its constants; what may be missing are dimensions.
+
+    operations: in an order in which they can run.
+    inputIndexes, outputIndexes: at least one each.
+    operandValues: the constants with lifetime CONSTANT_COPY. pools: what the others lie in.
+    """
+
+    operands: tuple[Operand, ...]
+    operations: tuple[Operation, ...]
+    inputIndexes: tuple[int, ...]
+    outputIndexes: tuple[int, ...]
+    operandValues: bytes
+    pools: tuple[Pool, ...]
+
+
+class RequestArgument(NamedTuple):
+    """An input or output of a run.
+
+    hasNoValue: it is omitted; the rest is zero and empty then.
+    location: in Request.pools.
+    dimensions: () for those of the model; else all of them, where the model knows some the same.
+    """
+
+    hasNoValue: bool
+    location: DataLocation
+    dimensions: tuple[int, ...]
+
+
+class Request(NamedTuple):
+    """Arguments of a run, in the order of inputIndexes and outputIndexes.
+
+    An output overlaps with no other argument and with no constant.
+    """
+
+    inputs: tuple[RequestArgument, ...]
+    outputs: tuple[RequestArgument, ...]
+    pools: tuple[Pool, ...]
+
+
+class IExecutionCallback(Protocol):
+    """Told how a run ended."""
+
+    def notify(self, status: ErrorStatus) -> None:
+        """Called exactly once for each IPreparedModel.execute, also for one that cannot start.
+
+        status: NONE; DEVICE_UNAVAILABLE when the device is offline or busy; GENERAL_FAILURE;
+            OUTPUT_INSUFFICIENT_SIZE when a buffer cannot hold its output; INVALID_ARGUMENT.
+        """
+
+
+class IPreparedModel(Protocol):
+    """A model that is ready to run."""
+
+    def execute(self, request: Request, callback: IExecutionCallback) -> ErrorStatus:
+        """Check a request and start it; returns how the start went.
+
+        The work may go on after the return. However it ends, and also if it never starts,
+        `callback` hears of it exactly once. Any number of calls may be under way at a time.
+        """
+
+
+class IPreparedModelCallback(Protocol):
+    """Told when a model is prepared."""
+
+    def notify(self, status: ErrorStatus, preparedModel: IPreparedModel | None) -> None:
+        """Called exactly once for each prepareModel, also for one that cannot start.
+
+        preparedModel: None unless status is NONE.
+        """
+
+
+class IDevice(Protocol):
+    """A device of HAL 1.0."""
+
+    def getCapabilities(self) -> tuple[ErrorStatus, Capabilities]:
+        """How fast it is; the second value counts when the first is NONE."""
+
+    def getSupportedOperations(self, model: Model) -> tuple[ErrorStatus, tuple[bool, ...]]:
+        """For every operation of `model`, in its order, whether the device runs it.
+
+        The status is INVALID_ARGUMENT for a model that is not valid, and the answers are empty
+        then.
+        """
+
+    def prepareModel(self, model: Model, callback: IPreparedModelCallback) -> ErrorStatus:
+        """Check a model and start to prepare it; returns how the start went.
+
+        The work may go on after the return. However it ends, and also if it never starts,
+        `callback` hears of it exactly once.
+        """
+
+    def getStatus(self) -> DeviceStatus:
+        """What the device is doing now."""

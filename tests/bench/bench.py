@@ -1,0 +1,153 @@
+"""`make bench`: start-up, calls, kernels and the kernel build, each as a ratio to a peer.
+
+Every ratio is taken in one run, its two sides one after the other in turns. Bars are printed
+beside the figures; a figure that misses its bar is marked, and nothing fails: timings are no tests.
+
+    python tests/bench/bench.py [start calls kernels build]
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+
+ROOT = Path(__file__).parents[2]
+LIBRARIES = ROOT / "build" / "lib"
+HERE = Path(__file__).parent
+ROUNDS = 25
+
+
+def line(name: str, value: str, ratio: float, bar: float, unit: str) -> None:
+    """One figure with its ratio, its bar and whether it holds."""
+    verdict = "ok" if ratio <= bar else "ABOVE THE BAR"
+    print(f"  {name:<46} {value:>14}  {ratio:>9.2f} {unit} (at most {bar:g})  {verdict}")
+
+
+def compiled(name: str, folder: Path) -> Path:
+    """A C program of this folder, linked with the library."""
+    program = folder / name
+    command = ["cc", "-std=gnu99", "-O2", "-Wall", "-Wextra", f"-I{ROOT / 'include'}"]
+    command += [str(HERE / f"{name}.c"), "-o", str(program), f"-L{LIBRARIES}", "-lneuralnetworks"]
+    subprocess.run(command, check=True)
+    return program
+
+
+def usage(command: list[str]) -> tuple[float, float]:
+    """CPU time in ms and peak memory in MB of a process with an empty environment."""
+    process = subprocess.Popen(
+        command,
+        env={"LD_LIBRARY_PATH": str(LIBRARIES), "DEBUG_NN_ENABLED_DEVICES": "nnapi-cpu"},
+        stdout=subprocess.DEVNULL,
+    )
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise SystemExit(f"{command} failed with {process.returncode}")
+    return 1000 * (used.ru_utime + used.ru_stime), used.ru_maxrss / 1024
+
+
+def start(folder: Path) -> None:
+    """One process from start to the result of a one-operation model."""
+    program = str(compiled("start", folder))
+    python = str(Path(sys.executable).resolve())
+    ours, empty, peaks = [], [], []
+    for _ in range(ROUNDS):
+        cpu, peak = usage([program])
+        ours.append(cpu)
+        peaks.append(peak)
+        empty.append(usage([python, "-I", "-S", "-c", "pass"])[0])
+    heavy = subprocess.run(
+        [program, "print"],
+        env={"LD_LIBRARY_PATH": str(LIBRARIES)},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.strip()
+    print("start of a process to the result of a one-operation model, nnapi-cpu, env -i")
+    line(
+        f"CPU time, python3 -I -S -c pass: {median(empty):.1f} ms",
+        f"{median(ours):.1f} ms",
+        median(ours) / median(empty),
+        8,
+        "x",
+    )
+    line("peak memory", f"{max(peaks):.1f} MB", max(peaks), 30, "MB")
+    print(f"  heavy packages loaded: {heavy or 'none (neither numpy nor numba)'}")
+
+
+def calls(folder: Path) -> None:
+    """Costs of calls, in empty calls through the library into Python."""
+    program = str(compiled("calls", folder))
+    output = subprocess.run(
+        [program],
+        env={"LD_LIBRARY_PATH": str(LIBRARIES), "DEBUG_NN_ENABLED_DEVICES": "nnapi-cpu"},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    cost = {name: float(value) for name, value in map(str.split, output.splitlines())}
+    unit = cost["empty"]
+    print("calls, in units of an empty call into Python (ANeuralNetworksDevice_wait)")
+    print(f"  unit: {unit / 1000:.3f} us")
+    line(
+        "compute, one operation, 4 elements, reusable",
+        f"{cost['compute'] / 1000:.2f} us",
+        cost["compute"] / unit,
+        10,
+        "units",
+    )
+    line(
+        "build and compile a chain of 100 ADD",
+        f"{cost['chain'] / 1e6:.2f} ms",
+        cost["chain"] / unit,
+        40000,
+        "units",
+    )
+
+
+def kernels(folder: Path) -> None:
+    """Kernels against LiteRT with XNNPACK and ONNX Runtime, one thread, tier by tier."""
+    del folder
+    from nnapi_shim.drivers.cpu import library
+
+    for tier in [t for t in library.processor_tiers() if t != "v2"]:
+        subprocess.run(
+            [sys.executable, str(HERE / "bench_kernels.py")],
+            env={**os.environ, "NNAPI_SHIM_TIER": tier, "PYTHONPATH": str(ROOT)},
+            check=True,
+        )
+
+
+def build(folder: Path) -> None:
+    """All kernels for all tiers from nothing."""
+    from nnapi_shim.drivers.cpu.kernels.build import build as build_kernels
+
+    print(f"building all kernels for all tiers from nothing, {os.cpu_count()} cores")
+    began = time.monotonic()
+    build_kernels(folder / "kernels" / "lib")
+    elapsed = time.monotonic() - began
+    line("time", f"{elapsed:.0f} s", elapsed / 60, 3, "min")
+    began = time.monotonic()
+    build_kernels(folder / "kernels" / "lib")
+    print(f"  again, with nothing changed: {time.monotonic() - began:.1f} s")
+
+
+PARTS = {"start": start, "calls": calls, "kernels": kernels, "build": build}
+
+
+def main() -> None:
+    """Run the parts that are named, by default all."""
+    unknown = set(sys.argv[1:]) - set(PARTS)
+    if unknown:
+        raise SystemExit(f"no such part: {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}")
+    with tempfile.TemporaryDirectory() as folder:
+        for name in sys.argv[1:] or PARTS:
+            PARTS[name](Path(folder))
+            print(flush=True)
+
+
+if __name__ == "__main__":
+    main()
