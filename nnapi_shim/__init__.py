@@ -1,3 +1,58 @@
-"""Android's Neural Networks API as a library for desktop Linux."""
+"""Android's Neural Networks API as a library for desktop Linux.
+
+The names of the Python face are imported when they are first used: the library imports this
+package in every C program, which needs neither numpy nor the face.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nnapi_shim import capi as capi
+    from nnapi_shim.api.compilation import Compilation as Compilation
+    from nnapi_shim.api.devices import Device as Device
+    from nnapi_shim.api.devices import devices as devices
+    from nnapi_shim.api.execution import Execution as Execution
+    from nnapi_shim.api.model import Model as Model
+    from nnapi_shim.api.operand import Operand as Operand
+    from nnapi_shim.errors import NnapiError as NnapiError
+    from nnapi_shim.errors import last_error as last_error
+    from nnapi_shim.hal.enums import DeviceType as DeviceType
+    from nnapi_shim.hal.enums import DurationCode as DurationCode
+    from nnapi_shim.hal.enums import ExecutionPreference as ExecutionPreference
+    from nnapi_shim.hal.enums import FeatureLevel as FeatureLevel
+    from nnapi_shim.hal.enums import FuseCode as FuseCode
+    from nnapi_shim.hal.enums import OperandType as OperandType
+    from nnapi_shim.hal.enums import OperationType as OperationType
+    from nnapi_shim.hal.enums import PaddingCode as PaddingCode
+    from nnapi_shim.hal.enums import Priority as Priority
+    from nnapi_shim.hal.enums import ResultCode as ResultCode
 
 __version__ = "0.1.0"
+
+_NAMES = {
+    "api.compilation": "Compilation",
+    "api.devices": "Device devices",
+    "api.execution": "Execution",
+    "api.model": "Model",
+    "api.operand": "Operand",
+    "errors": "NnapiError last_error",
+    "hal.enums": "DeviceType DurationCode ExecutionPreference FeatureLevel FuseCode OperandType "
+    "OperationType PaddingCode Priority ResultCode",
+}
+"""Module -> what the package offers from it; the imports above repeat it for type checkers."""
+
+_home = {name: module for module, names in _NAMES.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "capi":
+        return import_module(f"{__name__}.capi")
+    if name not in _home:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(f"{__name__}.{_home[name]}"), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return [*globals(), "capi", *_home]

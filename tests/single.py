@@ -129,11 +129,13 @@ def build(
     outputs: Sequence[Value],
     tensors_are: str = INPUT,
     scalars_are: str = CONSTANT,
+    first_is: str = "",
 ) -> Built:
     """A model of one operation.
 
-    tensors_are, scalars_are: INPUT of the model, CONSTANT, or TEMPORARY: the output of a RESHAPE
-    that copies an input of the model. Types that RESHAPE does not take are constants then.
+    tensors_are, scalars_are, first_is (the first input, where that is something else): INPUT of
+    the model, CONSTANT, or TEMPORARY: the output of a RESHAPE that copies an input of the model.
+    Types that RESHAPE does not take are constants then.
     """
     operands: list[Operand] = []
     operations: list[Operation] = []
@@ -162,8 +164,10 @@ def build(
         return copy
 
     indexes = []
-    for given in map(valued, inputs):
+    for position, given in enumerate(map(valued, inputs)):
         kind = tensors_are if given.operand.dimensions else scalars_are
+        if position == 0 and first_is:
+            kind = first_is
         if kind == TEMPORARY and given.operand.type in NOT_RESHAPED:
             kind = CONSTANT
         indexes.append({INPUT: argument, CONSTANT: constant, TEMPORARY: temporary}[kind](given))
@@ -191,9 +195,10 @@ def execute(
     outputs: Sequence[Value],
     tensors_are: str = INPUT,
     scalars_are: str = CONSTANT,
+    first_is: str = "",
 ) -> list[Any]:
     """The outputs of one operation; raises what the device raises."""
-    return run(device, build(type, inputs, outputs, tensors_are, scalars_are))
+    return run(device, build(type, inputs, outputs, tensors_are, scalars_are, first_is))
 
 
 def run(device: Any, built: Built) -> list[Any]:

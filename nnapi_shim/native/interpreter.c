@@ -153,20 +153,29 @@ bool nn_python_start(const struct nn_location *location)
     return started;
 }
 
+/* At the end: what the program imports stays what it was. */
+static bool append_to_sys_path(const char *name)
+{
+    PyObject *path = PySys_GetObject("path");
+    PyObject *folder = PyUnicode_DecodeFSDefault(name);
+    int known = path != NULL && folder != NULL ? PySequence_Contains(path, folder) : -1;
+    bool ok = known == 1 || (known == 0 && PyList_Append(path, folder) == 0);
+    Py_XDECREF(folder);
+    if (!ok)
+        nn_fail_with_exception("cannot extend sys.path");
+    return ok;
+}
+
 bool nn_python_join(const struct nn_location *location)
 {
+    char folder[PATH_MAX], modules[PATH_MAX + 64];
     make_python_global();
-    PyObject *path = PySys_GetObject("path");
-    for (int i = 0; path != NULL && i < location->count; i++) {
-        /* At the end: what the program imports stays what it was. */
-        PyObject *folder = PyUnicode_DecodeFSDefault(location->folders[i]);
-        int known = folder != NULL ? PySequence_Contains(path, folder) : -1;
-        bool ok = known == 1 || (known == 0 && PyList_Append(path, folder) == 0);
-        Py_XDECREF(folder);
-        if (!ok) {
-            nn_fail_with_exception("cannot extend sys.path");
+    for (int i = 0; i < location->count; i++)
+        if (!append_to_sys_path(location->folders[i]))
             return false;
-        }
-    }
-    return true;
+    /* A program that started Python with an empty environment may have the library without this. */
+    if (!find_standard_library(folder))
+        return true;
+    snprintf(modules, sizeof modules, "%s/" NN_PYTHON "/lib-dynload", folder);
+    return access(modules, R_OK) != 0 || append_to_sys_path(modules);
 }

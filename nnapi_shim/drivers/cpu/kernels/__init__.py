@@ -7,6 +7,9 @@ from importlib import import_module
 
 FAMILIES = (
     "activation",
+    "gemm",
+    "packing",
+    "rearrange",
     "walk",
 )
 """Files of kernels; all but `walk` have the names of the families in operations/."""

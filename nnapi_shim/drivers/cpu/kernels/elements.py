@@ -84,7 +84,7 @@ WRITE = {
     "f32": _writer(types.float32, FLOAT, lambda b, value: value),
     "f16": _writer(types.float32, HALFWORD, emit_float_to_half),
     "i32": _writer(types.int64, WORD, lambda b, value: b.trunc(value, WORD)),
-    "b8": _writer(types.int64, BYTE, lambda b, value: b.trunc(value, BYTE)),
+    "b8": _writer(types.int32, BYTE, lambda b, value: b.trunc(value, BYTE)),
 }
 
 

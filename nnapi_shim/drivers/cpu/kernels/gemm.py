@@ -23,7 +23,7 @@ def gemm(name: str, run_tile: Any, tile_rows: int, element_bytes: int) -> Any:
 
     def product(a, number):
         block, group = number // a.groups, number % a.groups
-        first, end = block * a.block_tiles, min((block + 1) * a.block_tiles, a.tiles)
+        first, end = block * a.block_tiles, min((block + 1) * a.block_tiles, a.row_tiles)
         for panel in range(group * a.group_panels, min((group + 1) * a.group_panels, a.panels)):
             columns = min(COLUMNS, a.columns - panel * COLUMNS)
             weights = a.filter + panel * a.panel_bytes

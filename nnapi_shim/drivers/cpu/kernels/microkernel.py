@@ -246,7 +246,7 @@ class _Tile:
             rows.append((builder.add(given["output"], builder.mul(row, given["output_stride"])), values))
         size = self.arithmetic.element.width // 8 if self.arithmetic.element is BYTE else 4
         whole = builder.icmp_signed(">=", given["columns"], long(self.vectors * self.lanes))
-        with cgutils.if_else(builder, whole) as (then, otherwise):
+        with builder.if_else(whole) as (then, otherwise):
             with then:
                 for address, values in rows:
                     store(builder, join(builder, values), address, size)

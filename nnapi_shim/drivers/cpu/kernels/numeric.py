@@ -65,6 +65,16 @@ truncated = _conversion(types.float32, types.int32, lambda b, x: b.fptosi(x, _WO
 
 
 @intrinsic
+def add32(typing_context: Any, x: Any, y: Any) -> Any:
+    """x + y as int32, wrapping."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.add(*arguments)
+
+    return types.int32(types.int32, types.int32), generate
+
+
+@intrinsic
 def multiply_add(typing_context: Any, x: Any, y: Any, z: Any) -> Any:
     """x * y + z in float32, rounded once where the processor has an instruction for it."""
 

@@ -141,7 +141,7 @@ def prepare_u8(a, tile):
 def _row_sums(name: str, pointer: Any) -> Any:
     def row_sums(a, tile):
         sums, depth, flip, tile_rows = i32(a.output), a.depth, a.flip, a.tile_rows
-        for at in range(a.tiles):
+        for at in range(a.row_tiles):
             image, part = at // a.image_tiles, at % a.image_tiles
             table, rows = i64(a.table + part * a.table_step), tile_rows
             if part == a.image_tiles - 1:

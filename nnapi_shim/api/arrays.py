@@ -1,0 +1,86 @@
+"""numpy arrays as contents of operands: element types, conversion, addresses."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from nnapi_shim.errors import bad_data
+from nnapi_shim.hal.enums import OperandType as T
+from nnapi_shim.hal.quantization import STRUCT_CODES
+
+Array = NDArray[Any]
+
+DTYPES = {type: np.dtype(code) for type, code in STRUCT_CODES.items()} | {
+    T.BOOL: np.dtype(np.bool_),
+    T.TENSOR_BOOL8: np.dtype(np.bool_),
+}
+"""Element type of every operand type that has contents."""
+
+_TENSORS = {
+    "float32": T.TENSOR_FLOAT32,
+    "float64": T.TENSOR_FLOAT32,
+    "float16": T.TENSOR_FLOAT16,
+    "int32": T.TENSOR_INT32,
+    "int64": T.TENSOR_INT32,
+    "bool": T.TENSOR_BOOL8,
+    "uint8": T.TENSOR_QUANT8_ASYMM,
+    "int8": T.TENSOR_QUANT8_ASYMM_SIGNED,
+    "uint16": T.TENSOR_QUANT16_ASYMM,
+    "int16": T.TENSOR_QUANT16_SYMM,
+}
+_SCALARS = {
+    "float32": T.FLOAT32,
+    "float64": T.FLOAT32,
+    "float16": T.FLOAT16,
+    "int32": T.INT32,
+    "int64": T.INT32,
+    "uint32": T.UINT32,
+    "bool": T.BOOL,
+}
+
+
+def natural_type(value: ArrayLike) -> T:
+    """The operand type of a constant that says no more than its value.
+
+    Arrays of rank 0 are scalars. What numpy makes of Python numbers, float64 and int64, stands for
+    FLOAT32 and INT32. Raises BAD_DATA for an element type that NNAPI does not have.
+    """
+    array = np.asarray(value)
+    types = _TENSORS if array.ndim else _SCALARS
+    if array.dtype.name not in types:
+        what = "tensors" if array.ndim else "scalars"
+        raise bad_data(f"NNAPI has no {what} of {array.dtype}; allowed are {', '.join(types)}")
+    return types[array.dtype.name]
+
+
+def elements(value: ArrayLike, type: T) -> Array:
+    """`value` as an array in row-major order of the elements of an operand type.
+
+    The array itself where it is one already, else a converted copy. Conversion may round to a
+    float type, and changes nothing else. Raises BAD_DATA for values that do not fit.
+    """
+    wanted = DTYPES.get(type)
+    if wanted is None:
+        raise bad_data(f"{type.name} holds nothing that an array can give")
+    array = np.asarray(value)
+    if array.dtype != wanted:
+        array = _converted(array, wanted, type)
+    return np.require(array, requirements=["C", "ALIGNED"])
+
+
+def _converted(array: Array, wanted: np.dtype[Any], type: T) -> Array:
+    if array.dtype.kind not in "biuf":
+        raise bad_data(f"values of {array.dtype} cannot be those of {type.name}")
+    with np.errstate(invalid="ignore"):  # what is not a number is found below
+        result = array.astype(wanted)
+    if wanted.kind != "f" and not np.array_equal(result, array):
+        raise bad_data(
+            f"not all values of this {array.dtype} array are {wanted}, as {type.name} is"
+        )
+    return result
+
+
+def address(array: Array) -> int:
+    """Address of an array's first byte; the caller keeps the array alive."""
+    return int(array.__array_interface__["data"][0])

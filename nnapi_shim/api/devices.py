@@ -1,0 +1,54 @@
+"""The devices of this process, and what a program may write to choose some of them."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from nnapi_shim.api.names import unknown
+from nnapi_shim.errors import bad_data
+from nnapi_shim.hal.enums import DeviceType, FeatureLevel
+from nnapi_shim.hal.interfaces import IDevice
+from nnapi_shim.runtime import device_manager
+
+
+class Device(NamedTuple):
+    """What a device says of itself. Its name is unique."""
+
+    name: str
+    type: DeviceType
+    version: str
+    feature_level: FeatureLevel
+
+
+Choice = str | Device | Iterable[str | Device]
+"""A device or several, each by its name or as `devices()` lists it."""
+
+
+def described(driver: IDevice) -> Device:
+    """The description of a device of the runtime."""
+    return Device(driver.name, driver.type, driver.version, driver.feature_level)
+
+
+def devices() -> list[Device]:
+    """The devices of this process, in the order in which NNAPI numbers them."""
+    return [described(driver) for driver in device_manager.devices()]
+
+
+def chosen(choice: Choice) -> list[IDevice]:
+    """The devices of the runtime that are meant, in the order given.
+
+    Raises BAD_DATA for a name that no device has, one that is given twice, and an empty list.
+    """
+    if isinstance(choice, str | Device):
+        choice = [choice]
+    drivers = {driver.name: driver for driver in device_manager.devices()}
+    found: dict[str, IDevice] = {}
+    for item in choice:
+        name = item if isinstance(item, str) else item.name
+        if name not in drivers:
+            raise unknown("device", name, list(drivers))
+        if name in found:
+            raise bad_data(f"device {name!r} stands in the list twice")
+        found[name] = drivers[name]
+    if not found:
+        raise bad_data("the list of devices is empty; leave it out to allow every device")
+    return list(found.values())

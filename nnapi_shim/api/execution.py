@@ -1,0 +1,176 @@
+"""Execution: the arguments of a run and its results, call by call as in C."""
+
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from numpy.typing import ArrayLike
+
+from nnapi_shim.api.arrays import DTYPES, Array, address, elements
+from nnapi_shim.api.names import member
+from nnapi_shim.errors import bad_data, bad_state
+from nnapi_shim.hal.enums import DurationCode
+from nnapi_shim.hal.types import Dimensions
+from nnapi_shim.runtime import execution as runtime
+from nnapi_shim.runtime.event import Event
+from nnapi_shim.runtime.operand_type import is_known
+
+if TYPE_CHECKING:
+    from nnapi_shim.api.compilation import Argument, Compilation
+
+
+class _Execution(runtime.Execution):
+    """An execution that keeps its arrays alive, also while only a thread that runs it holds it."""
+
+    arrays: dict[tuple[str, int], Array]
+
+
+class Execution:
+    """One run of a compilation; if it is reusable, one after another with the same arguments.
+
+        execution = Execution(compilation)
+        execution.set_input(0, x)
+        execution.set_output(0, y)
+        execution.compute()  # or start_compute().wait()
+
+    `Compilation.run` does all this in one call. As a context manager it is closed at the end of the
+    block. Methods raise NnapiError, with the code that C programs get.
+    """
+
+    def __init__(self, compilation: "Compilation", *, reusable: bool = False) -> None:
+        self._execution: _Execution | None = _Execution(compilation.runtime)
+        self._execution.arrays = {}
+        self._inputs = compilation.inputs
+        self._outputs = compilation.outputs
+        if reusable:
+            self.set_reusable(True)
+
+    @property
+    def runtime(self) -> runtime.Execution:
+        """The execution of the runtime, the same object that a handle stands for in C."""
+        return self._open()
+
+    def _open(self) -> _Execution:
+        if self._execution is None:
+            raise bad_state("the execution is closed")
+        return self._execution
+
+    # Arguments
+
+    def set_input(self, index: int, value: ArrayLike | None) -> None:
+        """Give an input, or omit it (None). Its dimensions settle those that the model leaves open.
+
+        An array of the input's element type in row-major order is read in place by every
+        computation; anything else is converted once, now.
+        """
+        execution, argument = self._open(), _at("input", self._inputs, index)
+        if value is None:
+            execution.set_input(index, None, 0, 0)
+            return
+        array = elements(value, argument.type)
+        execution.set_input(
+            index,
+            lambda: runtime.ArgumentType(
+                argument.type,
+                array.shape or None,
+                array.ndim,
+                argument.scale,
+                argument.zero_point,
+            ),
+            address(array),
+            array.nbytes,
+        )
+        execution.arrays["input", index] = array
+
+    def set_output(self, index: int, array: Array | None) -> None:
+        """Give the array that an output is written to, or omit it (None).
+
+        It has the output's element type, is writable and in row-major order. It has the output's
+        dimensions where the model knows them; else it need only be large enough.
+        """
+        execution, argument = self._open(), _at("output", self._outputs, index)
+        if array is None:
+            execution.set_output(index, None, 0, 0)
+            return
+        _require_writable(index, argument, array)
+        execution.set_output(index, None, address(array), array.nbytes)
+        execution.arrays["output", index] = array
+
+    def set_reusable(self, reusable: bool) -> None:
+        """Whether it may be computed more than once, one computation after another."""
+        self._open().set_reusable(reusable)
+
+    def set_timeout(self, duration_ns: int) -> None:
+        """Longest time of a computation in ns; for compilations for one device."""
+        self._open().set_timeout(duration_ns)
+
+    def set_loop_timeout(self, duration_ns: int) -> None:
+        """Longest time of a WHILE in ns."""
+        self._open().set_loop_timeout(duration_ns)
+
+    def set_measure_timing(self, measure: bool) -> None:
+        """Whether durations are measured; for compilations for one device."""
+        self._open().set_measure_timing(measure)
+
+    def enable_input_and_output_padding(self, enable: bool) -> None:
+        """Whether arrays may be larger than needed; to be said before any is set."""
+        self._open().enable_input_and_output_padding(enable)
+
+    # Running
+
+    def compute(self) -> None:
+        """Run it on this thread, which lets other Python threads go on."""
+        self._open().compute()
+
+    def start_compute(self) -> Event:
+        """Run it on a thread of the library; `wait()` of the event returns, or raises, at the end.
+
+        The arrays are kept until then, whatever becomes of this object and of the event.
+        """
+        return self._open().start_compute()
+
+    # Results
+
+    def output_dimensions(self, index: int) -> Dimensions:
+        """Dimensions of an output in the last run, also if its array was too small for them."""
+        return self._open().output_dimensions(index)[0]
+
+    def duration(self, code: DurationCode | str) -> int | None:
+        """A duration of the last run in ns; None where the device does not know."""
+        value = self._open().duration(member(DurationCode, code))
+        return None if value == runtime.UNKNOWN_DURATION else value
+
+    def close(self) -> None:
+        """Let the execution and its arrays go; one that is under way comes to its end."""
+        self._execution = None
+
+    def __enter__(self) -> "Execution":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _at(role: str, arguments: "tuple[Argument, ...]", index: int) -> "Argument":
+    if not 0 <= index < len(arguments):
+        raise bad_data(f"{role} {index} does not exist; the model has {len(arguments)}")
+    return arguments[index]
+
+
+def _require_writable(index: int, argument: "Argument", array: Array) -> None:
+    """Raise BAD_DATA unless an output can be written to an array as it is."""
+    wanted = DTYPES[argument.type]
+    if array.dtype != wanted:
+        raise bad_data(f"output {index} is {argument.type.name}: {wanted}; given is {array.dtype}")
+    if not (array.flags.c_contiguous and array.flags.writeable and array.flags.aligned):
+        raise bad_data(f"output {index}: the array is not writable, aligned and in row-major order")
+    known = is_known(argument.type, argument.dimensions)
+    if known and array.shape != argument.dimensions:
+        raise bad_data(
+            f"output {index} has dimensions {list(argument.dimensions)}; the array has "
+            f"{list(array.shape)}"
+        )

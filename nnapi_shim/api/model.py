@@ -1,0 +1,269 @@
+"""Model: built from arrays and names, or call by call as in C."""
+
+import operator
+from collections.abc import Iterable, Sequence
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from nnapi_shim.api.arrays import address, elements, natural_type
+from nnapi_shim.api.devices import Choice, chosen
+from nnapi_shim.api.names import member
+from nnapi_shim.api.operand import Operand
+from nnapi_shim.api.signature import Input, chosen_use, results
+from nnapi_shim.errors import NnapiError, bad_data, bad_state
+from nnapi_shim.hal.enums import OperandType, OperationType
+from nnapi_shim.hal.quantization import SCALARS
+from nnapi_shim.hal.types import SymmPerChannelQuantParams
+from nnapi_shim.operations import operation as declaration_of
+from nnapi_shim.runtime import compilation as runtime_compilation
+from nnapi_shim.runtime import device_manager
+from nnapi_shim.runtime import model as runtime
+
+Type = OperandType | str | int
+Sizes = Sequence[int | None] | None
+"""Dimensions; None or 0 in place of an unknown one, None in place of all for an unknown rank."""
+
+
+class Model:
+    """A model.
+
+        with Model() as model:
+            x = model.input("TENSOR_FLOAT32", [None, 3])
+            y = model.operation("MUL", [x, np.float32([[1, 2, 3]]), FuseCode.NONE])
+            model.outputs(y)
+
+    The end of the block finishes the model; when the block fails, the model is dropped. Without
+    `with`, `finish()` does it. A finished model may be compiled any number of times.
+
+    Every method raises NnapiError: BAD_DATA for what it is given, BAD_STATE after finish.
+    """
+
+    def __init__(self) -> None:
+        self._model: runtime.Model | None = runtime.Model()
+        self._operands: list[Operand] = []
+        self._inputs: list[Operand] = []
+        self._has_outputs = False
+
+    @property
+    def runtime(self) -> runtime.Model:
+        """The model of the runtime, the same object that a handle stands for in C."""
+        if self._model is None:
+            raise bad_state("the model is closed")
+        return self._model
+
+    # With arrays and names
+
+    def input(
+        self, type: Type, dimensions: Sizes = None, scale: float = 0.0, zero_point: int = 0
+    ) -> Operand:
+        """The next input of the model. Scalars have no dimensions."""
+        operand = self.add_operand(type, dimensions, scale, zero_point)
+        self._inputs.append(operand)
+        return operand
+
+    def constant(
+        self,
+        value: ArrayLike,
+        type: Type | None = None,
+        scale: float = 0.0,
+        zero_point: int = 0,
+        *,
+        scales: Sequence[float] | None = None,
+        channel_dim: int = 0,
+    ) -> Operand:
+        """A constant; scalars become scalar operands.
+
+        A large array that needs no conversion is read in place when the model is finished, and
+        must not be changed before.
+
+        type: by default that of the elements: float32, int32 and the like; for quantized ones
+            uint8 is TENSOR_QUANT8_ASYMM, int8 TENSOR_QUANT8_ASYMM_SIGNED (with `scales`,
+            TENSOR_QUANT8_SYMM_PER_CHANNEL), uint16 and int16 the types of 16 bits.
+        scales: one for each index of dimension `channel_dim`.
+        """
+        if type is not None:
+            kind = member(OperandType, type)
+        elif scales is not None:
+            kind = OperandType.TENSOR_QUANT8_SYMM_PER_CHANNEL
+        else:
+            kind = natural_type(value)
+        array = elements(value, kind)
+        operand = self.add_operand(kind, array.shape, scale, zero_point)
+        if scales is not None:
+            self.set_operand_symm_per_channel_quant_params(operand, channel_dim, scales)
+        self.set_operand_value(operand, array)
+        return operand
+
+    def operation(
+        self,
+        type: OperationType | str | int,
+        inputs: Sequence[Input],
+        *,
+        output: Type | None = None,
+        dimensions: Sizes = None,
+        scale: float | None = None,
+        zero_point: int = 0,
+    ) -> Any:
+        """Add an operation; its output as a new operand, or a tuple of them if it has several.
+
+        Type, dimensions, scale and zero point of the output follow from the inputs as far as the
+        operation decides them. What it would refuse when it is computed is refused here if
+        dimensions and values are known by now.
+
+        inputs: operands; numbers and arrays, which become constants of the type that is needed;
+            None for an omitted one.
+        output: type of the output, where the operation leaves a choice (DEQUANTIZE).
+        dimensions: of the output, where they are known better than they follow from the inputs.
+        scale, zero_point: of the quantized outputs, where the operation leaves them free.
+        """
+        kind = member(OperationType, type)
+        wanted = None if output is None else member(OperandType, output)
+        for given in inputs:
+            if isinstance(given, Operand):
+                self._index(given)
+        try:
+            use = chosen_use(declaration_of(kind), inputs, wanted)
+            operands = list(map(self._input, inputs, use.inputs))
+            outputs = results(use, operands, _sizes(dimensions), _float32(scale), zero_point)
+        except NnapiError as error:
+            raise error.at(kind.name) from None
+        created = tuple(self.add_operand(*result) for result in outputs)
+        self.add_operation(kind, operands, created)
+        return created[0] if len(created) == 1 else created
+
+    def outputs(self, *operands: Operand) -> None:
+        """Say which operands are the outputs, in this order; inputs are those of `input()`."""
+        self.identify_inputs_and_outputs(self._inputs, operands)
+
+    def _input(self, given: Input, type: OperandType) -> Operand:
+        if isinstance(given, Operand):
+            return given
+        if given is not None:
+            return self.constant(given, type)
+        operand = self.add_operand(type, None, float(type not in SCALARS))
+        self.set_operand_value(operand, None)
+        return operand
+
+    # Call by call
+
+    def add_operand(
+        self, type: Type, dimensions: Sizes = None, scale: float = 0.0, zero_point: int = 0
+    ) -> Operand:
+        """Add an operand that has no role yet. Scales are rounded to float32, as in C."""
+        kind = member(OperandType, type)
+        sizes = _sizes(dimensions)
+        scale = float(np.float32(scale))
+        index = self.runtime.add_operand(kind, sizes or None, len(sizes), scale, zero_point)
+        operand = Operand(index, kind, sizes, scale, zero_point)
+        self._operands.append(operand)
+        return operand
+
+    def set_operand_value(self, operand: Operand | int, value: ArrayLike | None) -> None:
+        """Make an operand a constant, or omit it (None)."""
+        index = self._index(operand)
+        item = self._operands[index]
+        if value is None:
+            self.runtime.set_operand_value(index, 0, 0)
+            item.value, item.is_omitted = None, True
+            return
+        array = elements(value, item.type)
+        if item.is_known and array.shape != item.dimensions:
+            raise bad_data(f"operand {index} {item}: the value has dimensions {list(array.shape)}")
+        self.runtime.set_operand_value(index, address(array), array.nbytes)
+        item.value, item.is_omitted = array, False
+
+    def set_operand_symm_per_channel_quant_params(
+        self, operand: Operand | int, channel_dim: int, scales: Sequence[float]
+    ) -> None:
+        """Give a TENSOR_QUANT8_SYMM_PER_CHANNEL operand its scales along a dimension."""
+        index = self._index(operand)
+        rounded = tuple(np.asarray(scales, np.float32).tolist())
+        self.runtime.set_operand_symm_per_channel_quant_params(index, channel_dim, rounded)
+        self._operands[index].channel_quant = SymmPerChannelQuantParams(rounded, channel_dim)
+
+    def set_operand_value_from_model(self, operand: Operand | int, value: "Model") -> None:
+        """Let an operand of type MODEL refer to a finished model."""
+        self.runtime.set_operand_value_from_model(self._index(operand), value.runtime)
+
+    def add_operation(
+        self,
+        type: OperationType | str | int,
+        inputs: Iterable[Operand | int],
+        outputs: Iterable[Operand | int],
+    ) -> None:
+        """Add an operation whose operands are all there already."""
+        code = member(OperationType, type) if isinstance(type, str) else int(type)
+        self.runtime.add_operation(code, self._indexes(inputs), self._indexes(outputs))
+
+    def identify_inputs_and_outputs(
+        self, inputs: Iterable[Operand | int], outputs: Iterable[Operand | int]
+    ) -> None:
+        """Say which operands are the arguments of the model, in their order."""
+        self.runtime.identify_inputs_and_outputs(self._indexes(inputs), self._indexes(outputs))
+        self._has_outputs = True
+
+    def relax_computation_float32_to_float16(self, allow: bool = True) -> None:
+        """Allow float32 to be computed with the range and precision of float16."""
+        self.runtime.relax_computation_float32_to_float16(allow)
+
+    def finish(self) -> None:
+        """Check the model as a whole and close it to changes. A failure is final."""
+        if self._inputs and not self._has_outputs:
+            raise bad_state("the model has inputs, and nothing said what its outputs are")
+        try:
+            self.runtime.finish()
+        finally:
+            self._release_values()
+
+    def supported_operations(self, devices: Choice | None = None) -> list[bool]:
+        """Whether one of the devices (all by default) runs it, for each operation as added."""
+        drivers = device_manager.devices() if devices is None else chosen(devices)
+        return runtime_compilation.supported_operations(self.runtime, drivers)
+
+    def _index(self, operand: Operand | int) -> int:
+        index = operator.index(operand)
+        known = 0 <= index < len(self._operands)
+        if isinstance(operand, Operand) and not (known and self._operands[index] is operand):
+            raise bad_data(f"{operand!r} belongs to another model")
+        if not known:
+            raise bad_data(f"operand {index} does not exist; the model has {len(self._operands)}")
+        return index
+
+    def _indexes(self, operands: Iterable[Operand | int]) -> list[int]:
+        return [self._index(operand) for operand in operands]
+
+    # Ending
+
+    def close(self) -> None:
+        """Let the model go. Its compilations keep what they need."""
+        self._model = None
+        self._release_values()
+
+    def _release_values(self) -> None:
+        for operand in self._operands:
+            operand.value = None
+
+    def __enter__(self) -> "Model":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is not None:
+            self.close()
+        elif self._model is not None and self._model.state == "building":
+            self.finish()
+
+
+def _sizes(dimensions: Sizes) -> tuple[int, ...]:
+    return tuple(0 if size is None else operator.index(size) for size in dimensions or ())
+
+
+def _float32(scale: float | None) -> float | None:
+    return None if scale is None else float(np.float32(scale))

@@ -1,0 +1,61 @@
+"""Operand: what the Python face knows of an operand of a model."""
+
+from typing import Any
+
+from nnapi_shim.hal.enums import OperandType
+from nnapi_shim.hal.quantization import SCALARS
+from nnapi_shim.hal.types import Dimensions, SymmPerChannelQuantParams
+from nnapi_shim.runtime.operand_type import is_known
+
+
+class Operand:
+    """An operand of a Model, usable wherever its index is.
+
+    dimensions: () for scalars and for tensors of unknown rank; a 0 in it is an unknown dimension.
+    value: the array of a constant until its model is finished; None for other operands.
+    is_omitted: whether it stands for an input that is left out.
+    """
+
+    __slots__ = (
+        "channel_quant",
+        "dimensions",
+        "index",
+        "is_omitted",
+        "scale",
+        "type",
+        "value",
+        "zero_point",
+    )
+
+    def __init__(
+        self,
+        index: int,
+        type: OperandType,
+        dimensions: Dimensions = (),
+        scale: float = 0.0,
+        zero_point: int = 0,
+    ) -> None:
+        self.index = index
+        self.type = type
+        self.dimensions = dimensions
+        self.scale = scale
+        self.zero_point = zero_point
+        self.channel_quant: SymmPerChannelQuantParams | None = None
+        self.value: Any = None
+        self.is_omitted = False
+
+    def __index__(self) -> int:
+        return self.index
+
+    def __repr__(self) -> str:
+        return f"<operand {self.index} {self}>"
+
+    def __str__(self) -> str:
+        if self.type in SCALARS:
+            return self.type.name
+        return f"{self.type.name}{list(self.dimensions) or '[of unknown rank]'}"
+
+    @property
+    def is_known(self) -> bool:
+        """Whether all dimensions are known; a scalar's always are."""
+        return is_known(self.type, self.dimensions)

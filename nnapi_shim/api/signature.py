@@ -1,0 +1,157 @@
+"""What the declaration of an operation says about the inputs that a Python program gives.
+
+Inputs need no types of their own here: a number becomes the scalar that the declaration wants, and
+outputs get the type, dimensions and parameters that follow from the inputs.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from nnapi_shim.api.arrays import natural_type
+from nnapi_shim.api.operand import Operand
+from nnapi_shim.errors import NnapiError, bad_data
+from nnapi_shim.hal.enums import OperandType as T
+from nnapi_shim.hal.quantization import QUANTIZED_RANGE, SCALARS
+from nnapi_shim.hal.types import Dimensions
+from nnapi_shim.operations.declare import UNSET, BoundOperand, Match, Operation
+from nnapi_shim.operations.resolve import resolve
+
+Input = Operand | ArrayLike | None
+"""An input of an operation: an operand, a constant, or None for an omitted one."""
+
+_FITTING = {
+    "b": {T.BOOL, T.TENSOR_BOOL8},
+    "i": {T.INT32, T.UINT32, T.FLOAT32, T.FLOAT16, T.TENSOR_INT32}
+    | {T.TENSOR_FLOAT32, T.TENSOR_FLOAT16},
+    "f": {T.FLOAT32, T.FLOAT16, T.TENSOR_FLOAT32, T.TENSOR_FLOAT16},
+}
+"""Kind of Python numbers -> operand types that they can be."""
+
+
+class Use(NamedTuple):
+    """A use of an operation that its declaration accepts, with the types of all operands."""
+
+    match: Match
+    inputs: tuple[T, ...]
+    outputs: tuple[T, ...]
+
+
+class Result(NamedTuple):
+    """An output that an operation is to have."""
+
+    type: T
+    dimensions: Dimensions
+    scale: float
+    zero_point: int
+
+
+def _accepts(type: T, given: Input) -> bool:
+    """Whether an input can be an operand of this type."""
+    if given is None:
+        return True
+    if isinstance(given, Operand):
+        return given.type is type
+    array = np.asarray(given)
+    if (array.ndim == 0) is not (type in SCALARS):
+        return False
+    if isinstance(given, np.ndarray) and array.ndim:
+        return natural_type(given) is type and type not in QUANTIZED_RANGE
+    return type in _FITTING.get(array.dtype.kind, ())
+
+
+def chosen_use(declaration: Operation, inputs: Sequence[Input], output: T | None) -> Use:
+    """The use of an operation that fits these inputs and the wanted output type.
+
+    Raises BAD_DATA when there is none, and when the output may have several types.
+    """
+    uses = [
+        Use(match, *types)
+        for types, match in declaration.uses(len(inputs))
+        if all(map(_accepts, types[0], inputs))
+    ]
+    if not uses:
+        raise _no_use(declaration, inputs)
+    same_inputs = [use for use in uses if use.inputs == uses[0].inputs]
+    fitting = same_inputs if output is None else [u for u in uses if output in u.outputs]
+    if not fitting or (output is None and len(fitting) > 1):
+        names = " or ".join(dict.fromkeys(use.outputs[0].name for use in same_inputs))
+        raise bad_data(
+            f"the output may be {names}; `output` says which"
+            if output is None
+            else f"the output cannot be {output.name}; with these inputs it is {names}"
+        )
+    return fitting[0]
+
+
+def _no_use(declaration: Operation, inputs: Sequence[Input]) -> NnapiError:
+    """What the declaration itself has to say about the types that come closest."""
+    types = []
+    for given in inputs:
+        if given is None:
+            types.append(T.INT32)
+        else:
+            types.append(given.type if isinstance(given, Operand) else natural_type(given))
+    columns = declaration.row_types(next(iter(declaration.types.values())))
+    try:
+        declaration.match(tuple(types), tuple(columns[name] for name in declaration.output_names))
+    except NnapiError as error:
+        return error
+    return bad_data("a quantized constant needs a scale: Model.constant takes one")
+
+
+def results(
+    use: Use,
+    inputs: Sequence[Operand],
+    dimensions: Dimensions = (),
+    scale: float | None = None,
+    zero_point: int = 0,
+) -> list[Result]:
+    """The outputs that an operation will have, as far as they follow from its inputs.
+
+    dimensions: what the program says of every output; () for nothing.
+    scale, zero_point: of the quantized outputs; None where the operation decides.
+
+    Raises what the operation will raise when it is added and, where all dimensions and values are
+    known, what it would raise when it is computed.
+    """
+    declaration = use.match.operation
+    outputs = [BoundOperand(-1, type, dimensions, is_model_output=True) for type in use.outputs]
+    for output in outputs:
+        if output.type in QUANTIZED_RANGE and scale is not None:
+            output.scale, output.zero_point = scale, zero_point
+    values = [_value(operand, at in use.match.value_positions) for at, operand in enumerate(inputs)]
+    op = declaration.bind(use.match, values, outputs)
+    if scale is None:
+        for output, (own_scale, own_zero_point) in zip(
+            outputs, declaration.quantization(op), strict=True
+        ):
+            output.scale, output.zero_point = own_scale, own_zero_point
+    for output, name in zip(outputs, use.match.output_names, strict=True):
+        if output.type in QUANTIZED_RANGE and not output.scale:
+            raise bad_data(f"{name} is {output.type.name}; it needs `scale` and `zero_point`")
+    declaration.required_level(op)
+    if all(o.is_known or o.is_omitted for o in inputs) and UNSET not in values:
+        resolve(op)
+    return [Result(o.type, o.dimensions, o.scale, o.zero_point) for o in outputs]
+
+
+def _value(operand: Operand, is_value: bool) -> Any:
+    """What the name of an input is bound to: see Operation.bind."""
+    if operand.is_omitted:
+        return None
+    if not is_value:
+        return BoundOperand(
+            operand.index,
+            operand.type,
+            operand.dimensions,
+            operand.scale,
+            operand.zero_point,
+            operand.channel_quant,
+        )
+    if operand.value is None:
+        return UNSET
+    contents = operand.value.ravel().tolist()
+    return contents[0] if operand.type in SCALARS else tuple(contents)

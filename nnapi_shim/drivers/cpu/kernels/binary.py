@@ -1,0 +1,188 @@
+"""ADD SUB MUL DIV: one walk through two tensors, and a formula per operation and element type.
+
+float: computed in float32, rounded once to the stored type, clamped; NaN stays NaN.
+int32: 64-bit integers, of which the lower half stays; division rounds down.
+quantized: float32, rounded to the nearest, halves away from zero. Differences and products of
+quantized numbers are exact in it.
+"""
+
+import numpy as np
+
+from nnapi_shim.drivers.cpu.kernels.elements import READ, WRITE
+from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
+from nnapi_shim.drivers.cpu.kernels.numeric import add32, bounded, clamp, rounded
+from nnapi_shim.drivers.cpu.lowering.binary import FLOAT, PLAIN, PRODUCT, SUM
+
+
+def binary(name, layout, read, write, size, constants, formula):
+    """output = formula(element of input0, element of input1, constants of the record).
+
+    The layout of the operands is in lowering/binary.py. size: bytes of an element.
+    """
+
+    def body(a, tile):
+        values = constants(a)
+        length, size1, size2 = a.length, a.size1, a.size2
+        moves0, moves1 = a.step3_0 != 0, a.step3_1 != 0
+        step2_0, step2_1 = a.step2_0 * size, a.step2_1 * size
+        parts = (length + a.part - 1) // a.part
+        part = tile % parts
+        count = min(a.part, length - part * a.part)
+        row = tile // parts * a.rows
+        rows = min(a.rows, a.size0 * size1 * size2 - row)
+        y = a.output + (row * length + part * a.part) * size
+        while rows > 0:
+            # A run of rows along size2, where both inputs move in equal steps.
+            at0, at1, at2 = row // (size1 * size2), row // size2 % size1, row % size2
+            run = min(rows, size2 - at2)
+            at_0 = at0 * a.step0_0 + at1 * a.step1_0 + at2 * a.step2_0 + part * a.part_step_0
+            at_1 = at0 * a.step0_1 + at1 * a.step1_1 + at2 * a.step2_1 + part * a.part_step_1
+            x0, x1 = a.input0 + at_0 * size, a.input1 + at_1 * size
+            rows, row = rows - run, row + run
+            for _ in range(run):
+                if moves0 and moves1:
+                    for i in range(count):
+                        write(y, i, formula(read(x0, i), read(x1, i), values))
+                elif moves0:
+                    still = read(x1, 0)
+                    for i in range(count):
+                        write(y, i, formula(read(x0, i), still, values))
+                else:
+                    still = read(x0, 0)
+                    for i in range(count):
+                        write(y, i, formula(still, read(x1, i), values))
+                x0, x1, y = x0 + step2_0, x1 + step2_1, y + length * size
+        return 0
+
+    body.__name__ = name
+    return kernel(layout)(body)
+
+
+def repeat(size, read, write):
+    """input: element[length], output: element[count]: input over and over."""
+
+    def body(a, tile):
+        x, length = a.input, a.length
+        for start in range(0, a.count, length):
+            y = a.output + start * size
+            for i in range(min(length, a.count - start)):
+                write(y, i, read(x, i))
+        return 0
+
+    body.__name__ = f"repeat_b{8 * size}"
+    return kernel(REPEAT)(body)
+
+
+repeat(1, READ["b8"], WRITE["b8"])
+repeat(2, READ["b16"], WRITE["b16"])
+repeat(4, READ["i32"], WRITE["i32"])
+
+
+# Floating point
+
+
+@helper
+def bounds(a):
+    return a.low, a.high
+
+
+@helper
+def add_float(x, y, values):
+    return clamp(x + y, values[0], values[1])
+
+
+@helper
+def sub_float(x, y, values):
+    return clamp(x - y, values[0], values[1])
+
+
+@helper
+def mul_float(x, y, values):
+    return clamp(x * y, values[0], values[1])
+
+
+@helper
+def div_float(x, y, values):
+    return clamp(x / y, values[0], values[1])
+
+
+# INT32
+
+
+@helper
+def nothing(a):
+    return 0
+
+
+@helper
+def add_int(x, y, values):
+    return x + y
+
+
+@helper
+def sub_int(x, y, values):
+    return x - y
+
+
+@helper
+def mul_int(x, y, values):
+    return x * y
+
+
+@helper
+def div_int(x, y, values):
+    """The quotient in float64, the only vector division there is, lies on the right side of every
+    integer: it is at least 2^-31 of its size away from those that it does not equal. 0 for y = 0;
+    the one that does not fit, 2^31, wraps.
+    """
+    quotient = np.floor(np.float64(x) / np.float64(y))
+    fits = quotient < 2.0**31
+    return np.int32(quotient if y != 0 and fits else (0.0 if y == 0 else -(2.0**31)))
+
+
+# Quantized
+
+
+@helper
+def sum_constants(a):
+    scales = a.coarse0, a.coarse1, a.fine0, a.fine1
+    return a.zero0, a.zero1, scales, a.low, a.high, np.int32(a.zero_point)
+
+
+@helper
+def add_quantized(x, y, values):
+    """Steps of the output: (x - zero0) * scale0 + (y - zero1) * scale1, see `_split`."""
+    zero0, zero1, (coarse0, coarse1, fine0, fine1), low, high, zero_point = values
+    x, y = x - zero0, y - zero1
+    steps = (x * coarse0 + y * coarse1) + (x * fine0 + y * fine1)
+    return add32(rounded(bounded(steps, low, high)), zero_point)
+
+
+@helper
+def product_constants(a):
+    return a.zero0, a.zero1, a.scale, a.low, a.high, np.int32(a.zero_point)
+
+
+@helper
+def mul_quantized(x, y, values):
+    """Steps of the output: (x - zero0) * (y - zero1) * scale."""
+    zero0, zero1, scale, low, high, zero_point = values
+    steps = (x - zero0) * (y - zero1) * scale
+    return add32(rounded(bounded(steps, low, high)), zero_point)
+
+
+FLOAT_FORMULAS = {"add": add_float, "sub": sub_float, "mul": mul_float, "div": div_float}
+INT_FORMULAS = {"add": add_int, "sub": sub_int, "mul": mul_int, "div": div_int}
+
+for _name, _formula in FLOAT_FORMULAS.items():
+    for _type, _size in (("f32", 4), ("f16", 2)):
+        _io = READ[_type], WRITE[_type], _size
+        binary(f"{_name}_{_type}", FLOAT, *_io, bounds, _formula)
+
+for _name, _formula in INT_FORMULAS.items():
+    binary(f"{_name}_i32", PLAIN, READ["i32"], WRITE["i32"], 4, nothing, _formula)
+
+for _type in ("qu8", "qs8"):
+    _io = READ[_type], WRITE["b8"], 1
+    binary(f"add_{_type}", SUM, *_io, sum_constants, add_quantized)
+    binary(f"mul_{_type}", PRODUCT, *_io, product_constants, mul_quantized)

@@ -1,0 +1,77 @@
+"""A C program with no Python of its own runs conformance vectors; numba and numpy stay away."""
+
+import subprocess
+from collections import Counter
+
+import pytest
+from flatten import flatten
+from vectors import FOLDER, ROOT, WHY_SKIPPED, examples, present_operations
+
+pytestmark = pytest.mark.skipif(not FOLDER.exists(), reason=WHY_SKIPPED)
+
+HERE = ROOT / "tests" / "conformance"
+LIBRARIES = ROOT / "build" / "lib"
+
+
+@pytest.fixture(scope="session")
+def program(tmp_path_factory):
+    """The compiled replay.c."""
+    path = tmp_path_factory.mktemp("replay") / "replay"
+    command = ["cc", "-std=c99", "-O1", "-g", "-Wall", "-Wextra", "-Werror"]
+    command += [f"-I{ROOT / 'include'}", f"-I{ROOT / 'tests' / 'abi'}", HERE / "replay.c"]
+    command += ["-o", path, f"-L{LIBRARIES}", "-lneuralnetworks", "-lm"]
+    subprocess.run(command, check=True)
+    return path
+
+
+def replayable():
+    """All examples but those that draw random numbers: replay.c compares no distributions."""
+    return [example for example in examples() if not example.entry["multinomial_tolerance"]]
+
+
+def replay(program, folder, device, chosen):
+    """Runs the program in a bare environment; its output by lines."""
+    file = folder / "vectors.flat"
+    file.write_bytes(flatten(chosen))
+    env = {"LD_LIBRARY_PATH": str(LIBRARIES), "NNAPI_SHIM_LOG": "silent"}
+    if device == "nnapi-cpu":
+        env["NNAPI_SHIM_JIT"] = "off"  # a kernel that was not built is a failure
+    result = subprocess.run(
+        [program, file, device], env=env, capture_output=True, text=True, check=False
+    )
+    assert (result.returncode, result.stderr) == (0, ""), result.stdout + result.stderr
+    return result.stdout.splitlines()
+
+
+def require_every_operation(chosen):
+    counts = Counter(code for example in chosen for code in example.operations)
+    assert {name for code, name in present_operations().items() if counts[code] < 3} == set()
+
+
+def test_cpu_from_c(program, tmp_path):
+    chosen = replayable()
+    require_every_operation(chosen)
+    lines = replay(program, tmp_path, "nnapi-cpu", chosen)
+    assert lines == ["mapped:", f"{len(chosen)} passed, 0 failed"]
+
+
+def test_reference_from_c(program, tmp_path):
+    chosen = replayable()[::4]
+    require_every_operation(chosen)
+    lines = replay(program, tmp_path, "nnapi-reference", chosen)
+    # The reference device computes with numpy, which shows that replay.c would find it above.
+    assert lines == ["mapped: numpy", f"{len(chosen)} passed, 0 failed"]
+
+
+def test_wrong_results_are_found(program, tmp_path):
+    good = next(example for example in replayable() if example.name.startswith("V1_0/add/"))
+    data = good.data.copy()
+    data[good.entry["outputs"][0][0] + 2] ^= 1 << 6  # bits of the first number
+    wrong = good._replace(data=data)
+    failing = good._replace(entry=good.entry | {"expect_failure": True})
+    lines = replay(program, tmp_path, "nnapi-reference", [good, wrong, failing, good])
+    name = good.name
+    assert lines[0].startswith(f"FAIL {name}: output 0: element 0 is ")
+    assert lines[1].startswith(f"FAIL {name} (dynamic): output 0: element 0 is ")
+    assert lines[2] == f"FAIL {name}: succeeded, but has to fail"
+    assert lines[-1] == "2 passed, 2 failed"
