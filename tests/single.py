@@ -115,6 +115,16 @@ def valued(given: Any) -> Value:
 
 INPUT, CONSTANT, TEMPORARY = "input", "constant", "temporary"
 
+NOT_RESHAPED = (
+    OperandType.TENSOR_QUANT8_SYMM,
+    OperandType.TENSOR_QUANT8_SYMM_PER_CHANNEL,
+    OperandType.FLOAT16,
+    OperandType.FLOAT32,
+    OperandType.INT32,
+    OperandType.BOOL,
+)
+"""Types that no RESHAPE can copy."""
+
 
 class Built(NamedTuple):
     """A model, and what its inputs are to hold."""
@@ -176,16 +186,6 @@ def build(
     sources = [i for i, o in enumerate(operands) if o.lifetime is OperandLifeTime.SUBGRAPH_INPUT]
     graph = Subgraph(tuple(operands), tuple(operations), tuple(sources), tuple(results))
     return Built(Model(graph, operand_values=bytes(constants)), arrays)
-
-
-NOT_RESHAPED = (
-    OperandType.TENSOR_QUANT8_SYMM,
-    OperandType.TENSOR_QUANT8_SYMM_PER_CHANNEL,
-    OperandType.FLOAT16,
-    OperandType.FLOAT32,
-    OperandType.INT32,
-    OperandType.BOOL,
-)
 
 
 def execute(

@@ -111,10 +111,6 @@ class Execution:
         """Whether durations are measured; for compilations for one device."""
         self._open().set_measure_timing(measure)
 
-    def enable_input_and_output_padding(self, enable: bool) -> None:
-        """Whether arrays may be larger than needed; to be said before any is set."""
-        self._open().enable_input_and_output_padding(enable)
-
     # Running
 
     def compute(self) -> None:

@@ -292,6 +292,8 @@ class Model:
             raise bad_data("a model needs at least one operand and one operation")
         for index, operand in enumerate(self._operands):
             self._check_operand(index, operand)
+        self._check_arguments("input", self._inputs, L.SUBGRAPH_INPUT)
+        self._check_arguments("output", self._outputs, L.SUBGRAPH_OUTPUT)
         for item in self._operations:
             self._check_operation(item)
         order = self._execution_order()
@@ -300,7 +302,9 @@ class Model:
 
     def _check_operand(self, index: int, operand: _Operand) -> None:
         kind = operand.type
-        if kind is OperandType.TENSOR_INT32 and (operand.scale < 0 or operand.zero_point != 0):
+        if kind is OperandType.TENSOR_INT32 and not (
+            operand.scale >= 0 and operand.zero_point == 0
+        ):
             raise bad_data(
                 f"operand {index} TENSOR_INT32: scale is {operand.scale:g} and zeroPoint "
                 f"{operand.zero_point}; allowed are scales from 0 and zeroPoint 0"
@@ -309,6 +313,12 @@ class Model:
             raise bad_data(f"operand {index} {kind.name} has no scales per channel")
         if (kind is OperandType.MODEL) != (operand.lifetime is L.SUBGRAPH):
             raise bad_data(f"operand {index} {kind.name} is {operand.lifetime.name}")
+
+    def _check_arguments(self, role: str, indexes: list[int], lifetime: L) -> None:
+        for index in indexes:
+            found = self._operands[index].lifetime
+            if found is not lifetime:
+                raise bad_data(f"operand {index} became an {role} first and {found.name} later")
 
     def _execution_order(self) -> list[hal.Operation]:
         """Operations such that every operand is written before it is read; refuses cycles."""

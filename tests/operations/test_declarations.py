@@ -244,6 +244,7 @@ def cpu():
 @every_use
 def test_the_rules_accept_an_example_at_its_level(use):
     for sample in samples(use):
+        # A rank may ask for level 3.
         assert use.since <= use.operation.required_level(sample.op) <= max(use.since, 3)
 
 

@@ -212,10 +212,7 @@ class Builder:
         keys = [key for key in ranges if key not in shared]
         offsets, arena_bytes = plan([LiveRange(*ranges[key]) for key in keys])
         places = dict(zip(keys, offsets, strict=True))
-        for key, owner in shared.items():
-            while owner in shared:
-                owner = shared[owner]
-            places[key] = places[owner]
+        places.update((key, places[owner]) for key, owner in shared.items())
         return self._assemble(steps, places, arena_bytes)
 
     def _root(self, value: Any) -> Any:
@@ -241,7 +238,10 @@ class Builder:
         return root.length if isinstance(root, Buffer) else byte_size(self.operand(root))
 
     def _share_in_place(self, steps: Sequence[Any], ranges: dict[Any, list[int]]) -> dict[Any, Any]:
-        """Outputs that take over the memory of an input which nothing reads afterwards."""
+        """Outputs that take over the memory of an input which nothing reads afterwards.
+
+        Output -> whoever the memory belonged to first.
+        """
         shared: dict[Any, Any] = {}
         for number, (step, _, _) in enumerate(steps):
             if not step.in_place:
@@ -256,13 +256,8 @@ class Builder:
                 and ranges[source][2] == number
                 and ranges[target][1] == number
             ):
-                shared[target] = source
-                owner = source
-                while True:  # every owner in the chain lives as long as the last of it
-                    ranges[owner][2] = ranges[target][2]
-                    if owner not in shared:
-                        break
-                    owner = shared[owner]
+                owner = shared[target] = shared.get(source, source)
+                ranges[owner][2] = ranges[target][2]  # it lives as long as the last of them
         return shared
 
     def _assemble(self, steps: Sequence[Any], places: dict[Any, int], arena_bytes: int) -> Program:

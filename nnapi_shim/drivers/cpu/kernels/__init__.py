@@ -7,9 +7,16 @@ from importlib import import_module
 
 FAMILIES = (
     "activation",
+    "binary",
+    "conversion",
+    "depthwise",
     "gemm",
+    "joining",
     "packing",
+    "pooling",
     "rearrange",
+    "reshape",
+    "softmax",
     "walk",
 )
 """Files of kernels; all but `walk` have the names of the families in operations/."""

@@ -10,8 +10,8 @@ import numpy as np
 
 from nnapi_shim.drivers.cpu.kernels.elements import READ, WRITE
 from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
-from nnapi_shim.drivers.cpu.kernels.numeric import add32, bounded, clamp, rounded
-from nnapi_shim.drivers.cpu.lowering.binary import FLOAT, PLAIN, PRODUCT, SUM
+from nnapi_shim.drivers.cpu.kernels.numeric import add32, bounded, clamp, multiply_add, rounded
+from nnapi_shim.drivers.cpu.lowering.binary import FLOAT, LARGE_SUM, PLAIN, PRODUCT, SUM
 
 
 def binary(name, layout, read, write, size, constants, formula):
@@ -56,26 +56,6 @@ def binary(name, layout, read, write, size, constants, formula):
 
     body.__name__ = name
     return kernel(layout)(body)
-
-
-def repeat(size, read, write):
-    """input: element[length], output: element[count]: input over and over."""
-
-    def body(a, tile):
-        x, length = a.input, a.length
-        for start in range(0, a.count, length):
-            y = a.output + start * size
-            for i in range(min(length, a.count - start)):
-                write(y, i, read(x, i))
-        return 0
-
-    body.__name__ = f"repeat_b{8 * size}"
-    return kernel(REPEAT)(body)
-
-
-repeat(1, READ["b8"], WRITE["b8"])
-repeat(2, READ["b16"], WRITE["b16"])
-repeat(4, READ["i32"], WRITE["i32"])
 
 
 # Floating point
@@ -145,14 +125,29 @@ def div_int(x, y, values):
 
 @helper
 def sum_constants(a):
-    scales = a.coarse0, a.coarse1, a.fine0, a.fine1
-    return a.zero0, a.zero1, scales, a.low, a.high, np.int32(a.zero_point)
+    return a.scale0, a.scale1, a.offset, a.low, a.high, np.int32(a.zero_point)
 
 
 @helper
 def add_quantized(x, y, values):
-    """Steps of the output: (x - zero0) * scale0 + (y - zero1) * scale1, see `_split`."""
-    zero0, zero1, (coarse0, coarse1, fine0, fine1), low, high, zero_point = values
+    """Steps of the output: x * scale0 + y * scale1 + offset."""
+    scale0, scale1, offset, low, high, zero_point = values
+    steps = multiply_add(x, scale0, multiply_add(y, scale1, offset))
+    return add32(rounded(bounded(steps, low, high)), zero_point)
+
+
+@helper
+def large_sum_constants(a):
+    input0, input1 = (a.zero0, a.coarse0, a.fine0), (a.zero1, a.coarse1, a.fine1)
+    return input0, input1, a.low, a.high, np.int32(a.zero_point)
+
+
+@helper
+def add_large_quantized(x, y, values):
+    """As add_quantized, for scales of `LARGE` and above: the large products are exact, so that
+    what is left when they cancel each other is exact, too.
+    """
+    (zero0, coarse0, fine0), (zero1, coarse1, fine1), low, high, zero_point = values
     x, y = x - zero0, y - zero1
     steps = (x * coarse0 + y * coarse1) + (x * fine0 + y * fine1)
     return add32(rounded(bounded(steps, low, high)), zero_point)
@@ -185,4 +180,5 @@ for _name, _formula in INT_FORMULAS.items():
 for _type in ("qu8", "qs8"):
     _io = READ[_type], WRITE["b8"], 1
     binary(f"add_{_type}", SUM, *_io, sum_constants, add_quantized)
+    binary(f"add_large_{_type}", LARGE_SUM, *_io, large_sum_constants, add_large_quantized)
     binary(f"mul_{_type}", PRODUCT, *_io, product_constants, mul_quantized)

@@ -8,8 +8,8 @@ same, quantized values and bytes (b8) as integers of which the low 8 bits are st
 
 A kernel may write over one of its inputs (Step.in_place), as long as it reads an element before it
 writes the one in its place. The compiler cannot see that such a store never meets a later load;
-it is told by the alias scope below. So READ is for inputs alone: what a kernel has itself written
-is read through the pointers of numeric.py.
+it is told by the alias scope below. So READ is for inputs alone; READ_BACK is for what the kernel
+has itself written.
 """
 
 from typing import Any
@@ -37,7 +37,7 @@ def _place(builder: Any, address: Any, index: Any, stored: Any) -> Any:
     return builder.gep(pointer, [index], inbounds=True, source_etype=stored)
 
 
-def _reader(element: types.Type, stored: Any, widen: Any) -> Any:
+def _reader(element: types.Type, stored: Any, widen: Any, is_input: bool) -> Any:
     """An intrinsic read(address, index) -> element."""
 
     @intrinsic
@@ -45,7 +45,8 @@ def _reader(element: types.Type, stored: Any, widen: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             value = builder.load(_place(builder, *arguments, stored), typ=stored)
             value.align = 1
-            value.set_metadata("alias.scope", _inputs(builder.module))
+            if is_input:
+                value.set_metadata("alias.scope", _inputs(builder.module))
             return widen(builder, value)
 
         return element(types.int64, types.int64), generate
@@ -70,15 +71,17 @@ def _writer(element: types.Type, stored: Any, narrow: Any) -> Any:
     return write
 
 
-READ = {
-    "f32": _reader(types.float32, FLOAT, lambda b, value: value),
-    "f16": _reader(types.float32, HALFWORD, emit_half_to_float),
-    "i32": _reader(types.int64, WORD, lambda b, value: b.sext(value, LONG)),
-    "u8": _reader(types.uint8, BYTE, lambda b, value: value),
-    "s8": _reader(types.int8, BYTE, lambda b, value: value),
-    "qu8": _reader(types.float32, BYTE, lambda b, value: b.uitofp(value, FLOAT)),
-    "qs8": _reader(types.float32, BYTE, lambda b, value: b.sitofp(value, FLOAT)),
+_READERS = {
+    "f32": (types.float32, FLOAT, lambda b, value: value),
+    "f16": (types.float32, HALFWORD, emit_half_to_float),
+    "i32": (types.int64, WORD, lambda b, value: b.sext(value, LONG)),
+    "u8": (types.uint8, BYTE, lambda b, value: value),
+    "s8": (types.int8, BYTE, lambda b, value: value),
+    "qu8": (types.float32, BYTE, lambda b, value: b.uitofp(value, FLOAT)),
+    "qs8": (types.float32, BYTE, lambda b, value: b.sitofp(value, FLOAT)),
 }
+READ = {name: _reader(*reader, is_input=True) for name, reader in _READERS.items()}
+READ_BACK = {name: _reader(*reader, is_input=False) for name, reader in _READERS.items()}
 
 WRITE = {
     "f32": _writer(types.float32, FLOAT, lambda b, value: value),

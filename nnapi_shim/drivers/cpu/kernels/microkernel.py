@@ -32,7 +32,7 @@ from nnapi_shim.drivers.cpu.kernels.vector import (
     long,
     multiply_add,
     pick,
-    round_to_int,
+    requantize,
     splat,
     store,
     variable,
@@ -287,10 +287,7 @@ class _Tile:
         return [[clamp(builder, total, low, high) for total in row] for row in totals]
 
     def _requantized(self, totals: Sequence[Sequence[Any]]) -> list[list[Any]]:
-        """Rounded sum * scale, halves to even, plus the zero point, clamped.
-
-        low and high are the bounds less the zero point, so that they apply before rounding.
-        """
+        """Corrected, scaled and rounded to bytes."""
         builder, given, lanes = self.builder, self.given, self.lanes
         low, high = splat(builder, self.low, lanes), splat(builder, self.high, lanes)
         zero_point = splat(builder, builder.trunc(given["zero_point"], WORD), lanes)
@@ -304,13 +301,14 @@ class _Tile:
         for m, row in enumerate(totals):
             address = builder.add(given["correction"], long(4 * m))
             correction = splat(builder, load(builder, address, WORD, 4), lanes)
-            values = []
-            for total, scale in zip(row, scales, strict=True):
-                exact = builder.sitofp(builder.add(total, correction), floats)
-                real = clamp(builder, builder.fmul(exact, scale), low, high)
-                rounded = round_to_int(builder, real, zero_point)
-                values.append(builder.trunc(rounded, vector(BYTE, lanes)))
-            result.append(values)
+            result.append(
+                [
+                    requantize(
+                        builder, builder.add(total, correction), scale, low, high, zero_point
+                    )
+                    for total, scale in zip(row, scales, strict=True)
+                ]
+            )
         return result
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 from nnapi_shim.drivers.cpu.kernels.kernel import helper
@@ -65,13 +66,34 @@ truncated = _conversion(types.float32, types.int32, lambda b, x: b.fptosi(x, _WO
 
 
 @intrinsic
-def add32(typing_context: Any, x: Any, y: Any) -> Any:
-    """x + y as int32, wrapping."""
+def copy_bytes(typing_context: Any, target: Any, source: Any, length: Any) -> Any:
+    """Copy memory that does not overlap (the C library's memcpy, or less for a constant length)."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.add(*arguments)
+        pointers = [builder.inttoptr(address, ir.PointerType()) for address in arguments[:2]]
+        cgutils.raw_memcpy(builder, *pointers, arguments[2], 1)
+        return context.get_dummy_value()
 
-    return types.int32(types.int32, types.int32), generate
+    return types.void(types.int64, types.int64, types.int64), generate
+
+
+def _arithmetic(element: types.Type, emit: Any) -> Any:
+    """An intrinsic of two arguments, all of one type; emit(builder, x, y) -> value."""
+
+    @intrinsic
+    def compute(typing_context: Any, x: Any, y: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return emit(builder, *arguments)
+
+        return element(element, element), generate
+
+    return compute
+
+
+add32 = _arithmetic(types.int32, lambda b, x, y: b.add(x, y))
+xor32 = _arithmetic(types.int32, lambda b, x, y: b.xor(x, y))
+add_any_order = _arithmetic(types.float32, lambda b, x, y: b.fadd(x, y, flags=["reassoc"]))
+"""A step of a sum whose order does not matter: it may be taken in several parts at once."""
 
 
 @intrinsic
@@ -111,6 +133,19 @@ ALMOST_HALF = np.float32(0.49999997).view(np.int32)
 def rounded(x):
     """The nearest integer as an int32, halves away from zero; |x| is below 2^23."""
     return truncated(x + float_of((bits_of(x) & SIGN) | ALMOST_HALF))
+
+
+@helper
+def ordered(x):
+    """An int32 that compares as x does, NaN (as processors make it, positive) above all."""
+    bits = bits_of(x)
+    return xor32(bits, (bits >> 31) & 0x7FFFFFFF)
+
+
+@helper
+def from_ordered(key):
+    """The x of `ordered`."""
+    return float_of(xor32(key, (key >> 31) & 0x7FFFFFFF))
 
 
 # float16: numba has no such number on CPUs, so it is stored and passed as its 16 bits.

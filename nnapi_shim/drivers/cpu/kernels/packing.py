@@ -9,6 +9,7 @@ from typing import Any
 
 from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
 from nnapi_shim.drivers.cpu.kernels.numeric import f32, half_to_float, i8, i16, i32, i64, u8, u16
+from nnapi_shim.drivers.cpu.kernels.rearrange import share
 from nnapi_shim.drivers.cpu.lowering.gemm import (
     OFFSETS,
     PACK_FLOAT,
@@ -16,12 +17,6 @@ from nnapi_shim.drivers.cpu.lowering.gemm import (
     PREPARE,
     ROW_SUMS,
 )
-
-
-@helper
-def share(count, parts, part):
-    """First and end of a part's share of `count`."""
-    return count * part // parts, count * (part + 1) // parts
 
 
 @helper

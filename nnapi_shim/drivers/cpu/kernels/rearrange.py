@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from nnapi_shim.drivers.cpu.kernels.kernel import kernel
+from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
 from nnapi_shim.drivers.cpu.kernels.numeric import (
     f32,
     float_to_half,
@@ -11,12 +11,16 @@ from nnapi_shim.drivers.cpu.kernels.numeric import (
     u16,
     u32,
 )
-from nnapi_shim.drivers.cpu.lowering.rearrange import CONVERT, TILE_BYTES, TRANSPOSE
+from nnapi_shim.drivers.cpu.lowering.rearrange import CONVERT, TRANSPOSE
+
+@helper
+def share(count, parts, part):
+    """First and end of a part's share of `count`."""
+    return count * part // parts, count * (part + 1) // parts
+
 
 BLOCK = 16
 """Side of the squares in which a matrix is transposed: their lines stay in the cache."""
-
-TILE_NUMBERS = TILE_BYTES // 4
 
 
 def _transpose(name: str, pointer: Any, size: int) -> Any:
@@ -46,7 +50,8 @@ transpose_32 = _transpose("transpose_32", u32, 4)
 def widen_f16(a, tile):
     """input: float16[count], output: float32[count]; exact."""
     x, y = u16(a.input), f32(a.output)
-    for i in range(tile * TILE_NUMBERS, min((tile + 1) * TILE_NUMBERS, a.count)):
+    first, end = share(a.count, a.parts, tile)
+    for i in range(first, end):
         y[i] = half_to_float(x[i])
     return 0
 
@@ -55,6 +60,7 @@ def widen_f16(a, tile):
 def narrow_f16(a, tile):
     """input: float32[count], output: float16[count], to nearest even."""
     x, y = f32(a.input), u16(a.output)
-    for i in range(tile * TILE_NUMBERS, min((tile + 1) * TILE_NUMBERS, a.count)):
+    first, end = share(a.count, a.parts, tile)
+    for i in range(first, end):
         y[i] = float_to_half(x[i])
     return 0

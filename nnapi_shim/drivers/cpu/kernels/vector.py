@@ -130,3 +130,15 @@ def round_to_int(builder: Any, value: Any, zero_point: Any) -> Any:
     offset = ir.Constant(vector(WORD, lanes), [0x4B400000] * lanes)
     bits = builder.bitcast(builder.fadd(value, magic), vector(WORD, lanes))
     return builder.add(bits, builder.sub(zero_point, offset))
+
+
+def requantize(
+    builder: Any, total: Any, scale: Any, low: Any, high: Any, zero_point: Any
+) -> Any:
+    """int32 sums -> bytes: sum * scale rounded, halves to even, plus zero_point, clamped.
+
+    low and high are the bounds less the zero point, as float vectors: they apply before rounding.
+    """
+    real = builder.fmul(builder.sitofp(total, scale.type), scale)
+    rounded = round_to_int(builder, clamp(builder, real, low, high), zero_point)
+    return builder.trunc(rounded, vector(BYTE, total.type.count))

@@ -1,3 +1,187 @@
-"""stub"""
-def depthwise(op, window, source, target, tiling):
-    raise NotImplementedError
+"""DEPTHWISE_CONV_2D as steps: vectors of channels, several pixels of a row at once."""
+
+from struct import pack
+from typing import Any
+
+from nnapi_shim.drivers.cpu.lowering.bounds import float_bounds, quantized_bounds
+from nnapi_shim.drivers.cpu.lowering.gemm import is_quantized, multipliers, signed_zero
+from nnapi_shim.drivers.cpu.lowering.rearrange import CONVERT
+from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
+from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32, INT64, Buffer, Step, record
+from nnapi_shim.hal.enums import OperandType
+from nnapi_shim.hal.types import element_count
+from nnapi_shim.operations.declare import BoundOperation
+from nnapi_shim.operations.shapes import Window
+
+DEPTHWISE = record(
+    input=ADDRESS, filter=ADDRESS, bias=ADDRESS, scales=ADDRESS, output=ADDRESS,
+    rows=INT64, tile_rows=INT64, channels=INT64,
+    in_height=INT64, in_width=INT64, out_height=INT64, out_width=INT64,
+    filter_height=INT64, filter_width=INT64, stride_height=INT64, stride_width=INT64,
+    dilation_height=INT64, dilation_width=INT64, pad_top=INT64, pad_left=INT64,
+    input_zero=INT64, zero_point=INT64, low=FLOAT32, high=FLOAT32,
+)  # fmt: skip
+PACK_DEPTHWISE = record(
+    filter=ADDRESS, output=ADDRESS, flip=INT64, zero=INT64,
+    filter_height=INT64, filter_width=INT64, channels=INT64, padded=INT64,
+)  # fmt: skip
+EXPAND = record(
+    input=ADDRESS, output=ADDRESS,
+    pixels=INT64, channels=INT64, multiplier=INT64, padded=INT64, parts=INT64,
+)  # fmt: skip
+
+PRODUCTS_PER_TILE = 2 << 20
+"""Multiplications that are worth a tile of their own: about 100 us."""
+
+
+def depthwise(
+    op: BoundOperation, window: Window, source: Any, target: Any, tiling: Tiling
+) -> list[Step]:
+    """`source` and `target` are in NHWC order, float32 or quantized."""
+    quantized = is_quantized(op)
+    element_bytes = 1 if quantized else 4
+    channels = op.filter.dimensions[3]
+    vector = tiling.lanes * (2 if quantized else 1)
+    padded = max(channels, vector)
+    pixels = window.batch * window.in_height * window.in_width
+    outputs = window.batch * window.vertical.output * window.horizontal.output
+    steps: list[Step] = []
+    after: list[Step] = []
+    if padded != window.in_depth:
+        expanded = Buffer(pixels * padded * element_bytes)
+        steps.append(
+            _expand(source, expanded, pixels, window.in_depth, op.depth_multiplier, padded, element_bytes)
+        )
+        source = expanded
+    if padded != channels:
+        wide = Buffer(outputs * padded * element_bytes)
+        after.append(_expand(wide, target, outputs, padded, 1, channels, element_bytes))
+        target = wide
+    rows = window.batch * window.vertical.output
+    row_products = window.horizontal.output * padded * window.filter_height * window.filter_width
+    tiles = max(1, min(rows, rows * row_products // PRODUCTS_PER_TILE))
+    tile_rows = -(-rows // tiles)
+    if quantized:
+        kind = "qu8" if op.input.type is OperandType.TENSOR_QUANT8_ASYMM else "qs8"
+        more, fields = _quantized_fields(op, window, channels, padded)
+    else:
+        kind = "f32"
+        more, fields = _float_fields(op, window, channels, padded)
+    steps += more
+    steps.append(
+        Step(
+            DEPTHWISE,
+            f"depthwise_conv_2d_{kind}",
+            tiles=-(-rows // tile_rows),
+            input=source,
+            output=target,
+            rows=rows,
+            tile_rows=tile_rows,
+            channels=padded,
+            in_height=window.in_height,
+            in_width=window.in_width,
+            out_height=window.vertical.output,
+            out_width=window.horizontal.output,
+            filter_height=window.filter_height,
+            filter_width=window.filter_width,
+            stride_height=op.stride_height,
+            stride_width=op.stride_width,
+            dilation_height=op.dilation_height,
+            dilation_width=op.dilation_width,
+            pad_top=window.vertical.head,
+            pad_left=window.horizontal.head,
+            **fields,
+        )
+    )
+    return steps + after
+
+
+def _expand(
+    source: Any,
+    target: Any,
+    pixels: int,
+    channels: int,
+    multiplier: int,
+    padded: int,
+    element_bytes: int,
+    once: bool = False,
+) -> Step:
+    """Every channel `multiplier` times, cut or padded with 0 to `padded` channels."""
+    parts = 1 if once else max(1, pixels * padded * element_bytes >> 18)
+    return Step(
+        EXPAND,
+        f"expand_{8 * element_bytes}",
+        tiles=parts,
+        once=once,
+        input=source,
+        output=target,
+        pixels=pixels,
+        channels=channels,
+        multiplier=multiplier,
+        padded=padded,
+        parts=parts,
+    )
+
+
+def _float_fields(
+    op: BoundOperation, window: Window, channels: int, padded: int
+) -> tuple[list[Step], dict[str, Any]]:
+    """The filter is used as it is; float16 is widened, and few channels are padded."""
+    steps = []
+    low, high = float_bounds(op.activation)
+    fields: dict[str, Any] = {
+        "scales": None, "input_zero": 0, "zero_point": 0, "low": low, "high": high
+    }  # fmt: skip
+    for name in ("filter", "bias"):
+        operand: Any = getattr(op, name)
+        place, count = operand, element_count(operand.dimensions)
+        if operand.type is OperandType.TENSOR_FLOAT16:
+            place = Buffer(4 * count)
+            steps.append(
+                Step(CONVERT, "widen_f16", once=True, input=operand, output=place, count=count, parts=1)
+            )
+        if padded != channels:
+            wide = Buffer(4 * count // channels * padded)
+            steps.append(_expand(place, wide, count // channels, channels, 1, padded, 4, once=True))
+            place = wide
+        fields[name] = place
+    return steps, fields
+
+
+def _quantized_fields(
+    op: BoundOperation, window: Window, channels: int, padded: int
+) -> tuple[list[Step], dict[str, Any]]:
+    """The filter becomes pairs of int16 for two rows at once, its zero point subtracted."""
+    taps = window.filter_height * window.filter_width
+    flip, zero = signed_zero(op.filter)
+    packed = Buffer(2 * taps * padded * 4)
+    steps = [
+        Step(
+            PACK_DEPTHWISE,
+            "pack_depthwise",
+            once=True,
+            filter=op.filter,
+            output=packed,
+            flip=flip,
+            zero=zero,
+            filter_height=window.filter_height,
+            filter_width=window.filter_width,
+            channels=channels,
+            padded=padded,
+        )
+    ]
+    bias: Any = op.bias
+    if padded != channels:
+        bias = Buffer(4 * padded)
+        steps.append(_expand(op.bias, bias, 1, channels, 1, padded, 4, once=True))
+    factors = [*multipliers(op, op.filter, channels), *[0.0] * (padded - channels)]
+    smallest, largest = quantized_bounds(op.activation, op.output)
+    return steps, {
+        "filter": packed,
+        "bias": bias,
+        "scales": pack(f"<{padded}f", *factors),
+        "input_zero": op.input.zero_point,
+        "zero_point": op.output.zero_point,
+        "low": float(smallest - op.output.zero_point),
+        "high": float(largest - op.output.zero_point),
+    }

@@ -8,7 +8,7 @@ from nnapi_shim.hal.types import byte_size, element_count
 from nnapi_shim.operations.declare import BoundOperand
 
 TRANSPOSE = record(input=ADDRESS, output=ADDRESS, count=INT64, rows=INT64, columns=INT64)
-CONVERT = record(input=ADDRESS, output=ADDRESS, count=INT64)
+CONVERT = record(input=ADDRESS, output=ADDRESS, count=INT64, parts=INT64)
 
 TILE_BYTES = 256 << 10
 """Bytes of output that one tile of these steps writes, about."""
@@ -52,17 +52,18 @@ def transpose(
 def widened(source: Any, count: int) -> tuple[list[Step], Buffer]:
     """The step that turns `count` float16 numbers into float32, and where they then lie."""
     buffer = Buffer(4 * count)
-    tiles = -(-4 * count // TILE_BYTES)
-    step = Step(CONVERT, "widen_f16", tiles=tiles, input=source, output=buffer, count=count)
-    return [step], buffer
+    return [_convert("widen_f16", source, buffer, count)], buffer
 
 
 def narrowed(target: Any, count: int) -> tuple[Buffer, list[Step]]:
     """Where to write float32 numbers, and the step that stores them as float16."""
     buffer = Buffer(4 * count)
-    tiles = -(-4 * count // TILE_BYTES)
-    step = Step(CONVERT, "narrow_f16", tiles=tiles, input=buffer, output=target, count=count)
-    return buffer, [step]
+    return buffer, [_convert("narrow_f16", buffer, target, count)]
+
+
+def _convert(kernel: str, source: Any, target: Any, count: int) -> Step:
+    parts = -(-4 * count // TILE_BYTES)
+    return Step(CONVERT, kernel, tiles=parts, input=source, output=target, count=count, parts=parts)
 
 
 def image_in(operand: BoundOperand, nchw: bool) -> tuple[list[Step], Any]:

@@ -1,0 +1,76 @@
+"""The C API from Python, name by name: functions, constants, and `ffi` for C data.
+
+    from nnapi_shim import capi
+
+    model = capi.ffi.new("ANeuralNetworksModel **")
+    assert capi.ANeuralNetworksModel_create(model) == capi.ANEURALNETWORKS_NO_ERROR
+
+Calls go through libneuralnetworks.so, which runs in this same interpreter: handles made here are
+those of the tables in nnapi_shim.abi. The declarations are read from the public headers.
+"""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import cffi
+
+_PACKAGE = Path(__file__).resolve().parent
+_HEADERS = (
+    "android/NeuralNetworksTypes.h",
+    "android/NeuralNetworks.h",
+    "android/NeuralNetworksExtensions.h",
+    "nnapi_shim.h",
+)
+_MARKED = re.compile(
+    r"/\* nnapi_shim: declarations begin \*/(.*)/\* nnapi_shim: declarations end \*/", re.DOTALL
+)
+
+
+def _found(installed: str, built: str, how: str) -> Path:
+    """A path of an installed package, or else of a checkout; raises ImportError in words."""
+    candidates = (_PACKAGE / installed, _PACKAGE.parent / built)
+    for path in candidates:
+        if path.exists():
+            return path
+    raise ImportError(
+        f"nnapi_shim.capi needs {candidates[0].name}, which is neither {candidates[0]} nor "
+        f"{candidates[1]}; {how}"
+    )
+
+
+def _declarations(folder: Path) -> str:
+    """What stands between the markers of the headers: C without preprocessor directives."""
+    parts = []
+    for header in _HEADERS:
+        marked = _MARKED.search((folder / header).read_text(encoding="utf-8"))
+        if marked is None:
+            raise ImportError(f"{folder / header} lacks the comments that mark its declarations")
+        parts.append(marked[1])
+    return "\n".join(parts)
+
+
+ffi = cffi.FFI()
+ffi.cdef(_declarations(_found("include", "include", "install nnapi_shim again")))
+lib: Any = ffi.dlopen(
+    str(
+        _found(
+            "lib/libneuralnetworks.so",
+            "build/lib/libneuralnetworks.so",
+            "run `make`, or install nnapi_shim again",
+        )
+    )
+)
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    try:
+        return getattr(lib, name)
+    except AttributeError:
+        raise AttributeError(f"the C API of NNAPI has no {name}") from None
+
+
+def __dir__() -> list[str]:
+    return ["ffi", "lib", *dir(lib)]

@@ -1,0 +1,77 @@
+"""QUANTIZE and DEQUANTIZE: between real and quantized numbers, in float32."""
+
+import numpy as np
+
+from nnapi_shim.drivers.cpu.kernels.elements import READ, WRITE, part
+from nnapi_shim.drivers.cpu.kernels.kernel import kernel
+from nnapi_shim.drivers.cpu.kernels.numeric import add32, bounded, rounded
+from nnapi_shim.drivers.cpu.lowering.conversion import DEQUANTIZE, DEQUANTIZE_CHANNELS, QUANTIZE
+
+
+def quantize(variant):
+    """input: float[count], output: byte[count].
+
+    output = zero_point + round(min(max(input / scale, low), high)), halves away from zero; NaN
+    becomes the smallest number.
+    """
+    read, write = READ[variant], WRITE["b8"]
+
+    def body(a, tile):
+        x, y, scale, low, high = a.input, a.output, a.scale, a.low, a.high
+        zero_point = np.int32(a.zero_point)
+        first, end = part(a.count, tile)
+        for i in range(first, end):
+            steps = bounded(read(x, i) / scale, low, high)
+            write(y, i, add32(rounded(steps), zero_point))
+        return 0
+
+    body.__name__ = f"quantize_{variant}_b8"
+    return kernel(QUANTIZE)(body)
+
+
+def dequantize(variant, target):
+    """input: byte[count], output: float[count]. output = (input - zero_point) * scale."""
+    read, write = READ[variant], WRITE[target]
+
+    def body(a, tile):
+        x, y, scale, zero_point = a.input, a.output, a.scale, a.zero_point
+        first, end = part(a.count, tile)
+        for i in range(first, end):
+            write(y, i, (read(x, i) - zero_point) * scale)
+        return 0
+
+    body.__name__ = f"dequantize_{variant}_{target}"
+    return kernel(DEQUANTIZE)(body)
+
+
+def dequantize_channels(target):
+    """input: int8[rows, channels, length], output: float of the same shape, scales:
+    float32[channels]. output[r, c, l] = input[r, c, l] * scales[c].
+    """
+    read, write, scale_of = READ["qs8"], WRITE[target], READ["f32"]
+
+    def body(a, tile):
+        x, y, scales, channels, length = a.input, a.output, a.scales, a.channels, a.length
+        first = tile * a.tile_rows
+        end = min(first + a.tile_rows, a.rows)
+        if length == 1:  # the loop over the channels is the long one
+            for row in range(first, end):
+                for c in range(channels):
+                    at = row * channels + c
+                    write(y, at, read(x, at) * scale_of(scales, c))
+        else:
+            for row in range(first * channels, end * channels):
+                scale = scale_of(scales, row % channels)
+                for i in range(row * length, (row + 1) * length):
+                    write(y, i, read(x, i) * scale)
+        return 0
+
+    body.__name__ = f"dequantize_qc8_{target}"
+    return kernel(DEQUANTIZE_CHANNELS)(body)
+
+
+for _target in ("f32", "f16"):
+    quantize(_target)
+    dequantize("qu8", _target)
+    dequantize("qs8", _target)
+    dequantize_channels(_target)

@@ -1,0 +1,154 @@
+"""DEPTHWISE_CONV_2D: loops over the pixels of output rows, and what prepares its operands."""
+
+from typing import Any
+
+from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
+from nnapi_shim.drivers.cpu.kernels.microdepthwise import pixels
+from nnapi_shim.drivers.cpu.kernels.numeric import i16, u8, u32
+from nnapi_shim.drivers.cpu.kernels.rearrange import share
+from nnapi_shim.drivers.cpu.kernels.target import target_tiling
+from nnapi_shim.drivers.cpu.lowering.depthwise import DEPTHWISE, EXPAND, PACK_DEPTHWISE
+
+TILING = target_tiling()
+PIXELS = 4
+"""Outputs of a row that are computed together."""
+
+
+@helper
+def inside(start, taps, dilation, size):
+    """First and end of the taps whose element start + tap * dilation lies in [0, size)."""
+    first = max(0, (dilation - 1 - start) // dilation)
+    return first, max(first, min(taps, (size - start + dilation - 1) // dilation))
+
+
+def depthwise(kind: str, element_bytes: int) -> Any:
+    """The kernel of an element type.
+
+    Pixels whose filter columns all lie in the image go through in fours, the rest one by one.
+    """
+    one = pixels(TILING, kind, 1)
+    general = pixels(TILING, kind, PIXELS)
+    three = pixels(TILING, kind, PIXELS, 3, 1)
+    three_by_two = pixels(TILING, kind, PIXELS, 3, 2)
+
+    def convolve(a, tile):
+        channels, dilation, stride = a.channels, a.dilation_width, a.stride_width
+        pixel_bytes = channels * element_bytes
+        row_bytes, tap_step = a.in_width * pixel_bytes, dilation * pixel_bytes
+        row_step, pixel_step = a.dilation_height * row_bytes, stride * pixel_bytes
+        filter_row = a.filter_width * channels * 4
+        singles = a.filter_height * filter_row
+        # The pixels [left, right) read no column outside of the image.
+        left = min(a.out_width, (a.pad_left + stride - 1) // stride)
+        span = a.in_width + a.pad_left - (a.filter_width - 1) * dilation
+        right = max(left, min(a.out_width, (span + stride - 1) // stride if span > 0 else 0))
+        is_three = a.filter_width == 3 and dilation == 1
+        for row in range(tile * a.tile_rows, min((tile + 1) * a.tile_rows, a.rows)):
+            image, h = row // a.out_height, row % a.out_height
+            start = h * a.stride_height - a.pad_top
+            first, end = inside(start, a.filter_height, a.dilation_height, a.in_height)
+            source = a.input + (image * a.in_height + start) * row_bytes + first * row_step
+            filter = a.filter + first * filter_row
+            target = a.output + row * a.out_width * pixel_bytes
+            w = 0
+            while w < a.out_width:
+                if left <= w < right and right - left >= PIXELS:
+                    w = min(w, right - PIXELS)
+                    x = source + (w * stride - a.pad_left) * pixel_bytes
+                    y = target + w * pixel_bytes
+                    if is_three and stride == 1:
+                        three(
+                            x, row_step, tap_step, pixel_step, end - first, 3, filter, filter_row,
+                            singles, a.bias, a.scales, channels, y, a.input_zero, a.zero_point,
+                            a.low, a.high,
+                        )  # fmt: skip
+                    elif is_three and stride == 2:
+                        three_by_two(
+                            x, row_step, tap_step, pixel_step, end - first, 3, filter, filter_row,
+                            singles, a.bias, a.scales, channels, y, a.input_zero, a.zero_point,
+                            a.low, a.high,
+                        )  # fmt: skip
+                    else:
+                        general(
+                            x, row_step, tap_step, pixel_step, end - first, a.filter_width, filter,
+                            filter_row, singles, a.bias, a.scales, channels, y, a.input_zero,
+                            a.zero_point, a.low, a.high,
+                        )  # fmt: skip
+                    w += PIXELS
+                    continue
+                left_column = w * stride - a.pad_left
+                j, j_end = inside(left_column, a.filter_width, dilation, a.in_width)
+                one(
+                    source + left_column * pixel_bytes + j * tap_step, row_step, tap_step, pixel_step,
+                    end - first, j_end - j, filter + j * channels * 4, filter_row, singles, a.bias,
+                    a.scales, channels, target + w * pixel_bytes, a.input_zero, a.zero_point,
+                    a.low, a.high,
+                )  # fmt: skip
+                w += 1
+        return 0
+
+    convolve.__name__ = f"depthwise_conv_2d_{kind}"
+    convolve.__module__ = __name__
+    return kernel(DEPTHWISE)(convolve)
+
+
+depthwise_conv_2d_f32 = depthwise("f32", 4)
+depthwise_conv_2d_qu8 = depthwise("qu8", 1)
+depthwise_conv_2d_qs8 = depthwise("qs8", 1)
+
+
+@kernel(PACK_DEPTHWISE)
+def pack_depthwise(a, tile):
+    """filter: 8-bit [height, width, channels]; output: int16[2, height, width, padded, 2].
+
+    First every weight with the one a filter row below it (0 in the last row), then every weight
+    with 0: for pairs of rows, and for the last of an odd number of rows. Zero point subtracted.
+    """
+    channels, flip, zero, row = a.channels, a.flip, a.zero, a.filter_width * a.channels
+    filter, pairs = u8(a.filter), i16(a.output)
+    taps = a.filter_height * a.filter_width
+    for tap in range(taps):
+        for c in range(a.padded):
+            upper = lower = 0
+            if c < channels:
+                at = tap * channels + c
+                upper = ((filter[at] ^ flip) << 56 >> 56) - zero
+                if tap + a.filter_width < taps:
+                    lower = ((filter[at + row] ^ flip) << 56 >> 56) - zero
+            to = 2 * (tap * a.padded + c)
+            pairs[to], pairs[to + 1] = upper, lower
+            to += 2 * taps * a.padded
+            pairs[to], pairs[to + 1] = upper, 0
+    return 0
+
+
+def _expand(name: str, pointer: Any) -> Any:
+    def expand(a, tile):
+        channels, multiplier, padded = a.channels, a.multiplier, a.padded
+        size = min(channels, (padded + multiplier - 1) // multiplier)
+        x, y = pointer(a.input), pointer(a.output)
+        first, end = share(a.pixels, a.parts, tile)
+        for pixel in range(first, end):
+            source, target = pixel * channels, pixel * padded
+            if multiplier == 1:
+                for c in range(size):
+                    y[target + c] = x[source + c]
+            else:
+                for c in range(size):
+                    for m in range(multiplier):
+                        y[target + c * multiplier + m] = x[source + c]
+            for c in range(size * multiplier, padded):
+                y[target + c] = 0
+        return 0
+
+    expand.__name__ = name
+    expand.__module__ = __name__
+    expand.__doc__ = """input: [pixels, channels]; output: [pixels, padded].
+
+    Every channel `multiplier` times; the rest is 0. A smaller `padded` cuts channels off.
+    """
+    return kernel(EXPAND)(expand)
+
+
+expand_8 = _expand("expand_8", u8)
+expand_32 = _expand("expand_32", u32)

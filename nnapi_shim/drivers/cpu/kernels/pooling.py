@@ -1,0 +1,174 @@
+"""AVERAGE_POOL_2D and MAX_POOL_2D on NHWC images: one loop over the channels per three taps.
+
+input: [images, in_height, in_width, depth], output: [rows, out_width, depth] with out_height rows
+per image. A window is cut to the part that lies inside the image, row by row. A pass over the
+channels takes in three taps of a row at once, which keeps the traffic of the running result low;
+where taps are missing, something stands in for them that leaves the result alone.
+"""
+
+import numpy as np
+
+from nnapi_shim.drivers.cpu.kernels.elements import READ, READ_BACK, WRITE
+from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
+from nnapi_shim.drivers.cpu.kernels.numeric import SIGN, bits_of, clamp, float_of, truncated
+from nnapi_shim.drivers.cpu.lowering.pooling import AVERAGE_POOL, MAX_POOL, MAX_POOL_RAW
+
+TAPS = 3
+"""Taps of a pass."""
+
+
+@helper
+def inside(position, stride, pad, extent, size):
+    """(first, end) of the window's part inside the image, along one axis."""
+    start = position * stride - pad
+    return max(start, 0), min(start + extent, size)
+
+
+def pool(name, layout, size, constants, pixel):
+    """The walk over all windows; `pixel` computes the channels of one.
+
+    pixel(corner, pixel_step, row_step, height, width, depth, target, constants): the window's first
+    tap, its steps in bytes, how many taps it has, where the results go. size: bytes of an element.
+    """
+
+    def body(a, tile):
+        values = constants(a, tile)
+        depth, in_height, in_width, out_width = a.depth, a.in_height, a.in_width, a.out_width
+        stride_width, pad_width, filter_width = a.stride_width, a.pad_width, a.filter_width
+        pixel_step = depth * size
+        row_step = in_width * pixel_step
+        first = tile * a.tile_rows
+        target = a.output + first * out_width * pixel_step
+        for row in range(first, min(first + a.tile_rows, a.rows)):
+            image, y = row // a.out_height, row % a.out_height
+            top, bottom = inside(y, a.stride_height, a.pad_height, a.filter_height, in_height)
+            line = a.input + (image * in_height + top) * row_step
+            height = bottom - top
+            for x in range(out_width):
+                left, right = inside(x, stride_width, pad_width, filter_width, in_width)
+                corner = line + left * pixel_step
+                pixel(
+                    corner, pixel_step, row_step, height, right - left, depth, target, values
+                )
+                target += pixel_step
+        return 0
+
+    body.__name__ = name
+    return kernel(layout)(body)
+
+
+# Maximum
+
+
+def largest(read, read_back, write):
+    """The maximum, clamped in every pass, which changes nothing: clamping keeps the order. A tap
+    that is missing repeats the last one.
+    """
+
+    @helper
+    def pixel(corner, pixel_step, row_step, height, width, depth, target, bounds):
+        low, high = bounds
+        for row in range(height):
+            for tap in range(0, width, TAPS):
+                x0 = corner + row * row_step + tap * pixel_step
+                x1 = x0 + min(1, width - 1 - tap) * pixel_step
+                x2 = x0 + min(2, width - 1 - tap) * pixel_step
+                if row + tap == 0:
+                    for c in range(depth):
+                        most = larger(larger(read(x0, c), read(x1, c)), read(x2, c))
+                        write(target, c, clamp(most, low, high))
+                else:
+                    for c in range(depth):
+                        most = larger(larger(read(x0, c), read(x1, c)), read(x2, c))
+                        most = larger(most, read_back(target, c))
+                        write(target, c, clamp(most, low, high))
+
+    return pixel
+
+
+@helper
+def larger(x, y):
+    return x if x > y else y
+
+
+@helper
+def bounds(a, tile):
+    return a.low, a.high
+
+
+@helper
+def unsigned_bounds(a, tile):
+    return np.uint8(a.low), np.uint8(a.high)
+
+
+@helper
+def signed_bounds(a, tile):
+    return np.int8(a.low), np.int8(a.high)
+
+
+for _type, _size in (("f32", 4), ("f16", 2)):
+    _pixel = largest(READ[_type], READ_BACK[_type], WRITE[_type])
+    pool(f"max_pool_{_type}", MAX_POOL, _size, bounds, _pixel)
+
+for _type, _stored, _bounds in (("qu8", "u8", unsigned_bounds), ("qs8", "s8", signed_bounds)):
+    _pixel = largest(READ[_stored], READ_BACK[_stored], WRITE["b8"])
+    pool(f"max_pool_{_type}", MAX_POOL_RAW, 1, _bounds, _pixel)
+
+
+# Average
+
+
+def average(read, write, finish):
+    """finish(sum, number of taps), clamped. Sums are float32, from the first tap to the last, three
+    at a time. A row of zeros stands in for a missing tap.
+
+    Sums of quantized numbers are exact for windows of up to 65 793 taps.
+    """
+    write_sum, read_sum = WRITE["f32"], READ_BACK["f32"]
+
+    @helper
+    def pixel(corner, pixel_step, row_step, height, width, depth, target, values):
+        low, high, zeros, sums = values
+        for row in range(height):
+            for tap in range(0, width, TAPS):
+                x0 = corner + row * row_step + tap * pixel_step
+                x1 = x0 + pixel_step if tap + 1 < width else zeros
+                x2 = x0 + 2 * pixel_step if tap + 2 < width else zeros
+                if row + tap == 0:
+                    for c in range(depth):
+                        write_sum(sums, c, read(x0, c) + read(x1, c) + read(x2, c))
+                else:
+                    for c in range(depth):
+                        total = read_sum(sums, c) + (read(x0, c) + read(x1, c) + read(x2, c))
+                        write_sum(sums, c, total)
+        count = height * width
+        for c in range(depth):
+            write(target, c, finish(read_sum(sums, c), count, low, high))
+
+    return pixel
+
+
+@helper
+def mean(total, count, low, high):
+    return clamp(total / np.float32(count), low, high)
+
+
+@helper
+def rounded_mean(total, count, low, high):
+    """(total + count // 2) / count toward zero, with - instead of + for a negative total."""
+    half = float_of(bits_of(np.float32(count // 2)) | (bits_of(total) & SIGN))
+    return truncated(clamp((total + half) / np.float32(count), low, high))
+
+
+@helper
+def average_constants(a, tile):
+    return a.low, a.high, a.zeros, a.sums + tile * a.depth * 4
+
+
+for _type, _size in (("f32", 4), ("f16", 2)):
+    _pixel = average(READ[_type], WRITE[_type], mean)
+    pool(f"average_pool_{_type}", AVERAGE_POOL, _size, average_constants, _pixel)
+
+for _type in ("qu8", "qs8"):
+    _pixel = average(READ[_type], WRITE["b8"], rounded_mean)
+    pool(f"average_pool_{_type}", AVERAGE_POOL, 1, average_constants, _pixel)

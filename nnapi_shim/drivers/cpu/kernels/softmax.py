@@ -1,0 +1,144 @@
+"""SOFTMAX: maximum, exponentials and their sum, quotients, each a loop of its own; in float32.
+
+The sum is taken in as many parts as the processor has lanes: its order depends on the tier, never
+on the number of threads.
+"""
+
+import numpy as np
+
+from nnapi_shim.drivers.cpu.kernels.elements import READ, READ_BACK, WRITE
+from nnapi_shim.drivers.cpu.kernels.exponential import exp
+from nnapi_shim.drivers.cpu.kernels.kernel import kernel
+from nnapi_shim.drivers.cpu.kernels.numeric import (
+    add_any_order,
+    bounded,
+    from_ordered,
+    ordered,
+    rounded,
+    xor32,
+)
+from nnapi_shim.drivers.cpu.lowering.softmax import LANES, SOFTMAX, SOFTMAX_LANES, SOFTMAX_TABLE
+
+ZERO, ONE = np.float32(0), np.float32(1)
+LOWEST = np.int32(-(2**31))
+
+read_float, write_float, read_back = READ["f32"], WRITE["f32"], READ_BACK["f32"]
+
+
+def rows(variant, size):
+    """input, output: float[outer, length], of which a tile is tile_rows rows.
+
+    float16 has no room for the exponentials, so they are computed a second time.
+    """
+    read, write, keeps = READ[variant], WRITE[variant], variant == "f32"
+
+    def body(a, tile):
+        length, beta = a.length, a.beta
+        first = tile * a.tile_rows
+        for row in range(first, min(first + a.tile_rows, a.outer)):
+            x, y = a.input + row * length * size, a.output + row * length * size
+            key = LOWEST
+            for i in range(length):
+                key = max(key, ordered(read(x, i)))
+            most, total = from_ordered(key), ZERO
+            for i in range(length):
+                power = exp((read(x, i) - most) * beta)
+                total = add_any_order(total, power)
+                if keeps:
+                    write(y, i, power)
+            share = ONE / total
+            for i in range(length):
+                power = read_back(y, i) if keeps else exp((read(x, i) - most) * beta)
+                write(y, i, power * share)
+        return 0
+
+    body.__name__ = f"softmax_{variant}"
+    return kernel(SOFTMAX)(body)
+
+
+def lanes(variant, size):
+    """input, output: float[outer, length, inner]; chosen for inner > 1. A tile is tile_rows blocks
+    of up to LANES lanes, each summed in the order of the axis. scratch: float32[tiles, 2, LANES].
+    """
+    read, write, keeps = READ[variant], WRITE[variant], variant == "f32"
+
+    def body(a, tile):
+        length, inner, beta = a.length, a.inner, a.beta
+        blocks = (inner + LANES - 1) // LANES
+        most = a.scratch + tile * 2 * LANES * 4
+        total = most + LANES * 4
+        first = tile * a.tile_rows
+        for block in range(first, min(first + a.tile_rows, a.outer * blocks)):
+            lane = block % blocks * LANES
+            count = min(LANES, inner - lane)
+            start = (block // blocks * length * inner + lane) * size
+            for c in range(count):
+                write_float(most, c, read(a.input + start, c))
+                write_float(total, c, ZERO)
+            for j in range(1, length):
+                x = a.input + start + j * inner * size
+                for c in range(count):
+                    value, so_far = read(x, c), read_back(most, c)
+                    write_float(most, c, value if value > so_far else so_far)
+            for j in range(length):
+                x, y = a.input + start + j * inner * size, a.output + start + j * inner * size
+                for c in range(count):
+                    power = exp((read(x, c) - read_back(most, c)) * beta)
+                    write_float(total, c, read_back(total, c) + power)
+                    if keeps:
+                        write(y, c, power)
+            for c in range(count):
+                write_float(total, c, ONE / read_back(total, c))
+            for j in range(length):
+                x, y = a.input + start + j * inner * size, a.output + start + j * inner * size
+                for c in range(count):
+                    if keeps:
+                        power = read_back(y, c)
+                    else:
+                        power = exp((read(x, c) - read_back(most, c)) * beta)
+                    write(y, c, power * read_back(total, c))
+        return 0
+
+    body.__name__ = f"softmax_lanes_{variant}"
+    return kernel(SOFTMAX_LANES)(body)
+
+
+for _variant, _size in (("f32", 4), ("f16", 2)):
+    rows(_variant, _size)
+    lanes(_variant, _size)
+
+
+def quantized(variant, flip):
+    """input, output: byte[outer, length, inner], table: float32[256]; a tile is tile_rows lanes.
+
+    output = round(256 * p), at most 255. Signed numbers are flipped to unsigned ones, 128 higher.
+    """
+    read, write = READ["u8"], WRITE["b8"]
+    scale, largest = np.float32(256), np.float32(255)
+
+    def body(a, tile):
+        length, inner = a.length, a.inner
+        first = tile * a.tile_rows
+        for lane in range(first, min(first + a.tile_rows, a.outer * inner)):
+            start = lane // inner * length * inner + lane % inner
+            x, y = a.input + start, a.output + start
+            most = np.uint8(0)
+            for i in range(length):
+                most = max(most, np.uint8(read(x, i * inner) ^ flip))
+            table = a.table + (255 - most) * 4
+            total = ZERO
+            for i in range(length):
+                total = add_any_order(total, read_float(table, read(x, i * inner) ^ flip))
+            share = scale / total
+            for i in range(length):
+                power = read_float(table, read(x, i * inner) ^ flip)
+                steps = rounded(bounded(power * share, ZERO, largest))
+                write(y, i * inner, xor32(steps, flip))
+        return 0
+
+    body.__name__ = f"softmax_{variant}"
+    return kernel(SOFTMAX_TABLE)(body)
+
+
+quantized("qu8", np.uint8(0))
+quantized("qs8", np.uint8(128))

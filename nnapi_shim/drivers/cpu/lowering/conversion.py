@@ -1,0 +1,84 @@
+"""QUANTIZE and DEQUANTIZE as steps."""
+
+from math import prod
+from struct import pack
+
+from nnapi_shim.drivers.cpu.lowering.elements import TILE, tiles
+from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32, INT64, Step, record
+from nnapi_shim.hal.quantization import QUANTIZED_RANGE
+from nnapi_shim.hal.types import element_count
+from nnapi_shim.operations.declare import BoundOperation
+
+QUANTIZE = record(
+    input=ADDRESS, output=ADDRESS, count=INT64,
+    scale=FLOAT32, low=FLOAT32, high=FLOAT32, zero_point=INT64,
+)  # fmt: skip
+DEQUANTIZE = record(input=ADDRESS, output=ADDRESS, count=INT64, scale=FLOAT32, zero_point=FLOAT32)
+DEQUANTIZE_CHANNELS = record(
+    input=ADDRESS, output=ADDRESS, scales=ADDRESS,
+    rows=INT64, channels=INT64, length=INT64, tile_rows=INT64,
+)  # fmt: skip
+
+
+def lower_quantize(op: BoundOperation) -> list[Step]:
+    """Unsigned and signed results differ by their bounds alone, which are relative to zero_point."""
+    source, _ = op.variant.split("_")
+    target = op.output
+    lowest, highest = QUANTIZED_RANGE[target.type]
+    count = element_count(target.dimensions)
+    step = Step(
+        QUANTIZE,
+        f"quantize_{source}_b8",
+        tiles=tiles(count),
+        input=op.input,
+        output=target,
+        count=count,
+        scale=target.scale,
+        low=lowest - target.zero_point,
+        high=highest - target.zero_point,
+        zero_point=target.zero_point,
+    )
+    return [step]
+
+
+def lower_dequantize(op: BoundOperation) -> list[Step]:
+    """Symmetric numbers are signed ones with zero point 0."""
+    if op.input.channel_quant is not None:
+        return [_dequantize_channels(op)]
+    source, target = op.variant.split("_")
+    count = element_count(op.output.dimensions)
+    step = Step(
+        DEQUANTIZE,
+        f"dequantize_{'qu8' if source == 'qu8' else 'qs8'}_{target}",
+        tiles=tiles(count),
+        input=op.input,
+        output=op.output,
+        count=count,
+        scale=op.input.scale,
+        zero_point=op.input.zero_point,
+    )
+    return [step]
+
+
+def _dequantize_channels(op: BoundOperation) -> Step:
+    """View the input as [rows, channels, length]."""
+    quant, dimensions = op.input.channel_quant, op.input.dimensions
+    assert quant is not None
+    rows, channels, length = (
+        prod(dimensions[: quant.channel_dim]),
+        dimensions[quant.channel_dim],
+        prod(dimensions[quant.channel_dim + 1 :]),
+    )
+    tile_rows = max(1, TILE // (channels * length))
+    return Step(
+        DEQUANTIZE_CHANNELS,
+        f"dequantize_{op.variant}",
+        tiles=-(-rows // tile_rows),
+        input=op.input,
+        output=op.output,
+        scales=pack(f"<{channels}f", *quant.scales),
+        rows=rows,
+        channels=channels,
+        length=length,
+        tile_rows=tile_rows,
+    )

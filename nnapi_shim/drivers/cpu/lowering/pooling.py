@@ -1,0 +1,87 @@
+"""AVERAGE_POOL_2D and MAX_POOL_2D as steps."""
+
+from typing import Any
+
+from nnapi_shim.drivers.cpu.lowering.bounds import float_bounds, quantized_bounds
+from nnapi_shim.drivers.cpu.lowering.elements import TILE
+from nnapi_shim.drivers.cpu.lowering.rearrange import from_nhwc, to_nhwc
+from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32, INT64, Buffer, Record, Step, record
+from nnapi_shim.hal.quantization import ELEMENT_BYTES
+from nnapi_shim.operations.declare import BoundOperation
+from nnapi_shim.operations.shapes import window
+
+GEOMETRY = {
+    "input": ADDRESS,
+    "output": ADDRESS,
+    "rows": INT64,
+    "tile_rows": INT64,
+    **{
+        f"{what}_{axis}": INT64
+        for axis in ("height", "width")
+        for what in ("in", "out", "filter", "stride", "pad")
+    },
+    "depth": INT64,
+}
+"""Images in NHWC order; rows: of all output images together, of which a tile is tile_rows."""
+
+MAX_POOL = record(**GEOMETRY, low=FLOAT32, high=FLOAT32)
+MAX_POOL_RAW = record(**GEOMETRY, low=INT64, high=INT64)
+AVERAGE_POOL = record(**GEOMETRY, low=FLOAT32, high=FLOAT32, zeros=ADDRESS, sums=ADDRESS)
+
+
+def lower_max_pool_2d(op: BoundOperation) -> list[Step]:
+    """Quantized values are compared as they are stored."""
+    low, high = _bounds(op)
+    layout = MAX_POOL if op.variant in ("f32", "f16") else MAX_POOL_RAW
+    return _pool(op, layout, "max_pool", low=low, high=high)
+
+
+def lower_average_pool_2d(op: BoundOperation) -> list[Step]:
+    """Sums are kept in memory, one per channel; a row of zeros stands in for missing taps."""
+    low, high = _bounds(op)
+    zeros = bytes(_depth(op) * ELEMENT_BYTES[op.input.type])
+    return _pool(op, AVERAGE_POOL, "average_pool", low=low, high=high, zeros=zeros)
+
+
+def _bounds(op: BoundOperation) -> tuple[float, float]:
+    if op.variant in ("f32", "f16"):
+        return float_bounds(op.activation)
+    return quantized_bounds(op.activation, op.input)
+
+
+def _depth(op: BoundOperation) -> int:
+    return op.input.dimensions[1 if op.nchw else 3]
+
+
+def _pool(op: BoundOperation, layout: Record, name: str, **fields: Any) -> list[Step]:
+    before, source = to_nhwc(op.input, op.nchw)
+    target, after = from_nhwc(op.output, op.nchw)
+    seen = window(op, op.filter_height, op.filter_width)
+    rows = seen.batch * seen.vertical.output
+    row_work = seen.horizontal.output * seen.in_depth * op.filter_height * op.filter_width
+    tile_rows = max(1, TILE // row_work)
+    tiles = -(-rows // tile_rows)
+    if "sums" in layout.fields:
+        fields["sums"] = Buffer(4 * seen.in_depth * tiles)
+    step = Step(
+        layout,
+        f"{name}_{op.variant}",
+        tiles=tiles,
+        input=source,
+        output=target,
+        rows=rows,
+        tile_rows=tile_rows,
+        in_height=seen.in_height,
+        in_width=seen.in_width,
+        out_height=seen.vertical.output,
+        out_width=seen.horizontal.output,
+        filter_height=op.filter_height,
+        filter_width=op.filter_width,
+        stride_height=op.stride_height,
+        stride_width=op.stride_width,
+        pad_height=seen.vertical.head,
+        pad_width=seen.horizontal.head,
+        depth=seen.in_depth,
+        **fields,
+    )
+    return [*before, step, *after]

@@ -1,0 +1,26 @@
+"""Tests of the rules of the C API.
+
+They run inside a process of their own, which test_bad_input.py starts: a crash of the library ends
+that process only. By hand: `pytest tests/abi/rules/models.py`.
+"""
+
+import pytest
+from capi import Api
+
+
+def pytest_addoption(parser):
+    parser.addoption("--device", default="nnapi-reference", help="where models run")
+
+
+@pytest.fixture
+def api(library, capfd):
+    """The C API; what a test makes with it is freed at its end, without a message."""
+    api = Api(library, capfd)
+    yield api
+    api.free_all()
+
+
+@pytest.fixture
+def device(api, request):
+    """The device that models are compiled for."""
+    return api.devices()[request.config.getoption("--device")]

@@ -1,0 +1,146 @@
+"""Builds models through the C API, and runs them."""
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
+from capi import Api, operand_type, uint32s
+
+from nnapi_shim.hal.enums import OperandType, OperationType
+
+GUARD = 0xA5
+T = OperandType
+
+
+class Graph:
+    """A model that is being built; calls that add something give the index of the operand."""
+
+    def __init__(self, api: Api) -> None:
+        self.api = api
+        self.model = api.make("Model_create")
+        self._operands = 0
+        self._kept: list[Any] = []
+
+    def operand(self, type: int, *details: Any) -> int:
+        """An operand; details: dimensions, scale and zero point."""
+        self.api.ok("Model_addOperand", self.model, operand_type(type, *details))
+        self._operands += 1
+        return self._operands - 1
+
+    def constant(self, value: Any, type: int, *details: Any) -> int:
+        """An operand with the contents of a buffer as its value."""
+        index = self.operand(type, *details)
+        self._kept.append(value)  # until finish, the library may only have its address
+        self.api.ok("Model_setOperandValue", self.model, index, value, ctypes.sizeof(value))
+        return index
+
+    def int32(self, value: int) -> int:
+        """A constant INT32."""
+        return self.constant(ctypes.c_int32(value), T.INT32)
+
+    def operation(self, type: int, inputs: Sequence[int], outputs: Sequence[int]) -> None:
+        """An operation."""
+        self.api.ok("Model_addOperation", self.model, type, *_lists(inputs, outputs))
+
+    def refuse_operation(
+        self, code: int, type: int, inputs: Sequence[int], outputs: Sequence[int]
+    ) -> None:
+        """An operation that addOperation has to refuse."""
+        self.api.refuse(code, "Model_addOperation", self.model, type, *_lists(inputs, outputs))
+
+    def arguments(self, inputs: Sequence[int], outputs: Sequence[int]) -> None:
+        """Which operands are the inputs and outputs of the model."""
+        self.api.ok("Model_identifyInputsAndOutputs", self.model, *_lists(inputs, outputs))
+
+    def refuse_arguments(self, code: int, inputs: Sequence[int], outputs: Sequence[int]) -> None:
+        """Inputs and outputs that have to be refused."""
+        name = "Model_identifyInputsAndOutputs"
+        self.api.refuse(code, name, self.model, *_lists(inputs, outputs))
+
+    def finish(self) -> int:
+        """Finish the model; its handle."""
+        self.api.ok("Model_finish", self.model)
+        return self.model
+
+    def refuse_finish(self, code: int, saying: str = "") -> None:
+        """A finish that has to be refused."""
+        self.api.refuse(code, "Model_finish", self.model, saying=saying)
+
+
+def _lists(inputs: Sequence[int], outputs: Sequence[int]) -> tuple[int, Any, int, Any]:
+    return len(inputs), uint32s(inputs), len(outputs), uint32s(outputs)
+
+
+def add_graph(api: Api, dimensions: Sequence[int] = (2,), activation: int = 0) -> Graph:
+    """Unfinished: c = activation(a + b); a (operand 0) and b (1) are inputs, c (3) the output."""
+    graph = Graph(api)
+    a, b = (graph.operand(T.TENSOR_FLOAT32, dimensions) for _ in range(2))
+    kind = graph.int32(activation)
+    c = graph.operand(T.TENSOR_FLOAT32, dimensions)
+    graph.operation(OperationType.ADD, [a, b, kind], [c])
+    graph.arguments([a, b], [c])
+    return graph
+
+
+class Buffer:
+    """Memory for an output, with guards around it that nothing may overwrite."""
+
+    def __init__(self, length: int) -> None:
+        self.length = length
+        self._all = (ctypes.c_uint8 * (length + 128))(*([GUARD] * (length + 128)))
+        self.address = ctypes.addressof(self._all) + 64
+
+    @property
+    def contents(self) -> bytes:
+        """What lies in it; the guards must be untouched."""
+        everything = bytes(self._all)
+        assert everything[:64] == everything[-64:] == bytes([GUARD] * 64)
+        return everything[64 : 64 + self.length]
+
+    @property
+    def is_untouched(self) -> bool:
+        """Whether nothing was written to it."""
+        return self.contents == bytes([GUARD] * self.length)
+
+    def floats(self) -> list[float]:
+        """Its contents as numbers."""
+        return list(memoryview(self.contents).cast("f"))
+
+
+class Run:
+    """A model compiled for one device, and an execution of it."""
+
+    def __init__(self, api: Api, device: int, model: int) -> None:
+        self.api = api
+        array = (ctypes.c_void_p * 1)(device)
+        self.compilation = api.make("Compilation_createForDevices", model, array, 1)
+        api.ok("Compilation_finish", self.compilation)
+        self.execution = api.make("Execution_create", self.compilation)
+        self._kept: list[Any] = []
+
+    def another(self) -> int:
+        """Another execution, which takes the place of the first."""
+        self.execution = self.api.make("Execution_create", self.compilation)
+        return self.execution
+
+    def input(self, index: int, value: Any, type: Any = None) -> None:
+        """Set an input to the contents of a buffer."""
+        self._kept.append(value)
+        size = ctypes.sizeof(value)
+        self.api.ok("Execution_setInput", self.execution, index, type, value, size)
+
+    def output(self, index: int, length: int, type: Any = None) -> Buffer:
+        """Set an output to a new buffer."""
+        buffer = Buffer(length)
+        self._kept.append(buffer)
+        arguments = (index, type, buffer.address, length)
+        self.api.ok("Execution_setOutput", self.execution, *arguments)
+        return buffer
+
+    def ok(self, name: str, *arguments: Any) -> None:
+        """A function of the execution that has to succeed, such as "compute"."""
+        self.api.ok(f"Execution_{name}", self.execution, *arguments)
+
+    def refuse(self, code: int, name: str, *arguments: Any, saying: str = "") -> None:
+        """A function of the execution that has to refuse."""
+        self.api.refuse(code, f"Execution_{name}", self.execution, *arguments, saying=saying)

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The shortest way to a result: RELU of three numbers on nnapi-cpu. As a program, it then prints
+ * what is mapped into its memory; as a library, Python calls its functions one by one.
+ */
+#include <android/NeuralNetworks.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The line of the first call that fails, as the result. */
+#define CHECK(call)                             \
+  do {                                          \
+    if ((call) != ANEURALNETWORKS_NO_ERROR)     \
+      return __LINE__;                          \
+  } while (0)
+
+enum { SIZE = 3 };
+
+int count_devices(void) {
+  uint32_t count = 0;
+  CHECK(ANeuralNetworks_getDeviceCount(&count));
+  return count > 0 ? 0 : __LINE__;
+}
+
+static int find_device(const char* wanted, const ANeuralNetworksDevice** device) {
+  uint32_t count = 0;
+  CHECK(ANeuralNetworks_getDeviceCount(&count));
+  for (uint32_t i = 0; i < count; ++i) {
+    ANeuralNetworksDevice* candidate = NULL;
+    const char* name = NULL;
+    CHECK(ANeuralNetworks_getDevice(i, &candidate));
+    CHECK(ANeuralNetworksDevice_getName(candidate, &name));
+    if (strcmp(name, wanted) == 0) {
+      *device = candidate;
+      return 0;
+    }
+  }
+  return __LINE__;
+}
+
+int compute_once(void) {
+  const uint32_t dimensions[] = {SIZE};
+  const ANeuralNetworksOperandType tensor = {
+      .type = ANEURALNETWORKS_TENSOR_FLOAT32, .dimensionCount = 1, .dimensions = dimensions};
+  const uint32_t input = 0, output = 1;
+  ANeuralNetworksModel* model = NULL;
+  CHECK(ANeuralNetworksModel_create(&model));
+  CHECK(ANeuralNetworksModel_addOperand(model, &tensor));
+  CHECK(ANeuralNetworksModel_addOperand(model, &tensor));
+  CHECK(ANeuralNetworksModel_addOperation(model, ANEURALNETWORKS_RELU, 1, &input, 1, &output));
+  CHECK(ANeuralNetworksModel_identifyInputsAndOutputs(model, 1, &input, 1, &output));
+  CHECK(ANeuralNetworksModel_finish(model));
+
+  const ANeuralNetworksDevice* device = NULL;
+  CHECK(find_device("nnapi-cpu", &device));
+  ANeuralNetworksCompilation* compilation = NULL;
+  CHECK(ANeuralNetworksCompilation_createForDevices(model, &device, 1, &compilation));
+  CHECK(ANeuralNetworksCompilation_finish(compilation));
+
+  const float given[SIZE] = {-1, 0, 2};
+  float computed[SIZE] = {9, 9, 9};
+  ANeuralNetworksExecution* execution = NULL;
+  CHECK(ANeuralNetworksExecution_create(compilation, &execution));
+  CHECK(ANeuralNetworksExecution_setInput(execution, 0, NULL, given, sizeof given));
+  CHECK(ANeuralNetworksExecution_setOutput(execution, 0, NULL, computed, sizeof computed));
+  CHECK(ANeuralNetworksExecution_compute(execution));
+  ANeuralNetworksExecution_free(execution);
+  ANeuralNetworksCompilation_free(compilation);
+  ANeuralNetworksModel_free(model);
+  return computed[0] == 0 && computed[1] == 0 && computed[2] == 2 ? 0 : __LINE__;
+}
+
+int main(void) {
+  int failed = compute_once();
+  if (failed != 0) {
+    fprintf(stderr, "%s:%d: failed\n", __FILE__, failed);
+    return 1;
+  }
+  FILE* maps = fopen("/proc/self/maps", "r");
+  char line[4096];
+  while (maps != NULL && fgets(line, sizeof line, maps) != NULL)
+    fputs(line, stdout);
+  return 0;
+}

@@ -1,0 +1,203 @@
+"""CONV_2D and DEPTHWISE_CONV_2D on the CPU device against plain formulas."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from nnapi_shim.drivers.cpu.device import CpuDevice
+from nnapi_shim.hal.enums import OperationType
+from tests import single
+from tests.drivers.cpu import filters
+from tests.drivers.cpu.single import Single
+
+SAME, VALID = 1, 2
+VARIANTS = ("f32", "f16", "qu8", "qu8_qc8", "qs8", "qs8_qc8")
+
+
+class Shape(NamedTuple):
+    """A convolution. Pairs are (vertical, horizontal); `pads` (top, bottom, left, right) or a
+    scheme. columns: output channels, of the depthwise operation the depth multiplier.
+    """
+
+    image: tuple[int, int, int, int]
+    columns: int
+    size: tuple[int, int]
+    stride: tuple[int, int] = (1, 1)
+    pads: Any = SAME
+    dilation: tuple[int, int] = (1, 1)
+    activation: int = 0
+
+
+CONVOLUTIONS = (
+    Shape((1, 5, 5, 1), 1, (1, 1)),
+    Shape((1, 1, 1, 7), 24, (1, 1), activation=1),
+    Shape((1, 7, 7, 64), 16, (1, 1), pads=VALID),
+    Shape((2, 9, 7, 3), 24, (3, 3)),
+    Shape((1, 12, 13, 16), 65, (3, 3), stride=(2, 2), activation=3),
+    Shape((3, 6, 5, 5), 3, (3, 2), pads=(2, 1, 0, 1), stride=(1, 2)),
+    Shape((1, 11, 11, 4), 17, (3, 3), dilation=(2, 3), activation=2),
+    Shape((2, 8, 8, 6), 33, (2, 5), pads=VALID, stride=(3, 1)),
+    Shape((1, 9, 9, 2), 130, (1, 1), stride=(2, 2), pads=VALID),
+    Shape((1, 3, 3, 40), 48, (3, 3), pads=VALID),
+    Shape((1, 2, 2, 9), 8, (5, 5), pads=(4, 4, 4, 4)),
+)
+DEPTHWISE = (
+    Shape((1, 5, 5, 1), 1, (3, 3)),
+    Shape((1, 9, 9, 32), 1, (3, 3), activation=1),
+    Shape((2, 8, 11, 24), 1, (3, 3), stride=(2, 2), activation=3),
+    Shape((1, 7, 7, 19), 1, (5, 5)),
+    Shape((1, 6, 9, 3), 1, (3, 3), stride=(2, 1)),
+    Shape((1, 6, 6, 5), 7, (3, 3), pads=(2, 0, 1, 2), activation=2),
+    Shape((2, 12, 10, 40), 1, (3, 3), dilation=(3, 2)),
+    Shape((1, 10, 10, 17), 2, (2, 4), stride=(3, 2), pads=VALID),
+    Shape((1, 4, 40, 33), 1, (3, 3), pads=VALID),
+    Shape((1, 4, 3, 16), 1, (7, 7), pads=(6, 6, 6, 6)),
+)
+
+
+def random_operands(shape: Shape, variant: str, depthwise: bool, random: Any) -> Any:
+    """(operands, real input, real filter, bias, output constructor, requantization)."""
+    depth = shape.image[3]
+    columns = depth * shape.columns if depthwise else shape.columns
+    filter_shape = (1, *shape.size, columns) if depthwise else (columns, *shape.size, depth)
+    kind, _, filter_kind = variant.partition("_")
+    if kind in ("f32", "f16"):
+        dtype = np.float32 if kind == "f32" else np.float16
+        make = single.f32 if kind == "f32" else single.f16
+        arrays = [
+            random.uniform(-1, 1, s).astype(dtype) for s in (shape.image, filter_shape, (columns,))
+        ]
+        return [make(a) for a in arrays], *(a.astype(float) for a in arrays), make(), None
+    lowest, highest = (0, 255) if kind == "qu8" else (-128, 127)
+    make = single.qu8 if kind == "qu8" else single.qs8
+    in_scale, out_scale, out_zero = 0.043, 0.37, lowest + 131
+    in_zero = int(random.integers(lowest, highest + 1))
+    image = random.integers(lowest, highest + 1, shape.image)
+    image.flat[0], image.flat[-1] = lowest, highest
+    if filter_kind:
+        weights, filter_zero = random.integers(-128, 128, filter_shape), 0
+        scales = random.uniform(0.001, 0.004, columns).astype(np.float32)
+        filter = single.qc8(weights, scales, 3 if depthwise else 0)
+        bias_scale = 0.0
+    else:
+        weights = random.integers(lowest, highest + 1, filter_shape)
+        filter_zero = int(random.integers(lowest, highest + 1))
+        scales = np.float32([0.0023])
+        filter = make(weights, scales[0], filter_zero)
+        bias_scale = float(np.float32(np.float32(in_scale) * scales[0]))
+    bias = random.integers(-3000, 3000, columns)
+    operands = [make(image, in_scale, in_zero), filter, single.i32(bias, bias_scale)]
+    output = (out_scale, out_zero, lowest, highest)
+    real = image - in_zero, weights - filter_zero, bias
+    return operands, *real, make(None, out_scale, out_zero), (in_scale, scales, output)
+
+
+def check(shape: Shape, variant: str, depthwise: bool, nchw: bool = False, **how: Any) -> None:
+    """Compute on the device and compare."""
+    random = np.random.default_rng(len(repr((shape, variant))))
+    operands, image, weights, bias, output, quantization = random_operands(
+        shape, variant, depthwise, random
+    )
+    pads = shape.pads
+    if isinstance(pads, int):
+        pads = filters.same_pads(shape.image, shape.size, shape.stride, shape.dilation, pads)
+    patches = filters.windows(image, shape.size, shape.stride, shape.dilation, pads)
+    formula = filters.depthwise_conv_2d if depthwise else filters.conv_2d
+    wanted = formula(patches, weights, bias)
+    if nchw:
+        value = operands[0]
+        swapped = np.ascontiguousarray(value.array.transpose(0, 3, 1, 2))
+        operands[0] = value._replace(
+            array=swapped, operand=value.operand._replace(dimensions=swapped.shape)
+        )
+    explicit = [pads[2], pads[3], pads[0], pads[1]]
+    numbers = explicit if not isinstance(shape.pads, int) else [shape.pads]
+    numbers += [shape.stride[1], shape.stride[0]]
+    numbers += [shape.columns] if depthwise else []
+    numbers += [shape.activation, nchw, shape.dilation[1], shape.dilation[0]]
+    result_shape = [wanted.shape[at] for at in (0, 3, 1, 2)] if nchw else wanted.shape
+    operation = OperationType.DEPTHWISE_CONV_2D if depthwise else OperationType.CONV_2D
+    found = Single(CpuDevice(), operation, operands + numbers, output, result_shape, **how).checked()
+    if nchw:
+        found = found.transpose(0, 2, 3, 1)
+    if quantization is None:
+        wanted = filters.activated(wanted, shape.activation)
+        tolerance = 1e-5 if variant == "f32" else 1e-3
+        np.testing.assert_allclose(found, wanted, rtol=tolerance, atol=tolerance)
+    else:
+        in_scale, scales, parameters = quantization
+        wanted = filters.requantized(wanted, in_scale, scales, parameters, shape.activation)
+        assert np.abs(found.astype(int) - wanted).max() <= 1
+        assert (found != wanted).mean() < 0.02
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("shape", CONVOLUTIONS, ids=str)
+def test_conv_2d(shape: Shape, variant: str) -> None:
+    check(shape, variant, False)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("shape", DEPTHWISE, ids=str)
+def test_depthwise_conv_2d(shape: Shape, variant: str) -> None:
+    check(shape, variant, True)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("depthwise", [False, True])
+def test_layout_nchw(variant: str, depthwise: bool) -> None:
+    check(Shape((2, 9, 20, 18), 1, (3, 3)), variant, depthwise, nchw=True)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("depthwise", [False, True])
+def test_filter_that_is_no_constant(variant: str, depthwise: bool) -> None:
+    shape = Shape((1, 8, 7, 9), 2, (3, 3), stride=(1, 2))
+    dynamic = (1, 2) if "qc8" not in variant else (2,)
+    check(shape, variant, depthwise, dynamic=dynamic)
+
+
+@pytest.mark.parametrize("variant", ("f32", "qu8", "qs8_qc8"))
+@pytest.mark.parametrize("depthwise", [False, True])
+def test_memory_at_odd_addresses(variant: str, depthwise: bool) -> None:
+    check(Shape((1, 8, 9, 20), 2, (3, 3)), variant, depthwise, misaligned=1)
+
+
+@pytest.mark.parametrize("variant", ("f32", "qu8", "qs8_qc8"))
+def test_work_in_several_tiles(variant: str) -> None:
+    check(Shape((1, 60, 61, 20), 70, (3, 3)), variant, False)
+    check(Shape((2, 70, 60, 100), 1, (3, 3)), variant, True)
+
+
+def test_saturating_sums() -> None:
+    """The largest products that there are: no step may saturate on the way."""
+    image = np.full((1, 4, 4, 64), 255)
+    for weight in (-128, 127):
+        weights = np.full((16, 3, 3, 64), weight)
+        scale = 255 * 128 * 64 * 9 / 120
+        operands = [
+            single.qu8(image, 1.0, 0),
+            single.qc8(weights, [1.0] * 16, 0),
+            single.i32(np.zeros(16, int)),
+            VALID, 1, 1, 0,
+        ]  # fmt: skip
+        run = Single(
+            CpuDevice(), OperationType.CONV_2D, operands, single.qu8(None, scale, 128), (1, 2, 2, 16)
+        )
+        wanted = round(255 * weight * 64 * 9 / scale) + 128
+        assert (run.checked() == wanted).all()
+
+
+def test_not_a_number_stays() -> None:
+    """NaN is neither clamped away nor spread to other pixels."""
+    image = np.ones((1, 1, 8, 8), np.float32)
+    image[0, 0, 3, 2] = np.nan
+    operands = [
+        single.f32(image), single.f32(np.ones((8, 1, 1, 8), np.float32)), single.f32(np.zeros(8)),
+        VALID, 1, 1, 3,
+    ]  # fmt: skip
+    run = Single(CpuDevice(), OperationType.CONV_2D, operands, single.f32(), (1, 1, 8, 8))
+    found = run.checked()
+    assert np.isnan(found[0, 0, 3]).all()
+    assert (np.delete(found[0, 0], 3, axis=0) == 6).all()
