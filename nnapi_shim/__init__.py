@@ -8,7 +8,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from nnapi_shim import capi as capi
     from nnapi_shim.api.compilation import Compilation as Compilation
     from nnapi_shim.api.devices import Device as Device
     from nnapi_shim.api.devices import devices as devices

@@ -101,7 +101,7 @@ def stages(compiled: Callable[..., Path]) -> dict[str, list[str]]:
     client = compiled("libclient.so", "-shared", "-fPIC")
     # -S: no site-packages, -I: no environment; the library finds what it needs by itself.
     printed = run(sys.executable, "-I", "-S", "-c", WITHIN_PYTHON, client)
-    return ast.literal_eval(printed)  # type: ignore[no-any-return]
+    return ast.literal_eval(printed)
 
 
 def needless(modules: list[str]) -> list[str]:
@@ -115,7 +115,7 @@ def test_modules(stages: dict[str, list[str]], stage: str) -> None:
 
 
 def test_counting_devices_loads_no_operation(stages: dict[str, list[str]]) -> None:
-    """Families, lowering and prepared models wait until a model needs them."""
+    """The families of operations, and what imports numpy, wait until a model needs them."""
     late = ("nnapi_shim.operations.", "nnapi_shim.drivers.reference.prepared_model")
     families = {"nnapi_shim.operations.declare", "nnapi_shim.operations.resolve"}
     early = [m for m in stages["count_devices"] if m.startswith(late) and m not in families]

@@ -206,7 +206,7 @@ def docstrings() -> Iterator[str]:
     """Every module and every public class, function and method says what it is."""
 
     def missing(node: ast.AST, name: str) -> Iterator[tuple[ast.AST, str]]:
-        if not ast.get_docstring(node):  # type: ignore[arg-type]
+        if not ast.get_docstring(node):
             yield node, name
         if isinstance(node, ast.Module | ast.ClassDef):
             for child in node.body:

@@ -9,7 +9,9 @@ ROOT = Path(__file__).parents[1]
 
 
 def test_readme_lists_every_setting_as_it_is():
-    rows = re.findall(r"^\| `([A-Z_]+)` \| (.*?) \| (.*) \|$", (ROOT / "README.md").read_text(), re.M)
+    rows = re.findall(
+        r"^\| `([A-Z_]+)` \| (.*?) \| (.*) \|$", (ROOT / "README.md").read_text(), re.M
+    )
     wanted = [(s.name, f"`{s.default}`" if s.default else "", s.meaning) for s in SETTINGS]
     assert rows == wanted
 

@@ -33,7 +33,7 @@ class Argument(NamedTuple):
 class Compilation:
     """A finished model, compiled.
 
-        Compilation(model, "nnapi-cpu").run(np.float32([[1, 2, 3]]))
+        Compilation(model, "nnapi-cpu").run([[1, 2, 3]])
 
     Compiled when it is made, it never changes and may be used by several threads at once. As a
     context manager it is closed at the end of the block.

@@ -32,7 +32,7 @@ class Model:
 
         with Model() as model:
             x = model.input("TENSOR_FLOAT32", [None, 3])
-            y = model.operation("MUL", [x, np.float32([[1, 2, 3]]), FuseCode.NONE])
+            y = model.operation("MUL", [x, [[1, 2, 3]], FuseCode.NONE])
             model.outputs(y)
 
     The end of the block finishes the model; when the block fails, the model is dropped. Without

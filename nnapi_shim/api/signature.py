@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from nnapi_shim.api.arrays import natural_type
 from nnapi_shim.api.operand import Operand
-from nnapi_shim.errors import NnapiError, bad_data
+from nnapi_shim.errors import bad_data
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE, SCALARS
 from nnapi_shim.hal.types import Dimensions
@@ -26,9 +26,10 @@ _FITTING = {
     "b": {T.BOOL, T.TENSOR_BOOL8},
     "i": {T.INT32, T.UINT32, T.FLOAT32, T.FLOAT16, T.TENSOR_INT32}
     | {T.TENSOR_FLOAT32, T.TENSOR_FLOAT16},
+    "u": {T.INT32, T.UINT32},
     "f": {T.FLOAT32, T.FLOAT16, T.TENSOR_FLOAT32, T.TENSOR_FLOAT16},
 }
-"""Kind of Python numbers -> operand types that they can be."""
+"""Kind of numbers, and of lists of them -> operand types that they can be."""
 
 
 class Use(NamedTuple):
@@ -73,10 +74,13 @@ def chosen_use(declaration: Operation, inputs: Sequence[Input], output: T | None
         if all(map(_accepts, types[0], inputs))
     ]
     if not uses:
-        raise _no_use(declaration, inputs)
+        types = _natural_types(inputs)
+        outputs = [wanted[1] for wanted, _ in declaration.uses(len(inputs)) if wanted[0] == types]
+        declaration.match(types, outputs[0] if outputs else _any_outputs(declaration))
+        raise bad_data("a quantized constant needs a scale: Model.constant takes one")
     same_inputs = [use for use in uses if use.inputs == uses[0].inputs]
     fitting = same_inputs if output is None else [u for u in uses if output in u.outputs]
-    if not fitting or (output is None and len(fitting) > 1):
+    if not fitting or (output is None and len({use.outputs for use in fitting}) > 1):
         names = " or ".join(dict.fromkeys(use.outputs[0].name for use in same_inputs))
         raise bad_data(
             f"the output may be {names}; `output` says which"
@@ -86,20 +90,17 @@ def chosen_use(declaration: Operation, inputs: Sequence[Input], output: T | None
     return fitting[0]
 
 
-def _no_use(declaration: Operation, inputs: Sequence[Input]) -> NnapiError:
-    """What the declaration itself has to say about the types that come closest."""
-    types = []
-    for given in inputs:
-        if given is None:
-            types.append(T.INT32)
-        else:
-            types.append(given.type if isinstance(given, Operand) else natural_type(given))
+def _any_outputs(declaration: Operation) -> tuple[T, ...]:
     columns = declaration.row_types(next(iter(declaration.types.values())))
-    try:
-        declaration.match(tuple(types), tuple(columns[name] for name in declaration.output_names))
-    except NnapiError as error:
-        return error
-    return bad_data("a quantized constant needs a scale: Model.constant takes one")
+    return tuple(columns[name] for name in declaration.output_names)
+
+
+def _natural_types(inputs: Sequence[Input]) -> tuple[T, ...]:
+    """The types that inputs have by themselves; an omitted one counts as a number."""
+    return tuple(
+        given.type if isinstance(given, Operand) else natural_type(0 if given is None else given)
+        for given in inputs
+    )
 
 
 def results(

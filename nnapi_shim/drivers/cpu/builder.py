@@ -66,6 +66,7 @@ class Builder:
         self.aliases: dict[int, int] = {}
         self.fixed: dict[int, int] = {}  # addresses of temporaries that live outside the arena
         self._operands: dict[int, BoundOperand] = {}
+        self._literals: dict[bytes, address.Block] = {}
         self.slots = {
             index: FIRST_ARGUMENT_SLOT + position
             for position, index in enumerate((*graph.input_indexes, *graph.output_indexes))
@@ -230,7 +231,7 @@ class Builder:
             outside = root in self.slots or root in self.fixed
             return None if outside or self.constants.address(root) is not None else root
         if isinstance(root, Buffer):
-            return None if self.constants.buffer_address(root) is not None else root
+            return None if root.address is not None else root
         return None
 
     def _length(self, value: Any) -> int:
@@ -262,7 +263,7 @@ class Builder:
 
     def _assemble(self, steps: Sequence[Any], places: dict[Any, int], arena_bytes: int) -> Program:
         library = self.library
-        owners: list[Any] = [self.constants]
+        self._literals = {}
         patches: list[bytes] = []
         head: list[bytes] = []
         blocks: list[bytes] = []
@@ -274,7 +275,7 @@ class Builder:
             for at, (name, kind) in enumerate(step.record.fields.items()):
                 value = fields[name]
                 if kind == ADDRESS:
-                    value = self._address(value, places, patches, word + at, owners)
+                    value = self._address(value, places, patches, word + at)
                 values.append(value)
             blocks.append(step.record.pack(*values))
             head.append(pack("<4q", library.address(step.kernel), 0, step.tiles, 0))
@@ -289,12 +290,18 @@ class Builder:
             arena_bytes,
             FIRST_ARGUMENT_SLOT + len(self.slots),
             origins,
-            owners,
+            [self.constants, self._literals],
         )
 
-    def _address(
-        self, value: Any, places: dict[Any, int], patches: list[bytes], at: int, owners: list[Any]
-    ) -> int:
+    def _literal(self, data: bytes) -> int:
+        """Address of constant bytes that a lowering made; they live as long as the program."""
+        block = self._literals.get(data)
+        if block is None:
+            block = self._literals[data] = address.Block(len(data))
+            address.view(block.address, len(data))[:] = data
+        return block.address
+
+    def _address(self, value: Any, places: dict[Any, int], patches: list[bytes], at: int) -> int:
         """The word for an ADDRESS field: final, or 0 and a patch."""
         if value is None:
             return 0
@@ -303,15 +310,14 @@ class Builder:
             offset += value.offset
             value = value.base
         if isinstance(value, bytes):
-            return self.constants.literal(value, owners) + offset
+            return self._literal(value) + offset
         root = self._root(value)
         if root in places:
             patches.append(patch(at, SLOT_ARENA, places[root] + offset))
             return 0
         if isinstance(root, Buffer):
-            filled = self.constants.buffer_address(root)
-            assert filled is not None
-            return filled + offset
+            assert root.address is not None
+            return root.address + offset
         if root in self.fixed:
             return self.fixed[root] + offset
         if root in self.slots:

@@ -36,13 +36,15 @@ class Buffer:
     """Memory that a lowering asks for: `length` bytes, 64-byte aligned.
 
     It lives in the arena from the first to the last step that names it, unless a `once` step
-    fills it from constants: then it is filled at compilation and kept with the prepared model.
+    fills it from constants: then it is filled at compilation and kept with the prepared model,
+    and `address` says where.
     """
 
-    __slots__ = ("length",)
+    __slots__ = ("address", "length")
 
     def __init__(self, length: int) -> None:
         self.length = length
+        self.address: int | None = None
 
 
 class At:

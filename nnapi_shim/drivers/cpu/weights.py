@@ -1,6 +1,6 @@
 """Constants of a prepared model: their addresses, and repacked copies shared by its programs."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from nnapi_shim import address
@@ -26,25 +26,10 @@ class Constants:
                 base = model.pools[operand.location.pool_index].map()
                 self._addresses[index] = base + operand.location.offset
         self._packed: dict[Any, address.Block] = {}
-        self._buffers: dict[int, tuple[Buffer, address.Block]] = {}
-        self._literals: dict[bytes, address.Block] = {}
 
     def address(self, index: int) -> int | None:
         """Address of a constant operand; None for any other operand."""
         return self._addresses.get(index)
-
-    def buffer_address(self, buffer: Buffer) -> int | None:
-        """Address of a buffer that was filled at compilation; None for one in the arena."""
-        found = self._buffers.get(id(buffer))
-        return found[1].address if found else None
-
-    def literal(self, data: bytes, owners: Sequence[Any]) -> int:
-        """Address of constant bytes that a lowering made."""
-        block = self._literals.get(data)
-        if block is None:
-            block = self._literals[data] = address.Block(len(data))
-            address.view(block.address, len(data))[:] = data
-        return block.address
 
     def fill(
         self,
@@ -52,52 +37,53 @@ class Constants:
         step: Step,
         constant_address: Callable[[BoundOperand], int | None],
     ) -> bool:
-        """Run a `once` step now if every operand that it reads is constant.
+        """Run a `once` step now if every operand that it reads is constant; whether it was run.
 
         Its result is kept under what determines it, so that the programs of other shapes find it.
         """
-        values: dict[str, int] = {}
-        key: list[Any] = [step.kernel]
+        values: list[Any] = []
         for name, kind in step.record.fields.items():
             value = step.fields[name]
-            if kind != ADDRESS:
-                key.append(value)
-                values[name] = value
-                continue
-            offset = 0
-            while isinstance(value, At):
-                offset += value.offset
-                value = value.base
-            if value is None:
-                values[name] = 0
-            elif isinstance(value, bytes):
-                key.append(value)
-                values[name] = self.literal(value, ()) + offset
-            elif isinstance(value, Buffer):
-                if name == "output":
-                    continue
-                filled = self.buffer_address(value)
-                if filled is None:
+            if kind == ADDRESS and name != "output":
+                value = self._constant(value, constant_address)
+                if value is None:
                     return False
-                key.append(filled)
-                values[name] = filled + offset
-            else:
-                constant = constant_address(value)
-                if constant is None:
-                    return False
-                key.append((constant, offset))
-                values[name] = constant + offset
-        output = step.fields["output"]
-        block = self._packed.get(tuple(key))
+            values.append(value)
+        output: Buffer = step.fields["output"]
+        at = list(step.record.fields).index("output")
+        key = (step.kernel, *values[:at], *values[at + 1 :])
+        block = self._packed.get(key)
         if block is None:
-            block = self._packed[tuple(key)] = address.Block(output.length)
-            values["output"] = block.address
-            packed = step.record.pack(*(values[name] for name in step.record.fields))
-            where, keep = address.address_of(packed)
-            run = library.function(step.kernel)
-            for tile in range(step.tiles):
-                if run(where, tile):
-                    raise op_failed(f"kernel {step.kernel} failed while constants were packed")
-            del keep
-        self._buffers[id(output)] = (output, block)
+            block = address.Block(output.length)
+            values[at] = block.address
+            self._run(library, step, values)
+            self._packed[key] = block
+        output.address = block.address
         return True
+
+    def _constant(
+        self, value: Any, constant_address: Callable[[BoundOperand], int | None]
+    ) -> int | bytes | None:
+        """What an ADDRESS field of a `once` step stands for: an address or literal bytes; None for
+        what a run has to compute.
+        """
+        offset = 0
+        while isinstance(value, At):
+            offset += value.offset
+            value = value.base
+        if value is None:
+            return 0
+        if isinstance(value, bytes):
+            return value[offset:]
+        where = value.address if isinstance(value, Buffer) else constant_address(value)
+        return None if where is None else where + offset
+
+    def _run(self, library: KernelLibrary, step: Step, values: list[Any]) -> None:
+        literals = [address.address_of(v) if isinstance(v, bytes) else None for v in values]
+        words = [v if kept is None else kept[0] for v, kept in zip(values, literals, strict=True)]
+        block, keep = address.address_of(step.record.pack(*words))
+        kernel = library.function(step.kernel)
+        for tile in range(step.tiles):
+            if kernel(block, tile):
+                raise op_failed(f"kernel {step.kernel} failed while constants were packed")
+        del keep, literals

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import build_ffi
-
 from nnapi_shim.hal.enums import ResultCode
 
 PREFIX = "ANeuralNetworks"
@@ -139,6 +138,12 @@ class Api:
         """nnapi_shim_getLastError()."""
         return self.call("nnapi_shim_getLastError").decode()
 
+    def result(self, name: str, *arguments: Any) -> int:
+        """Call a function that may succeed or refuse; its result code."""
+        code: int = self.call(name, *arguments)
+        self._capture.readouterr()
+        return code
+
     def make(self, name: str, *arguments: Any) -> int:
         """Call a function that gives an object by its last parameter; the test owns the object."""
         handle = ctypes.c_uint64(0xA5A5)
@@ -168,6 +173,7 @@ class Api:
 
     def free_all(self) -> None:
         """Free what the test has made, the newest first."""
+        self._capture.readouterr()  # of a call that made the test fail
         while self._made:
             self.free(self._made[-1][1])
 

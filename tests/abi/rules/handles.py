@@ -6,11 +6,11 @@ The functions and their parameters come from the headers, so none is left out.
 import ctypes
 import re
 
-import build_ffi
 import pytest
 from capi import FUNCTIONS, c_type, pointers
 from graph import GUARD, Run, add_graph
 
+import build_ffi
 from nnapi_shim.hal.enums import ResultCode
 
 KINDS = (

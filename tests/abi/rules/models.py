@@ -7,7 +7,7 @@ from capi import channel_quant, floats, operand_type, uint32s
 from graph import Graph, Run, add_graph
 
 from nnapi_shim.hal.enums import OperandType as T
-from nnapi_shim.hal.enums import OperationType as O  # noqa: E741
+from nnapi_shim.hal.enums import OperationType as O
 from nnapi_shim.hal.enums import ResultCode
 
 BAD_DATA, BAD_STATE = ResultCode.BAD_DATA, ResultCode.BAD_STATE

@@ -44,7 +44,7 @@ def refuse_operand(api, code, *details, saying=""):
 # addOperand
 
 
-@pytest.mark.parametrize("type", PARAMETERS)
+@pytest.mark.parametrize("type", PARAMETERS, ids=lambda type: type.name)
 def test_scale_and_zero_point(api, type):
     allowed, refused = PARAMETERS[type]
     for scale, zero_point in allowed:
@@ -59,7 +59,7 @@ def test_the_table_has_every_tensor():
     assert set(PARAMETERS) == {type for type in T if type.name.startswith("TENSOR")}
 
 
-@pytest.mark.parametrize("type", SCALARS)
+@pytest.mark.parametrize("type", SCALARS, ids=lambda type: type.name)
 def test_scalars(api, type):
     Graph(api).operand(type)
     refuse_operand(api, BAD_DATA, type, (1,))

@@ -10,7 +10,8 @@ from nnapi_shim.drivers.cpu.kernels.target import target_tiling
 from nnapi_shim.drivers.cpu.lowering.depthwise import DEPTHWISE, EXPAND, PACK_DEPTHWISE
 
 TILING = target_tiling()
-PIXELS = 4
+import os
+PIXELS = int(os.environ.get('PIX','4'))
 """Outputs of a row that are computed together."""
 
 

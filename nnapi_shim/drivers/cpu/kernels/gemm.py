@@ -27,8 +27,8 @@ def gemm(name: str, run_tile: Any, tile_rows: int, element_bytes: int) -> Any:
         for panel in range(group * a.group_panels, min((group + 1) * a.group_panels, a.panels)):
             columns = min(COLUMNS, a.columns - panel * COLUMNS)
             weights = a.filter + panel * a.panel_bytes
-            for at in range(first, end):
-                image, part = at // a.image_tiles, at % a.image_tiles
+            image, part = first // a.image_tiles, first % a.image_tiles
+            for _ in range(first, end):
                 table, rows = a.table + part * a.table_step, tile_rows
                 if part == a.image_tiles - 1:
                     table, rows = a.tail_table, a.tail_rows
@@ -50,6 +50,9 @@ def gemm(name: str, run_tile: Any, tile_rows: int, element_bytes: int) -> Any:
                     a.low,
                     a.high,
                 )
+                part += 1
+                if part == a.image_tiles:
+                    image, part = image + 1, 0
         return 0
 
     product.__name__ = name

@@ -25,6 +25,7 @@ from nnapi_shim.drivers.cpu.kernels.vector import (
     clamp,
     dot_pairs,
     function,
+    join,
     load,
     long,
     multiply_add,
@@ -49,6 +50,8 @@ height, width: filter rows and columns to take. singles: see quantized filters i
 """
 
 
+import os
+VECTORS=int(os.environ.get('VEC','2'))
 class _Depthwise:
     """One micro-kernel being written: `pixels` outputs; taps and stride where they are fixed."""
 
@@ -119,36 +122,52 @@ class _Depthwise:
 
 
 class _Float(_Depthwise):
-    """float32: one vector of channels per pixel."""
+    """float32: VECTORS vectors of channels per pixel."""
+
+    @property
+    def group(self) -> int:
+        return VECTORS * self.lanes
+
+    def parts(self, address: Any) -> list[Any]:
+        """The vectors at an address."""
+        return [
+            load(self.builder, self.builder.add(address, long(4 * self.lanes * v)), vector(FLOAT, self.lanes), 4)
+            for v in range(VECTORS)
+        ]
 
     def start(self, channel: Any) -> None:
-        kind = vector(FLOAT, self.lanes)
-        bias = load(self.builder, self.offset(self.given["bias"], channel, 4), kind, 4)
-        self.sums = [variable(self.builder, kind, bias) for _ in range(self.pixels)]
+        bias = self.parts(self.offset(self.given["bias"], channel, 4))
+        self.sums = [[variable(self.builder, x.type, x) for x in bias] for _ in range(self.pixels)]
 
     def weights(self, address: Any) -> Any:
-        return load(self.builder, address, vector(FLOAT, self.lanes), 4)
+        return self.parts(address)
 
     def rows(self, channel: Any) -> None:
         builder, given = self.builder, self.given
         row = self.offset(given["input"], channel, 4)
         weights = self.offset(given["filter"], channel, 4)
 
-        def add(p: int, x: Any, w: Any) -> None:
-            total = multiply_add(builder, x, w, builder.load(self.sums[p]), self.tiling.fused)
-            builder.store(total, self.sums[p])
+        def add(p: int, xs: Any, ws: Any) -> None:
+            for slot, x, w in zip(self.sums[p], xs, ws, strict=True):
+                total = multiply_add(builder, x, w, builder.load(slot), self.tiling.fused)
+                builder.store(total, slot)
 
         with cgutils.for_range(builder, given["height"]) as loop:
             self.columns(
                 builder.add(row, builder.mul(given["row_step"], loop.index)),
                 builder.add(weights, builder.mul(given["filter_row"], loop.index)),
-                lambda address: load(builder, address, vector(FLOAT, self.lanes), 4),
+                self.parts,
                 add,
             )
 
     def finish(self, channel: Any) -> list[Any]:
         builder = self.builder
-        return [clamp(builder, builder.load(slot), self.low, self.high) for slot in self.sums]
+        order = ir.Constant(vector(WORD, self.group), list(range(self.group)))
+        res=[]
+        for slots in self.sums:
+            parts=[clamp(builder, builder.load(slot), self.low, self.high) for slot in slots]
+            res.append(join(builder, parts))
+        return res
 
 
 class _Quantized(_Depthwise):

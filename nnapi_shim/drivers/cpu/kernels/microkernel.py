@@ -46,7 +46,7 @@ ARGUMENTS = (
 """Arguments of a micro-kernel, 64 bits each; the float arguments `low` and `high` follow.
 
 table: int64[taps, rows], depth: words per tap, output_stride: bytes, rows and columns: how many are
-wanted. Quantized: correction: int32[rows] to add, flip: xor-ed to the words of the input.
+wanted. Quantized: correction: int32[rows] to add; flip: 64 bytes, xor-ed to words of the input.
 """
 
 
@@ -54,8 +54,8 @@ class Arithmetic(NamedTuple):
     """What tells one element type from another.
 
     accumulator: element type of the sums. head: words per column in front of a panel.
-    word_bytes: bytes of a packed word. broadcast(builder, word, flip, lanes): an input word in all
-    lanes. weights(builder, address, lanes): a vector of packed words. step(builder, sum, x, w):
+    word_bytes: bytes of a packed word. mask(builder, flip, lanes): what `broadcast` gets as flip.
+    broadcast(builder, word, flip, lanes): an input word in all lanes. weights(builder, address, lanes): a vector of packed words. step(builder, sum, x, w):
     sum + x . w. element: what is stored.
     """
 
@@ -64,12 +64,14 @@ class Arithmetic(NamedTuple):
     element: Any
     head: int
     word_bytes: int
+    mask: Callable[..., Any]
     broadcast: Callable[..., Any]
     weights: Callable[..., Any]
     step: Callable[..., Any]
 
 
-# float32
+def _no_mask(builder: Any, flip: Any, lanes: int) -> None:
+    """Input words are used as they are."""
 
 
 def float32(tiling: Tiling) -> Arithmetic:
@@ -84,10 +86,7 @@ def float32(tiling: Tiling) -> Arithmetic:
     def step(builder: Any, total: Any, x: Any, w: Any) -> Any:
         return multiply_add(builder, x, w, total, tiling.fused)
 
-    return Arithmetic("f32", FLOAT, FLOAT, 1, 4, broadcast, weights, step)
-
-
-# 8-bit integers, sums are int32 and exact
+    return Arithmetic("f32", FLOAT, FLOAT, 1, 4, _no_mask, broadcast, weights, step)
 
 
 def pairs16(tiling: Tiling, packed: Any = HALFWORD) -> Arithmetic:
@@ -106,16 +105,20 @@ def pairs16(tiling: Tiling, packed: Any = HALFWORD) -> Arithmetic:
     def step(builder: Any, total: Any, x: Any, w: Any) -> Any:
         return builder.add(total, dot_pairs(builder, x, w, tiling.dot2))
 
-    return Arithmetic(f"s16s{8 * size}", WORD, BYTE, 2, 2 * size, broadcast, weights, step)
+    return Arithmetic(f"s16s{8 * size}", WORD, BYTE, 2, 2 * size, _no_mask, broadcast, weights, step)
 
 
 def quads8(tiling: Tiling) -> Arithmetic:
     """A word is four uint8 of the input (int8 become uint8 by `flip`) by four int8 weights."""
 
+    def mask(builder: Any, flip: Any, lanes: int) -> Any:
+        # From memory, because a constant here sends instruction selection of LLVM 22 into an
+        # endless loop, and a word in all lanes is xor-ed before the broadcast, not after it, which
+        # takes two more instructions per row.
+        return load(builder, flip, vector(WORD, lanes), 4)
+
     def broadcast(builder: Any, word: Any, flip: Any, lanes: int) -> Any:
-        # A constant in place of the argument `flip` sends instruction selection of LLVM 22 into an
-        # endless loop.
-        flipped = builder.xor(splat(builder, word, lanes), splat(builder, flip, lanes))
+        flipped = builder.xor(splat(builder, word, lanes), flip)
         return builder.bitcast(flipped, vector(BYTE, 4 * lanes))
 
     def weights(builder: Any, address: Any, lanes: int) -> Any:
@@ -133,7 +136,7 @@ def quads8(tiling: Tiling) -> Arithmetic:
             total = builder.add(total, builder.mul(a, b))
         return total
 
-    return Arithmetic("u8s8", WORD, BYTE, 2, 4, broadcast, weights, step)
+    return Arithmetic("u8s8", WORD, BYTE, 2, 4, mask, broadcast, weights, step)
 
 
 # The emitter
@@ -169,10 +172,7 @@ class _Tile:
             ]
             for c in range(self.chains)
         ]
-        if self.arithmetic.name == "u8s8":
-            self.flip = builder.trunc(given["flip"], WORD)
-        else:
-            self.flip = None
+        self.flip = self.arithmetic.mask(builder, given["flip"], self.lanes)
         row_bytes = width * self.arithmetic.word_bytes
         head = 4 * width * self.arithmetic.head
         weights = variable(builder, LONG, builder.add(given["panel"], long(head)))
@@ -237,13 +237,13 @@ class _Tile:
     def _store(self, totals: Sequence[Sequence[Any]]) -> None:
         """Finish the sums and store the wanted rows and columns."""
         builder, given = self.builder, self.given
-        finish = self._finished_floats if self.arithmetic.accumulator is FLOAT else self._requantized
         last = builder.sub(given["rows"], long(1))
         rows = []
-        for m, values in enumerate(finish(totals)):
+        for m, sums in enumerate(totals):
             exists = builder.icmp_signed("<", long(m), last)
             row = builder.select(exists, long(m), last)
-            rows.append((builder.add(given["output"], builder.mul(row, given["output_stride"])), values))
+            address = builder.add(given["output"], builder.mul(row, given["output_stride"]))
+            rows.append((address, self._finished(sums, row)))
         size = self.arithmetic.element.width // 8 if self.arithmetic.element is BYTE else 4
         whole = builder.icmp_signed(">=", given["columns"], long(self.vectors * self.lanes))
         with builder.if_else(whole) as (then, otherwise):
@@ -280,35 +280,21 @@ class _Tile:
             one = load(builder, builder.add(scratch, offset), kind.element, size)
             store(builder, one, builder.add(address, offset), size)
 
-    def _finished_floats(self, totals: Sequence[Sequence[Any]]) -> list[list[Any]]:
-        """Clamped to [low, high]."""
-        builder, lanes = self.builder, self.lanes
-        low, high = splat(builder, self.low, lanes), splat(builder, self.high, lanes)
-        return [[clamp(builder, total, low, high) for total in row] for row in totals]
-
-    def _requantized(self, totals: Sequence[Sequence[Any]]) -> list[list[Any]]:
-        """Corrected, scaled and rounded to bytes."""
+    def _finished(self, sums: Sequence[Any], row: Any) -> list[Any]:
+        """What is stored of the sums of a row: clamped, in quantized kernels scaled and rounded."""
         builder, given, lanes = self.builder, self.given, self.lanes
         low, high = splat(builder, self.low, lanes), splat(builder, self.high, lanes)
+        if self.arithmetic.accumulator is FLOAT:
+            return [clamp(builder, total, low, high) for total in sums]
         zero_point = splat(builder, builder.trunc(given["zero_point"], WORD), lanes)
-        floats = vector(FLOAT, lanes)
-        width = self.vectors * lanes
-        scales = [
-            load(builder, builder.add(given["panel"], long(4 * (width + lanes * j))), floats, 4)
-            for j in range(self.vectors)
-        ]
+        address = builder.add(given["correction"], builder.mul(row, long(4)))
+        correction = splat(builder, load(builder, address, WORD, 4), lanes)
         result = []
-        for m, row in enumerate(totals):
-            address = builder.add(given["correction"], long(4 * m))
-            correction = splat(builder, load(builder, address, WORD, 4), lanes)
-            result.append(
-                [
-                    requantize(
-                        builder, builder.add(total, correction), scale, low, high, zero_point
-                    )
-                    for total, scale in zip(row, scales, strict=True)
-                ]
-            )
+        for j, total in enumerate(sums):
+            place = builder.add(given["panel"], long(4 * lanes * (self.vectors + j)))
+            scale = load(builder, place, vector(FLOAT, lanes), 4)
+            exact = builder.add(total, correction)
+            result.append(requantize(builder, exact, scale, low, high, zero_point))
         return result
 
 

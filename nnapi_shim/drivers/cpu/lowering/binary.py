@@ -13,8 +13,6 @@ from nnapi_shim.drivers.cpu.lowering.bounds import float_bounds, quantized_bound
 from nnapi_shim.drivers.cpu.lowering.elements import TILE
 from nnapi_shim.drivers.cpu.lowering.joining import copy_rows
 from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32, INT64, Buffer, Record, Step, record
-from nnapi_shim.errors import op_failed
-from nnapi_shim.hal.enums import FuseCode
 from nnapi_shim.hal.quantization import ELEMENT_BYTES
 from nnapi_shim.hal.types import Dimensions
 from nnapi_shim.operations.declare import BoundOperation
@@ -120,12 +118,10 @@ def _split(scale: float) -> tuple[float, float]:
 
 
 def _plain(op: BoundOperation, name: str) -> list[Step]:
-    if op.variant != "i32":
-        low, high = float_bounds(op.activation)
-        return _steps(op, FLOAT, name, low=low, high=high)
-    if op.activation != FuseCode.NONE:
-        raise op_failed(f"activation is {op.activation}; TENSOR_INT32 takes NONE alone")
-    return _steps(op, PLAIN, name)
+    if op.variant == "i32":  # which takes no activation
+        return _steps(op, PLAIN, name)
+    low, high = float_bounds(op.activation)
+    return _steps(op, FLOAT, name, low=low, high=high)
 
 
 def _quantized(op: BoundOperation) -> dict[str, Any]:

@@ -41,7 +41,7 @@ def depthwise(
     quantized = is_quantized(op)
     element_bytes = 1 if quantized else 4
     channels = op.filter.dimensions[3]
-    vector = tiling.lanes * (2 if quantized else 1)
+    vector = tiling.lanes * 2
     padded = max(channels, vector)
     pixels = window.batch * window.in_height * window.in_width
     outputs = window.batch * window.vertical.output * window.horizontal.output

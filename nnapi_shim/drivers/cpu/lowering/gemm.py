@@ -43,7 +43,7 @@ GEMM = record(
     panel_bytes=INT64,
     correction=ADDRESS,
     correction_stride=INT64,
-    flip=INT64,
+    flip=ADDRESS,
     zero_point=INT64,
     low=FLOAT32,
     high=FLOAT32,
@@ -79,6 +79,7 @@ PRODUCTS_PER_TILE = {"f32": 4 << 20, "q8": 12 << 20}
 BYTES_PER_TILE = 1 << 20
 """The same where weights are read only once: bytes."""
 PREPARE_BYTES = 256 << 10
+NO_CORRECTION = bytes(64)
 
 
 class Rows(NamedTuple):
@@ -138,7 +139,7 @@ def consecutive_rows(source: Any, count: int, row_bytes: int, tile_rows: int) ->
 class Input(NamedTuple):
     """Input rows as the micro-kernels read them: after `steps`, in `source`.
 
-    zero: the zero point that is still in the values. flip: what is xor-ed to a word of them.
+    zero: the zero point that is still in the values. flip: what is xor-ed to each byte of them.
     sums: kernel that sums rows.
     """
 
@@ -179,14 +180,13 @@ def prepared_input(
     else:  # uint8, or int8 that the micro-kernel flips; copied only to pad rows to whole words
         unsigned = 0x80 - flip
         outside = bytes([op.input.zero_point & 0xFF]) * row_bytes
-        word_flip = unsigned * 0x01010101
         if depth % 4 == 0:
             return Input(
-                [], source, row_bytes, words, zero + 128, word_flip, outside, "row_sums_u8"
+                [], source, row_bytes, words, zero + 128, unsigned, outside, "row_sums_u8"
             )
         buffer, kernel = Buffer(rows * row_bytes), "prepare_u8"
         result = Input(
-            [], buffer, row_bytes, words, zero + 128, word_flip, outside, "row_sums_u8"
+            [], buffer, row_bytes, words, zero + 128, unsigned, outside, "row_sums_u8"
         )
     parts = max(1, rows * row_bytes // PREPARE_BYTES)
     step = Step(
@@ -229,7 +229,7 @@ def product(
     if kind == "f32":
         steps.append(_pack_float(op, filter, packed, words, tiling))
         low, high = float_bounds(op.activation)
-        fields = {"correction": bytes(4 * rows.tile_rows), "correction_stride": 0}
+        fields = {"correction": None, "correction_stride": 0}
         zero_point = 0
     else:
         kernel = f"pack_s{8 * word_bytes // tiling.group}"
@@ -255,7 +255,7 @@ def product(
             columns=columns,
             panels=panels,
             panel_bytes=width * column_bytes,
-            flip=input.flip,
+            flip=bytes([input.flip]) * 64,
             zero_point=zero_point,
             low=low,
             high=high,
@@ -329,9 +329,9 @@ def _correction(
     """What is added to a row's sums because the packed weights still have a zero point."""
     zero = signed_zero(filter)[1]
     if zero == 0 or kernel == "pack_s16":
-        return [], {"correction": bytes(4 * rows.tile_rows), "correction_stride": 0}
+        return [], {"correction": NO_CORRECTION, "correction_stride": 0}
     count = rows.images * rows.image_rows
-    sums = Buffer(4 * round_up(count, rows.tile_rows) + 4 * rows.tile_rows)
+    sums = Buffer(4 * count)
     step = Step(
         ROW_SUMS,
         input.sums,
@@ -340,7 +340,7 @@ def _correction(
         output=sums,
         tile_rows=rows.tile_rows,
         factor=-zero,
-        flip=input.flip & 0xFF,
+        flip=input.flip,
     )
     return [step], {"correction": sums, "correction_stride": 4}
 
@@ -355,11 +355,14 @@ def split(
     tiles = rows.images * rows.image_tiles
     tile_bytes = rows.tile_rows * input.row_bytes
     block_tiles = max(1, min(tiles, (tiling.cache - panel_bytes) // tile_bytes))
+    import os
+    if os.environ.get("BLOCK"): block_tiles=min(tiles,int(os.environ["BLOCK"]))
     block_tiles = -(-tiles // -(-tiles // block_tiles))  # blocks of the same size
     products = block_tiles * rows.tile_rows * rows.taps * input.words * tiling.columns
     products *= tiling.group if kind == "q8" else 1
     group_panels = max(1, PRODUCTS_PER_TILE[kind] // products)
     if rows.tile_rows == 1:
         group_panels = max(1, BYTES_PER_TILE // panel_bytes)
+    if os.environ.get("GROUP"): group_panels=int(os.environ["GROUP"])
     groups = -(-panels // group_panels)
     return block_tiles, groups, -(-panels // groups)

@@ -1,0 +1,394 @@
+"""Running an execution, and what can be asked afterwards (API semantics 5)."""
+
+import ctypes
+
+import pytest
+from capi import floats, int32s, operand_type, pointers, uint32s
+from graph import Graph, Run, add_graph
+
+from nnapi_shim.hal.enums import OperandType as T
+from nnapi_shim.hal.enums import OperationType as O
+from nnapi_shim.hal.enums import ResultCode
+
+BAD_DATA, BAD_STATE, OP_FAILED = ResultCode.BAD_DATA, ResultCode.BAD_STATE, ResultCode.OP_FAILED
+INSUFFICIENT = ResultCode.OUTPUT_INSUFFICIENT_SIZE
+LATE = (ResultCode.MISSED_DEADLINE_TRANSIENT, ResultCode.MISSED_DEADLINE_PERSISTENT)
+FOREVER = UNKNOWN = 2**64 - 1
+F32 = T.TENSOR_FLOAT32
+ATTRIBUTE = (b"com.example.extension", 0, floats(1), 4)
+
+
+@pytest.fixture
+def run(api, device):
+    """An execution of c = a + b with two elements each, all set; run.result is the output."""
+    run = Run(api, device, add_graph(api).finish())
+    set_arguments(run)
+    return run
+
+
+def set_arguments(run):
+    run.input(0, floats(1, 2))
+    run.input(1, floats(10, 20))
+    run.result = run.output(0, 8)
+
+
+@pytest.fixture
+def dynamic(api, device):
+    """Makes an execution of c = a + b, whose inputs and output have no dimensions in the model."""
+    graph = Graph(api)
+    a, b, c = (graph.operand(F32) for _ in range(3))
+    graph.operation(O.ADD, [a, b, graph.int32(0)], [c])
+    graph.arguments([a, b], [c])
+    model = graph.finish()
+
+    def make(a_dimensions, b_dimensions, length, output_type=None):
+        run = Run(api, device, model)
+        for index, sizes in enumerate((a_dimensions, b_dimensions)):
+            count = 1
+            for size in sizes:
+                count *= size
+            run.input(index, floats(*range(count)), operand_type(F32, sizes))
+        run.result = run.output(0, length, output_type)
+        return run
+
+    return make
+
+
+def dimensions(run, code=ResultCode.NO_ERROR):
+    """Rank and dimensions of the first output; both queries give the code."""
+    rank, sizes = ctypes.c_uint32(99), uint32s([99] * 8)
+    api, execution = run.api, run.execution
+    assert api.result("Execution_getOutputOperandRank", execution, 0, rank) == code
+    assert api.result("Execution_getOutputOperandDimensions", execution, 0, sizes) == code
+    assert list(sizes[rank.value :]) == [99] * (8 - rank.value)
+    return list(sizes[: rank.value])
+
+
+# States
+
+
+def test_once(run):
+    run.ok("compute")
+    assert run.result.floats() == [11, 22]
+    run.refuse(BAD_STATE, "compute")
+    run.api.make_none(BAD_STATE, "Execution_startCompute", run.execution)
+    run.refuse(BAD_STATE, "burstCompute", run.api.make("Burst_create", run.compilation))
+
+
+def test_many_times(api, run):
+    """All ways to run may be mixed; inputs are read anew each time."""
+    run.another()
+    run.ok("setReusable", True)
+    values = floats(1, 2)
+    run.input(0, values)
+    run.input(1, floats(10, 20))
+    result = run.output(0, 8)
+    burst = api.make("Burst_create", run.compilation)
+    for number in range(9):
+        values[:] = [number, -number]
+        if number % 3 == 0:
+            run.ok("compute")
+        elif number % 3 == 1:
+            run.ok("burstCompute", burst)
+        else:
+            api.ok("Event_wait", api.make("Execution_startCompute", run.execution))
+        assert result.floats() == [10 + number, 20 - number]
+
+
+@pytest.mark.parametrize("reusable", [False, True])
+def test_nothing_can_be_set_after_the_start(api, run, reusable):
+    run.another()
+    run.ok("setReusable", reusable)
+    set_arguments(run)
+    run.ok("compute")
+    memory = api.make("Memory_createFromFd", 64, 3, 0, 0)
+    for name, *arguments in (
+        ("setInput", 99, None, floats(1), 0),
+        ("setOutput", 99, None, floats(1), 0),
+        ("setInputFromMemory", 99, None, memory, 0, 0),
+        ("setOutputFromMemory", 99, None, memory, 0, 0),
+        ("enableInputAndOutputPadding", False),
+        ("setReusable", True),
+        ("setLoopTimeout", 0),
+        ("setTimeout", 0),
+        ("setMeasureTiming", False),
+        ("addExtensionAttribute", *ATTRIBUTE),
+    ):
+        run.refuse(BAD_STATE, name, *arguments)
+
+
+def test_what_needs_one_named_device(api):
+    """Before a start and after it: this condition stands before the state."""
+    graph = add_graph(api)
+    two = pointers(*api.devices().values())
+    for make in (
+        ("Compilation_create", graph.finish()),
+        ("Compilation_createForDevices", graph.model, two, 2),
+    ):
+        compilation = api.make(*make)
+        api.ok("Compilation_finish", compilation)
+        execution = api.make("Execution_create", compilation)
+        for after_start in (False, True):
+            if after_start:
+                api.refuse(BAD_DATA, "Execution_compute", execution, saying="is not set")
+            for name, *arguments in (
+                ("setMeasureTiming", True),
+                ("setMeasureTiming", False),
+                ("setTimeout", 0),
+                ("addExtensionAttribute", *ATTRIBUTE),
+            ):
+                saying = "exactly one device"
+                api.refuse(BAD_DATA, f"Execution_{name}", execution, *arguments, saying=saying)
+
+
+def test_extension_attributes(run):
+    run.ok("addExtensionAttribute", *ATTRIBUTE)
+    run.refuse(BAD_DATA, "addExtensionAttribute", *ATTRIBUTE)
+    run.ok("addExtensionAttribute", b"com.example.extension", 1, floats(1), 4)
+    run.ok("addExtensionAttribute", b"com.example.other", 0, floats(1), 4)
+    run.refuse(ResultCode.UNEXPECTED_NULL, "addExtensionAttribute", b"com.example", 5, None, 4)
+    run.ok("compute")
+
+
+def test_loop_timeouts_are_clamped(run):
+    for duration in (0, 1, FOREVER):
+        run.ok("setLoopTimeout", duration)
+    run.ok("compute")
+
+
+def test_freed_at_any_time(api, run):
+    unstarted = run.execution
+    run.another()
+    api.free(unstarted)
+    set_arguments(run)
+    event = api.make("Execution_startCompute", run.execution)
+    api.ok("Event_wait", event)
+    api.free(run.execution)
+    api.free(event)
+
+
+# Failures
+
+
+@pytest.mark.parametrize("missing", ["first input", "second input", "output"])
+def test_missing_arguments(api, run, missing):
+    """Found at the start, which uses the execution up."""
+    for start in ("compute", "burstCompute", "startCompute"):
+        run.another()
+        if missing != "first input":
+            run.input(0, floats(1, 2))
+        if missing != "second input":
+            run.input(1, floats(1, 2))
+        if missing != "output":
+            run.output(0, 8)
+        if start == "startCompute":
+            api.make_none(BAD_DATA, "Execution_startCompute", run.execution, saying="is not set")
+        else:
+            burst = [api.make("Burst_create", run.compilation)] if start == "burstCompute" else []
+            run.refuse(BAD_DATA, start, *burst, saying="is not set")
+        run.refuse(BAD_STATE, "compute")
+        run.refuse(BAD_STATE, "setInput", 0, None, floats(1, 2), 8)
+        run.refuse(BAD_STATE, "getOutputOperandRank", 0, ctypes.c_uint32())
+
+
+def bad_activation(graph):
+    a, b = (graph.operand(F32, (2,)) for _ in range(2))
+    graph.operation(O.ADD, [a, a, graph.int32(999)], [b])
+    return a, b
+
+
+def bad_axis(graph):
+    a, b = graph.operand(F32, (2,)), graph.operand(F32)
+    graph.operation(O.CONCATENATION, [a, a, graph.int32(1)], [b])
+    return a, b
+
+
+def bad_padding(graph):
+    a, b = (graph.operand(F32, (1, 2, 1, 1)) for _ in range(2))
+    one, none = graph.int32(1), graph.int32(0)
+    padding = [graph.int32(-1), none, none, none]
+    graph.operation(O.MAX_POOL_2D, [a, *padding, one, one, one, one, none], [b])
+    return a, b
+
+
+def bad_stride(graph):
+    a, b = (graph.operand(F32, (1, 2, 1, 1)) for _ in range(2))
+    one = graph.int32(1)
+    numbers = [one, graph.int32(0), one, one, one, graph.int32(0)]
+    graph.operation(O.AVERAGE_POOL_2D, [a, *numbers], [b])
+    return a, b
+
+
+def reshape(*shape):
+    def build(graph):
+        a, b = graph.operand(F32, (2,)), graph.operand(F32)
+        sizes = graph.constant(int32s(*shape), T.TENSOR_INT32, (len(shape),))
+        graph.operation(O.RESHAPE, [a, sizes], [b])
+        return a, b
+
+    return build
+
+
+def softmax_axis(graph):
+    a, b = (graph.operand(F32, (1, 2)) for _ in range(2))
+    beta = graph.constant(ctypes.c_float(1), T.FLOAT32)
+    graph.operation(O.SOFTMAX, [a, beta, graph.int32(2)], [b])
+    return a, b
+
+
+def wrong_output_dimensions(graph):
+    a, b = graph.operand(F32, (2,)), graph.operand(F32, (3,))
+    graph.operation(O.RELU, [a], [b])
+    return a, b
+
+
+FAILURES = {
+    "activation": bad_activation,
+    "axis": bad_axis,
+    "padding": bad_padding,
+    "stride": bad_stride,
+    "softmax axis": softmax_axis,
+    "reshape -1 0": reshape(-1, 0),
+    "reshape -1 -1": reshape(-1, -1),
+    "reshape 3": reshape(3),
+    "reshape -2": reshape(-2, -1),
+    "output dimensions": wrong_output_dimensions,
+}
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+def test_wrong_constants(api, device, failure):
+    """Nobody looks at the values of constants before the operation is reached (0)."""
+    graph = Graph(api)
+    a, b = FAILURES[failure](graph)
+    graph.arguments([a], [b])
+    run = Run(api, device, graph.finish())
+    run.input(0, floats(1, 2))
+    result = run.output(0, 12 if failure == "output dimensions" else 8)
+    run.refuse(OP_FAILED, "compute", saying="(operation 0)")
+    assert result.is_untouched
+    run.refuse(BAD_STATE, "getOutputOperandRank", 0, ctypes.c_uint32())
+    run.refuse(BAD_STATE, "compute")
+
+
+def test_shapes_that_do_not_fit(dynamic):
+    run = dynamic((2,), (3,), 64)
+    run.refuse(OP_FAILED, "compute", saying="ADD (operation 0)")
+    assert run.result.is_untouched
+
+
+def test_computed_size_that_does_not_fit(dynamic):
+    """2^16 times 2^16 elements, which nothing has room for; any refusal will do."""
+    run = dynamic((1 << 16, 1), (1, 1 << 16), 64)
+    assert run.api.result("Execution_compute", run.execution) != ResultCode.NO_ERROR
+    assert run.result.is_untouched
+
+
+def test_computed_shape_against_the_request(dynamic):
+    run = dynamic((2,), (2,), 12, operand_type(F32, (3,)))
+    run.refuse(OP_FAILED, "compute")
+    run = dynamic((2,), (2,), 64, operand_type(F32, (0, 0)))
+    run.refuse(OP_FAILED, "compute")
+
+
+# Dimensions of outputs
+
+
+def test_dimensions_of_outputs(dynamic):
+    run = dynamic((2, 1), (1, 3), 64)
+    rank, sizes = ctypes.c_uint32(99), uint32s([99] * 8)
+    for query in (("getOutputOperandRank", 0, rank), ("getOutputOperandDimensions", 0, sizes)):
+        run.refuse(BAD_STATE, *query)
+    run.ok("compute")
+    assert dimensions(run) == [2, 3]
+    for index in (1, -1, 2**31 - 1):
+        run.refuse(BAD_DATA, "getOutputOperandRank", index, rank)
+        run.refuse(BAD_DATA, "getOutputOperandDimensions", index, sizes)
+    assert (rank.value, list(sizes)) == (99, [99] * 8)
+    assert run.result.contents[24:] == bytes([0xA5] * 40)
+
+
+def test_short_buffer(dynamic):
+    """The dimensions are told; with them, a new execution can have a larger buffer."""
+    run = dynamic((2, 1), (1, 3), 23)
+    run.refuse(INSUFFICIENT, "compute")
+    assert dimensions(run, INSUFFICIENT) == [2, 3]
+    run.refuse(BAD_DATA, "getOutputOperandRank", 1, ctypes.c_uint32())
+    run.refuse(BAD_STATE, "compute")
+    assert run.result.contents is not None  # the guards
+
+    run = dynamic((2, 1), (1, 3), 24)
+    run.ok("compute")
+    assert dimensions(run) == [2, 3]
+    assert run.result.floats() == [0, 1, 2, 1, 2, 3]
+
+
+def test_reused_with_another_result(api, device):
+    """The dimensions are those of the last run; a failure of one run does not last."""
+    graph = Graph(api)
+    a, b, shape = graph.operand(F32, (4,)), graph.operand(F32), graph.operand(T.TENSOR_INT32, (2,))
+    graph.operation(O.RESHAPE, [a, shape], [b])
+    graph.arguments([a, shape], [b])
+    run = Run(api, device, graph.finish())
+    run.ok("setReusable", True)
+    run.input(0, floats(1, 2, 3, 4))
+    sizes = int32s(2, 2)
+    run.input(1, sizes)
+    result = run.output(0, 16)
+    for wanted in ([2, 2], [1, 4], [4, 1]):
+        sizes[:] = wanted
+        run.ok("compute")
+        assert dimensions(run) == wanted
+        assert result.floats() == [1, 2, 3, 4]
+        sizes[:] = [3, 3]
+        run.refuse(OP_FAILED, "compute")
+        run.refuse(BAD_STATE, "getOutputOperandRank", 0, ctypes.c_uint32())
+
+
+# Timing
+
+
+def test_durations(run):
+    run.ok("setMeasureTiming", True)
+    duration = ctypes.c_uint64(5)
+    for code in (-1, 4, 99):
+        run.refuse(BAD_DATA, "getDuration", code, duration)
+    run.refuse(BAD_STATE, "getDuration", 0, duration)
+    assert duration.value == UNKNOWN
+    run.ok("compute")
+    values = []
+    for code in range(4):
+        run.ok("getDuration", code, duration)
+        values.append(duration.value)
+    on_hardware, in_driver, fenced_on_hardware, fenced_in_driver = values
+    assert on_hardware <= in_driver or on_hardware == UNKNOWN
+    assert (fenced_on_hardware, fenced_in_driver) == (on_hardware, in_driver)
+    run.refuse(BAD_DATA, "getDuration", 4, duration)
+
+
+def test_durations_that_nobody_asked_for(run):
+    run.ok("setMeasureTiming", True)
+    run.ok("setMeasureTiming", False)
+    run.ok("compute")
+    duration = ctypes.c_uint64(5)
+    run.refuse(BAD_STATE, "getDuration", 0, duration)
+    assert duration.value == UNKNOWN
+
+
+def test_durations_of_a_failure(dynamic):
+    for run, code in ((dynamic((2,), (3,), 64), OP_FAILED), (dynamic((2,), (2,), 4), INSUFFICIENT)):
+        run.ok("setMeasureTiming", True)
+        run.refuse(code, "compute")
+        duration = ctypes.c_uint64(5)
+        run.refuse(BAD_STATE, "getDuration", 0, duration)
+        assert duration.value == UNKNOWN
+
+
+def test_timeouts(run):
+    run.ok("setTimeout", 1)
+    assert run.api.result("Execution_compute", run.execution) in (ResultCode.NO_ERROR, *LATE)
+    for duration in (0, FOREVER):
+        run.another()
+        run.ok("setTimeout", duration)
+        set_arguments(run)
+        run.ok("compute")

@@ -1,0 +1,19 @@
+"""Run with a DEBUG_NN_ENABLED_DEVICES that no device matches."""
+
+import ctypes
+
+from graph import add_graph
+
+from nnapi_shim.hal.enums import ResultCode
+
+
+def test_no_devices(api):
+    assert api.devices() == {}
+    api.refuse(ResultCode.BAD_DATA, "_getDevice", 0, ctypes.c_uint64())
+
+
+def test_compilation_for_any_device(api):
+    """No device runs the first operation (3)."""
+    compilation = api.make("Compilation_create", add_graph(api).finish())
+    api.refuse(ResultCode.BAD_DATA, "Compilation_finish", compilation, saying="ADD (operation 0)")
+    api.make_none(ResultCode.BAD_STATE, "Execution_create", compilation)

@@ -1,0 +1,39 @@
+"""Run with no kernel library, and NNAPI_SHIM_JIT=off."""
+
+from capi import floats, pointers
+from graph import Run, add_graph
+
+from nnapi_shim.hal.enums import ResultCode
+
+
+def test_named_device(api):
+    """The CPU device cannot compile anything, and says how to mend that."""
+    model = add_graph(api).finish()
+    device = api.devices()["nnapi-cpu"]
+    compilation = api.make("Compilation_createForDevices", model, pointers(device), 1)
+    saying = "`make kernels` builds it"
+    api.refuse(ResultCode.OP_FAILED, "Compilation_finish", compilation, saying=saying)
+    api.make_none(ResultCode.BAD_STATE, "Execution_create", compilation)
+
+
+def test_any_device(api):
+    """The reference device steps in."""
+    model = add_graph(api).finish()
+    compilation = api.make("Compilation_create", model)
+    api.ok("Compilation_finish", compilation)
+    execution = api.make("Execution_create", compilation)
+    values = floats(1, 2), floats(10, 20), floats(0, 0)
+    for index, value in enumerate(values[:2]):
+        api.ok("Execution_setInput", execution, index, None, value, 8)
+    api.ok("Execution_setOutput", execution, 0, None, values[2], 8)
+    api.ok("Execution_compute", execution)
+    assert list(values[2]) == [11, 22]
+
+
+def test_reference_device(api):
+    run = Run(api, api.devices()["nnapi-reference"], add_graph(api).finish())
+    run.input(0, floats(1, 2))
+    run.input(1, floats(10, 20))
+    result = run.output(0, 8)
+    run.ok("compute")
+    assert result.floats() == [11, 22]

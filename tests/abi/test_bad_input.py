@@ -1,0 +1,59 @@
+"""The rules of the C API, above all for wrong input; each group of tests in a process of its own.
+
+The groups are the files in rules/. A crash of the library there is a failure here.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+RULES = Path(__file__).resolve().parent / "rules"
+# Their tests do not run models, or name the device themselves.
+DEVICE_DOES_NOT_MATTER = ("operands", "models", "compilations", "devices")
+DEVICE_MATTERS = ("handles", "arguments", "executions", "events", "memories")
+ENVIRONMENTS = {
+    "without_kernels": {"NNAPI_SHIM_JIT": "off", "NNAPI_SHIM_KERNELS": "/nowhere"},
+    "without_devices": {"DEBUG_NN_ENABLED_DEVICES": "nnapi"},
+    "invalid_pattern": {"DEBUG_NN_ENABLED_DEVICES": "nnapi-("},
+}
+HELPERS = {"capi", "conftest", "graph"}
+
+
+def run_group(group, *options, env=None):
+    """Runs the tests of a file in rules/; every one of them has to pass."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    inherited = {k: v for k, v in os.environ.items() if not k.startswith(("NNAPI_", "DEBUG_NN"))}
+    result = subprocess.run(
+        [*command, RULES / f"{group}.py", *options],
+        env=inherited | (env or {}),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert re.fullmatch(r"[1-9]\d* passed in .*", result.stdout.splitlines()[-1]), result.stdout
+
+
+@pytest.mark.parametrize("group", DEVICE_DOES_NOT_MATTER)
+def test_rules(group):
+    run_group(group)
+
+
+@pytest.mark.parametrize("device", ["nnapi-cpu", "nnapi-reference"])
+@pytest.mark.parametrize("group", DEVICE_MATTERS)
+def test_rules_on(group, device):
+    run_group(group, f"--device={device}")
+
+
+@pytest.mark.parametrize("group", ENVIRONMENTS)
+def test_rules_in_another_environment(group):
+    run_group(group, env=ENVIRONMENTS[group])
+
+
+def test_no_group_is_left_out():
+    groups = {path.stem for path in RULES.glob("*.py")} - HELPERS
+    assert groups == {*DEVICE_DOES_NOT_MATTER, *DEVICE_MATTERS, *ENVIRONMENTS}

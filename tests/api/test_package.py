@@ -1,0 +1,67 @@
+"""The names that the package offers."""
+
+import ast
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import nnapi_shim
+
+ROOT = Path(__file__).resolve().parents[2]
+FACE = {
+    "Compilation",
+    "Device",
+    "DeviceType",
+    "DurationCode",
+    "Execution",
+    "ExecutionPreference",
+    "FeatureLevel",
+    "FuseCode",
+    "Model",
+    "NnapiError",
+    "Operand",
+    "OperandType",
+    "OperationType",
+    "PaddingCode",
+    "Priority",
+    "ResultCode",
+    "capi",
+    "devices",
+    "last_error",
+}
+
+
+def test_every_name_is_there() -> None:
+    assert set(dir(nnapi_shim)) >= FACE
+    for name in FACE:
+        assert getattr(nnapi_shim, name) is not None
+
+
+def test_type_checkers_see_the_same_names() -> None:
+    tree = ast.parse(inspect.getsource(nnapi_shim))
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    imported = {alias.asname for node in block.body for alias in node.names}
+    assert imported == FACE - {"capi"}  # a module, which they find by themselves
+
+
+def test_an_unknown_name() -> None:
+    with pytest.raises(AttributeError, match="'nnapi_shim' has no attribute 'Modell'"):
+        _ = nnapi_shim.Modell
+
+
+@pytest.mark.parametrize("use", ["__version__", "ResultCode.BAD_DATA", "last_error()"])
+def test_numpy_is_imported_for_models_only(use: str) -> None:
+    code = f"import sys, nnapi_shim; nnapi_shim.{use}; assert 'numpy' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+
+
+def test_devices() -> None:
+    devices = {device.name: device for device in nnapi_shim.devices()}
+    assert list(devices) == ["nnapi-cpu", "nnapi-reference"]
+    for device in devices.values():
+        assert device.type is nnapi_shim.DeviceType.CPU
+        assert device.feature_level is nnapi_shim.FeatureLevel.LEVEL_8
+        assert device.version == nnapi_shim.__version__

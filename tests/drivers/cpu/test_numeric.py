@@ -1,0 +1,118 @@
+"""The number helpers of the kernels, against numpy."""
+
+import numba
+import numpy as np
+import pytest
+
+from nnapi_shim.drivers.cpu.kernels import exponential, numeric
+
+
+def vectorised(function, result):
+    """The helper applied to every element of an array, in one compiled loop."""
+
+    @numba.njit(error_model="numpy")
+    def loop(x, y):
+        for i in range(len(x)):
+            y[i] = function(x[i])
+
+    def apply(x):
+        y = np.empty(len(x), result)
+        loop(x, y)
+        return y
+
+    return apply
+
+
+@pytest.fixture(params=["hardware", "integers"])
+def half_conversions(request, monkeypatch):
+    """(half_to_float, float_to_half) by the processor's instructions, and without them."""
+    if request.param == "integers":
+        monkeypatch.setattr(numeric, "HARDWARE_HALF", ())
+    elif numeric.target() not in numeric.HARDWARE_HALF:
+        pytest.skip("this tier has no instructions for float16")
+    return (
+        vectorised(numeric.half_to_float, np.float32),
+        vectorised(numeric.float_to_half, np.uint16),
+    )
+
+
+def same_bits(found, wanted):
+    """Equal bits, or NaN in the same places and with the same sign."""
+    word = np.dtype(f"u{found.itemsize}")
+    same = (found.view(word) == wanted.view(word)) | (np.isnan(found) & np.isnan(wanted))
+    assert same.all(), np.flatnonzero(~same)[:10]
+    np.testing.assert_array_equal(np.signbit(found), np.signbit(wanted))
+
+
+def test_every_half(half_conversions):
+    halves = np.arange(1 << 16, dtype=np.uint16)
+    widened = half_conversions[0](halves)
+    same_bits(widened, halves.view(np.float16).astype(np.float32))
+    same_bits(half_conversions[1](widened).view(np.float16), halves.view(np.float16))
+
+
+def test_floats_to_halves(half_conversions):
+    random = np.random.default_rng(1)
+    anything = random.integers(0, 1 << 32, 1 << 20, dtype=np.uint32).view(np.float32)
+    in_range = np.exp2(random.uniform(-27, 17, 1 << 18)).astype(np.float32)
+    # Between all neighbouring halves: the middle, where ties are, and what is just beside it.
+    finite = np.arange(0x7C00, dtype=np.uint16).view(np.float16).astype(np.float32)
+    steps = np.append(finite, np.float32(65536))
+    middles = (steps[:-1] + steps[1:]) / 2
+    beside = [np.nextafter(middles, np.float32(limit)) for limit in (-np.inf, np.inf)]
+    positive = np.concatenate([in_range, middles, *beside])
+    values = np.concatenate([anything, positive, -positive]).astype(np.float32)
+    with np.errstate(all="ignore"):
+        wanted = values.astype(np.float16)
+    same_bits(half_conversions[1](values).view(np.float16), wanted)
+
+
+def units_off(found, wanted):
+    """Distance in units of the last place of a float32."""
+    return np.abs(found - wanted) / np.spacing(np.abs(wanted).astype(np.float32))
+
+
+@pytest.mark.parametrize(
+    ("name", "formula", "limit"),
+    [
+        ("exp", np.exp, 2),
+        ("logistic", lambda x: np.where(x < 0, np.exp(x), 1) / (1 + np.exp(-np.abs(x))), 3),
+        ("tanh", np.tanh, 3),
+    ],
+)
+def test_exponential_functions(name, formula, limit):
+    random = np.random.default_rng(2)
+    sizes = np.exp(random.uniform(-90, np.log(87), 1 << 18))
+    x = np.concatenate([random.uniform(-20, 20, 1 << 18), sizes, -sizes]).astype(np.float32)
+    apply = vectorised(getattr(exponential, name), np.float32)
+    assert units_off(apply(x), formula(x.astype(np.float64))).max() < limit
+
+
+def test_exponential_functions_at_the_ends():
+    x = np.array([np.nan, np.inf, -np.inf, 1e30, -1e30, 0, -0.0, 1e-42, 88.73, -104], np.float32)
+    nan, inf = np.nan, np.inf
+    ends = {
+        "exp": [nan, inf, 0, inf, 0, 1, 1, 1, inf, 0],
+        "logistic": [nan, 1, 0, 1, 0, 0.5, 0.5, 0.5, 1, 0],
+        "tanh": [nan, 1, -1, 1, -1, 0, -0.0, 1e-42, 1, -1],
+    }
+    for name, wanted in ends.items():
+        found = vectorised(getattr(exponential, name), np.float32)(x)
+        wanted = np.array(wanted, np.float32)
+        np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-44)
+    np.testing.assert_array_equal(np.signbit(found[1:]), np.signbit(x[1:]))
+    below = vectorised(exponential.exp, np.float32)(np.array([-90, -100, -103], np.float32))
+    np.testing.assert_allclose(below, np.exp([-90.0, -100, -103]), atol=1.5e-45, rtol=1e-6)
+
+
+def test_rounded():
+    x = np.array([0.5, -0.5, 1.5, 2.5, -2.5, 0.49999997, -0.49999997, 0, 8388607, 255.5], np.float32)
+    wanted = [1, -1, 2, 3, -3, 0, 0, 0, 8388607, 256]
+    assert vectorised(numeric.rounded, np.int32)(x).tolist() == wanted
+
+
+def test_ordered():
+    x = np.array([-np.inf, -3, -1e-42, 0, 1e-42, 1, np.inf], np.float32)
+    keys = vectorised(numeric.ordered, np.int32)(x)
+    assert (np.diff(keys) > 0).all()
+    np.testing.assert_array_equal(vectorised(numeric.from_ordered, np.float32)(keys), x)

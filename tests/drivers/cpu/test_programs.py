@@ -1,0 +1,223 @@
+"""How models become programs: memory that is shared, shapes and values that only a run knows."""
+
+import numpy as np
+import pytest
+
+from nnapi_shim.drivers.cpu.device import CpuDevice
+from nnapi_shim.drivers.reference.device import ReferenceDevice
+from nnapi_shim.errors import NnapiError
+from nnapi_shim.hal.enums import (
+    ErrorStatus,
+    ExecutionPreference,
+    OperandLifeTime,
+    OperandType,
+    OperationType,
+    Priority,
+    ResultCode,
+)
+from nnapi_shim.hal.types import (
+    DataLocation,
+    Model,
+    Operand,
+    Operation,
+    Request,
+    RequestArgument,
+    Subgraph,
+)
+
+L, T, O = OperandLifeTime, OperandType, OperationType  # noqa: E741
+
+
+class Graph:
+    """Builds a model operand by operand, and runs it."""
+
+    def __init__(self):
+        self.operands, self.operations, self.constants = [], [], bytearray()
+        self.inputs, self.outputs = [], []
+
+    def add(self, type, dimensions, lifetime, location=None):
+        where = location or DataLocation()
+        self.operands.append(Operand(type, tuple(dimensions), 0.0, 0, lifetime, where))
+        return len(self.operands) - 1
+
+    def input(self, dimensions, type=T.TENSOR_FLOAT32):
+        self.inputs.append(self.add(type, dimensions, L.SUBGRAPH_INPUT))
+        return self.inputs[-1]
+
+    def constant(self, array, type=T.TENSOR_FLOAT32):
+        data = array.tobytes()
+        self.constants += bytes(-len(self.constants) % 64)
+        place = DataLocation(0, len(self.constants), len(data))
+        self.constants += data
+        return self.add(type, array.shape, L.CONSTANT_COPY, place)
+
+    def none(self):
+        return self.constant(np.int32(0), T.INT32)
+
+    def operation(self, type, inputs, dimensions, kind=T.TENSOR_FLOAT32, output=False):
+        lifetime = L.SUBGRAPH_OUTPUT if output else L.TEMPORARY_VARIABLE
+        result = self.add(kind, dimensions, lifetime)
+        if output:
+            self.outputs.append(result)
+        number = len(self.operations)
+        self.operations.append(Operation(type, tuple(inputs), (result,), number))
+        return result
+
+    def prepare(self, device):
+        graph = Subgraph(
+            tuple(self.operands), tuple(self.operations), tuple(self.inputs), tuple(self.outputs)
+        )
+        return device.prepareModel(
+            Model(graph, operand_values=bytes(self.constants)),
+            ExecutionPreference.FAST_SINGLE_ANSWER,
+            Priority.MEDIUM,
+            None,
+            None,
+        )
+
+    def request(self, arrays, buffers):
+        return Request(
+            tuple(RequestArgument(a.ctypes.data, a.nbytes, a.shape) for a in arrays),
+            tuple(
+                RequestArgument(b.ctypes.data, b.nbytes, self.operands[i].dimensions)
+                for i, b in zip(self.outputs, buffers, strict=True)
+            ),
+        )
+
+
+@pytest.fixture(params=[CpuDevice, ReferenceDevice], ids=["cpu", "reference"])
+def device(request):
+    return request.param()
+
+
+def test_a_long_chain_in_place(device):
+    graph = Graph()
+    x, none = graph.input([4]), graph.none()
+    last = x
+    for step in range(30):
+        last = graph.operation(O.ADD, [last, x, none], [4], output=step == 29)
+    given, buffer = np.arange(4, dtype=np.float32), np.zeros(4, np.float32)
+    execution = graph.prepare(device).createReusableExecution(
+        graph.request([given], [buffer]), False, 0
+    )
+    for _ in range(2):
+        execution.compute(None)
+        np.testing.assert_array_equal(buffer, given * 31)
+
+
+def test_an_operand_that_is_read_again_is_not_overwritten(device):
+    graph = Graph()
+    x, none = graph.input([64]), graph.none()
+    a = graph.operation(O.ADD, [x, x, none], [64])
+    b = graph.operation(O.RELU, [a], [64])
+    c = graph.operation(O.MUL, [b, b, none], [64])
+    graph.operation(O.ADD, [c, a, none], [64], output=True)
+    given, buffer = np.linspace(-3, 3, 64, dtype=np.float32), np.zeros(64, np.float32)
+    graph.prepare(device).execute(graph.request([given], [buffer]), False, None, 0)
+    a = given + given
+    np.testing.assert_allclose(buffer, np.maximum(a, 0) ** 2 + a, rtol=1e-6)
+
+
+def test_reshaped_memory_is_shared_and_not_overwritten(device):
+    graph = Graph()
+    x, none = graph.input([2, 6]), graph.none()
+    shape = graph.constant(np.array([3, 4], np.int32), T.TENSOR_INT32)
+    a = graph.operation(O.ADD, [x, x, none], [2, 6])
+    flat = graph.operation(O.RESHAPE, [a, shape], [3, 4])
+    graph.operation(O.RELU, [flat], [3, 4], output=True)
+    graph.operation(O.ADD, [a, x, none], [2, 6], output=True)
+    given = np.linspace(-1, 1, 12, dtype=np.float32).reshape(2, 6)
+    buffers = [np.zeros((3, 4), np.float32), np.zeros((2, 6), np.float32)]
+    graph.prepare(device).execute(graph.request([given], buffers), False, None, 0)
+    np.testing.assert_allclose(buffers[0], np.maximum(2 * given, 0).reshape(3, 4))
+    np.testing.assert_allclose(buffers[1], 3 * given)
+
+
+def reshape_by_input():
+    graph = Graph()
+    x, shape = graph.input([12]), graph.input([2], T.TENSOR_INT32)
+    y = graph.operation(O.RESHAPE, [x, shape], [])
+    graph.operation(O.RELU, [y], [0, 0], output=True)
+    return graph
+
+
+def test_a_value_that_decides_a_shape_may_change_between_runs(device):
+    graph = reshape_by_input()
+    given, shape = np.arange(12, dtype=np.float32), np.array([3, 4], np.int32)
+    buffer = np.zeros(12, np.float32)
+    execution = graph.prepare(device).createReusableExecution(
+        graph.request([given, shape], [buffer]), False, 0
+    )
+    for wanted in ([3, 4], [2, 6], [12, 1], [3, 4]):
+        shape[:] = wanted
+        buffer[:] = -1
+        result = execution.compute(None)
+        assert list(result.output_shapes[0].dimensions) == wanted
+        np.testing.assert_array_equal(buffer, given)
+
+
+def test_a_bad_value_fails_the_run_and_not_the_preparation(device):
+    graph = reshape_by_input()
+    given, shape = np.arange(12, dtype=np.float32), np.array([5, 5], np.int32)
+    buffer = np.full(12, 7, np.float32)
+    prepared = graph.prepare(device)
+    with pytest.raises(NnapiError, match=r"RESHAPE \(operation 0\)") as caught:
+        prepared.execute(graph.request([given, shape], [buffer]), False, None, 0)
+    assert caught.value.code is ResultCode.OP_FAILED
+    assert (buffer == 7).all()
+
+
+def computed_shape():
+    """The shape is a sum that the model computes itself; `before` is read on both sides of it."""
+    graph = Graph()
+    x = graph.input([12])
+    a, b = graph.input([2], T.TENSOR_INT32), graph.input([2], T.TENSOR_INT32)
+    none = graph.none()
+    before = graph.operation(O.ADD, [x, x, none], [12])
+    shape = graph.operation(O.ADD, [a, b, none], [2], T.TENSOR_INT32)
+    y = graph.operation(O.RESHAPE, [before, shape], [])
+    graph.operation(O.RELU, [y], [0, 0], output=True)
+    graph.operation(O.MUL, [before, x, none], [0], output=True)
+    return graph
+
+
+def test_a_shape_that_the_model_computes(device):
+    graph = computed_shape()
+    given = np.linspace(-2, 2, 12, dtype=np.float32)
+    a, b = np.array([1, 2], np.int32), np.array([1, 4], np.int32)
+    buffers = [np.zeros(12, np.float32), np.zeros(12, np.float32)]
+    execution = graph.prepare(device).createReusableExecution(
+        graph.request([given, a, b], buffers), False, 0
+    )
+    for first in (1, 2):
+        a[0], b[1] = first, (4 if first == 1 else 2)
+        b[0] = 1
+        a[1] = 12 // (a[0] + b[0]) - b[1]
+        result = execution.compute(None)
+        assert result.output_shapes[0].dimensions == tuple(a + b)
+        np.testing.assert_allclose(buffers[0], np.maximum(2 * given, 0))
+        np.testing.assert_allclose(buffers[1], 2 * given * given)
+
+
+def test_a_short_buffer_behind_a_computed_shape_is_not_written_past(device):
+    graph = computed_shape()
+    given = np.ones(12, np.float32)
+    a, b = np.array([1, 2], np.int32), np.array([1, 4], np.int32)
+    memory = np.full(24, 7, np.float32)
+    buffers = [memory[:11], np.zeros(12, np.float32)]
+    result = graph.prepare(device).execute(graph.request([given, a, b], buffers), False, None, 0)
+    assert result.status is ErrorStatus.OUTPUT_INSUFFICIENT_SIZE
+    assert result.output_shapes[0].dimensions == (2, 6)
+    assert not result.output_shapes[0].is_sufficient
+    assert (memory[11:] == 7).all()
+
+
+def test_programs_of_many_shapes(device):
+    graph = Graph()
+    x, none = graph.input([0]), graph.none()
+    graph.operation(O.ADD, [x, x, none], [0], output=True)
+    prepared = graph.prepare(device)
+    for size in [*range(1, 40), *range(39, 0, -1)]:
+        given, buffer = np.arange(size, dtype=np.float32), np.zeros(size, np.float32)
+        prepared.execute(graph.request([given], [buffer]), False, None, 0)
+        np.testing.assert_array_equal(buffer, 2 * given)

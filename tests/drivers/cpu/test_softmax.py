@@ -1,0 +1,73 @@
+"""SOFTMAX on the CPU device against the formula in float64."""
+
+import numpy as np
+import pytest
+from tests import single
+from tests.drivers.cpu.elements import Quantized, expect, random_tensor, tensor
+from tests.drivers.cpu.single import Single
+
+from nnapi_shim.drivers.cpu.device import CpuDevice
+from nnapi_shim.hal.enums import OperandType
+from nnapi_shim.hal.enums import OperationType as Op
+
+SHARES = Quantized(1 / 256, 0)
+
+CASES = [
+    ((1,), 0), ((3,), -1), ((17, 3), 1), ((3, 1023), -1), ((2, 1023), 0), ((5, 4, 3), 1),
+    ((1, 70001), 1), ((70001, 1), 0), ((2, 3, 4, 5), 0), ((2, 3, 4, 5), 1), ((2, 3, 4, 5), 2),
+    ((2, 3, 4, 5), -1), ((2, 7, 33, 17), 1), ((300, 300), 0), ((9000, 9), 1),
+]  # fmt: skip
+
+
+def softmax(x, beta, axis):
+    powers = np.exp((x - x.max(axis, keepdims=True)) * beta)
+    return powers / powers.sum(axis, keepdims=True)
+
+
+def compute(variant, given, beta, axis, shape):
+    value = single.scalar(OperandType.FLOAT16, beta) if variant == "f16" else beta
+    output = tensor(variant, quantized=SHARES)
+    return Single(
+        CpuDevice(), Op.SOFTMAX, [given, value, axis], output, shape, misaligned=2
+    ).checked()
+
+
+@pytest.mark.parametrize(("shape", "axis"), CASES, ids=str)
+@pytest.mark.parametrize("beta", [1.0, 0.25, 10.0])
+def test_softmax(shape, axis, beta):
+    random = np.random.default_rng(len(str(shape)))
+    for variant in ("f32", "f16", "qu8", "qs8"):
+        given, x = random_tensor(variant, random, shape, Quantized(0.043, 100))
+        wanted = softmax(x, beta, axis)
+        found = compute(variant, given, beta, axis, shape)
+        if variant.startswith("q"):
+            expect(variant, found, wanted, SHARES, off=0.02)
+        else:
+            relative = {"f32": 1e-5, "f16": 2e-3}[variant]
+            np.testing.assert_allclose(found, wanted, rtol=relative, atol=1e-7)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_values_that_are_not_finite(axis):
+    inf, nan = np.inf, np.nan
+    x = np.array([[0, -inf, 0], [-inf, -inf, -inf], [1, nan, 2], [inf, 1, 2], [3e38, -3e38, 0]])
+    wanted = np.array([[0.5, 0, 0.5], [nan] * 3, [nan] * 3, [nan] * 3, [1, 0, 0]])
+    if axis == 0:
+        x, wanted = x.T.copy(), wanted.T
+    found = compute("f32", tensor("f32", x), 1.0, axis, x.shape)
+    wanted[np.isnan(wanted)] = found[np.isnan(wanted)]  # 0 for a finite number beside infinity
+    np.testing.assert_allclose(found, wanted)
+    rows = found if axis == 1 else found.T
+    assert np.isnan(rows[1]).all()
+    assert np.isnan(rows[2]).all()
+    assert np.isnan(rows[3, 0])
+
+
+@pytest.mark.parametrize("scale", [1e-6, 0.001, 1, 1e6])
+def test_extreme_scales(scale):
+    raw = np.array([[0, 1, 2, 255], [7, 7, 7, 7], [255, 255, 0, 0]])
+    for variant in ("qu8", "qs8"):
+        given = tensor(variant, raw, Quantized(scale, 3))
+        wanted = softmax(raw * scale, 1.0, 1)
+        found = compute(variant, given, 1.0, 1, raw.shape)
+        expect(variant, found, wanted, SHARES, off=0)
