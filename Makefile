@@ -53,8 +53,15 @@ lint: $(VENV)/ready-dev
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy
 
-bench: all $(VENV)/ready
-	$(PYTHON) -c 'print("bench")'
+# The peers have an environment of their own.
+$(VENV)-bench/ready: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-bench
+	$(VENV)-bench/bin/python -m pip install --quiet setuptools wheel
+	$(VENV)-bench/bin/python -m pip install --quiet --no-build-isolation --editable '.[bench]'
+	@touch $@
+
+bench: all $(VENV)-bench/ready
+	$(VENV)-bench/bin/python tests/bench/bench.py
 
 clean:
 	rm -rf build

@@ -127,8 +127,8 @@ class Model:
         size = operand.dimensions[channel_dim]
         if size == 0 or len(scales) != size:
             raise bad_data(
-                f"operand {index} {list(operand.dimensions)}: {len(scales)} scales given; dimension "
-                f"{channel_dim} has size {size or 'unknown'}"
+                f"operand {index} {list(operand.dimensions)}: {len(scales)} scales given; "
+                f"dimension {channel_dim} has size {size or 'unknown'}"
             )
         for position, scale in enumerate(scales):
             if not 0 < scale < float("inf"):
@@ -286,7 +286,7 @@ class Model:
 
     @while_building
     def finish(self) -> None:
-        """Check the graph as a whole and make it immutable; raises BAD_DATA, and is invalid then."""
+        """Check the whole graph and make it immutable; raises BAD_DATA, and is invalid then."""
         self.state = "invalid"
         if not self._operands or not self._operations:
             raise bad_data("a model needs at least one operand and one operation")

@@ -28,7 +28,9 @@ def candidates(model: Model, devices: Sequence[IDevice]) -> list[IDevice]:
         if not supported_by_one:
             kind = item.type
             name = kind.name if isinstance(kind, OperationType) else f"extension {kind:#x}"
-            raise bad_data(f"{name} (operation {item.number}) is supported by no device of: {names}")
+            raise bad_data(
+                f"{name} (operation {item.number}) is supported by no device of: {names}"
+            )
     raise op_failed(
         f"no single device of {names} runs the whole model; splitting a model over devices is not "
         "available in this version"

@@ -12,7 +12,7 @@
 
 #include "check.h"
 
-enum { COUNT = 1 << 14, THREADS = 4, ROUNDS = 50, OK = ANEURALNETWORKS_NO_ERROR };
+enum { COUNT = 1 << 14, THREADS = 4, ROUNDS = 100, OK = ANEURALNETWORKS_NO_ERROR };
 
 static const uint32_t dimensions[] = {COUNT};
 static const ANeuralNetworksOperandType tensor = {

@@ -1,9 +1,8 @@
 """Single operations on one thread: this library, LiteRT (XNNPACK) and ONNX Runtime, in turns.
 
 Needs an interpreter with the packages of all three, and PYTHONPATH at the root of the repository.
-NNAPI_SHIM_TIER picks our kernels; the others take what the processor has.
-
-    python tests/bench/bench_kernels.py [word ...]      only the cases whose names contain a word
+NNAPI_SHIM_TIER picks our kernels; the others take what the processor has. Arguments are words: only
+the cases whose names contain one of them are run.
 """
 
 import sys
@@ -164,7 +163,7 @@ def onnx_runtime(data: Data) -> Callable[[], Any]:
     weights, image = data.filter, data.input
     if case.filter:
         image = np.ascontiguousarray(image.transpose(0, 3, 1, 2))
-        weights = weights.transpose(3, 0, 1, 2) if case.operation is D else weights.transpose(0, 3, 1, 2)
+        weights = weights.transpose((3, 0, 1, 2) if case.operation is D else (0, 3, 1, 2))
     attributes = {}
     if case.filter:
         attributes = {"auto_pad": "SAME_UPPER", "strides": [case.stride] * 2}

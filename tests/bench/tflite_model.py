@@ -1,7 +1,4 @@
-"""TensorFlow Lite models of one operation, written with the flatbuffer schema that LiteRT ships.
-
-    model(CONV_2D, [(1, 56, 56, 64)], [filter, bias], (1, 56, 56, 64), options, quantization)
-"""
+"""TensorFlow Lite models of one operation, written with the flatbuffer schema that LiteRT ships."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -51,7 +48,9 @@ def constant(values: Any, quantization: Quantization | None = None) -> Tensor:
     return Tensor(values.shape, values.dtype, quantization, values)
 
 
-def model(operator: int, version: int, inputs: Sequence[Tensor], output: Tensor, options: Any) -> bytes:
+def model(
+    operator: int, version: int, inputs: Sequence[Tensor], output: Tensor, options: Any
+) -> bytes:
     """A model of one operation; inputs without values are inputs of the model."""
     graph = schema.SubGraphT()
     whole = schema.ModelT()

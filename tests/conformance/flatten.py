@@ -23,9 +23,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from vectors import Example
 
 from nnapi_shim.hal.enums import OperandType, OperationType
+from tests.conformance.vectors import Example
 
 VALUE_KINDS = {
     "temporary": 0,

@@ -5,7 +5,8 @@ import subprocess
 import sys
 
 import pytest
-from vectors import FOLDER, ROOT, WHY_SKIPPED, examples, present_operations
+
+from tests.conformance.vectors import FOLDER, ROOT, WHY_SKIPPED, examples, present_operations
 
 pytestmark = pytest.mark.skipif(not FOLDER.exists(), reason=WHY_SKIPPED)
 

@@ -3,8 +3,9 @@
 import subprocess
 
 import pytest
-from flatten import flatten
-from vectors import FOLDER, ROOT, WHY_SKIPPED, examples, present_operations
+
+from tests.conformance.flatten import flatten
+from tests.conformance.vectors import FOLDER, ROOT, WHY_SKIPPED, examples, present_operations
 
 pytestmark = pytest.mark.skipif(not FOLDER.exists(), reason=WHY_SKIPPED)
 

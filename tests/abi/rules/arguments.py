@@ -1,11 +1,11 @@
 """Inputs and outputs of an execution, before it runs (API semantics 4)."""
 
 import pytest
-from capi import floats, operand_type, uint32s
-from graph import Buffer, Graph, Run, add_graph
 
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType, ResultCode
+from tests.abi.rules.capi import floats, operand_type, uint32s
+from tests.abi.rules.graph import Buffer, Graph, Run, add_graph
 
 BAD_DATA, BAD_STATE = ResultCode.BAD_DATA, ResultCode.BAD_STATE
 UNEXPECTED_NULL = ResultCode.UNEXPECTED_NULL

@@ -4,11 +4,11 @@ import ctypes
 import os
 
 import pytest
-from capi import floats, pointers
-from graph import GUARD, Graph, Run, add_graph
 
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType, ResultCode
+from tests.abi.rules.capi import floats, pointers
+from tests.abi.rules.graph import GUARD, Graph, Run, add_graph
 
 BAD_DATA, BAD_STATE = ResultCode.BAD_DATA, ResultCode.BAD_STATE
 UNEXPECTED_NULL = ResultCode.UNEXPECTED_NULL
@@ -163,6 +163,18 @@ def test_failed_finish(api, device, oem_model, named):
     api.refuse(BAD_STATE, "Compilation_finish", compilation)
     api.refuse(BAD_STATE, "Compilation_setPreference", compilation, 1)
     refuse_to_use(api, compilation)
+
+
+def test_extension_operation(api):
+    """It can be added, but nobody runs it (11)."""
+    graph = Graph(api)
+    a, b = (graph.operand(T.TENSOR_FLOAT32, (2,)) for _ in range(2))
+    name = "Model_getExtensionOperationType"
+    code = api.get(ctypes.c_int32, name, graph.model, b"com.example.compilations", 1)
+    graph.operation(code, [a], [b])
+    graph.arguments([a], [b])
+    compilation = api.make("Compilation_create", graph.finish())
+    api.refuse(BAD_DATA, "Compilation_finish", compilation, saying="extension")
 
 
 def refuse_to_use(api, compilation):

@@ -5,7 +5,8 @@ that process only. By hand: `pytest tests/abi/rules/models.py`.
 """
 
 import pytest
-from capi import Api
+
+from tests.abi.rules.capi import Api
 
 
 def pytest_addoption(parser):

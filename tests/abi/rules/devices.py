@@ -19,6 +19,8 @@ def test_devices(api):
 def test_devices_that_do_not_exist(api, index):
     handle = ctypes.c_uint64(77)
     api.refuse(ResultCode.BAD_DATA, "_getDevice", index, handle)
+    assert handle.value == 77
+    api.refuse(ResultCode.UNEXPECTED_NULL, "_getDevice", index, None)
 
 
 def test_properties(api):

@@ -4,11 +4,11 @@ import ctypes
 import os
 
 import pytest
-from capi import floats, operand_type, pointers
-from graph import Graph, Run, add_graph
 
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType, ResultCode
+from tests.abi.rules.capi import floats, operand_type, pointers
+from tests.abi.rules.graph import Graph, Run, add_graph
 
 BAD_DATA, BAD_STATE, OP_FAILED = ResultCode.BAD_DATA, ResultCode.BAD_STATE, ResultCode.OP_FAILED
 INSUFFICIENT = ResultCode.OUTPUT_INSUFFICIENT_SIZE

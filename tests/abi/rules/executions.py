@@ -3,12 +3,12 @@
 import ctypes
 
 import pytest
-from capi import floats, int32s, operand_type, pointers, uint32s
-from graph import Graph, Run, add_graph
 
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType as O
 from nnapi_shim.hal.enums import ResultCode
+from tests.abi.rules.capi import floats, int32s, operand_type, pointers, uint32s
+from tests.abi.rules.graph import Graph, Run, add_graph
 
 BAD_DATA, BAD_STATE, OP_FAILED = ResultCode.BAD_DATA, ResultCode.BAD_STATE, ResultCode.OP_FAILED
 INSUFFICIENT = ResultCode.OUTPUT_INSUFFICIENT_SIZE
@@ -269,6 +269,36 @@ def test_wrong_constants(api, device, failure):
     assert result.is_untouched
     run.refuse(BAD_STATE, "getOutputOperandRank", 0, ctypes.c_uint32())
     run.refuse(BAD_STATE, "compute")
+
+
+def test_other_padding_codes_mean_valid(api, device):
+    """No padding code is refused (semantics 3)."""
+    graph = Graph(api)
+    a, b = graph.operand(F32, (1, 3, 1, 1)), graph.operand(F32, (1, 2, 1, 1))
+    one, none = graph.int32(1), graph.int32(0)
+    graph.operation(O.MAX_POOL_2D, [a, graph.int32(9), one, one, one, graph.int32(2), none], [b])
+    graph.arguments([a], [b])
+    run = Run(api, device, graph.finish())
+    run.input(0, floats(1, 3, 2))
+    result = run.output(0, 8)
+    run.ok("compute")
+    assert result.floats() == [3, 3]
+
+
+@pytest.mark.parametrize(("type", "code"), [(O.ADD, OP_FAILED), (O.RESHAPE, BAD_DATA)])
+def test_omitted_operand_that_is_needed(api, device, type, code):
+    """Found when it runs; by the operations of the old table as BAD_DATA (2)."""
+    graph = Graph(api)
+    a, b = graph.operand(F32, (2,)), graph.operand(F32, (2,))
+    omitted = graph.operand(*((F32, (2,)) if type is O.ADD else (T.TENSOR_INT32, (1,))))
+    api.ok("Model_setOperandValue", graph.model, omitted, None, 0)
+    graph.operation(type, [a, omitted, *([graph.int32(0)] if type is O.ADD else [])], [b])
+    graph.arguments([a], [b])
+    run = Run(api, device, graph.finish())
+    run.input(0, floats(1, 2))
+    result = run.output(0, 8)
+    run.refuse(code, "compute")
+    assert result.is_untouched
 
 
 def test_shapes_that_do_not_fit(dynamic):

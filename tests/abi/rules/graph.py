@@ -4,9 +4,8 @@ import ctypes
 from collections.abc import Sequence
 from typing import Any
 
-from capi import Api, operand_type, uint32s
-
 from nnapi_shim.hal.enums import OperandType, OperationType
+from tests.abi.rules.capi import Api, operand_type, uint32s
 
 GUARD = 0xA5
 T = OperandType

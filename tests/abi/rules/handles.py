@@ -7,11 +7,11 @@ import ctypes
 import re
 
 import pytest
-from capi import FUNCTIONS, c_type, pointers
-from graph import GUARD, Run, add_graph
 
 import build_ffi
 from nnapi_shim.hal.enums import ResultCode
+from tests.abi.rules.capi import FUNCTIONS, c_type, pointers
+from tests.abi.rules.graph import GUARD, Run, add_graph
 
 KINDS = (
     "Model",

@@ -6,11 +6,11 @@ import os
 from pathlib import Path
 
 import pytest
-from capi import floats, uint32s
-from graph import Graph, Run, add_graph
 
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType, ResultCode
+from tests.abi.rules.capi import floats, uint32s
+from tests.abi.rules.graph import Graph, Run, add_graph
 
 BAD_DATA, BAD_STATE, OP_FAILED = ResultCode.BAD_DATA, ResultCode.BAD_STATE, ResultCode.OP_FAILED
 UNMAPPABLE = ResultCode.UNMAPPABLE

@@ -3,12 +3,12 @@
 import ctypes
 
 import pytest
-from capi import channel_quant, floats, operand_type, uint32s
-from graph import Graph, Run, add_graph
 
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType as O
 from nnapi_shim.hal.enums import ResultCode
+from tests.abi.rules.capi import channel_quant, floats, operand_type, uint32s
+from tests.abi.rules.graph import Graph, Run, add_graph
 
 BAD_DATA, BAD_STATE = ResultCode.BAD_DATA, ResultCode.BAD_STATE
 F32 = T.TENSOR_FLOAT32

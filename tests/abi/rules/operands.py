@@ -4,11 +4,11 @@ import ctypes
 import os
 
 import pytest
-from capi import ChannelQuant, channel_quant, floats, operand_type, uint32s
-from graph import Graph, Run, add_graph
 
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType, ResultCode
+from tests.abi.rules.capi import ChannelQuant, channel_quant, floats, operand_type, uint32s
+from tests.abi.rules.graph import Graph, Run, add_graph
 
 BAD_DATA, BAD_STATE = ResultCode.BAD_DATA, ResultCode.BAD_STATE
 UNEXPECTED_NULL = ResultCode.UNEXPECTED_NULL

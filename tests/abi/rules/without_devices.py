@@ -2,9 +2,8 @@
 
 import ctypes
 
-from graph import add_graph
-
 from nnapi_shim.hal.enums import ResultCode
+from tests.abi.rules.graph import add_graph
 
 
 def test_no_devices(api):

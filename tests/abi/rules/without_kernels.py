@@ -1,16 +1,18 @@
 """Run with no kernel library, and NNAPI_SHIM_JIT=off."""
 
-from capi import floats, pointers
-from graph import Run, add_graph
+import pytest
 
 from nnapi_shim.hal.enums import ResultCode
+from tests.abi.rules.capi import floats, pointers
+from tests.abi.rules.graph import Run, add_graph
 
 
-def test_named_device(api):
-    """The CPU device cannot compile anything, and says how to mend that."""
+@pytest.mark.parametrize("names", [["nnapi-cpu"], ["nnapi-cpu", "nnapi-reference"]])
+def test_named_devices(api, names):
+    """The CPU device cannot compile anything, and says how to mend that. Nobody steps in."""
     model = add_graph(api).finish()
-    device = api.devices()["nnapi-cpu"]
-    compilation = api.make("Compilation_createForDevices", model, pointers(device), 1)
+    devices = pointers(*(api.devices()[name] for name in names))
+    compilation = api.make("Compilation_createForDevices", model, devices, len(names))
     saying = "`make kernels` builds it"
     api.refuse(ResultCode.OP_FAILED, "Compilation_finish", compilation, saying=saying)
     api.make_none(ResultCode.BAD_STATE, "Execution_create", compilation)

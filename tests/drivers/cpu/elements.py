@@ -3,17 +3,9 @@
 from typing import Any, NamedTuple
 
 import numpy as np
+
 from tests import single
 from tests.single import Value
-
-AWKWARD_SIZES = (1, 3, 17, 1023)
-ACTIVATIONS = [(-np.inf, np.inf), (0, np.inf), (-1, 1), (0, 6)]
-
-RELATIVE = {"f32": 6e-7, "f16": 2**-11 * 1.002}
-"""One rounding for float16; for float32 what the polynomials may lose."""
-
-HALF_STEP = 2**-25
-"""Half of what the last place of the smallest float16 numbers is worth."""
 
 
 class Quantized(NamedTuple):
@@ -23,7 +15,18 @@ class Quantized(NamedTuple):
     zero_point: int = 120
 
 
-def tensor(variant: str, values: Any = None, quantized: Quantized = Quantized()) -> Value:
+AWKWARD_SIZES = (1, 3, 17, 1023)
+USUAL = Quantized()
+ACTIVATIONS = [(-np.inf, np.inf), (0, np.inf), (-1, 1), (0, 6)]
+
+RELATIVE = {"f32": 6e-7, "f16": 2**-11 * 1.002}
+"""One rounding for float16; for float32 what the polynomials may lose."""
+
+HALF_STEP = 2**-25
+"""Half of what the last place of the smallest float16 numbers is worth."""
+
+
+def tensor(variant: str, values: Any = None, quantized: Quantized = USUAL) -> Value:
     """An operand; quantized values are raw and unsigned."""
     if variant in ("f32", "f16", "i32"):
         return getattr(single, variant)(values)
@@ -34,7 +37,7 @@ def tensor(variant: str, values: Any = None, quantized: Quantized = Quantized())
 
 
 def random_tensor(
-    variant: str, random: Any, shape: Any, quantized: Quantized = Quantized()
+    variant: str, random: Any, shape: Any, quantized: Quantized = USUAL
 ) -> tuple[Value, Any]:
     """An operand and the real numbers (integers for i32) that it stands for."""
     if variant == "i32":
@@ -53,11 +56,11 @@ def expect(
     variant: str,
     found: Any,
     wanted: Any,
-    quantized: Quantized = Quantized(),
+    quantized: Quantized = USUAL,
     absolute: float = 1e-30,
     off: float = 0.001,
 ) -> None:
-    """Compare with real numbers. Quantized: within 1 everywhere, and equal but for a share `off`."""
+    """Compare with real numbers. Quantized: within 1, and equal but for a share `off`."""
     if variant in RELATIVE:
         if variant == "f16":
             wanted = np.where(np.abs(wanted) >= 65520, np.copysign(np.inf, wanted), wanted)

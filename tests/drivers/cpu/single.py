@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from tests.single import Value, valued
 
 from nnapi_shim.hal.enums import (
     ErrorStatus,
@@ -26,6 +25,7 @@ from nnapi_shim.hal.types import (
     RequestArgument,
     Subgraph,
 )
+from tests.single import Value, valued
 
 GUARD = 256
 """Bytes in front of and behind every argument that must stay as they are."""

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from tests import single
-from tests.drivers.cpu.elements import AWKWARD_SIZES, Quantized, expect, tensor
-from tests.drivers.cpu.single import Single
 
 from nnapi_shim.drivers.cpu.device import CpuDevice
 from nnapi_shim.hal.enums import OperationType as Op
+from tests import single
+from tests.drivers.cpu.elements import AWKWARD_SIZES, Quantized, expect, tensor
+from tests.drivers.cpu.single import Single
 
 
 @pytest.mark.parametrize("size", [*AWKWARD_SIZES, 70001])

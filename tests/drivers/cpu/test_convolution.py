@@ -118,7 +118,8 @@ def check(shape: Shape, variant: str, depthwise: bool, nchw: bool = False, **how
     numbers += [shape.activation, nchw, shape.dilation[1], shape.dilation[0]]
     result_shape = [wanted.shape[at] for at in (0, 3, 1, 2)] if nchw else wanted.shape
     operation = OperationType.DEPTHWISE_CONV_2D if depthwise else OperationType.CONV_2D
-    found = Single(CpuDevice(), operation, operands + numbers, output, result_shape, **how).checked()
+    run = Single(CpuDevice(), operation, operands + numbers, output, result_shape, **how)
+    found = run.checked()
     if nchw:
         found = found.transpose(0, 2, 3, 1)
     if quantization is None:
@@ -182,9 +183,8 @@ def test_saturating_sums() -> None:
             single.i32(np.zeros(16, int)),
             VALID, 1, 1, 0,
         ]  # fmt: skip
-        run = Single(
-            CpuDevice(), OperationType.CONV_2D, operands, single.qu8(None, scale, 128), (1, 2, 2, 16)
-        )
+        output = single.qu8(None, scale, 128)
+        run = Single(CpuDevice(), OperationType.CONV_2D, operands, output, (1, 2, 2, 16))
         wanted = round(255 * weight * 64 * 9 / scale) + 128
         assert (run.checked() == wanted).all()
 

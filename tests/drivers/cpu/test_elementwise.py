@@ -2,6 +2,10 @@
 
 import numpy as np
 import pytest
+
+from nnapi_shim.drivers.cpu.device import CpuDevice
+from nnapi_shim.drivers.cpu.lowering.binary import walk
+from nnapi_shim.hal.enums import OperationType as Op
 from tests.drivers.cpu.elements import (
     ACTIVATIONS,
     AWKWARD_SIZES,
@@ -11,10 +15,6 @@ from tests.drivers.cpu.elements import (
     tensor,
 )
 from tests.drivers.cpu.single import Single
-
-from nnapi_shim.drivers.cpu.device import CpuDevice
-from nnapi_shim.drivers.cpu.lowering.binary import walk
-from nnapi_shim.hal.enums import OperationType as Op
 
 FORMULAS = {Op.ADD: np.add, Op.SUB: np.subtract, Op.MUL: np.multiply, Op.DIV: np.divide}
 
@@ -125,9 +125,7 @@ def test_every_sum_of_quantized_numbers(scale0, scale1, scale, sign):
     """Also where inputs are many times coarser than the output, and cancel each other."""
     kinds = [Quantized(scale0, 128), Quantized(scale1, 3), Quantized(scale, 100)]
     (x, y), (s0, s1, s) = EVERY_PAIR, (np.float64(np.float32(kind.scale)) for kind in kinds)
-    inputs = [
-        tensor("qu8", raw, kind) for raw, kind in zip(EVERY_PAIR, kinds[:2], strict=True)
-    ]
+    inputs = [tensor("qu8", raw, kind) for raw, kind in zip(EVERY_PAIR, kinds[:2], strict=True)]
     wanted = (x - 128) * s0 + sign * (y - 3) * s1
     type = Op.ADD if sign > 0 else Op.SUB
     found = compute(type, [*inputs, 0], tensor("qu8", quantized=kinds[2]), x.shape)
@@ -137,9 +135,7 @@ def test_every_sum_of_quantized_numbers(scale0, scale1, scale, sign):
 @pytest.mark.parametrize("scales", [(1, 0.5, 1), (0.1, 0.1, 0.011), (1e-20, 1e-10, 1)])
 def test_every_product_of_quantized_numbers(scales):
     kinds = [Quantized(scales[0], 128), Quantized(scales[1], 255), Quantized(scales[2], 30)]
-    inputs = [
-        tensor("qu8", raw, kind) for raw, kind in zip(EVERY_PAIR, kinds[:2], strict=True)
-    ]
+    inputs = [tensor("qu8", raw, kind) for raw, kind in zip(EVERY_PAIR, kinds[:2], strict=True)]
     product = np.float32(scales[0]) * np.float32(scales[1])
     wanted = (EVERY_PAIR[0] - 128) * (EVERY_PAIR[1] - 255) * np.float64(product)
     found = compute(Op.MUL, [*inputs, 0], tensor("qu8", quantized=kinds[2]), (256, 256))
@@ -214,4 +210,6 @@ def test_every_quantized_number(type, scale):
         given = tensor(variant, raw, Quantized(scale, 100))
         output = tensor(variant, quantized=kind)
         found = Single(CpuDevice(), type, [given], output, (256,)).checked()
-        expect(variant, found, function((raw - 100) * np.float64(np.float32(scale))), kind, off=0.01)
+        expect(
+            variant, found, function((raw - 100) * np.float64(np.float32(scale))), kind, off=0.01
+        )

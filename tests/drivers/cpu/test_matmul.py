@@ -18,7 +18,9 @@ SHAPES = (
 )  # fmt: skip
 
 
-def check(batch: int, depth: int, units: int, variant: str, activation: int = 0, **how: Any) -> None:
+def check(
+    batch: int, depth: int, units: int, variant: str, activation: int = 0, **how: Any
+) -> None:
     """Compute on the device and compare."""
     random = np.random.default_rng(batch * depth + units)
     quantization = None

@@ -76,6 +76,7 @@ def units_off(found, wanted):
     ("name", "formula", "limit"),
     [
         ("exp", np.exp, 2),
+        ("exp_negative", np.exp, 2),
         ("logistic", lambda x: np.where(x < 0, np.exp(x), 1) / (1 + np.exp(-np.abs(x))), 3),
         ("tanh", np.tanh, 3),
     ],
@@ -84,6 +85,7 @@ def test_exponential_functions(name, formula, limit):
     random = np.random.default_rng(2)
     sizes = np.exp(random.uniform(-90, np.log(87), 1 << 18))
     x = np.concatenate([random.uniform(-20, 20, 1 << 18), sizes, -sizes]).astype(np.float32)
+    x = -np.abs(x) if name == "exp_negative" else x
     apply = vectorised(getattr(exponential, name), np.float32)
     assert units_off(apply(x), formula(x.astype(np.float64))).max() < limit
 
@@ -93,11 +95,13 @@ def test_exponential_functions_at_the_ends():
     nan, inf = np.nan, np.inf
     ends = {
         "exp": [nan, inf, 0, inf, 0, 1, 1, 1, inf, 0],
+        "exp_negative": [nan, 1, 0, 1, 0, 1, 1, 1, 1, 0],
         "logistic": [nan, 1, 0, 1, 0, 0.5, 0.5, 0.5, 1, 0],
         "tanh": [nan, 1, -1, 1, -1, 0, -0.0, 1e-42, 1, -1],
     }
     for name, wanted in ends.items():
-        found = vectorised(getattr(exponential, name), np.float32)(x)
+        given = np.minimum(x, 0) if name == "exp_negative" else x
+        found = vectorised(getattr(exponential, name), np.float32)(given)
         wanted = np.array(wanted, np.float32)
         np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-44)
     np.testing.assert_array_equal(np.signbit(found[1:]), np.signbit(x[1:]))
@@ -106,7 +110,9 @@ def test_exponential_functions_at_the_ends():
 
 
 def test_rounded():
-    x = np.array([0.5, -0.5, 1.5, 2.5, -2.5, 0.49999997, -0.49999997, 0, 8388607, 255.5], np.float32)
+    x = np.array(
+        [0.5, -0.5, 1.5, 2.5, -2.5, 0.49999997, -0.49999997, 0, 8388607, 255.5], np.float32
+    )
     wanted = [1, -1, 2, 3, -3, 0, 0, 0, 8388607, 256]
     assert vectorised(numeric.rounded, np.int32)(x).tolist() == wanted
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from tests.drivers.cpu.elements import ACTIVATIONS, Quantized, expect, random_tensor, tensor
-from tests.drivers.cpu.single import Single
-from tests.single import Value
 
 from nnapi_shim.drivers.cpu.device import CpuDevice
 from nnapi_shim.hal.enums import OperationType as Op
+from tests.drivers.cpu.elements import ACTIVATIONS, Quantized, expect, random_tensor, tensor
+from tests.drivers.cpu.single import Single
+from tests.single import Value
 
 VARIANTS = ("f32", "f16", "qu8", "qs8")
 

@@ -6,6 +6,8 @@ quantized: float32, rounded to the nearest, halves away from zero. Differences a
 quantized numbers are exact in it.
 """
 
+from operator import add, mul, sub, truediv
+
 import numpy as np
 
 from nnapi_shim.drivers.cpu.kernels.elements import READ, WRITE
@@ -15,7 +17,7 @@ from nnapi_shim.drivers.cpu.lowering.binary import FLOAT, LARGE_SUM, PLAIN, PROD
 
 
 def binary(name, layout, read, write, size, constants, formula):
-    """output = formula(element of input0, element of input1, constants of the record).
+    """The kernel output = formula(element of input0, element of input1, constants of the record).
 
     The layout of the operands is in lowering/binary.py. size: bytes of an element.
     """
@@ -58,74 +60,35 @@ def binary(name, layout, read, write, size, constants, formula):
     return kernel(layout)(body)
 
 
-# Floating point
+def clamped(function):
+    """The formula function(x, y), clamped to the bounds; NaN stays NaN."""
+
+    @helper
+    def formula(x, y, bounds):
+        return clamp(function(x, y), bounds[0], bounds[1])
+
+    return formula
+
+
+def bare(function):
+    """The formula function(x, y)."""
+
+    @helper
+    def formula(x, y, nothing):
+        return function(x, y)
+
+    return formula
 
 
 @helper
-def bounds(a):
-    return a.low, a.high
-
-
-@helper
-def add_float(x, y, values):
-    return clamp(x + y, values[0], values[1])
-
-
-@helper
-def sub_float(x, y, values):
-    return clamp(x - y, values[0], values[1])
-
-
-@helper
-def mul_float(x, y, values):
-    return clamp(x * y, values[0], values[1])
-
-
-@helper
-def div_float(x, y, values):
-    return clamp(x / y, values[0], values[1])
-
-
-# INT32
-
-
-@helper
-def nothing(a):
-    return 0
-
-
-@helper
-def add_int(x, y, values):
-    return x + y
-
-
-@helper
-def sub_int(x, y, values):
-    return x - y
-
-
-@helper
-def mul_int(x, y, values):
-    return x * y
-
-
-@helper
-def div_int(x, y, values):
-    """The quotient in float64, the only vector division there is, lies on the right side of every
-    integer: it is at least 2^-31 of its size away from those that it does not equal. 0 for y = 0;
-    the one that does not fit, 2^31, wraps.
+def divide_rounding_down(x, y):
+    """INT32: the quotient in float64, the only vector division there is, lies on the right side of
+    every integer, because it is at least 2^-31 of its size away from those that it does not equal.
+    0 for y = 0; the quotient that does not fit, 2^31, wraps.
     """
     quotient = np.floor(np.float64(x) / np.float64(y))
     fits = quotient < 2.0**31
     return np.int32(quotient if y != 0 and fits else (0.0 if y == 0 else -(2.0**31)))
-
-
-# Quantized
-
-
-@helper
-def sum_constants(a):
-    return a.scale0, a.scale1, a.offset, a.low, a.high, np.int32(a.zero_point)
 
 
 @helper
@@ -134,12 +97,6 @@ def add_quantized(x, y, values):
     scale0, scale1, offset, low, high, zero_point = values
     steps = multiply_add(x, scale0, multiply_add(y, scale1, offset))
     return add32(rounded(bounded(steps, low, high)), zero_point)
-
-
-@helper
-def large_sum_constants(a):
-    input0, input1 = (a.zero0, a.coarse0, a.fine0), (a.zero1, a.coarse1, a.fine1)
-    return input0, input1, a.low, a.high, np.int32(a.zero_point)
 
 
 @helper
@@ -154,11 +111,6 @@ def add_large_quantized(x, y, values):
 
 
 @helper
-def product_constants(a):
-    return a.zero0, a.zero1, a.scale, a.low, a.high, np.int32(a.zero_point)
-
-
-@helper
 def mul_quantized(x, y, values):
     """Steps of the output: (x - zero0) * (y - zero1) * scale."""
     zero0, zero1, scale, low, high, zero_point = values
@@ -166,16 +118,31 @@ def mul_quantized(x, y, values):
     return add32(rounded(bounded(steps, low, high)), zero_point)
 
 
-FLOAT_FORMULAS = {"add": add_float, "sub": sub_float, "mul": mul_float, "div": div_float}
-INT_FORMULAS = {"add": add_int, "sub": sub_int, "mul": mul_int, "div": div_int}
+bounds = helper(lambda a: (a.low, a.high))
+nothing = helper(lambda a: 0)
+sum_constants = helper(
+    lambda a: (a.scale0, a.scale1, a.offset, a.low, a.high, np.int32(a.zero_point))
+)
+large_sum_constants = helper(
+    lambda a: (
+        (a.zero0, a.coarse0, a.fine0),
+        (a.zero1, a.coarse1, a.fine1),
+        a.low,
+        a.high,
+        np.int32(a.zero_point),
+    )
+)
+product_constants = helper(
+    lambda a: (a.zero0, a.zero1, a.scale, a.low, a.high, np.int32(a.zero_point))
+)
 
-for _name, _formula in FLOAT_FORMULAS.items():
+for _name, _function in {"add": add, "sub": sub, "mul": mul, "div": truediv}.items():
     for _type, _size in (("f32", 4), ("f16", 2)):
         _io = READ[_type], WRITE[_type], _size
-        binary(f"{_name}_{_type}", FLOAT, *_io, bounds, _formula)
+        binary(f"{_name}_{_type}", FLOAT, *_io, bounds, clamped(_function))
 
-for _name, _formula in INT_FORMULAS.items():
-    binary(f"{_name}_i32", PLAIN, READ["i32"], WRITE["i32"], 4, nothing, _formula)
+for _name, _function in {"add": add, "sub": sub, "mul": mul, "div": divide_rounding_down}.items():
+    binary(f"{_name}_i32", PLAIN, READ["i32"], WRITE["i32"], 4, nothing, bare(_function))
 
 for _type in ("qu8", "qs8"):
     _io = READ[_type], WRITE["b8"], 1

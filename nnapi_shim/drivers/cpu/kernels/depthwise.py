@@ -2,17 +2,42 @@
 
 from typing import Any
 
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
 from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
-from nnapi_shim.drivers.cpu.kernels.microdepthwise import pixels
+from nnapi_shim.drivers.cpu.kernels.microdepthwise import (
+    ONE,
+    PIXELS,
+    SOME,
+    THREE_WIDE,
+    THREE_WIDE_BY_TWO,
+    pixels,
+)
 from nnapi_shim.drivers.cpu.kernels.numeric import i16, u8, u32
+from nnapi_shim.drivers.cpu.kernels.packing import centered
 from nnapi_shim.drivers.cpu.kernels.rearrange import share
 from nnapi_shim.drivers.cpu.kernels.target import target_tiling
+from nnapi_shim.drivers.cpu.kernels.vector import POINTER, VOID, WORD, declaration
 from nnapi_shim.drivers.cpu.lowering.depthwise import DEPTHWISE, EXPAND, PACK_DEPTHWISE
 
-TILING = target_tiling()
-import os
-PIXELS = int(os.environ.get('PIX','4'))
-"""Outputs of a row that are computed together."""
+CACHE_LINE = 64
+
+
+@intrinsic
+def prefetch(typing_context, address):
+    """Ask for the line at an address, which need not exist, into the second-level cache."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        read, second_level, values = (ir.Constant(WORD, hint) for hint in (0, 2, 1))
+        name, kinds = "llvm.prefetch.p0", [POINTER, WORD, WORD, WORD]
+        declared = declaration(builder.module, name, VOID, kinds)
+        pointer = builder.inttoptr(arguments[0], POINTER)
+        builder.call(declared, [pointer, read, second_level, values])
+        return context.get_dummy_value()
+
+    return types.void(types.int64), generate
 
 
 @helper
@@ -25,12 +50,9 @@ def inside(start, taps, dilation, size):
 def depthwise(kind: str, element_bytes: int) -> Any:
     """The kernel of an element type.
 
-    Pixels whose filter columns all lie in the image go through in fours, the rest one by one.
+    Pixels whose filter columns all lie in the image go through together, the rest one by one.
     """
-    one = pixels(TILING, kind, 1)
-    general = pixels(TILING, kind, PIXELS)
-    three = pixels(TILING, kind, PIXELS, 3, 1)
-    three_by_two = pixels(TILING, kind, PIXELS, 3, 2)
+    run = pixels(target_tiling(), kind)
 
     def convolve(a, tile):
         channels, dilation, stride = a.channels, a.dilation_width, a.stride_width
@@ -43,49 +65,51 @@ def depthwise(kind: str, element_bytes: int) -> Any:
         left = min(a.out_width, (a.pad_left + stride - 1) // stride)
         span = a.in_width + a.pad_left - (a.filter_width - 1) * dilation
         right = max(left, min(a.out_width, (span + stride - 1) // stride if span > 0 else 0))
-        is_three = a.filter_width == 3 and dilation == 1
+        together = SOME
+        if a.filter_width == 3 and dilation == 1 and stride <= 2:
+            together = THREE_WIDE if stride == 1 else THREE_WIDE_BY_TWO
+        rows_below = min(a.stride_height, a.filter_height) if stride <= a.filter_width else 0
         for row in range(tile * a.tile_rows, min((tile + 1) * a.tile_rows, a.rows)):
             image, h = row // a.out_height, row % a.out_height
             start = h * a.stride_height - a.pad_top
             first, end = inside(start, a.filter_height, a.dilation_height, a.in_height)
             source = a.input + (image * a.in_height + start) * row_bytes + first * row_step
-            filter = a.filter + first * filter_row
             target = a.output + row * a.out_width * pixel_bytes
             w = 0
             while w < a.out_width:
+                variant, count = ONE, 1
                 if left <= w < right and right - left >= PIXELS:
-                    w = min(w, right - PIXELS)
-                    x = source + (w * stride - a.pad_left) * pixel_bytes
-                    y = target + w * pixel_bytes
-                    if is_three and stride == 1:
-                        three(
-                            x, row_step, tap_step, pixel_step, end - first, 3, filter, filter_row,
-                            singles, a.bias, a.scales, channels, y, a.input_zero, a.zero_point,
-                            a.low, a.high,
-                        )  # fmt: skip
-                    elif is_three and stride == 2:
-                        three_by_two(
-                            x, row_step, tap_step, pixel_step, end - first, 3, filter, filter_row,
-                            singles, a.bias, a.scales, channels, y, a.input_zero, a.zero_point,
-                            a.low, a.high,
-                        )  # fmt: skip
-                    else:
-                        general(
-                            x, row_step, tap_step, pixel_step, end - first, a.filter_width, filter,
-                            filter_row, singles, a.bias, a.scales, channels, y, a.input_zero,
-                            a.zero_point, a.low, a.high,
-                        )  # fmt: skip
-                    w += PIXELS
-                    continue
-                left_column = w * stride - a.pad_left
-                j, j_end = inside(left_column, a.filter_width, dilation, a.in_width)
-                one(
-                    source + left_column * pixel_bytes + j * tap_step, row_step, tap_step, pixel_step,
-                    end - first, j_end - j, filter + j * channels * 4, filter_row, singles, a.bias,
-                    a.scales, channels, target + w * pixel_bytes, a.input_zero, a.zero_point,
-                    a.low, a.high,
-                )  # fmt: skip
-                w += 1
+                    variant, count, w = together, PIXELS, min(w, right - PIXELS)
+                column = w * stride - a.pad_left
+                # What the next row of pixels reads first. This one goes through several rows at
+                # once, and the processor's own prefetching follows none of them.
+                below = source + column * pixel_bytes + (end - first) * row_step
+                for _ in range(rows_below):
+                    for at in range(below, below + count * pixel_step, CACHE_LINE):
+                        prefetch(at)
+                    below += row_bytes
+                j, j_end = inside(column, a.filter_width, dilation, a.in_width)
+                run(
+                    variant,
+                    source + column * pixel_bytes + j * tap_step,
+                    row_step,
+                    tap_step,
+                    pixel_step,
+                    end - first,
+                    j_end - j,
+                    a.filter + first * filter_row + j * channels * 4,
+                    filter_row,
+                    singles,
+                    a.bias,
+                    a.scales,
+                    channels,
+                    target + w * pixel_bytes,
+                    a.input_zero,
+                    a.zero_point,
+                    a.low,
+                    a.high,
+                )
+                w += count
         return 0
 
     convolve.__name__ = f"depthwise_conv_2d_{kind}"
@@ -113,9 +137,9 @@ def pack_depthwise(a, tile):
             upper = lower = 0
             if c < channels:
                 at = tap * channels + c
-                upper = ((filter[at] ^ flip) << 56 >> 56) - zero
+                upper = centered(filter[at], flip, zero)
                 if tap + a.filter_width < taps:
-                    lower = ((filter[at + row] ^ flip) << 56 >> 56) - zero
+                    lower = centered(filter[at + row], flip, zero)
             to = 2 * (tap * a.padded + c)
             pairs[to], pairs[to + 1] = upper, lower
             to += 2 * taps * a.padded

@@ -17,7 +17,7 @@ MINUS_LN2_HIGH = np.float32(-0.693359375)
 MINUS_LN2_LOW = np.float32(2.1219444005469058e-4)
 
 MAGIC = np.float32(1.5 * 2**23)
-"""Adding it to a small number rounds that to an integer, which the low bits of the sum then hold."""
+"""Adding it to a small number rounds that to an integer, which the sum has in its low bits."""
 MAGIC_BITS = MAGIC.view(np.int32)
 
 C2, C3, C4, C5, C6 = (
@@ -29,13 +29,16 @@ polynomial, each coefficient fitted after the lower ones were rounded."""
 EXP_LOW, EXP_HIGH = np.float32(-104), np.float32(89)
 """Beyond these e^x is 0 or infinite in float32."""
 
+EXP_NORMAL = np.float32(-88.3)
+"""Where the power of 2 in e^x is 2^-127, which `power_of_2` makes 0."""
+
 TANH_LOW = np.float32(-20)
 """Below -18.1, e^x is too small to change 1 - e^x."""
 
 
 @helper
 def power_of_2(n):
-    """2^n for an integer n from -126 to 127."""
+    """2^n for an integer n from -126 to 127; 0 for -127."""
     return float_of((n + 127) << 23)
 
 
@@ -59,9 +62,17 @@ def exp(x):
 
 
 @helper
+def exp_negative(x):
+    """e^x for x <= 0, at less cost: results below the normal float32 numbers (1.2e-38) may be 0."""
+    n, excess = reduced(EXP_NORMAL if x < EXP_NORMAL else x)
+    scale = power_of_2(n)
+    return multiply_add(scale, excess, scale)
+
+
+@helper
 def logistic(x):
     """1 / (1 + e^-x), as e^x / (e^x + 1) for negative x, where the former loses the small end."""
-    small = exp(-abs(x))
+    small = exp_negative(-abs(x))
     return (small if x < 0 else ONE) / (ONE + small)
 
 

@@ -66,6 +66,9 @@ _quantized_row = quads8(TILING) if TILING.group == 4 else pairs16(TILING, BYTE)
 
 gemm_f32 = gemm("gemm_f32", tile(TILING, _float32, TILING.rows), TILING.rows, 4)
 gemm_q8 = gemm("gemm_q8", tile(TILING, _quantized, TILING.rows), TILING.rows, 1)
-# One row: the weights are read once, so that bytes of weights count, and latency of the sums.
+# Where rows are so few that the last tile of the kernels above would be half empty.
+gemm_few_f32 = gemm("gemm_few_f32", tile(TILING, _float32, TILING.few_rows), TILING.few_rows, 4)
+gemm_few_q8 = gemm("gemm_few_q8", tile(TILING, _quantized, TILING.few_rows), TILING.few_rows, 1)
+# One row: every weight is read once, so that the bytes of the weights count, and latency.
 gemv_f32 = gemm("gemv_f32", tile(TILING, _float32, 1, CHAINS), 1, 4)
 gemv_q8 = gemm("gemv_q8", tile(TILING, _quantized_row, 1, CHAINS), 1, 1)

@@ -9,12 +9,13 @@ the one before it where the channels are no multiple of a vector, and stores the
 """
 
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic as numba_intrinsic
+from numba.extending import intrinsic
 
 from nnapi_shim.drivers.cpu.kernels.vector import (
     BYTE,
@@ -39,8 +40,8 @@ from nnapi_shim.drivers.cpu.kernels.vector import (
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
 
 ARGUMENTS = (
-    "input row_step tap_step pixel_step height width filter filter_row singles bias scales channels "
-    "output input_zero zero_point"
+    "input row_step tap_step pixel_step height width filter filter_row singles bias scales "
+    "channels output input_zero zero_point"
 ).split()
 """Arguments of a micro-kernel, 64 bits each; the float arguments `low` and `high` follow.
 
@@ -50,13 +51,16 @@ height, width: filter rows and columns to take. singles: see quantized filters i
 """
 
 
-import os
-VECTORS=int(os.environ.get('VEC','2'))
 class _Depthwise:
-    """One micro-kernel being written: `pixels` outputs; taps and stride where they are fixed."""
+    """One micro-kernel being written: `pixels` outputs; taps and stride where they are fixed.
 
-    element_bytes = 4
-    filter_bytes = 4
+    A round of the loop takes `vectors` vectors of channels. Weights and biases are 4 bytes each.
+    """
+
+    element_bytes: int
+    vectors: int
+    sum_element: Any
+    weight_element: Any
 
     def __init__(self, fn: Any, tiling: Tiling, pixels: int, taps: int, stride: int) -> None:
         self.tiling, self.pixels, self.taps, self.stride = tiling, pixels, taps, stride
@@ -67,243 +71,227 @@ class _Depthwise:
         self.low = splat(self.builder, low, self.lanes)
         self.high = splat(self.builder, high, self.lanes)
 
-    @property
-    def group(self) -> int:
-        """Channels of one round."""
-        return self.lanes
-
     def write(self) -> None:
-        """The whole function: a loop over groups of channels."""
+        """The whole function."""
         builder, given = self.builder, self.given
-        last = builder.sub(given["channels"], long(self.group))
-        count = builder.udiv(builder.add(given["channels"], long(self.group - 1)), long(self.group))
-        self.prepare()
-        with cgutils.for_range(builder, count) as loop:
-            channel = builder.mul(loop.index, long(self.group))
+        size = self.element_bytes
+        group = self.vectors * self.lanes
+        last = builder.sub(given["channels"], long(group))
+        rounds = builder.udiv(builder.add(given["channels"], long(group - 1)), long(group))
+        with cgutils.for_range(builder, rounds) as loop:
+            channel = builder.mul(loop.index, long(group))
             channel = builder.select(builder.icmp_signed("<", channel, last), channel, last)
-            self.start(channel)
-            self.rows(channel)
-            for p, value in enumerate(self.finish(channel)):
-                size = self.element_bytes
-                at = builder.mul(builder.add(builder.mul(given["channels"], long(p)), channel), long(size))
-                store(builder, value, builder.add(given["output"], at), size)
+            bias = self.parts(self.place("bias", channel, 4), self.sum_element)
+            self.sums = [[variable(builder, x.type, x) for x in bias] for _ in range(self.pixels)]
+            self.rows(self.place("input", channel, size), self.place("filter", channel, 4))
+            output = self.place("output", channel, size)
+            pixel = builder.mul(given["channels"], long(size))
+            for p, slots in enumerate(self.sums):
+                value = self.finished([builder.load(slot) for slot in slots], channel)
+                store(builder, value, builder.add(output, builder.mul(pixel, long(p))), size)
         builder.ret_void()
 
-    def prepare(self) -> None:
-        """What is loaded once."""
+    def place(self, name: str, channel: Any, size: int) -> Any:
+        """Address of a channel where an argument points, `size` bytes per channel."""
+        return self.builder.add(self.given[name], self.builder.mul(channel, long(size)))
 
-    def offset(self, base: Any, channel: Any, size: int) -> Any:
-        """Address of a channel in a row of `size` bytes per channel."""
-        return self.builder.add(base, self.builder.mul(channel, long(size)))
+    def parts(self, address: Any, element: Any) -> list[Any]:
+        """The vectors of 32-bit elements, or of pairs of 16-bit ones, at an address."""
+        kind = vector(element, self.lanes * 32 // (16 if element is HALFWORD else 32))
+        return [
+            load(self.builder, self.builder.add(address, long(4 * self.lanes * v)), kind, 4)
+            for v in range(self.vectors)
+        ]
 
-    def columns(self, row: Any, weights: Any, read: Callable[..., Any], add: Callable[..., Any]) -> None:
-        """One filter row (or a pair): `read(address)` what is shared, `add(pixel, x, w)` it.
+    def rows(self, row: Any, weights: Any) -> None:
+        """Loops over the filter rows; calls `columns`."""
+        raise NotImplementedError
 
-        With fixed taps and stride an input column is read once for all the pixels it belongs to.
+    def product(self, x: Any, w: Any, total: Any) -> Any:
+        """Total + x * w."""
+        raise NotImplementedError
+
+    def finished(self, sums: list[Any], channel: Any) -> Any:
+        """What is stored of the sums of a pixel."""
+        raise NotImplementedError
+
+    def columns(self, row: Any, weights: Any, read: Callable[[Any], list[Any]]) -> None:
+        """Add one filter row, or a pair of them; `read` gives the input at an address.
+
+        With fixed taps and stride an input column is read once for all pixels that need it.
         """
         builder, given = self.builder, self.given
-        step = builder.mul(given["channels"], long(self.filter_bytes))
+        weight_step = builder.mul(given["channels"], long(4))
+
+        def add(p: int, xs: list[Any], ws: list[Any]) -> None:
+            for slot, x, w in zip(self.sums[p], xs, ws, strict=True):
+                builder.store(self.product(x, w, builder.load(slot)), slot)
+
+        def tap_weights(j: Any) -> list[Any]:
+            place = builder.add(weights, builder.mul(weight_step, j))
+            return self.parts(place, self.weight_element)
+
         if self.taps:
-            found = [
-                self.weights(builder.add(weights, builder.mul(step, long(j)))) for j in range(self.taps)
-            ]
+            found = [tap_weights(long(j)) for j in range(self.taps)]
             for column in range((self.pixels - 1) * self.stride + self.taps):
-                x = read(builder.add(row, builder.mul(given["tap_step"], long(column))))
+                xs = read(builder.add(row, builder.mul(given["tap_step"], long(column))))
                 for p in range(self.pixels):
                     j = column - p * self.stride
                     if 0 <= j < self.taps:
-                        add(p, x, found[j])
+                        add(p, xs, found[j])
             return
         with cgutils.for_range(builder, given["width"]) as loop:
-            w = self.weights(builder.add(weights, builder.mul(step, loop.index)))
+            ws = tap_weights(loop.index)
             tap = builder.add(row, builder.mul(given["tap_step"], loop.index))
             for p in range(self.pixels):
-                add(p, read(builder.add(tap, builder.mul(given["pixel_step"], long(p)))), w)
+                pixel = builder.mul(given["pixel_step"], long(p))
+                add(p, read(builder.add(tap, pixel)), ws)
 
 
 class _Float(_Depthwise):
-    """float32: VECTORS vectors of channels per pixel."""
+    """float32."""
 
-    @property
-    def group(self) -> int:
-        return VECTORS * self.lanes
+    element_bytes = 4
+    sum_element = weight_element = FLOAT
 
-    def parts(self, address: Any) -> list[Any]:
-        """The vectors at an address."""
-        return [
-            load(self.builder, self.builder.add(address, long(4 * self.lanes * v)), vector(FLOAT, self.lanes), 4)
-            for v in range(VECTORS)
-        ]
+    def __init__(self, fn: Any, tiling: Tiling, *rest: Any) -> None:
+        super().__init__(fn, tiling, *rest)
+        self.vectors = tiling.channel_vectors
 
-    def start(self, channel: Any) -> None:
-        bias = self.parts(self.offset(self.given["bias"], channel, 4))
-        self.sums = [[variable(self.builder, x.type, x) for x in bias] for _ in range(self.pixels)]
-
-    def weights(self, address: Any) -> Any:
-        return self.parts(address)
-
-    def rows(self, channel: Any) -> None:
+    def rows(self, row: Any, weights: Any) -> None:
         builder, given = self.builder, self.given
-        row = self.offset(given["input"], channel, 4)
-        weights = self.offset(given["filter"], channel, 4)
-
-        def add(p: int, xs: Any, ws: Any) -> None:
-            for slot, x, w in zip(self.sums[p], xs, ws, strict=True):
-                total = multiply_add(builder, x, w, builder.load(slot), self.tiling.fused)
-                builder.store(total, slot)
-
         with cgutils.for_range(builder, given["height"]) as loop:
             self.columns(
                 builder.add(row, builder.mul(given["row_step"], loop.index)),
                 builder.add(weights, builder.mul(given["filter_row"], loop.index)),
-                self.parts,
-                add,
+                lambda address: self.parts(address, FLOAT),
             )
 
-    def finish(self, channel: Any) -> list[Any]:
-        builder = self.builder
-        order = ir.Constant(vector(WORD, self.group), list(range(self.group)))
-        res=[]
-        for slots in self.sums:
-            parts=[clamp(builder, builder.load(slot), self.low, self.high) for slot in slots]
-            res.append(join(builder, parts))
-        return res
+    def product(self, x: Any, w: Any, total: Any) -> Any:
+        return multiply_add(self.builder, x, w, total, self.tiling.fused)
+
+    def finished(self, sums: list[Any], channel: Any) -> Any:
+        return join(self.builder, [clamp(self.builder, x, self.low, self.high) for x in sums])
 
 
 class _Quantized(_Depthwise):
-    """8 bits: two vectors of int32 sums per pixel; two filter rows per multiplication."""
+    """8 bits. A multiplication takes two filter rows: pairs of int16, zero points subtracted."""
 
     element_bytes = 1
+    vectors = 2
+    sum_element = WORD
+    weight_element = HALFWORD
 
-    def __init__(self, signed: bool, *rest: Any) -> None:
-        super().__init__(*rest)
-        self.widen = self.builder.sext if signed else self.builder.zext
-
-    @property
-    def group(self) -> int:
-        return 2 * self.lanes
-
-    def prepare(self) -> None:
+    def __init__(self, signed: bool, fn: Any, tiling: Tiling, *rest: Any) -> None:
+        super().__init__(fn, tiling, *rest)
         builder, given = self.builder, self.given
-        half = builder.trunc(given["input_zero"], HALFWORD)
-        self.zero_pairs = splat(builder, half, 2 * self.lanes)
-        self.zero = splat(builder, builder.trunc(given["input_zero"], WORD), self.lanes)
+        self.widen = builder.sext if signed else builder.zext
+        zero = builder.trunc(given["input_zero"], WORD)
+        self.zero = splat(builder, zero, self.lanes)
+        self.zero_pairs = splat(builder, builder.trunc(zero, HALFWORD), 2 * self.lanes)
         self.zero_point = splat(builder, builder.trunc(given["zero_point"], WORD), self.lanes)
 
-    def halves(self, base: Any, channel: Any, element: Any) -> list[Any]:
-        """Two vectors of 32-bit elements, one per channel."""
-        address = self.offset(base, channel, 4)
-        return [
-            load(self.builder, self.builder.add(address, long(4 * self.lanes * h)), vector(element, self.lanes), 4)
-            for h in range(2)
-        ]
-
-    def start(self, channel: Any) -> None:
-        bias = self.halves(self.given["bias"], channel, WORD)
-        self.sums = [
-            [variable(self.builder, value.type, value) for value in bias] for _ in range(self.pixels)
-        ]
-
-    def weights(self, address: Any) -> list[Any]:
-        kind = vector(HALFWORD, 2 * self.lanes)
-        return [
-            load(self.builder, self.builder.add(address, long(4 * self.lanes * h)), kind, 4)
-            for h in range(2)
-        ]
-
-    def rows(self, channel: Any) -> None:
+    def rows(self, row: Any, weights: Any) -> None:
         builder, given = self.builder, self.given
-        row = self.offset(given["input"], channel, 1)
-        weights = self.offset(given["filter"], channel, 4)
-        bytes_ = vector(BYTE, self.group)
-
-        def add(p: int, x: Any, w: Any) -> None:
-            for slot, a, b in zip(self.sums[p], x, w, strict=True):
-                total = builder.add(builder.load(slot), dot_pairs(builder, a, b, self.tiling.dot2))
-                builder.store(total, slot)
-
-        def pair(address: Any) -> list[Any]:
-            upper = load(builder, address, bytes_, 1)
-            lower = load(builder, builder.add(address, given["row_step"]), bytes_, 1)
-            result = []
-            for h in range(2):
-                channels = range(h * self.lanes, (h + 1) * self.lanes)
-                order = [at for c in channels for at in (c, c + self.group)]
-                mixed = builder.shuffle_vector(
-                    upper, lower, ir.Constant(vector(WORD, self.group), order)
-                )
-                wide = self.widen(mixed, vector(HALFWORD, self.group))
-                result.append(builder.sub(wide, self.zero_pairs))
-            return result
-
-        def single(address: Any) -> list[Any]:
-            both = load(builder, address, bytes_, 1)
-            result = []
-            for h in range(2):
-                part = pick(builder, both, range(h * self.lanes, (h + 1) * self.lanes))
-                wide = builder.sub(self.widen(part, vector(WORD, self.lanes)), self.zero)
-                # The upper half of a word is its sign; its weight is 0.
-                result.append(builder.bitcast(wide, vector(HALFWORD, self.group)))
-            return result
-
         pairs = builder.lshr(given["height"], long(1))
+        row_step = builder.mul(given["row_step"], long(2))
+        filter_row = builder.mul(given["filter_row"], long(2))
         with cgutils.for_range(builder, pairs) as loop:
-            at = builder.mul(loop.index, long(2))
             self.columns(
-                builder.add(row, builder.mul(given["row_step"], at)),
-                builder.add(weights, builder.mul(given["filter_row"], at)),
-                pair,
-                add,
+                builder.add(row, builder.mul(row_step, loop.index)),
+                builder.add(weights, builder.mul(filter_row, loop.index)),
+                self.two_rows,
             )
-        odd = builder.and_(given["height"], long(1))
-        with cgutils.for_range(builder, odd):
-            at = builder.mul(pairs, long(2))
-            last = builder.add(weights, builder.mul(given["filter_row"], at))
+        with cgutils.for_range(builder, builder.and_(given["height"], long(1))):
+            last = builder.add(weights, builder.mul(filter_row, pairs))
             self.columns(
-                builder.add(row, builder.mul(given["row_step"], at)),
+                builder.add(row, builder.mul(row_step, pairs)),
                 builder.add(last, given["singles"]),
-                single,
-                add,
+                self.one_row,
             )
 
-    def finish(self, channel: Any) -> list[Any]:
-        builder = self.builder
-        scales = self.halves(self.given["scales"], channel, FLOAT)
+    def two_rows(self, address: Any) -> list[Any]:
+        """Per channel the element at the address and the one a row below."""
+        builder, lanes = self.builder, self.lanes
+        kind = vector(BYTE, 2 * lanes)
+        upper = load(builder, address, kind, 1)
+        lower = load(builder, builder.add(address, self.given["row_step"]), kind, 1)
         result = []
-        for slots in self.sums:
-            parts = [
-                requantize(builder, builder.load(slot), scale, self.low, self.high, self.zero_point)
-                for slot, scale in zip(slots, scales, strict=True)
-            ]
-            order = ir.Constant(vector(WORD, self.group), list(range(self.group)))
-            result.append(builder.shuffle_vector(*parts, order))
+        for first in (0, lanes):
+            order = [at for c in range(first, first + lanes) for at in (c, c + 2 * lanes)]
+            mask = ir.Constant(vector(WORD, 2 * lanes), order)
+            mixed = builder.shuffle_vector(upper, lower, mask)
+            wide = self.widen(mixed, vector(HALFWORD, 2 * lanes))
+            result.append(builder.sub(wide, self.zero_pairs))
         return result
 
+    def one_row(self, address: Any) -> list[Any]:
+        """Per channel the element as an int32: its upper half, the sign, has a weight of 0."""
+        builder, lanes = self.builder, self.lanes
+        both = load(builder, address, vector(BYTE, 2 * lanes), 1)
+        result = []
+        for first in (0, lanes):
+            part = pick(builder, both, range(first, first + lanes))
+            wide = builder.sub(self.widen(part, vector(WORD, lanes)), self.zero)
+            result.append(builder.bitcast(wide, vector(HALFWORD, 2 * lanes)))
+        return result
 
-WRITERS = {
+    def product(self, x: Any, w: Any, total: Any) -> Any:
+        return self.builder.add(total, dot_pairs(self.builder, x, w, self.tiling.dot2))
+
+    def finished(self, sums: list[Any], channel: Any) -> Any:
+        scales = self.parts(self.place("scales", channel, 4), FLOAT)
+        bounds = self.low, self.high, self.zero_point
+        parts = [
+            requantize(self.builder, total, scale, *bounds)
+            for total, scale in zip(sums, scales, strict=True)
+        ]
+        return join(self.builder, parts)
+
+
+WRITERS: dict[str, Any] = {
     "f32": _Float,
-    "qu8": lambda *rest: _Quantized(False, *rest),
-    "qs8": lambda *rest: _Quantized(True, *rest),
+    "qu8": partial(_Quantized, False),
+    "qs8": partial(_Quantized, True),
 }
 
 
-def pixels(tiling: Tiling, kind: str, count: int, taps: int = 0, stride: int = 0) -> Any:
-    """A numba function that runs a micro-kernel: pixels(*ARGUMENTS, low, high)."""
+class Variant(NamedTuple):
+    """Pixels of a micro-kernel; filter width and stride where they are fixed, else 0."""
+
+    pixels: int
+    taps: int = 0
+    stride: int = 0
+
+
+PIXELS = 4
+VARIANTS = (Variant(1), Variant(PIXELS), Variant(PIXELS, 3, 1), Variant(PIXELS, 3, 2))
+ONE, SOME, THREE_WIDE, THREE_WIDE_BY_TWO = range(len(VARIANTS))
+
+
+def pixels(tiling: Tiling, kind: str) -> Any:
+    """A numba function that runs a micro-kernel.
+
+    It takes the number of a variant, the ARGUMENTS, low and high.
+    """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        name = f"nnk_depthwise_{kind}_{count}x{tiling.lanes}_{taps}_{stride}"
-        fn, is_new = function(builder.module, name, [LONG] * len(ARGUMENTS) + [FLOAT] * 2)
-        if is_new:
-            WRITERS[kind](fn, tiling, count, taps, stride).write()
-        builder.call(fn, arguments)
+        chosen, *rest = arguments
+        for number, variant in enumerate(VARIANTS):
+            with builder.if_then(builder.icmp_signed("==", chosen, long(number))):
+                name = f"nnk_depthwise_{kind}_{tiling.lanes}_{'_'.join(map(str, variant))}"
+                fn, is_new = function(builder.module, name, [LONG] * len(ARGUMENTS) + [FLOAT] * 2)
+                if is_new:
+                    WRITERS[kind](fn, tiling, *variant).write()
+                builder.call(fn, rest)
         return context.get_dummy_value()
 
-    @numba_intrinsic
+    @intrinsic
     def run(
-        typing_context, input, row_step, tap_step, pixel_step, height, width, filter, filter_row,
-        singles, bias, scales, channels, output, input_zero, zero_point, low, high,
+        typing_context, variant, input, row_step, tap_step, pixel_step, height, width, filter,
+        filter_row, singles, bias, scales, channels, output, input_zero, zero_point, low, high,
     ):  # fmt: skip
-        words = [types.int64] * len(ARGUMENTS)
+        words = [types.int64] * (1 + len(ARGUMENTS))
         return types.void(*words, types.float32, types.float32), generate
 
     return run

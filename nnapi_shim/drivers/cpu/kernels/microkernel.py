@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic as numba_intrinsic
+from numba.extending import intrinsic
 
 from nnapi_shim.drivers.cpu.kernels.vector import (
     BYTE,
@@ -24,9 +24,9 @@ from nnapi_shim.drivers.cpu.kernels.vector import (
     LONG,
     WORD,
     clamp,
+    declaration,
     dot_pairs,
     function,
-    intrinsic,
     join,
     load,
     long,
@@ -53,10 +53,12 @@ wanted. Quantized: correction: int32[rows] to add; flip: 64 bytes, xor-ed to wor
 class Arithmetic(NamedTuple):
     """What tells one element type from another.
 
-    accumulator: element type of the sums. head: words per column in front of a panel.
-    word_bytes: bytes of a packed word. mask(builder, flip, lanes): what `broadcast` gets as flip.
-    broadcast(builder, word, flip, lanes): an input word in all lanes. weights(builder, address, lanes): a vector of packed words. step(builder, sum, x, w):
-    sum + x . w. element: what is stored.
+    accumulator, element: types of the sums and of what is stored.
+    head: words per column in front of a panel. word_bytes: bytes of a packed word.
+    mask(builder, flip, lanes): what `broadcast` gets as its flip.
+    broadcast(builder, word, flip, lanes): an input word in all lanes.
+    weights(builder, address, lanes): a vector of packed words.
+    step(builder, sum, x, w): sum + x . w.
     """
 
     name: str
@@ -105,7 +107,8 @@ def pairs16(tiling: Tiling, packed: Any = HALFWORD) -> Arithmetic:
     def step(builder: Any, total: Any, x: Any, w: Any) -> Any:
         return builder.add(total, dot_pairs(builder, x, w, tiling.dot2))
 
-    return Arithmetic(f"s16s{8 * size}", WORD, BYTE, 2, 2 * size, _no_mask, broadcast, weights, step)
+    name = f"s16s{8 * size}"
+    return Arithmetic(name, WORD, BYTE, 2, 2 * size, _no_mask, broadcast, weights, step)
 
 
 def quads8(tiling: Tiling) -> Arithmetic:
@@ -127,7 +130,7 @@ def quads8(tiling: Tiling) -> Arithmetic:
     def step(builder: Any, total: Any, x: Any, w: Any) -> Any:
         kind = x.type
         if tiling.dot4:
-            dot = intrinsic(builder.module, tiling.dot4, total.type, [total.type, kind, kind])
+            dot = declaration(builder.module, tiling.dot4, total.type, [total.type, kind, kind])
             return builder.call(dot, [total, x, w])
         for at in range(4):
             lanes = range(at, kind.count, 4)
@@ -165,12 +168,10 @@ class _Tile:
             load(builder, builder.add(given["panel"], long(4 * self.lanes * j)), self.sum_type, 4)
             for j in range(self.vectors)
         ]
+        starts = [bias] + [[zeros] * self.vectors] * (self.chains - 1)
         self.sums = [
-            [
-                [variable(builder, self.sum_type, zeros if c else bias[j]) for j in range(self.vectors)]
-                for _ in range(self.rows)
-            ]
-            for c in range(self.chains)
+            [[variable(builder, self.sum_type, value) for value in start] for _ in range(self.rows)]
+            for start in starts
         ]
         self.flip = self.arithmetic.mask(builder, given["flip"], self.lanes)
         row_bytes = width * self.arithmetic.word_bytes
@@ -220,7 +221,8 @@ class _Tile:
                     for j in range(self.vectors)
                 ]
                 for m, row in enumerate(rows):
-                    value = load(builder, builder.add(builder.add(row, offset), long(4 * c)), WORD, 1)
+                    place = builder.add(builder.add(row, offset), long(4 * c))
+                    value = load(builder, place, WORD, 1)
                     x = arithmetic.broadcast(builder, value, self.flip, lanes)
                     for slot, w in zip(self.sums[c][m], weights, strict=True):
                         builder.store(arithmetic.step(builder, builder.load(slot), x, w), slot)
@@ -256,7 +258,8 @@ class _Tile:
                 for address, values in rows:
                     if before:
                         store(builder, join(builder, values[:-1]), address, size)
-                    self._store_some(values[-1], builder.add(address, long(before * size)), size, count)
+                    rest = builder.add(address, long(before * size))
+                    self._store_some(values[-1], rest, size, count)
 
     def _store_some(self, value: Any, address: Any, size: int, count: Any) -> None:
         """Store the first `count` lanes."""
@@ -265,7 +268,7 @@ class _Tile:
             lanes = ir.Constant(vector(LONG, self.lanes), list(range(self.lanes)))
             mask = builder.icmp_signed("<", lanes, splat(builder, count, self.lanes))
             suffix = "f32" if self.arithmetic.element is FLOAT else "i8"
-            masked = intrinsic(
+            masked = declaration(
                 builder.module,
                 f"llvm.masked.store.v{self.lanes}{suffix}.p0",
                 ir.VoidType(),
@@ -299,8 +302,9 @@ class _Tile:
 
 
 def tile(tiling: Tiling, arithmetic: Arithmetic, rows: int, chains: int = 1) -> Any:
-    """A numba function that runs the micro-kernel with as many vectors as `columns` asks for:
-    tile(*ARGUMENTS, low, high).
+    """A numba function that runs the micro-kernel with as many vectors as `columns` asks for.
+
+    It takes the ARGUMENTS, low and high.
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -319,7 +323,7 @@ def tile(tiling: Tiling, arithmetic: Arithmetic, rows: int, chains: int = 1) -> 
                 builder.call(fn, arguments)
         return context.get_dummy_value()
 
-    @numba_intrinsic
+    @intrinsic
     def run(
         typing_context, table, taps, depth, base, zero, panel, output, output_stride, rows, columns,
         correction, flip, zero_point, low, high,

@@ -98,7 +98,7 @@ add_any_order = _arithmetic(types.float32, lambda b, x, y: b.fadd(x, y, flags=["
 
 @intrinsic
 def multiply_add(typing_context: Any, x: Any, y: Any, z: Any) -> Any:
-    """x * y + z in float32, rounded once where the processor has an instruction for it."""
+    """The sum x * y + z in float32, rounded once where the processor has an instruction for it."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         name = "llvm.fmuladd.f32"
@@ -137,7 +137,7 @@ def rounded(x):
 
 @helper
 def ordered(x):
-    """An int32 that compares as x does, NaN (as processors make it, positive) above all."""
+    """An int32 that compares as x does; NaN lies beyond the infinity of its sign."""
     bits = bits_of(x)
     return xor32(bits, (bits >> 31) & 0x7FFFFFFF)
 
@@ -152,7 +152,7 @@ def from_ordered(key):
 
 
 def emit_half_to_float(builder: Any, half: Any) -> Any:
-    """i16 -> float, exact."""
+    """From i16 to float, exact."""
     if target() in HARDWARE_HALF:
         return builder.fpext(builder.bitcast(half, _HALF), _FLOAT)
     # The exponent of a half is rebased by a multiplication, which also carries infinity and NaN
@@ -171,7 +171,7 @@ def emit_half_to_float(builder: Any, half: Any) -> Any:
 
 
 def emit_float_to_half(builder: Any, value: Any) -> Any:
-    """float -> i16, to the nearest, halves to even; what is too large becomes infinity."""
+    """From float to i16, to the nearest, halves to even; what is too large becomes infinity."""
     if target() in HARDWARE_HALF:
         return builder.bitcast(builder.fptrunc(value, _HALF), _HALFWORD)
     bits = builder.bitcast(value, _WORD)

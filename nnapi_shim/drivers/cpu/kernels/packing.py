@@ -1,4 +1,4 @@
-"""What happens to filters and inputs before the matrix product: see ../lowering/gemm.py.
+"""What happens to filters and inputs before the matrix product: see ../lowering/packing.py.
 
 A panel holds `width` columns (the last one as many whole vectors as it needs): the bias of each
 column, in quantized panels its float32 scale, then per word of the depth one word per column.
@@ -7,16 +7,27 @@ Columns that do not exist are 0.
 
 from typing import Any
 
+from numba import types
+from numba.extending import intrinsic
+
 from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
 from nnapi_shim.drivers.cpu.kernels.numeric import f32, half_to_float, i8, i16, i32, i64, u8, u16
 from nnapi_shim.drivers.cpu.kernels.rearrange import share
-from nnapi_shim.drivers.cpu.lowering.gemm import (
-    OFFSETS,
-    PACK_FLOAT,
-    PACK_QUANTIZED,
-    PREPARE,
-    ROW_SUMS,
-)
+from nnapi_shim.drivers.cpu.kernels.vector import BYTE, HALFWORD
+from nnapi_shim.drivers.cpu.lowering.gemm import OFFSETS, ROW_SUMS
+from nnapi_shim.drivers.cpu.lowering.packing import PACK_FLOAT, PACK_QUANTIZED, PREPARE
+
+
+@intrinsic
+def centered(typing_context, value, flip, zero):
+    """int8(value xor flip) - zero as an int16, in integers no wider than that: uint8, int64 x 2."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        value, flip, zero = arguments
+        signed = builder.xor(value, builder.trunc(flip, BYTE))
+        return builder.sub(builder.sext(signed, HALFWORD), builder.trunc(zero, HALFWORD))
+
+    return types.int16(types.uint8, types.int64, types.int64), generate
 
 
 @helper
@@ -53,12 +64,13 @@ pack_f32 = _pack_float("pack_f32", f32, _same)
 pack_f16 = _pack_float("pack_f16", u16, half_to_float)
 
 
-def _pack_quantized(name: str, pointer: Any, size: int, subtracted: bool) -> Any:
+def _pack_quantized(name: str, pointer: Any, size: int, subtracts: bool) -> Any:
     def pack(a, tile):
         columns, taps, depth, group = a.columns, a.taps, a.depth, a.group
-        bias, scales, flip, filter_zero = i32(a.bias), f32(a.scales), a.flip, a.filter_zero
+        bias, scales, flip = i32(a.bias), f32(a.scales), a.flip
+        subtracted = a.filter_zero if subtracts else 0
         words = taps * ((depth + group - 1) // group)
-        constant = taps * depth * a.input_zero * filter_zero
+        constant = taps * depth * a.input_zero * (a.filter_zero - subtracted)
         for first in range(0, columns, a.width):
             width = _panel_width(first, columns, a.width, a.lanes)
             head = a.output + first * (8 + words * group * size)
@@ -75,9 +87,7 @@ def _pack_quantized(name: str, pointer: Any, size: int, subtracted: bool) -> Any
                         for j in range(group):
                             weight = 0
                             if exists and k + j < depth:
-                                weight = (row[tap * depth + k + j] ^ flip) << 56 >> 56
-                                if subtracted:
-                                    weight -= filter_zero
+                                weight = centered(row[tap * depth + k + j], flip, subtracted)
                             total += weight
                             panel[at + j] = weight
                         at += width * group
@@ -86,10 +96,10 @@ def _pack_quantized(name: str, pointer: Any, size: int, subtracted: bool) -> Any
         return 0
 
     pack.__name__ = name
-    pack.__doc__ = f"""filter: 8-bit [columns, taps, depth], bias: int32; weights become int{8 * size}.
+    pack.__doc__ = f"""filter: 8-bit [columns, taps, depth], bias: int32[columns].
 
-    The filter is made int8 by `flip`. What the zero point of the input adds to every sum is taken
-    off the bias. The filter's own is {"subtracted here" if subtracted else "left in"}.
+    Weights are made int8 by `flip`, then int{8 * size}. What the zero point of the input adds to
+    every sum is taken off the bias; the filter's own is {"subtracted" if subtracts else "left in"}.
     """
     return kernel(PACK_QUANTIZED)(pack)
 
@@ -109,12 +119,20 @@ def prepare_s16(a, tile):
     if pitch == 2 * depth:
         x, y = u8(a.input), i16(a.output)
         for i in range(first * depth, end * depth):
-            y[i] = ((x[i] ^ flip) << 56 >> 56) - zero
+            y[i] = centered(x[i], flip, zero)
+        return 0
+    if depth == 3:  # the colours of a picture: without a loop the compiler makes vectors of it
+        x, y = u8(a.input), i16(a.output)
+        for row in range(first, end):
+            y[4 * row] = centered(x[3 * row], flip, zero)
+            y[4 * row + 1] = centered(x[3 * row + 1], flip, zero)
+            y[4 * row + 2] = centered(x[3 * row + 2], flip, zero)
+            y[4 * row + 3] = 0
         return 0
     for row in range(first, end):
         x, y = u8(a.input + row * depth), i16(a.output + row * pitch)
         for k in range(depth):
-            y[k] = ((x[k] ^ flip) << 56 >> 56) - zero
+            y[k] = centered(x[k], flip, zero)
         y[depth] = 0
     return 0
 

@@ -47,9 +47,7 @@ def pool(name, layout, size, constants, pixel):
             for x in range(out_width):
                 left, right = inside(x, stride_width, pad_width, filter_width, in_width)
                 corner = line + left * pixel_step
-                pixel(
-                    corner, pixel_step, row_step, height, right - left, depth, target, values
-                )
+                pixel(corner, pixel_step, row_step, height, right - left, depth, target, values)
                 target += pixel_step
         return 0
 
@@ -88,23 +86,13 @@ def largest(read, read_back, write):
 
 @helper
 def larger(x, y):
+    """The larger of two numbers."""
     return x if x > y else y
 
 
-@helper
-def bounds(a, tile):
-    return a.low, a.high
-
-
-@helper
-def unsigned_bounds(a, tile):
-    return np.uint8(a.low), np.uint8(a.high)
-
-
-@helper
-def signed_bounds(a, tile):
-    return np.int8(a.low), np.int8(a.high)
-
+bounds = helper(lambda a, tile: (a.low, a.high))
+unsigned_bounds = helper(lambda a, tile: (np.uint8(a.low), np.uint8(a.high)))
+signed_bounds = helper(lambda a, tile: (np.int8(a.low), np.int8(a.high)))
 
 for _type, _size in (("f32", 4), ("f16", 2)):
     _pixel = largest(READ[_type], READ_BACK[_type], WRITE[_type])
@@ -150,6 +138,7 @@ def average(read, write, finish):
 
 @helper
 def mean(total, count, low, high):
+    """The quotient total / count."""
     return clamp(total / np.float32(count), low, high)
 
 
@@ -160,10 +149,7 @@ def rounded_mean(total, count, low, high):
     return truncated(clamp((total + half) / np.float32(count), low, high))
 
 
-@helper
-def average_constants(a, tile):
-    return a.low, a.high, a.zeros, a.sums + tile * a.depth * 4
-
+average_constants = helper(lambda a, tile: (a.low, a.high, a.zeros, a.sums + tile * a.depth * 4))
 
 for _type, _size in (("f32", 4), ("f16", 2)):
     _pixel = average(READ[_type], WRITE[_type], mean)

@@ -13,6 +13,7 @@ from nnapi_shim.drivers.cpu.kernels.numeric import (
 )
 from nnapi_shim.drivers.cpu.lowering.rearrange import CONVERT, TRANSPOSE
 
+
 @helper
 def share(count, parts, part):
     """First and end of a part's share of `count`."""

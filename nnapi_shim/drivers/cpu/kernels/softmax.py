@@ -1,13 +1,13 @@
 """SOFTMAX: maximum, exponentials and their sum, quotients, each a loop of its own; in float32.
 
-The sum is taken in as many parts as the processor has lanes: its order depends on the tier, never
-on the number of threads.
+Sums are taken in as many parts as the processor has lanes: their order depends on the tier, never
+on the number of threads. Those along a row are float64 from block to block.
 """
 
 import numpy as np
 
 from nnapi_shim.drivers.cpu.kernels.elements import READ, READ_BACK, WRITE
-from nnapi_shim.drivers.cpu.kernels.exponential import exp
+from nnapi_shim.drivers.cpu.kernels.exponential import exp_negative
 from nnapi_shim.drivers.cpu.kernels.kernel import kernel
 from nnapi_shim.drivers.cpu.kernels.numeric import (
     add_any_order,
@@ -21,6 +21,8 @@ from nnapi_shim.drivers.cpu.lowering.softmax import LANES, SOFTMAX, SOFTMAX_LANE
 
 ZERO, ONE = np.float32(0), np.float32(1)
 LOWEST = np.int32(-(2**31))
+BLOCK = 1024
+"""Numbers that are summed in float32."""
 
 read_float, write_float, read_back = READ["f32"], WRITE["f32"], READ_BACK["f32"]
 
@@ -40,15 +42,18 @@ def rows(variant, size):
             key = LOWEST
             for i in range(length):
                 key = max(key, ordered(read(x, i)))
-            most, total = from_ordered(key), ZERO
+            most, total = from_ordered(key), np.float64(0)
+            for start in range(0, length, BLOCK):
+                subtotal = ZERO
+                for i in range(start, min(start + BLOCK, length)):
+                    power = exp_negative((read(x, i) - most) * beta)
+                    subtotal = add_any_order(subtotal, power)
+                    if keeps:
+                        write(y, i, power)
+                total += subtotal
+            share = np.float32(1 / total)
             for i in range(length):
-                power = exp((read(x, i) - most) * beta)
-                total = add_any_order(total, power)
-                if keeps:
-                    write(y, i, power)
-            share = ONE / total
-            for i in range(length):
-                power = read_back(y, i) if keeps else exp((read(x, i) - most) * beta)
+                power = read_back(y, i) if keeps else exp_negative((read(x, i) - most) * beta)
                 write(y, i, power * share)
         return 0
 
@@ -83,7 +88,7 @@ def lanes(variant, size):
             for j in range(length):
                 x, y = a.input + start + j * inner * size, a.output + start + j * inner * size
                 for c in range(count):
-                    power = exp((read(x, c) - read_back(most, c)) * beta)
+                    power = exp_negative((read(x, c) - read_back(most, c)) * beta)
                     write_float(total, c, read_back(total, c) + power)
                     if keeps:
                         write(y, c, power)
@@ -95,7 +100,7 @@ def lanes(variant, size):
                     if keeps:
                         power = read_back(y, c)
                     else:
-                        power = exp((read(x, c) - read_back(most, c)) * beta)
+                        power = exp_negative((read(x, c) - read_back(most, c)) * beta)
                     write(y, c, power * read_back(total, c))
         return 0
 

@@ -1,8 +1,8 @@
 """The tier that the kernels of this process are compiled for.
 
-    NNAPI_SHIM_BUILD_TIER     set by build.py; else the tier of the kernel library in use
-    NNAPI_SHIM_BUILD_EMULATE  tests: no instruction that only some processors have is asked for by
-                              name, so that the kernels of v4 can run on any processor
+It is NNAPI_SHIM_BUILD_TIER, which build.py sets, or else the tier of the kernel library in use.
+With NNAPI_SHIM_BUILD_EMULATE, which tests set, no instruction that only some processors have is
+asked for by its name, so that the kernels of every tier run on any processor.
 """
 
 import os
@@ -19,4 +19,6 @@ def target() -> str:
 def target_tiling() -> Tiling:
     """Geometry of the tier; without its dot product instructions where they are emulated."""
     tiling = TILINGS[target()]
-    return tiling._replace(dot4="", dot2="") if os.environ.get("NNAPI_SHIM_BUILD_EMULATE") else tiling
+    if os.environ.get("NNAPI_SHIM_BUILD_EMULATE"):
+        tiling = tiling._replace(dot4="", dot2="")
+    return tiling

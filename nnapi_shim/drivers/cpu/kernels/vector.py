@@ -36,7 +36,7 @@ def function(module: Any, name: str, arguments: Sequence[Any]) -> tuple[Any, boo
     return made, True
 
 
-def intrinsic(module: Any, name: str, result: Any, arguments: Sequence[Any]) -> Any:
+def declaration(module: Any, name: str, result: Any, arguments: Sequence[Any]) -> Any:
     """Declaration of an LLVM intrinsic under its full name."""
     found = module.globals.get(name)
     return found or ir.Function(module, ir.FunctionType(result, arguments), name)
@@ -78,9 +78,7 @@ def pick(builder: Any, value: Any, lanes: Sequence[int]) -> Any:
 
 
 def join(builder: Any, parts: Sequence[Any]) -> Any:
-    """Vectors of the same type one after another; their number is a power of two or odd pieces
-    are joined in order.
-    """
+    """Vectors one after another."""
     result = parts[0]
     for part in parts[1:]:
         have, more = result.type.count, part.type.count
@@ -102,7 +100,7 @@ def multiply_add(builder: Any, x: Any, y: Any, total: Any, fused: bool) -> Any:
     if not fused:
         return builder.fadd(builder.fmul(x, y), total)
     kind = x.type
-    fma = intrinsic(builder.module, f"llvm.fma.v{kind.count}f32", kind, [kind] * 3)
+    fma = declaration(builder.module, f"llvm.fma.v{kind.count}f32", kind, [kind] * 3)
     return builder.call(fma, [x, y, total])
 
 
@@ -111,11 +109,12 @@ def dot_pairs(builder: Any, x: Any, y: Any, dot: str) -> Any:
     lanes = x.type.count // 2
     wide = vector(WORD, lanes)
     if dot:
-        return builder.call(intrinsic(builder.module, dot, wide, [x.type] * 2), [x, y])
-    products = [
-        builder.mul(*(builder.sext(pick(builder, v, range(odd, 2 * lanes, 2)), wide) for v in (x, y)))
-        for odd in (0, 1)
-    ]
+        return builder.call(declaration(builder.module, dot, wide, [x.type] * 2), [x, y])
+    products = []
+    for first in (0, 1):
+        every_other = range(first, 2 * lanes, 2)
+        a, b = (builder.sext(pick(builder, operand, every_other), wide) for operand in (x, y))
+        products.append(builder.mul(a, b))
     return builder.add(*products)
 
 
@@ -132,9 +131,7 @@ def round_to_int(builder: Any, value: Any, zero_point: Any) -> Any:
     return builder.add(bits, builder.sub(zero_point, offset))
 
 
-def requantize(
-    builder: Any, total: Any, scale: Any, low: Any, high: Any, zero_point: Any
-) -> Any:
+def requantize(builder: Any, total: Any, scale: Any, low: Any, high: Any, zero_point: Any) -> Any:
     """int32 sums -> bytes: sum * scale rounded, halves to even, plus zero_point, clamped.
 
     low and high are the bounds less the zero point, as float vectors: they apply before rounding.

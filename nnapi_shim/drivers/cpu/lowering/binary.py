@@ -152,6 +152,8 @@ def _steps(op: BoundOperation, layout: Record, name: str, **fields: Any) -> list
             source, inputs[i] = inputs[i], Buffer(part // short * row_bytes)
             steps.append(copy_rows(source, inputs[i], part // short, row_bytes, 0, row_bytes))
     rows = max(1, TILE // axes[3].size) if part == axes[3].size else 1
+    fields |= {f"size{dim}": axes[dim].size for dim in (0, 1, 2)}
+    fields |= {f"step{dim}_{i}": axes[dim].steps[i] for i in (0, 1) for dim in (0, 1, 2, 3)}
     step = Step(
         layout,
         f"{name}_{op.variant}",
@@ -163,8 +165,6 @@ def _steps(op: BoundOperation, layout: Record, name: str, **fields: Any) -> list
         length=axes[3].size,
         part=part,
         rows=rows,
-        **{f"size{dim}": axes[dim].size for dim in (0, 1, 2)},
-        **{f"step{dim}_{i}": axes[dim].steps[i] for i in (0, 1) for dim in (0, 1, 2, 3)},
         part_step_0=part_steps[0],
         part_step_1=part_steps[1],
         **fields,

@@ -21,7 +21,7 @@ DEQUANTIZE_CHANNELS = record(
 
 
 def lower_quantize(op: BoundOperation) -> list[Step]:
-    """Unsigned and signed results differ by their bounds alone, which are relative to zero_point."""
+    """Unsigned and signed results differ by their bounds alone, which exclude the zero point."""
     source, _ = op.variant.split("_")
     target = op.output
     lowest, highest = QUANTIZED_RANGE[target.type]

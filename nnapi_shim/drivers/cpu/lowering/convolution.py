@@ -3,14 +3,8 @@
 from typing import Any
 
 from nnapi_shim.drivers.cpu.lowering.depthwise import depthwise
-from nnapi_shim.drivers.cpu.lowering.gemm import (
-    OFFSETS,
-    Input,
-    Rows,
-    consecutive_rows,
-    prepared_input,
-    product,
-)
+from nnapi_shim.drivers.cpu.lowering.gemm import OFFSETS, Rows, consecutive_rows, product
+from nnapi_shim.drivers.cpu.lowering.packing import Input, prepared_input
 from nnapi_shim.drivers.cpu.lowering.rearrange import image_in, image_out
 from nnapi_shim.drivers.cpu.lowering.tiling import tiling
 from nnapi_shim.drivers.cpu.record import At, Buffer, Step
@@ -28,10 +22,11 @@ def lower_conv_2d(op: BoundOperation) -> list[Step]:
     pixels = window.batch * window.in_height * window.in_width
     outputs = window.batch * window.vertical.output * window.horizontal.output
     input = prepared_input(op, source, pixels, window.in_depth, geometry)
-    tile_rows = 1 if outputs == 1 else geometry.rows
     if outputs == pixels and window.filter_height == window.filter_width == 1:
+        tile_rows = geometry.tile_rows(pixels)
         rows = consecutive_rows(input.source, pixels, input.row_bytes, tile_rows)
     else:
+        tile_rows = geometry.tile_rows(outputs // window.batch)
         table, rows = _window_rows(op, window, input, tile_rows)
         steps.append(table)
     return steps + product(op, op.filter, input, rows, window.in_depth, target, geometry) + after
@@ -68,10 +63,18 @@ def _window_rows(
     )
     image_bytes = window.in_height * window.in_width * input.row_bytes
     tail: Any = At(table, (tiles - 1) * table_step)
-    rows = Rows(
-        input.source, table, tail, taps, window.batch, image_rows, image_bytes, 0, table_step, tile_rows
+    return step, Rows(
+        input.source,
+        table,
+        tail,
+        taps,
+        window.batch,
+        image_rows,
+        image_bytes,
+        tile_bytes=0,
+        table_step=table_step,
+        tile_rows=tile_rows,
     )
-    return step, rows
 
 
 def lower_depthwise_conv_2d(op: BoundOperation) -> list[Step]:

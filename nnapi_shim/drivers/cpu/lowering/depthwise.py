@@ -4,7 +4,7 @@ from struct import pack
 from typing import Any
 
 from nnapi_shim.drivers.cpu.lowering.bounds import float_bounds, quantized_bounds
-from nnapi_shim.drivers.cpu.lowering.gemm import is_quantized, multipliers, signed_zero
+from nnapi_shim.drivers.cpu.lowering.packing import is_quantized, multipliers, signed_zero
 from nnapi_shim.drivers.cpu.lowering.rearrange import CONVERT
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
 from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32, INT64, Buffer, Step, record
@@ -41,16 +41,16 @@ def depthwise(
     quantized = is_quantized(op)
     element_bytes = 1 if quantized else 4
     channels = op.filter.dimensions[3]
-    vector = tiling.lanes * 2
-    padded = max(channels, vector)
+    padded = max(channels, tiling.lanes * (2 if quantized else tiling.channel_vectors))
     pixels = window.batch * window.in_height * window.in_width
     outputs = window.batch * window.vertical.output * window.horizontal.output
     steps: list[Step] = []
     after: list[Step] = []
     if padded != window.in_depth:
         expanded = Buffer(pixels * padded * element_bytes)
+        multiplier = op.depth_multiplier
         steps.append(
-            _expand(source, expanded, pixels, window.in_depth, op.depth_multiplier, padded, element_bytes)
+            _expand(source, expanded, pixels, window.in_depth, multiplier, padded, element_bytes)
         )
         source = expanded
     if padded != channels:
@@ -137,9 +137,8 @@ def _float_fields(
         place, count = operand, element_count(operand.dimensions)
         if operand.type is OperandType.TENSOR_FLOAT16:
             place = Buffer(4 * count)
-            steps.append(
-                Step(CONVERT, "widen_f16", once=True, input=operand, output=place, count=count, parts=1)
-            )
+            conversion = {"input": operand, "output": place, "count": count, "parts": 1}
+            steps.append(Step(CONVERT, "widen_f16", once=True, **conversion))
         if padded != channels:
             wide = Buffer(4 * count // channels * padded)
             steps.append(_expand(place, wide, count // channels, channels, 1, padded, 4, once=True))

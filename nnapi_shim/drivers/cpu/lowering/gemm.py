@@ -1,25 +1,29 @@
-"""The matrix product behind CONV_2D and FULLY_CONNECTED as steps: pack, prepare the input, multiply.
+"""The matrix product behind CONV_2D and FULLY_CONNECTED as steps.
 
-Output rows are pixels (or rows of a batch), columns are output channels. The filter is packed into
-panels of as many columns as a micro-kernel computes; input rows are found through a table of
-offsets, one per output row and filter tap, so that nothing is copied.
+Output rows are pixels (or rows of a batch), columns are output channels. Input rows are found
+through a table of offsets, one per output row and filter tap, so that nothing is copied.
 """
 
-from collections.abc import Sequence
 from struct import pack
 from typing import Any, NamedTuple
 
 from nnapi_shim.drivers.cpu.lowering.bounds import float_bounds, quantized_bounds
-from nnapi_shim.drivers.cpu.lowering.tiling import Tiling, round_up
+from nnapi_shim.drivers.cpu.lowering.packing import (
+    Input,
+    Packed,
+    is_quantized,
+    packed_filter,
+    signed_zero,
+)
+from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
 from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32, INT64, At, Buffer, Step, record
-from nnapi_shim.hal.enums import OperandType
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
-from nnapi_shim.operations.rules import float32
 
 ROWS = {
     "table": ADDRESS,
     "tail_table": ADDRESS,
     "taps": INT64,
+    "depth": INT64,
     "input": ADDRESS,
     "zero": ADDRESS,
     "row_tiles": INT64,
@@ -30,11 +34,10 @@ ROWS = {
     "table_step": INT64,
     "tail_rows": INT64,
 }
-"""How a kernel finds the input rows: see Rows."""
+"""How a kernel finds the input rows: see Rows. depth: what it reads of each of them."""
 
 GEMM = record(
     **ROWS,
-    depth=INT64,
     filter=ADDRESS,
     output=ADDRESS,
     output_stride=INT64,
@@ -51,34 +54,29 @@ GEMM = record(
     groups=INT64,
     group_panels=INT64,
 )
-ROW_SUMS = record(
-    **ROWS, depth=INT64, output=ADDRESS, tile_rows=INT64, factor=INT64, flip=INT64
-)
-PACK_FLOAT = record(
-    filter=ADDRESS, bias=ADDRESS, output=ADDRESS,
-    columns=INT64, depth=INT64, width=INT64, lanes=INT64,
-)  # fmt: skip
-PACK_QUANTIZED = record(
-    filter=ADDRESS, bias=ADDRESS, scales=ADDRESS, output=ADDRESS,
-    columns=INT64, taps=INT64, depth=INT64, width=INT64, lanes=INT64, group=INT64,
-    flip=INT64, filter_zero=INT64, input_zero=INT64,
-)  # fmt: skip
-PREPARE = record(
-    input=ADDRESS, output=ADDRESS, parts=INT64,
-    rows=INT64, depth=INT64, pitch=INT64, flip=INT64, zero=INT64,
-)  # fmt: skip
+ROW_SUMS = record(**ROWS, output=ADDRESS, tile_rows=INT64, factor=INT64, flip=INT64)
 OFFSETS = record(
-    output=ADDRESS, tile_rows=INT64,
-    out_height=INT64, out_width=INT64, in_height=INT64, in_width=INT64,
-    filter_height=INT64, filter_width=INT64, stride_height=INT64, stride_width=INT64,
-    dilation_height=INT64, dilation_width=INT64, pad_top=INT64, pad_left=INT64, pixel_bytes=INT64,
-)  # fmt: skip
+    output=ADDRESS,
+    tile_rows=INT64,
+    out_height=INT64,
+    out_width=INT64,
+    in_height=INT64,
+    in_width=INT64,
+    filter_height=INT64,
+    filter_width=INT64,
+    stride_height=INT64,
+    stride_width=INT64,
+    dilation_height=INT64,
+    dilation_width=INT64,
+    pad_top=INT64,
+    pad_left=INT64,
+    pixel_bytes=INT64,
+)
 
 PRODUCTS_PER_TILE = {"f32": 4 << 20, "q8": 12 << 20}
 """Multiplications that are worth a tile of their own: about 100 us."""
 BYTES_PER_TILE = 1 << 20
-"""The same where weights are read only once: bytes."""
-PREPARE_BYTES = 256 << 10
+"""The same for a single row, which reads every weight once: bytes of weights."""
 NO_CORRECTION = bytes(64)
 
 
@@ -87,7 +85,7 @@ class Rows(NamedTuple):
 
     The row that tap t reads for row m of tile n of image i starts at
     source + i * image_bytes + n * tile_bytes + table[n * table_step][t][m]; the last tile of an
-    image has a table of its own, `tail_table`, and `tail_rows` rows.
+    image has a table of its own, `tail_table`, in which its last row is repeated.
     """
 
     source: Any
@@ -106,12 +104,13 @@ class Rows(NamedTuple):
         """Row tiles per image."""
         return -(-self.image_rows // self.tile_rows)
 
-    def fields(self, zero: Any) -> dict[str, Any]:
-        """Values for the fields ROWS; `zero` is the row that lies outside every image."""
+    def fields(self, depth: int, zero: bytes) -> dict[str, Any]:
+        """Values for the fields ROWS; `zero` is the row that lies outside of every image."""
         return {
             "table": self.table,
             "tail_table": self.tail_table,
             "taps": self.taps,
+            "depth": depth,
             "input": self.source,
             "zero": zero,
             "row_tiles": self.images * self.image_tiles,
@@ -130,79 +129,18 @@ def consecutive_rows(source: Any, count: int, row_bytes: int, tile_rows: int) ->
     offsets = [row * row_bytes for row in range(tile_rows)]
     offsets += [min(row, tail - 1) * row_bytes for row in range(tile_rows)]
     table = pack(f"<{2 * tile_rows}q", *offsets)
-    tile_bytes = tile_rows * row_bytes
     return Rows(
-        source, table, At(table, 8 * tile_rows), 1, 1, count, 0, tile_bytes, 0, tile_rows
+        source,
+        table,
+        At(table, 8 * tile_rows),
+        taps=1,
+        images=1,
+        image_rows=count,
+        image_bytes=0,
+        tile_bytes=tile_rows * row_bytes,
+        table_step=0,
+        tile_rows=tile_rows,
     )
-
-
-class Input(NamedTuple):
-    """Input rows as the micro-kernels read them: after `steps`, in `source`.
-
-    zero: the zero point that is still in the values. flip: what is xor-ed to each byte of them.
-    sums: kernel that sums rows.
-    """
-
-    steps: list[Step]
-    source: Any
-    row_bytes: int
-    words: int
-    zero: int
-    flip: int
-    outside: bytes
-    sums: str
-
-
-def is_quantized(op: BoundOperation) -> bool:
-    """Whether inputs are 8-bit integers."""
-    return op.variant.startswith("q")
-
-
-def signed_zero(operand: BoundOperand) -> tuple[int, int]:
-    """(what to xor to a stored value for an int8, the zero point of that)."""
-    if operand.type is OperandType.TENSOR_QUANT8_ASYMM:
-        return 0x80, operand.zero_point - 128
-    return 0, operand.zero_point
-
-
-def prepared_input(
-    op: BoundOperation, source: Any, rows: int, depth: int, tiling: Tiling
-) -> Input:
-    """Bring rows of `depth` elements into the form that the micro-kernels of a tier read."""
-    if not is_quantized(op):
-        return Input([], source, 4 * depth, depth, 0, 0, bytes(4 * depth), "")
-    words = -(-depth // tiling.group)
-    row_bytes = 4 * words
-    flip, zero = signed_zero(op.input)
-    if tiling.group == 2:  # int16, less the zero point
-        buffer, kernel = Buffer(rows * row_bytes), "prepare_s16"
-        result = Input([], buffer, row_bytes, words, 0, 0, bytes(row_bytes), "row_sums_s16")
-    else:  # uint8, or int8 that the micro-kernel flips; copied only to pad rows to whole words
-        unsigned = 0x80 - flip
-        outside = bytes([op.input.zero_point & 0xFF]) * row_bytes
-        if depth % 4 == 0:
-            return Input(
-                [], source, row_bytes, words, zero + 128, unsigned, outside, "row_sums_u8"
-            )
-        buffer, kernel = Buffer(rows * row_bytes), "prepare_u8"
-        result = Input(
-            [], buffer, row_bytes, words, zero + 128, unsigned, outside, "row_sums_u8"
-        )
-    parts = max(1, rows * row_bytes // PREPARE_BYTES)
-    step = Step(
-        PREPARE,
-        kernel,
-        tiles=parts,
-        parts=parts,
-        input=source,
-        output=buffer,
-        rows=rows,
-        depth=depth,
-        pitch=row_bytes,
-        flip=flip,
-        zero=zero,
-    )
-    return result._replace(steps=[step])
 
 
 def product(
@@ -214,155 +152,92 @@ def product(
     target: Any,
     tiling: Tiling,
 ) -> list[Step]:
-    """Pack the filter [columns, taps, depth] and multiply: `rows` by filter plus bias, clamped."""
-    columns = filter.dimensions[0]
-    words = rows.taps * input.words
-    single = rows.tile_rows == 1
-    kind = "q8" if is_quantized(op) else "f32"
-    word_bytes = tiling.group if single and kind == "q8" else 4
-    head = 8 if kind == "q8" else 4
-    width = tiling.columns
-    panels = -(-columns // width)
-    column_bytes = head + words * word_bytes
-    packed = Buffer(round_up(columns, tiling.lanes) * column_bytes)
-    steps = list(input.steps)
-    if kind == "f32":
-        steps.append(_pack_float(op, filter, packed, words, tiling))
-        low, high = float_bounds(op.activation)
-        fields = {"correction": None, "correction_stride": 0}
-        zero_point = 0
+    """Pack the filter [columns, taps, depth] and multiply: act(rows x filter + bias)."""
+    is_single = rows.tile_rows == 1
+    packed = packed_filter(op, filter, input, depth, is_single, tiling)
+    steps = [*input.steps, packed.step]
+    stem = {1: "gemv", tiling.few_rows: "gemm_few", tiling.rows: "gemm"}[rows.tile_rows]
+    if is_quantized(op):
+        kind, size = "q8", 1
+        finish = _quantized_finish(op)
+        if not packed.corrected:
+            step, finish["correction"] = _row_sums(filter, input, rows, depth)
+            finish["correction_stride"] = 4
+            steps.append(step)
     else:
-        kernel = f"pack_s{8 * word_bytes // tiling.group}"
-        steps.append(_pack_quantized(op, filter, packed, rows.taps, depth, input, kernel, tiling))
-        smallest, largest = quantized_bounds(op.activation, op.output)
-        zero_point = op.output.zero_point
-        low, high = float(smallest - zero_point), float(largest - zero_point)
-        more, fields = _correction(filter, kernel, input, rows, depth)
-        steps += more
-    block_tiles, groups, group_panels = split(rows, input, panels, width * column_bytes, kind, tiling)
-    blocks = -(-rows.images * rows.image_tiles // block_tiles)
+        kind, size = "f32", 4
+        low, high = float_bounds(op.activation)
+        finish = {"low": low, "high": high, "zero_point": 0}
+        finish |= {"correction": None, "correction_stride": 0}
+    blocks, split = _split(rows, input, packed, kind, tiling)
+    fields = {**rows.fields(input.words, input.outside), **finish, **split}
     steps.append(
         Step(
             GEMM,
-            f"{'gemv' if single else 'gemm'}_{kind}",
-            tiles=blocks * groups,
-            **rows.fields(input.outside),
-            **fields,
-            depth=input.words,
-            filter=packed,
+            f"{stem}_{kind}",
+            tiles=blocks * split["groups"],
+            filter=packed.buffer,
             output=target,
-            output_stride=columns * (1 if kind == "q8" else 4),
-            columns=columns,
-            panels=panels,
-            panel_bytes=width * column_bytes,
+            output_stride=packed.columns * size,
+            columns=packed.columns,
+            panels=packed.panels,
+            panel_bytes=packed.panel_bytes,
             flip=bytes([input.flip]) * 64,
-            zero_point=zero_point,
-            low=low,
-            high=high,
-            block_tiles=block_tiles,
-            groups=groups,
-            group_panels=group_panels,
+            **fields,
         )
     )
     return steps
 
 
-def _pack_float(
-    op: BoundOperation, filter: BoundOperand, packed: Buffer, depth: int, tiling: Tiling
-) -> Step:
-    return Step(
-        PACK_FLOAT,
-        f"pack_{op.variant}",
-        once=True,
-        filter=filter,
-        bias=op.bias,
-        output=packed,
-        columns=filter.dimensions[0],
-        depth=depth,
-        width=tiling.columns,
-        lanes=tiling.lanes,
-    )
+def _quantized_finish(op: BoundOperation) -> dict[str, Any]:
+    """How int32 sums become stored values; the kernel clamps before it adds the zero point."""
+    smallest, largest = quantized_bounds(op.activation, op.output)
+    zero_point = op.output.zero_point
+    return {
+        "low": float(smallest - zero_point),
+        "high": float(largest - zero_point),
+        "zero_point": zero_point,
+        "correction": NO_CORRECTION,
+        "correction_stride": 0,
+    }
 
 
-def _pack_quantized(
-    op: BoundOperation,
-    filter: BoundOperand,
-    packed: Buffer,
-    taps: int,
-    depth: int,
-    input: Input,
-    kernel: str,
-    tiling: Tiling,
-) -> Step:
-    flip, zero = signed_zero(filter)
-    columns = filter.dimensions[0]
-    return Step(
-        PACK_QUANTIZED,
-        kernel,
-        once=True,
-        filter=filter,
-        bias=op.bias,
-        scales=pack(f"<{columns}f", *multipliers(op, filter, columns)),
-        output=packed,
-        columns=columns,
-        taps=taps,
-        depth=depth,
-        width=tiling.columns,
-        lanes=tiling.lanes,
-        group=tiling.group,
-        flip=flip,
-        filter_zero=zero,
-        input_zero=input.zero,
-    )
-
-
-def multipliers(op: BoundOperation, filter: BoundOperand, columns: int) -> Sequence[float]:
-    """Per output channel: the step of the sums in steps of the output (semantics.md 5.4)."""
-    quant = filter.channel_quant
-    scales = quant.scales if quant else [filter.scale] * columns
-    return [float32(op.input.scale * scale) / op.output.scale for scale in scales]
-
-
-def _correction(
-    filter: BoundOperand, kernel: str, input: Input, rows: Rows, depth: int
-) -> tuple[list[Step], dict[str, Any]]:
-    """What is added to a row's sums because the packed weights still have a zero point."""
-    zero = signed_zero(filter)[1]
-    if zero == 0 or kernel == "pack_s16":
-        return [], {"correction": NO_CORRECTION, "correction_stride": 0}
-    count = rows.images * rows.image_rows
-    sums = Buffer(4 * count)
+def _row_sums(filter: BoundOperand, input: Input, rows: Rows, depth: int) -> tuple[Step, Buffer]:
+    """The step that computes what is to be added to every row for the filter's zero point."""
+    sums = Buffer(4 * rows.images * rows.image_rows)
     step = Step(
         ROW_SUMS,
         input.sums,
-        **rows.fields(input.outside),
-        depth=depth,
+        **rows.fields(depth, input.outside),
         output=sums,
         tile_rows=rows.tile_rows,
-        factor=-zero,
+        factor=-signed_zero(filter)[1],
         flip=input.flip,
     )
-    return [step], {"correction": sums, "correction_stride": 4}
+    return step, sums
 
 
-def split(
-    rows: Rows, input: Input, panels: int, panel_bytes: int, kind: str, tiling: Tiling
-) -> tuple[int, int, int]:
-    """(row tiles per block, groups of panels, panels per group).
+def _split(
+    rows: Rows, input: Input, packed: Packed, kind: str, tiling: Tiling
+) -> tuple[int, dict[str, int]]:
+    """How many blocks of row tiles there are, and how the work is split.
 
     The rows of a block and one panel fit into the second-level cache together.
     """
     tiles = rows.images * rows.image_tiles
-    tile_bytes = rows.tile_rows * input.row_bytes
-    block_tiles = max(1, min(tiles, (tiling.cache - panel_bytes) // tile_bytes))
-    import os
-    if os.environ.get("BLOCK"): block_tiles=min(tiles,int(os.environ["BLOCK"]))
-    block_tiles = -(-tiles // -(-tiles // block_tiles))  # blocks of the same size
-    products = block_tiles * rows.tile_rows * rows.taps * input.words * tiling.columns
-    products *= tiling.group if kind == "q8" else 1
-    group_panels = max(1, PRODUCTS_PER_TILE[kind] // products)
+    room = (tiling.cache - packed.panel_bytes) // (rows.tile_rows * input.row_bytes)
+    blocks = -(-tiles // max(1, room))
+    block_tiles = -(-tiles // blocks)
     if rows.tile_rows == 1:
-        group_panels = max(1, BYTES_PER_TILE // panel_bytes)
-    if os.environ.get("GROUP"): group_panels=int(os.environ["GROUP"])
-    groups = -(-panels // group_panels)
-    return block_tiles, groups, -(-panels // groups)
+        group_panels = BYTES_PER_TILE // packed.panel_bytes
+    else:
+        products = block_tiles * rows.tile_rows * rows.taps * input.words * tiling.columns
+        products *= tiling.group if kind == "q8" else 1
+        group_panels = PRODUCTS_PER_TILE[kind] // products
+    groups = -(-packed.panels // max(1, group_panels))
+    group_panels = -(-packed.panels // groups)
+    return -(-tiles // block_tiles), {
+        "block_tiles": block_tiles,
+        "groups": -(-packed.panels // group_panels),
+        "group_panels": group_panels,
+    }

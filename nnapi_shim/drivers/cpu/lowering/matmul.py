@@ -1,6 +1,7 @@
 """FULLY_CONNECTED as steps."""
 
-from nnapi_shim.drivers.cpu.lowering.gemm import consecutive_rows, prepared_input, product
+from nnapi_shim.drivers.cpu.lowering.gemm import consecutive_rows, product
+from nnapi_shim.drivers.cpu.lowering.packing import prepared_input
 from nnapi_shim.drivers.cpu.lowering.rearrange import image_in, image_out
 from nnapi_shim.drivers.cpu.lowering.tiling import tiling
 from nnapi_shim.drivers.cpu.record import Step
@@ -15,6 +16,5 @@ def lower_fully_connected(op: BoundOperation) -> list[Step]:
     steps, source = image_in(op.input, False)
     target, after = image_out(op.output, False)
     input = prepared_input(op, source, batch, depth, geometry)
-    tile_rows = 1 if batch == 1 else geometry.rows
-    rows = consecutive_rows(input.source, batch, input.row_bytes, tile_rows)
+    rows = consecutive_rows(input.source, batch, input.row_bytes, geometry.tile_rows(batch))
     return steps + product(op, op.weights, input, rows, depth, target, geometry) + after

@@ -39,7 +39,8 @@ def lower_max_pool_2d(op: BoundOperation) -> list[Step]:
 def lower_average_pool_2d(op: BoundOperation) -> list[Step]:
     """Sums are kept in memory, one per channel; a row of zeros stands in for missing taps."""
     low, high = _bounds(op)
-    zeros = bytes(_depth(op) * ELEMENT_BYTES[op.input.type])
+    depth: int = op.input.dimensions[1 if op.nchw else 3]
+    zeros = bytes(depth * ELEMENT_BYTES[op.input.type])
     return _pool(op, AVERAGE_POOL, "average_pool", low=low, high=high, zeros=zeros)
 
 
@@ -47,10 +48,6 @@ def _bounds(op: BoundOperation) -> tuple[float, float]:
     if op.variant in ("f32", "f16"):
         return float_bounds(op.activation)
     return quantized_bounds(op.activation, op.input)
-
-
-def _depth(op: BoundOperation) -> int:
-    return op.input.dimensions[1 if op.nchw else 3]
 
 
 def _pool(op: BoundOperation, layout: Record, name: str, **fields: Any) -> list[Step]:

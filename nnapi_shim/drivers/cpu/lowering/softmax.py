@@ -2,6 +2,7 @@
 
 from math import exp, prod
 from struct import pack
+from typing import Any
 
 from nnapi_shim.drivers.cpu.lowering.elements import TILE
 from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32, INT64, Buffer, Step, record
@@ -24,31 +25,31 @@ def lower_softmax(op: BoundOperation) -> list[Step]:
     """
     dimensions = op.input.dimensions
     axis = op.axis % len(dimensions)
-    length, inner = dimensions[axis], prod(dimensions[axis + 1 :])
-    fields = {
-        "input": op.input,
-        "output": op.output,
-        "outer": prod(dimensions[:axis]),
-        "length": length,
-        "inner": inner,
-    }
-    kernel = f"softmax_{op.variant}"
-    rows = fields["outer"] * inner
+    outer, length, inner = prod(dimensions[:axis]), dimensions[axis], prod(dimensions[axis + 1 :])
+    fields: dict[str, Any] = {"outer": outer, "length": length, "inner": inner}
+    lanes, lane_elements = outer * inner, length
+    layout, kernel = SOFTMAX, "softmax"
     if op.variant in ("qu8", "qs8"):
-        return [Step(SOFTMAX_TABLE, kernel, **_tiles(rows, length), **fields, table=_table(op))]
-    if inner == 1:
-        return [Step(SOFTMAX, kernel, **_tiles(rows, length), **fields, beta=op.beta)]
-    blocks = fields["outer"] * -(-inner // LANES)
-    tiles = _tiles(blocks, length * min(inner, LANES))
-    scratch = Buffer(tiles["tiles"] * 2 * LANES * 4)
-    kernel = f"softmax_lanes_{op.variant}"
-    return [Step(SOFTMAX_LANES, kernel, **tiles, **fields, beta=op.beta, scratch=scratch)]
-
-
-def _tiles(rows: int, row_elements: int) -> dict[str, int]:
-    """Number of tiles, and rows per tile."""
-    tile_rows = max(1, TILE // row_elements)
-    return {"tiles": -(-rows // tile_rows), "tile_rows": tile_rows}
+        layout, fields["table"] = SOFTMAX_TABLE, _table(op)
+    else:
+        fields["beta"] = op.beta
+        if inner > 1:
+            layout, kernel = SOFTMAX_LANES, "softmax_lanes"
+            lanes, lane_elements = outer * -(-inner // LANES), length * min(inner, LANES)
+    tile_rows = max(1, TILE // lane_elements)
+    tiles = -(-lanes // tile_rows)
+    if layout is SOFTMAX_LANES:
+        fields["scratch"] = Buffer(tiles * 2 * LANES * 4)
+    step = Step(
+        layout,
+        f"{kernel}_{op.variant}",
+        tiles=tiles,
+        input=op.input,
+        output=op.output,
+        tile_rows=tile_rows,
+        **fields,
+    )
+    return [step]
 
 
 def _table(op: BoundOperation) -> bytes:

@@ -14,21 +14,25 @@ from nnapi_shim.drivers.cpu import library
 class Tiling(NamedTuple):
     """Geometry of a tier.
 
-    lanes: 32-bit lanes of a vector. rows, vectors: accumulators of the matrix kernels.
+    lanes: 32-bit lanes of a vector. rows, vectors: accumulators of the matrix kernels; few_rows:
+    of those for inputs of few rows.
     fused: multiply and add are one instruction. group: integers per word and step: 4 for u8 x s8
     (dot product instructions), 2 for s16 x s16. masked: stores can be masked at no cost.
     dot4, dot2: LLVM intrinsics that multiply and sum groups; empty: plain multiplications.
+    channel_vectors: vectors of channels that the float32 depthwise kernel takes at once.
     cache: bytes of the second-level cache that a block of input rows and a panel may fill.
     """
 
     lanes: int
     rows: int
+    few_rows: int
     vectors: int
     fused: bool
     group: int
     masked: bool
     dot4: str
     dot2: str
+    channel_vectors: int
     cache: int
 
     @property
@@ -36,14 +40,23 @@ class Tiling(NamedTuple):
         """Output columns of a whole panel."""
         return self.lanes * self.vectors
 
+    def tile_rows(self, count: int) -> int:
+        """Rows of the micro-kernel that has the least to do for `count` rows.
+
+        A tile costs about as much as one row more than it has; one row has kernels of its own.
+        """
+        if count == 1:
+            return 1
+        return min(self.rows, self.few_rows, key=lambda rows: -(-count // rows) * (rows + 1))
+
 
 _DOT4 = "llvm.x86.avx512.vpdpbusd.512"
 
 TILINGS = {
-    "v4": Tiling(16, 6, 4, True, 4, True, _DOT4, "llvm.x86.avx512.pmaddw.d.512", 512 << 10),
-    "v3": Tiling(8, 6, 2, True, 2, False, "", "llvm.x86.avx2.pmadd.wd", 256 << 10),
-    "v2": Tiling(4, 4, 2, False, 2, False, "", "llvm.x86.sse2.pmadd.wd", 128 << 10),
-    "generic": Tiling(4, 4, 2, False, 2, False, "", "", 128 << 10),
+    "v4": Tiling(16, 6, 4, 4, True, 4, True, _DOT4, "llvm.x86.avx512.pmaddw.d.512", 1, 512 << 10),
+    "v3": Tiling(8, 6, 4, 2, True, 2, False, "", "llvm.x86.avx2.pmadd.wd", 2, 256 << 10),
+    "v2": Tiling(4, 4, 2, 2, False, 2, False, "", "llvm.x86.sse2.pmadd.wd", 2, 128 << 10),
+    "generic": Tiling(4, 4, 2, 2, False, 2, False, "", "", 2, 128 << 10),
 }
 
 

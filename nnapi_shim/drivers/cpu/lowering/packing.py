@@ -1,0 +1,191 @@
+"""Filters and inputs in the form that the micro-kernels read them.
+
+A filter [columns, taps, depth] is cut into panels of as many columns as a micro-kernel computes,
+stored word by word of the depth; a panel begins with the bias and, if quantized, the scales of its
+columns. This happens at compilation where the filter is constant.
+
+Quantized inputs depend on the tier. For s16 x s16 they are widened to int16 less their zero point,
+weights as well, and nothing is left to correct. For u8 x s8 they are used as they are, which leaves
+
+    sum((x - zx) * (w - zw)) = sum(x * w) - zx * sum(w) + count * zx * zw - zw * sum(x)
+
+The first two corrections go into the bias, the last is added per row; symmetric filters have none.
+"""
+
+from collections.abc import Sequence
+from struct import pack
+from typing import Any, NamedTuple
+
+from nnapi_shim.drivers.cpu.lowering.tiling import Tiling, round_up
+from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, Buffer, Step, record
+from nnapi_shim.hal.enums import OperandType
+from nnapi_shim.operations.declare import BoundOperand, BoundOperation
+from nnapi_shim.operations.rules import float32
+
+PACK_FLOAT = record(
+    filter=ADDRESS,
+    bias=ADDRESS,
+    output=ADDRESS,
+    columns=INT64,
+    depth=INT64,
+    width=INT64,
+    lanes=INT64,
+)
+PACK_QUANTIZED = record(
+    filter=ADDRESS,
+    bias=ADDRESS,
+    scales=ADDRESS,
+    output=ADDRESS,
+    columns=INT64,
+    taps=INT64,
+    depth=INT64,
+    width=INT64,
+    lanes=INT64,
+    group=INT64,
+    flip=INT64,
+    filter_zero=INT64,
+    input_zero=INT64,
+)
+PREPARE = record(
+    input=ADDRESS,
+    output=ADDRESS,
+    parts=INT64,
+    rows=INT64,
+    depth=INT64,
+    pitch=INT64,
+    flip=INT64,
+    zero=INT64,
+)
+
+PREPARE_BYTES = 256 << 10
+"""Bytes of prepared input that are worth a tile of their own."""
+
+
+class Input(NamedTuple):
+    """Input rows as the micro-kernels read them: after `steps`, in `source`.
+
+    row_bytes, words: size of a row; of that, the 32-bit words that are multiplied.
+    outside: a row of zeros, as the taps outside of an image read it.
+    zero: the zero point that is still in the values, once `flip` was xor-ed to every byte.
+    sums: the kernel that sums rows.
+    """
+
+    steps: list[Step]
+    source: Any
+    row_bytes: int
+    words: int
+    outside: bytes
+    zero: int = 0
+    flip: int = 0
+    sums: str = ""
+
+
+class Packed(NamedTuple):
+    """A packed filter: after `step`, in `buffer`. `corrected`: no zero point is left in it."""
+
+    step: Step
+    buffer: Buffer
+    columns: int
+    panels: int
+    panel_bytes: int
+    corrected: bool
+
+
+def is_quantized(op: BoundOperation) -> bool:
+    """Whether the operands are 8-bit integers; they are float32 or float16 otherwise."""
+    return op.variant.startswith("q")
+
+
+def signed_zero(operand: BoundOperand) -> tuple[int, int]:
+    """(what to xor to a stored value to make it an int8, the zero point of that)."""
+    if operand.type is OperandType.TENSOR_QUANT8_ASYMM:
+        return 0x80, operand.zero_point - 128
+    return 0, operand.zero_point
+
+
+def multipliers(op: BoundOperation, filter: BoundOperand, columns: int) -> Sequence[float]:
+    """Per output channel: the step of the sums in steps of the output (semantics.md 5.4)."""
+    quant = filter.channel_quant
+    scales = quant.scales if quant else [filter.scale] * columns
+    return [float32(op.input.scale * scale) / op.output.scale for scale in scales]
+
+
+def prepared_input(op: BoundOperation, source: Any, rows: int, depth: int, tiling: Tiling) -> Input:
+    """Rows of `depth` elements; float16 has been widened before."""
+    if not is_quantized(op):
+        return Input([], source, 4 * depth, depth, bytes(4 * depth))
+    words = -(-depth // tiling.group)
+    row_bytes = 4 * words
+    flip, zero = signed_zero(op.input)
+    if tiling.group == 2:
+        kernel = "prepare_s16"
+        found = Input([], source, row_bytes, words, bytes(row_bytes), sums="row_sums_s16")
+    else:
+        kernel = "prepare_u8"
+        outside = bytes([op.input.zero_point & 0xFF]) * row_bytes
+        to_unsigned = 0x80 ^ flip
+        found = Input([], source, row_bytes, words, outside, zero + 128, to_unsigned, "row_sums_u8")
+        if row_bytes == depth:
+            return found
+    buffer = Buffer(rows * row_bytes)
+    parts = max(1, rows * row_bytes // PREPARE_BYTES)
+    step = Step(
+        PREPARE,
+        kernel,
+        tiles=parts,
+        input=source,
+        output=buffer,
+        parts=parts,
+        rows=rows,
+        depth=depth,
+        pitch=row_bytes,
+        flip=flip,
+        zero=zero,
+    )
+    return found._replace(steps=[step], source=buffer)
+
+
+def packed_filter(
+    op: BoundOperation,
+    filter: BoundOperand,
+    input: Input,
+    depth: int,
+    is_single_row: bool,
+    tiling: Tiling,
+) -> Packed:
+    """The filter and bias of `op`, for an input whose rows have `depth` elements."""
+    columns, taps = filter.dimensions[0], 1
+    for size in filter.dimensions[1:-1]:
+        taps *= size
+    if is_quantized(op):
+        # A single row reads every weight once: it takes int8 on all tiers.
+        word_bytes = tiling.group if is_single_row else 4
+        kernel = f"pack_s{8 * word_bytes // tiling.group}"
+        column_bytes = 8 + taps * input.words * word_bytes
+    else:
+        kernel = f"pack_{op.variant}"
+        column_bytes = 4 + taps * input.words * 4
+    buffer = Buffer(round_up(columns, tiling.lanes) * column_bytes)
+    sizes: dict[str, Any] = {"columns": columns, "width": tiling.columns, "lanes": tiling.lanes}
+    addresses: dict[str, Any] = {"filter": filter, "bias": op.bias, "output": buffer}
+    flip, zero = signed_zero(filter)
+    if is_quantized(op):
+        step = Step(
+            PACK_QUANTIZED,
+            kernel,
+            once=True,
+            **addresses,
+            **sizes,
+            scales=pack(f"<{columns}f", *multipliers(op, filter, columns)),
+            taps=taps,
+            depth=depth,
+            group=tiling.group,
+            flip=flip,
+            filter_zero=zero,
+            input_zero=input.zero,
+        )
+    else:
+        step = Step(PACK_FLOAT, kernel, once=True, **addresses, **sizes, depth=taps * depth)
+    panels = -(-columns // tiling.columns)
+    corrected = kernel != "pack_s8" or zero == 0
+    return Packed(step, buffer, columns, panels, tiling.columns * column_bytes, corrected)

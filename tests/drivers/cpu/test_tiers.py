@@ -1,0 +1,93 @@
+"""The matrix kernels of tiers that this processor would not choose, compiled in other processes.
+
+Kernels of a better tier than the processor's run with its dot product instructions emulated: the
+tiles, panels and tails are those of the tier, 512-bit vectors become pairs of 256 bits.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nnapi_shim.drivers.cpu.library import platform_machine, processor_tiers
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[2]
+PROCESSORS = {"v2": ("x86-64-v2", ""), "v4": ("x86-64-v4", "+avx512vnni")}
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(platform_machine() != "x86_64", reason="tiers are those of x86-64"),
+]
+
+RUN_TESTS = """
+import sys, pytest
+from nnapi_shim.drivers.cpu import library
+library.current().tier = sys.argv[1]
+sys.exit(pytest.main(["-q", "-x", "-p", "no:cacheprovider", *sys.argv[2:]]))
+"""
+PRINT_CODE = """
+import sys, llvmlite.binding as llvm
+from nnapi_shim.drivers.cpu.kernels import build, gemm
+from nnapi_shim.drivers.cpu.kernels.kernel import KERNELS
+llvm.initialize_native_target()
+llvm.initialize_native_asmprinter()
+triple = llvm.Target.from_triple(llvm.get_process_triple())
+processor, features = build.PROCESSORS[sys.argv[1]]
+machine = triple.create_target_machine(cpu=processor, features=features, opt=3)
+module = llvm.parse_assembly(build._kernel_assembly(KERNELS[sys.argv[2]]))
+print(machine.emit_assembly(module))
+"""
+
+
+def python(code: str, *arguments: str, **environment: str) -> str:
+    """Run code in a fresh interpreter without built kernels; its output."""
+    variables = {**os.environ, "PYTHONPATH": str(ROOT), "NNAPI_SHIM_KERNELS": "/nonexistent"}
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        env={**variables, **environment},
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout[-3000:]
+    return done.stdout
+
+
+@pytest.mark.parametrize("tier", ["v2", "v4"])
+def test_kernels_of_tier(tier: str) -> None:
+    environment = {"NNAPI_SHIM_BUILD_TIER": tier}
+    if tier in processor_tiers():
+        processor, features = PROCESSORS[tier]
+        environment |= {"NUMBA_CPU_NAME": processor, "NUMBA_CPU_FEATURES": features}
+    else:
+        environment["NNAPI_SHIM_BUILD_EMULATE"] = "1"
+    files = [str(HERE / name) for name in ("test_convolution.py", "test_matmul.py")]
+    python(RUN_TESTS, tier, *files, **environment)
+
+
+INNER_LOOPS = {
+    "gemm_f32": ("nnk_tile_f32_6x4x16", "vfmadd"),
+    "gemm_q8": ("nnk_tile_u8s8_6x4x16", "vpdpbusd"),
+}
+
+
+@pytest.mark.parametrize("kernel", INNER_LOOPS)
+def test_inner_loop_of_v4_keeps_to_registers(kernel: str) -> None:
+    """24 multiplications on 512-bit registers per round, nothing spilled to the stack."""
+    processor, features = PROCESSORS["v4"]
+    code = python(
+        PRINT_CODE, "v4", kernel,
+        NUMBA_CPU_NAME=processor, NUMBA_CPU_FEATURES=features, NNAPI_SHIM_BUILD_TIER="v4",
+    )  # fmt: skip
+    name, instruction = INNER_LOOPS[kernel]
+    body = code.split(f"\n{name}:", 1)[1].split("\n.Lfunc_end", 1)[0]
+    blocks = re.split(r"\n\.LBB\w+:", body)
+    loop = max(blocks, key=lambda block: block.count(instruction))
+    assert loop.count(instruction) == 24
+    assert len(re.findall(rf"{instruction}.*%zmm", loop)) == 24
+    assert "%rsp" not in loop.rpartition(instruction)[0]
