@@ -20,7 +20,7 @@ $(VENV)/ready: pyproject.toml
 	@$(PYTHON) -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))' \
 		|| { echo "$(PYTHON) must be CPython 3.10 or newer with venv (Debian: python3-venv)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(PY) -m pip install --quiet setuptools wheel
+	$(PY) -m pip install --quiet 'setuptools>=77' wheel
 	$(PY) -m pip install --quiet --no-build-isolation --editable .
 	@touch $@
 
@@ -56,7 +56,7 @@ lint: $(VENV)/ready-dev
 # The peers have an environment of their own.
 $(VENV)-bench/ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)-bench
-	$(VENV)-bench/bin/python -m pip install --quiet setuptools wheel
+	$(VENV)-bench/bin/python -m pip install --quiet 'setuptools>=77' wheel
 	$(VENV)-bench/bin/python -m pip install --quiet --no-build-isolation --editable '.[bench]'
 	@touch $@
 
