@@ -18,10 +18,10 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-import tomllib
 from pathlib import Path
 
 import cffi
+import tomllib
 from cffi.recompiler import make_c_source
 from pycparser import c_ast, c_generator, c_parser
 

@@ -142,7 +142,9 @@ def main() -> None:
     """Run the parts that are named, by default all."""
     unknown = set(sys.argv[1:]) - set(PARTS)
     if unknown:
-        raise SystemExit(f"no such part: {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}")
+        raise SystemExit(
+            f"no such part: {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}"
+        )
     with tempfile.TemporaryDirectory() as folder:
         for name in sys.argv[1:] or PARTS:
             PARTS[name](Path(folder))

@@ -41,8 +41,8 @@ class NeedsValue(Exception):  # noqa: N818 (not an error)
 class Builder:
     """Lowers one graph, in the order of its operations.
 
-    values(index) gives the bytes of an operand: of a constant, of a model input of this run; None
-    if it is omitted. It raises NeedsValue for one that must be computed first.
+    values(index) gives the bytes of an operand: of a constant, of a model input of this run, or of
+    what the run has computed. It raises NeedsValue for one that must be computed first.
     omitted: indexes of the model's inputs and outputs that this run leaves out.
     """
 
@@ -53,7 +53,7 @@ class Builder:
         constants: Constants,
         input_dimensions: Sequence[Dimensions],
         output_dimensions: Sequence[Dimensions],
-        values: Callable[[int], bytes | None],
+        values: Callable[[int], bytes],
         omitted: Container[int] = (),
     ) -> None:
         self.omitted = omitted
@@ -64,7 +64,7 @@ class Builder:
         self.steps: list[tuple[Step, BoundOperation | None, int]] = []
         self.failure: NnapiError | None = None
         self.aliases: dict[int, int] = {}
-        self.fixed: dict[int, int] = {}  # addresses of temporaries that live outside the arena
+        self.fixed: dict[int, int] = {}  # addresses of results that outlive their program
         self._operands: dict[int, BoundOperand] = {}
         self._literals: dict[bytes, address.Block] = {}
         self.slots = {
@@ -106,8 +106,7 @@ class Builder:
         if operand.lifetime is L.NO_VALUE or index in self.omitted:
             return None
         if is_value:
-            data = self.values(index)
-            return None if data is None else decode(operand, data)
+            return decode(operand, self.values(self.aliases.get(index, index)))
         return self.operand(index)
 
     def lower_all(self) -> None:
@@ -169,14 +168,18 @@ class Builder:
     def _constant_address(self, operand: BoundOperand) -> int | None:
         return self.constants.address(self.aliases.get(operand.index, operand.index))
 
-    def keep_temporaries(self, origin: int) -> list[address.Block]:
-        """Move the temporaries that the steps from `origin` on write out of the arena, because
-        what they hold is needed after this program has run. The caller keeps the memory.
+    def keep_results(self, origin: int, arguments: Sequence[int]) -> list[address.Block]:
+        """Let what the steps from `origin` on write outlive their program: temporaries move out of
+        the arena. The caller keeps the memory.
+
+        arguments: addresses of the model's inputs and outputs.
         """
         blocks = []
         for step, _, _ in self.steps[origin:]:
             root = self._root(step.fields["output"])
-            if isinstance(root, int) and root not in self.slots and root not in self.fixed:
+            if root in self.slots:
+                self.fixed[root] = arguments[self.slots[root] - FIRST_ARGUMENT_SLOT]
+            elif isinstance(root, int) and root not in self.fixed:
                 block = address.Block(byte_size(self.operand(root)))
                 self.fixed[root] = block.address
                 blocks.append(block)
@@ -191,8 +194,8 @@ class Builder:
         ]
 
     def computed(self, index: int) -> int | None:
-        """Address of a temporary that an earlier program has computed."""
-        return self.fixed.get(self.aliases.get(index, index))
+        """Address of what an earlier program of this run has computed."""
+        return self.fixed.get(index)
 
     # Assembly
 

@@ -121,16 +121,16 @@ class CpuPreparedModel:
             strict=True,
         )
 
-        def values(index: int) -> bytes | None:
+        def values(index: int) -> bytes:
             position = positions.get(index)
             if position is not None:
                 self.value_inputs.add(position)
                 argument = request.inputs[position]
                 return address.read(argument.address, byte_size_of(index))
             where = builder.computed(index)
-            return (
-                self._constant(index) if where is None else address.read(where, byte_size_of(index))
-            )
+            if where is None:
+                return self._constant(index)
+            return address.read(where, byte_size_of(index))
 
         def byte_size_of(index: int) -> int:
             return byte_size(builder.operand(index))
@@ -262,8 +262,9 @@ class CpuExecution:
             try:
                 builder.lower_all()
                 finished = True
-            except NeedsValue:
-                pass
+            except NeedsValue as needed:
+                # Steps of this part compute the value; if there are none, nothing ever will.
+                assert len(builder.steps) > origin, f"operand {needed.operand} is never computed"
             if builder.failure is not None:
                 raise builder.failure
             shapes = [
@@ -273,7 +274,7 @@ class CpuExecution:
             if short is not None:
                 return short
             if not finished:
-                kept += builder.keep_temporaries(origin)
+                kept += builder.keep_results(origin, arguments)
             frame = Frame(builder.program(origin))
             frame.bind(arguments)
             code = frame.program.walk(frame.walk_block, 0)

@@ -221,3 +221,15 @@ def test_programs_of_many_shapes(device):
         given, buffer = np.arange(size, dtype=np.float32), np.zeros(size, np.float32)
         prepared.execute(graph.request([given], [buffer]), False, None, 0)
         np.testing.assert_array_equal(buffer, 2 * given)
+
+
+def test_a_shape_that_is_an_output_of_the_model(device):
+    graph = Graph()
+    x, a = graph.input([4]), graph.input([2], T.TENSOR_INT32)
+    shape = graph.operation(O.ADD, [a, a, graph.none()], [2], T.TENSOR_INT32, output=True)
+    graph.operation(O.RESHAPE, [x, shape], [], output=True)
+    given, half = np.arange(4, dtype=np.float32), np.array([1, 1], np.int32)
+    buffers = [np.zeros(2, np.int32), np.zeros(4, np.float32)]
+    graph.prepare(device).execute(graph.request([given, half], buffers), False, None, 0)
+    assert list(buffers[0]) == [2, 2]
+    np.testing.assert_array_equal(buffers[1], given)
