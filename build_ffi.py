@@ -21,7 +21,6 @@ import tempfile
 from pathlib import Path
 
 import cffi
-import tomllib
 from cffi.recompiler import make_c_source
 from pycparser import c_ast, c_generator, c_parser
 
@@ -213,8 +212,9 @@ def checkout_location(out: Path) -> str:
 
 
 def package_version() -> str:
-    """The version of the package, from pyproject.toml."""
-    return tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    """The version of the package, which it is not imported for."""
+    source = (ROOT / "nnapi_shim" / "__init__.py").read_text()
+    return re.search(r'^__version__ = "(.+)"$', source, re.M)[1]
 
 
 def fingerprint(*parts: str) -> str:
