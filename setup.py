@@ -35,7 +35,8 @@ class BuildPyWithLibraries(build_py):
         subprocess.run(
             ["make", "--directory", ROOT, "--file", companion, f"LIB_DIR={libraries}"], check=True
         )
-        importlib.import_module("nnapi_shim.drivers.cpu.kernels.build").build(libraries)
+        kernels = importlib.import_module("nnapi_shim.drivers.cpu.kernels.build")
+        kernels.build(libraries, objects=ROOT / "build" / "kernels")
         shutil.copytree(ROOT / "include", package / "include", dirs_exist_ok=True)
 
 

@@ -2,12 +2,12 @@
 
     .venv/bin/python tests/tier_v4/run_in_bochs.py [--kernels FOLDER] [--only REGEX] [--linux FILE]
 
-Few machines have AVX-512 with VNNI, and valgrind and QEMU do not emulate it; the PC emulator Bochs
-does. This boots Debian's Linux in it, from a disc that is put together here: busybox, the C library,
-Python and its standard library, this package, libneuralnetworks.so, the kernels of tier v4 and no
-others, and tests/conformance/replay.c with its vectors. All files lie where they lie on this machine.
-It takes about ten minutes; what the emulated machine prints appears as it comes. The exit code is 0
-if each vector has passed.
+Few machines have AVX-512 with VNNI, and neither valgrind nor QEMU emulates it; the PC emulator
+Bochs does. This boots Debian's Linux in it, from a disc that is put together here: busybox, the C
+library, Python and its standard library, this package, libneuralnetworks.so, the kernels of tier v4
+and no others, and tests/conformance/replay.c with its vectors. The files lie where they lie on this
+machine. What the emulated machine prints appears as it comes, failures first; the exit code is 0 if
+every vector has passed. It takes TIME; the emulated machine has one processor.
 
 It needs Debian 12 (bochs 2.7), the built libraries (`make`), the vectors in ../shared/conformance,
 and the packages that a message names if they are missing. Linux is that of the package
@@ -15,6 +15,7 @@ linux-image-cloud-amd64: from /boot if it is installed, else apt-get downloads i
 """
 
 import argparse
+import contextlib
 import os
 import platform
 import pty
@@ -25,8 +26,11 @@ import subprocess
 import sys
 import sysconfig
 import time
+import tty
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+
+import _cffi_backend
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
@@ -67,7 +71,7 @@ MEGAHERTZ = 50
 # and with them all of AVX-512; and fsrm without erms, for which the memmove of Linux is not made.
 # tsc_early_khz: its time stamp counter counts instructions, not what its cpuid says.
 LINUX_ARGUMENTS = (
-    "console=ttyS0,115200 quiet nokaslr mitigations=off nowatchdog lsm= "
+    "console=ttyS0,115200 loglevel=1 nokaslr mitigations=off nowatchdog lsm= "
     f"clearcpuid=pku,xsaves,xsavec,fsrm tsc_early_khz={MEGAHERTZ}000"
 )
 
@@ -138,8 +142,8 @@ def linux() -> Path:
             sys.exit(f"apt does not know {meta}: run `apt update`, or give --linux FILE")
         folder.mkdir(parents=True, exist_ok=True)
         subprocess.run(["apt-get", "download", package.group(1)], cwd=folder, check=True)
-        for archive in folder.glob("*.deb"):
-            subprocess.run(["dpkg-deb", "--extract", archive, folder], check=True)
+        unpack = "dpkg-deb --fsys-tarfile *.deb | tar --extract --wildcards './boot/vmlinuz-*'"
+        subprocess.run(unpack, shell=True, cwd=folder, check=True)
         found = sorted(folder.glob(name))
     return found[-1]
 
@@ -167,13 +171,10 @@ def give(path: Path) -> None:
 
 
 def give_python() -> None:
-    """Copies Python, what the package imports, and the package, all compiled to bytecode."""
-    variables = sysconfig.get_config_vars()
-    give(Path(variables["LIBDIR"], variables["INSTSONAME"]))
-    backend = Path(__import__("_cffi_backend").__file__)
-    give(backend)
+    """Copies the standard library, cffi's module and the package, compiled to bytecode."""
+    give(Path(_cffi_backend.__file__))
     ignored = shutil.ignore_patterns(*UNUSED_PYTHON)
-    for folder in (Path(variables["LIBDEST"]), ROOT / "nnapi_shim"):
+    for folder in (Path(sysconfig.get_config_var("LIBDEST")), ROOT / "nnapi_shim"):
         shutil.copytree(folder, in_guest(folder), ignore=ignored, dirs_exist_ok=True)
         options = ["-q", "-j0", "--invalidation-mode", "unchecked-hash", "-s", GUEST]
         command = [sys.executable, "-m", "compileall", *options, in_guest(folder)]
@@ -219,22 +220,54 @@ def make_disc(image: Path) -> None:
     shutil.rmtree(DISC, ignore_errors=True)
     DISC.mkdir(parents=True)
     with (DISC / "initrd").open("wb") as file:
-        names = output("find", GUEST, "-printf", "%P\\n")
+        names = output("find", GUEST, "-mindepth", "1", "-printf", "%P\\n")
         command = ["cpio", "--quiet", "--create", "--format=newc", "--owner=0:0"]
         subprocess.run(command, input=names.encode(), cwd=GUEST, stdout=file, check=True)
     shutil.copy(image, DISC / "linux")
     (DISC / "isolinux.cfg").write_text(ISOLINUX)
-    for file in ("/usr/lib/ISOLINUX/isolinux.bin", "/usr/lib/syslinux/modules/bios/ldlinux.c32"):
-        shutil.copy(file, DISC)
-    subprocess.run(
-        [
-            *("xorriso", "-report_about", "WARNING", "-as", "mkisofs", "-quiet", "-o", "disc.iso"),
-            *("-b", "isolinux.bin", "-c", "boot.cat", "-no-emul-boot", "-boot-load-size", "4"),
-            *("-boot-info-table", DISC),
-        ],
-        cwd=WORK,
-        check=True,
-    )
+    for loader in ("/usr/lib/ISOLINUX/isolinux.bin", "/usr/lib/syslinux/modules/bios/ldlinux.c32"):
+        shutil.copy(loader, DISC)
+    command = [
+        "xorriso",
+        "-as",
+        "mkisofs",
+        "-o",
+        "disc.iso",
+        "-b",
+        "isolinux.bin",
+        "-c",
+        "boot.cat",
+    ]
+    command += ["-no-emul-boot", "-boot-load-size", "4", "-boot-info-table", DISC]
+    made = subprocess.run(command, cwd=WORK, capture_output=True, text=True, check=False)
+    if made.returncode:
+        sys.exit(made.stderr)
+
+
+class Terminals:
+    """What Bochs shows: of no interest, but somebody has to read it, or Bochs waits.
+
+    Its messages go to a terminal that is made here, the screen of the PC to one that Bochs makes
+    and whose name is among the messages.
+    """
+
+    def __init__(self) -> None:
+        self._terminal, self.bochs_end = pty.openpty()
+        self._messages = b""
+        self._screen: int | None = None
+
+    def read(self, seconds: float) -> None:
+        """Reads what is there, or waits for it."""
+        terminals = [self._terminal, *([self._screen] if self._screen else [])]
+        for terminal in select.select(terminals, [], [], seconds)[0]:
+            with contextlib.suppress(OSError):  # when Bochs has ended
+                shown = os.read(terminal, 1 << 16)
+                if self._screen is None:
+                    self._messages += shown
+        name = re.search(rb'connected to screen "(.+?)"', self._messages)
+        if name and self._screen is None:
+            self._screen = os.open(name.group(1), os.O_RDWR | os.O_NOCTTY)
+            tty.setraw(self._screen)  # without echo, which would be key presses
 
 
 def emulate(seconds: float) -> Iterator[str]:
@@ -243,34 +276,30 @@ def emulate(seconds: float) -> Iterator[str]:
     serial.write_text("")
     (WORK / "bochs.cfg").write_text(BOCHS)
     (WORK / "debugger.txt").write_text("c\n")  # Debian's Bochs starts in its debugger
-    terminal, its_end = pty.openpty()
+    terminals = Terminals()
     bochs = subprocess.Popen(
         ["bochs", "-q", "-f", "bochs.cfg", "-rc", "debugger.txt"],
         cwd=WORK,
         env=os.environ | {"TERM": "linux"},
-        stdin=its_end,
-        stdout=its_end,
-        stderr=its_end,
+        stdin=terminals.bochs_end,
+        stdout=terminals.bochs_end,
+        stderr=terminals.bochs_end,
         start_new_session=True,
     )
-    os.close(its_end)
     deadline = time.monotonic() + seconds
     try:
         with serial.open() as file:
-            line = ""
+            rest = ""
             while time.monotonic() < deadline and bochs.poll() is None:
-                if select.select([terminal], [], [], 1)[0]:
-                    os.read(terminal, 1 << 16)  # the screen, of no interest
-                line += file.read().replace("\r", "")
-                *lines, line = line.split("\n")
+                terminals.read(1)
+                *lines, rest = (rest + file.read().replace("\r", "")).split("\n")
                 yield from lines
-                if END in lines or any("Kernel panic" in line for line in lines):
+                if END in lines or "Kernel panic" in "".join(lines):
                     return
         yield f"Bochs ended by itself or took longer than {seconds:.0f} s: see {WORK}/bochs.log"
     finally:
         bochs.kill()
         bochs.wait()
-        os.close(terminal)
 
 
 def main() -> None:

@@ -10,12 +10,15 @@ from typing import Any
 
 import _cffi_backend
 
-from nnapi_shim import address
+from nnapi_shim import __version__, address, log
 from nnapi_shim.errors import op_failed
 from nnapi_shim.settings import JIT, KERNELS, TIER
 
 KERNEL_SIGNATURE = "int32_t(*)(uintptr_t, int64_t)"
 SYMBOL_PREFIX = "nnk_"
+VERSION_SYMBOL = SYMBOL_PREFIX + "version_" + __version__.replace(".", "_")
+"""A symbol that only libraries built for this version of the package have."""
+
 RTLD_NOW = 2
 
 TIER_FLAGS = {
@@ -90,7 +93,11 @@ class KernelLibrary:
             for folder in library_folders():
                 path = os.path.join(folder, library_name(tier))
                 if os.path.exists(path):
-                    self._library = _cffi_backend.load_library(path, RTLD_NOW)
+                    library = _cffi_backend.load_library(path, RTLD_NOW)
+                    if _symbol(library, VERSION_SYMBOL) is None:
+                        log.warning(f"{path} is not of version {__version__}; it is not used")
+                        continue
+                    self._library = library
                     self.tier = tier
                     return
 
@@ -109,13 +116,9 @@ class KernelLibrary:
         return found
 
     def _find(self, name: str) -> int:
-        if self._library is not None:
-            try:
-                symbol = self._library.load_function(_signature, SYMBOL_PREFIX + name)
-            except AttributeError:
-                pass
-            else:
-                return address.of_function(symbol)
+        symbol = _symbol(self._library, SYMBOL_PREFIX + name)
+        if symbol is not None:
+            return address.of_function(symbol)
         if JIT.get() == "off":
             raise op_failed(
                 f"kernel {name} is not in a built kernel library ({', '.join(library_folders())}), "
@@ -129,6 +132,14 @@ class KernelLibrary:
                 f"and cannot be compiled: {error}; `make kernels` builds it"
             ) from None
         return jit.compile_kernel(name, self.tier)
+
+
+def _symbol(library: Any, name: str) -> Any:
+    """A function of a library (None: no library), or None."""
+    try:
+        return library.load_function(_signature, name)
+    except AttributeError:
+        return None
 
 
 _current: KernelLibrary | None = None

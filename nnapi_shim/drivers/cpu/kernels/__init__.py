@@ -19,7 +19,8 @@ FAMILIES = (
     "softmax",
     "walk",
 )
-"""Files of kernels; all but `walk` have the names of the families in operations/."""
+"""Files of kernels: those with the names of the families in operations/, what several of them use
+(gemm, depthwise, packing, rearrange), and `walk`."""
 
 
 def load(family: str) -> None:

@@ -1,7 +1,7 @@
 """Compile all kernels ahead of time: one library per instruction-set tier, `libnnapi_kernels_*.so`.
 
-Each tier is a process of its own, because numba chooses its processor once, and each family of
-kernels an object file that is compiled again only when one of the files it imports has changed.
+Each tier has processes of its own, because numba chooses its processor once, and each family of
+kernels is an object file that is compiled again only when one of the files it imports has changed.
 What is built here is what the JIT (jit.py) would compile; only numba's internals are different.
 
     python -m nnapi_shim.drivers.cpu.kernels.build [--out build/lib] [--tiers v2 v3 v4]
@@ -22,7 +22,12 @@ from pathlib import Path
 from typing import Any
 
 from nnapi_shim.drivers.cpu.kernels import FAMILIES, load
-from nnapi_shim.drivers.cpu.library import SYMBOL_PREFIX, library_name, platform_machine
+from nnapi_shim.drivers.cpu.library import (
+    SYMBOL_PREFIX,
+    VERSION_SYMBOL,
+    library_name,
+    platform_machine,
+)
 
 PROCESSORS = {
     "v2": ("x86-64-v2", ""),
@@ -52,34 +57,43 @@ def build(
     objects = Path(objects) if objects else out.parent / "kernels"
     tiers = list(tiers or all_tiers())
     began = time.monotonic()
+    out.mkdir(parents=True, exist_ok=True)
+    jobs: list[tuple[str, Path, list[str]]] = []
+    for tier in tiers:
+        folder = objects / tier
+        folder.mkdir(parents=True, exist_ok=True)
+        stale = [family for family in FAMILIES if not _is_current(family, folder)]
+        # Two processes per tier, so that two cores have work to the end.
+        jobs += [(tier, folder, part) for part in (stale[::2], stale[1::2]) if part]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        changed = list(pool.map(lambda tier: _build_tier(tier, out, objects), tiers))
-    if any(changed):
+        list(pool.map(lambda job: _compile_apart(*job), jobs))
+    linked = [_link_tier(objects / tier, out / library_name(tier)) for tier in tiers]
+    if any(linked):
         print(f"kernels: {', '.join(tiers)} built in {time.monotonic() - began:.0f} s", flush=True)
 
 
-def _build_tier(tier: str, out: Path, objects: Path) -> bool:
-    """Compile what has changed and link; whether there was anything to do."""
-    folder = objects / tier
-    folder.mkdir(parents=True, exist_ok=True)
-    out.mkdir(parents=True, exist_ok=True)
-    stale = [family for family in FAMILIES if not _is_current(family, folder)]
-    library = out / library_name(tier)
-    if not stale and library.exists() and _linked(folder) == list(FAMILIES):
+def _compile_apart(tier: str, folder: Path, families: Sequence[str]) -> None:
+    """Compile families of kernels in a process of its own."""
+    processor, features = PROCESSORS[tier]
+    environment = {
+        **os.environ,
+        "NUMBA_CPU_NAME": processor,
+        "NUMBA_CPU_FEATURES": features,
+        "NUMBA_DISABLE_JIT": "0",
+        "NNAPI_SHIM_BUILD_TIER": tier,
+        "PYTHONPATH": str(PACKAGE.parent),
+    }
+    command = [sys.executable, "-m", __spec__.name, "--compile", tier, str(folder), *families]
+    if subprocess.run(command, env=environment).returncode:
+        raise SystemExit(f"kernels: tier {tier} could not be compiled (see above)")
+
+
+def _link_tier(folder: Path, library: Path) -> bool:
+    """Link a tier's objects if they are newer than the library; whether it was necessary."""
+    objects = [folder / f"{family}.o" for family in FAMILIES]
+    current = library.exists() and _linked(folder) == _parts()
+    if current and all(o.stat().st_mtime <= library.stat().st_mtime for o in objects):
         return False
-    if stale:
-        processor, features = PROCESSORS[tier]
-        environment = {
-            **os.environ,
-            "NUMBA_CPU_NAME": processor,
-            "NUMBA_CPU_FEATURES": features,
-            "NUMBA_DISABLE_JIT": "0",
-            "NNAPI_SHIM_BUILD_TIER": tier,
-            "PYTHONPATH": str(PACKAGE.parent),
-        }
-        command = [sys.executable, "-m", __spec__.name, "--compile", tier, str(folder), *stale]
-        if subprocess.run(command, env=environment).returncode:
-            raise SystemExit(f"kernels: tier {tier} could not be compiled (see above)")
     _link(folder, library)
     return True
 
@@ -119,6 +133,11 @@ def _is_current(family: str, folder: Path) -> bool:
     stamp = folder / f"{family}.stamp"
     built = (folder / f"{family}.o").exists() and stamp.exists()
     return built and stamp.read_text() == _digest(family)
+
+
+def _parts() -> list[str]:
+    """What a library is linked from."""
+    return [VERSION_SYMBOL, *FAMILIES]
 
 
 def _linked(folder: Path) -> list[str]:
@@ -222,9 +241,10 @@ def _link(folder: Path, library: Path) -> None:
     flags = ["-shared", "-nostdlib", "-Wl,-z,defs", "-Wl,-z,noexecstack", "-Wl,--gc-sections"]
     objects = [str(folder / f"{family}.o") for family in FAMILIES]
     command = [*compiler, *flags, f"-Wl,--version-script={exports}", "-o", str(fresh), *objects]
-    subprocess.run([*command, "-lm", "-lc"], check=True)
+    version_mark = f"-Wl,--defsym={VERSION_SYMBOL}={SYMBOL_PREFIX}walk"
+    subprocess.run([*command, version_mark, "-lm", "-lc"], check=True)
     fresh.replace(library)
-    _replace(folder / "linked.json", json.dumps(FAMILIES).encode())
+    _replace(folder / "linked.json", json.dumps(_parts()).encode())
 
 
 def _replace(path: Path, data: bytes) -> None:
