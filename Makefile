@@ -9,7 +9,7 @@ PY := $(VENV)/bin/python
 NDK_DATA := $(wildcard ../shared/ndk/model_data.bin)
 RUN := LD_LIBRARY_PATH=$(LIB_DIR)
 
-.PHONY: all library kernels demo test tiny lint docs bench clean
+.PHONY: all library kernels demo test tiny lint bench check-v4 clean
 all: library kernels companion c_examples
 
 include nnapi_shim/native/companion/companion.mk
@@ -62,6 +62,10 @@ $(VENV)-bench/ready: pyproject.toml
 
 bench: all $(VENV)-bench/ready
 	$(VENV)-bench/bin/python tests/bench/bench.py
+
+# Longer than continuous integration should take; see the top of the script for what it needs.
+check-v4: all $(VENV)/ready-dev
+	$(PY) tests/tier_v4/run_in_bochs.py
 
 clean:
 	rm -rf build

@@ -11,9 +11,7 @@ _strings: dict[str, Any] = {}
 
 def _store_string(target: int, text: str) -> None:
     """A pointer to a string that lives as long as the process."""
-    if text not in _strings:
-        _strings[text] = constant_string(text)
-    store_handle(target, pointer_of(_strings[text]))
+    store_handle(target, pointer_of(_strings.setdefault(text, constant_string(text))))
 
 
 @exported

@@ -20,11 +20,17 @@ memory_descs: HandleTable[MemoryDesc] = HandleTable("memory descriptor")
 events: HandleTable[Event] = HandleTable("event")
 devices: HandleTable[IDevice] = HandleTable("device")
 
-_device_handles: list[int] = []
+_device_handles: dict[str, list[int]] = {}
 
 
 def device_handles() -> list[int]:
     """The handles of the listed devices, the same for the life of the process."""
-    if not _device_handles:
-        _device_handles.extend([devices.add(device) for device in listed_devices()])
-    return _device_handles
+    handles = _device_handles.get("all")
+    if handles is None:
+        # Of threads that race for the first call, one wins; the others drop what they made.
+        fresh = [devices.add(device) for device in listed_devices()]
+        handles = _device_handles.setdefault("all", fresh)
+        if handles is not fresh:
+            for handle in fresh:
+                devices.remove(handle)
+    return handles

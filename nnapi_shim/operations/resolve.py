@@ -58,9 +58,9 @@ def set_output(
     try:
         operand.dimensions = merge_dimensions(operand.dimensions, computed)
     except NnapiError as error:
-        raise error.at(f"output {name}") from None
+        raise error.at(name) from None
     if element_count(operand.dimensions) * ELEMENT_BYTES[operand.type] > MAX_BYTES:
-        raise op_failed(f"output {name} {list(operand.dimensions)} is larger than 2^32 - 1 bytes")
+        raise op_failed(f"{name} {list(operand.dimensions)} is larger than 2^32 - 1 bytes")
     if (scale, zero_point) != (operand.scale, operand.zero_point):
         if operand.is_model_output:
             raise op_failed(

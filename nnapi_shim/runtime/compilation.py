@@ -135,7 +135,7 @@ class Compilation:
             except NnapiError as error:
                 if self.explicit or error.code is not ResultCode.OP_FAILED:
                     raise
-                log.warning(f"{device.name} cannot prepare the model: {error.message}")
+                log.error(f"{device.name} is passed over, it cannot run this: {error.message}")
                 errors.append(error)
                 continue
             self.device = device

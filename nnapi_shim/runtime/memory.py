@@ -2,6 +2,7 @@
 
 import mmap
 import os
+from typing import Any
 
 from nnapi_shim import address
 from nnapi_shim.errors import NnapiError, bad_data, op_failed
@@ -40,8 +41,7 @@ class FdMemory(Memory):
         super().__init__(size)
         self._protect = protect
         self._offset = offset
-        self._address = 0
-        self._map: mmap.mmap | None = None
+        self._published: dict[str, tuple[int, mmap.mmap, Any]] = {}
         try:
             self._fd = os.dup(fd)
         except OSError as error:
@@ -54,31 +54,37 @@ class FdMemory(Memory):
 
     def map(self) -> int:
         """Address of the first byte; raises UNMAPPABLE where the file is too short or refuses."""
-        if self._map is None:
-            extra = self._offset % mmap.PAGESIZE
-            try:
-                self._map = mmap.mmap(
-                    self._fd,
-                    self.size + extra,
-                    mmap.MAP_SHARED,
-                    self._protect,
-                    offset=self._offset - extra,
-                )
-            except (OSError, ValueError, OverflowError) as error:
-                raise NnapiError(
-                    ResultCode.UNMAPPABLE,
-                    f"memory of {self.size} bytes from offset {self._offset} of a file of "
-                    f"{os.fstat(self._fd).st_size} bytes cannot be mapped: {error}",
-                ) from None
-            where, self._view = address.address_of(self._map)
-            self._address = where + extra
-        return self._address
+        return self._mapped(mmap.PROT_READ, "PROT_READ; an input or constant needs it")
 
     def map_for_output(self) -> int:
         """As map; raises UNMAPPABLE when the memory was created without PROT_WRITE."""
-        if not self._protect & mmap.PROT_WRITE:
+        return self._mapped(mmap.PROT_WRITE, "PROT_WRITE; an output needs it")
+
+    def _mapped(self, needed: int, words: str) -> int:
+        if not self._protect & needed:
+            raise NnapiError(ResultCode.UNMAPPABLE, f"the memory was created without {words}")
+        mapping = self._published.get("mapping")
+        if mapping is None:
+            # Of threads that race for the first use, one wins; the others drop what they mapped.
+            mapping = self._published.setdefault("mapping", self._map())
+        return mapping[0]
+
+    def _map(self) -> tuple[int, mmap.mmap, Any]:
+        """Map the file: the address, and what keeps it mapped."""
+        extra = self._offset % mmap.PAGESIZE
+        try:
+            mapped = mmap.mmap(
+                self._fd,
+                self.size + extra,
+                mmap.MAP_SHARED,
+                self._protect,
+                offset=self._offset - extra,
+            )
+        except (OSError, ValueError, OverflowError) as error:
             raise NnapiError(
                 ResultCode.UNMAPPABLE,
-                "the memory was created without PROT_WRITE; an output needs it",
-            )
-        return self.map()
+                f"memory of {self.size} bytes from offset {self._offset} of a file of "
+                f"{os.fstat(self._fd).st_size} bytes cannot be mapped: {error}",
+            ) from None
+        where, view = address.address_of(mapped)
+        return where + extra, mapped, view

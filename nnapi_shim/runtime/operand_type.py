@@ -44,10 +44,9 @@ def checked_type(
         _check_parameters(kind, scale, zero_point)
     size = ELEMENT_BYTES[kind]
     for length in sizes:
-        if length:
-            size *= length
-    if size > MAX_BYTES:
-        raise bad_data(f"{kind.name}{list(sizes)} has {size} bytes; allowed are {MAX_BYTES}")
+        size *= length or 1
+        if size > MAX_BYTES:
+            raise bad_data(f"{kind.name}{list(sizes)} has more than the {MAX_BYTES} bytes allowed")
     return kind, sizes
 
 

@@ -7,7 +7,7 @@ Bochs does. This boots Debian's Linux in it, from a disc that is put together he
 library, Python and its standard library, this package, libneuralnetworks.so, the kernels of tier v4
 and no others, and tests/conformance/replay.c with its vectors. The files lie where they lie on this
 machine. What the emulated machine prints appears as it comes, failures first; the exit code is 0 if
-every vector has passed. It takes TIME; the emulated machine has one processor.
+every vector has passed. It takes about ten minutes and one processor.
 
 It needs Debian 12 (bochs 2.7), the built libraries (`make`), the vectors in ../shared/conformance,
 and the packages that a message names if they are missing. Linux is that of the package

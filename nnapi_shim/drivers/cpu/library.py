@@ -58,9 +58,9 @@ def allowed_tiers() -> list[str]:
     wanted = TIER.get()
     if not wanted:
         return tiers
-    order = [*TIER_FLAGS, "generic"]
+    order = list(TIER_FLAGS) if platform_machine() == "x86_64" else ["generic"]
     if wanted not in order:
-        raise op_failed(f"NNAPI_SHIM_TIER is {wanted!r}; allowed are {', '.join(order)}")
+        raise op_failed(f"{TIER.name} is {wanted!r}; allowed are {', '.join(order)}")
     return [tier for tier in tiers if order.index(tier) >= order.index(wanted)]
 
 
@@ -93,9 +93,8 @@ class KernelLibrary:
             for folder in library_folders():
                 path = os.path.join(folder, library_name(tier))
                 if os.path.exists(path):
-                    library = _cffi_backend.load_library(path, RTLD_NOW)
-                    if _symbol(library, VERSION_SYMBOL) is None:
-                        log.warning(f"{path} is not of version {__version__}; it is not used")
+                    library = _load(path)
+                    if library is None:
                         continue
                     self._library = library
                     self.tier = tier
@@ -132,6 +131,19 @@ class KernelLibrary:
                 f"and cannot be compiled: {error}; `make kernels` builds it"
             ) from None
         return jit.compile_kernel(name, self.tier)
+
+
+def _load(path: str) -> Any:
+    """A kernel library, or None and a message when it is damaged or of another version."""
+    try:
+        library = _cffi_backend.load_library(path, RTLD_NOW)
+    except OSError as error:
+        log.error(f"the kernel library cannot be loaded and is not used: {error}")
+        return None
+    if _symbol(library, VERSION_SYMBOL) is None:
+        log.error(f"{path} is not of version {__version__}; it is not used")
+        return None
+    return library
 
 
 def _symbol(library: Any, name: str) -> Any:

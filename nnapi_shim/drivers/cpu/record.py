@@ -4,6 +4,8 @@ A record is a row of 8-byte words, one per field, so that an address can be patc
 number. Records are declared beside the lowering that fills them, and import nothing heavy.
 """
 
+from array import array
+from collections.abc import Iterable
 from struct import Struct
 from typing import Any
 
@@ -12,19 +14,39 @@ INT64 = "q"
 FLOAT32 = "f"
 FLOAT64 = "d"
 
+FLOAT32_MAX = 3.4028234663852886e38
+"""The largest float32."""
+
 _FORMATS = {ADDRESS: "q", INT64: "q", FLOAT32: "f4x", FLOAT64: "d"}
 
 
 class Record:
     """Field names and kinds (ADDRESS, INT64, FLOAT32, FLOAT64), in order."""
 
-    __slots__ = ("addresses", "fields", "pack", "words")
+    __slots__ = ("_pack", "addresses", "fields", "words")
 
     def __init__(self, fields: dict[str, str]) -> None:
         self.fields = fields
-        self.pack = Struct("<" + "".join(_FORMATS[kind] for kind in fields.values())).pack
+        self._pack = Struct("<" + "".join(_FORMATS[kind] for kind in fields.values())).pack
         self.words = len(fields)
         self.addresses = [(at, n) for at, (n, k) in enumerate(fields.items()) if k == ADDRESS]
+
+    def pack(self, *values: Any) -> bytes:
+        """The words of a record; a float that float32 cannot hold becomes its largest number."""
+        try:
+            return self._pack(*values)
+        except OverflowError:
+            kinds = self.fields.values()
+            return self._pack(*map(_in_range, values, kinds))
+
+
+def _in_range(value: Any, kind: str = FLOAT32) -> Any:
+    return max(-FLOAT32_MAX, min(FLOAT32_MAX, value)) if kind == FLOAT32 else value
+
+
+def float32s(values: Iterable[float]) -> bytes:
+    """An array of float32; what it cannot hold becomes its largest number."""
+    return array("f", map(_in_range, values)).tobytes()
 
 
 def record(**fields: str) -> Record:

@@ -203,6 +203,7 @@ def _kernel_assembly(kernel: Any) -> str:
         flags.no_cpython_wrapper = True
         flags.no_cfunc_wrapper = True
         flags.nrt = True
+        flags.no_compile = True  # to machine code: that is done for the whole family at once
         flags.error_model = "numpy"
         compiled = compiler.compile_extra(typing, context, function, arguments, result, flags, {})
         description, convention = compiled.fndesc, context.call_conv

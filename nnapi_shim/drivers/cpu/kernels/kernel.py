@@ -71,5 +71,10 @@ def entry(item: Kernel) -> tuple[Callable[[Any, int], int], types.Type, tuple[ty
 
 
 def helper(function: Any) -> Any:
-    """A function that kernels call: inlined by the compiler where that pays."""
-    return numba.njit(error_model="numpy", nogil=True)(function)
+    """A function that kernels call: inlined by the compiler where that pays.
+
+    It has no wrappers to be called from Python or C with, which would take time to compile.
+    """
+    return numba.njit(
+        error_model="numpy", nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True
+    )(function)

@@ -2,16 +2,15 @@
 
 from math import copysign, floor, inf
 
+from nnapi_shim.drivers.cpu.record import FLOAT32_MAX
 from nnapi_shim.hal.enums import FuseCode
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE
 from nnapi_shim.operations.declare import BoundOperand
 from nnapi_shim.operations.rules import float32
 
-FLOAT_MAX = 3.4028234663852886e38
-
 _REALS = {
     FuseCode.NONE: (-inf, inf),
-    FuseCode.RELU: (0.0, FLOAT_MAX),
+    FuseCode.RELU: (0.0, FLOAT32_MAX),
     FuseCode.RELU1: (-1.0, 1.0),
     FuseCode.RELU6: (0.0, 6.0),
 }
@@ -31,7 +30,7 @@ def quantized_bounds(activation: int, operand: BoundOperand) -> tuple[int, int]:
     low, high = float_bounds(activation)
     if low > -inf:
         lowest = max(lowest, operand.zero_point + _steps(low, operand.scale))
-    if high < FLOAT_MAX:
+    if high < FLOAT32_MAX:
         highest = min(highest, operand.zero_point + _steps(high, operand.scale))
     return lowest, highest
 

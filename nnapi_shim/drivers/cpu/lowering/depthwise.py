@@ -1,13 +1,12 @@
 """DEPTHWISE_CONV_2D as steps: vectors of channels, several pixels of a row at once."""
 
-from struct import pack
 from typing import Any
 
 from nnapi_shim.drivers.cpu.lowering.bounds import float_bounds, quantized_bounds
 from nnapi_shim.drivers.cpu.lowering.packing import is_quantized, multipliers, signed_zero
 from nnapi_shim.drivers.cpu.lowering.rearrange import CONVERT
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
-from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32, INT64, Buffer, Step, record
+from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32, INT64, Buffer, Step, float32s, record
 from nnapi_shim.hal.enums import OperandType
 from nnapi_shim.hal.types import element_count
 from nnapi_shim.operations.declare import BoundOperation
@@ -178,7 +177,7 @@ def _quantized_fields(
     return steps, {
         "filter": packed,
         "bias": bias,
-        "scales": pack(f"<{padded}f", *factors),
+        "scales": float32s(factors),
         "input_zero": op.input.zero_point,
         "zero_point": op.output.zero_point,
         "low": float(smallest - op.output.zero_point),

@@ -13,11 +13,10 @@ The first two corrections go into the bias, the last is added per row; symmetric
 """
 
 from collections.abc import Sequence
-from struct import pack
 from typing import Any, NamedTuple
 
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling, round_up
-from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, Buffer, Step, record
+from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, Buffer, Step, float32s, record
 from nnapi_shim.hal.enums import OperandType
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 from nnapi_shim.operations.rules import float32
@@ -176,7 +175,7 @@ def packed_filter(
             once=True,
             **addresses,
             **sizes,
-            scales=pack(f"<{columns}f", *multipliers(op, filter, columns)),
+            scales=float32s(multipliers(op, filter, columns)),
             taps=taps,
             depth=depth,
             group=tiling.group,
