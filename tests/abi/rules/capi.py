@@ -119,9 +119,15 @@ class Api:
 
     def ok(self, name: str, *arguments: Any) -> None:
         """Call a function that has to succeed."""
+        assert self.ok_saying(name, *arguments) == ""
+
+    def ok_saying(self, name: str, *arguments: Any) -> str:
+        """Call a function that has to succeed; what it writes to stderr."""
         code = self.call(name, *arguments)
         assert code in (ResultCode.NO_ERROR, None), f"{name}: {code}: {self.last_error()}"
-        assert self._capture.readouterr() == ("", "")
+        out, err = self._capture.readouterr()
+        assert out == ""
+        return err
 
     def refuse(self, code: int | None, name: str, *arguments: Any, saying: str = "") -> None:
         """Call a function that has to refuse with this code; None for a *_free."""

@@ -104,7 +104,7 @@ def test_a_declared_size_wins_over_a_computed_0(relu):
 
 def test_declared_dimensions_that_contradict(device):
     wrong = f32([0, 0, 0])._replace(array=None)
-    with pytest.raises(NnapiError, match=r"RELU \(operation 0\): output output: ") as error:
+    with pytest.raises(NnapiError, match=r"RELU \(operation 0\): output: ") as error:
         execute(device, OperationType.RELU, [PAIR], [wrong])
     assert error.value.code is ResultCode.OP_FAILED
 
