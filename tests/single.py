@@ -43,6 +43,7 @@ class Value(NamedTuple):
 
     operand: Operand
     array: Any = None
+    is_omitted: bool = False
 
 
 def tensor(
@@ -102,6 +103,26 @@ def scalar(type: OperandType, value: Any) -> Value:
     return Value(Operand(type), np.array(value, STRUCT_CODES[type]))
 
 
+def omitted(type: OperandType) -> Value:
+    """An optional input that is not given."""
+    return Value(Operand(type), is_omitted=True)
+
+
+def bool8(values: Any = None) -> Value:
+    """TENSOR_BOOL8."""
+    return tensor(OperandType.TENSOR_BOOL8, values)
+
+
+def q16(values: Any = None, scale: float = 1.0, zero_point: int = 0) -> Value:
+    """TENSOR_QUANT16_ASYMM, of raw values."""
+    return tensor(OperandType.TENSOR_QUANT16_ASYMM, values, scale, zero_point)
+
+
+def qsym16(values: Any = None, scale: float = 1.0) -> Value:
+    """TENSOR_QUANT16_SYMM, of raw values."""
+    return tensor(OperandType.TENSOR_QUANT16_SYMM, values, scale)
+
+
 def valued(given: Any) -> Value:
     """A Value as it is; a number as the scalar that its Python type suggests."""
     if isinstance(given, Value):
@@ -116,8 +137,11 @@ def valued(given: Any) -> Value:
 INPUT, CONSTANT, TEMPORARY = "input", "constant", "temporary"
 
 NOT_RESHAPED = (
+    OperandType.TENSOR_BOOL8,
     OperandType.TENSOR_QUANT8_SYMM,
     OperandType.TENSOR_QUANT8_SYMM_PER_CHANNEL,
+    OperandType.TENSOR_QUANT16_ASYMM,
+    OperandType.TENSOR_QUANT16_SYMM,
     OperandType.FLOAT16,
     OperandType.FLOAT32,
     OperandType.INT32,
@@ -175,6 +199,9 @@ def build(
 
     indexes = []
     for position, given in enumerate(map(valued, inputs)):
+        if given.is_omitted:
+            indexes.append(add(given.operand, OperandLifeTime.NO_VALUE))
+            continue
         kind = tensors_are if given.operand.dimensions else scalars_are
         if position == 0 and first_is:
             kind = first_is

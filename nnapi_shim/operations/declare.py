@@ -60,7 +60,8 @@ class BoundOperand:
 class BoundOperation:
     """An operation with its operands by name: `op.input`, `op.axis`, never by position.
 
-    Tensors are BoundOperands, omitted ones None; a variadic name holds a list. Scalars, and the
+    Tensors are BoundOperands, omitted ones None, and so are outputs that the form does not have; a
+    repeated name holds a list. Scalars, and the
     tensors that the declaration lists in `values`, are plain Python values (a number; a tuple of
     numbers), absent ones the declared default; they are not set while a model is being built.
     """
@@ -70,7 +71,7 @@ class BoundOperation:
     outputs: list[BoundOperand]
 
     def __init__(self, match: "Match", named: dict[str, Any], outputs: list[BoundOperand]) -> None:
-        self.__dict__ = {**match.operation.defaults, **named}
+        self.__dict__ = {**match.operation.absent, **named}
         self.match = match
         self.variant = match.variant
         self.outputs = outputs
@@ -79,36 +80,52 @@ class BoundOperation:
         raise AttributeError(f"{self.match.operation.type.name} has no operand {name!r} set")
 
 
-class Form(NamedTuple):
-    """One accepted list of inputs: names, the fixed types (None: given by the type table)."""
+class Operands(NamedTuple):
+    """An accepted list of operands: names, the fixed types (None: given by the type table)."""
 
     names: tuple[str, ...]
     types: tuple[OperandType | None, ...]
-    since: int
-    variadic: int
-    """Position of the input that repeats (`inputs...`), or -1."""
+    repeated: str = ""
+    """Name of the operand that repeats (`inputs...`), or an empty string."""
 
     def spread(self, count: int) -> tuple[str, ...] | None:
-        """Names for `count` inputs, a repeated one once per input; None if they do not fit."""
+        """Names for `count` operands, a repeated one once per operand; None if they do not fit."""
         extra = count - len(self.names)
-        if self.variadic < 0:
+        if not self.repeated:
             return self.names if extra == 0 else None
         if extra < 0:
             return None
-        at = self.variadic
-        return self.names[:at] + (self.names[at],) * (extra + 1) + self.names[at + 1 :]
+        at = self.names.index(self.repeated)
+        return self.names[:at] + (self.repeated,) * (extra + 1) + self.names[at + 1 :]
+
+
+class Form(NamedTuple):
+    """One accepted list of inputs and, where they vary too, of outputs."""
+
+    inputs: Operands
+    outputs: Operands | None
+    """None: all outputs of the type table."""
+    since: int
 
 
 def form(text: str, since: int = 1) -> Form:
-    """Parse `"input beta axis:INT32"`; `"inputs... axis:INT32"` repeats its first input."""
-    names, types, variadic = [], [], -1
-    for position, word in enumerate(text.split()):
+    """Parse `"input beta axis:INT32"`; `"inputs... axis:INT32"` repeats its first input.
+
+    `"input axis:INT32 -> outputs..."` names its outputs; without `->` a form has all of them.
+    """
+    inputs, arrow, outputs = text.partition("->")
+    return Form(_operands(inputs), _operands(outputs) if arrow else None, since)
+
+
+def _operands(text: str) -> Operands:
+    names, types, repeated = [], [], ""
+    for word in text.split():
         name, _, fixed = word.partition(":")
         if name.endswith("..."):
-            name, variadic = name[:-3], position
+            name = repeated = name[:-3]
         names.append(name)
         types.append(OperandType[fixed] if fixed else None)
-    return Form(tuple(names), tuple(types), since, variadic)
+    return Operands(tuple(names), tuple(types), repeated)
 
 
 class Match(NamedTuple):
@@ -119,8 +136,8 @@ class Match(NamedTuple):
     since: int
     input_names: tuple[str, ...]
     output_names: tuple[str, ...]
-    variadic: str
-    """Name of the input that repeats, or an empty string."""
+    repeated: tuple[str, str]
+    """Names of the input and of the output that repeat, or empty strings."""
     value_positions: tuple[int, ...]
     """Inputs whose values are needed before the operation can be prepared."""
 
@@ -161,13 +178,14 @@ class Operation:
     type: its code. doc: one sentence with the formula, for documentation.
     columns: names of the operands whose types vary together, `"input filter -> output"`.
     types: variant -> (feature level since which it exists, one OperandType per column).
-    forms: the accepted input lists. defaults: values of inputs that a form leaves out.
+    forms: the accepted lists of operands. defaults: values of inputs that a form leaves out.
     values: names of tensors whose contents decide the shape, bound as tuples of numbers.
     rules: run in addOperation and finish; raise BAD_DATA, or return the feature level that a use
         needs (None: no more than its row and form). They skip what is not known yet.
     checks: run when the operation is reached, with all shapes and values; raise OP_FAILED.
     allow_zero_sized: whether an input may have a dimension of 0 at run time (semantics.md 2.4).
-    allow_omitted: whether inputs may be omitted (semantics.md 2.3).
+    omittable: names of the inputs that may be omitted (semantics.md 2.3).
+    data_dependent: whether sizes of outputs follow from the data alone; `shape` gives 0 for them.
     legacy: one of the operations that answer BAD_DATA, not OP_FAILED, to omitted or zero-sized
         inputs (semantics.md 2.6).
     shape: output dimensions from a bound operation whose inputs are all known; may raise.
@@ -188,7 +206,8 @@ class Operation:
         rules: Sequence[Rule] = (),
         checks: Sequence[Check] = (),
         allow_zero_sized: bool = False,
-        allow_omitted: bool = False,
+        omittable: Sequence[str] = (),
+        data_dependent: bool = False,
         legacy: bool = False,
         quantization: Quantization = declared,
     ) -> None:
@@ -200,18 +219,19 @@ class Operation:
         self.types = types
         self.forms = tuple(forms)
         self.shape = shape
-        self.defaults = dict(defaults or {})
+        self.absent = dict.fromkeys(self.output_names) | dict(defaults or {})
         self.values = tuple(values)
         self.rules = tuple(rules)
         self.checks = tuple(checks)
         self.allow_zero_sized = allow_zero_sized
-        self.allow_omitted = allow_omitted
+        self.omittable = frozenset(omittable)
+        self.data_dependent = data_dependent
         self.legacy = legacy
         self.quantization = quantization
         self._matches: dict[tuple[Types, Types], Match] = {}
-        self._counts_expanded: set[int] = set()
+        self._counts_expanded: set[tuple[int, int]] = set()
 
-    # Matching: all uses with a given number of inputs are laid out in a dictionary at the first
+    # Matching: all uses with given numbers of operands are laid out in a dictionary at the first
     # such use, so that a later one costs a lookup.
 
     def match(self, inputs: Types, outputs: Types) -> Match:
@@ -219,36 +239,55 @@ class Operation:
         key = (inputs, outputs)
         found = self._matches.get(key)
         if found is None:
-            if len(inputs) not in self._counts_expanded:
-                self._counts_expanded.add(len(inputs))
-                for types, result in self.uses(len(inputs)):
+            counts = len(inputs), len(outputs)
+            if counts not in self._counts_expanded:
+                self._counts_expanded.add(counts)
+                for types, result in self.uses(*counts):
                     self._matches.setdefault(types, result)
                 found = self._matches.get(key)
             if found is None:
                 raise bad_data(self._why_not(inputs, outputs))
         return found
 
-    def uses(self, count: int) -> Iterator[tuple[tuple[Types, Types], Match]]:
-        """Every row x form with `count` inputs: ((input types, output types), match)."""
+    def outputs_of(self, accepted: Form) -> Operands:
+        """The outputs of a form."""
+        names = self.output_names
+        return accepted.outputs or Operands(names, (None,) * len(names))
+
+    def uses(
+        self, count: int, output_count: int | None = None
+    ) -> Iterator[tuple[tuple[Types, Types], Match]]:
+        """Every row x form with `count` inputs: ((input types, output types), match).
+
+        output_count: how many outputs; None for those that the form names, each once.
+        """
         for accepted in self.forms:
-            names = accepted.spread(count)
-            if names is None:
+            inputs, outputs = accepted.inputs, self.outputs_of(accepted)
+            names = inputs.spread(count)
+            output_names = outputs.spread(
+                len(outputs.names) if output_count is None else output_count
+            )
+            if names is None or output_names is None:
                 continue
-            fixed_types = dict(zip(accepted.names, accepted.types, strict=True))
+            fixed_types = dict(
+                zip(inputs.names + outputs.names, inputs.types + outputs.types, strict=True)
+            )
             for variant, row in self.types.items():
                 columns = self.row_types(row)
-                types = tuple(fixed_types[name] or columns[name] for name in names)
-                outputs = tuple(columns[name] for name in self.output_names)
+                types, output_types = (
+                    tuple([fixed_types[name] or columns[name] for name in listed])
+                    for listed in (names, output_names)
+                )
                 since = max(row[0], accepted.since)
                 values = tuple(
                     position
                     for position, (name, kind) in enumerate(zip(names, types, strict=True))
                     if kind in SCALARS or name in self.values
                 )
-                repeated = accepted.names[accepted.variadic] if accepted.variadic >= 0 else ""
+                repeated = inputs.repeated, outputs.repeated
                 yield (
-                    (types, outputs),
-                    Match(self, variant, since, names, self.output_names, repeated, values),
+                    (types, output_types),
+                    Match(self, variant, since, names, output_names, repeated, values),
                 )
 
     def row_types(self, row: Sequence[Any]) -> dict[str, OperandType]:
@@ -257,13 +296,12 @@ class Operation:
 
     def _why_not(self, inputs: Types, outputs: Types) -> str:
         """Which form came closest, and the first operand that does not fit it."""
-        if len(outputs) != len(self.output_names):
-            return f"{len(outputs)} outputs given; it has {len(self.output_names)}"
-        candidates = list(self.uses(len(inputs)))
+        if not any(accepted.inputs.spread(len(inputs)) for accepted in self.forms):
+            return _count_refused("inputs", len(inputs), [f.inputs for f in self.forms])
+        candidates = list(self.uses(len(inputs), len(outputs)))
         if not candidates:
-            counts = sorted({len(accepted.names) for accepted in self.forms})
-            more = " or more" if any(accepted.variadic >= 0 for accepted in self.forms) else ""
-            return f"{len(inputs)} inputs given; allowed are {', '.join(map(str, counts))}{more}"
+            fitting = [f for f in self.forms if f.inputs.spread(len(inputs))]
+            return _count_refused("outputs", len(outputs), list(map(self.outputs_of, fitting)))
 
         given = inputs + outputs
 
@@ -276,7 +314,7 @@ class Operation:
         best = max(map(agreement, candidates))
         closest = [c for c in candidates if agreement(c) == best]
         position = min(best, len(given) - 1)
-        names = closest[0][1].input_names + self.output_names
+        names = closest[0][1].input_names + closest[0][1].output_names
         allowed = sorted({(c[0][0] + c[0][1])[position].name for c in closest})
         if position < len(inputs):
             role = f"input {position} ({names[position]})"
@@ -296,15 +334,19 @@ class Operation:
         BoundOperand, None (omitted), or a value; positions without a value yet hold `UNSET`.
         """
         named: dict[str, Any] = {}
+        repeated_input, repeated_output = match.repeated
         for name, value in zip(match.input_names, inputs, strict=True):
             if value is UNSET:
                 continue
-            if name == match.variadic:
+            if name == repeated_input:
                 named.setdefault(name, []).append(value)
             else:
                 named[name] = value
         for name, output in zip(match.output_names, outputs, strict=True):
-            named[name] = output
+            if name == repeated_output:
+                named.setdefault(name, []).append(output)
+            else:
+                named[name] = output
         return BoundOperation(match, named, outputs)
 
     def required_level(self, op: BoundOperation) -> int:
@@ -315,6 +357,12 @@ class Operation:
             if answer is not None and answer > level:
                 level = answer
         return level
+
+
+def _count_refused(role: str, given: int, accepted: Sequence[Operands]) -> str:
+    counts = sorted({len(operands.names) for operands in accepted})
+    more = " or more" if any(operands.repeated for operands in accepted) else ""
+    return f"{given} {role} given; allowed are {', '.join(map(str, counts))}{more}"
 
 
 class _Unset:

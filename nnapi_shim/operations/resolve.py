@@ -35,9 +35,9 @@ def check_operands(op: BoundOperation) -> None:
     refuse = bad_data if operation.legacy else op_failed
     for name in dict.fromkeys(op.match.input_names):
         value = getattr(op, name)
-        for operand in value if name == op.match.variadic else (value,):
+        for operand in value if name == op.match.repeated[0] else (value,):
             if operand is None:
-                if not operation.allow_omitted:
+                if name not in operation.omittable:
                     raise refuse(f"{name} is omitted, and {operation.type.name} needs it")
             elif (
                 not operation.allow_zero_sized
