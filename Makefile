@@ -9,7 +9,7 @@ PY := $(VENV)/bin/python
 NDK_DATA := $(wildcard ../shared/ndk/model_data.bin)
 RUN := LD_LIBRARY_PATH=$(LIB_DIR)
 
-.PHONY: all library kernels demo test tiny lint bench check-v4 clean
+.PHONY: all library kernels demo test tiny lint bench bench-operations docs check-memory check-v4 random-models clean
 all: library kernels companion c_examples
 
 include nnapi_shim/native/companion/companion.mk
@@ -62,6 +62,22 @@ $(VENV)-bench/ready: pyproject.toml
 
 bench: all $(VENV)-bench/ready
 	$(VENV)-bench/bin/python tests/bench/bench.py
+
+bench-operations: all $(VENV)/ready-dev
+	PYTHONPATH=. $(PY) tests/bench/bench_operations.py $(OPERATIONS)
+
+# docs/operations.md, from the declarations.
+docs: $(VENV)/ready
+	$(PY) docs/write_operations.py
+
+# Kernels under valgrind, operation by operation; it has to be installed.
+check-memory: all $(VENV)/ready-dev
+	$(PY) tests/memory/run_in_valgrind.py $(OPERATIONS)
+
+# One random model per seed; a seed always gives the same one.
+SEEDS ?= 0:20000
+random-models: all $(VENV)/ready-dev
+	$(PY) -m tests.random_models --seeds $(SEEDS) --jobs $$(nproc)
 
 # Longer than continuous integration should take; see the top of the script for what it needs.
 check-v4: all $(VENV)/ready-dev

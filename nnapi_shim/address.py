@@ -5,7 +5,8 @@ few C types needed here by itself: no declarations, no parser, nothing to import
 the library has not loaded already.
 """
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import _cffi_backend
@@ -31,6 +32,11 @@ def view(address: int, length: int) -> Any:
 def read(address: int, length: int) -> bytes:
     """A copy of the `length` bytes at `address`."""
     return bytes(view(address, length))
+
+
+def words(address: int, kind: str, count: int) -> list[int]:
+    """The `count` numbers at `address`, such as `words(a, "uint32_t", 4)`."""
+    return _ffi.unpack(_ffi.cast(f"{kind} *", address), count)  # type: ignore[no-any-return]
 
 
 def copy(target: int, source: int, length: int) -> None:
@@ -65,3 +71,22 @@ def text(address: int) -> bytes:
 def of_function(function: Any) -> int:
     """The address of a C function that was looked up in a library."""
     return int(_ffi.cast("uintptr_t", function))
+
+
+def loaded_function(
+    name: str, signature: str, libraries: Iterable[str]
+) -> tuple[Callable[..., Any], Any] | None:
+    """A C function that the process has loaded already, and what must be kept while it is used.
+
+    libraries: names of shared libraries to look in where the program's own scope lacks it, as when
+    they were loaded for one part of the program only. None of them is loaded for this.
+    """
+    type = _ffi.typeof(signature)
+    for library in (None, *libraries):
+        flags = os.RTLD_NOW if library is None else os.RTLD_NOW | os.RTLD_NOLOAD
+        try:
+            loaded = _cffi_backend.load_library(library, flags)
+            return loaded.load_function(type, name), loaded
+        except (OSError, AttributeError):
+            continue
+    return None

@@ -149,6 +149,9 @@ NOT_RESHAPED = (
 )
 """Types that no RESHAPE can copy."""
 
+RESHAPED_RANK = 4
+"""Largest rank that a RESHAPE takes; it gives any."""
+
 
 class Built(NamedTuple):
     """A model, and what its inputs are to hold."""
@@ -194,6 +197,9 @@ def build(
     def temporary(value: Value) -> int:
         shape = constant(i32(value.operand.dimensions))
         copy = add(value.operand, OperandLifeTime.TEMPORARY_VARIABLE)
+        if value.array.ndim > RESHAPED_RANK:
+            flat = value.operand._replace(dimensions=(value.array.size,))
+            value = value._replace(operand=flat, array=value.array.ravel())
         operations.append(Operation(OperationType.RESHAPE, (argument(value), shape), (copy,)))
         return copy
 

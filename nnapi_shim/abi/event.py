@@ -1,14 +1,14 @@
-"""ANeuralNetworksEvent_*: ends of asynchronous executions."""
+"""ANeuralNetworksEvent_*: ends of asynchronous executions, and fences."""
 
 from nnapi_shim.abi.boundary import NO_ERROR, exported
 from nnapi_shim.abi.cdata import not_null, store, store_handle
 from nnapi_shim.abi.tables import events
-from nnapi_shim.errors import NnapiError, bad_data, op_failed
+from nnapi_shim.runtime.event import FenceEvent
 
 
 @exported
 def ANeuralNetworksEvent_wait(event):
-    """Return when the execution has ended, with its result code."""
+    """Return when the execution has ended, with its result code, or the fence is signalled."""
     events[event].wait()
     return NO_ERROR
 
@@ -16,27 +16,22 @@ def ANeuralNetworksEvent_wait(event):
 @exported
 def ANeuralNetworksEvent_free(event):
     """Wait for the end, and let the event go."""
-    item = events.remove(event)
-    try:
-        item.wait()
-    except NnapiError:
-        pass  # the outcome was for whoever waited
+    events.remove(event).wait_for_end()  # the outcome was for whoever waited
 
 
 @exported
 def ANeuralNetworksEvent_createFromSyncFenceFd(sync_fence_fd, event):
-    """An event that stands for a fence."""
+    """An event that stands for a fence: a file descriptor that becomes readable."""
     not_null(event=event)
     store_handle(event, 0)
-    if sync_fence_fd <= 0:
-        raise bad_data(f"sync_fence_fd is {sync_fence_fd}; it must be greater than 0")
-    raise op_failed("events from fences are not available in this version")
+    store_handle(event, events.add(FenceEvent(sync_fence_fd)))
+    return NO_ERROR
 
 
 @exported
 def ANeuralNetworksEvent_getSyncFenceFd(event, sync_fence_fd):
-    """A file descriptor of the event's fence; events of executions have none."""
+    """A new file descriptor of the event's fence; events of executions have none."""
     not_null(sync_fence_fd=sync_fence_fd)
     store("int *", sync_fence_fd, -1)
-    events[event]
-    raise bad_data("the event has no fence")
+    store("int *", sync_fence_fd, events[event].duplicated_fence())
+    return NO_ERROR

@@ -12,7 +12,8 @@ from nnapi_shim.abi.cdata import (
 )
 from nnapi_shim.abi.tables import bursts, compilations, events, executions, memories
 from nnapi_shim.address import read
-from nnapi_shim.errors import bad_data, op_failed
+from nnapi_shim.errors import NnapiError, bad_data
+from nnapi_shim.hal.enums import ResultCode
 from nnapi_shim.runtime.execution import UNKNOWN_DURATION, Execution
 
 
@@ -145,16 +146,23 @@ def ANeuralNetworksExecution_startCompute(execution, event):
 def ANeuralNetworksExecution_startComputeWithDependencies(
     execution, dependencies, num_dependencies, duration, event
 ):
-    """Run it after other executions and fences."""
+    """Run it after other executions and fences; it has run when this returns.
+
+    The execution is completed when the event has been waited for, or freed.
+    """
     not_null(event=event)
     store_handle(event, 0)
     not_null(execution=execution)
     not_null_with_length(dependencies, num_dependencies, "dependencies")
-    executions[execution]
-    for handle in pointers(dependencies, num_dependencies) if num_dependencies else ():
-        not_null(dependency=handle)
-        events[handle]
-    raise op_failed("startComputeWithDependencies is not available in this version")
+    item = executions[execution]
+    handles = pointers(dependencies, num_dependencies) if num_dependencies else []
+    if 0 in handles:
+        raise NnapiError(
+            ResultCode.UNEXPECTED_NULL, f"dependency {handles.index(0)} of the list is NULL"
+        )
+    waited_for = [events[handle] for handle in handles]
+    store_handle(event, events.add(item.start_compute_with_dependencies(waited_for, duration)))
+    return NO_ERROR
 
 
 @exported

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from nnapi_shim.api import control_flow
 from nnapi_shim.api.arrays import address, elements, natural_type
 from nnapi_shim.api.devices import Choice, chosen
 from nnapi_shim.api.names import member
@@ -16,6 +17,7 @@ from nnapi_shim.api.signature import Input, chosen_use, results
 from nnapi_shim.errors import NnapiError, bad_data, bad_state
 from nnapi_shim.hal.enums import OperandType, OperationType
 from nnapi_shim.hal.quantization import SCALARS
+from nnapi_shim.hal.types import Model as HalModel
 from nnapi_shim.hal.types import SymmPerChannelQuantParams
 from nnapi_shim.operations import operation as declaration_of
 from nnapi_shim.runtime import compilation as runtime_compilation
@@ -100,21 +102,25 @@ class Model:
     def operation(
         self,
         type: OperationType | str | int,
-        inputs: Sequence[Input],
+        inputs: Sequence["Input | Model"],
         *,
         output: Type | None = None,
+        output_count: int | None = None,
         dimensions: Sizes = None,
         scale: float | None = None,
         zero_point: int = 0,
     ) -> Any:
         """Add an operation; its output as a new operand, or a tuple of them if it has several.
 
+        output_count: how many outputs, where that is free (SPLIT, states of a sequence); None for
+            as few as the operation can have.
+
         Type, dimensions, scale and zero point of the output follow from the inputs as far as the
         operation decides them. What it would refuse when it is computed is refused here if
         dimensions and values are known by now.
 
         inputs: operands; numbers and arrays, which become constants of the type that is needed;
-            None for an omitted one.
+            None for an omitted one; finished models for IF and WHILE.
         output: type of the output, where the operation leaves a choice (DEQUANTIZE).
         dimensions: of the output, where they are known better than they follow from the inputs.
         scale, zero_point: of the quantized outputs, where the operation leaves them free.
@@ -125,14 +131,39 @@ class Model:
             if isinstance(given, Operand):
                 self._index(given)
         try:
-            use = chosen_use(declaration_of(kind), inputs, wanted)
-            operands = list(map(self._input, inputs, use.inputs))
-            outputs = results(use, operands, _sizes(dimensions), _float32(scale), zero_point)
+            if kind in (OperationType.IF, OperationType.WHILE):
+                operands = list(map(self._any_input, inputs))
+                models = [given.finished for given in inputs if isinstance(given, Model)]
+                outputs = control_flow.results(kind, models, output_count)
+            else:
+                plain = [given for given in inputs if not isinstance(given, Model)]
+                if len(plain) < len(inputs):
+                    raise bad_data("only IF and WHILE take models")
+                use = chosen_use(declaration_of(kind), plain, wanted, output_count)
+                operands = list(map(self._input, plain, use.inputs))
+                outputs = results(use, operands, _sizes(dimensions), _float32(scale), zero_point)
         except NnapiError as error:
             raise error.at(kind.name) from None
         created = tuple(self.add_operand(*result) for result in outputs)
         self.add_operation(kind, operands, created)
         return created[0] if len(created) == 1 else created
+
+    @property
+    def finished(self) -> HalModel:
+        """What finish has made of it; raises BAD_STATE before."""
+        self.runtime.require_finished()
+        assert self.runtime.hal is not None
+        return self.runtime.hal
+
+    def _any_input(self, given: "Input | Model") -> Operand:
+        """An input whose type is its own: a constant of the type of its elements, a model."""
+        if isinstance(given, Operand):
+            return given
+        if not isinstance(given, Model):
+            return self._input(given, OperandType.INT32 if given is None else natural_type(given))
+        operand = self.add_operand(OperandType.MODEL)
+        self.set_operand_value_from_model(operand, given)
+        return operand
 
     def outputs(self, *operands: Operand) -> None:
         """Say which operands are the outputs, in this order; inputs are those of `input()`."""

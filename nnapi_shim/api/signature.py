@@ -63,21 +63,33 @@ def _accepts(type: T, given: Input) -> bool:
     return type in _FITTING.get(array.dtype.kind, ())
 
 
-def chosen_use(declaration: Operation, inputs: Sequence[Input], output: T | None) -> Use:
-    """The use of an operation that fits these inputs and the wanted output type.
+def chosen_use(
+    declaration: Operation,
+    inputs: Sequence[Input],
+    output: T | None,
+    output_count: int | None = None,
+) -> Use:
+    """The use of an operation that fits these inputs and the wanted outputs.
 
+    output_count: None for as few outputs as the operation can have.
     Raises BAD_DATA when there is none, and when the output may have several types.
     """
     uses = [
         Use(match, *types)
-        for types, match in declaration.uses(len(inputs))
+        for types, match in declaration.uses(len(inputs), output_count)
         if all(map(_accepts, types[0], inputs))
     ]
     if not uses:
         types = _natural_types(inputs)
-        outputs = [wanted[1] for wanted, _ in declaration.uses(len(inputs)) if wanted[0] == types]
-        declaration.match(types, outputs[0] if outputs else _any_outputs(declaration))
+        outputs = [
+            wanted[1]
+            for wanted, _ in declaration.uses(len(inputs), output_count)
+            if wanted[0] == types
+        ]
+        declaration.match(types, outputs[0] if outputs else _any_outputs(declaration, output_count))
         raise bad_data("a quantized constant needs a scale: Model.constant takes one")
+    fewest = min(len(use.outputs) for use in uses)
+    uses = [use for use in uses if len(use.outputs) == fewest]
     same_inputs = [use for use in uses if use.inputs == uses[0].inputs]
     fitting = same_inputs if output is None else [u for u in uses if output in u.outputs]
     if not fitting or (output is None and len({use.outputs for use in fitting}) > 1):
@@ -90,9 +102,13 @@ def chosen_use(declaration: Operation, inputs: Sequence[Input], output: T | None
     return fitting[0]
 
 
-def _any_outputs(declaration: Operation) -> tuple[T, ...]:
+def _any_outputs(declaration: Operation, count: int | None) -> tuple[T, ...]:
+    """Types that the outputs may have in some use; that of the first as often as is asked for."""
+    accepted = declaration.outputs_of(declaration.forms[0])
     columns = declaration.row_types(next(iter(declaration.types.values())))
-    return tuple(columns[name] for name in declaration.output_names)
+    pairs = zip(accepted.names, accepted.types, strict=True)
+    types = tuple(columns[name] if type is None else type for name, type in pairs)
+    return types if count is None else types[:1] * count
 
 
 def _natural_types(inputs: Sequence[Input]) -> tuple[T, ...]:

@@ -7,19 +7,39 @@ from importlib import import_module
 
 from nnapi_shim.errors import NnapiError, bad_data
 from nnapi_shim.hal import types as hal
-from nnapi_shim.hal.enums import OperationType
+from nnapi_shim.hal.enums import OperandLifeTime, OperationType
 from nnapi_shim.operations.declare import Operation
 
 FAMILIES = {
-    "activation": "RELU RELU1 RELU6 TANH LOGISTIC",
-    "binary": "ADD SUB MUL DIV",
-    "conversion": "QUANTIZE DEQUANTIZE",
-    "convolution": "CONV_2D DEPTHWISE_CONV_2D",
-    "joining": "CONCATENATION",
-    "matmul": "FULLY_CONNECTED",
-    "pooling": "AVERAGE_POOL_2D MAX_POOL_2D",
-    "reshape": "RESHAPE",
-    "softmax": "SOFTMAX",
+    "activation": "RELU RELU1 RELU6 TANH LOGISTIC ELU HARD_SWISH PRELU",
+    "binary": "ADD SUB MUL DIV MAXIMUM MINIMUM POW",
+    "comparison": "EQUAL NOT_EQUAL GREATER GREATER_EQUAL LESS LESS_EQUAL",
+    "control_flow": "IF WHILE",
+    "conversion": "QUANTIZE DEQUANTIZE CAST",
+    "convolution": "CONV_2D DEPTHWISE_CONV_2D GROUPED_CONV_2D TRANSPOSE_CONV_2D",
+    "detection": "AXIS_ALIGNED_BBOX_TRANSFORM DETECTION_POSTPROCESSING HEATMAP_MAX_KEYPOINT",
+    "joining": "CONCATENATION PACK TILE",
+    "lstm": "LSTM UNIDIRECTIONAL_SEQUENCE_LSTM BIDIRECTIONAL_SEQUENCE_LSTM",
+    "lstm_quantized": "QUANTIZED_16BIT_LSTM QUANTIZED_LSTM",
+    "logical": "LOGICAL_AND LOGICAL_OR LOGICAL_NOT",
+    "lookup": "GATHER EMBEDDING_LOOKUP HASHTABLE_LOOKUP LSH_PROJECTION",
+    "matmul": "FULLY_CONNECTED BATCH_MATMUL",
+    "normalization": "L2_NORMALIZATION LOCAL_RESPONSE_NORMALIZATION INSTANCE_NORMALIZATION",
+    "padding": "PAD PAD_V2 MIRROR_PAD",
+    "pooling": "AVERAGE_POOL_2D L2_POOL_2D MAX_POOL_2D",
+    "proposal": "BOX_WITH_NMS_LIMIT GENERATE_PROPOSALS",
+    "rearrange": "TRANSPOSE DEPTH_TO_SPACE SPACE_TO_DEPTH BATCH_TO_SPACE_ND SPACE_TO_BATCH_ND "
+    "CHANNEL_SHUFFLE REVERSE",
+    "reduction": "MEAN REDUCE_ALL REDUCE_ANY REDUCE_MAX REDUCE_MIN REDUCE_PROD REDUCE_SUM",
+    "resize": "RESIZE_BILINEAR RESIZE_NEAREST_NEIGHBOR",
+    "reshape": "RESHAPE SQUEEZE EXPAND_DIMS RANK FILL",
+    "rnn": "RNN UNIDIRECTIONAL_SEQUENCE_RNN BIDIRECTIONAL_SEQUENCE_RNN SVDF",
+    "roi": "ROI_ALIGN ROI_POOLING",
+    "sampling": "RANDOM_MULTINOMIAL",
+    "selection": "SELECT ARGMAX ARGMIN TOPK_V2",
+    "slicing": "SLICE STRIDED_SLICE SPLIT",
+    "softmax": "SOFTMAX LOG_SOFTMAX",
+    "unary": "ABS EXP FLOOR LOG NEG RSQRT SIN SQRT",
 }
 """Family (a file here and of the same name in every device) -> its operations."""
 
@@ -48,15 +68,38 @@ def registry() -> list[Operation]:
     return [operation(type) for type in OperationType if type.name in _family_of]
 
 
-def is_declared(item: hal.Operation, graph: hal.Subgraph) -> bool:
-    """Whether an operation of a graph is a use that its declaration accepts."""
+def supported(model: hal.Model) -> list[bool]:
+    """Per operation of the main graph: whether it is a use that its declaration accepts.
+
+    An IF or WHILE is one if all operations of its graphs are.
+    """
+    graphs: list[bool | None] = [None] * len(model.referenced)
+    return [_is_declared(item, model.main, model, graphs) for item in model.main.operations]
+
+
+def _is_declared(
+    item: hal.Operation, graph: hal.Subgraph, model: hal.Model, graphs: list[bool | None]
+) -> bool:
+    """Whether an operation is; graphs: what is known by now of the referenced graphs."""
     if not isinstance(item.type, OperationType):
         return False
+    operands = graph.operands
     try:
         operation(item.type).match(
-            tuple([graph.operands[i].type for i in item.inputs]),
-            tuple([graph.operands[i].type for i in item.outputs]),
+            tuple([operands[i].type for i in item.inputs]),
+            tuple([operands[i].type for i in item.outputs]),
         )
     except NnapiError:
         return False
+    for index in item.inputs:
+        if operands[index].lifetime is not OperandLifeTime.SUBGRAPH:
+            continue
+        number = operands[index].location.offset
+        inner = model.referenced[number]
+        whole = graphs[number]
+        if whole is None:
+            whole = all(_is_declared(other, inner, model, graphs) for other in inner.operations)
+            graphs[number] = whole
+        if not whole:
+            return False
     return True

@@ -1,9 +1,10 @@
-"""RELU, RELU1, RELU6, TANH, LOGISTIC: one value in, one value out."""
+"""Activations: RELU, RELU1, RELU6, TANH, LOGISTIC, ELU, HARD_SWISH, PRELU."""
 
 from collections.abc import Sequence
 
 from nnapi_shim.errors import op_failed
-from nnapi_shim.hal.enums import OperationType
+from nnapi_shim.hal.enums import OperandType, OperationType
+from nnapi_shim.operations.binary import pairwise
 from nnapi_shim.operations.declare import (
     BoundOperation,
     Check,
@@ -66,4 +67,49 @@ LOGISTIC = activation(
     "output = 1 / (1 + exp(-input)).",
     fixed(qu8=(1 / 256, 0), qs8=(1 / 256, -128)),
     checks=[fine_enough],
+)
+
+
+def shift_not_positive(op: BoundOperation) -> None:
+    """A quantized input's scale is below 128 times the output's: the reference works with 7 more
+    bits of the input and fails where its multiplier would exceed 1.
+    """
+    quantized = op.variant.startswith("q") and 0 not in op.input.dimensions
+    if quantized and op.input.scale / 128 >= op.output.scale:
+        raise op_failed(
+            f"input has scale {op.input.scale:g}; it must be less than 128 times the scale of the "
+            f"output, {op.output.scale:g}"
+        )
+
+
+ELU = Operation(
+    OperationType.ELU,
+    doc="output = max(0, input) + min(0, alpha * (e^input - 1)).",
+    columns="input alpha -> output",
+    types={"f32": (4, F32, OperandType.FLOAT32, F32), "f16": (4, F16, OperandType.FLOAT16, F16)},
+    forms=[form("input alpha")],
+    # Differs: the documentation allows empty tensors, the reference refuses them.
+    allow_zero_sized=False,
+    shape=lambda op: [op.input.dimensions],
+)
+HARD_SWISH = Operation(
+    OperationType.HARD_SWISH,
+    doc="output = input * min(6, max(0, input + 3)) / 6.",
+    columns="input -> output",
+    types={v: (4, tensor, tensor) for v, (_, tensor, _) in ONE_TO_ONE.items()},
+    forms=[form("input")],
+    checks=[shift_not_positive],
+    allow_zero_sized=True,
+    shape=lambda op: [op.input.dimensions],
+)
+PRELU = pairwise(
+    OperationType.PRELU,
+    "output = input for input >= 0, else alpha * input.",
+    "input alpha -> output",
+    {
+        "f32": (3, F32, F32, F32),
+        "f16": (3, F16, F16, F16),
+        "qu8": (3, QU8, QU8, QU8),
+        "qs8": (4, QS8, QS8, QS8),
+    },
 )

@@ -1,4 +1,7 @@
-"""ADD, SUB, MUL, DIV: two tensors, broadcast against each other, and a fused activation."""
+"""Arithmetic on two tensors that are broadcast against each other.
+
+ADD, SUB, MUL, DIV have a fused activation; MAXIMUM, MINIMUM, POW have none, and no limit of rank.
+"""
 
 from collections.abc import Sequence
 
@@ -66,6 +69,26 @@ def binary(
     )
 
 
+def pairwise(
+    type: OperationType,
+    doc: str,
+    columns: str,
+    types: dict[str, tuple],  # type: ignore[type-arg]
+    legacy: bool = False,
+) -> Operation:
+    """An operation on two tensors of any rank without more inputs; `columns` names them."""
+    name0, name1, *_ = columns.split()
+    return Operation(
+        type,
+        doc=doc,
+        columns=columns,
+        types=types,
+        forms=[form(f"{name0} {name1}")],
+        legacy=legacy,
+        shape=lambda op: [broadcast(getattr(op, name0).dimensions, getattr(op, name1).dimensions)],
+    )
+
+
 ADD = binary(
     OperationType.ADD,
     "output = act(input0 + input1).",
@@ -89,4 +112,33 @@ DIV = binary(
     "output = act(input0 / input1); integers are rounded down, and x / 0 is 0.",
     {"f32": 2, "f16": 3, "i32": 4, "qs8": 4},
     checks=[not_quantized],
+)
+
+EXTREMES = {
+    "f32": (3, F32, F32, F32),
+    "f16": (3, F16, F16, F16),
+    "i32": (3, I32, I32, I32),
+    "qu8": (3, QU8, QU8, QU8),
+    "qs8": (4, QS8, QS8, QS8),
+}
+MAXIMUM = pairwise(
+    OperationType.MAXIMUM,
+    "output = max(input0, input1).",
+    "input0 input1 -> output",
+    EXTREMES,
+    legacy=True,
+)
+MINIMUM = pairwise(
+    OperationType.MINIMUM,
+    "output = min(input0, input1).",
+    "input0 input1 -> output",
+    EXTREMES,
+    legacy=True,
+)
+POW = pairwise(
+    OperationType.POW,
+    "output = base^exponent.",
+    "base exponent -> output",
+    {"f32": (3, F32, F32, F32), "f16": (3, F16, F16, F16)},
+    legacy=True,
 )

@@ -1,9 +1,10 @@
-"""QUANTIZE and DEQUANTIZE: between real and quantized numbers."""
+"""QUANTIZE, DEQUANTIZE and CAST: from one type of numbers to another."""
 
+from nnapi_shim.errors import bad_data
 from nnapi_shim.hal.enums import OperandType, OperationType
-from nnapi_shim.operations.declare import Operation, form
+from nnapi_shim.operations.declare import BoundOperation, Operation, form
 from nnapi_shim.operations.rules import rank_at_most, rank_limit
-from nnapi_shim.operations.signatures import F16, F32, QC8, QS8, QU8
+from nnapi_shim.operations.signatures import F16, F32, I32, QC8, QS8, QU8
 
 QSYM8 = OperandType.TENSOR_QUANT8_SYMM
 
@@ -41,5 +42,40 @@ DEQUANTIZE = Operation(
     rules=[rank_at_most(4, "input")],
     checks=[rank_limit(4, "input")],
     allow_zero_sized=True,
+    shape=lambda op: [op.input.dimensions],
+)
+
+
+def same_dimensions(op: BoundOperation) -> None:
+    """Input and output have the same dimensions, where both are fully known."""
+    given, wanted = op.output.dimensions, op.input.dimensions
+    if given and wanted and 0 not in given + wanted and given != wanted:
+        raise bad_data(f"output has dimensions {list(given)}; input has {list(wanted)}")
+
+
+NUMBERS = {"f16": F16, "f32": F32, "i32": I32, "qu8": QU8}
+"""Converted into each other. Differs: the documentation has TENSOR_INT32 to itself since level 4;
+the reference accepts it since level 3.
+"""
+
+COPIED = {
+    "b8": OperandType.TENSOR_BOOL8,
+    "qu16": OperandType.TENSOR_QUANT16_ASYMM,
+    "qs16": OperandType.TENSOR_QUANT16_SYMM,
+    "qs8": QS8,
+    "qsym8": QSYM8,
+}
+
+CAST = Operation(
+    OperationType.CAST,
+    doc="output = input, without scales and zero points; toward zero, within 0 to 255 for bytes.",
+    columns="input -> output",
+    types={
+        **{f"{a}_{b}": (3, NUMBERS[a], NUMBERS[b]) for a in NUMBERS for b in NUMBERS},
+        **{f"{name}_{name}": (4, type, type) for name, type in COPIED.items()},
+    },
+    forms=[form("input")],
+    rules=[same_dimensions],
+    legacy=True,
     shape=lambda op: [op.input.dimensions],
 )

@@ -1,9 +1,9 @@
-"""CONV_2D and DEPTHWISE_CONV_2D: a filter that slides over an image."""
+"""CONV_2D, DEPTHWISE_CONV_2D, GROUPED_CONV_2D, TRANSPOSE_CONV_2D: a filter slides over an image."""
 
 from nnapi_shim.errors import op_failed
-from nnapi_shim.hal.enums import OperationType
+from nnapi_shim.hal.enums import OperationType, PaddingCode
 from nnapi_shim.hal.types import Dimensions
-from nnapi_shim.operations.declare import BoundOperation, Operation
+from nnapi_shim.operations.declare import BoundOperation, Operation, form
 from nnapi_shim.operations.rules import (
     bias_scale,
     fused_activation,
@@ -11,16 +11,17 @@ from nnapi_shim.operations.rules import (
     known_rank,
     no_empty_dimension,
     per_channel_dim,
+    positive,
     rank_is,
 )
-from nnapi_shim.operations.shapes import Window, in_layout, nhwc, window
-from nnapi_shim.operations.signatures import FILTERED, NO_PADDING, windowed
+from nnapi_shim.operations.shapes import Span, Window, in_layout, nhwc, span, window
+from nnapi_shim.operations.signatures import FILTERED, NO_PADDING, PADDING, windowed
 
 DEFAULTS = {**NO_PADDING, "nchw": False, "dilation_width": 1, "dilation_height": 1}
 
 
 def convolution_window(op: BoundOperation) -> Window:
-    """The window of a bound CONV_2D or DEPTHWISE_CONV_2D; both have [_, height, width, _]."""
+    """The window of a bound convolution; all filters are [_, height, width, _]."""
     _, filter_height, filter_width, _ = op.filter.dimensions
     return window(op, filter_height, filter_width)
 
@@ -34,12 +35,27 @@ def output_image(op: BoundOperation, depth: int) -> list[Dimensions]:
 
 def conv_2d_depths(op: BoundOperation) -> None:
     """Filter is [depth_out, height, width, depth_in], bias [depth_out]."""
+    _depths(op, 1)
+
+
+def grouped_depths(op: BoundOperation) -> None:
+    """Filter is [depth_out, height, width, depth_in / num_groups], bias [depth_out]."""
+    if op.num_groups < 1 or op.filter.dimensions[0] % op.num_groups:
+        raise op_failed(
+            f"num_groups is {op.num_groups}; it must divide the {op.filter.dimensions[0]} output "
+            "channels of filter"
+        )
+    _depths(op, op.num_groups)
+
+
+def _depths(op: BoundOperation, groups: int) -> None:
     in_depth = nhwc(op.input.dimensions, op.nchw)[3]
     out_depth, _, _, filter_depth = op.filter.dimensions
-    if filter_depth != in_depth:
+    if filter_depth * groups != in_depth:
+        of_groups = f"{groups} groups of " if groups > 1 else ""
         raise op_failed(
-            f"filter {list(op.filter.dimensions)} is for {filter_depth} input channels; input "
-            f"{list(op.input.dimensions)} has {in_depth}"
+            f"filter {list(op.filter.dimensions)} is for {of_groups}{filter_depth} input channels; "
+            f"input {list(op.input.dimensions)} has {in_depth}"
         )
     if op.bias.dimensions[0] != out_depth:
         raise op_failed(
@@ -61,6 +77,60 @@ def depthwise_depths(op: BoundOperation) -> None:
         )
     if op.bias.dimensions[0] != out_depth:
         raise op_failed(f"bias has {op.bias.dimensions[0]} values; filter has {out_depth} channels")
+
+
+def output_shape_of_an_image(op: BoundOperation) -> None:
+    """The requested output has rank 4; of it height and width are looked at."""
+    if op.output_shape is not None and len(op.output_shape) != 4:
+        raise op_failed(f"output_shape has {len(op.output_shape)} values; it must have 4")
+
+
+def transpose_spans(op: BoundOperation) -> tuple[Span, Span]:
+    """Padding and output size of a TRANSPOSE_CONV_2D, vertical and horizontal (semantics.md 5.9).
+
+    SAME pads as a convolution from the requested output to the input would; where that needs less
+    than nothing, the tail is negative.
+    """
+    _, height, width, _ = nhwc(op.input.dimensions, op.nchw)
+    _, filter_height, filter_width, _ = op.filter.dimensions
+    _, out_height, out_width, _ = nhwc(op.output_shape or (0, 0, 0, 0), op.nchw)
+    axes = (
+        (height, filter_height, op.stride_height, out_height, op.pad_top, op.pad_bottom),
+        (width, filter_width, op.stride_width, out_width, op.pad_left, op.pad_right),
+    )
+    vertical, horizontal = (_transpose_span(*axis, op.padding) for axis in axes)
+    for name, found in (("height", vertical), ("width", horizontal)):
+        if found.head < 0:
+            raise op_failed(f"padding in front is {found.head}; it must not be negative")
+        if found.output < 1:
+            raise op_failed(f"{name} of the output would be {found.output}")
+    return vertical, horizontal
+
+
+def _transpose_span(
+    size: int,
+    extent: int,
+    stride: int,
+    asked: int,
+    head: int | None,
+    tail: int | None,
+    padding: int | None,
+) -> Span:
+    if padding is not None:
+        head, tail, _ = span(asked, extent, stride, padding, None, None)
+        if padding == PaddingCode.SAME:
+            tail = (-(-asked // stride) - 1) * stride + extent - asked - head
+    assert head is not None
+    assert tail is not None
+    return Span(head, tail, size * stride + extent - stride - head - tail)
+
+
+def transposed_image(op: BoundOperation) -> list[Dimensions]:
+    """[batch, out_height, out_width, depth_out] in the operation's layout."""
+    vertical, horizontal = transpose_spans(op)
+    batch = op.input.dimensions[0]
+    image = (batch, vertical.output, horizontal.output, op.filter.dimensions[0])
+    return [in_layout(image, op.nchw)]
 
 
 CONV_2D = Operation(
@@ -113,4 +183,63 @@ DEPTHWISE_CONV_2D = Operation(
     ],
     allow_zero_sized=True,
     shape=lambda op: output_image(op, op.filter.dimensions[3]),
+)
+
+GROUPED_CONV_2D = Operation(
+    OperationType.GROUPED_CONV_2D,
+    doc="As CONV_2D, but the channels are num_groups groups: those of the output see those of the "
+    "input with the same number alone.",
+    columns="input filter bias -> output",
+    types=FILTERED,
+    forms=[
+        form(
+            f"input filter bias {padding} stride_width:INT32 stride_height:INT32 num_groups:INT32 "
+            "activation:INT32 nchw:BOOL",
+            since=3,
+        )
+        for padding in PADDING
+    ],
+    defaults=DEFAULTS,
+    rules=[per_channel_dim("filter", 0)],
+    checks=[
+        known_rank(4, "input", "filter"),
+        known_rank(1, "bias"),
+        grouped_depths,
+        bias_scale("input", "filter"),
+        fused_activation,
+    ],
+    legacy=True,
+    shape=lambda op: output_image(op, op.filter.dimensions[0]),
+)
+
+TRANSPOSE_CONV_2D = Operation(
+    OperationType.TRANSPOSE_CONV_2D,
+    doc="output[n,y,x,o] = act(bias[o] + sum(input[n,h,w,k] * filter[o,i,j,k])) over all h, i, w, "
+    "j with h*stride_height - pad_top + i = y and w*stride_width - pad_left + j = x.",
+    columns="input filter bias -> output",
+    types=FILTERED,
+    forms=[
+        form(
+            f"input filter bias {padding} stride_width:INT32 stride_height:INT32 activation:INT32 "
+            "nchw:BOOL",
+            since=3,
+        )
+        for padding in (PADDING[0], f"output_shape:TENSOR_INT32 {PADDING[1]}")
+    ],
+    defaults={**NO_PADDING, "output_shape": None},
+    values=("output_shape",),
+    rules=[per_channel_dim("filter", 0)],
+    checks=[
+        known_rank(4, "input", "filter"),
+        known_rank(1, "bias"),
+        no_empty_dimension("filter"),
+        image_not_empty,
+        conv_2d_depths,
+        output_shape_of_an_image,
+        positive("stride_width", "stride_height"),
+        bias_scale("input", "filter"),
+        fused_activation,
+    ],
+    allow_zero_sized=True,
+    shape=transposed_image,
 )

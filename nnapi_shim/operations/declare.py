@@ -53,6 +53,18 @@ class BoundOperand:
         self.is_model_output = is_model_output
         self.value: Any = None
 
+    def copy(self) -> "BoundOperand":
+        """The same operand, to be changed on its own."""
+        return BoundOperand(
+            self.index,
+            self.type,
+            self.dimensions,
+            self.scale,
+            self.zero_point,
+            self.channel_quant,
+            self.is_model_output,
+        )
+
     def __repr__(self) -> str:
         return f"<operand {self.index} {self.type.name}{list(self.dimensions)}>"
 
@@ -219,7 +231,8 @@ class Operation:
         self.types = types
         self.forms = tuple(forms)
         self.shape = shape
-        self.absent = dict.fromkeys(self.output_names) | dict(defaults or {})
+        self.defaults = dict(defaults or {})
+        self.absent = dict.fromkeys(self.output_names) | self.defaults
         self.values = tuple(values)
         self.rules = tuple(rules)
         self.checks = tuple(checks)
@@ -274,9 +287,11 @@ class Operation:
             )
             for variant, row in self.types.items():
                 columns = self.row_types(row)
+                known = columns | {
+                    name: kind for name, kind in fixed_types.items() if kind is not None
+                }
                 types, output_types = (
-                    tuple([fixed_types[name] or columns[name] for name in listed])
-                    for listed in (names, output_names)
+                    tuple([known[name] for name in listed]) for listed in (names, output_names)
                 )
                 since = max(row[0], accepted.since)
                 values = tuple(

@@ -1,4 +1,6 @@
-"""FULLY_CONNECTED: a matrix product with a bias."""
+"""FULLY_CONNECTED and BATCH_MATMUL: matrix products."""
+
+from typing import NamedTuple
 
 from nnapi_shim.errors import bad_data, op_failed
 from nnapi_shim.hal.enums import OperationType
@@ -80,4 +82,74 @@ FULLY_CONNECTED = Operation(
     ],
     allow_zero_sized=True,
     shape=product,
+)
+
+
+# BATCH_MATMUL
+
+
+class Matrices(NamedTuple):
+    """The sizes of a product of matrices [rows, depth] x [depth, columns].
+
+    batch: sizes of the dimensions in front of the matrices; lhs and output have all of them, in
+    rhs some may be 1.
+    """
+
+    batch: Dimensions
+    rows: int
+    depth: int
+    columns: int
+
+
+def matrices(op: BoundOperation) -> Matrices:
+    """The sizes of a BATCH_MATMUL; raises OP_FAILED where they do not fit."""
+    lhs, rhs = op.lhs.dimensions, op.rhs.dimensions
+    if len(lhs) != len(rhs) or not 2 <= len(lhs) <= 4:
+        raise op_failed(
+            f"lhs and rhs have dimensions {list(lhs)} and {list(rhs)}; they must have the same "
+            "rank, 2 to 4"
+        )
+    # Differs: the documentation asks for equal batches. The reference takes those of lhs for the
+    # output without a look at rhs, and repeats a batch of 1; what else it accepts, it reads or
+    # writes outside of its operands with.
+    if any(size not in (1, wanted) for size, wanted in zip(rhs[:-2], lhs[:-2], strict=True)):
+        raise op_failed(
+            f"lhs and rhs have dimensions {list(lhs)} and {list(rhs)}; in front of the last two "
+            "those of rhs must be the same or 1"
+        )
+    rows, depth = lhs[-2:] if not op.adj_x else lhs[:-3:-1]
+    depth_of_rhs, columns = rhs[-2:] if not op.adj_y else rhs[:-3:-1]
+    if depth != depth_of_rhs:
+        raise op_failed(
+            f"lhs and rhs have dimensions {list(lhs)} and {list(rhs)}: rows of {depth} elements "
+            f"cannot be multiplied by columns of {depth_of_rhs}"
+        )
+    return Matrices(lhs[:-2], rows, depth, columns)
+
+
+def matrices_fit(op: BoundOperation) -> None:
+    """The sizes of lhs and rhs go together."""
+    matrices(op)
+
+
+def product_of_each(op: BoundOperation) -> list[Dimensions]:
+    """[..., rows, columns]."""
+    found = matrices(op)
+    return [(*found.batch, found.rows, found.columns)]
+
+
+BATCH_MATMUL = Operation(
+    OperationType.BATCH_MATMUL,
+    doc="output[..., r, c] = sum(lhs[..., r, k] * rhs[..., k, c]); adj_x and adj_y say that the "
+    "matrices of lhs and rhs are stored transposed.",
+    columns="lhs rhs -> output",
+    types={
+        "f16": (6, F16, F16, F16),
+        "f32": (6, F32, F32, F32),
+        "i32": (6, I32, I32, I32),
+        "qs8": (6, QS8, QS8, QS8),
+    },
+    forms=[form("lhs rhs adj_x:BOOL adj_y:BOOL")],
+    checks=[matrices_fit],
+    shape=product_of_each,
 )

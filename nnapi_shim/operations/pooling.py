@@ -1,11 +1,14 @@
-"""AVERAGE_POOL_2D and MAX_POOL_2D: one value for every window of an image, channel by channel."""
+"""AVERAGE_POOL_2D, L2_POOL_2D, MAX_POOL_2D: one value per window of an image and channel."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.hal.types import Dimensions
 from nnapi_shim.operations.declare import BoundOperation, Operation, same_as
 from nnapi_shim.operations.rules import fused_activation, image_not_empty, known_rank
 from nnapi_shim.operations.shapes import in_layout, window
-from nnapi_shim.operations.signatures import NO_PADDING, ONE_TO_ONE, windowed
+from nnapi_shim.operations.signatures import F16, F32, NO_PADDING, ONE_TO_ONE, windowed
 
 
 def pooled(op: BoundOperation) -> list[Dimensions]:
@@ -15,13 +18,15 @@ def pooled(op: BoundOperation) -> list[Dimensions]:
     return [in_layout(image, op.nchw)]
 
 
-def pooling(type: OperationType, doc: str) -> Operation:
-    """A pooling operation; they differ by their formula alone."""
+def pooling(
+    type: OperationType, doc: str, types: Mapping[str, Sequence[Any]] = ONE_TO_ONE
+) -> Operation:
+    """A pooling operation; they differ by their formula and their types."""
     return Operation(
         type,
         doc=doc,
         columns="input -> output",
-        types=ONE_TO_ONE,
+        types=types,
         forms=windowed(
             "input",
             "stride_width:INT32 stride_height:INT32 filter_width:INT32 filter_height:INT32 "
@@ -39,6 +44,12 @@ def pooling(type: OperationType, doc: str) -> Operation:
 AVERAGE_POOL_2D = pooling(
     OperationType.AVERAGE_POOL_2D,
     "output[n,y,x,c] = act(sum / count) over the part of the window that lies inside the image.",
+)
+L2_POOL_2D = pooling(
+    OperationType.L2_POOL_2D,
+    "output[n,y,x,c] = act(sqrt(sum of squares / count)) over the part of the window that lies "
+    "inside the image.",
+    {"f32": (1, F32, F32), "f16": (3, F16, F16)},
 )
 MAX_POOL_2D = pooling(
     OperationType.MAX_POOL_2D,

@@ -10,6 +10,8 @@ from struct import pack, unpack
 
 from nnapi_shim.errors import bad_data, op_failed
 from nnapi_shim.hal.enums import FuseCode
+from nnapi_shim.hal.quantization import ELEMENT_BYTES, MAX_BYTES, QUANTIZED_RANGE
+from nnapi_shim.hal.types import Dimensions, element_count
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation, Check, Rule
 
 
@@ -76,6 +78,28 @@ def level_by_rank(name: str, since: Mapping[int, int]) -> Rule:
     return rule
 
 
+def same_parameters(*names: str) -> Rule:
+    """Quantized operands of these names have one scale and zero point."""
+
+    def rule(op: BoundOperation) -> None:
+        operands = [(name, operand) for name in names for operand in operands_named(op, name)]
+        first, wanted = operands[0]
+        for name, operand in operands:
+            given = operand.scale, operand.zero_point
+            if operand.type in QUANTIZED_RANGE and given != (wanted.scale, wanted.zero_point):
+                raise bad_data(
+                    f"{name} has scale {operand.scale:g} and zero point {operand.zero_point}; "
+                    f"{first} has {wanted.scale:g} and {wanted.zero_point}, and they must be equal"
+                )
+
+    return rule
+
+
+def zero_point_level(op: BoundOperation) -> int | None:
+    """An input of TENSOR_QUANT8_ASYMM with another zero point than 0 needs level 3."""
+    return 3 if op.variant == "qu8" and op.input.zero_point != 0 else None
+
+
 def per_channel_dim(name: str, dim: int) -> Rule:
     """A per-channel quantized operand has its scales along this dimension."""
 
@@ -101,6 +125,16 @@ def known_rank(rank: int, *names: str) -> Check:
                 )
 
     return check
+
+
+def expect_dimensions(op: BoundOperation, **expected: Dimensions) -> None:
+    """These operands have exactly these dimensions; omitted ones have none to look at."""
+    for name, wanted in expected.items():
+        operand = getattr(op, name)
+        if operand is not None and operand.dimensions != wanted:
+            raise op_failed(
+                f"{name} has dimensions {list(operand.dimensions)}; they must be {list(wanted)}"
+            )
 
 
 def rank_limit(limit: int, *names: str) -> Check:
@@ -164,6 +198,18 @@ def axis_in_range(axis: int, rank: int) -> int:
     if not -rank <= axis < rank:
         raise op_failed(f"axis is {axis}; allowed are {-rank} to {rank - 1}")
     return axis % rank
+
+
+def axis_exists(op: BoundOperation) -> None:
+    """The axis lies in [-rank, rank) of the input."""
+    axis_in_range(op.axis, len(op.input.dimensions))
+
+
+def outputs_fit(op: BoundOperation) -> None:
+    """No output is larger than an operand can be, whatever sizes the values ask for."""
+    for operand, dimensions in zip(op.outputs, op.match.operation.shape(op), strict=True):
+        if element_count(dimensions) * ELEMENT_BYTES[operand.type] > MAX_BYTES:
+            raise op_failed(f"the output {list(dimensions)} is larger than 2^32 - 1 bytes")
 
 
 def bias_scale(input_name: str, filter_name: str) -> Check:

@@ -17,6 +17,13 @@ ONE_TO_ONE = {
 }
 """One input, one output of the same type: activations, pooling."""
 
+
+def one_to_one(**since: int) -> dict[str, tuple[int, T, T]]:
+    """One input, one output of the same type; since which level each variant exists."""
+    tensors = {"f32": F32, "f16": F16, "i32": I32, "qu8": QU8, "qs8": QS8}
+    return {v: (level, tensors[v], tensors[v]) for v, level in since.items()}
+
+
 FILTERED = {
     "f32": (1, F32, F32, F32, F32),
     "f16": (3, F16, F16, F16, F16),

@@ -1,18 +1,13 @@
-"""SOFTMAX: exponentials normalised along one axis."""
+"""SOFTMAX and LOG_SOFTMAX: exponentials normalised along one axis."""
 
 from nnapi_shim.errors import op_failed
 from nnapi_shim.hal.enums import OperandType, OperationType
 from nnapi_shim.operations.declare import BoundOperation, Operation, form
-from nnapi_shim.operations.rules import axis_in_range, level_by_rank, positive, rank_limit
+from nnapi_shim.operations.rules import axis_exists, level_by_rank, positive, rank_limit
 from nnapi_shim.operations.signatures import F16, F32, QS8, QU8
 
 FLOAT32, FLOAT16 = OperandType.FLOAT32, OperandType.FLOAT16
 OUTPUT_QUANTIZATION = {"qu8": (1 / 256, 0), "qs8": (1 / 256, -128)}
-
-
-def axis(op: BoundOperation) -> None:
-    """The axis lies in [-rank, rank)."""
-    axis_in_range(op.axis, len(op.input.dimensions))
 
 
 def output_quantization(op: BoundOperation) -> None:
@@ -46,7 +41,23 @@ SOFTMAX = Operation(
     forms=[form("input beta"), form("input beta axis:INT32", since=3)],
     defaults={"axis": -1},
     rules=[level_by_rank("input", since={1: 3, 2: 1, 3: 3, 4: 1})],
-    checks=[rank_limit(4, "input"), positive("beta"), axis, output_quantization, fine_enough],
+    checks=[
+        rank_limit(4, "input"),
+        positive("beta"),
+        axis_exists,
+        output_quantization,
+        fine_enough,
+    ],
     allow_zero_sized=True,
+    shape=lambda op: [op.input.dimensions],
+)
+
+LOG_SOFTMAX = Operation(
+    OperationType.LOG_SOFTMAX,
+    doc="output = (input - max) * beta - log(sum(exp((input - max) * beta))), along `axis`.",
+    columns="input beta -> output",
+    types={"f16": (3, F16, FLOAT16, F16), "f32": (3, F32, FLOAT32, F32)},
+    forms=[form("input beta axis:INT32")],
+    checks=[axis_exists],
     shape=lambda op: [op.input.dimensions],
 )

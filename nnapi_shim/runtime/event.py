@@ -1,9 +1,10 @@
-"""Event: the end of an asynchronous execution."""
+"""Event: the end of an execution that was started, or a fence of the program."""
 
+import os
 from _thread import allocate_lock
 from collections.abc import Callable
 
-from nnapi_shim.errors import NnapiError, op_failed
+from nnapi_shim.errors import NnapiError, bad_data, op_failed
 from nnapi_shim.hal.enums import ResultCode
 from nnapi_shim.runtime import worker
 
@@ -21,10 +22,32 @@ _KEPT = frozenset(
 
 
 class Event:
-    """Signalled once, when its work has ended; every wait gives the same outcome."""
+    """Signalled once; every wait gives the same outcome. Any number of threads may wait."""
+
+    has_fence = False
+    """Whether a file descriptor of a fence stands behind it."""
+
+    def wait(self) -> None:
+        """Return when it is signalled; raises what went wrong."""
+        raise NotImplementedError
+
+    def wait_for_end(self) -> None:
+        """Return when it is signalled, whatever went wrong."""
+        try:
+            self.wait()
+        except NnapiError:
+            return
+
+    def duplicated_fence(self) -> int:
+        """A new file descriptor of its fence; raises BAD_DATA where there is none."""
+        raise bad_data("the event has no fence")
+
+
+class ExecutionEvent(Event):
+    """The end of work on a thread of the library."""
 
     def __init__(self, work: Callable[[], None]) -> None:
-        """Start `work` on a thread of the library."""
+        """Start `work`."""
         self._error: NnapiError | None = None
         self._pending = allocate_lock()
         self._pending.acquire()
@@ -53,3 +76,62 @@ class Event:
         if error.code not in _KEPT:
             raise op_failed(error.message)
         raise error
+
+
+class ComputedEvent(Event):
+    """The end of a computation that has succeeded already; the first wait completes it."""
+
+    def __init__(self, complete: Callable[[], None]) -> None:
+        """complete: what the first wait does, before any wait returns."""
+        self._complete: Callable[[], None] | None = complete
+        self._lock = allocate_lock()
+
+    def wait(self) -> None:
+        """Return at once."""
+        with self._lock:
+            if self._complete is not None:
+                self._complete()
+                self._complete = None
+
+
+class FenceEvent(Event):
+    """A fence: a file descriptor that becomes readable when it is signalled."""
+
+    has_fence = True
+
+    def __init__(self, fd: int) -> None:
+        """Keeps a duplicate of the descriptor; raises BAD_DATA for one that is not open."""
+        self._fd = -1
+        self._outcome: ResultCode | None = None
+        if fd <= 0:
+            raise bad_data(f"sync_fence_fd is {fd}; it must be greater than 0")
+        try:
+            self._fd = os.dup(fd)
+        except OSError as error:
+            raise bad_data(f"file descriptor {fd} cannot be duplicated: {error}") from None
+
+    def __del__(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+
+    def duplicated_fence(self) -> int:
+        """A new file descriptor of the fence, for the caller to close."""
+        try:
+            return os.dup(self._fd)
+        except OSError as error:
+            raise op_failed(f"the fence cannot be duplicated: {error}") from None
+
+    def wait(self) -> None:
+        """Return when it is signalled; raises OP_FAILED for a fence in an error state."""
+        if self._outcome is None:
+            self._outcome = self._poll()
+        if self._outcome is not ResultCode.NO_ERROR:
+            raise op_failed("the fence is in an error state")
+
+    def _poll(self) -> ResultCode:
+        from select import POLLERR, POLLIN, POLLNVAL, poll  # few programs have fences
+
+        poller = poll()
+        poller.register(self._fd, POLLIN)
+        ((_, state),) = poller.poll()
+        return ResultCode.OP_FAILED if state & (POLLERR | POLLNVAL) else ResultCode.NO_ERROR

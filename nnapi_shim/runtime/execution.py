@@ -6,7 +6,7 @@ from functools import wraps
 from time import monotonic_ns
 from typing import Any, TypeVar
 
-from nnapi_shim.errors import NnapiError, bad_data, bad_state
+from nnapi_shim.errors import NnapiError, bad_data, bad_state, op_failed
 from nnapi_shim.hal.enums import (
     DEFAULT_LOOP_TIMEOUT_NS,
     MAXIMUM_LOOP_TIMEOUT_NS,
@@ -26,12 +26,15 @@ from nnapi_shim.hal.types import (
     byte_size,
 )
 from nnapi_shim.runtime.compilation import Compilation
-from nnapi_shim.runtime.event import Event
+from nnapi_shim.runtime.event import ComputedEvent, Event, ExecutionEvent
 from nnapi_shim.runtime.memory import Memory
+from nnapi_shim.runtime.memory_desc import DeviceMemory
 from nnapi_shim.runtime.operand_type import checked_type, is_known
 
 UNKNOWN_DURATION = 0xFFFFFFFFFFFFFFFF
 MAX_LENGTH = 0xFFFFFFFF
+LONGEST_NS = 1 << 62
+"""A limit of time that nothing reaches; deadlines that use it fit into 64 bits with a sign."""
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -108,6 +111,8 @@ class Execution:
         self._timeout_ns = 0
         self._loop_timeout_ns = DEFAULT_LOOP_TIMEOUT_NS
         self._attributes: dict[tuple[str, int], bytes] = {}
+        self._device_inputs: tuple[tuple[int, DeviceMemory], ...] = ()
+        self._device_outputs: tuple[tuple[int, DeviceMemory], ...] = ()
         self._bound: IExecution | None = None
         self._result: ExecutionResult | None = None
 
@@ -147,7 +152,6 @@ class Execution:
         """Output to a region of a memory object."""
         self._set("output", index, type, 0, length, memory, offset)
 
-    @while_preparing
     def _set(
         self,
         role: str,
@@ -159,6 +163,7 @@ class Execution:
         offset: int,
     ) -> None:
         """The checks in the order of the reference runtime (api-semantics.md 4)."""
+        self._require_preparation()
         operands = self._input_operands if role == "input" else self._output_operands
         arguments = self._inputs if role == "input" else self._outputs
         if not 0 <= index < len(operands):
@@ -171,8 +176,10 @@ class Execution:
                 given = type().dimensions
             if length > MAX_LENGTH:
                 raise bad_data(f"length is {length} bytes; allowed are {MAX_LENGTH}")
+            measured: int | None = length
             if memory is not None:
-                memory.check_region(offset, length)
+                role_key = (self.compilation, role, index)
+                measured = memory.check_argument(role_key, given, offset, length)
             if arguments[index] is not None:
                 raise bad_state("it is set already")
             dimensions = _refined(operand, given)
@@ -183,18 +190,26 @@ class Execution:
                         f"{operand.type.name}{list(dimensions)} has unknown dimensions; an input "
                         "needs all of them"
                     )
-                self._check_length(operand, dimensions, length)
+                self._padding_settled = True
+                if measured is not None:
+                    self._check_length(operand, dimensions, measured)
         except NnapiError as error:
             raise error.at(place) from None
-        arguments[index] = _Argument(dimensions, address, length, memory, offset, omitted)
+        arguments[index] = _Argument(dimensions, address, measured or 0, memory, offset, omitted)
+        if memory is not None and isinstance(memory, DeviceMemory):
+            if role == "input":
+                self._device_inputs += ((index, memory),)
+            else:
+                self._device_outputs += ((index, memory),)
 
     def _check_length(self, operand: Operand, dimensions: Dimensions, length: int) -> None:
-        self._padding_settled = True
         if not is_known(operand.type, dimensions):
             if length == 0:
                 raise bad_data("length is 0")
             return
-        needed = byte_size(operand._replace(dimensions=dimensions))
+        if dimensions is not operand.dimensions:
+            operand = operand._replace(dimensions=dimensions)
+        needed = byte_size(operand)
         if length < needed or (length > needed and not self._padding):
             raise bad_data(
                 f"{operand.type.name}{list(dimensions)}: length is {length} bytes; it must be "
@@ -222,7 +237,7 @@ class Execution:
         """Time that a computation may take; 0 for no limit."""
         self.compilation.require_single_explicit_device("an execution timeout")
         self._require_preparation()
-        self._timeout_ns = duration_ns
+        self._timeout_ns = min(duration_ns, LONGEST_NS)
 
     def set_measure_timing(self, measure: bool) -> None:
         """Whether durations are measured."""
@@ -247,20 +262,51 @@ class Execution:
     def compute(self) -> None:
         """Run it on this thread; raises what goes wrong."""
         self._begin()
+        if self._bound is None or self._device_inputs:
+            self._prepare()
         self._run()
 
     def start_compute(self) -> Event:
         """Run it on a thread of the library; the event is signalled at the end.
 
-        Raises BAD_STATE and missing arguments at once.
+        Raises BAD_STATE, missing arguments and inputs without contents at once.
         """
         self._begin()
+        self._prepare()
+        return ExecutionEvent(self._run)
+
+    def start_compute_with_dependencies(
+        self, dependencies: Sequence[Event], duration_ns: int
+    ) -> Event:
+        """Run it on this thread after other executions and fences, as the reference CPU does.
+
+        duration_ns: time that it may take from then on; 0 for no limit. What goes wrong is raised
+        here. After a success the execution is completed by the first wait for the event.
+        """
+        for event in dependencies:
+            if not event.has_fence:
+                event.wait_for_end()
+        self._begin()
+        self._prepare()
         try:
-            self._bind()
+            if duration_ns:
+                self.compilation.require_single_explicit_device("a duration")
+            self._require_known_outputs()
+            deadline = monotonic_ns() + self._timeout_ns if self._timeout_ns else None
+            for event in dependencies:
+                if event.has_fence:
+                    event.wait()
+            if duration_ns:
+                nearer = monotonic_ns() + min(duration_ns, LONGEST_NS)
+                deadline = nearer if deadline is None else min(deadline, nearer)
+            assert self._bound is not None
+            result = self._bound.compute(deadline)
+            self._check_device_outputs(result)
+            _require_room(result)
         except BaseException:
-            self._state = COMPLETED
+            self._end()
             raise
-        return Event(self._run)
+        return ComputedEvent(lambda: self._end(result))
 
     def _begin(self) -> None:
         """Take the execution for a run; of two threads that try at once, one gets it."""
@@ -274,27 +320,72 @@ class Execution:
             self._state = COMPUTATION
             self._result = None
 
-    def _run(self) -> None:
+    def _prepare(self) -> None:
+        """Hand the arguments to the device, and see that inputs have contents.
+
+        Raises BAD_DATA for a missing argument, OP_FAILED for an input memory without contents,
+        UNMAPPABLE; the run has ended then.
+        """
         try:
-            bound = self._bound
-            if bound is None:
-                bound = self._bind()
+            if self._bound is None:
+                self._bound = self._bind()
+            for index, memory in self._device_inputs:
+                if not memory.is_initialized:
+                    raise op_failed(f"the memory of input {index} has no contents yet")
+        except BaseException:
+            self._end()
+            raise
+
+    def _run(self) -> None:
+        """Run what is prepared; raises what goes wrong."""
+        try:
+            assert self._bound is not None
             deadline = monotonic_ns() + self._timeout_ns if self._timeout_ns else None
-            result = self._result = bound.compute(deadline)
-        finally:
-            if not self._reusable:
-                self._bound = None
+            result = self._bound.compute(deadline)
+            if self._device_outputs:
+                self._check_device_outputs(result)
+        except BaseException:
+            self._end()
+            raise
+        if self._reusable and not self._device_outputs:
+            self._result = result  # what _end would do, for programs that run in a loop
             self._state = COMPLETED
+        else:
+            self._end(result)
         if result.status is not ErrorStatus.NONE:
-            short = [i for i, shape in enumerate(result.output_shapes) if not shape.is_sufficient]
-            raise NnapiError(
-                ResultCode.OUTPUT_INSUFFICIENT_SIZE,
-                ", ".join(
-                    f"output {i} has dimensions {list(result.output_shapes[i].dimensions)}, too "
-                    "large for its buffer"
-                    for i in short
-                ),
-            )
+            _require_room(result)
+
+    def _check_device_outputs(self, result: ExecutionResult) -> None:
+        """Raise OP_FAILED for an output that is not what its memory was made for."""
+        for index, memory in self._device_outputs:
+            dimensions = result.output_shapes[index].dimensions
+            if not memory.can_hold(dimensions):
+                raise op_failed(
+                    f"output {index} has dimensions {list(dimensions)}; its memory was made for "
+                    f"{list(memory.operand.dimensions)}"
+                )
+
+    def _end(self, result: ExecutionResult | None = None) -> None:
+        """End a run: with what the device made of it, or with an error."""
+        self._result = result
+        if not self._reusable:
+            self._bound = None
+        if self._device_outputs:
+            succeeded = result is not None and result.status is ErrorStatus.NONE
+            for _, memory in self._device_outputs:
+                memory.set_initialized(succeeded)
+        self._state = COMPLETED
+
+    def _require_known_outputs(self) -> None:
+        """Raise BAD_DATA for an output whose dimensions only the computation would tell."""
+        arguments = zip(self._output_operands, self._outputs, strict=True)
+        for index, (operand, argument) in enumerate(arguments):
+            assert argument is not None
+            if not is_known(operand.type, argument.dimensions):
+                raise bad_data(
+                    f"output {index} {operand.type.name}{list(argument.dimensions)} has unknown "
+                    "dimensions; with dependencies, an output needs all of them"
+                )
 
     def _bind(self) -> IExecution:
         """Hand the arguments to the device; raises BAD_DATA for a missing one."""
@@ -304,10 +395,7 @@ class Execution:
         )
         prepared = self.compilation.prepared
         assert prepared is not None
-        self._bound = prepared.createReusableExecution(
-            request, self._measure, self._loop_timeout_ns
-        )
-        return self._bound
+        return prepared.createReusableExecution(request, self._measure, self._loop_timeout_ns)
 
     def _resolved(self, role: str, index: int, argument: _Argument | None) -> RequestArgument:
         if argument is None:
@@ -367,6 +455,17 @@ class Execution:
         )
         value = timing.time_on_device_ns if on_hardware else timing.time_in_driver_ns
         return UNKNOWN_DURATION if value is None else value
+
+
+def _require_room(result: ExecutionResult) -> None:
+    """Raise OUTPUT_INSUFFICIENT_SIZE for outputs that were too large for their buffers."""
+    short = [
+        f"output {index} has dimensions {list(shape.dimensions)}, too large for its buffer"
+        for index, shape in enumerate(result.output_shapes)
+        if not shape.is_sufficient
+    ]
+    if short:
+        raise NnapiError(ResultCode.OUTPUT_INSUFFICIENT_SIZE, ", ".join(short))
 
 
 def _refined(operand: Operand, given: Dimensions | None) -> Dimensions:

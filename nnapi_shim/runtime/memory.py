@@ -1,17 +1,31 @@
-"""Memory: regions of a file descriptor that hold constants, inputs or outputs."""
+"""Memory: where constants, inputs and outputs lie when they are not plain buffers.
+
+Regions of a file and hardware buffers are here; memory made from a descriptor is in memory_desc.py.
+"""
 
 import mmap
 import os
+from _thread import allocate_lock
 from typing import Any
 
 from nnapi_shim import address
 from nnapi_shim.errors import NnapiError, bad_data, op_failed
 from nnapi_shim.hal.enums import ResultCode
-from nnapi_shim.hal.types import Pool
+from nnapi_shim.hal.types import Dimensions, Operand, Pool
+
+Role = tuple[object, str, int]
+"""A compilation, "input" or "output", and the index of the argument."""
 
 
 class Memory(Pool):
     """A memory object of `size` bytes. Mapped when it is first used, unmapped with the object."""
+
+    operand: Operand | None = None
+    """What lies in it, for memory made from a descriptor; other memory holds just bytes."""
+    is_sized = True
+    """Whether `size` says how many bytes there are."""
+    is_initialized = True
+    """Whether it has contents; only memory made from a descriptor ever has none."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -29,9 +43,23 @@ class Memory(Pool):
         """Raise BAD_DATA unless a constant may lie there."""
         self.check_region(offset, length)
 
+    def check_argument(
+        self, role: Role, dimensions: Dimensions | None, offset: int, length: int
+    ) -> int | None:
+        """Raise BAD_DATA unless an argument of an execution may lie there.
+
+        dimensions: those of the type given with it, or None.
+        Returns the length in bytes that the argument has there; None if nobody can tell.
+        """
+        self.check_region(offset, length)
+        return length
+
     def map_for_output(self) -> int:
         """Address for results; raises UNMAPPABLE for memory that may only be read."""
         return self.map()
+
+    def set_initialized(self, initialized: bool) -> None:
+        """Note that something wrote it, or failed to; of no consequence for shared memory."""
 
 
 class FdMemory(Memory):
@@ -88,3 +116,162 @@ class FdMemory(Memory):
             ) from None
         where, view = address.address_of(mapped)
         return where + extra, mapped, view
+
+
+HARDWARE_BUFFER_LIBRARIES = ("libnativewindow.so", "libandroid.so")
+_DESC_BYTES = 40  # sizeof(AHardwareBuffer_Desc)
+_BLOB = 0x21
+_CPU_READ_MASK, _CPU_WRITE_MASK = 0xF, 0xF0
+
+
+class HardwareBufferMemory(Memory):
+    """An AHardwareBuffer of the program, through the functions that the program has loaded.
+
+    In BLOB format it is like memory of a file. Buffers of other formats can be created and set as
+    arguments, but the CPU does not know how their elements lie, so nothing can run on them.
+    """
+
+    def __init__(self, buffer: int) -> None:
+        """Raises OP_FAILED where the process has no functions for hardware buffers."""
+        self._acquired = 0
+        self._libraries: list[Any] = []
+        desc = address.Block(_DESC_BYTES)
+        self._function("describe", "void(*)(uintptr_t, uintptr_t)")(buffer, desc.address)
+        width, _, _, self._format = address.words(desc.address, "uint32_t", 4)
+        (self._usage,) = address.words(desc.address + 16, "uint64_t", 1)
+        self.is_sized = self._format == _BLOB
+        super().__init__(width if self.is_sized else 0)
+        self._lock_buffer = self._function(
+            "lock", "int(*)(uintptr_t, uint64_t, int32_t, uintptr_t, uintptr_t)"
+        )
+        self._unlock_buffer = self._function("unlock", "int(*)(uintptr_t, uintptr_t)")
+        self._release_buffer = self._function("release", "void(*)(uintptr_t)")
+        # The program is to keep the buffer as long as this memory. But an execution or a model may
+        # hold on to the memory for longer than the program knows.
+        self._function("acquire", "void(*)(uintptr_t)")(buffer)
+        self._acquired = buffer
+        self._address = 0
+        self._mapping = allocate_lock()
+
+    def _function(self, name: str, signature: str) -> Any:
+        """A function for hardware buffers from whatever library the program has loaded."""
+        symbol = f"AHardwareBuffer_{name}"
+        found = address.loaded_function(symbol, signature, HARDWARE_BUFFER_LIBRARIES)
+        if found is None:
+            raise op_failed(
+                f"{symbol} is not in this process; a program with hardware buffers links or loads "
+                f"{' or '.join(HARDWARE_BUFFER_LIBRARIES)}"
+            )
+        function, library = found
+        self._libraries.append(library)
+        return function
+
+    def __del__(self) -> None:
+        if self._acquired:
+            if self._address:
+                self._unlock_buffer(self._acquired, 0)
+            self._release_buffer(self._acquired)
+
+    def check_constant(self, offset: int, length: int) -> None:
+        """Raise BAD_DATA unless a constant may lie there; never in a buffer with a format."""
+        if not self.is_sized:
+            raise bad_data(f"a hardware buffer of format {self._format} cannot hold constants")
+        self.check_region(offset, length)
+
+    def check_argument(
+        self, role: Role, dimensions: Dimensions | None, offset: int, length: int
+    ) -> int | None:
+        """As for other memory; a buffer with a format is only used as a whole, (0, 0)."""
+        if self.is_sized:
+            return super().check_argument(role, dimensions, offset, length)
+        if offset or length:
+            raise bad_data(
+                f"a hardware buffer of format {self._format} is used as a whole: offset is "
+                f"{offset} and length {length}; both must be 0"
+            )
+        return None
+
+    def map(self) -> int:
+        """Address of the first byte; raises UNMAPPABLE where the CPU may not read the buffer."""
+        return self._locked(_CPU_READ_MASK, "CPU_READ usage; an input or constant needs it")
+
+    def map_for_output(self) -> int:
+        """As map; raises UNMAPPABLE where the CPU may not write to the buffer."""
+        return self._locked(_CPU_WRITE_MASK, "CPU_WRITE usage; an output needs it")
+
+    def _locked(self, needed: int, words: str) -> int:
+        if not self.is_sized:
+            raise NnapiError(
+                ResultCode.UNMAPPABLE,
+                f"a hardware buffer of format {self._format} cannot be mapped; BLOB can",
+            )
+        if not self._usage & needed:
+            raise NnapiError(
+                ResultCode.UNMAPPABLE, f"the hardware buffer was allocated without {words}"
+            )
+        with self._mapping:
+            if not self._address:
+                self._address = self._lock()
+            return self._address
+
+    def _lock(self) -> int:
+        """Lock the buffer for as long as this object lives."""
+        result = address.Block(8)
+        # Only the CPU's bits: a lock with those of other devices is refused.
+        usage = self._usage & (_CPU_READ_MASK | _CPU_WRITE_MASK)
+        error = self._lock_buffer(self._acquired, usage, -1, 0, result.address)
+        if error:
+            raise NnapiError(
+                ResultCode.UNMAPPABLE, f"the hardware buffer cannot be locked: error {error}"
+            )
+        (where,) = address.words(result.address, "uintptr_t", 1)
+        return where
+
+
+def copy(source: Memory, target: Memory) -> None:
+    """Copy all of a memory to another; afterwards a target made from a descriptor has contents.
+
+    Raises BAD_DATA for a source without contents and for memories that do not match, UNMAPPABLE
+    for one that cannot be accessed. A failure leaves such a target without contents.
+    """
+    copied = False
+    try:
+        if source is not target:
+            _check_copy(source, target)
+            where = target.map_for_output()
+            address.copy(where, source.map(), source.size)
+        copied = True
+    finally:
+        target.set_initialized(copied)
+
+
+def _check_copy(source: Memory, target: Memory) -> None:
+    """Raise BAD_DATA unless the contents of one memory fit the other."""
+    if not source.is_initialized:
+        raise bad_data("the source memory has no contents yet")
+    one, other = source.operand, target.operand
+    if one is not None and other is not None:
+        if not is_same_kind(one, other) or one.dimensions != other.dimensions:
+            raise bad_data(f"the source holds {described(one)}, the target {described(other)}")
+    elif source.is_sized and target.is_sized and source.size != target.size:
+        raise bad_data(f"the source has {source.size} bytes, the target {target.size}")
+
+
+def is_same_kind(one: Operand, other: Operand) -> bool:
+    """Whether operands agree in type, scale, zero point and scales per channel."""
+    return (one.type, one.scale, one.zero_point, one.channel_quant) == (
+        other.type,
+        other.scale,
+        other.zero_point,
+        other.channel_quant,
+    )
+
+
+def described(operand: Operand) -> str:
+    """An operand in a message, such as `TENSOR_QUANT8_ASYMM[2, 3] (scale 0.5, zeroPoint 128)`."""
+    text = f"{operand.type.name}{list(operand.dimensions)}"
+    if operand.channel_quant is not None:
+        return f"{text} ({len(operand.channel_quant.scales)} scales)"
+    if operand.scale or operand.zero_point:
+        return f"{text} (scale {operand.scale:g}, zeroPoint {operand.zero_point})"
+    return text

@@ -1,20 +1,187 @@
-"""MemoryDesc: the roles that memory of a device is to play."""
+"""MemoryDesc: the roles that memory of a device is to play; and the memory that is made from it."""
 
-from nnapi_shim.errors import bad_data, bad_state
+import mmap
+
+from nnapi_shim import address
+from nnapi_shim.errors import bad_data, bad_state, op_failed
+from nnapi_shim.hal.interfaces import IDevice
+from nnapi_shim.hal.quantization import MAX_BYTES, SCALARS
+from nnapi_shim.hal.types import Dimensions, Operand, byte_size
+from nnapi_shim.runtime.compilation import Compilation
+from nnapi_shim.runtime.memory import Memory, Role, described, is_same_kind
+from nnapi_shim.runtime.operand_type import is_known
 
 
 class MemoryDesc:
-    """A memory descriptor. This version keeps no memory on devices, so no role can be given."""
+    """A memory descriptor. States: open, then finished.
+
+    It collects roles, and what they say of the operand: all roles agree in its type; its dimensions
+    are merged, each role and setDimensions filling in what the others leave open.
+    """
 
     def __init__(self) -> None:
         self.finished = False
+        self._roles: dict[Role, None] = {}
+        self._operand: Operand | None = None
+        self._dimensions: Dimensions = ()
+        self._devices: list[IDevice | None] = []
+        self._explicit = False
 
-    def require_open(self) -> None:
-        """Raise BAD_STATE after finish."""
+    def _require_open(self) -> None:
         if self.finished:
             raise bad_state("the memory descriptor is finished; it can no longer be changed")
 
+    def add_role(self, compilation: Compilation, role: str, index: int, frequency: float) -> None:
+        """Use the memory as this input or output of executions of a compilation.
+
+        Raises BAD_STATE after finish, BAD_DATA for everything else; changes nothing then.
+        """
+        self._require_open()
+        if (compilation, role, index) in self._roles:
+            raise bad_data(f"the memory has the role of {role} {index} already")
+        if compilation.state != "finished":
+            raise bad_data(f"the compilation is {compilation.state}; it must be finished")
+        operands = compilation.inputs if role == "input" else compilation.outputs
+        if not 0 <= index < len(operands):
+            raise bad_data(f"{role} {index} does not exist; the model has {len(operands)}")
+        operand = operands[index]
+        if self._operand is not None and not is_same_kind(self._operand, operand):
+            raise bad_data(
+                f"{role} {index} is {described(operand)}; an earlier role is "
+                f"{described(self._operand)}"
+            )
+        dimensions = self._merged(operand, operand.dimensions)
+        if not 0 < frequency <= 1:
+            raise bad_data(f"frequency is {frequency:g}; it must be above 0 and at most 1")
+        self._roles[compilation, role, index] = None
+        self._operand = operand
+        self._dimensions = dimensions
+        self._devices.append(compilation.device)
+        self._explicit = self._explicit or compilation.explicit
+
+    def set_dimensions(self, dimensions: Dimensions) -> None:
+        """Dimensions of what the memory will hold; 0 is an unknown one, () an unknown rank.
+
+        Raises BAD_STATE after finish, BAD_DATA where they contradict a role or an earlier call.
+        """
+        self._require_open()
+        self._dimensions = self._merged(self._operand, dimensions)
+
+    def _merged(self, operand: Operand | None, dimensions: Dimensions) -> Dimensions:
+        """The dimensions so far with these; raises BAD_DATA where they contradict each other."""
+        if operand is not None and operand.type in SCALARS and (self._dimensions or dimensions):
+            raise bad_data(
+                f"{operand.type.name} is a scalar; dimensions "
+                f"{list(self._dimensions or dimensions)} given, allowed are none"
+            )
+        merged = combined(self._dimensions, dimensions)
+        if merged is None:
+            raise bad_data(
+                f"dimensions {list(dimensions)} contradict {list(self._dimensions)} of a role or "
+                "of setDimensions"
+            )
+        return merged
+
     def finish(self) -> None:
-        """Raises BAD_DATA: a descriptor needs a role."""
-        self.require_open()
-        raise bad_data("the memory descriptor has no role")
+        """Raises BAD_DATA, and stays open, without a role; BAD_STATE when called again."""
+        self._require_open()
+        if not self._roles:
+            raise bad_data("the memory descriptor has no role")
+        self.finished = True
+
+    def create_memory(self) -> "DeviceMemory":
+        """A memory for these roles. Any number may be made, and they outlive the descriptor.
+
+        Raises BAD_STATE before finish; OP_FAILED where dimensions are not known, or where no single
+        device of those that the program named has all the roles.
+        """
+        if not self.finished:
+            raise bad_state("the memory descriptor is not finished")
+        assert self._operand is not None
+        operand = self._operand._replace(dimensions=self._dimensions)
+        if not is_known(operand.type, operand.dimensions):
+            raise op_failed(
+                f"memory for {described(operand)} cannot be allocated: its dimensions are not known"
+            )
+        # All devices take memory of the process. But as on Android, where a device may not, memory
+        # for several devices is only to be had by programs that leave the choice of device open.
+        if self._explicit and any(device is not self._devices[0] for device in self._devices):
+            raise op_failed(
+                "the roles are on different devices; their compilations were created for named "
+                "devices, so that no other memory may take the place of a device's"
+            )
+        return DeviceMemory(frozenset(self._roles), operand)
+
+
+class DeviceMemory(Memory):
+    """Memory for the roles of a descriptor; it has no contents until something has written it.
+
+    All devices compute on the CPU, so it is memory of the process. Its dimensions are known from
+    the start and never change: an output with others fails.
+    """
+
+    operand: Operand
+
+    def __init__(self, roles: frozenset[Role], operand: Operand) -> None:
+        """Raises OP_FAILED where there is no room for it."""
+        super().__init__(byte_size(operand))
+        if not 0 < self.size <= MAX_BYTES:
+            raise op_failed(
+                f"memory for {described(operand)} has {self.size} bytes; allowed are 1 to "
+                f"{MAX_BYTES}"
+            )
+        self.operand = operand
+        self.is_initialized = False
+        self._roles = roles
+        try:
+            # Pages of its own: they come when they are written, and go with the memory.
+            self._pages = mmap.mmap(-1, self.size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        except OSError as error:
+            raise op_failed(f"{self.size} bytes of memory cannot be allocated: {error}") from None
+        self._address, self._view = address.address_of(self._pages)
+
+    def check_constant(self, offset: int, length: int) -> None:
+        """Raises BAD_DATA: a constant is no role."""
+        raise bad_data("memory made from a descriptor cannot hold constants")
+
+    def check_argument(
+        self, role: Role, dimensions: Dimensions | None, offset: int, length: int
+    ) -> int:
+        """Raise BAD_DATA unless it is used as a whole, (0, 0), in one of its roles.
+
+        Dimensions given with the argument may not contradict the descriptor's.
+        """
+        if role not in self._roles:
+            raise bad_data("the memory was made from a descriptor without this role")
+        if offset or length:
+            raise bad_data(
+                "memory made from a descriptor is used as a whole: offset is "
+                f"{offset} and length {length}; both must be 0"
+            )
+        if dimensions is not None and not self.can_hold(dimensions):
+            raise bad_data(
+                f"the type has dimensions {list(dimensions)}; the memory was made for "
+                f"{described(self.operand)}"
+            )
+        return self.size
+
+    def can_hold(self, dimensions: Dimensions) -> bool:
+        """Whether contents with these dimensions, where they are known, are what it is for."""
+        return combined(self.operand.dimensions, dimensions) is not None
+
+    def map(self) -> int:
+        """Address of the first byte."""
+        return self._address
+
+    def set_initialized(self, initialized: bool) -> None:
+        """Note whether it has contents: after a run with it as an output, or a copy into it."""
+        self.is_initialized = initialized
+
+
+def combined(one: Dimensions, other: Dimensions) -> Dimensions | None:
+    """Dimensions that fill in each other's unknown ones; None where they contradict each other."""
+    if not one or not other:
+        return one or other
+    if len(one) != len(other) or any(a and b and a != b for a, b in zip(one, other, strict=True)):
+        return None
+    return tuple([a or b for a, b in zip(one, other, strict=True)])

@@ -19,6 +19,7 @@ from nnapi_shim.operations.declare import UNSET, BoundOperand
 from nnapi_shim.runtime import extension
 from nnapi_shim.runtime.memory import Memory
 from nnapi_shim.runtime.operand_type import checked_type, is_known
+from nnapi_shim.runtime.referenced import joined
 
 L = OperandLifeTime
 _operation_types = {int(member): member for member in OperationType}
@@ -247,14 +248,17 @@ class Model:
 
     def _bound(self, index: int) -> BoundOperand:
         operand = self._operands[index]
-        return BoundOperand(
+        bound = BoundOperand(
             index,
             operand.type,
-            operand.dimensions,
+            operand.dimensions if operand.lifetime is not L.NO_VALUE else (),
             operand.scale,
             operand.zero_point,
             operand.channel_quant,
         )
+        if operand.lifetime is L.SUBGRAPH:
+            bound.value = operand.value.hal.main
+        return bound
 
     @while_building
     def identify_inputs_and_outputs(self, inputs: Sequence[int], outputs: Sequence[int]) -> None:
@@ -363,7 +367,8 @@ class Model:
 
     def _build(self, order: list[hal.Operation]) -> hal.Model:
         values = bytearray()
-        pools: list[Memory] = []
+        pools: list[hal.Pool] = []
+        referenced: dict[Model, int] = {}
         operands = []
         for operand in self._operands:
             location = hal.DataLocation()
@@ -380,6 +385,9 @@ class Model:
                 if memory not in pools:
                     pools.append(memory)
                 location = hal.DataLocation(pools.index(memory), offset, length)
+            elif operand.lifetime is L.SUBGRAPH:
+                number = referenced.setdefault(operand.value, len(referenced))
+                location = hal.DataLocation(0, number, 0)
             operands.append(
                 hal.Operand(
                     operand.type,
@@ -394,7 +402,9 @@ class Model:
         graph = hal.Subgraph(
             tuple(operands), tuple(order), tuple(self._inputs), tuple(self._outputs)
         )
-        return hal.Model(graph, (), bytes(values), tuple(pools), self._relaxed)
+        model = hal.Model(graph, (), bytes(values), tuple(pools), self._relaxed)
+        inner = [other.hal for other in referenced if other.hal is not None]
+        return joined(model, inner) if inner else model
 
 
 def _alignment(operand: _Operand) -> int:

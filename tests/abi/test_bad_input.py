@@ -14,7 +14,17 @@ import pytest
 RULES = Path(__file__).resolve().parent / "rules"
 # Their tests do not run models, or name the device themselves.
 DEVICE_DOES_NOT_MATTER = ("operands", "models", "compilations", "devices")
-DEVICE_MATTERS = ("handles", "arguments", "executions", "events", "memories")
+DEVICE_MATTERS = (
+    "handles",
+    "arguments",
+    "executions",
+    "events",
+    "fences",
+    "memories",
+    "memory_descs",
+    "device_memories",
+    "hardware_buffers",
+)
 ENVIRONMENTS = {
     "without_kernels": {"NNAPI_SHIM_JIT": "off", "NNAPI_SHIM_KERNELS": "/nowhere"},
     "without_devices": {"DEBUG_NN_ENABLED_DEVICES": "nnapi"},

@@ -10,6 +10,9 @@ SCENARIOS = [
     "race_reusable",
     "busy_burst",
     "waiters",
+    "fenced_waiters",
+    "fence_waiters",
+    "device_memory",
     "freed_in_flight",
     "last_errors",
 ]

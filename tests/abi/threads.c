@@ -9,6 +9,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "check.h"
 
@@ -179,7 +181,7 @@ static void in_flight(void)
 
 /* Two threads start one execution, each in its way. */
 
-enum mode { COMPUTE, START, BURST, MODES };
+enum mode { COMPUTE, START, BURST, FENCED, MODES };
 
 struct racer {
     struct job *job;
@@ -199,7 +201,9 @@ static void *race(void *argument)
     } else if (racer->mode == BURST) {
         racer->code = ANeuralNetworksExecution_burstCompute(execution, racer->burst);
     } else {
-        racer->code = ANeuralNetworksExecution_startCompute(execution, &event);
+        racer->code = racer->mode == START
+            ? ANeuralNetworksExecution_startCompute(execution, &event)
+            : ANeuralNetworksExecution_startComputeWithDependencies(execution, NULL, 0, 0, &event);
         CHECK((racer->code == OK) == (event != NULL));
         if (racer->code == OK)
             CHECK(ANeuralNetworksEvent_wait(event) == OK);
@@ -282,6 +286,16 @@ static void *wait_twice(void *argument)
     return NULL;
 }
 
+static void all_wait(ANeuralNetworksEvent *event, int code)
+{
+    struct waiter array[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        array[i] = (struct waiter){event, -1};
+    run_threads(THREADS, wait_twice, array, sizeof *array);
+    for (int i = 0; i < THREADS; i++)
+        CHECK(array[i].code == code);
+}
+
 static void waiters(void)
 {
     for (int round = 0; round < ROUNDS; round++) {
@@ -290,16 +304,113 @@ static void waiters(void)
         if (fails)
             job->activation = 999; /* found when it runs */
         CHECK(ANeuralNetworksExecution_startCompute(job->execution, &job->event) == OK);
-        struct waiter array[THREADS];
-        for (int i = 0; i < THREADS; i++)
-            array[i] = (struct waiter){job->event, -1};
-        run_threads(THREADS, wait_twice, array, sizeof *array);
-        for (int i = 0; i < THREADS; i++)
-            CHECK(array[i].code == (fails ? ANEURALNETWORKS_OP_FAILED : OK));
+        all_wait(job->event, fails ? ANEURALNETWORKS_OP_FAILED : OK);
         if (!fails)
             check_result(job);
         free_job(job);
     }
+}
+
+/* The same for executions with dependencies, which the waits complete, and for fences. */
+
+static void fenced_waiters(void)
+{
+    for (int round = 0; round < ROUNDS; round++) {
+        struct job *job = new_job(compilation, (float)round);
+        uint32_t rank = 0;
+        CHECK(ANeuralNetworksExecution_startComputeWithDependencies(job->execution, NULL, 0, 0,
+                                                                    &job->event) == OK);
+        all_wait(job->event, OK);
+        CHECK(ANeuralNetworksExecution_getOutputOperandRank(job->execution, 0, &rank) == OK);
+        CHECK(rank == 1);
+        check_result(job);
+        free_job(job);
+    }
+}
+
+static void *signal_fence(void *descriptor)
+{
+    usleep(1000);
+    CHECK(write(*(int *)descriptor, "x", 1) == 1);
+    return NULL;
+}
+
+static void fence_waiters(void)
+{
+    for (int round = 0; round < ROUNDS / 5; round++) {
+        int ends[2];
+        pthread_t thread;
+        ANeuralNetworksEvent *fence;
+        CHECK(pipe(ends) == 0);
+        CHECK(ANeuralNetworksEvent_createFromSyncFenceFd(ends[0], &fence) == OK);
+        CHECK(pthread_create(&thread, NULL, signal_fence, &ends[1]) == 0);
+        all_wait(fence, OK);
+        CHECK(pthread_join(thread, NULL) == 0);
+        ANeuralNetworksEvent_free(fence);
+        CHECK(close(ends[0]) == 0 && close(ends[1]) == 0);
+    }
+}
+
+/* Memory of a device, filled by one thread and read by runs of others, which see all or nothing. */
+
+static ANeuralNetworksMemory *shared;
+
+static void *fill_or_use(void *number)
+{
+    static float values[COUNT];
+    bool fills = *(int *)number == 0;
+    ANeuralNetworksMemory *source = NULL;
+    FILE *file = NULL;
+    if (fills) {
+        file = tmpfile();
+        CHECK(file != NULL);
+        for (int i = 0; i < COUNT; i++)
+            values[i] = (float)i;
+        CHECK(fwrite(values, sizeof values, 1, file) == 1 && fflush(file) == 0);
+        CHECK(ANeuralNetworksMemory_createFromFd(sizeof values, PROT_READ, fileno(file), 0, &source)
+              == OK);
+    }
+    pthread_barrier_wait(&barrier);
+    for (int round = 0; round < ROUNDS; round++) {
+        if (fills) {
+            CHECK(ANeuralNetworksMemory_copy(source, shared) == OK);
+            continue;
+        }
+        struct job *job = new_job(compilation, 0);
+        ANeuralNetworksExecution_free(job->execution);
+        CHECK(ANeuralNetworksExecution_create(compilation, &job->execution) == OK);
+        CHECK(ANeuralNetworksExecution_setInputFromMemory(job->execution, 0, NULL, shared, 0, 0)
+              == OK);
+        CHECK(ANeuralNetworksExecution_setInput(job->execution, 1, NULL, job->b, sizeof job->b)
+              == OK);
+        CHECK(ANeuralNetworksExecution_setInput(job->execution, 2, NULL, &job->activation, 4)
+              == OK);
+        CHECK(ANeuralNetworksExecution_setOutput(job->execution, 0, NULL, job->c, sizeof job->c)
+              == OK);
+        int code = ANeuralNetworksExecution_compute(job->execution);
+        CHECK(code == OK || code == ANEURALNETWORKS_OP_FAILED); /* nothing in it yet */
+        if (code == OK)
+            check_result(job);
+        free_job(job);
+    }
+    if (fills) {
+        ANeuralNetworksMemory_free(source);
+        fclose(file);
+    }
+    return NULL;
+}
+
+static void device_memory(void)
+{
+    int numbers[THREADS] = {0, 1, 2, 3};
+    ANeuralNetworksMemoryDesc *desc;
+    CHECK(ANeuralNetworksMemoryDesc_create(&desc) == OK);
+    CHECK(ANeuralNetworksMemoryDesc_addInputRole(desc, compilation, 0, 1) == OK);
+    CHECK(ANeuralNetworksMemoryDesc_finish(desc) == OK);
+    CHECK(ANeuralNetworksMemory_createFromDesc(desc, &shared) == OK);
+    ANeuralNetworksMemoryDesc_free(desc);
+    run_threads(THREADS, fill_or_use, numbers, sizeof *numbers);
+    ANeuralNetworksMemory_free(shared);
 }
 
 /* An execution is freed while it runs: it runs on to its end. */
@@ -360,6 +471,9 @@ static const struct {
     {"race_reusable", race_reusable},
     {"busy_burst", busy_burst},
     {"waiters", waiters},
+    {"fenced_waiters", fenced_waiters},
+    {"fence_waiters", fence_waiters},
+    {"device_memory", device_memory},
     {"freed_in_flight", freed_in_flight},
     {"last_errors", last_errors},
 };

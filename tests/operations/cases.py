@@ -4,7 +4,7 @@ A use is one row of an operation's type table with one of its forms. What an exa
 that, sizes and scalars that go together, stands in plans/, one file per family.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ from nnapi_shim.hal.types import Dimensions, SymmPerChannelQuantParams
 from nnapi_shim.operations import registry
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation, Operands, Operation
 from tests.operations.plans import merged
-from tests.operations.plans.common import Random
+from tests.operations.plans.common import Plan, Random
 from tests.single import Value, omitted, scalar, tensor
 
 Types = tuple[T, ...]
@@ -64,8 +64,8 @@ def uses(operation: Operation, repeats: range = range(1, 4)) -> Iterator[Use]:
                     variant,
                     max(since, form.since),
                     tuple(name for name, _ in inputs),
-                    tuple(type or by_name[name] for name, type in inputs),
-                    tuple(type or by_name[name] for name, type in outputs),
+                    tuple(by_name[name] if type is None else type for name, type in inputs),
+                    tuple(by_name[name] if type is None else type for name, type in outputs),
                 )
 
 
@@ -84,10 +84,27 @@ class Example(NamedTuple):
     op: BoundOperation
 
 
-def example(use: Use, rng: Random, batch: int = 2) -> Example:
-    """Random sizes, parameters and contents; the first dimension of the data is `batch`."""
+Contents = Callable[[T, Dimensions, Random, str], Value]
+"""Makes a tensor of a type and dimensions for the operation of that name."""
+
+
+def example(
+    use: Use,
+    rng: Random,
+    batch: int = 2,
+    contents: Contents | None = None,
+    plan: Plan | None = None,
+) -> Example:
+    """Random sizes, parameters and contents; the first dimension of the data is `batch`.
+
+    plan: sizes and scalars, if they are not to be random.
+
+    contents: where tensors come from that the plan gives no contents for, if they are not to be
+        random numbers.
+    """
     name = use.operation.type.name
-    plan = PLANS[name](use, rng, batch)
+    contents = contents or random_contents
+    plan = plan or PLANS[name](use, rng, batch)
     repeated = {name: iter(plan[name]) for name in use.names if use.names.count(name) > 1}
     inputs: list[Value] = []
     for position, (operand, type) in enumerate(zip(use.names, use.inputs, strict=True)):
@@ -101,7 +118,7 @@ def example(use: Use, rng: Random, batch: int = 2) -> Example:
         elif operand == "bias" and type == T.TENSOR_INT32:
             inputs.append(_bias(inputs[position - 2], inputs[position - 1], wanted, rng))
         else:
-            inputs.append(_contents(type, wanted, rng, name))
+            inputs.append(contents(type, wanted, rng, name))
     scale = OUTPUT_SCALE.get(name, _some_scale)(inputs, rng)
     free = [_parameters(type, rng, scale) for type in use.outputs]
     computed = use.operation.quantization(_bound(use, inputs, free))
@@ -131,7 +148,7 @@ def _parameters(type: T, rng: Random, scale: float) -> Value:
     return tensor(type, None, scale if type in SYMMETRIC else 0.0)
 
 
-def _contents(type: T, dimensions: Dimensions, rng: Random, name: str) -> Value:
+def random_contents(type: T, dimensions: Dimensions, rng: Random, name: str) -> Value:
     """A tensor of random values."""
     if type in QUANTIZED_RANGE:
         low, high = QUANTIZED_RANGE[type]
@@ -180,7 +197,7 @@ def _bound(use: Use, inputs: list[Value], outputs: list[Value]) -> BoundOperatio
         if value.is_omitted:
             continue
         scalar_ = value.operand.type in SCALARS
-        arguments[position] = value.array.item() if scalar_ else tuple(value.array.tolist())
+        arguments[position] = value.array.item() if scalar_ else tuple(value.array.ravel().tolist())
     return declaration.bind(match, arguments, operands[len(inputs) :])
 
 

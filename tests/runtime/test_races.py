@@ -1,8 +1,12 @@
 """What threads that come first at the same time agree on."""
 
+import ctypes
+import errno
 import mmap
 import os
+import struct
 import time
+from pathlib import Path
 from threading import Barrier, Thread
 
 import pytest
@@ -12,7 +16,7 @@ from nnapi_shim.drivers.cpu.device import CpuDevice
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.enums import ResultCode
 from nnapi_shim.runtime import device_manager
-from nnapi_shim.runtime.memory import FdMemory
+from nnapi_shim.runtime.memory import FdMemory, HardwareBufferMemory
 
 THREADS = 8
 
@@ -65,6 +69,24 @@ def test_a_memory_is_mapped_at_one_address(memory_file):
     for _ in range(20):
         memory = FdMemory(1 << 22, mmap.PROT_READ, memory_file, 0)
         assert len(set(at_once(memory.map))) == 1
+
+
+def test_a_hardware_buffer_is_locked_once():
+    """And unlocked when its memory goes."""
+    build = Path(__file__).resolve().parents[2] / "build" / "lib"
+    library = ctypes.CDLL(str(build / "libnativewindow.so"))
+    desc = struct.pack("<IIIIQIIQ", 4096, 1, 1, 0x21, 0x33, 0, 0, 0)
+    buffer = ctypes.c_void_p()
+    assert library.AHardwareBuffer_allocate(desc, ctypes.byref(buffer)) == 0
+    memory = HardwareBufferMemory(buffer.value)
+    assert len(set(at_once(memory.map) + at_once(memory.map_for_output))) == 1
+    assert library.AHardwareBuffer_unlock(buffer, None) == 0
+    assert library.AHardwareBuffer_unlock(buffer, None) == -errno.EINVAL
+    memory = HardwareBufferMemory(buffer.value)
+    memory.map()
+    del memory
+    assert library.AHardwareBuffer_unlock(buffer, None) == -errno.EINVAL
+    library.AHardwareBuffer_release(buffer)
 
 
 @pytest.mark.parametrize(

@@ -1,88 +1,149 @@
-"""From a model and known shapes to a program: binds, resolves, lowers one operation at a time."""
+"""From a graph and known shapes to steps: binds, resolves, lowers one operation at a time."""
 
 from collections.abc import Callable, Container, Sequence
-from struct import pack, unpack
+from struct import unpack
 from typing import Any
 
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu import lowering
+from nnapi_shim.drivers.cpu.layout import Placed, assemble
 from nnapi_shim.drivers.cpu.library import KernelLibrary
-from nnapi_shim.drivers.cpu.memory_planner import LiveRange, plan
-from nnapi_shim.drivers.cpu.program import (
-    FIRST_ARGUMENT_SLOT,
-    SLOT_ARENA,
-    SLOT_WORDS,
-    Program,
-    patch,
+from nnapi_shim.drivers.cpu.program import FIRST_ARGUMENT_SLOT, Program
+from nnapi_shim.drivers.cpu.record import (
+    ADDRESS,
+    INT64,
+    Alias,
+    At,
+    Deferred,
+    Step,
+    record,
 )
-from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, Alias, At, Buffer, Step, record
 from nnapi_shim.drivers.cpu.weights import Constants
 from nnapi_shim.errors import NnapiError, op_failed
 from nnapi_shim.hal.enums import OperandLifeTime, OperationType
 from nnapi_shim.hal.quantization import ELEMENT_BYTES, SCALARS, STRUCT_CODES
-from nnapi_shim.hal.types import Dimensions, Operand, Subgraph, byte_size
+from nnapi_shim.hal.types import Dimensions, Model, Operand, Operation, Subgraph, byte_size
 from nnapi_shim.operations import operation
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
-from nnapi_shim.operations.resolve import resolve
+from nnapi_shim.operations.resolve import merge_dimensions, resolve, set_output
 
 COPY = record(input=ADDRESS, output=ADDRESS, bytes=INT64)
 
 L = OperandLifeTime
+CONTROL_FLOW = (OperationType.IF, OperationType.WHILE)
 
 
-class NeedsValue(Exception):  # noqa: N818 (not an error)
-    """Lowering has come to an operation whose shape depends on a value not computed yet."""
+class Wait(Exception):  # noqa: N818 (not an error)
+    """Lowering has come to what it cannot know before the steps so far have run."""
+
+
+class NeedsValue(Wait):
+    """An operation waits for the contents of an operand."""
 
     def __init__(self, operand: int) -> None:
         super().__init__(operand)
         self.operand = operand
 
 
-class Builder:
-    """Lowers one graph, in the order of its operations.
+class NeedsCounts(Wait):
+    """An operation waits for the sizes of its own outputs."""
 
-    values(index) gives the bytes of an operand: of a constant, of a model input of this run, or of
-    what the run has computed. It raises NeedsValue for one that must be computed first.
-    omitted: indexes of the model's inputs and outputs that this run leaves out.
+    def __init__(self, deferred: Deferred, op: BoundOperation, place: str) -> None:
+        super().__init__(place)
+        self.deferred, self.op, self.place = deferred, op, place
+
+
+class NeedsControl(Wait):
+    """An IF or WHILE whose shapes depend on which way the run goes."""
+
+    def __init__(self, item: Operation) -> None:
+        super().__init__(item)
+        self.item = item
+
+
+class Builder:
+    """Lowers one graph, in the order of its operations; graphs of IF and WHILE become part of it.
+
+    Operands are known by their index in `operands`, to which inlined graphs add theirs.
+
+    omitted: indexes of the graph's inputs and outputs that the run leaves out.
+    owned: the outputs have no memory of the caller's; they stay in the arena like temporaries.
     """
 
     def __init__(
         self,
         library: KernelLibrary,
+        model: Model,
         graph: Subgraph,
         constants: Constants,
         input_dimensions: Sequence[Dimensions],
         output_dimensions: Sequence[Dimensions],
-        values: Callable[[int], bytes],
         omitted: Container[int] = (),
+        owned: bool = False,
     ) -> None:
-        self.omitted = omitted
         self.library = library
+        self.model = model
         self.graph = graph
         self.constants = constants
-        self.values = values
-        self.steps: list[tuple[Step, BoundOperation | None, int]] = []
+        self.omitted = omitted
+        self.operands: list[Operand] = list(graph.operands)
+        self.constant_addresses = constants.addresses(graph)
+        self.values: dict[int, bytes] = {}
+        """What the run has told of operands whose contents decide shapes."""
+        self.steps: list[Placed] = []
+        self.loops: list[tuple[int, int]] = []
+        """First and last step of every loop."""
         self.failure: NnapiError | None = None
         self.aliases: dict[int, int] = {}
-        self.fixed: dict[int, int] = {}  # addresses of results that outlive their program
-        self._operands: dict[int, BoundOperand] = {}
-        self._literals: dict[bytes, address.Block] = {}
-        self.slots = {
-            index: FIRST_ARGUMENT_SLOT + position
-            for position, index in enumerate((*graph.input_indexes, *graph.output_indexes))
+        self.settled: set[int] = set()
+        """Aliases whose memory is that of an output: they cannot become another's."""
+        self.place = ""
+        """Where inlined operations come from, for messages."""
+        self.bound: dict[int, BoundOperand] = {}
+        arguments = graph.input_indexes if owned else (*graph.input_indexes, *graph.output_indexes)
+        self.slots: dict[Any, int] = {
+            index: FIRST_ARGUMENT_SLOT + position for position, index in enumerate(arguments)
         }
+        """Operand or Buffer -> slot of its address."""
         for index, dimensions in zip(
             (*graph.input_indexes, *graph.output_indexes),
             (*input_dimensions, *output_dimensions),
             strict=True,
         ):
-            self._operands[index] = self._bound(index, dimensions)
+            self.bound[index] = self._bind(index, dimensions)
         self.next_operation = 0
+
+    def fork(self) -> "Builder":
+        """A builder that goes on from here, with new steps."""
+        other: Builder = object.__new__(Builder)
+        other.__dict__ = dict(self.__dict__)
+        self._unshare(other)
+        other.steps, other.loops = [], []
+        return other
+
+    def _unshare(self, other: "Builder") -> None:
+        """Give another builder its own copy of what changes while operations are lowered."""
+        for name in ("operands", "constant_addresses", "values", "steps", "loops"):
+            setattr(other, name, getattr(self, name).copy())
+        for name in ("aliases", "settled", "slots"):
+            setattr(other, name, getattr(self, name).copy())
+        other.bound = {index: operand.copy() for index, operand in self.bound.items()}
+
+    def attempt(self, action: Callable[[], None]) -> None:
+        """Run an action; if it raises, nothing of it remains."""
+        before: Builder = object.__new__(Builder)
+        before.__dict__ = dict(self.__dict__)
+        self._unshare(before)
+        try:
+            action()
+        except BaseException:
+            self.__dict__ = before.__dict__
+            raise
 
     # Binding
 
-    def _bound(self, index: int, dimensions: Dimensions) -> BoundOperand:
-        operand = self.graph.operands[index]
+    def _bind(self, index: int, dimensions: Dimensions) -> BoundOperand:
+        operand = self.operands[index]
         return BoundOperand(
             index,
             operand.type,
@@ -95,47 +156,78 @@ class Builder:
 
     def operand(self, index: int) -> BoundOperand:
         """The operand as this run knows it."""
-        found = self._operands.get(index)
+        found = self.bound.get(index)
         if found is None:
-            found = self._bound(index, self.graph.operands[index].dimensions)
-            self._operands[index] = found
+            found = self.bound[index] = self._bind(index, self.operands[index].dimensions)
         return found
 
-    def _input(self, index: int, name: str, is_value: bool) -> Any:
-        operand = self.graph.operands[index]
-        if operand.lifetime is L.NO_VALUE or index in self.omitted:
+    def owner(self, index: int) -> int:
+        """The operand whose memory an operand shares: itself, or what it is an alias of."""
+        return self.aliases.get(index, index)
+
+    def is_omitted(self, index: int) -> bool:
+        """Whether an operand has no value in this run."""
+        owner = self.owner(index)
+        return self.operands[owner].lifetime is L.NO_VALUE or owner in self.omitted
+
+    def value(self, index: int) -> bytes:
+        """Contents of an operand; raises NeedsValue for what only the run knows."""
+        owner = self.owner(index)
+        where = self.constant_addresses.get(owner)
+        if where is not None:
+            return address.read(where, byte_size(self.operands[owner]))
+        if owner not in self.values:
+            raise NeedsValue(owner)
+        return self.values[owner]
+
+    def _input(self, index: int, is_value: bool) -> Any:
+        if self.is_omitted(index):
             return None
         if is_value:
-            return decode(operand, self.values(self.aliases.get(index, index)))
+            return decode(self.operands[index], self.value(index))
         return self.operand(index)
+
+    # Lowering
 
     def lower_all(self) -> None:
         """Lower the operations from where the last call stopped.
 
         An operation that cannot run ends the program; its error is kept in `failure`, for the
-        computation to raise. Raises NeedsValue in front of an operation that waits for a value
-        that has to be computed first.
+        computation to raise. Raises a Wait in front of an operation that needs the run to go on.
         """
         operations = self.graph.operations
         while self.next_operation < len(operations) and self.failure is None:
             item = operations[self.next_operation]
-            place = f"{OperationType(item.type).name} (operation {item.number})"
             try:
-                self._lower(item)
+                self.lower(item)
             except NnapiError as error:
-                self.failure = error.at(place)
+                self.failure = error
             self.next_operation += 1
 
-    def _lower(self, item: Any) -> None:
-        graph = self.graph
-        declaration = operation(item.type)
+    def place_of(self, item: Operation) -> str:
+        """Name of an operation in messages."""
+        return f"{self.place}{OperationType(item.type).name} (operation {item.number})"
+
+    def lower(self, item: Operation) -> None:
+        """Append the steps of an operation."""
+        if item.type in CONTROL_FLOW:
+            from nnapi_shim.drivers.cpu.lowering import control_flow
+
+            control_flow.lower(self, item)
+            return
+        try:
+            self._lower(item)
+        except NnapiError as error:
+            raise error.at(self.place_of(item)) from None
+
+    def _lower(self, item: Operation) -> None:
+        declaration = operation(OperationType(item.type))
         match = declaration.match(
-            tuple([graph.operands[i].type for i in item.inputs]),
-            tuple([graph.operands[i].type for i in item.outputs]),
+            tuple([self.operands[i].type for i in item.inputs]),
+            tuple([self.operands[i].type for i in item.outputs]),
         )
         inputs = [
-            self._input(index, match.input_names[at], at in match.value_positions)
-            for at, index in enumerate(item.inputs)
+            self._input(index, at in match.value_positions) for at, index in enumerate(item.inputs)
         ]
         outputs = [self.operand(index) for index in item.outputs]
         op = declaration.bind(match, inputs, outputs)
@@ -143,192 +235,86 @@ class Builder:
         for index, name in zip(item.outputs, match.output_names, strict=True):
             if index in self.omitted:
                 raise op_failed(f"output {name} is omitted, and it is not optional")
-        if all(0 in output.dimensions for output in outputs):
+        if not declaration.data_dependent and all(0 in output.dimensions for output in outputs):
             return
-        for step in lowering.lower(op):
+        self.add(lowering.lower(op), op, self.place_of(item))
+
+    def resume(self, wait: NeedsCounts, numbers: tuple[int, ...]) -> None:
+        """Go on with an operation whose output sizes are known now."""
+        op = wait.op
+        outputs = [self.operand(output.index) for output in op.outputs]
+        dimensions, steps = wait.deferred.finish(numbers)
+        self.next_operation += 1
+        try:
+            for output, name, sizes in zip(outputs, op.match.output_names, dimensions, strict=True):
+                set_output(output, name, sizes, output.scale, output.zero_point)
+        except NnapiError as error:
+            self.failure = error.at(wait.place)
+            return
+        self.add(steps, op, wait.place)
+
+    def add(self, steps: Sequence[Any], op: BoundOperation, place: str) -> None:
+        """Append steps; `once` steps on constants run now instead."""
+        for step in steps:
+            if isinstance(step, Deferred):
+                raise NeedsCounts(step, op, place)
             if isinstance(step, Alias):
-                self._alias(step, op)
-            else:
-                self._add(step, op, item.number)
+                self._alias(step, place)
+            elif not (
+                step.once and self.constants.fill(self.library, step, self._constant_address)
+            ):
+                self.steps.append(Placed(step, place))
 
-    def _alias(self, alias: Alias, op: BoundOperation) -> None:
+    def _alias(self, alias: Alias, place: str) -> None:
         source, target = alias.source, alias.target
-        if target.index not in self.slots and target.index not in self.fixed:
-            self.aliases[target.index] = self.aliases.get(source.index, source.index)
+        if target.index in self.slots or target.index in self.settled:
+            self.copy(source, target, place)
         else:
-            step = Step(COPY, "copy", input=source, output=target, bytes=byte_size(target))
-            self._add(step, op, -1)
+            self.aliases[target.index] = self.owner(source.index)
 
-    def _add(self, step: Step, op: BoundOperation, index: int) -> None:
-        """Append a step; a `once` step on constants runs now instead."""
-        if step.once and self.constants.fill(self.library, step, self._constant_address):
-            return
-        self.steps.append((step, op, index))
+    def copy(self, source: BoundOperand, target: BoundOperand, place: str) -> None:
+        """Append a copy of all bytes of an operand."""
+        size = byte_size(target)
+        if size:
+            step = Step(COPY, "copy", input=source, output=target, bytes=size)
+            self.steps.append(Placed(step, place))
 
     def _constant_address(self, operand: BoundOperand) -> int | None:
-        return self.constants.address(self.aliases.get(operand.index, operand.index))
+        return self.constant_addresses.get(self.owner(operand.index))
 
-    def keep_results(self, origin: int, arguments: Sequence[int]) -> list[address.Block]:
-        """Let what the steps from `origin` on write outlive their program: temporaries move out of
-        the arena. The caller keeps the memory.
-
-        arguments: addresses of the model's inputs and outputs.
-        """
-        blocks = []
-        for step, _, _ in self.steps[origin:]:
-            root = self._root(step.fields["output"])
-            if root in self.slots:
-                self.fixed[root] = arguments[self.slots[root] - FIRST_ARGUMENT_SLOT]
-            elif isinstance(root, int) and root not in self.fixed:
-                block = address.Block(byte_size(self.operand(root)))
-                self.fixed[root] = block.address
-                blocks.append(block)
-        return blocks
-
-    def written_bytes(self, origin: int) -> list[int]:
-        """Per model output, how many bytes the steps from `origin` on write to it."""
-        written = {self._root(step.fields["output"]) for step, _, _ in self.steps[origin:]}
-        return [
-            byte_size(self.operand(index)) if index in written else 0
-            for index in self.graph.output_indexes
-        ]
-
-    def computed(self, index: int) -> int | None:
-        """Address of what an earlier program of this run has computed."""
-        return self.fixed.get(index)
+    def set_dimensions(self, index: int, dimensions: Dimensions) -> None:
+        """Merge what a graph computed into an operand; raises OP_FAILED where they contradict."""
+        operand = self.operand(index)
+        operand.dimensions = merge_dimensions(operand.dimensions, dimensions)
 
     # Assembly
 
-    def program(self, origin: int = 0) -> Program:
-        """Assemble the steps from number `origin` on into a program."""
-        steps = self.steps[origin:]
-        ranges: dict[Any, list[int]] = {}
-        for number, (step, _, _) in enumerate(steps):
-            for _, name in step.record.addresses:
-                key = self._place(step.fields[name])
-                if key is None:
-                    continue
-                if key in ranges:
-                    ranges[key][2] = number
-                else:
-                    ranges[key] = [self._length(step.fields[name]), number, number]
-        shared = self._share_in_place(steps, ranges)
-        keys = [key for key in ranges if key not in shared]
-        offsets, arena_bytes = plan([LiveRange(*ranges[key]) for key in keys])
-        places = dict(zip(keys, offsets, strict=True))
-        places.update((key, places[owner]) for key, owner in shared.items())
-        return self._assemble(steps, places, arena_bytes)
-
-    def _root(self, value: Any) -> Any:
-        """The operand or buffer behind a field's value, aliases followed."""
+    def root(self, value: Any) -> Any:
+        """The operand or Buffer behind a field's value, aliases followed."""
         while isinstance(value, At):
             value = value.base
-        if isinstance(value, BoundOperand):
-            return self.aliases.get(value.index, value.index)
-        return value
+        return self.owner(value.index) if isinstance(value, BoundOperand) else value
 
-    def _place(self, value: Any) -> Any:
-        """Key of what lies in the arena, or None for what has an address of its own."""
-        root = self._root(value)
-        if isinstance(root, int):
-            outside = root in self.slots or root in self.fixed
-            return None if outside or self.constants.address(root) is not None else root
-        if isinstance(root, Buffer):
-            return None if root.address is not None else root
-        return None
+    def needed_later(self) -> set[Any]:
+        """Operands that operations not lowered yet read, and the graph's own outputs."""
+        rest = self.graph.operations[self.next_operation :]
+        later = {index for item in rest for index in item.inputs} | set(self.graph.output_indexes)
+        return {self.owner(index) for index in later}
 
-    def _length(self, value: Any) -> int:
-        root = self._root(value)
-        return root.length if isinstance(root, Buffer) else byte_size(self.operand(root))
+    def written(self) -> list[int]:
+        """Positions of the graph's outputs that the steps write."""
+        roots = {
+            self.root(placed.step.fields[name])
+            for placed in self.steps
+            for name in placed.step.writes
+        }
+        return [at for at, index in enumerate(self.graph.output_indexes) if index in roots]
 
-    def _share_in_place(self, steps: Sequence[Any], ranges: dict[Any, list[int]]) -> dict[Any, Any]:
-        """Outputs that take over the memory of an input which nothing reads afterwards.
-
-        Output -> whoever the memory belonged to first.
+    def program(self, kept: Container[Any] = ()) -> tuple[Program, dict[Any, int]]:
+        """The steps as a program, and where in its arena the operands and Buffers of `kept` lie
+        after it has run.
         """
-        shared: dict[Any, Any] = {}
-        for number, (step, _, _) in enumerate(steps):
-            if not step.in_place:
-                continue
-            source = self._place(step.fields[step.in_place])
-            target = self._place(step.fields["output"])
-            if (
-                source is not None
-                and target is not None
-                and source != target
-                and ranges[source][0] == ranges[target][0]
-                and ranges[source][2] == number
-                and ranges[target][1] == number
-            ):
-                owner = shared[target] = shared.get(source, source)
-                ranges[owner][2] = ranges[target][2]  # it lives as long as the last of them
-        return shared
-
-    def _assemble(self, steps: Sequence[Any], places: dict[Any, int], arena_bytes: int) -> Program:
-        library = self.library
-        self._literals = {}
-        patches: list[bytes] = []
-        head: list[bytes] = []
-        blocks: list[bytes] = []
-        word = 4 * len(steps)
-        origins = []
-        for number, (step, op, index) in enumerate(steps):
-            fields = step.fields
-            values = []
-            for at, (name, kind) in enumerate(step.record.fields.items()):
-                value = fields[name]
-                if kind == ADDRESS:
-                    value = self._address(value, places, patches, word + at)
-                values.append(value)
-            blocks.append(step.record.pack(*values))
-            head.append(pack("<4q", library.address(step.kernel), 0, step.tiles, 0))
-            patches.append(patch(4 * number + 1, SLOT_WORDS, 8 * word))
-            word += step.record.words
-            origins.append((op, index, step.kernel))
-        return Program(
-            library,
-            b"".join(head) + b"".join(blocks),
-            b"".join(patches),
-            len(head),
-            arena_bytes,
-            FIRST_ARGUMENT_SLOT + len(self.slots),
-            origins,
-            [self.constants, self._literals],
-        )
-
-    def _literal(self, data: bytes) -> int:
-        """Address of constant bytes that a lowering made; they live as long as the program."""
-        block = self._literals.get(data)
-        if block is None:
-            block = self._literals[data] = address.Block(len(data))
-            address.view(block.address, len(data))[:] = data
-        return block.address
-
-    def _address(self, value: Any, places: dict[Any, int], patches: list[bytes], at: int) -> int:
-        """The word for an ADDRESS field: final, or 0 and a patch."""
-        if value is None:
-            return 0
-        offset = 0
-        while isinstance(value, At):
-            offset += value.offset
-            value = value.base
-        if isinstance(value, bytes):
-            return self._literal(value) + offset
-        root = self._root(value)
-        if root in places:
-            patches.append(patch(at, SLOT_ARENA, places[root] + offset))
-            return 0
-        if isinstance(root, Buffer):
-            assert root.address is not None
-            return root.address + offset
-        if root in self.fixed:
-            return self.fixed[root] + offset
-        if root in self.slots:
-            patches.append(patch(at, self.slots[root], offset))
-            return 0
-        constant = self.constants.address(root)
-        assert constant is not None, f"operand {root} has no place"
-        return constant + offset
+        return assemble(self, kept)
 
 
 def decode(operand: Operand, data: bytes) -> Any:

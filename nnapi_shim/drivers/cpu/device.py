@@ -12,7 +12,7 @@ from nnapi_shim.hal.enums import (
 )
 from nnapi_shim.hal.interfaces import CacheHandles
 from nnapi_shim.hal.types import Capabilities, Model, PerformanceInfo
-from nnapi_shim.operations import is_declared
+from nnapi_shim.operations import supported
 
 _PERFORMANCE = PerformanceInfo(0.1, 0.1)
 
@@ -37,7 +37,7 @@ class CpuDevice:
 
     def getSupportedOperations(self, model: Model) -> list[bool]:
         """Everything that is declared; a missing kernel is compiled when it is needed."""
-        return [is_declared(item, model.main) for item in model.main.operations]
+        return supported(model)
 
     def prepareModel(
         self,

@@ -1,13 +1,17 @@
-"""Program: a lowered model as one immutable block of words. Frame: one run of it in flight.
+"""Program: lowered steps as one immutable block of words. Frame: one run of it in flight.
 
 Layout of the words of a program:
 
-    steps    4 words each: kernel address, address of its argument block, tiles, flags (0)
+    steps    4 words each: kernel address, address of its argument block, tiles, jump
     blocks   the argument records, one after another
 
+A step whose kernel answers with a number below 0 is followed by the step `jump` places further
+(or back), any other by the next one.
+
 Words that hold addresses are patched when a frame is bound: patch {at, slot, addend} stores
-addresses[slot] + addend. Slots: the words themselves, the arena, then the model's inputs and
-outputs. Constants have fixed addresses and are part of the template.
+addresses[slot] + addend. Slots: the words themselves, the arena, the loop timeout in ns, then the
+addresses that the run gives: the graph's inputs and outputs, and what earlier programs of the run
+have kept. Constants have fixed addresses and are part of the template.
 """
 
 from collections.abc import Sequence
@@ -16,16 +20,16 @@ from typing import Any
 
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu.library import KernelLibrary
-from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, record
+from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, Step, record
 
-WALK = record(steps=ADDRESS, count=INT64, stopped=INT64)
+WALK = record(steps=ADDRESS, count=INT64, stopped=INT64, deadline=INT64)
 BIND = record(words=ADDRESS, patches=ADDRESS, count=INT64, addresses=ADDRESS)
 
-SLOT_WORDS, SLOT_ARENA, FIRST_ARGUMENT_SLOT = 0, 1, 2
+SLOT_WORDS, SLOT_ARENA, SLOT_LOOP_TIMEOUT, FIRST_ARGUMENT_SLOT = 0, 1, 2, 3
 
 
 class Program:
-    """Immutable: what a prepared model compiles to for given shapes."""
+    """Immutable: what a part of a graph compiles to for given shapes."""
 
     __slots__ = (
         "_bind",
@@ -46,21 +50,20 @@ class Program:
         library: KernelLibrary,
         template: bytes,
         patches: bytes,
-        step_count: int,
         arena_bytes: int,
         slots: int,
-        origins: Sequence[Any],
+        origins: Sequence[tuple[str, Step]],
         owners: Sequence[Any],
     ) -> None:
         self.library = library
         self.template = template
         self.patches, keep = address.address_of(patches)
         self.patch_count = len(patches) // 24
-        self.step_count = step_count
+        self.step_count = len(origins)
         self.arena_bytes = arena_bytes
         self.slots = Struct(f"<{slots}q")
         self.origins = origins
-        """Per step: what it came from, for messages and profiles."""
+        """Per step: its operation and the step, for messages and profiles."""
         self.owners = (owners, keep)
         """Whatever must live as long as the program: constants, packed constants."""
         self.walk = library.function("walk")
@@ -82,19 +85,30 @@ class Frame:
         address.view(words.address, len(program.template))[:] = program.template
         self._arena = address.Block(program.arena_bytes)
         self._addresses = address.Block(program.slots.size)
-        self._walk = address.Block(24)
+        self._walk = address.Block(32)
         self._bind = address.Block(32)
-        _store(self._walk, WALK.pack(words.address, program.step_count, 0))
+        _store(self._walk, WALK.pack(words.address, program.step_count, 0, 0))
         _store(
             self._bind,
             BIND.pack(words.address, program.patches, program.patch_count, self._addresses.address),
         )
 
-    def bind(self, arguments: Sequence[int]) -> None:
-        """Set the addresses of the model's inputs and outputs, in that order."""
-        packed = self.program.slots.pack(self._words.address, self._arena.address, *arguments)
+    def bind(self, arguments: Sequence[int], loop_timeout_ns: int) -> None:
+        """Set the addresses that the run gives, in the order of their slots."""
+        packed = self.program.slots.pack(
+            self._words.address, self._arena.address, loop_timeout_ns, *arguments
+        )
         _store(self._addresses, packed)
         self.program.bind(self._bind.address)
+
+    def set_deadline(self, deadline_ns: int) -> None:
+        """time.monotonic_ns() after which the walk stops in front of a step; 0 for never."""
+        address.view(self._walk.address + 24, 8)[:] = deadline_ns.to_bytes(8, "little")
+
+    @property
+    def arena(self) -> int:
+        """Address of the arena."""
+        return self._arena.address
 
     @property
     def walk_block(self) -> int:

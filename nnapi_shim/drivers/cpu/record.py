@@ -5,9 +5,11 @@ number. Records are declared beside the lowering that fills them, and import not
 """
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from struct import Struct
 from typing import Any
+
+from nnapi_shim.hal.types import Dimensions
 
 ADDRESS = "P"
 INT64 = "q"
@@ -84,14 +86,17 @@ class Step:
 
     record, kernel: the argument record and the name of the kernel.
     fields: a value for each field of the record. An ADDRESS field takes a BoundOperand, a Buffer,
-        an At, constant `bytes` (kept with the program, 64-byte aligned), or None for address 0.
+        an At, constant `bytes` (kept with the program, 64-byte aligned), LOOP_TIMEOUT, or None for
+        address 0.
     tiles: into how many independent calls (tile 0..tiles-1) the work can be split.
     once: the step depends on its operands alone; if they are constants it runs at compilation.
     in_place: name of the ADDRESS field whose operand may share memory with the field `output`:
         element-wise kernels that read an element before they write it.
+    writes: names of the ADDRESS fields that the kernel writes.
+    complaint: what is wrong with the values that it met when it answers with a result code.
     """
 
-    __slots__ = ("fields", "in_place", "kernel", "once", "record", "tiles")
+    __slots__ = ("complaint", "fields", "in_place", "kernel", "once", "record", "tiles", "writes")
 
     def __init__(
         self,
@@ -101,6 +106,8 @@ class Step:
         tiles: int = 1,
         once: bool = False,
         in_place: str = "",
+        writes: Sequence[str] = ("output",),
+        complaint: str = "",
         **fields: Any,
     ) -> None:
         self.record = record
@@ -108,7 +115,13 @@ class Step:
         self.tiles = tiles
         self.once = once
         self.in_place = in_place
+        self.writes = writes
+        self.complaint = complaint or f"kernel {kernel} met a value that is not allowed"
         self.fields = fields
+
+
+LOOP_TIMEOUT = object()
+"""In an ADDRESS field: not an address but the time that a loop of this run may take, in ns."""
 
 
 class Alias:
@@ -122,3 +135,21 @@ class Alias:
     def __init__(self, source: Any, target: Any) -> None:
         self.source = source
         self.target = target
+
+
+Finish = Callable[[tuple[int, ...]], tuple[Sequence[Dimensions], Sequence[Step | Alias]]]
+
+
+class Deferred:
+    """Last among the steps of an operation whose output sizes only the data decides.
+
+    The steps before it write `counts`, int64 numbers, and their results into Buffers of the largest
+    possible size. After they have run, `finish(numbers)` gives the dimensions of every output of
+    the operation, and the steps that fill the outputs from the Buffers.
+    """
+
+    __slots__ = ("counts", "finish")
+
+    def __init__(self, counts: Buffer, finish: Finish) -> None:
+        self.counts = counts
+        self.finish = finish

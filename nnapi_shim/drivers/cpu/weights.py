@@ -13,23 +13,23 @@ from nnapi_shim.operations.declare import BoundOperand
 
 
 class Constants:
-    """Where the constants of one graph lie, and what `once` steps made of them."""
+    """Where the constants of a model lie, and what `once` steps made of them."""
 
-    def __init__(self, model: Model, graph: Subgraph) -> None:
-        values, self._keep = address.address_of(model.operand_values)
+    def __init__(self, model: Model) -> None:
+        self._values, self._keep = address.address_of(model.operand_values)
         self._pools = model.pools
-        self._addresses: dict[int, int] = {}
-        for index, operand in enumerate(graph.operands):
-            if operand.lifetime is OperandLifeTime.CONSTANT_COPY:
-                self._addresses[index] = values + operand.location.offset
-            elif operand.lifetime is OperandLifeTime.CONSTANT_REFERENCE:
-                base = model.pools[operand.location.pool_index].map()
-                self._addresses[index] = base + operand.location.offset
         self._packed: dict[Any, address.Block] = {}
 
-    def address(self, index: int) -> int | None:
-        """Address of a constant operand; None for any other operand."""
-        return self._addresses.get(index)
+    def addresses(self, graph: Subgraph) -> dict[int, int]:
+        """Operand -> address, of all constants of a graph."""
+        found: dict[int, int] = {}
+        for index, operand in enumerate(graph.operands):
+            if operand.lifetime is OperandLifeTime.CONSTANT_COPY:
+                found[index] = self._values + operand.location.offset
+            elif operand.lifetime is OperandLifeTime.CONSTANT_REFERENCE:
+                base = self._pools[operand.location.pool_index].map()
+                found[index] = base + operand.location.offset
+        return found
 
     def fill(
         self,

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nnapi_shim.errors import op_failed
 from nnapi_shim.hal.enums import FuseCode, OperandType
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE, STRUCT_CODES
 from nnapi_shim.operations.declare import BoundOperand
@@ -67,6 +68,17 @@ def quantized(reals: Array, type: OperandType, scale: float, zero_point: int) ->
     return saturated(zero_point + rounded(reals / scale), type)
 
 
+def requantized(source: BoundOperand, target: BoundOperand) -> Array:
+    """Elements of `source` with the scale and zero point of `target`, which has the same type:
+    saturated(round((q - z) * s / s_target + z_target)), the product in float32 (semantics.md 5.5).
+    """
+    if (source.scale, source.zero_point) == (target.scale, target.zero_point):
+        unchanged: Array = source.value
+        return unchanged
+    product = (centred(source).astype(np.float32) * np.float32(source.scale)).astype(np.float64)
+    return saturated(rounded(product / target.scale + target.zero_point), target.type)
+
+
 def activated(reals: Array, activation: int, type: OperandType) -> Array:
     """Real numbers after a fused activation, rounded once to the element type."""
     low, high = _ACTIVATION[FuseCode(activation)]
@@ -85,3 +97,12 @@ def activated_raw(
         for bound in _ACTIVATION[FuseCode(activation)]
     )
     return saturated(np.clip(raw, low, high), type)
+
+
+def broadcast(*arrays: Array) -> list[Array]:
+    """Aligned at the end and stretched to one shape; raises OP_FAILED where they do not match."""
+    try:
+        return list(np.broadcast_arrays(*arrays))
+    except ValueError:
+        shapes = " and ".join(str(list(x.shape)) for x in arrays)
+        raise op_failed(f"dimensions {shapes} do not match") from None

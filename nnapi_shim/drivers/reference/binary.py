@@ -1,12 +1,20 @@
-"""ADD SUB MUL DIV."""
+"""ADD SUB MUL DIV MAXIMUM MINIMUM POW."""
 
 from collections.abc import Callable
 
 import numpy as np
 
-from nnapi_shim.drivers.reference.arrays import Array, activated, activated_raw, centred
+from nnapi_shim.drivers.reference.arrays import (
+    Array,
+    activated,
+    activated_raw,
+    broadcast,
+    centred,
+    dtype_of,
+    real,
+    requantized,
+)
 from nnapi_shim.drivers.reference.fixed_point import scaled
-from nnapi_shim.errors import op_failed
 from nnapi_shim.operations.declare import BoundOperation
 
 
@@ -32,6 +40,34 @@ def mul(op: BoundOperation) -> list[Array]:
 def div(op: BoundOperation) -> list[Array]:
     """act(input0 / input1); INT32: rounded down, and x / 0 = 0."""
     return _plain(op, np.floor_divide if op.variant == "i32" else np.divide)
+
+
+def maximum(op: BoundOperation) -> list[Array]:
+    """input1 where it is greater than input0, else input0.
+
+    Quantized inputs are first given the output's scale and zero point (semantics.md 6.4).
+    """
+    x, y = _like_output(op)
+    return [np.where(x < y, y, x)]
+
+
+def minimum(op: BoundOperation) -> list[Array]:
+    """input1 where it is less than input0, else input0; quantized as in `maximum`."""
+    x, y = _like_output(op)
+    return [np.where(y < x, y, x)]
+
+
+def pow(op: BoundOperation) -> list[Array]:
+    """base^exponent."""
+    result = np.power(*broadcast(real(op.base), real(op.exponent)))
+    return [result.astype(dtype_of(op.output.type))]
+
+
+def _like_output(op: BoundOperation) -> list[Array]:
+    """Both inputs, broadcast, as elements of the output."""
+    if op.variant.startswith("q"):
+        return broadcast(requantized(op.input0, op.output), requantized(op.input1, op.output))
+    return broadcast(op.input0.value, op.input1.value)
 
 
 def _plain(op: BoundOperation, function: Callable[[Array, Array], Array]) -> list[Array]:
@@ -65,8 +101,4 @@ def _broadcast(op: BoundOperation) -> list[Array]:
     inputs = [
         centred(x).astype(np.int64) if integers else centred(x) for x in (op.input0, op.input1)
     ]
-    try:
-        return list(np.broadcast_arrays(*inputs))
-    except ValueError:
-        shapes = " and ".join(str(list(x.shape)) for x in inputs)
-        raise op_failed(f"dimensions {shapes} do not match") from None
+    return broadcast(*inputs)

@@ -1,4 +1,4 @@
-"""QUANTIZE DEQUANTIZE."""
+"""QUANTIZE DEQUANTIZE CAST."""
 
 import numpy as np
 
@@ -25,3 +25,20 @@ def dequantize(op: BoundOperation) -> list[Array]:
         scales = np.asarray(quant.scales, np.float32).reshape(along)
     product = scales * centred(op.input).astype(np.float32)
     return [product.astype(dtype_of(op.output.type))]
+
+
+def cast(op: BoundOperation) -> list[Array]:
+    """The stored numbers as numbers of another type.
+
+    To integers toward zero, and to the nearest end of the type's range beyond it; NaN, which the
+    specification leaves open, becomes 0.
+    """
+    numbers = op.input.value
+    dtype = dtype_of(op.output.type)
+    if dtype.kind == "f" or dtype == numbers.dtype:
+        return [numbers.astype(dtype)]
+    ends = np.iinfo(dtype)
+    whole = np.trunc(
+        np.nan_to_num(numbers.astype(np.float64), nan=0, posinf=np.inf, neginf=-np.inf)
+    )
+    return [np.clip(whole, ends.min, ends.max).astype(dtype)]

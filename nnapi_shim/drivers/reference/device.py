@@ -12,7 +12,7 @@ from nnapi_shim.hal.enums import (
 )
 from nnapi_shim.hal.interfaces import CacheHandles
 from nnapi_shim.hal.types import Capabilities, Model, PerformanceInfo
-from nnapi_shim.operations import is_declared
+from nnapi_shim.operations import supported
 
 if TYPE_CHECKING:
     from nnapi_shim.drivers.reference.prepared_model import ReferencePreparedModel
@@ -40,7 +40,7 @@ class ReferenceDevice:
 
     def getSupportedOperations(self, model: Model) -> list[bool]:
         """Everything that is declared."""
-        return [is_declared(item, model.main) for item in model.main.operations]
+        return supported(model)
 
     def prepareModel(
         self,

@@ -49,3 +49,34 @@ def rounding_shift(x: Array, bits: Array) -> Array:
     threshold = (mask >> 1) + (x < 0)
     result: Array = (x >> bits) + ((x & mask) > threshold)
     return result
+
+
+def inverse_square_root(n: Array) -> tuple[Array, Array]:
+    """(M, shift) with 1 / sqrt(n) = M * 2^-31 * 2^-shift (semantics.md 5.6); n is at least 0.
+
+    Newton's iteration for 1 / sqrt(v) of v = n / 2^29 * 4^k in [1/4, 1), numbers in Q3.28. As in
+    the reference, 1 is the largest mantissa, and so is 1 / sqrt(0).
+    """
+    v, shift = n.astype(np.int64), np.full(n.shape, 11)
+    while (too_large := v >= 2**29).any():
+        v, shift = np.where(too_large, v // 4, v), shift + too_large
+    while (too_small := (v > 1) & (v < 2**27)).any():
+        v, shift = np.where(too_small, v * 4, v), shift - too_small
+    v >>= 1
+    half = rounding_shift(v, np.asarray(1))
+    x = np.full(n.shape, 2**28)
+    for _ in range(5):
+        cube = _to_q3(doubling_high_product(doubling_high_product(x, x), x), 6)
+        step = doubling_high_product(np.asarray(3 * 2**27), x) - doubling_high_product(half, cube)
+        x = _to_q3(step, 3)
+    mantissa = doubling_high_product(x, np.asarray(1518500250)) << np.maximum(-shift, 0)
+    is_trivial = n <= 1
+    return (
+        np.where(is_trivial, 2**31 - 1, mantissa),
+        np.where(is_trivial, 0, np.maximum(shift, 0)),
+    )
+
+
+def _to_q3(x: Array, bits: int) -> Array:
+    """A saturating shift to the left."""
+    return np.clip(x << bits, -(2**31), 2**31 - 1)

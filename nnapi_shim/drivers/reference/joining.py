@@ -1,4 +1,4 @@
-"""CONCATENATION."""
+"""CONCATENATION PACK TILE."""
 
 import numpy as np
 
@@ -18,6 +18,16 @@ def concatenation(op: BoundOperation) -> list[Array]:
     except ValueError:  # an axis out of range, too
         shapes = ", ".join(str(list(part.shape)) for part in parts)
         raise op_failed(f"inputs {shapes} cannot be joined along axis {op.axis}") from None
+
+
+def pack(op: BoundOperation) -> list[Array]:
+    """The inputs along a new axis."""
+    return [np.stack([operand.value for operand in op.inputs], op.axis)]
+
+
+def tile(op: BoundOperation) -> list[Array]:
+    """The input repeated multiples[i] times along dimension i."""
+    return [np.tile(op.input.value, op.multiples[: op.input.value.ndim])]
 
 
 def _requantized(source: BoundOperand, target: BoundOperand) -> Array:

@@ -1,6 +1,9 @@
-"""FULLY_CONNECTED."""
+"""FULLY_CONNECTED BATCH_MATMUL."""
 
-from nnapi_shim.drivers.reference.arrays import Array, centred
+import numpy as np
+
+from nnapi_shim.drivers.reference.arrays import Array, centred, dtype_of, is_float, saturated
+from nnapi_shim.drivers.reference.fixed_point import scaled
 from nnapi_shim.drivers.reference.linear import with_bias
 from nnapi_shim.errors import op_failed
 from nnapi_shim.operations.declare import BoundOperation
@@ -19,3 +22,25 @@ def fully_connected(op: BoundOperation) -> list[Array]:
         raise op_failed(f"bias has {op.bias.value.size} values; weights have {units} rows")
     total = inputs.reshape(-1, input_size) @ weights.T
     return [with_bias(op, total, op.weights)]
+
+
+def batch_matmul(op: BoundOperation) -> list[Array]:
+    """op(lhs) x op(rhs), matrix by matrix; op transposes where adj_x, adj_y say so.
+
+    INT32 wraps. Quantized: clamp(z + scaled(int32(product), s_lhs * s_rhs / s_output)), the
+    product of the scales in float32.
+    """
+    lhs, rhs = centred(op.lhs), centred(op.rhs)
+    if not is_float(op.output):
+        lhs, rhs = lhs.astype(np.int64), rhs.astype(np.int64)
+    if op.adj_x:
+        lhs = np.swapaxes(lhs, -1, -2)
+    if op.adj_y:
+        rhs = np.swapaxes(rhs, -1, -2)
+    total = lhs @ rhs
+    if op.variant == "qs8":
+        product = np.float64(np.float32(op.lhs.scale) * np.float32(op.rhs.scale))
+        accumulator = total.astype(np.int32)
+        raw = scaled(accumulator, product / op.output.scale) + op.output.zero_point
+        return [saturated(raw, op.output.type)]
+    return [total.astype(dtype_of(op.output.type))]

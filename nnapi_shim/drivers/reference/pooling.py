@@ -1,4 +1,4 @@
-"""AVERAGE_POOL_2D MAX_POOL_2D."""
+"""AVERAGE_POOL_2D L2_POOL_2D MAX_POOL_2D."""
 
 import numpy as np
 
@@ -12,16 +12,16 @@ def average_pool_2d(op: BoundOperation) -> list[Array]:
 
     Quantized: of raw values, (sum +- count // 2) / count towards zero, + where sum is positive.
     """
-    image = to_nhwc(op.input.value.astype(np.float64), op.nchw)
-    seen = windows(op, image, op.filter_height, op.filter_width)
-    shape = (len(image), seen.vertical.output, seen.horizontal.output, image.shape[3])
-    total, count = np.zeros(shape), np.zeros(shape)
-    for _, _, outputs, inside in seen.taps():
-        total[outputs] += image[inside]
-        count[outputs] += 1
+    total, count = _sums(op, op.input.value.astype(np.float64))
     if is_float(op.input):
         return _stored(op, total / count)
     return _stored(op, np.trunc((total + np.copysign(count // 2, total)) / count))
+
+
+def l2_pool_2d(op: BoundOperation) -> list[Array]:
+    """sqrt(sum of squares / count) over the part of each window inside the image."""
+    total, count = _sums(op, op.input.value.astype(np.float64) ** 2)
+    return _stored(op, np.sqrt(total / count))
 
 
 def max_pool_2d(op: BoundOperation) -> list[Array]:
@@ -33,6 +33,18 @@ def max_pool_2d(op: BoundOperation) -> list[Array]:
     for _, _, outputs, inside in seen.taps():
         largest[outputs] = np.maximum(largest[outputs], image[inside])
     return _stored(op, largest)
+
+
+def _sums(op: BoundOperation, values: Array) -> tuple[Array, Array]:
+    """What each window sees of an image in the operation's layout: the sum, and how many."""
+    image = to_nhwc(values, op.nchw)
+    seen = windows(op, image, op.filter_height, op.filter_width)
+    shape = (len(image), seen.vertical.output, seen.horizontal.output, image.shape[3])
+    total, count = np.zeros(shape), np.zeros(shape)
+    for _, _, outputs, inside in seen.taps():
+        total[outputs] += image[inside]
+        count[outputs] += 1
+    return total, count
 
 
 def _stored(op: BoundOperation, nhwc: Array) -> list[Array]:

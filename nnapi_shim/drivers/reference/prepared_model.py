@@ -1,9 +1,9 @@
 """IPreparedModel and IExecution of the reference device: interprets one operation at a time."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from time import monotonic_ns
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,42 +15,59 @@ from nnapi_shim.hal.enums import ErrorStatus, OperandLifeTime, OperationType, Re
 from nnapi_shim.hal.quantization import SCALARS
 from nnapi_shim.operations import family, operation
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
-from nnapi_shim.operations.resolve import check_operands, set_output
+from nnapi_shim.operations.resolve import check_operands, merge_dimensions, set_output
 
 
 class ReferencePreparedModel:
     """A model and its constants as arrays."""
 
     def __init__(self, model: hal.Model) -> None:
-        self.graph = model.main
-        self.constants = {
-            index: _constant(model, operand)
-            for index, operand in enumerate(model.main.operands)
-            if operand.lifetime
-            in (OperandLifeTime.CONSTANT_COPY, OperandLifeTime.CONSTANT_REFERENCE)
-        }
+        self.main = Graph(model, model.main)
+        self.referenced = [Graph(model, graph) for graph in model.referenced]
+        """Those that IF and WHILE refer to."""
         self._pools = model.pools  # what the constants lie in stays mapped
 
     def createReusableExecution(
         self, request: hal.Request, measure: bool, loop_timeout_ns: int
     ) -> "ReferenceExecution":
         """Bind a request to this model."""
-        return ReferenceExecution(self, request, measure)
+        return ReferenceExecution(self, request, measure, loop_timeout_ns)
 
     def execute(
         self, request: hal.Request, measure: bool, deadline_ns: int | None, loop_timeout_ns: int
     ) -> hal.ExecutionResult:
         """Bind a request and run it once."""
-        return ReferenceExecution(self, request, measure).compute(deadline_ns)
+        execution = ReferenceExecution(self, request, measure, loop_timeout_ns)
+        return execution.compute(deadline_ns)
+
+
+class Graph:
+    """A graph and its constants."""
+
+    def __init__(self, model: hal.Model, graph: hal.Subgraph) -> None:
+        self.subgraph = graph
+        self.constants = {
+            index: _constant(model, operand)
+            for index, operand in enumerate(graph.operands)
+            if operand.lifetime
+            in (OperandLifeTime.CONSTANT_COPY, OperandLifeTime.CONSTANT_REFERENCE)
+        }
 
 
 class ReferenceExecution:
     """A request bound to a prepared model; it keeps nothing from one run to the next."""
 
-    def __init__(self, model: ReferencePreparedModel, request: hal.Request, measure: bool) -> None:
+    def __init__(
+        self,
+        model: ReferencePreparedModel,
+        request: hal.Request,
+        measure: bool,
+        loop_timeout_ns: int,
+    ) -> None:
         self._model = model
         self._request = request
         self._measure = measure
+        self._loop_timeout_ns = loop_timeout_ns
 
     def compute(self, deadline_ns: int | None) -> hal.ExecutionResult:
         """Run all operations, then write the outputs if every buffer is large enough.
@@ -62,32 +79,69 @@ class ReferenceExecution:
             raise NnapiError(
                 ResultCode.MISSED_DEADLINE_PERSISTENT, "the deadline passed before the run began"
             )
-        run = _Run(self._model, self._request)
-        for item in self._model.graph.operations:
-            place = f"{OperationType(item.type).name} (operation {item.number})"
-            if deadline_ns is not None and monotonic_ns() >= deadline_ns:
-                raise NnapiError(ResultCode.MISSED_DEADLINE_TRANSIENT, "the deadline passed").at(
-                    place
-                )
-            try:
-                run.step(item)
-            except NnapiError as error:
-                raise error.at(place) from None
-        result = run.finish()
+        request = self._request
+        main = self._model.main
+        operands = main.subgraph.operands
+        given = [
+            None
+            if argument.has_no_value
+            else _array(
+                operands[index]._replace(dimensions=argument.dimensions),
+                address.view(argument.address, argument.length),
+            )
+            for index, argument in zip(main.subgraph.input_indexes, request.inputs, strict=True)
+        ]
+        run = GraphRun(self._model, main, given, Limits(deadline_ns, self._loop_timeout_ns))
+        for index, argument in zip(main.subgraph.output_indexes, request.outputs, strict=True):
+            run.operands[index].dimensions = argument.dimensions
+            if argument.has_no_value:
+                run.omitted.add(index)
+        run.compute()
+        result = self._written(run.outputs())
         if self._measure:
             elapsed = monotonic_ns() - started
             result = result._replace(timing=hal.Timing(elapsed, elapsed))
         return result
 
+    def _written(self, operands: list[BoundOperand]) -> hal.ExecutionResult:
+        """Write the outputs; if a buffer is too small, none, and say which."""
+        pairs = list(zip(operands, self._request.outputs, strict=True))
+        shapes = [
+            hal.OutputShape(operand.dimensions, hal.byte_size(operand) <= argument.length)
+            for operand, argument in pairs
+        ]
+        if not all(shape.is_sufficient for shape in shapes):
+            return hal.ExecutionResult(ErrorStatus.OUTPUT_INSUFFICIENT_SIZE, shapes)
+        for operand, argument in pairs:
+            target = address.view(argument.address, hal.byte_size(operand))
+            np.copyto(_array(operand, target), operand.value)
+        return hal.ExecutionResult(ErrorStatus.NONE, shapes)
 
-class _Run:
-    """The operands of one run; those of inputs and of what has been computed hold an array."""
 
-    def __init__(self, model: ReferencePreparedModel, request: hal.Request) -> None:
-        graph = self._graph = model.graph
-        self._outputs = dict(zip(graph.output_indexes, request.outputs, strict=True))
-        self._omitted = {i for i, argument in self._outputs.items() if argument.has_no_value}
-        self._operands = [
+class Limits(NamedTuple):
+    """How long a run may take, and each loop in it, in ns."""
+
+    deadline_ns: int | None
+    loop_timeout_ns: int
+
+
+class GraphRun:
+    """One run of a graph: its operands; those of inputs and of what is computed hold an array."""
+
+    def __init__(
+        self,
+        model: ReferencePreparedModel,
+        graph: Graph,
+        given: Sequence[Array | None],
+        limits: Limits,
+    ) -> None:
+        """given: the inputs; None for one that is omitted."""
+        self._model = model
+        self._graph = graph.subgraph
+        self._limits = limits
+        self.omitted: set[int] = set()
+        """Inputs and outputs that this run leaves out."""
+        self.operands = [
             BoundOperand(
                 index,
                 operand.type,
@@ -97,37 +151,59 @@ class _Run:
                 operand.channel_quant,
                 operand.lifetime is OperandLifeTime.SUBGRAPH_OUTPUT,
             )
-            for index, operand in enumerate(graph.operands)
+            for index, operand in enumerate(self._graph.operands)
         ]
-        for index, array in model.constants.items():
-            self._operands[index].value = array
-        for index, argument in self._outputs.items():
-            self._operands[index].dimensions = argument.dimensions
-        for index, argument in zip(graph.input_indexes, request.inputs, strict=True):
-            if argument.has_no_value:
-                self._omitted.add(index)
-                continue
-            operand = self._operands[index]
-            operand.dimensions = argument.dimensions
-            operand.value = _array(operand, address.view(argument.address, argument.length))
+        for index, array in graph.constants.items():
+            self.operands[index].value = array
+        for index, value in zip(self._graph.input_indexes, given, strict=True):
+            operand = self.operands[index]
+            if value is None:
+                self.omitted.add(index)
+            else:
+                operand.value = value
+                operand.dimensions = merge_dimensions(operand.dimensions, value.shape)
 
-    def step(self, item: hal.Operation) -> None:
+    def compute(self) -> None:
+        """Run all operations."""
+        for item in self._graph.operations:
+            place = f"{OperationType(item.type).name} (operation {item.number})"
+            try:
+                self._check_deadline()
+                if item.type is OperationType.IF:
+                    self._if(item)
+                elif item.type is OperationType.WHILE:
+                    self._while(item)
+                else:
+                    self._step(item)
+            except NnapiError as error:
+                raise error.at(place) from None
+
+    def outputs(self) -> list[BoundOperand]:
+        """The outputs of the graph, computed."""
+        return [self.operands[index] for index in self._graph.output_indexes]
+
+    def _check_deadline(self) -> None:
+        deadline_ns = self._limits.deadline_ns
+        if deadline_ns is not None and monotonic_ns() >= deadline_ns:
+            raise NnapiError(ResultCode.MISSED_DEADLINE_TRANSIENT, "the deadline passed")
+
+    def _step(self, item: hal.Operation) -> None:
         """Bind, check and compute one operation."""
         declaration = operation(OperationType(item.type))
         match = declaration.match(
-            tuple([self._operands[i].type for i in item.inputs]),
-            tuple([self._operands[i].type for i in item.outputs]),
+            tuple([self.operands[i].type for i in item.inputs]),
+            tuple([self.operands[i].type for i in item.outputs]),
         )
         inputs = [
             self._input(index, at in match.value_positions) for at, index in enumerate(item.inputs)
         ]
-        outputs = [self._operands[index] for index in item.outputs]
+        outputs = [self.operands[index] for index in item.outputs]
         op = declaration.bind(match, inputs, outputs)
         check_operands(op)
         for check in declaration.checks:
             check(op)
         for index, name in zip(item.outputs, match.output_names, strict=True):
-            if index in self._omitted:
+            if index in self.omitted:
                 raise op_failed(f"output {name} is omitted, and it is not optional")
         parameters = declaration.quantization(op)
         # Overflow, division by zero and NaN are results, not warnings.
@@ -146,9 +222,8 @@ class _Run:
 
     def _input(self, index: int, is_value: bool) -> Any:
         """What the name of an input is bound to: an operand, a Python value, None if omitted."""
-        operand = self._operands[index]
-        lifetime = self._graph.operands[index].lifetime
-        if lifetime is OperandLifeTime.NO_VALUE or index in self._omitted:
+        operand = self.operands[index]
+        if self._is_omitted(index):
             return None
         if not is_value:
             return operand
@@ -157,19 +232,66 @@ class _Run:
         value = operand.value.item()
         return bool(value) if operand.type.name == "BOOL" else value
 
-    def finish(self) -> hal.ExecutionResult:
-        """Write the outputs; if a buffer is too small, none, and say which."""
-        operands = [self._operands[index] for index in self._outputs]
-        shapes = [
-            hal.OutputShape(operand.dimensions, hal.byte_size(operand) <= argument.length)
-            for operand, argument in zip(operands, self._outputs.values(), strict=True)
-        ]
-        if not all(shape.is_sufficient for shape in shapes):
-            return hal.ExecutionResult(ErrorStatus.OUTPUT_INSUFFICIENT_SIZE, shapes)
-        for operand, argument in zip(operands, self._outputs.values(), strict=True):
-            target = address.view(argument.address, hal.byte_size(operand))
-            np.copyto(_array(operand, target), operand.value)
-        return hal.ExecutionResult(ErrorStatus.NONE, shapes)
+    def _is_omitted(self, index: int) -> bool:
+        no_value = self._graph.operands[index].lifetime is OperandLifeTime.NO_VALUE
+        return no_value or index in self.omitted
+
+    # IF and WHILE
+
+    def _if(self, item: hal.Operation) -> None:
+        """Run one of both graphs: outputs = graph(inputs)."""
+        condition, then, otherwise, *inputs = item.inputs
+        if self._is_omitted(condition):
+            raise op_failed("condition is omitted, and IF needs it")
+        chosen = then if self._is_true(self.operands[condition].value) else otherwise
+        word = "then" if chosen == then else "else"
+        self._finish(item, self._run_graph(chosen, [self._given(i) for i in inputs], word))
+
+    def _while(self, item: hal.Operation) -> None:
+        """As long as condition_model(state): state[:k] = body_model(state); outputs = state[:m]."""
+        condition, body, *inputs = item.inputs
+        state = [self._given(index) for index in inputs]
+        started = monotonic_ns()
+        while True:
+            (goes_on,) = self._run_graph(condition, state, "condition")
+            if not self._is_true(goes_on):
+                break
+            self._check_deadline()
+            if monotonic_ns() - started > self._limits.loop_timeout_ns:
+                raise NnapiError(
+                    ResultCode.MISSED_DEADLINE_TRANSIENT, "the loop took longer than it may"
+                )
+            results = self._run_graph(body, state, "body")
+            state = [*results, *state[len(results) :]]
+        self._finish(item, state[: len(item.outputs)])
+
+    def _is_true(self, value: Array | None) -> bool:
+        return value is not None and bool(value.ravel()[0])
+
+    def _given(self, index: int) -> Array | None:
+        return None if self._is_omitted(index) else self.operands[index].value
+
+    def _run_graph(
+        self, model_operand: int, given: Sequence[Array | None], word: str
+    ) -> list[Array | None]:
+        graph = self._model.referenced[self._graph.operands[model_operand].location.offset]
+        try:
+            run = GraphRun(self._model, graph, given, self._limits)
+            run.compute()
+        except NnapiError as error:
+            raise error.at(word) from None
+        return [output.value for output in run.outputs()]
+
+    def _finish(self, item: hal.Operation, arrays: Sequence[Array | None]) -> None:
+        for position, (index, array) in enumerate(zip(item.outputs, arrays, strict=True)):
+            if index in self.omitted:
+                raise op_failed(f"output {position} is omitted, and it is not optional")
+            if array is None:
+                raise op_failed(f"input {position} is omitted, and no round gave it a value")
+            operand = self.operands[index]
+            name = f"output {position}"
+            set_output(operand, name, array.shape, operand.scale, operand.zero_point)
+            operand.value = array
 
 
 def formula(type: OperationType) -> Callable[[BoundOperation], list[Array]]:

@@ -1,4 +1,4 @@
-"""SOFTMAX."""
+"""SOFTMAX LOG_SOFTMAX."""
 
 import numpy as np
 
@@ -20,3 +20,11 @@ def softmax(op: BoundOperation) -> list[Array]:
     if is_float(op.output):
         return [shares.astype(dtype_of(op.output.type))]
     return [quantized(shares, op.output.type, 1 / 256, {"qu8": 0, "qs8": -128}[op.variant])]
+
+
+def log_softmax(op: BoundOperation) -> list[Array]:
+    """(input - max) * beta - log(sum exp((input - max) * beta)), along axis."""
+    values = real(op.input)
+    exponents = (values - values.max(axis=op.axis, keepdims=True)) * op.beta
+    total = np.exp(exponents).sum(axis=op.axis, keepdims=True)
+    return [(exponents - np.log(total)).astype(dtype_of(op.output.type))]

@@ -155,7 +155,7 @@ class Api:
         handle = ctypes.c_uint64(0xA5A5)
         self.ok(name, *arguments, handle)
         assert handle.value not in (0, 0xA5A5)
-        kind = "Event" if name == "Execution_startCompute" else name.partition("_")[0]
+        kind = "Event" if name.startswith("Execution_start") else name.partition("_")[0]
         self._made.append((f"{kind}_free", handle.value))
         return handle.value
 

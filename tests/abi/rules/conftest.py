@@ -4,6 +4,8 @@ They run inside a process of their own, which test_bad_input.py starts: a crash 
 that process only. By hand: `pytest tests/abi/rules/models.py`.
 """
 
+import os
+
 import pytest
 
 from tests.abi.rules.capi import Api
@@ -25,3 +27,19 @@ def api(library, capfd):
 def device(api, request):
     """The device that models are compiled for."""
     return api.devices()[request.config.getoption("--device")]
+
+
+@pytest.fixture
+def file():
+    """Makes a file of a size in memory, with these bytes at its start; gives its descriptor."""
+    descriptors = []
+
+    def make(size, contents=b""):
+        descriptors.append(os.memfd_create("nnapi_shim_test"))
+        os.truncate(descriptors[-1], size)
+        os.pwrite(descriptors[-1], contents, 0)
+        return descriptors[-1]
+
+    yield make
+    for descriptor in descriptors:
+        os.close(descriptor)

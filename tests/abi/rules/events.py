@@ -1,4 +1,4 @@
-"""Bursts, and events of asynchronous executions (API semantics 5 to 7)."""
+"""Bursts, and events of asynchronous executions (API semantics 5 to 7); fences.py has more."""
 
 import ctypes
 import os
@@ -7,7 +7,7 @@ import pytest
 
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType, ResultCode
-from tests.abi.rules.capi import floats, operand_type, pointers
+from tests.abi.rules.capi import floats, operand_type
 from tests.abi.rules.graph import Graph, Run, add_graph
 
 BAD_DATA, BAD_STATE, OP_FAILED = ResultCode.BAD_DATA, ResultCode.BAD_STATE, ResultCode.OP_FAILED
@@ -146,27 +146,3 @@ def test_events_of_executions_have_no_fence(api, run):
     api.refuse(ResultCode.UNEXPECTED_NULL, "Event_getSyncFenceFd", None, descriptor)
     assert descriptor.value == -1
     api.ok("Event_wait", event)
-
-
-@pytest.mark.parametrize("descriptor", [0, -1, -(2**31)])
-def test_fences_that_do_not_exist(api, descriptor):
-    api.make_none(BAD_DATA, "Event_createFromSyncFenceFd", descriptor)
-
-
-# Not available in this version: honest errors.
-
-
-def test_fences(api):
-    api.make_none(OP_FAILED, "Event_createFromSyncFenceFd", 1, saying="not available")
-
-
-def test_dependencies(api, run):
-    name = "Execution_startComputeWithDependencies"
-    event = api.make("Execution_startCompute", run.execution)
-    run.another()
-    set_arguments(run)
-    null = ResultCode.UNEXPECTED_NULL
-    api.make_none(null, name, run.execution, None, 1, 0)
-    api.make_none(null, name, run.execution, pointers(event, None), 2, 0)
-    for dependencies in ((pointers(event), 1), (None, 0)):
-        api.make_none(OP_FAILED, name, run.execution, *dependencies, 0, saying="not available")

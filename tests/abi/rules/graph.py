@@ -143,3 +143,19 @@ class Run:
     def refuse(self, code: int, name: str, *arguments: Any, saying: str = "") -> None:
         """A function of the execution that has to refuse."""
         self.api.refuse(code, f"Execution_{name}", self.execution, *arguments, saying=saying)
+
+
+def descriptor(api: Api, *roles: tuple[int, str, int], dimensions: Sequence[int] = ()) -> int:
+    """A finished memory descriptor; roles: compilation, "Input" or "Output", index."""
+    desc = api.make("MemoryDesc_create")
+    for compilation, role, index in roles:
+        api.ok(f"MemoryDesc_add{role}Role", desc, compilation, index, 1.0)
+    if dimensions:
+        api.ok("MemoryDesc_setDimensions", desc, len(dimensions), uint32s(dimensions))
+    api.ok("MemoryDesc_finish", desc)
+    return desc
+
+
+def device_memory(api: Api, *roles: tuple[int, str, int], dimensions: Sequence[int] = ()) -> int:
+    """A memory for these roles."""
+    return api.make("Memory_createFromDesc", descriptor(api, *roles, dimensions=dimensions))

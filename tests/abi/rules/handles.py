@@ -111,6 +111,7 @@ class Call:
 @pytest.fixture
 def good(api, device):
     """Kind -> a handle; and a freed one of each kind, as "freed <kind>"."""
+    kept = []  # the computation that is started may last as long as its event
 
     def make_all():
         model = add_graph(api).finish()
@@ -119,6 +120,7 @@ def good(api, device):
         run.input(0, first)
         run.input(1, second)
         run.output(0, 8)
+        kept.append((run, first, second))
         return {
             "Model": api.make("Model_create"),
             "finished model": model,
@@ -135,7 +137,8 @@ def good(api, device):
     for handle in reversed(freed.values()):
         api.free(handle)
     handles |= {f"freed {kind}": handle for kind, handle in freed.items()}
-    return handles | {"Device": device}
+    yield handles | {"Device": device}
+    api.call("Event_wait", handles["Event"])
 
 
 def bad_handles(good, kind):

@@ -1,4 +1,4 @@
-"""Memory from file descriptors (API semantics 8), and what this version does not offer."""
+"""Memory from file descriptors (API semantics 8)."""
 
 import ctypes
 import mmap
@@ -9,27 +9,12 @@ import pytest
 
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType, ResultCode
-from tests.abi.rules.capi import floats, uint32s
+from tests.abi.rules.capi import floats
 from tests.abi.rules.graph import Graph, Run, add_graph
 
 BAD_DATA, BAD_STATE, OP_FAILED = ResultCode.BAD_DATA, ResultCode.BAD_STATE, ResultCode.OP_FAILED
 UNMAPPABLE = ResultCode.UNMAPPABLE
 READ, WRITE = mmap.PROT_READ, mmap.PROT_WRITE
-
-
-@pytest.fixture
-def file():
-    """Makes a file of a size in memory; gives its descriptor."""
-    descriptors = []
-
-    def make(size):
-        descriptors.append(os.memfd_create("nnapi_shim_test"))
-        os.truncate(descriptors[-1], size)
-        return descriptors[-1]
-
-    yield make
-    for descriptor in descriptors:
-        os.close(descriptor)
 
 
 @pytest.fixture
@@ -153,34 +138,65 @@ def test_nothing_is_left_behind(api, device, file):
         assert held() == before
 
 
-# Not available in this version: honest errors. What can be checked is checked first.
-
-
-def test_memory_descriptors(api, run):
-    desc = api.make("MemoryDesc_create")
-    for name, count in (("Input", 2), ("Output", 1)):
-        role = f"MemoryDesc_add{name}Role"
-        for index in (count, 2**32 - 1):
-            api.refuse(BAD_DATA, role, desc, run.compilation, index, 1.0)
-        for frequency in (0.0, -1.0, 1.5, float("nan")):
-            api.refuse(BAD_DATA, role, desc, run.compilation, 0, frequency)
-        api.refuse(OP_FAILED, role, desc, run.compilation, 0, 1.0, saying="not available")
-    null = ResultCode.UNEXPECTED_NULL
-    api.refuse(null, "MemoryDesc_setDimensions", desc, 1, None)
-    sizes = uint32s([2])
-    api.refuse(OP_FAILED, "MemoryDesc_setDimensions", desc, 1, sizes, saying="not available")
-    api.refuse(BAD_DATA, "MemoryDesc_finish", desc, saying="no role")
-    api.refuse(BAD_DATA, "MemoryDesc_finish", desc, saying="no role")
-    api.make_none(BAD_STATE, "Memory_createFromDesc", desc)
-
-
-def test_hardware_buffers(api):
-    buffer = ctypes.create_string_buffer(64)
-    name = "Memory_createFromAHardwareBuffer"
-    api.make_none(OP_FAILED, name, ctypes.addressof(buffer), saying="not available")
+# Copying
 
 
 def test_copying(api, file):
-    one, other = (api.make("Memory_createFromFd", 8, READ | WRITE, file(8), 0) for _ in range(2))
-    api.ok("Memory_copy", one, one)
-    api.refuse(OP_FAILED, "Memory_copy", one, other, saying="not available")
+    """All bytes are copied, between memories of equal size."""
+    source, target = file(64, b"\x01\x02\x03\x04\x05"), file(64)
+    one = api.make("Memory_createFromFd", 5, READ, source, 0)
+    other = api.make("Memory_createFromFd", 5, WRITE | READ, target, 8)
+    api.ok("Memory_copy", one, other)
+    assert os.pread(target, 16, 0) == bytes(8) + b"\x01\x02\x03\x04\x05" + bytes(3)
+    assert os.pread(source, 8, 0) == b"\x01\x02\x03\x04\x05" + bytes(3)
+
+
+def test_copying_to_itself(api, file):
+    """Is no error, even where the memory cannot be mapped."""
+    for protect, size in ((READ | WRITE, 8), (0, 8), (READ, 1 << 20), (READ, 0)):
+        memory = api.make("Memory_createFromFd", size, protect, file(8), 0)
+        api.ok("Memory_copy", memory, memory)
+
+
+def test_copying_between_sizes(api, file):
+    target = file(16, b"target")
+    memories = {
+        size: api.make("Memory_createFromFd", size, READ | WRITE, target, 0) for size in (4, 8, 16)
+    }
+    for one in memories:
+        for other in memories:
+            if one != other:
+                saying = f"the source has {one} bytes, the target {other}"
+                api.refuse(BAD_DATA, "Memory_copy", memories[one], memories[other], saying=saying)
+    assert os.pread(target, 6, 0) == b"target"
+
+
+def test_copying_what_cannot_be_mapped(api, file):
+    good = api.make("Memory_createFromFd", 8, READ | WRITE, file(8), 0)
+    unreadable = api.make("Memory_createFromFd", 8, WRITE, file(8), 0)
+    unwritable = api.make("Memory_createFromFd", 8, READ, file(8), 0)
+    short = api.make("Memory_createFromFd", 8, READ | WRITE, file(8), 1 << 20)
+    for source, target in ((unreadable, good), (good, unwritable), (short, good), (good, short)):
+        api.refuse(UNMAPPABLE, "Memory_copy", source, target)
+
+
+def test_copying_within_one_file(api, file):
+    """Regions may overlap."""
+    descriptor = file(16, bytes(range(16)))
+    low, high = (api.make("Memory_createFromFd", 12, READ | WRITE, descriptor, at) for at in (0, 4))
+    api.ok("Memory_copy", low, high)
+    assert os.pread(descriptor, 16, 0) == bytes((*range(4), *range(12)))
+    api.ok("Memory_copy", high, low)
+    assert os.pread(descriptor, 16, 0) == bytes((*range(12), 8, 9, 10, 11))
+
+
+# Hardware buffers: see hardware_buffers.py
+
+
+def test_hardware_buffers_without_their_functions(api):
+    """This process has loaded no library that knows hardware buffers."""
+    buffer = ctypes.create_string_buffer(64)
+    saying = "AHardwareBuffer_describe is not in this process"
+    name = "Memory_createFromAHardwareBuffer"
+    api.make_none(OP_FAILED, name, ctypes.addressof(buffer), saying=saying)
+    api.make_none(ResultCode.UNEXPECTED_NULL, name, None)

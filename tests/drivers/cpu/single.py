@@ -78,7 +78,7 @@ class Single:
         operands, data, sources = [], bytearray(), []
         self.arguments = []
         for position, given in enumerate(map(valued, inputs)):
-            operand, array = given
+            operand, array = given.operand, given.array
             if position == 0 or position in dynamic:
                 argument = Argument(array.shape, array.dtype.char, misaligned)
                 argument.fill(array)

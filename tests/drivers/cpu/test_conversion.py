@@ -1,4 +1,4 @@
-"""QUANTIZE and DEQUANTIZE on the CPU device against formulas."""
+"""QUANTIZE, DEQUANTIZE and CAST on the CPU device against formulas."""
 
 import numpy as np
 import pytest
@@ -64,3 +64,45 @@ def test_dequantize_per_channel(dim, target):
     given = single.qc8(raw, scales, dim)
     found = Single(CpuDevice(), Op.DEQUANTIZE, [given], tensor(target), shape).checked()
     expect(target, found, wanted)
+
+
+def truncated(x, low, high):
+    """Toward zero, and to the nearest end of the range; NaN to 0."""
+    return np.clip(np.trunc(np.where(np.isnan(x), 0, x)), low, high)
+
+
+@pytest.mark.parametrize("size", [*AWKWARD_SIZES, 70001])
+@pytest.mark.parametrize("source", ["f32", "f16", "i32", "qu8"])
+def test_cast(source, size):
+    random = np.random.default_rng(size)
+    if source == "i32":
+        values = random.integers(-(2**31), 2**31, size) >> random.integers(0, 32, size)
+    elif source == "qu8":
+        values = random.integers(0, 256, size)
+    else:
+        values = random.normal(0, 1, size) * 2.0 ** random.integers(-9, 35, size)
+        values[: min(size, 3)] = [np.nan, np.inf, -np.inf][:size]
+    with np.errstate(over="ignore"):
+        given = tensor(source, values)
+    x = given.array.astype(np.float64)
+    for target in ("f32", "f16", "i32", "qu8"):
+        with np.errstate(over="ignore", invalid="ignore"):
+            wanted = {
+                "f32": lambda: x.astype(np.float32),
+                "f16": lambda: x.astype(np.float16),
+                "i32": lambda: truncated(x, -(2**31), 2**31 - 1),
+                "qu8": lambda: truncated(x, 0, 255),
+            }[target]()
+        found = Single(
+            CpuDevice(), Op.CAST, [given], tensor(target), (size,), misaligned=2
+        ).checked()
+        np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize(
+    "make", [single.bool8, single.q16, single.qsym16, single.qsym8, single.qs8]
+)
+def test_cast_that_copies(make):
+    given = make(np.arange(100))
+    found = Single(CpuDevice(), Op.CAST, [given], make(), (100,), misaligned=2).checked()
+    np.testing.assert_array_equal(found, given.array)

@@ -1,10 +1,10 @@
-"""ADD SUB MUL DIV and the activations on the CPU device against formulas in float64."""
+"""Arithmetic on two tensors, on the CPU device against formulas in float64."""
 
 import numpy as np
 import pytest
 
 from nnapi_shim.drivers.cpu.device import CpuDevice
-from nnapi_shim.drivers.cpu.lowering.binary import walk
+from nnapi_shim.drivers.cpu.lowering.broadcasting import walk
 from nnapi_shim.hal.enums import OperationType as Op
 from tests.drivers.cpu.elements import (
     ACTIVATIONS,
@@ -142,6 +142,99 @@ def test_every_product_of_quantized_numbers(scales):
     expect("qu8", found, wanted, kinds[2])
 
 
+# MAXIMUM MINIMUM POW PRELU: no limit of rank
+
+EXTREMES = {Op.MAXIMUM: np.maximum, Op.MINIMUM: np.minimum}
+MORE_SHAPES = [
+    *SHAPES,
+    ((2, 3, 1, 4, 1, 2), (5, 1, 2, 1)), ((3, 1, 4, 1, 5, 1), (2, 1, 6, 1, 7)),
+    ((2, 2, 2, 2, 2, 2, 3), (2, 1, 2, 1, 2, 1, 3)), ((40, 1, 30, 1, 3), (20, 1, 7, 1)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("shapes", MORE_SHAPES, ids=str)
+@pytest.mark.parametrize("type", EXTREMES, ids=lambda type: type.name)
+def test_extremes(type, shapes):
+    random = np.random.default_rng(len(str(shapes)))
+    for variant in ("f32", "f16", "i32", "qu8", "qs8"):
+        (a, x), (b, y) = (random_tensor(variant, random, shape) for shape in shapes)
+        wanted = EXTREMES[type](x, y)
+        found = compute(type, [a, b], tensor(variant), wanted.shape, misaligned=4)
+        if variant == "i32":
+            np.testing.assert_array_equal(found, wanted)
+        else:
+            expect(variant, found, wanted, off=0)
+
+
+@pytest.mark.parametrize("type", EXTREMES, ids=lambda type: type.name)
+@pytest.mark.parametrize("scales", [(0.25, 0.5, 1), (0.037, 0.11, 0.093), (1e-30, 1e30, 1)])
+def test_extremes_of_requantized_numbers(type, scales):
+    kinds = [Quantized(scales[0], 128), Quantized(scales[1], 3), Quantized(scales[2], 100)]
+    (x, y), (s0, s1, s) = EVERY_PAIR, (np.float64(np.float32(scale)) for scale in scales)
+    wanted = EXTREMES[type]((x - 128) * s0, (y - 3) * s1)
+    for variant in ("qu8", "qs8"):
+        inputs = [
+            tensor(variant, raw, kind) for raw, kind in zip(EVERY_PAIR, kinds[:2], strict=True)
+        ]
+        found = compute(type, inputs, tensor(variant, quantized=kinds[2]), x.shape)
+        # The zero point is added before halves are rounded.
+        steps = np.clip(wanted / s, -1e6, 1e6) + (100 if variant == "qu8" else -28)
+        rounded = np.trunc(steps + np.copysign(0.5, steps))
+        low, high = (0, 255) if variant == "qu8" else (-128, 127)
+        assert (found != np.clip(rounded, low, high)).mean() < 0.001
+
+
+def test_extremes_at_the_ends():
+    x, y = [np.nan, 1, np.nan, np.inf, -0.0, 0], [1, np.nan, np.nan, -np.inf, 0, -0.0]
+    for variant in ("f32", "f16"):
+        inputs = [tensor(variant, x), tensor(variant, y)]
+        found = compute(Op.MAXIMUM, inputs, tensor(variant), (6,))
+        np.testing.assert_array_equal(found, [np.nan, 1, np.nan, np.inf, 0, 0])
+        found = compute(Op.MINIMUM, inputs, tensor(variant), (6,))
+        np.testing.assert_array_equal(found, [np.nan, 1, np.nan, -np.inf, 0, 0])
+
+
+@pytest.mark.parametrize("shapes", MORE_SHAPES, ids=str)
+def test_pow(shapes):
+    random = np.random.default_rng(len(str(shapes)))
+    for variant in ("f32", "f16"):
+        base = tensor(variant, np.exp(random.normal(0, 2, shapes[0])))
+        exponent = tensor(variant, random.normal(0, 2, shapes[1]))
+        wanted = base.array.astype(np.float64) ** exponent.array.astype(np.float64)
+        found = compute(Op.POW, [base, exponent], tensor(variant), wanted.shape, misaligned=4)
+        expect(variant, found, wanted)
+
+
+def test_pow_at_the_ends():
+    ends = [
+        0, 1e-45, 1e-30, 0.5, 0.9999999, 1, 1.5, 2, 2.5, 3, 7, 8388609, 2.0**24, 3e38, np.inf,
+        np.nan,
+    ]  # fmt: skip
+    ends = np.array(ends, np.float32)
+    x, y = np.meshgrid(*[np.concatenate([ends, -ends])] * 2)
+    with np.errstate(all="ignore"):
+        wanted = np.power(x.astype(np.float64), y.astype(np.float64)).astype(np.float32)
+    found = compute(Op.POW, [tensor("f32", x), tensor("f32", y)], tensor("f32"), x.shape)
+    np.testing.assert_allclose(found, wanted, rtol=4e-7, atol=1.5e-45)
+    numbers = ~np.isnan(wanted)
+    np.testing.assert_array_equal(np.signbit(found)[numbers], np.signbit(wanted)[numbers])
+
+
+@pytest.mark.parametrize("shapes", MORE_SHAPES, ids=str)
+def test_prelu(shapes):
+    random = np.random.default_rng(len(str(shapes)))
+    kinds, result = (Quantized(0.037, 131), Quantized(0.02, 7)), Quantized(0.0513, 90)
+    for variant in ("f32", "f16", "qu8", "qs8"):
+        (a, x), (b, y) = (
+            random_tensor(variant, random, shape, kind)
+            for shape, kind in zip(shapes, kinds, strict=True)
+        )
+        wanted = np.where(x >= 0, x, x * y)
+        output = tensor(variant, quantized=result)
+        found = compute(Op.PRELU, [a, b], output, wanted.shape, misaligned=1)
+        expect(variant, found, wanted, result)
+
+
 def test_walk_merges_axes():
     def sizes(*shapes):
         return [axis.size for axis in walk(*shapes) if axis.size > 1]
@@ -153,63 +246,3 @@ def test_walk_merges_axes():
     assert sizes((2, 3, 4, 5), (2, 3, 1, 1)) == [6, 20]
     assert sizes((2, 1, 4, 1), (1, 3, 1, 5)) == [2, 3, 4, 5]
     assert sizes((), ()) == []
-
-
-# Activations
-
-CLAMPS = {Op.RELU: (0, 3.4028235e38), Op.RELU1: (-1, 1), Op.RELU6: (0, 6)}
-
-
-@pytest.mark.parametrize("size", [*AWKWARD_SIZES, 70001])
-@pytest.mark.parametrize("type", CLAMPS, ids=lambda type: type.name)
-def test_clamps(type, size):
-    random = np.random.default_rng(size)
-    for variant in ("f32", "f16", "qu8", "qs8"):
-        kind = Quantized(0.03, 70)
-        given, x = random_tensor(variant, random, (size,), kind)
-        low, high = CLAMPS[type]
-        output = tensor(variant, quantized=kind)
-        found = Single(CpuDevice(), type, [given], output, (size,), misaligned=2).checked()
-        expect(variant, found, np.clip(x, low, high), kind)
-
-
-def test_clamps_at_the_ends():
-    x = [np.nan, np.inf, -np.inf, -0.0, 1e-42]
-    found = Single(CpuDevice(), Op.RELU, [tensor("f32", x)], tensor("f32"), (5,)).checked()
-    np.testing.assert_array_equal(found, np.array([np.nan, 3.4028235e38, 0, 0, 1e-42], np.float32))
-
-
-def logistic(x):
-    return np.where(x < 0, np.exp(np.minimum(x, 0)), 1) / (1 + np.exp(-np.abs(x)))
-
-
-CURVES = {
-    Op.TANH: (np.tanh, Quantized(1 / 128, 128)),
-    Op.LOGISTIC: (logistic, Quantized(1 / 256, 0)),
-}
-
-
-@pytest.mark.parametrize("size", [*AWKWARD_SIZES, 70001])
-@pytest.mark.parametrize("type", CURVES, ids=lambda type: type.name)
-def test_curves(type, size):
-    random = np.random.default_rng(size)
-    function, kind = CURVES[type]
-    for variant in ("f32", "f16", "qu8", "qs8"):
-        given, x = random_tensor(variant, random, (size,))
-        output = tensor(variant, quantized=kind)
-        found = Single(CpuDevice(), type, [given], output, (size,), misaligned=2).checked()
-        expect(variant, found, function(x), kind, absolute=1e-7)
-
-
-@pytest.mark.parametrize("scale", [1e-8, 1e-3, 0.02, 1, 1e10])
-@pytest.mark.parametrize("type", CURVES, ids=lambda type: type.name)
-def test_every_quantized_number(type, scale):
-    function, kind = CURVES[type]
-    raw = np.arange(256)
-    for variant in ("qu8", "qs8"):
-        given = tensor(variant, raw, Quantized(scale, 100))
-        output = tensor(variant, quantized=kind)
-        found = Single(CpuDevice(), type, [given], output, (256,)).checked()
-        expect(
-            variant, found, function((raw - 100) * np.float64(np.float32(scale))), kind, off=0.01
-        )

@@ -1,4 +1,4 @@
-"""FULLY_CONNECTED on the CPU device against plain formulas."""
+"""FULLY_CONNECTED and BATCH_MATMUL on the CPU device against plain formulas."""
 
 from typing import Any
 
@@ -83,3 +83,63 @@ def test_weights_that_are_no_constant(variant: str, batch: int) -> None:
 @pytest.mark.parametrize("batch", [1, 9])
 def test_memory_at_odd_addresses(variant: str, batch: int) -> None:
     check(batch, 30, 20, variant, misaligned=1)
+
+
+# batch of lhs, batch of rhs, rows, depth, columns: unpacked (few rows or columns) and packed
+MATRICES = (
+    ((), (), 1, 1, 1), ((), (), 7, 33, 70), ((), (), 64, 10, 9), ((), (), 1, 37, 1100),
+    ((3,), (3,), 2, 9, 17), ((3,), (3,), 3, 9, 17), ((3,), (3,), 13, 40, 65), ((5,), (5,), 4, 4, 4),
+    ((2, 3), (2, 3), 6, 5, 130), ((2, 3), (1, 3), 5, 6, 7), ((2, 3), (2, 1), 5, 6, 7),
+    ((2, 3), (1, 1), 5, 6, 7), ((9,), (1,), 1, 20, 30), ((4,), (1,), 1, 131, 3),
+    ((3,), (3,), 1, 64, 64), ((2,), (2,), 30, 2, 3), ((2,), (2,), 300, 64, 5),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("variant", ("f32", "f16", "i32", "qs8"))
+@pytest.mark.parametrize("adjoint", [(False, False), (True, False), (False, True), (True, True)])
+@pytest.mark.parametrize("sizes", MATRICES, ids=str)
+def test_batch_matmul(sizes: Any, adjoint: tuple[bool, bool], variant: str) -> None:
+    lhs_batch, rhs_batch, rows, depth, columns = sizes
+    random = np.random.default_rng(rows * depth + columns)
+    shapes = [
+        (*batch, *(size[::-1] if turned else size))
+        for batch, size, turned in zip(
+            (lhs_batch, rhs_batch), ((rows, depth), (depth, columns)), adjoint, strict=True
+        )
+    ]
+    if variant in ("f32", "f16"):
+        operands = [getattr(single, variant)(random.uniform(-1, 1, shape)) for shape in shapes]
+        output, zeros = getattr(single, variant)(), (0, 0)
+    elif variant == "i32":
+        operands = [single.i32(random.integers(-(2**31), 2**31, shape)) for shape in shapes]
+        output, zeros = single.i32(), (0, 0)
+    else:
+        zeros = tuple(random.integers(-128, 128, 2).tolist())
+        operands = [
+            single.qs8(random.integers(-128, 128, shape), scale, zero)
+            for shape, scale, zero in zip(shapes, (0.02, 0.03), zeros, strict=True)
+        ]
+        output = single.qs8(None, 0.6, -5)
+    lhs, rhs = (
+        np.swapaxes(values, -1, -2) if turned else values
+        for values, turned in zip(
+            (o.array.astype(np.float64 if variant[0] == "f" else np.int64) - zero
+             for o, zero in zip(operands, zeros, strict=True)),
+            adjoint, strict=True,
+        )
+    )  # fmt: skip
+    wanted = lhs @ rhs
+    for dynamic in ((), (1,)):
+        found = Single(
+            CpuDevice(), OperationType.BATCH_MATMUL, [*operands, *adjoint], output, wanted.shape,
+            dynamic, misaligned=1,
+        ).checked()  # fmt: skip
+        if variant == "i32":
+            np.testing.assert_array_equal(found, wanted.astype(np.int32))
+        elif variant == "qs8":
+            raw = np.clip(np.round(wanted * 0.001) - 5, -128, 127)
+            assert np.abs(found - raw).max() <= 1
+            assert (found != raw).mean() <= 0.01 + 1 / raw.size
+        else:
+            tolerance = 1e-5 if variant == "f32" else 2e-3
+            np.testing.assert_allclose(found, wanted, rtol=tolerance, atol=tolerance)

@@ -4,7 +4,7 @@ import numba
 import numpy as np
 import pytest
 
-from nnapi_shim.drivers.cpu.kernels import exponential, numeric
+from nnapi_shim.drivers.cpu.kernels import exponential, logarithm, numeric, sine
 
 
 def vectorised(function, result):
@@ -77,6 +77,7 @@ def units_off(found, wanted):
     [
         ("exp", np.exp, 2),
         ("exp_negative", np.exp, 2),
+        ("expm1", np.expm1, 2),
         ("logistic", lambda x: np.where(x < 0, np.exp(x), 1) / (1 + np.exp(-np.abs(x))), 3),
         ("tanh", np.tanh, 3),
     ],
@@ -96,6 +97,7 @@ def test_exponential_functions_at_the_ends():
     ends = {
         "exp": [nan, inf, 0, inf, 0, 1, 1, 1, inf, 0],
         "exp_negative": [nan, 1, 0, 1, 0, 1, 1, 1, 1, 0],
+        "expm1": [nan, inf, -1, inf, -1, 0, 0, 1e-42, inf, -1],
         "logistic": [nan, 1, 0, 1, 0, 0.5, 0.5, 0.5, 1, 0],
         "tanh": [nan, 1, -1, 1, -1, 0, -0.0, 1e-42, 1, -1],
     }
@@ -107,6 +109,43 @@ def test_exponential_functions_at_the_ends():
     np.testing.assert_array_equal(np.signbit(found[1:]), np.signbit(x[1:]))
     below = vectorised(exponential.exp, np.float32)(np.array([-90, -100, -103], np.float32))
     np.testing.assert_allclose(below, np.exp([-90.0, -100, -103]), atol=1.5e-45, rtol=1e-6)
+
+
+def test_log():
+    random = np.random.default_rng(3)
+    x = np.concatenate([np.exp(random.uniform(-103, 88, 1 << 18)), random.uniform(0.5, 2, 1 << 18)])
+    x = x.astype(np.float32)
+    x = x[x != 1]
+    found = vectorised(logarithm.log, np.float32)(x)
+    assert units_off(found, np.log(x.astype(np.float64))).max() < 2
+    ends = np.array([np.nan, np.inf, -np.inf, 0, -0.0, -1, 1], np.float32)
+    wanted = [np.nan, np.inf, np.nan, -np.inf, -np.inf, np.nan, 0]
+    np.testing.assert_array_equal(vectorised(logarithm.log, np.float32)(ends), wanted)
+
+
+def test_power():
+    random = np.random.default_rng(4)
+    logarithms, products = random.uniform(-80, 80, 1 << 18), random.uniform(-87, 88, 1 << 18)
+    x = np.exp(np.where(random.random(1 << 18) < 0.5, logarithms, logarithms / 80))
+    x = x.astype(np.float32)
+    y = (products / np.log(x.astype(np.float64))).astype(np.float32)
+
+    @numba.njit(error_model="numpy")
+    def loop(x, y, z):
+        for i in range(len(x)):
+            z[i] = logarithm.power(x[i], y[i])
+
+    found = np.empty_like(x)
+    loop(x, y, found)
+    assert units_off(found, x.astype(np.float64) ** y.astype(np.float64)).max() < 2
+
+
+def test_sine():
+    random = np.random.default_rng(5)
+    small = random.uniform(-8192, 8192, 1 << 20) * random.choice((1, 1e-3), 1 << 20)
+    small = small.astype(np.float32)
+    found = vectorised(sine.sine, np.float32)(small)
+    np.testing.assert_allclose(found, np.sin(small.astype(np.float64)), rtol=0, atol=1.2e-7)
 
 
 def test_rounded():

@@ -1,4 +1,4 @@
-"""AVERAGE_POOL_2D and MAX_POOL_2D on the CPU device, window by window in numpy."""
+"""The pooling operations on the CPU device, window by window in numpy."""
 
 import numpy as np
 import pytest
@@ -80,6 +80,26 @@ def test_average_pool(variant, geometry, nchw):
     count = pooled(np.ones_like(raw), *geometry[1:], np.sum)
     wanted = np.trunc((total + np.where(total > 0, count // 2, -(count // 2))) / count)
     np.testing.assert_array_equal(found, wanted)
+
+
+def root_mean_square(values, axis):
+    return np.sqrt((values**2).mean(axis))
+
+
+@pytest.mark.parametrize("geometry", GEOMETRIES, ids=str)
+@pytest.mark.parametrize("variant", ["f32", "f16"])
+@pytest.mark.parametrize("nchw", [False, True])
+def test_l2_pool(variant, geometry, nchw):
+    found, x, _ = compute(Op.L2_POOL_2D, variant, geometry, nchw=nchw)
+    expect(variant, found, pooled(x, *geometry[1:], root_mean_square), absolute=1e-5)
+
+
+@pytest.mark.parametrize("activation", range(4))
+@pytest.mark.parametrize("variant", ["f32", "f16"])
+def test_activation_of_l2_pool(variant, activation):
+    found, x, _ = compute(Op.L2_POOL_2D, variant, GEOMETRIES[2], activation)
+    wanted = np.clip(pooled(x, *GEOMETRIES[2][1:], root_mean_square), *ACTIVATIONS[activation])
+    expect(variant, found, wanted, absolute=1e-5)
 
 
 @pytest.mark.parametrize("activation", range(4))

@@ -1,4 +1,4 @@
-"""SOFTMAX on the CPU device against the formula in float64."""
+"""SOFTMAX and LOG_SOFTMAX on the CPU device against the formula in float64."""
 
 import numpy as np
 import pytest
@@ -71,3 +71,33 @@ def test_extreme_scales(scale):
         wanted = softmax(raw * scale, 1.0, 1)
         found = compute(variant, given, 1.0, 1, raw.shape)
         expect(variant, found, wanted, SHARES, off=0)
+
+
+@pytest.mark.parametrize(("shape", "axis"), CASES, ids=str)
+@pytest.mark.parametrize("beta", [1.0, 0.25, 10.0, -1.0, 0.0])
+def test_log_softmax(shape, axis, beta):
+    random = np.random.default_rng(len(str(shape)))
+    for variant in ("f32", "f16"):
+        given, x = random_tensor(variant, random, shape)
+        exponents = x * beta
+        exponents -= exponents.max(axis, keepdims=True)
+        wanted = exponents - np.log(np.exp(exponents).sum(axis, keepdims=True))
+        found = compute_log(variant, given, beta, axis, shape)
+        relative = {"f32": 6e-7, "f16": 2e-3}[variant]
+        np.testing.assert_allclose(found, wanted, rtol=relative, atol=5e-6)
+
+
+def compute_log(variant, given, beta, axis, shape):
+    value = single.scalar(OperandType.FLOAT16, beta) if variant == "f16" else beta
+    inputs, output = [given, value, axis], tensor(variant)
+    return Single(CpuDevice(), Op.LOG_SOFTMAX, inputs, output, shape, misaligned=2).checked()
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_log_softmax_of_large_differences(axis):
+    x = np.float32([[3e38, -3e38, 0], [0, -1e4, 1e4], [-np.inf, 0, 0]])
+    wanted = np.array([[0, -np.inf, -3e38], [-1e4, -2e4, 0], [-np.inf, -np.log(2), -np.log(2)]])
+    if axis == 0:
+        x, wanted = x.T.copy(), wanted.T
+    found = compute_log("f32", tensor("f32", x), 1.0, axis, x.shape)
+    np.testing.assert_allclose(found, wanted, rtol=1e-6)

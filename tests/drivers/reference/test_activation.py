@@ -1,11 +1,13 @@
-"""RELU RELU1 RELU6 TANH LOGISTIC by hand."""
+"""RELU RELU1 RELU6 TANH LOGISTIC ELU HARD_SWISH PRELU by hand."""
 
-from math import inf
+from math import exp, inf, log
 
 import pytest
 
+from nnapi_shim.errors import NnapiError
+from nnapi_shim.hal.enums import OperandType, ResultCode
 from nnapi_shim.hal.enums import OperationType as Op
-from tests.single import f16, f32, qs8, qu8
+from tests.single import f16, f32, qs8, qu8, scalar
 
 FLOAT_MAX = 3.4028234663852886e38
 
@@ -69,3 +71,40 @@ def test_logistic(compute):
         59,
         127,
     ]
+
+
+def test_elu(compute):
+    values = f32([2, 0, log(0.5), -inf])
+    assert compute(Op.ELU, [values, 3.0], f32()) == pytest.approx([2, 0, -1.5, -3])
+    # The negative part is that of every number: 2 - (e^2 - 1), and 0 less 0.
+    assert compute(Op.ELU, [f32([2, -1]), -1.0], f32()) == pytest.approx([3 - exp(2), 0])
+    assert compute(Op.ELU, [f32([200, -1]), 0.0], f32()) == [200, 0]
+    alpha = scalar(OperandType.FLOAT16, 2)
+    assert compute(Op.ELU, [f16([1, -inf]), alpha], f16()) == [1, -2]
+
+
+def test_hard_swish(compute):
+    values = f32([-4, -3, -1, 0, 3, 10])
+    assert compute(Op.HARD_SWISH, [values], f32()) == pytest.approx([0, 0, -1 / 3, 0, 3, 10])
+    # real: -1.5, 1.5, 6, that is -0.375, 1.125, 6 in steps of 1/4
+    assert compute(Op.HARD_SWISH, [qu8([7, 13, 22], 0.5, 10)], qu8(None, 0.25, 100)) == [
+        98,
+        105,
+        124,
+    ]
+
+
+def test_hard_swish_has_a_limit_to_its_scales(compute):
+    with pytest.raises(NnapiError, match="scale") as error:
+        compute(Op.HARD_SWISH, [qu8([1], 128)], qu8(None, 1))
+    assert error.value.code is ResultCode.OP_FAILED
+    # 127 * (127 + 3) / 6 is beyond 127, what the second factor is limited to.
+    assert compute(Op.HARD_SWISH, [qu8([1], 127)], qu8(None, 1)) == [127]
+
+
+def test_prelu(compute):
+    values = f32([[-2, 3], [4, -5]])
+    assert compute(Op.PRELU, [values, f32([10, 0.5])], f32()) == [[-20, 3], [4, -2.5]]
+    # real: -2, 0, 1.5 and slopes 0.5, -1: -1, 0, 1.5 and 2, 0, 1.5 in steps of 1/2
+    given = [qu8([6, 10, 13], 0.5, 10), qu8([[12], [6]], 0.25, 10)]
+    assert compute(Op.PRELU, given, qu8(None, 0.5, 100)) == [[98, 100, 103], [104, 100, 103]]

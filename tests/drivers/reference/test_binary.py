@@ -1,6 +1,6 @@
-"""ADD SUB MUL DIV by hand."""
+"""ADD SUB MUL DIV MAXIMUM MINIMUM POW by hand."""
 
-from math import inf
+from math import inf, nan
 
 import pytest
 
@@ -99,3 +99,27 @@ def test_div_quantized_is_refused(compute):
     with pytest.raises(NnapiError) as error:
         compute(Op.DIV, [qs8([1]), qs8([1]), 0], qs8())
     assert error.value.code is ResultCode.OP_FAILED
+
+
+def test_the_first_number_wins_over_nan(compute):
+    values = [f32([nan, 1, nan, 2]), f32([1, nan, nan, 3])]
+    assert compute(Op.MAXIMUM, values, f32()) == pytest.approx([nan, 1, nan, 3], nan_ok=True)
+    assert compute(Op.MINIMUM, values, f32()) == pytest.approx([nan, 1, nan, 2], nan_ok=True)
+
+
+def test_extremes_are_those_of_requantized_numbers(compute):
+    # real: 1.5, -1.5, 2 against 1.5, in steps of 1: halves away from zero, after the zero point
+    values = [qu8([13, 7, 14], 0.5, 10), qu8([6], 0.25)]
+    assert compute(Op.MAXIMUM, values, qu8(None, 1, 20)) == [22, 22, 22]
+    assert compute(Op.MINIMUM, values, qu8(None, 1, 20)) == [22, 19, 22]
+    # -1.5 - 20 is rounded away from zero, too.
+    assert compute(Op.MINIMUM, [qs8([-3], 0.5), qs8([0])], qs8(None, 1, -20)) == [-22]
+    assert compute(Op.MAXIMUM, [i32([-5, 7]), i32([[6], [8]])], i32()) == [[6, 7], [8, 8]]
+
+
+def test_pow(compute):
+    base, exponent = f32([2, -2, -2, 0, 4, -8]), f32([10, 3, -2, 0, 0.5, 0.5])
+    assert compute(Op.POW, [base, exponent], f32()) == pytest.approx(
+        [1024, -8, 0.25, 1, 2, nan], nan_ok=True
+    )
+    assert compute(Op.POW, [f16([4]), f16([[2], [-1]])], f16()) == [[16], [0.25]]

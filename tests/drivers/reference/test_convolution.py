@@ -157,3 +157,102 @@ def test_depthwise_per_channel(compute):
     image, filter = qu8([[[[12, 14]]]], 1, 10), qc8([[[[3, -1]]]], [0.5, 2], 3)
     operands = [image, filter, i32([0, 0]), VALID, 1, 1, 1, 0]
     assert compute(Op.DEPTHWISE_CONV_2D, operands, qu8(None, 1, 100)) == [[[[103, 92]]]]
+
+
+def test_groups_see_their_own_channels(compute):
+    image = f32([[[[1, 2, 3, 4]]]])
+    filter = f32([[[[1, 10]]], [[[100, 1000]]], [[[1, 10]]], [[[100, 1000]]]])
+    operands = [image, filter, f32([0, 0, 0.5, 0]), VALID, 1, 1, 2, 0, False]
+    assert compute(Op.GROUPED_CONV_2D, operands, f32()) == [[[[21, 2100, 43.5, 4300]]]]
+
+
+def test_groups_per_channel_nchw(compute):
+    image = qs8([[[[2]], [[3]]]])
+    filter = qc8([[[[1]]], [[[1]]]], [1, 2], 0)
+    operands = [image, filter, i32([1, 1]), 0, 0, 0, 0, 1, 1, 2, 0, True]
+    assert compute(Op.GROUPED_CONV_2D, operands, qs8(None, 1, 10)) == [[[[13]], [[18]]]]
+
+
+@pytest.mark.parametrize("groups", [0, -1, 3, 4])
+def test_groups_divide_the_channels(compute, groups):
+    image, filter = f32(np.ones((1, 1, 1, 2))), f32(np.ones((4, 1, 1, 1)))
+    operands = [image, filter, f32([0] * 4), VALID, 1, 1, groups, 0, False]
+    with pytest.raises(NnapiError) as error:
+        compute(Op.GROUPED_CONV_2D, operands, f32())
+    assert error.value.code is ResultCode.OP_FAILED
+
+
+def transposed(compute, image, filter, *tail):
+    """Rows of the only channel; `tail` is what follows the bias."""
+    image, filter = (f32(np.array(rows)[None, :, :, None]) for rows in (image, filter))
+    operands = [image, filter, f32([0.5]), *tail]
+    return np.array(compute(Op.TRANSPOSE_CONV_2D, operands, f32()))[0, :, :, 0].tolist()
+
+
+ROW, TAPS = [[1, 2]], [[1, 10, 100]]
+
+
+@pytest.mark.parametrize(
+    ("stride", "left", "right", "expected"),
+    [
+        (1, 0, 0, [1.5, 12.5, 120.5, 200.5]),
+        (2, 0, 0, [1.5, 10.5, 102.5, 20.5, 200.5]),
+        (2, 1, 0, [10.5, 102.5, 20.5, 200.5]),
+        (2, 1, 2, [10.5, 102.5]),
+        (2, 0, -2, [1.5, 10.5, 102.5, 20.5, 200.5, 0.5, 0.5]),
+        (4, 0, 0, [1.5, 10.5, 100.5, 0.5, 2.5, 20.5, 200.5]),
+        (4, 3, 0, [0.5, 2.5, 20.5, 200.5]),
+    ],
+)
+def test_transposed_explicit(compute, stride, left, right, expected):
+    assert transposed(compute, ROW, TAPS, left, right, 0, 0, stride, 1, 0, False) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("padding", "width", "stride", "expected"),
+    [
+        (SAME, 4, 2, [1.5, 10.5, 102.5, 20.5]),  # one column is cut off behind
+        (SAME, 3, 2, [10.5, 102.5, 20.5]),  # and one in front
+        (SAME, 8, 4, [1.5, 10.5, 100.5, 0.5, 2.5, 20.5, 200.5, 0.5]),  # padded by -1 behind
+        (SAME, 2, 1, [12.5, 120.5]),
+        (VALID, 99, 2, [1.5, 10.5, 102.5, 20.5, 200.5]),
+        (7, 1, 1, [1.5, 12.5, 120.5, 200.5]),
+    ],
+)
+def test_transposed_implicit(compute, padding, width, stride, expected):
+    tail = (i32([1, 1, width, 1]), padding, stride, 1, 0, False)
+    assert transposed(compute, ROW, TAPS, *tail) == [expected]
+
+
+def test_transposed_height_and_channels(compute):
+    image = f32([[[[1, 2]], [[3, 4]]]])  # two rows of one pixel with two channels
+    filter = f32([[[[1, 10]], [[0, 1]]], [[[100, 0]], [[0, 0]]]])
+    operands = [image, filter, f32([0, 1]), 0, 0, 0, 0, 1, 1, 0, False]
+    result = np.array(compute(Op.TRANSPOSE_CONV_2D, operands, f32()))
+    assert result.tolist() == [[[[21, 101]], [[43 + 2, 301]], [[4, 1]]]]
+    swapped = f32(np.ascontiguousarray(image.array.transpose(0, 3, 1, 2)))
+    nchw = compute(Op.TRANSPOSE_CONV_2D, [swapped, *operands[1:-1], True], f32())
+    assert nchw == result.transpose(0, 3, 1, 2).tolist()
+
+
+def test_transposed_quantized(compute):
+    image, filter = qu8([[[[12], [9]]]], 1, 10), qc8([[[[3], [-1]]]], [0.5], 0)
+    operands = [image, filter, i32([2]), 0, 0, 0, 0, 1, 1, int(FuseCode.RELU), False]
+    # Halves: 6 + 2, -3 - 2 + 2, 1 + 2; 1.5 is rounded to 2, -1.5 is cut to 0.
+    assert compute(Op.TRANSPOSE_CONV_2D, operands, qu8(None, 1, 100)) == [[[[104], [100], [102]]]]
+
+
+@pytest.mark.parametrize(
+    "tail",
+    [
+        (-1, 0, 0, 0, 1, 1, 0, False),
+        (0, 0, -1, 0, 1, 1, 0, False),
+        (2, 2, 0, 0, 1, 1, 0, False),  # nothing is left
+        (0, 0, 0, 0, 0, 1, 0, False),
+        (i32([1, 1, 2]), SAME, 1, 1, 0, False),
+    ],
+)
+def test_transposed_values_that_are_refused(compute, tail):
+    with pytest.raises(NnapiError) as error:
+        transposed(compute, ROW, TAPS, *tail)
+    assert error.value.code is ResultCode.OP_FAILED

@@ -1,11 +1,11 @@
-"""CONCATENATION by hand."""
+"""CONCATENATION, PACK and TILE by hand."""
 
 import pytest
 
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.enums import OperationType as Op
 from nnapi_shim.hal.enums import ResultCode
-from tests.single import f32, qs8, qu8
+from tests.single import f32, i32, qs8, qu8
 
 
 def test_along_an_axis(compute):
@@ -48,4 +48,47 @@ def test_axis_out_of_range(compute, axis):
 def test_shapes_that_do_not_fit(compute):
     with pytest.raises(NnapiError, match="cannot be joined") as error:
         compute(Op.CONCATENATION, [f32([[1]]), f32([[1, 2]]), 0], f32())
+    assert error.value.code is ResultCode.OP_FAILED
+
+
+def test_pack_adds_an_axis(compute):
+    a, b = f32([[1, 2]]), f32([[3, 4]])
+    assert compute(Op.PACK, [0, a, b], f32()) == [[[1, 2]], [[3, 4]]]
+    assert compute(Op.PACK, [1, a, b], f32()) == [[[1, 2], [3, 4]]]
+    assert compute(Op.PACK, [2, a, b], f32()) == [[[1, 3], [2, 4]]]
+    assert compute(Op.PACK, [0, a], f32()) == [[[1, 2]]]
+
+
+@pytest.mark.parametrize("axis", [-1, 3])
+def test_pack_axis_out_of_range(compute, axis):
+    with pytest.raises(NnapiError, match="axis") as error:
+        compute(Op.PACK, [axis, f32([[1]])], f32())
+    assert error.value.code is ResultCode.OP_FAILED
+
+
+def test_pack_needs_equal_dimensions(compute):
+    with pytest.raises(NnapiError, match="must be equal") as error:
+        compute(Op.PACK, [0, f32([1]), f32([1, 2])], f32())
+    assert error.value.code is ResultCode.OP_FAILED
+
+
+def test_tile_repeats_blocks(compute):
+    assert compute(Op.TILE, [f32([[1, 2]]), i32([2, 2])], f32()) == [[1, 2, 1, 2]] * 2
+    assert compute(Op.TILE, [f32([[1, 2]]), i32([1, 0])], f32()) == [[]]
+
+
+def test_tile_ignores_multiples_behind_the_last_dimension(compute):
+    assert compute(Op.TILE, [f32([1, 2]), i32([2, 7])], f32()) == [1, 2, 1, 2]
+
+
+@pytest.mark.parametrize("multiples", [[2], [1, -1]])
+def test_tile_needs_a_multiple_for_each_dimension(compute, multiples):
+    with pytest.raises(NnapiError, match="multiples") as error:
+        compute(Op.TILE, [f32([[1, 2]]), i32(multiples)], f32())
+    assert error.value.code is ResultCode.OP_FAILED
+
+
+def test_tile_beyond_the_largest_operand(compute):
+    with pytest.raises(NnapiError, match="larger than") as error:
+        compute(Op.TILE, [f32([[1, 2]]), i32([1 << 30, 1 << 30])], f32())
     assert error.value.code is ResultCode.OP_FAILED

@@ -1,4 +1,4 @@
-"""AVERAGE_POOL_2D MAX_POOL_2D by hand."""
+"""AVERAGE_POOL_2D L2_POOL_2D MAX_POOL_2D by hand."""
 
 import numpy as np
 import pytest
@@ -88,3 +88,14 @@ def test_a_filter_that_does_not_fit(compute):
     with pytest.raises(NnapiError, match="does not fit") as error:
         pool(compute, Op.MAX_POOL_2D, f32(IMAGE), VALID, 1, 1, 4, 1, 0)
     assert error.value.code is ResultCode.OP_FAILED
+
+
+def test_l2(compute):
+    image = f32(row(3, -4, 12))
+    assert pool(compute, Op.L2_POOL_2D, image, VALID, 1, 1, 2, 1, 0) == [
+        pytest.approx([12.5**0.5, 80**0.5])
+    ]
+    # the last window holds one pixel
+    assert pool(compute, Op.L2_POOL_2D, image, SAME, 1, 1, 2, 1, int(FuseCode.RELU6)) == [
+        pytest.approx([12.5**0.5, 6, 6])
+    ]

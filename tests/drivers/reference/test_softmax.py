@@ -1,4 +1,4 @@
-"""SOFTMAX by hand."""
+"""SOFTMAX and LOG_SOFTMAX by hand."""
 
 from math import log
 
@@ -52,4 +52,27 @@ def test_quantized(compute):
 def test_values_that_are_refused(compute, tail, output):
     with pytest.raises(NnapiError) as error:
         compute(Op.SOFTMAX, [qu8([1, 2]), *tail], output)
+    assert error.value.code is ResultCode.OP_FAILED
+
+
+def test_log(compute):
+    # 1 : 3
+    assert compute(Op.LOG_SOFTMAX, [f32([0, log(3)]), 1.0, 0], f32()) == pytest.approx(
+        [log(1 / 4), log(3 / 4)]
+    )
+    assert compute(Op.LOG_SOFTMAX, [f32([[0, 5], [log(3), 5]]), 1.0, -2], f32()) == [
+        pytest.approx([log(1 / 4), log(1 / 2)]),
+        pytest.approx([log(3 / 4), log(1 / 2)]),
+    ]
+    # exponentials of these alone overflow; beta turns the order round
+    assert compute(Op.LOG_SOFTMAX, [f32([1000, 1000 + log(3)]), -1.0, 0], f32()) == pytest.approx(
+        [log(3 / 4), log(1 / 4)], rel=1e-4
+    )
+    assert compute(Op.LOG_SOFTMAX, [f32([0, -1000]), 1.0, 0], f32()) == [0, -1000]
+    beta = scalar(OperandType.FLOAT16, 0)
+    assert compute(Op.LOG_SOFTMAX, [f16([1, 2]), beta, 0], f16()) == pytest.approx(
+        [log(1 / 2)] * 2, rel=1e-3
+    )
+    with pytest.raises(NnapiError) as error:
+        compute(Op.LOG_SOFTMAX, [f32([1, 2]), 1.0, 1], f32())
     assert error.value.code is ResultCode.OP_FAILED

@@ -11,5 +11,6 @@ def merged(table: str) -> dict[Any, Any]:
     return {
         key: value
         for family in FAMILIES
+        if family != "control_flow"
         for key, value in getattr(import_module(f"{__name__}.{family}"), table, {}).items()
     }

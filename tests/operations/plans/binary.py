@@ -1,9 +1,37 @@
 """Examples of the binary family."""
 
+from typing import TYPE_CHECKING
+
+import numpy as np
+
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import ResultCode
-from tests.operations.plans.common import Random, broadcast
-from tests.single import Value
+from nnapi_shim.hal.types import Dimensions
+from tests.operations.plans.common import Plan, Random, broadcast, narrowed, pick, sizes
+from tests.single import Value, tensor
+
+if TYPE_CHECKING:
+    from tests.operations.cases import Use
+
+
+def pair(rng: Random, batch: int) -> list[Dimensions]:
+    """Dimensions of two tensors that are broadcast against each other."""
+    return narrowed(rng, sizes(rng, batch, pick(rng, range(1, 5))))
+
+
+def pairwise(use: "Use", rng: Random, batch: int) -> Plan:
+    """Two tensors and nothing else."""
+    return dict(zip(use.names, pair(rng, batch), strict=True))
+
+
+def power(use: "Use", rng: Random, batch: int) -> Plan:
+    """Positive numbers to any power, and any numbers to integer powers."""
+    base, exponent = pair(rng, batch)
+    bases, exponents = rng.uniform(0.2, 3, base), rng.uniform(-3, 3, exponent)
+    if rng.random() < 0.5:
+        bases, exponents = bases * rng.choice((-1, 1), base), np.round(exponents)
+    types = use.inputs
+    return {"base": tensor(types[0], bases), "exponent": tensor(types[1], exponents)}
 
 
 def sum_scale(inputs: list[Value], rng: Random) -> float:
@@ -16,7 +44,11 @@ def product_scale(inputs: list[Value], rng: Random) -> float:
     return inputs[0].operand.scale * inputs[1].operand.scale * 150
 
 
-PLANS = dict.fromkeys(("ADD", "SUB", "MUL", "DIV"), broadcast)
+PLANS = {
+    **dict.fromkeys(("ADD", "SUB", "MUL", "DIV"), broadcast),
+    **dict.fromkeys(("MAXIMUM", "MINIMUM"), pairwise),
+    "POW": power,
+}
 OUTPUT_SCALE = {"ADD": sum_scale, "SUB": sum_scale, "MUL": product_scale}
 FAILS = {"DIV-qs8": ResultCode.OP_FAILED}
 NOT_IN_THE_TABLE = {

@@ -41,6 +41,11 @@ def sizes(rng: Random, batch: int, rank: int) -> Dimensions:
     return (batch, *(pick(rng, SIZES) for _ in range(rank - 1)))
 
 
+def small_sizes(rng: Random, batch: int, rank: int) -> Dimensions:
+    """As `sizes`, none of them above 5: for ranks above 4, or where more is to be added."""
+    return (batch, *(pick(rng, (1, 2, 3, 5)) for _ in range(rank - 1)))
+
+
 def activation(use: "Use", rng: Random) -> int:
     """A fused activation that the types of the use allow."""
     return 0 if use.variant == "i32" else pick(rng, range(4))
@@ -52,13 +57,18 @@ def elementwise(use: "Use", rng: Random, batch: int) -> Plan:
 
 
 def broadcast(use: "Use", rng: Random, batch: int) -> Plan:
-    """Two tensors; sizes of 1, and missing ones in front, in either."""
-    full = sizes(rng, batch, pick(rng, range(1, 5)))
+    """Two tensors."""
+    shapes = narrowed(rng, sizes(rng, batch, pick(rng, range(1, 5))))
+    return {"input0": shapes[0], "input1": shapes[1], "activation": activation(use, rng)}
+
+
+def narrowed(rng: Random, full: Dimensions) -> list[Dimensions]:
+    """The dimensions twice, perhaps with sizes of 1, and missing ones in front, in one of them."""
     shapes = [full, full]
     if rng.random() < 0.7:
         narrow = tuple(1 if rng.random() < 0.4 else size for size in full)
         shapes[pick(rng, (0, 1))] = narrow[pick(rng, range(len(full))) :]
-    return {"input0": shapes[0], "input1": shapes[1], "activation": activation(use, rng)}
+    return shapes
 
 
 def sliding(use: "Use", rng: Random, batch: int) -> Plan:

@@ -2,4 +2,4 @@
 
 from tests.operations.plans.common import elementwise
 
-PLANS = dict.fromkeys(("QUANTIZE", "DEQUANTIZE"), elementwise)
+PLANS = dict.fromkeys(("QUANTIZE", "DEQUANTIZE", "CAST"), elementwise)

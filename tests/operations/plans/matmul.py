@@ -28,6 +28,31 @@ def fully_connected_scale(inputs: list[Value], rng: Random) -> float:
     return inputs[0].operand.scale * inputs[1].operand.scale * 90 * sqrt(terms)
 
 
-PLANS = {"FULLY_CONNECTED": fully_connected}
-AMPLITUDE = {"FULLY_CONNECTED": 1.0}
-OUTPUT_SCALE = {"FULLY_CONNECTED": fully_connected_scale}
+def batch_matmul(use: "Use", rng: Random, batch: int) -> Plan:
+    """Rank 2 to 4; in front of its matrices rhs has a size of 1 here and there."""
+    outer = sizes(rng, batch, 3)[: pick(rng, range(3))]
+    rows, depth, columns = (pick(rng, DEPTHS) for _ in range(3))
+    if not outer:
+        rows = batch
+    adj_x, adj_y = (bool(rng.integers(2)) for _ in range(2))
+    return {
+        "lhs": (*outer, depth, rows) if adj_x else (*outer, rows, depth),
+        "rhs": (
+            *(1 if rng.random() < 0.2 else size for size in outer),
+            *((columns, depth) if adj_y else (depth, columns)),
+        ),
+        "adj_x": adj_x,
+        "adj_y": adj_y,
+    }
+
+
+def batch_matmul_scale(inputs: list[Value], rng: Random) -> float:
+    """From the spread of a sum of products."""
+    lhs, rhs, adj_x, _ = inputs
+    terms = lhs.operand.dimensions[-2 if adj_x.array else -1]
+    return lhs.operand.scale * rhs.operand.scale * 90 * sqrt(terms)
+
+
+PLANS = {"FULLY_CONNECTED": fully_connected, "BATCH_MATMUL": batch_matmul}
+AMPLITUDE = dict.fromkeys(PLANS, 1.0)
+OUTPUT_SCALE = {"FULLY_CONNECTED": fully_connected_scale, "BATCH_MATMUL": batch_matmul_scale}

@@ -15,5 +15,5 @@ def softmax(use: "Use", rng: Random, batch: int) -> Plan:
     return {"input": dimensions, "axis": axis, "beta": rng.uniform(0.1, 2)}
 
 
-PLANS = {"SOFTMAX": softmax}
+PLANS = {"SOFTMAX": softmax, "LOG_SOFTMAX": softmax}
 CHECKED = {("SOFTMAX", "qu8"): (1 / 256, 0), ("SOFTMAX", "qs8"): (1 / 256, -128)}

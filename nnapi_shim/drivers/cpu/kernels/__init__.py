@@ -8,19 +8,40 @@ from importlib import import_module
 FAMILIES = (
     "activation",
     "binary",
+    "comparison",
+    "control_flow",
     "conversion",
+    "convolution",
     "depthwise",
+    "detection",
     "gemm",
     "joining",
+    "lstm",
+    "lstm_quantized",
+    "logical",
+    "lookup",
+    "matmul",
+    "normalization",
     "packing",
     "pooling",
+    "proposal",
+    "real",
     "rearrange",
+    "reduction",
     "reshape",
+    "resize",
+    "roi",
+    "rnn",
+    "sampling",
+    "selection",
     "softmax",
+    "strided",
+    "topk",
+    "unary",
     "walk",
 )
 """Files of kernels: those with the names of the families in operations/, what several of them use
-(gemm, depthwise, packing, rearrange), and `walk`."""
+(gemm, depthwise, packing, real, rearrange, strided), and `walk`."""
 
 
 def load(family: str) -> None:

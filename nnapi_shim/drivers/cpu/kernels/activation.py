@@ -1,14 +1,18 @@
-"""Activations: one element in, one out. Computed in float32, rounded once to the stored type."""
+"""Activations. Computed in float32, rounded once to the stored type."""
 
 import numpy as np
 
-from nnapi_shim.drivers.cpu.kernels.elements import READ, WRITE, part
-from nnapi_shim.drivers.cpu.kernels.exponential import logistic, tanh
-from nnapi_shim.drivers.cpu.kernels.kernel import kernel
-from nnapi_shim.drivers.cpu.kernels.numeric import clamp
-from nnapi_shim.drivers.cpu.lowering.activation import CLAMP, CLAMP_RAW, LOOKUP, MAP
+from nnapi_shim.drivers.cpu.kernels.broadcasting import bare, nothing, pairwise
+from nnapi_shim.drivers.cpu.kernels.elements import READ, WRITE, mapped, part
+from nnapi_shim.drivers.cpu.kernels.exponential import expm1, logistic, tanh
+from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
+from nnapi_shim.drivers.cpu.kernels.numeric import add32, bounded, clamp, rounded
+from nnapi_shim.drivers.cpu.lowering.activation import CLAMP, CLAMP_RAW, ELU, PRELU_QUANTIZED
+from nnapi_shim.drivers.cpu.lowering.broadcasting import PLAIN
+from nnapi_shim.drivers.cpu.lowering.elements import LOOKUP
 
 u8, write_b8 = READ["u8"], WRITE["b8"]
+ZERO, THREE, SIX, SIXTH = np.float32(0), np.float32(3), np.float32(6), np.float32(1 / 6)
 
 
 def clamp_float(variant):
@@ -40,25 +44,74 @@ def clamp_quantized(variant, byte, read):
     return kernel(CLAMP_RAW)(body)
 
 
-def mapped(name, function, variant):
-    """input, output: float[count]. output = function(input)."""
+def elu(variant):
+    """input, output: float[count]. output = max(0, input) + min(0, alpha * (e^input - 1)).
+
+    The second term is that of positive inputs, too, where alpha is negative. NaN stays NaN.
+    """
     read, write = READ[variant], WRITE[variant]
 
     def body(a, tile):
-        x, y = a.input, a.output
+        x, y, alpha = a.input, a.output, a.alpha
         first, end = part(a.count, tile)
         for i in range(first, end):
-            write(y, i, function(read(x, i)))
+            value = read(x, i)
+            low = alpha * expm1(value)
+            write(y, i, (ZERO if value < ZERO else value) + (low if low < ZERO else ZERO))
         return 0
 
-    body.__name__ = f"{name}_{variant}"
-    return kernel(MAP)(body)
+    body.__name__ = f"elu_{variant}"
+    return kernel(ELU)(body)
 
 
-for _variant in ("f32", "f16"):
+@helper
+def hard_swish(x):
+    """The product x * min(max(x + 3, 0), 6) / 6, divided first because x * 6 may overflow."""
+    return x * (clamp(x + THREE, ZERO, SIX) * SIXTH)
+
+
+@helper
+def prelu(x, alpha):
+    """Where x >= 0 x, else alpha * x; NaN stays NaN."""
+    return x if x >= 0 else alpha * x
+
+
+@helper
+def prelu_quantized(x, alpha, values):
+    """Steps of the output: x * scale for x >= 0, else alpha * x * negative_scale, both without
+    their zero points. Signed bytes are flipped to be 128 higher.
+    """
+    signed, zero0, zero1, scale, negative_scale, low, high, zero_point = values
+    x = np.float32(x ^ signed) - zero0
+    negative = x * (np.float32(alpha ^ signed) - zero1) * negative_scale
+    steps = x * scale if x >= 0 else negative
+    return add32(rounded(bounded(steps, low, high)), zero_point)
+
+
+for _variant, _size in (("f32", 4), ("f16", 2)):
     clamp_float(_variant)
+    elu(_variant)
     mapped("tanh", tanh, _variant)
     mapped("logistic", logistic, _variant)
+    mapped("hard_swish", hard_swish, _variant)
+    pairwise(
+        f"prelu_{_variant}", PLAIN, READ[_variant], WRITE[_variant], (_size, _size), nothing,
+        bare(prelu),
+    )  # fmt: skip
+
+prelu_constants = helper(
+    lambda a: (
+        np.uint8(a.signed),
+        a.zero0,
+        a.zero1,
+        a.scale,
+        a.negative_scale,
+        a.low,
+        a.high,
+        np.int32(a.zero_point),
+    )
+)
+pairwise("prelu_b8", PRELU_QUANTIZED, u8, write_b8, (1, 1), prelu_constants, prelu_quantized)
 
 clamp_quantized("qu8", np.uint8, READ["u8"])
 clamp_quantized("qs8", np.int8, READ["s8"])

@@ -1,4 +1,4 @@
-"""ADD SUB MUL DIV: one walk through two tensors, and a formula per operation and element type.
+"""ADD SUB MUL DIV MAXIMUM MINIMUM POW: a formula per operation and element type.
 
 float: computed in float32, rounded once to the stored type, clamped; NaN stays NaN.
 int32: 64-bit integers, of which the lower half stays; division rounds down.
@@ -10,54 +10,29 @@ from operator import add, mul, sub, truediv
 
 import numpy as np
 
+from nnapi_shim.drivers.cpu.kernels.broadcasting import bare, nothing, pairwise
 from nnapi_shim.drivers.cpu.kernels.elements import READ, WRITE
-from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
-from nnapi_shim.drivers.cpu.kernels.numeric import add32, bounded, clamp, multiply_add, rounded
-from nnapi_shim.drivers.cpu.lowering.binary import FLOAT, LARGE_SUM, PLAIN, PRODUCT, SUM
-
-
-def binary(name, layout, read, write, size, constants, formula):
-    """The kernel output = formula(element of input0, element of input1, constants of the record).
-
-    The layout of the operands is in lowering/binary.py. size: bytes of an element.
-    """
-
-    def body(a, tile):
-        values = constants(a)
-        length, size1, size2 = a.length, a.size1, a.size2
-        moves0, moves1 = a.step3_0 != 0, a.step3_1 != 0
-        step2_0, step2_1 = a.step2_0 * size, a.step2_1 * size
-        parts = (length + a.part - 1) // a.part
-        part = tile % parts
-        count = min(a.part, length - part * a.part)
-        row = tile // parts * a.rows
-        rows = min(a.rows, a.size0 * size1 * size2 - row)
-        y = a.output + (row * length + part * a.part) * size
-        while rows > 0:
-            # A run of rows along size2, where both inputs move in equal steps.
-            at0, at1, at2 = row // (size1 * size2), row // size2 % size1, row % size2
-            run = min(rows, size2 - at2)
-            at_0 = at0 * a.step0_0 + at1 * a.step1_0 + at2 * a.step2_0 + part * a.part_step_0
-            at_1 = at0 * a.step0_1 + at1 * a.step1_1 + at2 * a.step2_1 + part * a.part_step_1
-            x0, x1 = a.input0 + at_0 * size, a.input1 + at_1 * size
-            rows, row = rows - run, row + run
-            for _ in range(run):
-                if moves0 and moves1:
-                    for i in range(count):
-                        write(y, i, formula(read(x0, i), read(x1, i), values))
-                elif moves0:
-                    still = read(x1, 0)
-                    for i in range(count):
-                        write(y, i, formula(read(x0, i), still, values))
-                else:
-                    still = read(x0, 0)
-                    for i in range(count):
-                        write(y, i, formula(still, read(x1, i), values))
-                x0, x1, y = x0 + step2_0, x1 + step2_1, y + length * size
-        return 0
-
-    body.__name__ = name
-    return kernel(layout)(body)
+from nnapi_shim.drivers.cpu.kernels.kernel import helper
+from nnapi_shim.drivers.cpu.kernels.logarithm import power
+from nnapi_shim.drivers.cpu.kernels.numeric import (
+    add32,
+    bits_of,
+    bounded,
+    clamp,
+    float_of,
+    multiply_add,
+    rounded,
+    xor32,
+)
+from nnapi_shim.drivers.cpu.lowering.binary import (
+    FLOAT,
+    LARGE_SUM,
+    LARGEST,
+    LARGEST_REQUANTIZED,
+    PRODUCT,
+    SUM,
+)
+from nnapi_shim.drivers.cpu.lowering.broadcasting import PLAIN
 
 
 def clamped(function):
@@ -66,16 +41,6 @@ def clamped(function):
     @helper
     def formula(x, y, bounds):
         return clamp(function(x, y), bounds[0], bounds[1])
-
-    return formula
-
-
-def bare(function):
-    """The formula function(x, y)."""
-
-    @helper
-    def formula(x, y, nothing):
-        return function(x, y)
 
     return formula
 
@@ -118,8 +83,38 @@ def mul_quantized(x, y, values):
     return add32(rounded(bounded(steps, low, high)), zero_point)
 
 
+@helper
+def largest_float(x, y, flip):
+    """The larger of x and y after `flip` on their bits; x where one of them is NaN."""
+    x, y = float_of(xor32(bits_of(x), flip)), float_of(xor32(bits_of(y), flip))
+    return float_of(xor32(bits_of(y if x < y else x), flip))
+
+
+@helper
+def largest_byte(x, y, flip):
+    """The larger of x and y after `flip` on their bits."""
+    return max(x ^ flip, y ^ flip) ^ flip
+
+
+@helper
+def largest_word(x, y, flip):
+    """As largest_byte."""
+    x, y = xor32(np.int32(x), flip), xor32(np.int32(y), flip)
+    return xor32(y if x < y else x, flip)
+
+
+@helper
+def largest_requantized(x, y, values):
+    """The larger of (x - zero0) * scale0 and (y - zero1) * scale1, negated if sign is -1, plus the
+    zero point. Signed bytes are flipped to be 128 higher.
+    """
+    signed, zero0, scale0, zero1, scale1, sign, zero_point, low, high = values
+    x = (np.float32(x ^ signed) - zero0) * scale0
+    y = (np.float32(y ^ signed) - zero1) * scale1
+    return rounded(bounded((y if x < y else x) * sign + zero_point, low, high))
+
+
 bounds = helper(lambda a: (a.low, a.high))
-nothing = helper(lambda a: 0)
 sum_constants = helper(
     lambda a: (a.scale0, a.scale1, a.offset, a.low, a.high, np.int32(a.zero_point))
 )
@@ -136,16 +131,42 @@ product_constants = helper(
     lambda a: (a.zero0, a.zero1, a.scale, a.low, a.high, np.int32(a.zero_point))
 )
 
-for _name, _function in {"add": add, "sub": sub, "mul": mul, "div": truediv}.items():
-    for _type, _size in (("f32", 4), ("f16", 2)):
-        _io = READ[_type], WRITE[_type], _size
-        binary(f"{_name}_{_type}", FLOAT, *_io, bounds, clamped(_function))
+flip_word = helper(lambda a: np.int32(a.flip))
+flip_byte = helper(lambda a: np.uint8(a.flip))
+requantized_constants = helper(
+    lambda a: (
+        np.uint8(a.signed),
+        a.zero0,
+        a.scale0,
+        a.zero1,
+        a.scale1,
+        a.sign,
+        a.zero_point,
+        a.low,
+        a.high,
+    )
+)
 
+for _type, _size in (("f32", 4), ("f16", 2)):
+    _io = READ[_type], WRITE[_type], (_size, _size)
+    for _name, _function in {"add": add, "sub": sub, "mul": mul, "div": truediv}.items():
+        pairwise(f"{_name}_{_type}", FLOAT, *_io, bounds, clamped(_function))
+    pairwise(f"pow_{_type}", PLAIN, *_io, nothing, bare(power))
+    pairwise(f"largest_{_type}", LARGEST, *_io, flip_word, largest_float)
+
+_io = READ["i32"], WRITE["i32"], (4, 4)
 for _name, _function in {"add": add, "sub": sub, "mul": mul, "div": divide_rounding_down}.items():
-    binary(f"{_name}_i32", PLAIN, READ["i32"], WRITE["i32"], 4, nothing, bare(_function))
+    pairwise(f"{_name}_i32", PLAIN, *_io, nothing, bare(_function))
+pairwise("largest_i32", LARGEST, *_io, flip_word, largest_word)
 
 for _type in ("qu8", "qs8"):
-    _io = READ[_type], WRITE["b8"], 1
-    binary(f"add_{_type}", SUM, *_io, sum_constants, add_quantized)
-    binary(f"add_large_{_type}", LARGE_SUM, *_io, large_sum_constants, add_large_quantized)
-    binary(f"mul_{_type}", PRODUCT, *_io, product_constants, mul_quantized)
+    _io = READ[_type], WRITE["b8"], (1, 1)
+    pairwise(f"add_{_type}", SUM, *_io, sum_constants, add_quantized)
+    pairwise(f"add_large_{_type}", LARGE_SUM, *_io, large_sum_constants, add_large_quantized)
+    pairwise(f"mul_{_type}", PRODUCT, *_io, product_constants, mul_quantized)
+
+_io = READ["u8"], WRITE["b8"], (1, 1)
+pairwise("largest_b8", LARGEST, *_io, flip_byte, largest_byte)
+pairwise(
+    "largest_requantized", LARGEST_REQUANTIZED, *_io, requantized_constants, largest_requantized
+)

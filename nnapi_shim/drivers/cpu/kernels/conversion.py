@@ -1,10 +1,10 @@
-"""QUANTIZE and DEQUANTIZE: between real and quantized numbers, in float32."""
+"""QUANTIZE and DEQUANTIZE: between real and quantized numbers, in float32; and CAST."""
 
 import numpy as np
 
-from nnapi_shim.drivers.cpu.kernels.elements import READ, WRITE, part
-from nnapi_shim.drivers.cpu.kernels.kernel import kernel
-from nnapi_shim.drivers.cpu.kernels.numeric import add32, bounded, rounded
+from nnapi_shim.drivers.cpu.kernels.elements import READ, WRITE, mapped, part
+from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
+from nnapi_shim.drivers.cpu.kernels.numeric import add32, bounded, rounded, truncated
 from nnapi_shim.drivers.cpu.lowering.conversion import DEQUANTIZE, DEQUANTIZE_CHANNELS, QUANTIZE
 
 
@@ -69,6 +69,38 @@ def dequantize_channels(target):
     body.__name__ = f"dequantize_qc8_{target}"
     return kernel(DEQUANTIZE_CHANNELS)(body)
 
+
+ZERO, BYTE_LIMIT = np.float32(0), np.float32(255)
+WORD_LOW, WORD_LIMIT = np.float32(-(2.0**31)), np.float32(2.0**31)
+BELOW_WORD_LIMIT = np.nextafter(WORD_LIMIT, ZERO)
+
+
+@helper
+def float_to_byte(x):
+    """Toward zero, within 0 to 255; NaN becomes 0."""
+    return truncated(bounded(x, ZERO, BYTE_LIMIT))
+
+
+@helper
+def float_to_word(x):
+    """Toward zero, within the range of int32; NaN becomes 0."""
+    x = x if x == x else ZERO
+    within = truncated(bounded(x, WORD_LOW, BELOW_WORD_LIMIT))
+    return np.int64(within if x < WORD_LIMIT else np.int32(2**31 - 1))
+
+
+@helper
+def word_to_byte(x):
+    """Within 0 to 255."""
+    return np.int32(min(max(x, 0), 255))
+
+
+for _source in ("f32", "f16"):
+    mapped("cast", float_to_byte, _source, "b8")
+    mapped("cast", float_to_word, _source, "i32")
+    mapped("cast", np.float32, "i32", _source)
+mapped("cast", word_to_byte, "i32", "b8")
+mapped("cast", np.int64, "u8", "i32")
 
 for _target in ("f32", "f16"):
     quantize(_target)

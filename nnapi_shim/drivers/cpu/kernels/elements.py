@@ -3,8 +3,9 @@
     for i in range(count):
         WRITE["f16"](y, i, clamp(READ["f16"](x, i), low, high))
 
-READ gives a float32 for every type but i32 (int64) and the plain bytes u8 and s8. WRITE takes the
-same, quantized values and bytes (b8) as integers of which the low 8 bits are stored.
+READ gives a float32 for every type but f64, i32 (int64) and the plain integers u8, s8, u16, u64.
+WRITE takes the same, quantized values and bytes (b8) as integers of which the low 8 bits are
+stored, and halfwords (b16) likewise.
 
 A kernel may write over one of its inputs (Step.in_place), as long as it reads an element before it
 writes the one in its place. The compiler cannot see that such a store never meets a later load;
@@ -18,12 +19,12 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from nnapi_shim.drivers.cpu.kernels.kernel import helper
+from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
 from nnapi_shim.drivers.cpu.kernels.numeric import emit_float_to_half, emit_half_to_float
-from nnapi_shim.drivers.cpu.lowering.elements import TILE
+from nnapi_shim.drivers.cpu.lowering.elements import MAP, TILE
 
 BYTE, HALFWORD, WORD, LONG = ir.IntType(8), ir.IntType(16), ir.IntType(32), ir.IntType(64)
-FLOAT, POINTER = ir.FloatType(), ir.PointerType()
+FLOAT, DOUBLE, POINTER = ir.FloatType(), ir.DoubleType(), ir.PointerType()
 
 
 def _inputs(module: Any) -> Any:
@@ -73,21 +74,28 @@ def _writer(element: types.Type, stored: Any, narrow: Any) -> Any:
 
 _READERS = {
     "f32": (types.float32, FLOAT, lambda b, value: value),
+    "f64": (types.float64, DOUBLE, lambda b, value: value),
     "f16": (types.float32, HALFWORD, emit_half_to_float),
     "i32": (types.int64, WORD, lambda b, value: b.sext(value, LONG)),
+    "u64": (types.uint64, LONG, lambda b, value: value),
     "u8": (types.uint8, BYTE, lambda b, value: value),
+    "u16": (types.uint16, HALFWORD, lambda b, value: value),
     "s8": (types.int8, BYTE, lambda b, value: value),
     "qu8": (types.float32, BYTE, lambda b, value: b.uitofp(value, FLOAT)),
     "qs8": (types.float32, BYTE, lambda b, value: b.sitofp(value, FLOAT)),
+    "qu16": (types.float32, HALFWORD, lambda b, value: b.uitofp(value, FLOAT)),
+    "qs16": (types.float32, HALFWORD, lambda b, value: b.sitofp(value, FLOAT)),
 }
 READ = {name: _reader(*reader, is_input=True) for name, reader in _READERS.items()}
 READ_BACK = {name: _reader(*reader, is_input=False) for name, reader in _READERS.items()}
 
 WRITE = {
     "f32": _writer(types.float32, FLOAT, lambda b, value: value),
+    "f64": _writer(types.float64, DOUBLE, lambda b, value: value),
     "f16": _writer(types.float32, HALFWORD, emit_float_to_half),
     "i32": _writer(types.int64, WORD, lambda b, value: b.trunc(value, WORD)),
     "b8": _writer(types.int32, BYTE, lambda b, value: b.trunc(value, BYTE)),
+    "b16": _writer(types.int32, HALFWORD, lambda b, value: b.trunc(value, HALFWORD)),
 }
 
 
@@ -95,3 +103,18 @@ WRITE = {
 def part(count, tile):
     """(first, end) of the elements that a tile consists of; see lowering/elements.py."""
     return tile * TILE, min((tile + 1) * TILE, count)
+
+
+def mapped(name, function, source, target=""):
+    """The kernel `name` with output = function(input), for element types of READ and WRITE."""
+    read, write = READ[source], WRITE[target or source]
+
+    def body(a, tile):
+        x, y = a.input, a.output
+        first, end = part(a.count, tile)
+        for i in range(first, end):
+            write(y, i, function(read(x, i)))
+        return 0
+
+    body.__name__ = f"{name}_{source}_{target}" if target else f"{name}_{source}"
+    return kernel(MAP)(body)

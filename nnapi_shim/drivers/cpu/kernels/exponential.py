@@ -1,6 +1,6 @@
-"""exp, tanh and logistic in float32 without branches or calls, so that loops of them vectorise.
+"""exp, expm1, tanh and logistic in float32 without branches or calls: loops of them vectorise.
 
-Errors are below 2 units in the last place (exp), 2 (logistic) and 3 (tanh) with or without fused
+Errors are below 2 units in the last place (exp, expm1, logistic) and 3 (tanh) with or without fused
 multiply-add; a test measures them.
 """
 
@@ -48,17 +48,40 @@ def reduced(x):
     shifted = multiply_add(x, LOG2_E, MAGIC)
     whole = shifted - MAGIC
     r = multiply_add(whole, MINUS_LN2_LOW, multiply_add(whole, MINUS_LN2_HIGH, x))
+    return bits_of(shifted) - MAGIC_BITS, excess_near_0(r)
+
+
+@helper
+def excess_near_0(r):
+    """e^r - 1 for |r| <= ln(2) / 2."""
     tail = multiply_add(multiply_add(multiply_add(multiply_add(C6, r, C5), r, C4), r, C3), r, C2)
-    return bits_of(shifted) - MAGIC_BITS, multiply_add(tail, r * r, r)
+    return multiply_add(tail, r * r, r)
+
+
+@helper
+def scaled_power(n, excess):
+    """2^n * (1 + excess) for n from -150 to 129. The power of 2 is applied in two steps: it may be
+    subnormal or 2^128.
+    """
+    half = n >> 1
+    scale = power_of_2(half)
+    return multiply_add(scale, excess, scale) * power_of_2(n - half)
 
 
 @helper
 def exp(x):
-    """e^x. The power of 2 is applied in two steps: it may be subnormal or 2^128."""
+    """e^x."""
+    n, excess = reduced(clamp(x, EXP_LOW, EXP_HIGH))
+    return scaled_power(n, excess)
+
+
+@helper
+def expm1(x):
+    """e^x - 1, which keeps its precision around 0. As in scaled_power, the 1 scaled, too."""
     n, excess = reduced(clamp(x, EXP_LOW, EXP_HIGH))
     half = n >> 1
     scale = power_of_2(half)
-    return multiply_add(scale, excess, scale) * power_of_2(n - half)
+    return multiply_add(scale, excess, scale - power_of_2(half - n)) * power_of_2(n - half)
 
 
 @helper

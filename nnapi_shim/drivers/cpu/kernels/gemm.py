@@ -39,7 +39,7 @@ def gemm(name: str, run_tile: Any, tile_rows: int, element_bytes: int) -> Any:
                     a.depth,
                     a.input + image * a.image_bytes + part * a.tile_bytes,
                     a.zero,
-                    weights,
+                    weights + image * a.image_filter,
                     a.output + row * a.output_stride + panel * COLUMNS * element_bytes,
                     a.output_stride,
                     rows,

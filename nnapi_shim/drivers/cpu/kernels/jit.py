@@ -13,9 +13,10 @@ _compiled: dict[str, Any] = {}
 
 def compile_kernel(name: str, tier: str) -> int:
     """Address of the compiled kernel; raises OP_FAILED when there is no kernel of that name."""
-    if name not in KERNELS:
-        for family in kernels.FAMILIES:
-            kernels.load(family)
+    for family in kernels.FAMILIES:
+        if name in KERNELS:
+            break
+        kernels.load(family)
     if name not in KERNELS:
         raise op_failed(f"there is no kernel {name}")
     if name not in _compiled:

@@ -1,28 +1,16 @@
-"""CONCATENATION: rows of bytes, copied or requantized, from one pitch to another."""
+"""CONCATENATION: rows of bytes requantized, from one pitch to another."""
 
 import numpy as np
 
 from nnapi_shim.drivers.cpu.kernels.elements import READ, WRITE
 from nnapi_shim.drivers.cpu.kernels.kernel import kernel
-from nnapi_shim.drivers.cpu.kernels.numeric import add32, bounded, copy_bytes, rounded
-from nnapi_shim.drivers.cpu.lowering.joining import COPY_ROWS, REQUANTIZE
-
-
-@kernel(COPY_ROWS)
-def copy_rows(a, tile):
-    """`rows` rows of `bytes` bytes, input_step and output_step bytes apart."""
-    count, input_step, output_step = a.bytes, a.input_step, a.output_step
-    first = tile * a.tile_rows
-    end = min(first + a.tile_rows, a.rows)
-    x, y = a.input + first * input_step, a.output + first * output_step
-    for _ in range(first, end):
-        copy_bytes(y, x, count)
-        x, y = x + input_step, y + output_step
-    return 0
+from nnapi_shim.drivers.cpu.kernels.numeric import add32, bounded, rounded
+from nnapi_shim.drivers.cpu.lowering.joining import REQUANTIZE
 
 
 def requantize(variant, flip):
-    """As copy_rows, every byte q as zero_point + round(q * scale + offset), in float32.
+    """`rows` rows of `bytes` bytes, input_step and output_step bytes apart; every byte q becomes
+    zero_point + round(q * scale + offset), in float32.
 
     q is unsigned: signed ones are flipped to be 128 higher.
     """

@@ -78,3 +78,16 @@ def helper(function: Any) -> Any:
     return numba.njit(
         error_model="numpy", nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True
     )(function)
+
+
+def inlined(function: Any) -> Any:
+    """A helper that is always inlined: long formulas of one element, whose loops the compiler could
+    not turn into vectors otherwise.
+    """
+    return numba.njit(
+        error_model="numpy",
+        nogil=True,
+        no_cpython_wrapper=True,
+        no_cfunc_wrapper=True,
+        forceinline=True,
+    )(function)

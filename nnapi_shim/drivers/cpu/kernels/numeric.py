@@ -23,7 +23,7 @@ def _pointer(element: types.Type) -> Any:
     @intrinsic
     def pointer(typing_context: Any, address: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return builder.inttoptr(arguments[0], ir.PointerType())
+            return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
 
         return types.CPointer(element)(types.int64), generate
 
@@ -61,8 +61,22 @@ def _conversion(source: types.Type, result: types.Type, emit: Any) -> Any:
 
 bits_of = _conversion(types.float32, types.int32, lambda b, x: b.bitcast(x, _WORD))
 float_of = _conversion(types.int32, types.float32, lambda b, x: b.bitcast(x, _FLOAT))
+bits64_of = _conversion(types.float64, types.int64, lambda b, x: b.bitcast(x, ir.IntType(64)))
+float64_of = _conversion(types.int64, types.float64, lambda b, x: b.bitcast(x, ir.DoubleType()))
 truncated = _conversion(types.float32, types.int32, lambda b, x: b.fptosi(x, _WORD))
 """Toward zero; the value must fit an int32."""
+
+
+def _emit_square_root(builder: Any, value: Any) -> Any:
+    name = "llvm.sqrt.f32"
+    function = builder.module.globals.get(name) or ir.Function(
+        builder.module, ir.FunctionType(_FLOAT, [_FLOAT]), name
+    )
+    return builder.call(function, [value])
+
+
+square_root = _conversion(types.float32, types.float32, _emit_square_root)
+"""One instruction; numpy's would call the C library where no vector is filled."""
 
 
 @intrinsic
@@ -91,9 +105,29 @@ def _arithmetic(element: types.Type, emit: Any) -> Any:
 
 
 add32 = _arithmetic(types.int32, lambda b, x, y: b.add(x, y))
+multiply32 = _arithmetic(types.int32, lambda b, x, y: b.mul(x, y))
 xor32 = _arithmetic(types.int32, lambda b, x, y: b.xor(x, y))
 add_any_order = _arithmetic(types.float32, lambda b, x, y: b.fadd(x, y, flags=["reassoc"]))
-"""A step of a sum whose order does not matter: it may be taken in several parts at once."""
+add_any_order_f64 = _arithmetic(types.float64, lambda b, x, y: b.fadd(x, y, flags=["reassoc"]))
+multiply_any_order_f64 = _arithmetic(types.float64, lambda b, x, y: b.fmul(x, y, flags=["reassoc"]))
+"""A step of a sum or product whose order does not matter: it may be taken in several parts at once.
+"""
+
+
+@intrinsic
+def larger_number(typing_context: Any, x: Any, y: Any) -> Any:
+    """The larger of two float32; where one is NaN, the other. Loops that keep the largest number
+    of many vectorise with it, which they do not with a comparison.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        name = "llvm.maximumnum.f32"
+        function = builder.module.globals.get(name) or ir.Function(
+            builder.module, ir.FunctionType(_FLOAT, [_FLOAT] * 2), name
+        )
+        return builder.call(function, arguments)
+
+    return types.float32(types.float32, types.float32), generate
 
 
 @intrinsic

@@ -15,7 +15,12 @@ from nnapi_shim.drivers.cpu.kernels.numeric import f32, half_to_float, i8, i16, 
 from nnapi_shim.drivers.cpu.kernels.rearrange import share
 from nnapi_shim.drivers.cpu.kernels.vector import BYTE, HALFWORD
 from nnapi_shim.drivers.cpu.lowering.gemm import OFFSETS, ROW_SUMS
-from nnapi_shim.drivers.cpu.lowering.packing import PACK_FLOAT, PACK_QUANTIZED, PREPARE
+from nnapi_shim.drivers.cpu.lowering.packing import (
+    PACK_FLOAT,
+    PACK_MATRIX,
+    PACK_QUANTIZED,
+    PREPARE,
+)
 
 
 @intrinsic
@@ -64,22 +69,44 @@ pack_f32 = _pack_float("pack_f32", f32, _same)
 pack_f16 = _pack_float("pack_f16", u16, half_to_float)
 
 
+@kernel(PACK_MATRIX)
+def pack_matrix_f32(a, tile):
+    """filter: [matrices, depth, columns]; output: panels without a bias."""
+    columns, depth = a.columns, a.depth
+    matrix, first = tile // a.panels, tile % a.panels * a.width
+    width = _panel_width(first, columns, a.width, a.lanes)
+    wanted = min(width, columns - first)
+    all_columns = (columns + a.lanes - 1) // a.lanes * a.lanes
+    filter = f32(a.filter + (matrix * depth * columns + first) * 4)
+    panel = f32(a.output + (matrix * all_columns + first) * (depth + 1) * 4)
+    for n in range(width):
+        panel[n] = 0.0
+    for k in range(depth):
+        row, at = k * columns, (k + 1) * width
+        for n in range(wanted):
+            panel[at + n] = filter[row + n]
+        for n in range(wanted, width):
+            panel[at + n] = 0.0
+    return 0
+
+
 def _pack_quantized(name: str, pointer: Any, size: int, subtracts: bool) -> Any:
     def pack(a, tile):
         columns, taps, depth, group = a.columns, a.taps, a.depth, a.group
         bias, scales, flip = i32(a.bias), f32(a.scales), a.flip
         subtracted = a.filter_zero if subtracts else 0
         words = taps * ((depth + group - 1) // group)
+        filter, output = a.filter + tile * columns * taps * depth, a.output + tile * a.matrix_bytes
         constant = taps * depth * a.input_zero * (a.filter_zero - subtracted)
         for first in range(0, columns, a.width):
             width = _panel_width(first, columns, a.width, a.lanes)
-            head = a.output + first * (8 + words * group * size)
+            head = output + first * (8 + words * group * size)
             sums, factors = i32(head), f32(head + 4 * width)
             panel = pointer(head + 8 * width)
             for n in range(width):
                 column = first + n
                 exists = column < columns
-                row = u8(a.filter + column * taps * depth)
+                row = u8(filter + column * taps * depth)
                 total = 0
                 at = n * group
                 for tap in range(taps):
@@ -96,7 +123,7 @@ def _pack_quantized(name: str, pointer: Any, size: int, subtracts: bool) -> Any:
         return 0
 
     pack.__name__ = name
-    pack.__doc__ = f"""filter: 8-bit [columns, taps, depth], bias: int32[columns].
+    pack.__doc__ = f"""filter: 8-bit [matrices, columns, taps, depth], bias: int32[columns].
 
     Weights are made int8 by `flip`, then int{8 * size}. What the zero point of the input adds to
     every sum is taken off the bias; the filter's own is {"subtracted" if subtracts else "left in"}.

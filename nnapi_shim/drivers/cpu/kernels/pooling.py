@@ -1,4 +1,4 @@
-"""AVERAGE_POOL_2D and MAX_POOL_2D on NHWC images: one loop over the channels per three taps.
+"""The pooling operations on NHWC images: one loop over the channels per three taps.
 
 input: [images, in_height, in_width, depth], output: [rows, out_width, depth] with out_height rows
 per image. A window is cut to the part that lies inside the image, row by row. A pass over the
@@ -10,7 +10,14 @@ import numpy as np
 
 from nnapi_shim.drivers.cpu.kernels.elements import READ, READ_BACK, WRITE
 from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
-from nnapi_shim.drivers.cpu.kernels.numeric import SIGN, bits_of, clamp, float_of, truncated
+from nnapi_shim.drivers.cpu.kernels.numeric import (
+    SIGN,
+    bits_of,
+    clamp,
+    float_of,
+    square_root,
+    truncated,
+)
 from nnapi_shim.drivers.cpu.lowering.pooling import AVERAGE_POOL, MAX_POOL, MAX_POOL_RAW
 
 TAPS = 3
@@ -103,7 +110,7 @@ for _type, _stored, _bounds in (("qu8", "u8", unsigned_bounds), ("qs8", "s8", si
     pool(f"max_pool_{_type}", MAX_POOL_RAW, 1, _bounds, _pixel)
 
 
-# Average
+# Average, of numbers or of their squares
 
 
 def average(read, write, finish):
@@ -143,6 +150,23 @@ def mean(total, count, low, high):
 
 
 @helper
+def root_mean(total, count, low, high):
+    """The square root of the quotient."""
+    return clamp(square_root(total / np.float32(count)), low, high)
+
+
+def squared(read):
+    """Reads the square of an element."""
+
+    @helper
+    def square(x, i):
+        value = read(x, i)
+        return value * value
+
+    return square
+
+
+@helper
 def rounded_mean(total, count, low, high):
     """(total + count // 2) / count toward zero, with - instead of + for a negative total."""
     half = float_of(bits_of(np.float32(count // 2)) | (bits_of(total) & SIGN))
@@ -154,6 +178,9 @@ average_constants = helper(lambda a, tile: (a.low, a.high, a.zeros, a.sums + til
 for _type, _size in (("f32", 4), ("f16", 2)):
     _pixel = average(READ[_type], WRITE[_type], mean)
     pool(f"average_pool_{_type}", AVERAGE_POOL, _size, average_constants, _pixel)
+
+_pixel = average(squared(READ["f32"]), WRITE["f32"], root_mean)
+pool("l2_pool_f32", AVERAGE_POOL, 4, average_constants, _pixel)
 
 for _type in ("qu8", "qs8"):
     _pixel = average(READ[_type], WRITE["b8"], rounded_mean)

@@ -1,4 +1,5 @@
-"""SOFTMAX: maximum, exponentials and their sum, quotients, each a loop of its own; in float32.
+"""SOFTMAX and LOG_SOFTMAX: maximum, exponentials and their sum, results, each a loop of its own; in
+float32.
 
 Sums are taken in as many parts as the processor has lanes: their order depends on the tier, never
 on the number of threads. Those along a row are float64 from block to block.
@@ -8,16 +9,27 @@ import numpy as np
 
 from nnapi_shim.drivers.cpu.kernels.elements import READ, READ_BACK, WRITE
 from nnapi_shim.drivers.cpu.kernels.exponential import exp_negative
-from nnapi_shim.drivers.cpu.kernels.kernel import kernel
+from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
+from nnapi_shim.drivers.cpu.kernels.logarithm import log
 from nnapi_shim.drivers.cpu.kernels.numeric import (
     add_any_order,
+    bits_of,
     bounded,
+    float_of,
     from_ordered,
+    larger_number,
     ordered,
     rounded,
     xor32,
 )
-from nnapi_shim.drivers.cpu.lowering.softmax import LANES, SOFTMAX, SOFTMAX_LANES, SOFTMAX_TABLE
+from nnapi_shim.drivers.cpu.lowering.softmax import (
+    LANES,
+    LOG_SCRATCH,
+    LOG_SOFTMAX,
+    SOFTMAX,
+    SOFTMAX_LANES,
+    SOFTMAX_TABLE,
+)
 
 ZERO, ONE = np.float32(0), np.float32(1)
 LOWEST = np.int32(-(2**31))
@@ -25,6 +37,7 @@ BLOCK = 1024
 """Numbers that are summed in float32."""
 
 read_float, write_float, read_back = READ["f32"], WRITE["f32"], READ_BACK["f32"]
+read_double, write_double = READ_BACK["f64"], WRITE["f64"]
 
 
 def rows(variant, size):
@@ -147,3 +160,71 @@ def quantized(variant, flip):
 
 quantized("qu8", np.uint8(0))
 quantized("qs8", np.uint8(128))
+
+
+# LOG_SOFTMAX: numbers have `flip` xor-ed to their bits; beta is not negative.
+
+
+@helper
+def flipped(x, i, flip):
+    """A number, flipped."""
+    return float_of(xor32(bits_of(read_float(x, i)), flip))
+
+
+@kernel(LOG_SOFTMAX)
+def log_softmax_f32(a, tile):
+    """input, output: float32[outer, length], of which a tile is tile_rows rows."""
+    length, beta, flip = a.length, a.beta, np.int32(a.flip)
+    first = tile * a.tile_rows
+    for row in range(first, min(first + a.tile_rows, a.outer)):
+        x, y = a.input + row * length * 4, a.output + row * length * 4
+        most = flipped(x, 0, flip)
+        for i in range(1, length):
+            most = larger_number(most, flipped(x, i, flip))
+        total = np.float64(0)
+        for start in range(0, length, BLOCK):
+            subtotal = ZERO
+            for i in range(start, min(start + BLOCK, length)):
+                power = exp_negative((flipped(x, i, flip) - most) * beta)
+                subtotal = add_any_order(subtotal, power)
+            total += subtotal
+        whole = np.float32(np.log(total))
+        for i in range(length):
+            write_float(y, i, (flipped(x, i, flip) - most) * beta - whole)
+    return 0
+
+
+@kernel(LOG_SOFTMAX)
+def log_softmax_lanes_f32(a, tile):
+    """input, output: float32[outer, length, inner]; chosen for inner > 1. A tile is tile_rows
+    blocks of up to LANES lanes. scratch: float64 sums, float32 maxima of each tile.
+    """
+    length, inner, beta, flip = a.length, a.inner, a.beta, np.int32(a.flip)
+    blocks, pitch = (inner + LANES - 1) // LANES, inner * 4
+    total = a.scratch + tile * LOG_SCRATCH
+    most = total + LANES * 8
+    first = tile * a.tile_rows
+    for block in range(first, min(first + a.tile_rows, a.outer * blocks)):
+        lane = block % blocks * LANES
+        count = min(LANES, inner - lane)
+        start = (block // blocks * length * inner + lane) * 4
+        x, y = a.input + start, a.output + start
+        for c in range(count):
+            write_float(most, c, flipped(x, c, flip))
+            write_double(total, c, 0.0)
+        for j in range(1, length):
+            for c in range(count):
+                value = larger_number(read_back(most, c), flipped(x + j * pitch, c, flip))
+                write_float(most, c, value)
+        for j in range(length):
+            for c in range(count):
+                exponent = (flipped(x + j * pitch, c, flip) - read_back(most, c)) * beta
+                write_double(total, c, read_double(total, c) + exp_negative(exponent))
+        for c in range(count):
+            whole = log(np.float32(read_double(total, c)))
+            write_double(total, c, np.float64(whole))
+        for j in range(length):
+            for c in range(count):
+                exponent = (flipped(x + j * pitch, c, flip) - read_back(most, c)) * beta
+                write_float(y + j * pitch, c, exponent - np.float32(read_double(total, c)))
+    return 0

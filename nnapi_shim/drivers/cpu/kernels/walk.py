@@ -6,6 +6,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
+from nnapi_shim.drivers.cpu.kernels.clock import DEADLINE, monotonic_ns
 from nnapi_shim.drivers.cpu.kernels.kernel import kernel
 from nnapi_shim.drivers.cpu.kernels.numeric import i64
 from nnapi_shim.drivers.cpu.program import BIND, WALK
@@ -25,17 +26,25 @@ def call_kernel(typing_context: Any, function: Any, block: Any, tile: Any) -> An
 
 @kernel(WALK)
 def walk(a, tile):
-    """Run steps {kernel, block, tiles, flags} in order; stop at the first that does not succeed.
+    """Run steps {kernel, block, tiles, jump} from the first to the last or to one that fails.
 
-    Its result code is returned, and its number stored in `stopped`.
+    The result code of that one is returned, and its number stored in `stopped`.
     """
-    steps, count = i64(a.steps), a.count
-    for step in range(count):
+    steps, count, deadline = i64(a.steps), a.count, a.deadline
+    step = 0
+    while step < count:
+        if deadline != 0 and monotonic_ns() >= deadline:
+            a.stopped = step
+            return DEADLINE
+        code = 0
         for part in range(steps[4 * step + 2]):
             code = call_kernel(steps[4 * step], steps[4 * step + 1], part)
             if code != 0:
-                a.stopped = step
-                return code
+                break
+        if code > 0:
+            a.stopped = step
+            return code
+        step += steps[4 * step + 3] if code < 0 else 1
     return 0
 
 

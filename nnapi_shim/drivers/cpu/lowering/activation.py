@@ -1,21 +1,26 @@
-"""RELU RELU1 RELU6 TANH LOGISTIC as steps."""
+"""RELU RELU1 RELU6 TANH LOGISTIC ELU HARD_SWISH PRELU as steps."""
 
 from collections.abc import Callable
 from math import exp, tanh
-from typing import Any
 
 from nnapi_shim.drivers.cpu.lowering.bounds import float_bounds, quantized_bounds
-from nnapi_shim.drivers.cpu.lowering.elements import tiles
-from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32, INT64, Record, Step, record
+from nnapi_shim.drivers.cpu.lowering.broadcasting import PLAIN, WALK_FIELDS, pairwise
+from nnapi_shim.drivers.cpu.lowering.elements import MAP, element_wise, lookup
+from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32, INT64, Step, record
 from nnapi_shim.hal.enums import FuseCode
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE
-from nnapi_shim.hal.types import element_count
 from nnapi_shim.operations.declare import BoundOperation
 
 CLAMP = record(input=ADDRESS, output=ADDRESS, count=INT64, low=FLOAT32, high=FLOAT32)
 CLAMP_RAW = record(input=ADDRESS, output=ADDRESS, count=INT64, low=INT64, high=INT64)
-MAP = record(input=ADDRESS, output=ADDRESS, count=INT64)
-LOOKUP = record(input=ADDRESS, output=ADDRESS, count=INT64, table=ADDRESS)
+ELU = record(input=ADDRESS, output=ADDRESS, count=INT64, alpha=FLOAT32)
+PRELU_QUANTIZED = record(
+    **WALK_FIELDS,
+    signed=INT64, zero0=FLOAT32, zero1=FLOAT32, scale=FLOAT32, negative_scale=FLOAT32,
+    low=FLOAT32, high=FLOAT32, zero_point=INT64,
+)  # fmt: skip
+"""signed: bits to flip in a stored byte that make it an unsigned one, as zero0 and zero1 see it.
+low, high: bounds of the result, less its zero point."""
 
 
 def lower_relu(op: BoundOperation) -> list[Step]:
@@ -43,6 +48,39 @@ def lower_logistic(op: BoundOperation) -> list[Step]:
     return [_mapped(op, "logistic", _logistic)]
 
 
+def lower_elu(op: BoundOperation) -> list[Step]:
+    """Not quantized: the operation has no such form."""
+    return [element_wise(ELU, f"elu_{op.variant}", op, alpha=op.alpha)]
+
+
+def lower_hard_swish(op: BoundOperation) -> list[Step]:
+    """Quantized: a table of all 256 results."""
+    return [_mapped(op, "hard_swish", lambda x: x * min(6.0, max(0.0, x + 3)) / 6)]
+
+
+def lower_prelu(op: BoundOperation) -> list[Step]:
+    """Quantized: positive and negative inputs have a multiplier each."""
+    source, alpha, target = op.input, op.alpha, op.output
+    if op.variant in ("f32", "f16"):
+        return pairwise(PLAIN, f"prelu_{op.variant}", source, alpha, target)
+    lowest, highest = QUANTIZED_RANGE[target.type]
+    return pairwise(
+        PRELU_QUANTIZED,
+        "prelu_b8",
+        source,
+        alpha,
+        target,
+        signed=lowest & 0xFF,
+        zero0=source.zero_point - lowest,
+        zero1=alpha.zero_point - lowest,
+        scale=source.scale / target.scale,
+        negative_scale=source.scale * alpha.scale / target.scale,
+        low=lowest - target.zero_point,
+        high=highest - target.zero_point,
+        zero_point=target.zero_point,
+    )
+
+
 def _logistic(x: float) -> float:
     """1 / (1 + e^-x), in a form that does not overflow."""
     small = exp(-abs(x))
@@ -53,38 +91,12 @@ def _clamp(op: BoundOperation, activation: FuseCode) -> Step:
     """Quantized values are clamped as they are stored: both sides have the same parameters."""
     if op.variant in ("f32", "f16"):
         low, high = float_bounds(activation)
-        return _element_wise(CLAMP, f"clamp_{op.variant}", op, low=low, high=high)
+        return element_wise(CLAMP, f"clamp_{op.variant}", op, low=low, high=high)
     lowest, highest = quantized_bounds(activation, op.input)
-    return _element_wise(CLAMP_RAW, f"clamp_{op.variant}", op, low=lowest, high=highest)
+    return element_wise(CLAMP_RAW, f"clamp_{op.variant}", op, low=lowest, high=highest)
 
 
 def _mapped(op: BoundOperation, name: str, function: Callable[[float], float]) -> Step:
     if op.variant in ("f32", "f16"):
-        return _element_wise(MAP, f"{name}_{op.variant}", op)
-    return _element_wise(LOOKUP, "lookup_b8", op, table=_table(op, function))
-
-
-def _table(op: BoundOperation, function: Callable[[float], float]) -> bytes:
-    """Stored result for each stored byte, at the index of the byte read as unsigned."""
-    source, target = op.input, op.output
-    lowest, highest = QUANTIZED_RANGE[source.type]
-    table = bytearray(256)
-    for stored in range(lowest, highest + 1):
-        steps = round(function((stored - source.zero_point) * source.scale) / target.scale)
-        result = min(max(target.zero_point + steps, lowest), highest)
-        table[stored & 255] = result & 255
-    return bytes(table)
-
-
-def _element_wise(layout: Record, kernel: str, op: BoundOperation, **fields: Any) -> Step:
-    count = element_count(op.output.dimensions)
-    return Step(
-        layout,
-        kernel,
-        tiles=tiles(count),
-        in_place="input",
-        input=op.input,
-        output=op.output,
-        count=count,
-        **fields,
-    )
+        return element_wise(MAP, f"{name}_{op.variant}", op)
+    return lookup(op, function)

@@ -1,10 +1,11 @@
-"""QUANTIZE and DEQUANTIZE as steps."""
+"""QUANTIZE, DEQUANTIZE and CAST as steps."""
 
 from math import prod
 from struct import pack
 
-from nnapi_shim.drivers.cpu.lowering.elements import TILE, tiles
-from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32, INT64, Step, record
+from nnapi_shim.drivers.cpu.lowering.elements import MAP, TILE, element_wise, tiles
+from nnapi_shim.drivers.cpu.lowering.rearrange import convert
+from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32, INT64, Alias, Step, record
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE
 from nnapi_shim.hal.types import element_count
 from nnapi_shim.operations.declare import BoundOperation
@@ -58,6 +59,21 @@ def lower_dequantize(op: BoundOperation) -> list[Step]:
         zero_point=op.input.zero_point,
     )
     return [step]
+
+
+def lower_cast(op: BoundOperation) -> list[Step | Alias]:
+    """Numbers as they are stored: bytes are integers from 0 to 255."""
+    source, target = op.variant.split("_")
+    if source == target:
+        return [Alias(op.input, op.output)]
+    if {source, target} == {"f32", "f16"}:
+        kernel = "widen_f16" if source == "f16" else "narrow_f16"
+        return [convert(kernel, op.input, op.output, element_count(op.output.dimensions))]
+    if source == "qu8" and target != "i32":
+        return [element_wise(DEQUANTIZE, f"dequantize_qu8_{target}", op, scale=1, zero_point=0)]
+    # Kernels read bytes as u8, and write them as b8.
+    names = source.replace("qu8", "u8"), target.replace("qu8", "b8")
+    return [element_wise(MAP, f"cast_{names[0]}_{names[1]}", op)]
 
 
 def _dequantize_channels(op: BoundOperation) -> Step:

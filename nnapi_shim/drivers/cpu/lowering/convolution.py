@@ -1,16 +1,36 @@
-"""CONV_2D and DEPTHWISE_CONV_2D as steps."""
+"""CONV_2D, DEPTHWISE_CONV_2D, GROUPED_CONV_2D and TRANSPOSE_CONV_2D as steps.
+
+All but the depthwise one are matrix products: a row of the input for every output pixel, found
+through a table, by a filter.
+"""
 
 from typing import Any
 
 from nnapi_shim.drivers.cpu.lowering.depthwise import depthwise
-from nnapi_shim.drivers.cpu.lowering.gemm import OFFSETS, Rows, consecutive_rows, product
-from nnapi_shim.drivers.cpu.lowering.packing import Input, prepared_input
+from nnapi_shim.drivers.cpu.lowering.gemm import product, product_with
+from nnapi_shim.drivers.cpu.lowering.packing import (
+    Filter,
+    is_quantized,
+    multipliers,
+    prepared_input,
+    whole_filter,
+)
 from nnapi_shim.drivers.cpu.lowering.rearrange import image_in, image_out
-from nnapi_shim.drivers.cpu.lowering.tiling import tiling
-from nnapi_shim.drivers.cpu.record import At, Buffer, Step
+from nnapi_shim.drivers.cpu.lowering.strided import Axis, copied
+from nnapi_shim.drivers.cpu.lowering.tiling import Tiling, tiling
+from nnapi_shim.drivers.cpu.lowering.transposed import transposed
+from nnapi_shim.drivers.cpu.lowering.windows import window_rows
+from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, At, Buffer, Step, record
+from nnapi_shim.hal.quantization import ELEMENT_BYTES
+from nnapi_shim.hal.types import byte_size
 from nnapi_shim.operations.convolution import convolution_window
 from nnapi_shim.operations.declare import BoundOperation
 from nnapi_shim.operations.shapes import Window
+
+JOIN_GROUPS = record(
+    filter=ADDRESS, output=ADDRESS,
+    columns=INT64, group_columns=INT64, taps=INT64, bytes=INT64, joined=INT64, fill=INT64,
+)  # fmt: skip
 
 
 def lower_conv_2d(op: BoundOperation) -> list[Step]:
@@ -20,61 +40,10 @@ def lower_conv_2d(op: BoundOperation) -> list[Step]:
     steps, source = image_in(op.input, op.nchw)
     target, after = image_out(op.output, op.nchw)
     pixels = window.batch * window.in_height * window.in_width
-    outputs = window.batch * window.vertical.output * window.horizontal.output
     input = prepared_input(op, source, pixels, window.in_depth, geometry)
-    if outputs == pixels and window.filter_height == window.filter_width == 1:
-        tile_rows = geometry.tile_rows(pixels)
-        rows = consecutive_rows(input.source, pixels, input.row_bytes, tile_rows)
-    else:
-        tile_rows = geometry.tile_rows(outputs // window.batch)
-        table, rows = _window_rows(op, window, input, tile_rows)
-        steps.append(table)
+    table, rows = window_rows(op, window, input, geometry)
+    steps += table
     return steps + product(op, op.filter, input, rows, window.in_depth, target, geometry) + after
-
-
-def _window_rows(
-    op: BoundOperation, window: Window, input: Input, tile_rows: int
-) -> tuple[Step, Rows]:
-    """The step that writes the table of one image, and the rows it describes."""
-    taps = window.filter_height * window.filter_width
-    image_rows = window.vertical.output * window.horizontal.output
-    tiles = -(-image_rows // tile_rows)
-    table_step = 8 * taps * tile_rows
-    table = Buffer(tiles * table_step)
-    step = Step(
-        OFFSETS,
-        "row_offsets",
-        once=True,
-        output=table,
-        tile_rows=tile_rows,
-        out_height=window.vertical.output,
-        out_width=window.horizontal.output,
-        in_height=window.in_height,
-        in_width=window.in_width,
-        filter_height=window.filter_height,
-        filter_width=window.filter_width,
-        stride_height=op.stride_height,
-        stride_width=op.stride_width,
-        dilation_height=op.dilation_height,
-        dilation_width=op.dilation_width,
-        pad_top=window.vertical.head,
-        pad_left=window.horizontal.head,
-        pixel_bytes=input.row_bytes,
-    )
-    image_bytes = window.in_height * window.in_width * input.row_bytes
-    tail: Any = At(table, (tiles - 1) * table_step)
-    return step, Rows(
-        input.source,
-        table,
-        tail,
-        taps,
-        window.batch,
-        image_rows,
-        image_bytes,
-        tile_bytes=0,
-        table_step=table_step,
-        tile_rows=tile_rows,
-    )
 
 
 def lower_depthwise_conv_2d(op: BoundOperation) -> list[Step]:
@@ -82,4 +51,106 @@ def lower_depthwise_conv_2d(op: BoundOperation) -> list[Step]:
     window = convolution_window(op)
     steps, source = image_in(op.input, op.nchw)
     target, after = image_out(op.output, op.nchw)
-    return steps + depthwise(op, window, source, target, tiling()) + after
+    _, height, width, columns = op.filter.dimensions
+    factors = multipliers(op, op.filter, columns) if is_quantized(op) else ()
+    filter = Filter(op.filter, op.bias, columns, height * width, op.filter, factors)
+    return steps + depthwise(op, filter, window, source, target, tiling()) + after
+
+
+def lower_grouped_conv_2d(op: BoundOperation) -> list[Step]:
+    """A matrix product per group; groups of one channel are a depthwise convolution."""
+    window = convolution_window(op)
+    steps, source = image_in(op.input, op.nchw)
+    target, after = image_out(op.output, op.nchw)
+    lowered = _single_channels if op.num_groups == window.in_depth else _groups
+    return steps + lowered(op, window, source, target, tiling()) + after
+
+
+def _single_channels(
+    op: BoundOperation, window: Window, source: Any, target: Any, geometry: Tiling
+) -> list[Step]:
+    """The filter [columns, taps] becomes [taps, columns]."""
+    whole, size = whole_filter(op, op.filter), ELEMENT_BYTES[op.filter.type]
+    columns, taps = whole.columns, whole.taps
+    filter = Buffer(byte_size(op.filter))
+    axes = [Axis(taps, size, columns * size), Axis(columns, taps * size, size)]
+    step = copied(op.filter, filter, axes, size, once=True)
+    whole = whole._replace(source=filter)
+    return [step, *depthwise(op, whole, window, source, target, geometry)]
+
+
+def _groups(
+    op: BoundOperation, window: Window, source: Any, target: Any, geometry: Tiling
+) -> list[Step]:
+    """Small groups are joined until they fill a vector."""
+    steps, whole, groups = _joined_groups(op, geometry)
+    columns, depth = whole.columns // groups, window.in_depth // groups
+    pixels = window.batch * window.in_height * window.in_width
+    # Rows of the single groups, so that each of them begins with a word of its own.
+    input = prepared_input(op, source, pixels * groups, depth, geometry)
+    table, rows = window_rows(op, window, input, geometry, groups)
+    steps += [*input.steps, *table]
+    filter_bytes = columns * whole.taps * depth * ELEMENT_BYTES[op.filter.type]
+    bias_bytes = columns * ELEMENT_BYTES[op.bias.type]
+    for group in range(groups):
+        part = Filter(
+            At(whole.source, group * filter_bytes),
+            At(op.bias, group * bias_bytes),
+            columns,
+            whole.taps,
+            op.filter,
+            whole.multipliers[group * columns : (group + 1) * columns],
+        )
+        steps += product_with(
+            op,
+            part,
+            input._replace(steps=[]),
+            rows._replace(source=At(input.source, group * input.row_bytes)),
+            depth,
+            At(target, group * columns * (1 if is_quantized(op) else 4)),
+            geometry,
+            op.activation,
+            output_columns=whole.columns,
+        )
+    return steps
+
+
+def _joined_groups(op: BoundOperation, geometry: Tiling) -> tuple[list[Step], Filter, int]:
+    """Steps before, the filter of all groups, and how many groups there are then.
+
+    A group that has fewer columns than a vector has lanes leaves the others idle, and one that has
+    few channels most of a word. Groups that are joined see each other's channels with weights of 0:
+    that costs nothing, and nothing is left of integers; of a float that is not finite, NaN would.
+    """
+    whole = whole_filter(op, op.filter)
+    groups: int = op.num_groups
+    columns = whole.columns // groups
+    joined = max(
+        n
+        for n in range(1, groups + 1)
+        if n == 1 or (is_quantized(op) and groups % n == 0 and n * columns <= geometry.lanes)
+    )
+    if joined == 1:
+        return [], whole, groups
+    buffer = Buffer(byte_size(op.filter) * joined)
+    step = Step(
+        JOIN_GROUPS,
+        "join_groups",
+        once=True,
+        filter=op.filter,
+        output=buffer,
+        columns=whole.columns,
+        group_columns=columns,
+        taps=whole.taps,
+        bytes=op.filter.dimensions[3] * ELEMENT_BYTES[op.filter.type],
+        joined=joined,
+        fill=op.filter.zero_point & 0xFF,
+    )
+    return [step], whole._replace(source=buffer), groups // joined
+
+
+def lower_transpose_conv_2d(op: BoundOperation) -> list[Step]:
+    """Every output pixel sees some of the filter's taps, which depend on where it lies."""
+    steps, source = image_in(op.input, op.nchw)
+    target, after = image_out(op.output, op.nchw)
+    return steps + transposed(op, source, target, tiling()) + after

@@ -1,14 +1,16 @@
-"""DEPTHWISE_CONV_2D as steps: vectors of channels, several pixels of a row at once."""
+"""DEPTHWISE_CONV_2D as steps: vectors of channels, several pixels of a row at once.
+
+So is a GROUPED_CONV_2D of groups that have one input channel each.
+"""
 
 from typing import Any
 
 from nnapi_shim.drivers.cpu.lowering.bounds import float_bounds, quantized_bounds
-from nnapi_shim.drivers.cpu.lowering.packing import is_quantized, multipliers, signed_zero
+from nnapi_shim.drivers.cpu.lowering.packing import Filter, is_quantized, signed_zero
 from nnapi_shim.drivers.cpu.lowering.rearrange import CONVERT
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
 from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32, INT64, Buffer, Step, float32s, record
 from nnapi_shim.hal.enums import OperandType
-from nnapi_shim.hal.types import element_count
 from nnapi_shim.operations.declare import BoundOperation
 from nnapi_shim.operations.shapes import Window
 
@@ -34,12 +36,12 @@ PRODUCTS_PER_TILE = 2 << 20
 
 
 def depthwise(
-    op: BoundOperation, window: Window, source: Any, target: Any, tiling: Tiling
+    op: BoundOperation, filter: Filter, window: Window, source: Any, target: Any, tiling: Tiling
 ) -> list[Step]:
-    """`source` and `target` are in NHWC order, float32 or quantized."""
+    """filter: [taps, columns]. `source` and `target` are in NHWC order, float32 or quantized."""
     quantized = is_quantized(op)
     element_bytes = 1 if quantized else 4
-    channels = op.filter.dimensions[3]
+    channels = filter.columns
     padded = max(channels, tiling.lanes * (2 if quantized else tiling.channel_vectors))
     pixels = window.batch * window.in_height * window.in_width
     outputs = window.batch * window.vertical.output * window.horizontal.output
@@ -47,7 +49,7 @@ def depthwise(
     after: list[Step] = []
     if padded != window.in_depth:
         expanded = Buffer(pixels * padded * element_bytes)
-        multiplier = op.depth_multiplier
+        multiplier = channels // window.in_depth
         steps.append(
             _expand(source, expanded, pixels, window.in_depth, multiplier, padded, element_bytes)
         )
@@ -62,10 +64,10 @@ def depthwise(
     tile_rows = -(-rows // tiles)
     if quantized:
         kind = "qu8" if op.input.type is OperandType.TENSOR_QUANT8_ASYMM else "qs8"
-        more, fields = _quantized_fields(op, window, channels, padded)
+        more, fields = _quantized_fields(op, filter, window, padded)
     else:
         kind = "f32"
-        more, fields = _float_fields(op, window, channels, padded)
+        more, fields = _float_fields(op, filter, padded)
     steps += more
     steps.append(
         Step(
@@ -123,7 +125,7 @@ def _expand(
 
 
 def _float_fields(
-    op: BoundOperation, window: Window, channels: int, padded: int
+    op: BoundOperation, filter: Filter, padded: int
 ) -> tuple[list[Step], dict[str, Any]]:
     """The filter is used as it is; float16 is widened, and few channels are padded."""
     steps = []
@@ -131,34 +133,34 @@ def _float_fields(
     fields: dict[str, Any] = {
         "scales": None, "input_zero": 0, "zero_point": 0, "low": low, "high": high
     }  # fmt: skip
-    for name in ("filter", "bias"):
-        operand: Any = getattr(op, name)
-        place, count = operand, element_count(operand.dimensions)
-        if operand.type is OperandType.TENSOR_FLOAT16:
-            place = Buffer(4 * count)
-            conversion = {"input": operand, "output": place, "count": count, "parts": 1}
+    channels = filter.columns
+    for name, place, rows in (("filter", filter.source, filter.taps), ("bias", filter.bias, 1)):
+        count = rows * channels
+        if filter.operand.type is OperandType.TENSOR_FLOAT16:
+            stored, place = place, Buffer(4 * count)
+            conversion = {"input": stored, "output": place, "count": count, "parts": 1}
             steps.append(Step(CONVERT, "widen_f16", once=True, **conversion))
         if padded != channels:
-            wide = Buffer(4 * count // channels * padded)
-            steps.append(_expand(place, wide, count // channels, channels, 1, padded, 4, once=True))
+            wide = Buffer(4 * rows * padded)
+            steps.append(_expand(place, wide, rows, channels, 1, padded, 4, once=True))
             place = wide
         fields[name] = place
     return steps, fields
 
 
 def _quantized_fields(
-    op: BoundOperation, window: Window, channels: int, padded: int
+    op: BoundOperation, filter: Filter, window: Window, padded: int
 ) -> tuple[list[Step], dict[str, Any]]:
     """The filter becomes pairs of int16 for two rows at once, its zero point subtracted."""
-    taps = window.filter_height * window.filter_width
-    flip, zero = signed_zero(op.filter)
-    packed = Buffer(2 * taps * padded * 4)
+    channels = filter.columns
+    flip, zero = signed_zero(filter.operand)
+    packed = Buffer(2 * filter.taps * padded * 4)
     steps = [
         Step(
             PACK_DEPTHWISE,
             "pack_depthwise",
             once=True,
-            filter=op.filter,
+            filter=filter.source,
             output=packed,
             flip=flip,
             zero=zero,
@@ -168,11 +170,11 @@ def _quantized_fields(
             padded=padded,
         )
     ]
-    bias: Any = op.bias
+    bias = filter.bias
     if padded != channels:
         bias = Buffer(4 * padded)
-        steps.append(_expand(op.bias, bias, 1, channels, 1, padded, 4, once=True))
-    factors = [*multipliers(op, op.filter, channels), *[0.0] * (padded - channels)]
+        steps.append(_expand(filter.bias, bias, 1, channels, 1, padded, 4, once=True))
+    factors = [*filter.multipliers, *[0.0] * (padded - channels)]
     smallest, largest = quantized_bounds(op.activation, op.output)
     return steps, {
         "filter": packed,

@@ -1,4 +1,15 @@
-"""How element-wise work is cut into tiles."""
+"""Element-wise work: how it is cut into tiles, and the steps that have one element in, one out."""
+
+from collections.abc import Callable
+from typing import Any
+
+from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, Record, Step, record
+from nnapi_shim.hal.quantization import ELEMENT_BYTES, QUANTIZED_RANGE
+from nnapi_shim.hal.types import element_count
+from nnapi_shim.operations.declare import BoundOperation
+
+MAP = record(input=ADDRESS, output=ADDRESS, count=INT64)
+LOOKUP = record(input=ADDRESS, output=ADDRESS, count=INT64, table=ADDRESS)
 
 TILE = 1 << 16
 """Elements per tile: the operands of one stay in a second-level cache."""
@@ -7,3 +18,34 @@ TILE = 1 << 16
 def tiles(count: int) -> int:
     """Number of tiles of `count` elements; the last one may be short."""
     return -(-count // TILE)
+
+
+def element_wise(layout: Record, kernel: str, op: BoundOperation, **fields: Any) -> Step:
+    """A step from op.input to op.output; in place where their elements have one size."""
+    count = element_count(op.output.dimensions)
+    same_size = ELEMENT_BYTES[op.input.type] == ELEMENT_BYTES[op.output.type]
+    return Step(
+        layout,
+        kernel,
+        tiles=tiles(count),
+        in_place="input" if same_size else "",
+        input=op.input,
+        output=op.output,
+        count=count,
+        **fields,
+    )
+
+
+def lookup(op: BoundOperation, function: Callable[[float], float]) -> Step:
+    """Quantized: zero_point + function(real input) / scale, from a table of all 256 results.
+
+    The function may answer with an infinity, which becomes an end of the type.
+    """
+    source, target = op.input, op.output
+    lowest, highest = QUANTIZED_RANGE[source.type]
+    table = bytearray(256)  # the index is the stored byte read as unsigned
+    for stored in range(lowest, highest + 1):
+        steps = function((stored - source.zero_point) * source.scale) / target.scale
+        within = min(max(steps, lowest - target.zero_point), highest - target.zero_point)
+        table[stored & 255] = (target.zero_point + round(within)) & 255
+    return element_wise(LOOKUP, "lookup_b8", op, table=bytes(table))

@@ -9,11 +9,13 @@ from typing import Any, NamedTuple
 
 from nnapi_shim.drivers.cpu.lowering.bounds import float_bounds, quantized_bounds
 from nnapi_shim.drivers.cpu.lowering.packing import (
+    Filter,
     Input,
     Packed,
     is_quantized,
     packed_filter,
     signed_zero,
+    whole_filter,
 )
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
 from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32, INT64, At, Buffer, Step, record
@@ -44,6 +46,7 @@ GEMM = record(
     columns=INT64,
     panels=INT64,
     panel_bytes=INT64,
+    image_filter=INT64,
     correction=ADDRESS,
     correction_stride=INT64,
     flip=ADDRESS,
@@ -152,21 +155,40 @@ def product(
     target: Any,
     tiling: Tiling,
 ) -> list[Step]:
-    """Pack the filter [columns, taps, depth] and multiply: act(rows x filter + bias)."""
+    """act(rows x filter [columns, ..., depth] + bias) with the bias and activation of `op`."""
+    whole = whole_filter(op, filter)
+    return product_with(op, whole, input, rows, depth, target, tiling, op.activation)
+
+
+def product_with(
+    op: BoundOperation,
+    filter: Filter,
+    input: Input,
+    rows: Rows,
+    depth: int,
+    target: Any,
+    tiling: Tiling,
+    activation: int,
+    output_columns: int = 0,
+) -> list[Step]:
+    """Pack a filter and multiply: act(rows x filter + bias).
+
+    output_columns: from a row of the target to the next, if it has more columns than the filter.
+    """
     is_single = rows.tile_rows == 1
     packed = packed_filter(op, filter, input, depth, is_single, tiling)
     steps = [*input.steps, packed.step]
     stem = {1: "gemv", tiling.few_rows: "gemm_few", tiling.rows: "gemm"}[rows.tile_rows]
     if is_quantized(op):
         kind, size = "q8", 1
-        finish = _quantized_finish(op)
+        finish = _quantized_finish(op, activation)
         if not packed.corrected:
-            step, finish["correction"] = _row_sums(filter, input, rows, depth)
+            step, finish["correction"] = _row_sums(filter.operand, input, rows, depth)
             finish["correction_stride"] = 4
             steps.append(step)
     else:
         kind, size = "f32", 4
-        low, high = float_bounds(op.activation)
+        low, high = float_bounds(activation)
         finish = {"low": low, "high": high, "zero_point": 0}
         finish |= {"correction": None, "correction_stride": 0}
     blocks, split = _split(rows, input, packed, kind, tiling)
@@ -178,10 +200,11 @@ def product(
             tiles=blocks * split["groups"],
             filter=packed.buffer,
             output=target,
-            output_stride=packed.columns * size,
+            output_stride=(output_columns or packed.columns) * size,
             columns=packed.columns,
             panels=packed.panels,
             panel_bytes=packed.panel_bytes,
+            image_filter=packed.image_bytes,
             flip=bytes([input.flip]) * 64,
             **fields,
         )
@@ -189,9 +212,9 @@ def product(
     return steps
 
 
-def _quantized_finish(op: BoundOperation) -> dict[str, Any]:
+def _quantized_finish(op: BoundOperation, activation: int) -> dict[str, Any]:
     """How int32 sums become stored values; the kernel clamps before it adds the zero point."""
-    smallest, largest = quantized_bounds(op.activation, op.output)
+    smallest, largest = quantized_bounds(activation, op.output)
     zero_point = op.output.zero_point
     return {
         "low": float(smallest - zero_point),

@@ -1,26 +1,31 @@
-"""CONCATENATION as steps: one for each input, which writes its share of every row of the output."""
+"""CONCATENATION PACK TILE as steps.
+
+Joined inputs have a step each, which writes its share of every row of the output.
+"""
 
 from math import prod
 from typing import Any
 
-from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32, INT64, At, Buffer, Step, record
+from nnapi_shim.drivers.cpu.lowering.strided import Axis, copied, moved, strides
+from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32, INT64, Alias, At, Buffer, Step, record
 from nnapi_shim.hal.quantization import ELEMENT_BYTES, QUANTIZED_RANGE
 from nnapi_shim.hal.types import element_count
 from nnapi_shim.operations.declare import BoundOperation
 from nnapi_shim.operations.rules import float32
 
-ROWS = {
-    "input": ADDRESS,
-    "output": ADDRESS,
-    "rows": INT64,
-    "bytes": INT64,
-    "input_step": INT64,
-    "output_step": INT64,
-    "tile_rows": INT64,
-}
-COPY_ROWS = record(**ROWS)
 REQUANTIZE = record(
-    **ROWS, scale=FLOAT32, offset=FLOAT32, low=FLOAT32, high=FLOAT32, zero_point=INT64
+    input=ADDRESS,
+    output=ADDRESS,
+    rows=INT64,
+    bytes=INT64,
+    input_step=INT64,
+    output_step=INT64,
+    tile_rows=INT64,
+    scale=FLOAT32,
+    offset=FLOAT32,
+    low=FLOAT32,
+    high=FLOAT32,
+    zero_point=INT64,
 )
 
 TILE_BYTES = 1 << 17
@@ -39,20 +44,56 @@ def lower_concatenation(op: BoundOperation) -> list[Step]:
             rows = element_count(operand.dimensions) * size // count
             same = (operand.scale, operand.zero_point) == (output.scale, output.zero_point)
             place = (operand, At(output, at), rows, count, count, row_bytes)
-            steps.append(copy_rows(*place) if same else _requantize(op, operand, place))
+            steps.append(copy_rows(*place) if same else _requantize(op, *place))
         at += count
     return steps
+
+
+def lower_pack(op: BoundOperation) -> list[Step | Alias]:
+    """A row of an input holds what one index of the axes in front of the new one stands for."""
+    if len(op.inputs) == 1:
+        return [Alias(op.inputs[0], op.output)]
+    dimensions = op.output.dimensions
+    count = ELEMENT_BYTES[op.output.type] * prod(dimensions[op.axis + 1 :])
+    rows, row_bytes = prod(dimensions[: op.axis]), count * len(op.inputs)
+    return [
+        copy_rows(operand, At(op.output, number * count), rows, count, count, row_bytes)
+        for number, operand in enumerate(op.inputs)
+    ]
+
+
+def lower_tile(op: BoundOperation) -> list[Step | Alias]:
+    """Every axis twice: for the repetitions the input stands still."""
+    size = ELEMENT_BYTES[op.input.type]
+    axes = []
+    for length, times, step, output_step in zip(
+        op.input.dimensions,
+        op.multiples,
+        strides(op.input.dimensions, size),
+        strides(op.output.dimensions, size),
+        strict=False,
+    ):
+        axes += [Axis(times, 0, length * output_step), Axis(length, step, output_step)]
+    return moved(op.input, op.output, axes)
 
 
 def copy_rows(
     source: Any, target: Any, rows: int, count: int, input_step: int, output_step: int
 ) -> Step:
     """Copy rows of `count` bytes; the steps lead from a row to the next, 0 repeats it."""
-    fields, tiles = _rows(source, target, rows, count, input_step, output_step)
-    return Step(COPY_ROWS, "copy_rows", tiles=tiles, once=isinstance(target, Buffer), **fields)
+    axes = Axis(rows, input_step, output_step), Axis(count, 1, 1)
+    return copied(source, target, axes, 1, once=isinstance(target, Buffer))
 
 
-def _requantize(op: BoundOperation, operand: Any, place: tuple[Any, ...]) -> Step:
+def _requantize(
+    op: BoundOperation,
+    operand: Any,
+    target: Any,
+    rows: int,
+    count: int,
+    input_step: int,
+    output_step: int,
+) -> Step:
     """zero_point + round(stored * scale + offset), in float32 (semantics.md 9).
 
     Signed values are seen as unsigned ones, 128 higher, which moves both zero points.
@@ -60,32 +101,21 @@ def _requantize(op: BoundOperation, operand: Any, place: tuple[Any, ...]) -> Ste
     lowest, highest = QUANTIZED_RANGE[op.output.type]
     unsigned_zero = op.output.zero_point - lowest
     scale = float32(operand.scale * float32(1 / op.output.scale))
-    fields, tiles = _rows(*place)
+    tile_rows = max(1, TILE_BYTES // count)
     return Step(
         REQUANTIZE,
         f"requantize_{op.variant}",
-        tiles=tiles,
-        **fields,
+        tiles=-(-rows // tile_rows),
+        input=operand,
+        output=target,
+        rows=rows,
+        bytes=count,
+        input_step=input_step,
+        output_step=output_step,
+        tile_rows=tile_rows,
         scale=scale,
         offset=float32((lowest - operand.zero_point) * scale),
         low=-unsigned_zero,
         high=highest - lowest - unsigned_zero,
         zero_point=op.output.zero_point,
     )
-
-
-def _rows(
-    source: Any, target: Any, rows: int, count: int, input_step: int, output_step: int
-) -> tuple[dict[str, Any], int]:
-    """Fields that describe the rows, and the number of tiles."""
-    tile_rows = max(1, TILE_BYTES // count)
-    fields = {
-        "input": source,
-        "output": target,
-        "rows": rows,
-        "bytes": count,
-        "input_step": input_step,
-        "output_step": output_step,
-        "tile_rows": tile_rows,
-    }
-    return fields, -(-rows // tile_rows)

@@ -1,11 +1,65 @@
-"""FULLY_CONNECTED as steps."""
+"""FULLY_CONNECTED and BATCH_MATMUL as steps."""
 
-from nnapi_shim.drivers.cpu.lowering.gemm import consecutive_rows, product
-from nnapi_shim.drivers.cpu.lowering.packing import prepared_input
-from nnapi_shim.drivers.cpu.lowering.rearrange import image_in, image_out
+from math import prod
+from typing import Any
+
+from nnapi_shim.drivers.cpu.lowering.bounds import quantized_bounds
+from nnapi_shim.drivers.cpu.lowering.gemm import consecutive_rows, product, product_with
+from nnapi_shim.drivers.cpu.lowering.packing import Filter, is_quantized, prepared_input
+from nnapi_shim.drivers.cpu.lowering.rearrange import (
+    image_in,
+    image_out,
+    narrowed,
+    widened,
+)
+from nnapi_shim.drivers.cpu.lowering.strided import Axis, copied, strides
 from nnapi_shim.drivers.cpu.lowering.tiling import tiling
-from nnapi_shim.drivers.cpu.record import Step
-from nnapi_shim.operations.declare import BoundOperation
+from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32, INT64, Buffer, Step, record
+from nnapi_shim.hal.enums import FuseCode
+from nnapi_shim.hal.quantization import ELEMENT_BYTES
+from nnapi_shim.hal.types import element_count
+from nnapi_shim.operations.declare import BoundOperand, BoundOperation
+from nnapi_shim.operations.matmul import Matrices, matrices
+from nnapi_shim.operations.rules import float32
+
+SIZES = {
+    "lhs": ADDRESS,
+    "rhs": ADDRESS,
+    "output": ADDRESS,
+    "sums": ADDRESS,
+    "rows": INT64,
+    "depth": INT64,
+    "columns": INT64,
+    "rhs_bytes": INT64,
+    "tile_rows": INT64,
+    "matrix_tiles": INT64,
+}
+"""A tile is tile_rows rows of a matrix. rhs_bytes: from a matrix of rhs to the next, or 0. sums: 4
+bytes for each of up to PART columns, for every tile."""
+
+MATMUL = record(**SIZES)
+MATMUL_QUANTIZED = record(
+    **SIZES,
+    lhs_zero=INT64,
+    rhs_zero=INT64,
+    scale=FLOAT32,
+    low=FLOAT32,
+    high=FLOAT32,
+    zero_point=INT64,
+)
+"""low, high: bounds of the result, less its zero point."""
+
+PART = 1024
+"""Columns whose sums are collected at a time: they stay in the first-level cache."""
+
+FEW_ROWS = 2
+"""Rows up to which it does not pay to pack the matrix that they are multiplied by."""
+
+FEW_COLUMNS = 4
+"""Columns that leave most lanes of the packed product empty: sums along the depth are better."""
+
+PRODUCTS_PER_TILE = 1 << 20
+"""Multiplications that are worth a tile of their own."""
 
 
 def lower_fully_connected(op: BoundOperation) -> list[Step]:
@@ -18,3 +72,131 @@ def lower_fully_connected(op: BoundOperation) -> list[Step]:
     input = prepared_input(op, source, batch, depth, geometry)
     rows = consecutive_rows(input.source, batch, input.row_bytes, geometry.tile_rows(batch))
     return steps + product(op, op.weights, input, rows, depth, target, geometry) + after
+
+
+def lower_batch_matmul(op: BoundOperation) -> list[Step]:
+    """First both sides are brought into the order that the kernels want: [count, rows, depth] of
+    lhs; of rhs [count, columns, depth] for sums along the depth and where it is quantized and to be
+    packed, otherwise [count, depth, columns]. float16 is widened then, and narrowed after.
+    """
+    sizes = matrices(op)
+    count, rhs_count = prod(sizes.batch), prod(op.rhs.dimensions[:-2])
+    if rhs_count == 1:  # all rows of lhs as one matrix
+        sizes = Matrices((), count * sizes.rows, sizes.depth, sizes.columns)
+    along_depth = sizes.columns <= FEW_COLUMNS
+    unpacked = along_depth or op.variant == "i32" or sizes.rows <= FEW_ROWS
+    by_columns = along_depth or (is_quantized(op) and not unpacked)
+    lhs_steps, lhs = _ordered(op.lhs, op.lhs, op.adj_x, count)
+    rhs_steps, rhs = _repeated(op.rhs, sizes)
+    more, rhs = _ordered(rhs, op.rhs, op.adj_y != by_columns, prod(sizes.batch))
+    steps = lhs_steps + rhs_steps + more
+    target: Any = op.output
+    after: list[Step] = []
+    if op.variant == "f16":
+        widen_lhs, lhs = widened(lhs, element_count(op.lhs.dimensions))
+        widen_rhs, rhs = widened(rhs, prod(sizes.batch) * sizes.depth * sizes.columns)
+        target, after = narrowed(op.output, element_count(op.output.dimensions))
+        for step in widen_rhs:
+            step.once = True
+        steps += widen_lhs + widen_rhs
+    if unpacked:
+        steps.append(_unpacked_product(op, sizes, lhs, rhs, target, along_depth))
+    else:
+        steps += _product(op, sizes, lhs, rhs, target)
+    return steps + after
+
+
+def _ordered(
+    source: Any, operand: BoundOperand, is_transposed: bool, count: int
+) -> tuple[list[Step], Any]:
+    """`count` matrices of the sizes of those in `operand`, turned round if they are transposed."""
+    if not is_transposed:
+        return [], source
+    rows, columns = operand.dimensions[-2:]
+    size = ELEMENT_BYTES[operand.type]
+    matrix = rows * columns * size
+    buffer = Buffer(count * matrix)
+    axes = [
+        Axis(count, matrix, matrix),
+        Axis(columns, size, rows * size),
+        Axis(rows, columns * size, size),
+    ]
+    return [copied(source, buffer, axes, size, once=True)], buffer
+
+
+def _repeated(rhs: BoundOperand, sizes: Matrices) -> tuple[list[Step], Any]:
+    """The matrices of rhs, those that several of lhs are multiplied by as often as that."""
+    if prod(rhs.dimensions[:-2]) == prod(sizes.batch):
+        return [], rhs
+    size = ELEMENT_BYTES[rhs.type]
+    rows, columns = rhs.dimensions[-2:]
+    buffer = Buffer(prod(sizes.batch) * rows * columns * size)
+    wanted = (*sizes.batch, rows, columns)
+    steps = zip(rhs.dimensions, strides(rhs.dimensions, size), strict=True)
+    axes = [
+        Axis(length, step if own > 1 else 0, target)
+        for length, (own, step), target in zip(wanted, steps, strides(wanted, size), strict=True)
+    ]
+    return [copied(rhs, buffer, axes, size, once=True)], buffer
+
+
+def _product(op: BoundOperation, sizes: Matrices, lhs: Any, rhs: Any, target: Any) -> list[Step]:
+    """A product of images and filters: every matrix of lhs is an image."""
+    geometry = tiling()
+    count, rows, depth, columns = prod(sizes.batch), sizes.rows, sizes.depth, sizes.columns
+    factors = [_scale(op)] * columns if is_quantized(op) else []
+    view = BoundOperation(op.match, {"input": op.lhs, "output": op.output}, op.outputs)
+    input = prepared_input(view, lhs, count * rows, depth, geometry)
+    order = consecutive_rows(input.source, rows, input.row_bytes, geometry.tile_rows(rows))
+    order = order._replace(images=count, image_bytes=rows * input.row_bytes)
+    no_bias = bytes(4 * columns)
+    filter = Filter(
+        rhs, no_bias, columns, 1, op.rhs, factors, count, depth_first=not is_quantized(op)
+    )
+    return product_with(view, filter, input, order, depth, target, geometry, FuseCode.NONE)
+
+
+def _unpacked_product(
+    op: BoundOperation, sizes: Matrices, lhs: Any, rhs: Any, target: Any, along_depth: bool
+) -> Step:
+    """Both sides as they are, in the order that the kernel takes them in."""
+    count, rows, depth, columns = prod(sizes.batch), sizes.rows, sizes.depth, sizes.columns
+    tile_rows = min(rows, max(1, PRODUCTS_PER_TILE // (depth * columns)))
+    matrix_tiles = -(-rows // tile_rows)
+    tiles = count * matrix_tiles
+    layout, quantized = MATMUL, {}
+    kind = "f32" if op.variant == "f16" else op.variant
+    if is_quantized(op):
+        layout = MATMUL_QUANTIZED
+        low, high = quantized_bounds(FuseCode.NONE, op.output)
+        quantized = {
+            "lhs_zero": op.lhs.zero_point,
+            "rhs_zero": op.rhs.zero_point,
+            "scale": _scale(op),
+            "low": low - op.output.zero_point,
+            "high": high - op.output.zero_point,
+            "zero_point": op.output.zero_point,
+        }
+    return Step(
+        layout,
+        f"{'matmul_dot' if along_depth else 'matmul'}_{kind}",
+        tiles=tiles,
+        lhs=lhs,
+        rhs=rhs,
+        output=target,
+        sums=None if along_depth else Buffer(4 * PART * tiles),
+        rows=rows,
+        depth=depth,
+        columns=columns,
+        rhs_bytes=depth * columns * (1 if is_quantized(op) else 4) if count > 1 else 0,
+        tile_rows=tile_rows,
+        matrix_tiles=matrix_tiles,
+        **quantized,
+    )
+
+
+def _scale(op: BoundOperation) -> float:
+    """The step of the sums in steps of the output (semantics.md 7.6)."""
+    product = float32(op.lhs.scale * op.rhs.scale)
+    scale: float = product / op.output.scale
+    return scale

@@ -13,6 +13,7 @@ The first two corrections go into the bias, the last is added per row; symmetric
 """
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any, NamedTuple
 
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling, round_up
@@ -30,6 +31,16 @@ PACK_FLOAT = record(
     width=INT64,
     lanes=INT64,
 )
+PACK_MATRIX = record(
+    filter=ADDRESS,
+    output=ADDRESS,
+    columns=INT64,
+    depth=INT64,
+    width=INT64,
+    lanes=INT64,
+    panels=INT64,
+)
+"""A tile is one panel of one of the matrices."""
 PACK_QUANTIZED = record(
     filter=ADDRESS,
     bias=ADDRESS,
@@ -44,7 +55,9 @@ PACK_QUANTIZED = record(
     flip=INT64,
     filter_zero=INT64,
     input_zero=INT64,
+    matrix_bytes=INT64,
 )
+"""A tile is one of the matrices, which are matrix_bytes apart when they are packed."""
 PREPARE = record(
     input=ADDRESS,
     output=ADDRESS,
@@ -79,14 +92,36 @@ class Input(NamedTuple):
     sums: str = ""
 
 
+class Filter(NamedTuple):
+    """A filter [columns, taps, depth] and its bias [columns]: operands, parts of them or Buffers.
+
+    operand: whose type and zero point the filter has. multipliers: of its columns, if quantized.
+    matrices: how many filters there are, one behind the other: one for each image of the input.
+    depth_first: each is stored as [depth, columns], as float32 and without a bias.
+    """
+
+    source: Any
+    bias: Any
+    columns: int
+    taps: int
+    operand: BoundOperand
+    multipliers: Sequence[float] = ()
+    matrices: int = 1
+    depth_first: bool = False
+
+
 class Packed(NamedTuple):
-    """A packed filter: after `step`, in `buffer`. `corrected`: no zero point is left in it."""
+    """A packed filter: after `step`, in `buffer`. `corrected`: no zero point is left in it.
+
+    image_bytes: from the filter of an image to that of the next, 0 if they have the same.
+    """
 
     step: Step
     buffer: Buffer
     columns: int
     panels: int
     panel_bytes: int
+    image_bytes: int
     corrected: bool
 
 
@@ -107,6 +142,13 @@ def multipliers(op: BoundOperation, filter: BoundOperand, columns: int) -> Seque
     quant = filter.channel_quant
     scales = quant.scales if quant else [filter.scale] * columns
     return [float32(op.input.scale * scale) / op.output.scale for scale in scales]
+
+
+def whole_filter(op: BoundOperation, operand: BoundOperand) -> Filter:
+    """An operand [columns, ..., depth] with the bias of `op`."""
+    columns = operand.dimensions[0]
+    factors = multipliers(op, operand, columns) if is_quantized(op) else ()
+    return Filter(operand, op.bias, columns, prod(operand.dimensions[1:-1]), operand, factors)
 
 
 def prepared_input(op: BoundOperation, source: Any, rows: int, depth: int, tiling: Tiling) -> Input:
@@ -146,16 +188,14 @@ def prepared_input(op: BoundOperation, source: Any, rows: int, depth: int, tilin
 
 def packed_filter(
     op: BoundOperation,
-    filter: BoundOperand,
+    filter: Filter,
     input: Input,
     depth: int,
     is_single_row: bool,
     tiling: Tiling,
 ) -> Packed:
-    """The filter and bias of `op`, for an input whose rows have `depth` elements."""
-    columns, taps = filter.dimensions[0], 1
-    for size in filter.dimensions[1:-1]:
-        taps *= size
+    """A filter of `op`, for an input whose rows have `depth` elements."""
+    columns, taps = filter.columns, filter.taps
     if is_quantized(op):
         # A single row reads every weight once: it takes int8 on all tiers.
         word_bytes = tiling.group if is_single_row else 4
@@ -164,10 +204,12 @@ def packed_filter(
     else:
         kernel = f"pack_{op.variant}"
         column_bytes = 4 + taps * input.words * 4
-    buffer = Buffer(round_up(columns, tiling.lanes) * column_bytes)
+    matrix_bytes = round_up(columns, tiling.lanes) * column_bytes
+    panels = -(-columns // tiling.columns)
+    buffer = Buffer(filter.matrices * matrix_bytes)
     sizes: dict[str, Any] = {"columns": columns, "width": tiling.columns, "lanes": tiling.lanes}
-    addresses: dict[str, Any] = {"filter": filter, "bias": op.bias, "output": buffer}
-    flip, zero = signed_zero(filter)
+    addresses: dict[str, Any] = {"filter": filter.source, "bias": filter.bias, "output": buffer}
+    flip, zero = signed_zero(filter.operand)
     if is_quantized(op):
         step = Step(
             PACK_QUANTIZED,
@@ -175,16 +217,31 @@ def packed_filter(
             once=True,
             **addresses,
             **sizes,
-            scales=float32s(multipliers(op, filter, columns)),
+            scales=float32s(filter.multipliers),
             taps=taps,
             depth=depth,
             group=tiling.group,
             flip=flip,
             filter_zero=zero,
             input_zero=input.zero,
+            tiles=filter.matrices,
+            matrix_bytes=matrix_bytes,
+        )
+    elif filter.depth_first:
+        step = Step(
+            PACK_MATRIX,
+            "pack_matrix_f32",
+            once=True,
+            tiles=filter.matrices * panels,
+            filter=filter.source,
+            output=buffer,
+            **sizes,
+            depth=depth,
+            panels=panels,
         )
     else:
         step = Step(PACK_FLOAT, kernel, once=True, **addresses, **sizes, depth=taps * depth)
-    panels = -(-columns // tiling.columns)
+    image_bytes = matrix_bytes if filter.matrices > 1 else 0
+    panel_bytes = tiling.columns * column_bytes
     corrected = kernel != "pack_s8" or zero == 0
-    return Packed(step, buffer, columns, panels, tiling.columns * column_bytes, corrected)
+    return Packed(step, buffer, columns, panels, panel_bytes, image_bytes, corrected)

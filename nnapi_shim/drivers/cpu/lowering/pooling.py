@@ -1,12 +1,11 @@
-"""AVERAGE_POOL_2D and MAX_POOL_2D as steps."""
+"""AVERAGE_POOL_2D, L2_POOL_2D and MAX_POOL_2D as steps."""
 
 from typing import Any
 
 from nnapi_shim.drivers.cpu.lowering.bounds import float_bounds, quantized_bounds
 from nnapi_shim.drivers.cpu.lowering.elements import TILE
-from nnapi_shim.drivers.cpu.lowering.rearrange import from_nhwc, to_nhwc
+from nnapi_shim.drivers.cpu.lowering.rearrange import from_nhwc, image_in, image_out, to_nhwc
 from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32, INT64, Buffer, Record, Step, record
-from nnapi_shim.hal.quantization import ELEMENT_BYTES
 from nnapi_shim.operations.declare import BoundOperation
 from nnapi_shim.operations.shapes import window
 
@@ -38,10 +37,19 @@ def lower_max_pool_2d(op: BoundOperation) -> list[Step]:
 
 def lower_average_pool_2d(op: BoundOperation) -> list[Step]:
     """Sums are kept in memory, one per channel; a row of zeros stands in for missing taps."""
+    return _average(op, "average_pool")
+
+
+def lower_l2_pool_2d(op: BoundOperation) -> list[Step]:
+    """The average of the squares, and its root; float16 is widened before and narrowed after."""
+    return _average(op, "l2_pool")
+
+
+def _average(op: BoundOperation, name: str) -> list[Step]:
     low, high = _bounds(op)
     depth: int = op.input.dimensions[1 if op.nchw else 3]
-    zeros = bytes(depth * ELEMENT_BYTES[op.input.type])
-    return _pool(op, AVERAGE_POOL, "average_pool", low=low, high=high, zeros=zeros)
+    zeros = bytes(4 * depth)
+    return _pool(op, AVERAGE_POOL, name, low=low, high=high, zeros=zeros)
 
 
 def _bounds(op: BoundOperation) -> tuple[float, float]:
@@ -51,8 +59,14 @@ def _bounds(op: BoundOperation) -> tuple[float, float]:
 
 
 def _pool(op: BoundOperation, layout: Record, name: str, **fields: Any) -> list[Step]:
-    before, source = to_nhwc(op.input, op.nchw)
-    target, after = from_nhwc(op.output, op.nchw)
+    kind = op.variant
+    if name == "l2_pool":
+        kind = "f32"
+        before, source = image_in(op.input, op.nchw)
+        target, after = image_out(op.output, op.nchw)
+    else:
+        before, source = to_nhwc(op.input, op.nchw)
+        target, after = from_nhwc(op.output, op.nchw)
     seen = window(op, op.filter_height, op.filter_width)
     rows = seen.batch * seen.vertical.output
     row_work = seen.horizontal.output * seen.in_depth * op.filter_height * op.filter_width
@@ -62,7 +76,7 @@ def _pool(op: BoundOperation, layout: Record, name: str, **fields: Any) -> list[
         fields["sums"] = Buffer(4 * seen.in_depth * tiles)
     step = Step(
         layout,
-        f"{name}_{op.variant}",
+        f"{name}_{kind}",
         tiles=tiles,
         input=source,
         output=target,

@@ -1,17 +1,120 @@
-"""Changes of layout and of number format that other lowerings put around their kernels."""
+"""Data put in another order: TRANSPOSE REVERSE CHANNEL_SHUFFLE, blocks moved between space, depth
+and batch as steps; and the changes of layout and of number format around other kernels.
 
+An operation here splits the axes of its input, and takes the parts in another order.
+"""
+
+from collections.abc import Sequence
+from math import prod
 from typing import Any
 
-from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, Buffer, Step, record
+from nnapi_shim.drivers.cpu.lowering.padding import padded
+from nnapi_shim.drivers.cpu.lowering.strided import Axis, copied, moved, strides
+from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, Alias, Buffer, Step, record
 from nnapi_shim.hal.quantization import ELEMENT_BYTES
 from nnapi_shim.hal.types import byte_size, element_count
-from nnapi_shim.operations.declare import BoundOperand
+from nnapi_shim.operations.declare import BoundOperand, BoundOperation
+from nnapi_shim.operations.rearrange import padded_image
+from nnapi_shim.operations.shapes import nhwc
 
-TRANSPOSE = record(input=ADDRESS, output=ADDRESS, count=INT64, rows=INT64, columns=INT64)
 CONVERT = record(input=ADDRESS, output=ADDRESS, count=INT64, parts=INT64)
 
 TILE_BYTES = 256 << 10
 """Bytes of output that one tile of these steps writes, about."""
+
+
+def lower_transpose(op: BoundOperation) -> list[Step | Alias]:
+    """The axes in another order."""
+    return _moved(op, op.input.dimensions, op.perm or (1, 0))
+
+
+def lower_reverse(op: BoundOperation) -> list[Step | Alias]:
+    """From the last element along the axis to the first."""
+    (axis,) = op.axis
+    axes = _in_order(op.input.dimensions, range(len(op.input.dimensions)), _size(op))
+    size, step, _ = axes[axis]
+    axes[axis] = axes[axis]._replace(input=-step)
+    return moved(op.input, op.output, axes, (size - 1) * step)
+
+
+def lower_channel_shuffle(op: BoundOperation) -> list[Step | Alias]:
+    """[.., groups, size of a group, ..] -> [.., size of a group, groups, ..]."""
+    dimensions = op.input.dimensions
+    axis = op.axis % len(dimensions)
+    outer, inner = prod(dimensions[:axis]), prod(dimensions[axis + 1 :])
+    groups = op.num_groups, dimensions[axis] // op.num_groups
+    return _moved(op, (outer, *groups, inner), (0, 2, 1, 3))
+
+
+def lower_depth_to_space(op: BoundOperation) -> list[Step | Alias]:
+    """The depth is split into rows, columns and depth of blocks."""
+    batch, height, width, depth = nhwc(op.input.dimensions, op.nchw)
+    block = op.block_size
+    parts = block, block, depth // block**2
+    if op.nchw:
+        return _moved(op, (batch, *parts, height, width), (0, 3, 4, 1, 5, 2))
+    return _moved(op, (batch, height, width, *parts), (0, 1, 3, 2, 4, 5))
+
+
+def lower_space_to_depth(op: BoundOperation) -> list[Step | Alias]:
+    """Height and width are split into blocks and what is in them."""
+    batch, height, width, depth = nhwc(op.input.dimensions, op.nchw)
+    block = op.block_size
+    blocks = height // block, block, width // block, block
+    if op.nchw:
+        return _moved(op, (batch, depth, *blocks), (0, 3, 5, 1, 2, 4))
+    return _moved(op, (batch, *blocks, depth), (0, 1, 3, 2, 4, 5))
+
+
+def lower_batch_to_space_nd(op: BoundOperation) -> list[Step | Alias]:
+    """The batch is split into rows, columns and batch of blocks."""
+    batch, *image = op.input.dimensions
+    down, across = op.block_shape
+    parts = down, across, batch // (down * across)
+    if op.nchw:
+        return _moved(op, (*parts, *image), (2, 3, 4, 0, 5, 1))
+    return _moved(op, (*parts, *image), (2, 3, 0, 4, 1, 5))
+
+
+def lower_space_to_batch_nd(op: BoundOperation) -> list[Step | Alias]:
+    """The image is padded in memory first; its height and width are split into blocks."""
+    batch, _, _, depth = nhwc(op.input.dimensions, op.nchw)
+    source, steps = op.input, []
+    if any(op.paddings):
+        pairs = [tuple(op.paddings[:2]), tuple(op.paddings[2:])]
+        pairs = [(0, 0), (0, 0), *pairs] if op.nchw else [(0, 0), *pairs, (0, 0)]
+        source = Buffer(byte_size(op.output))
+        zero = bytes([op.output.zero_point & 255]) * _size(op)
+        steps = padded(op.input, source, pairs, zero)
+    sizes = zip(padded_image(op), op.block_shape, strict=True)
+    blocks = [n for size, block in sizes for n in (size // block, block)]
+    if op.nchw:
+        dimensions, order = (batch, depth, *blocks), (3, 5, 0, 1, 2, 4)
+    else:
+        dimensions, order = (batch, *blocks, depth), (2, 4, 0, 1, 3, 5)
+    axes = _in_order(dimensions, order, _size(op))
+    return [*steps, copied(source, op.output, axes, _size(op))]
+
+
+def _size(op: BoundOperation) -> int:
+    return ELEMENT_BYTES[op.input.type]
+
+
+def _moved(
+    op: BoundOperation, dimensions: Sequence[int], order: Sequence[int]
+) -> list[Step | Alias]:
+    """The input, seen with other dimensions, with its axes in this order."""
+    return moved(op.input, op.output, _in_order(dimensions, order, _size(op)))
+
+
+def _in_order(dimensions: Sequence[int], order: Sequence[int], size: int) -> list[Axis]:
+    """The axes of elements of `size` bytes, taken in another order."""
+    steps = strides(dimensions, size)
+    sizes = [dimensions[axis] for axis in order]
+    return [
+        Axis(length, steps[axis], step)
+        for axis, length, step in zip(order, sizes, strides(sizes, size), strict=True)
+    ]
 
 
 def to_nhwc(operand: BoundOperand, nchw: bool) -> tuple[list[Step], Any]:
@@ -36,32 +139,24 @@ def transpose(
     source: Any, target: Any, like: BoundOperand, count: int, rows: int, columns: int
 ) -> Step:
     """[count, rows, columns] -> [count, columns, rows] of elements as `like` has them."""
-    size = ELEMENT_BYTES[like.type]
-    return Step(
-        TRANSPOSE,
-        f"transpose_{8 * size}",
-        tiles=count,
-        input=source,
-        output=target,
-        count=count,
-        rows=rows,
-        columns=columns,
-    )
+    axes = _in_order((count, rows, columns), (0, 2, 1), ELEMENT_BYTES[like.type])
+    return copied(source, target, axes, ELEMENT_BYTES[like.type])
 
 
 def widened(source: Any, count: int) -> tuple[list[Step], Buffer]:
     """The step that turns `count` float16 numbers into float32, and where they then lie."""
     buffer = Buffer(4 * count)
-    return [_convert("widen_f16", source, buffer, count)], buffer
+    return [convert("widen_f16", source, buffer, count)], buffer
 
 
 def narrowed(target: Any, count: int) -> tuple[Buffer, list[Step]]:
     """Where to write float32 numbers, and the step that stores them as float16."""
     buffer = Buffer(4 * count)
-    return buffer, [_convert("narrow_f16", buffer, target, count)]
+    return buffer, [convert("narrow_f16", buffer, target, count)]
 
 
-def _convert(kernel: str, source: Any, target: Any, count: int) -> Step:
+def convert(kernel: str, source: Any, target: Any, count: int) -> Step:
+    """`count` numbers by widen_f16 or narrow_f16."""
     parts = -(-4 * count // TILE_BYTES)
     return Step(CONVERT, kernel, tiles=parts, input=source, output=target, count=count, parts=parts)
 

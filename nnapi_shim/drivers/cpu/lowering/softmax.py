@@ -1,10 +1,11 @@
-"""SOFTMAX as steps."""
+"""SOFTMAX and LOG_SOFTMAX as steps."""
 
 from math import exp, prod
 from struct import pack
 from typing import Any
 
 from nnapi_shim.drivers.cpu.lowering.elements import TILE
+from nnapi_shim.drivers.cpu.lowering.rearrange import image_in, image_out
 from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32, INT64, Buffer, Step, record
 from nnapi_shim.operations.declare import BoundOperation
 
@@ -12,9 +13,19 @@ SHAPE = {"outer": INT64, "length": INT64, "inner": INT64, "tile_rows": INT64}
 SOFTMAX = record(input=ADDRESS, output=ADDRESS, **SHAPE, beta=FLOAT32)
 SOFTMAX_LANES = record(input=ADDRESS, output=ADDRESS, **SHAPE, beta=FLOAT32, scratch=ADDRESS)
 SOFTMAX_TABLE = record(input=ADDRESS, output=ADDRESS, **SHAPE, table=ADDRESS)
+LOG_SOFTMAX = record(
+    input=ADDRESS, output=ADDRESS, **SHAPE, beta=FLOAT32, flip=INT64, scratch=ADDRESS
+)
+"""flip: what is xor-ed to the bits of every number."""
 
 LANES = 256
 """Lanes that are worked on together where the axis is not the innermost one."""
+
+LOG_SCRATCH = LANES * 12
+"""Bytes of float64 sums and float32 maxima of the lanes."""
+
+SIGN = -(2**31)
+"""The sign bit of a float32, as an int32."""
 
 
 def lower_softmax(op: BoundOperation) -> list[Step]:
@@ -23,33 +34,58 @@ def lower_softmax(op: BoundOperation) -> list[Step]:
     Floating point: rows (inner = 1) and lanes have kernels of their own. Quantized: the
     exponentials of all differences from the maximum come from a table.
     """
+    outer, length, inner = _view(op)
+    if op.variant in ("qu8", "qs8"):
+        rows = _rows(op, outer * inner, length)
+        return [Step(SOFTMAX_TABLE, f"softmax_{op.variant}", **rows, table=_table(op))]
+    if inner == 1:
+        rows = _rows(op, outer, length)
+        return [Step(SOFTMAX, f"softmax_{op.variant}", **rows, beta=op.beta)]
+    rows = _rows(op, outer * -(-inner // LANES), length * min(inner, LANES))
+    scratch = Buffer(rows["tiles"] * 2 * LANES * 4)
+    kernel = f"softmax_lanes_{op.variant}"
+    return [Step(SOFTMAX_LANES, kernel, **rows, beta=op.beta, scratch=scratch)]
+
+
+def lower_log_softmax(op: BoundOperation) -> list[Step]:
+    """A negative beta is the same as a positive one and negated numbers: what is subtracted in
+    front of the exponentials, the maximum, cancels out. float16 is widened before and narrowed
+    after.
+    """
+    outer, length, inner = _view(op)
+    kernel, scratch = "log_softmax_f32", None
+    if inner == 1:
+        fields = _rows(op, outer, length)
+    else:
+        kernel = "log_softmax_lanes_f32"
+        fields = _rows(op, outer * -(-inner // LANES), length * min(inner, LANES))
+        scratch = Buffer(fields["tiles"] * LOG_SCRATCH)
+    before, fields["input"] = image_in(op.input, False)
+    fields["output"], after = image_out(op.output, False)
+    fields |= {"beta": abs(op.beta), "flip": SIGN if op.beta < 0 else 0, "scratch": scratch}
+    return [*before, Step(LOG_SOFTMAX, kernel, **fields), *after]
+
+
+def _view(op: BoundOperation) -> tuple[int, int, int]:
+    """(outer, length, inner)."""
     dimensions = op.input.dimensions
     axis = op.axis % len(dimensions)
-    outer, length, inner = prod(dimensions[:axis]), dimensions[axis], prod(dimensions[axis + 1 :])
-    fields: dict[str, Any] = {"outer": outer, "length": length, "inner": inner}
-    lanes, lane_elements = outer * inner, length
-    layout, kernel = SOFTMAX, "softmax"
-    if op.variant in ("qu8", "qs8"):
-        layout, fields["table"] = SOFTMAX_TABLE, _table(op)
-    else:
-        fields["beta"] = op.beta
-        if inner > 1:
-            layout, kernel = SOFTMAX_LANES, "softmax_lanes"
-            lanes, lane_elements = outer * -(-inner // LANES), length * min(inner, LANES)
-    tile_rows = max(1, TILE // lane_elements)
-    tiles = -(-lanes // tile_rows)
-    if layout is SOFTMAX_LANES:
-        fields["scratch"] = Buffer(tiles * 2 * LANES * 4)
-    step = Step(
-        layout,
-        f"{kernel}_{op.variant}",
-        tiles=tiles,
-        input=op.input,
-        output=op.output,
-        tile_rows=tile_rows,
-        **fields,
-    )
-    return [step]
+    return prod(dimensions[:axis]), dimensions[axis], prod(dimensions[axis + 1 :])
+
+
+def _rows(op: BoundOperation, rows: int, row_elements: int) -> dict[str, Any]:
+    """What all records begin with, and the number of tiles for `rows` that are worked on alone."""
+    outer, length, inner = _view(op)
+    tile_rows = max(1, TILE // row_elements)
+    return {
+        "tiles": -(-rows // tile_rows),
+        "input": op.input,
+        "output": op.output,
+        "outer": outer,
+        "length": length,
+        "inner": inner,
+        "tile_rows": tile_rows,
+    }
 
 
 def _table(op: BoundOperation) -> bytes:

@@ -1,0 +1,190 @@
+"""Writes operations.md, the reference of all operations, from their declarations.
+
+Rules are described by the docstrings of the functions that check them; those that a factory such as
+rank_at_most(4, "input") makes, by the docstring of the factory and what it was given.
+"""
+
+import inspect
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from nnapi_shim.hal.enums import OperandType
+from nnapi_shim.operations import family, registry
+from nnapi_shim.operations.declare import Form, Operands, Operation
+
+HEAD = """# Operations
+
+Written by `make docs` from the declarations in `nnapi_shim/operations/`; do not edit.
+
+Every operation runs on both devices: *nnapi-cpu* has a compiled kernel for each of its types, and
+*nnapi-reference* computes the formula in numpy. *Level* is the NNAPI feature level at which a type
+or a form of an operation appeared.
+
+- *Types*: each row is one combination of operand types that is accepted. Short names: {short}.
+- *Forms*: the accepted lists of operands, in order. A name with a type has that type in every row;
+  `name...` stands for one operand or more.
+- *Refused when added*: what `addOperation` and `finish` answer with `BAD_DATA`, as far as it is
+  known then.
+- *Refused when run*: what a computation answers with `OP_FAILED`.
+
+"""
+
+SHORT = {
+    OperandType.TENSOR_FLOAT32: "f32",
+    OperandType.TENSOR_FLOAT16: "f16",
+    OperandType.TENSOR_INT32: "i32",
+    OperandType.TENSOR_QUANT8_ASYMM: "qu8",
+    OperandType.TENSOR_QUANT8_ASYMM_SIGNED: "qs8",
+    OperandType.TENSOR_QUANT8_SYMM: "qsym8",
+    OperandType.TENSOR_QUANT8_SYMM_PER_CHANNEL: "qc8",
+    OperandType.TENSOR_QUANT16_ASYMM: "q16",
+    OperandType.TENSOR_QUANT16_SYMM: "qsym16",
+    OperandType.TENSOR_BOOL8: "bool8",
+}
+
+
+def main() -> None:
+    """Write the file beside this one."""
+    Path(__file__).with_name("operations.md").write_text("".join(document()))
+
+
+def document() -> Iterator[str]:
+    """The text, piece by piece."""
+    short = ", ".join(f"`{name}` {type.name}" for type, name in SHORT.items())
+    yield HEAD.format(short=short)
+    declarations = registry()
+    yield f"{len(declarations)} operations:\n"
+    yield from (f"[{o.type.name}](#{o.type.name.lower()})\n" for o in declarations)
+    for declaration in declarations:
+        yield from _operation(declaration)
+
+
+def _operation(declaration: Operation) -> Iterator[str]:
+    type = declaration.type
+    yield f"\n## {type.name}\n\n{declaration.doc}\n\n"
+    yield f"Code {int(type)}, family `{family(type)}`."
+    yield f" {_devices(declaration)}\n\n"
+    yield from _types(declaration)
+    yield "Forms:\n\n"
+    for accepted in declaration.forms:
+        yield f"- {_form(declaration, accepted)}\n"
+    yield "\n"
+    if declaration.defaults:
+        given = ", ".join(f"`{name}` {value}" for name, value in declaration.defaults.items())
+        yield f"Left out: {given}.\n\n"
+    if declaration.omittable:
+        yield f"May be omitted: {_names(sorted(declaration.omittable))}.\n\n"
+    if declaration.values:
+        yield f"Decide the shape by their contents: {_names(declaration.values)}.\n\n"
+    yield f"Output dimensions: {_sentence(declaration.shape)}"
+    yield " Empty tensors are accepted.\n" if declaration.allow_zero_sized else "\n"
+    yield f"Output scale and zero point: {_sentence(declaration.quantization)}\n"
+    for title, functions in (
+        ("Refused when added, unless", declaration.rules),
+        ("Refused when run, unless", declaration.checks),
+    ):
+        if functions:
+            yield f"\n{title}:\n\n"
+            yield from (f"- {_sentence(function)}\n" for function in functions)
+
+
+def _devices(declaration: Operation) -> str:
+    name = declaration.type.name.lower()
+    if not declaration.types:
+        return "Runs on nnapi-cpu and nnapi-reference."
+    places = {
+        "nnapi-cpu": (
+            f"nnapi_shim.drivers.cpu.lowering.{family(declaration.type)}",
+            f"lower_{name}",
+        ),
+        "nnapi-reference": (f"nnapi_shim.drivers.reference.{family(declaration.type)}", name),
+    }
+    found = [
+        device
+        for device, (module, function) in places.items()
+        if hasattr(import_module(module), function)
+    ]
+    return f"Runs on {' and '.join(found)}."
+
+
+def _types(declaration: Operation) -> Iterator[str]:
+    if not declaration.types:
+        yield "Types: those of the graphs that it refers to.\n\n"
+        return
+    columns = (*declaration.input_columns, *declaration.output_names)
+    yield f"| level | {' | '.join(columns)} |\n|---|{'---|' * len(columns)}\n"
+    for level, *types in sorted(declaration.types.values(), key=lambda row: row[0]):
+        yield f"| {level} | {' | '.join(_type(type) for type in types)} |\n"
+    yield "\n"
+
+
+def _type(type: OperandType) -> str:
+    return SHORT.get(type, type.name)
+
+
+def _form(declaration: Operation, accepted: Form) -> str:
+    text = f"`{_operands(accepted.inputs)} -> {_operands(declaration.outputs_of(accepted))}`"
+    return text if accepted.since == 1 else f"{text}, level {accepted.since}"
+
+
+def _operands(operands: Operands) -> str:
+    return " ".join(
+        name
+        + ("..." if name == operands.repeated else "")
+        + ("" if type is None else f":{_type(type)}")
+        for name, type in zip(operands.names, operands.types, strict=True)
+    )
+
+
+def _names(names: Any) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _sentence(function: Callable[..., Any]) -> str:
+    """What a function says of itself, in one line."""
+    if isinstance(function, partial):
+        given = (*map(str, function.args), *(f"{k}: {v}" for k, v in function.keywords.items()))
+        return f"{_sentence(function.func)} ({', '.join(given)})"
+    documented = inspect.getdoc(function)
+    if documented:
+        return " ".join(documented.split("\n\n")[0].split())
+    if function.__name__ == "<lambda>":
+        return _lambda(function)
+    factory = getattr(sys.modules[function.__module__], function.__qualname__.split(".")[0])
+    text = " ".join((inspect.getdoc(factory) or "").split("\n\n")[0].split())
+    closure = inspect.getclosurevars(function).nonlocals
+    given_values = [
+        f"{name}: {_shown(value)}" for name, value in closure.items() if not callable(value)
+    ]
+    inner = [_sentence(value) for value in closure.values() if callable(value)]
+    return " ".join([*inner, text]) + (f" ({'; '.join(given_values)})" if given_values else "")
+
+
+def _lambda(function: Callable[..., Any]) -> str:
+    """The functions that a lambda calls say what it does; else its operands do."""
+    called = [
+        function.__globals__[name]
+        for name in function.__code__.co_names
+        if inspect.isfunction(function.__globals__.get(name))
+    ]
+    if called:
+        return " ".join(_sentence(found) for found in called)
+    skipped = ("dimensions", "outputs", "index")
+    names = [n for n in function.__code__.co_names if n not in skipped and n.isidentifier()]
+    return f"those of {_names(names)}." if names else "decided by the run."
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key} from level {item}" for key, item in value.items())
+    if isinstance(value, tuple | list | set | frozenset):
+        return ", ".join(map(_shown, value))
+    return str(getattr(value, "name", value))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,252 @@
+"""One step of an LSTM in integers; see semantics.md 11.5 and 11.6 for the order of the roundings.
+
+A tile is a batch. Its activations are widened to int16 without their zero point first, so that a
+sum of products is exact in int32, and rows of weights are taken as they are stored.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from nnapi_shim.drivers.cpu.kernels.fixed_point import (
+    ONE,
+    inverse_root,
+    logistic_16,
+    product_16,
+    rounding_shift,
+    saturated,
+    scaled,
+    tanh_16,
+)
+from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
+from nnapi_shim.drivers.cpu.kernels.numeric import add32, i8, i16, i32, i64, multiply32, u8
+from nnapi_shim.drivers.cpu.lowering.lstm_quantized import ACTIVATION_TABLE, CELL_8, CELL_16
+
+INPUT, FORGET, CELL, OUTPUT = range(4)
+MIDDLE = 1 << 15
+"""Where the result for 0 stands in a table."""
+
+
+def activation_table(name: str, function: Any, whole: int) -> Any:
+    """A kernel that fills a table with the results of a function for all 16-bit numbers.
+
+    For -x the result is `whole` less the one for x.
+    """
+
+    def fill(a, tile):
+        y, integer_bits = i16(a.output), a.integer_bits
+        for x in range(MIDDLE, -1, -1):  # downward: the number without a negative comes first
+            result = function(x, integer_bits)
+            y[MIDDLE - x] = whole - result
+            y[MIDDLE + min(x, MIDDLE - 1)] = result
+        return 0
+
+    fill.__name__ = name
+    return kernel(ACTIVATION_TABLE)(fill)
+
+
+logistic_table = activation_table("logistic_table", logistic_16, ONE)
+tanh_table = activation_table("tanh_table", tanh_16, 0)
+
+
+def _dot(pointer: Any) -> Any:
+    """The sum of products of int16[count] and 8-bit weights[count]."""
+
+    @helper
+    def dot(x, weights, count):
+        left, right, total = i16(x), pointer(weights), np.int32(0)
+        for k in range(count):
+            total = add32(total, multiply32(left[k], right[k]))
+        return np.int64(total)
+
+    return dot
+
+
+dot_u8, dot_s8 = _dot(u8), _dot(i8)
+
+
+@helper
+def widen_s8(x, y, count, zero):
+    """y: int16[count] = x: int8[count] - zero."""
+    source, target = i8(x), i16(y)
+    for k in range(count):
+        target[k] = source[k] - zero
+
+
+@helper
+def of_gate(gate, into, forget, cell, out):
+    """The one of four addresses that belongs to a gate."""
+    if gate == INPUT:
+        return into
+    if gate == FORGET:
+        return forget
+    return cell if gate == CELL else out
+
+
+@helper
+def input_to(a, gate):
+    """The weights of the input."""
+    return of_gate(gate, a.input_to_input, a.input_to_forget, a.input_to_cell, a.input_to_output)
+
+
+@helper
+def recurrent_to(a, gate):
+    """The weights of the output state."""
+    return of_gate(
+        gate,
+        a.recurrent_to_input,
+        a.recurrent_to_forget,
+        a.recurrent_to_cell,
+        a.recurrent_to_output,
+    )
+
+
+@helper
+def bias_of(a, gate):
+    """The bias."""
+    return of_gate(gate, a.bias_input, a.bias_forget, a.bias_cell, a.bias_output)
+
+
+@helper
+def int32_of(x):
+    """The low 32 bits."""
+    return np.int64(np.int32(x))
+
+
+@kernel(CELL_16)
+def lstm_q16(a, tile):
+    """input, prev_output: uint8; states: int16 with 11 fractional bits, gates with 12.
+
+    scratch: int16 [input_size + outputs] activations, and [4, outputs] gates of each tile. The row
+    [input | output] is multiplied with [recurrent weights | input weights].
+    """
+    inputs, outputs = a.input_size, a.outputs
+    count = inputs + outputs
+    activations = a.scratch + tile * (count + 4 * outputs) * 2
+    gates = i16(activations + 2 * count)
+    x, h, v = u8(a.input + tile * inputs), u8(a.prev_output + tile * outputs), i16(activations)
+    total = 0
+    for k in range(inputs):
+        v[k] = np.int16(x[k]) - 128
+        total += v[k]
+    for k in range(outputs):
+        v[inputs + k] = np.int16(h[k]) - 128
+        total += v[inputs + k]
+    correction = a.weights_zero * total
+    for gate in range(4):
+        bias, table = i32(bias_of(a, gate)), i16(a.tanh if gate == CELL else a.logistic)
+        recurrent, direct = recurrent_to(a, gate), input_to(a, gate)
+        for u in range(outputs):
+            products = dot_u8(activations, recurrent + u * outputs, outputs)
+            products += dot_u8(activations + 2 * outputs, direct + u * inputs, inputs)
+            value = scaled(int32_of(products + bias[u] - correction), a.mantissa, a.exponent)
+            gates[gate * outputs + u] = table[saturated(value, 16) + MIDDLE]
+    tanh = i16(a.tanh)
+    before, after = i16(a.prev_cell_state), i16(a.cell_state_out)
+    y, first = u8(a.output + tile * outputs), tile * outputs
+    for u in range(outputs):
+        into, forget = np.int64(gates[u]), np.int64(gates[outputs + u])
+        candidate, out = np.int64(gates[2 * outputs + u]), np.int64(gates[3 * outputs + u])
+        state = rounding_shift(product_16(into, candidate), 4)
+        state = saturated(state + product_16(forget, np.int64(before[first + u])), 16)
+        after[first + u] = state
+        result = product_16(out, np.int64(tanh[saturated(state << 1, 16) + MIDDLE]))
+        y[u] = 128 + saturated(rounding_shift(result, 8), 8)
+    return 0
+
+
+@helper
+def quotient(x, y):
+    """X / y toward zero, y positive."""
+    return x // y if x >= 0 else -(-x // y)
+
+
+@helper
+def normalise(values, count, gain, bias, mantissa, exponent, least):
+    """values: int16[count], in place: (v - mean) / deviation * gain + bias, 12 fractional bits."""
+    total, squares = 0, 0
+    for u in range(count):
+        value = np.int64(values[u])
+        total += value
+        squares += value * value
+    mean = quotient(total * 1024, count)
+    variance = quotient(squares * ((1 << 20) // count) - mean * mean, 1 << 20)
+    factor, shift = inverse_root(variance if variance >= 1 else least)
+    for u in range(count):
+        deviation = scaled(np.int64(values[u]) * 1024 - mean, factor, -shift)
+        value = deviation * gain[u] + bias[u]
+        steps = quotient(value + (512 if value > 0 else -512), 1024)
+        values[u] = saturated(scaled(steps, mantissa, exponent), 16)
+
+
+@kernel(CELL_8)
+def lstm_q8(a, tile):
+    """input, outputs: int8; cell state: int16, any power of 2.
+
+    scratch: int16 [input_size] input, [outputs] output state, [units] result, [4, units] gates.
+    """
+    inputs, units, outputs = a.input_size, a.units, a.outputs
+    x = a.scratch + tile * (inputs + outputs + 5 * units) * 2
+    h = x + 2 * inputs
+    result = i16(h + 2 * outputs)
+    gates = h + 2 * outputs + 2 * units
+    before, after = a.prev_cell_state + tile * units * 2, i16(a.cell_state_out + tile * units * 2)
+    into, forget = i16(gates), i16(gates + 2 * units)
+    candidate, out = i16(gates + 4 * units), i16(gates + 6 * units)
+    widen_s8(a.input + tile * inputs, x, inputs, a.input_zero)
+    widen_s8(a.prev_output + tile * outputs, h, outputs, a.output_zero)
+    first_gate = INPUT if a.input_to_input != 0 else FORGET
+    for gate in range(first_gate, 4):
+        if gate == OUTPUT:
+            state = i16(before)
+            for u in range(units):
+                f = np.int64(forget[u])
+                i = np.int64(into[u]) if first_gate == INPUT else ONE - f
+                value = rounding_shift(f * state[u], 15)
+                value += rounding_shift(i * candidate[u], a.product_shift)
+                after[u] = min(max(saturated(value, 16), a.cell_low), a.cell_high)
+        values, scales = i16(gates + 2 * gate * units), i64(a.gates + gate * 72)
+        for source in range(2):
+            numbers, count, weights = x, inputs, input_to(a, gate)
+            if source == 1:
+                numbers, count, weights = h, outputs, recurrent_to(a, gate)
+            mantissa, exponent = scales[2 * source], scales[2 * source + 1]
+            for u in range(units):
+                value = scaled(dot_s8(numbers, weights + u * count, count), mantissa, exponent)
+                total = np.int64(values[u]) if source == 1 else 0
+                values[u] = saturated(total + saturated(value, 16), 16)
+        peephole = of_gate(gate, a.cell_to_input, a.cell_to_forget, 0, a.cell_to_output)
+        if peephole != 0:
+            factors = i16(peephole)
+            seen = after if gate == OUTPUT else i16(before)
+            for u in range(units):
+                value = scaled(np.int64(factors[u]) * seen[u], scales[4], scales[5])
+                values[u] = saturated(values[u] + value, 16)
+        gain = of_gate(gate, a.gain_input, a.gain_forget, a.gain_cell, a.gain_output)
+        if gain != 0:
+            bias = i32(bias_of(a, gate))
+            normalise(values, units, i16(gain), bias, scales[6], scales[7], scales[8])
+        table = i16(a.tanh if gate == CELL else a.logistic)
+        for u in range(units):
+            values[u] = table[values[u] + MIDDLE]
+    tanh = i16(a.state_tanh)
+    for u in range(units):
+        product = np.int64(out[u]) * tanh[after[u] + MIDDLE]
+        value = scaled(product, a.hidden_mantissa, a.hidden_exponent) - a.hidden_zero
+        result[u] = saturated(value, 8)
+    y = i8(a.output + tile * outputs)
+    if a.projection == 0:
+        for n in range(outputs):
+            y[n] = result[n]
+    else:
+        for u in range(units):
+            result[u] += a.hidden_zero
+        bias = i32(a.projection_bias)
+        for n in range(outputs):
+            products = dot_s8(h + 2 * outputs, a.projection + n * units, units) + bias[n]
+            value = scaled(int32_of(products), a.projection_mantissa, a.projection_exponent)
+            y[n] = min(max(saturated(a.output_zero + value, 8), a.low), a.high)
+    copy = i8(a.output_state_out + tile * outputs)
+    for n in range(outputs):
+        copy[n] = y[n]
+    return 0

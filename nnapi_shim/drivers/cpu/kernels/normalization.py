@@ -1,0 +1,318 @@
+"""L2_NORMALIZATION, LOCAL_RESPONSE_NORMALIZATION and INSTANCE_NORMALIZATION.
+
+input, output: [outer, length, inner], normalized along `length`; see lowering/normalization.py.
+Sums along it are float64, in an order that depends on the tier, never on the number of threads;
+the rest is float32, rounded to the stored type at the end.
+"""
+
+import numpy as np
+
+from nnapi_shim.drivers.cpu.kernels.elements import READ, READ_BACK, WRITE
+from nnapi_shim.drivers.cpu.kernels.kernel import helper, inlined, kernel
+from nnapi_shim.drivers.cpu.kernels.logarithm import power
+from nnapi_shim.drivers.cpu.kernels.numeric import (
+    add32,
+    add_any_order_f64,
+    bounded,
+    copy_bytes,
+    multiply_add,
+    rounded,
+)
+from nnapi_shim.drivers.cpu.lowering.normalization import (
+    INSTANCE,
+    INSTANCE_SCRATCH,
+    L2,
+    L2_SCRATCH,
+    LANES,
+    LOCAL,
+    LOCAL_SCRATCH,
+)
+
+SMALLEST_NORM = 1e-6
+LOWEST_STEP, LARGEST_STEP = np.float32(-128), np.float32(127)
+ZERO = np.float32(0)
+SIZE = 4
+"""Bytes of a float."""
+
+read, read_u8 = READ["f32"], READ["u8"]
+read_f32, write_f32 = READ_BACK["f32"], WRITE["f32"]
+read_f64, write_f64 = READ_BACK["f64"], WRITE["f64"]
+write_b8 = WRITE["b8"]
+
+
+@helper
+def lanes_of(block, blocks, inner):
+    """(outer index, first lane, number of lanes) of a block."""
+    lane = block % blocks * LANES
+    return block // blocks, lane, min(LANES, inner - lane)
+
+
+# L2_NORMALIZATION
+
+
+# element(address, index, constants) -> float32; store(address, index, value, constants)
+plain_element = helper(lambda x, i, constants: read(x, i))
+plain_store = helper(lambda y, i, value, constants: write_f32(y, i, value))
+
+
+@helper
+def centred_byte(x, i, constants):
+    """A stored number less its zero point."""
+    return np.float32(np.uint8(read_u8(x, i) ^ constants[0])) - constants[1]
+
+
+@helper
+def store_byte(y, i, value, constants):
+    """A number of steps around the zero point of the output."""
+    steps = rounded(bounded(value, LOWEST_STEP, LARGEST_STEP))
+    write_b8(y, i, add32(steps, constants[2]))
+
+
+l2_constants = helper(lambda a: (np.uint8(a.flip), a.zero, np.int32(a.zero_point)))
+
+
+@helper
+def l2_factor(total, unit):
+    """What numbers whose squares sum up to `total` are multiplied by."""
+    return np.float32(unit / max(np.sqrt(total), SMALLEST_NORM))
+
+
+def l2_rows(variant, size, element, store):
+    """A tile is tile_blocks rows."""
+
+    def body(a, tile):
+        length, constants = a.length, l2_constants(a)
+        first = tile * a.tile_blocks
+        for row in range(first, min(first + a.tile_blocks, a.outer)):
+            x, y = a.input + row * length * size, a.output + row * length * size
+            total = 0.0
+            for i in range(length):
+                value = np.float64(element(x, i, constants))
+                total = add_any_order_f64(total, value * value)
+            factor = l2_factor(total, a.unit)
+            for i in range(length):
+                store(y, i, element(x, i, constants) * factor, constants)
+        return 0
+
+    body.__name__ = f"l2_normalization_{variant}"
+    return kernel(L2)(body)
+
+
+def l2_lanes(variant, size, element, store):
+    """A tile is tile_blocks blocks of lanes. scratch: float64 sums, float32 factors."""
+
+    def body(a, tile):
+        length, inner, constants = a.length, a.inner, l2_constants(a)
+        unit, pitch = a.unit, inner * size
+        sums = a.scratch + tile * L2_SCRATCH
+        factors = sums + 8 * LANES
+        blocks = (inner + LANES - 1) // LANES
+        first = tile * a.tile_blocks
+        for block in range(first, min(first + a.tile_blocks, a.outer * blocks)):
+            at, lane, count = lanes_of(block, blocks, inner)
+            start = (at * length * inner + lane) * size
+            x, y = a.input + start, a.output + start
+            for c in range(count):
+                write_f64(sums, c, 0.0)
+            for i in range(length):
+                for c in range(count):
+                    value = np.float64(element(x + i * pitch, c, constants))
+                    write_f64(sums, c, read_f64(sums, c) + value * value)
+            for c in range(count):
+                write_f32(factors, c, l2_factor(read_f64(sums, c), unit))
+            for i in range(length):
+                for c in range(count):
+                    value = element(x + i * pitch, c, constants)
+                    store(y + i * pitch, c, value * read_f32(factors, c), constants)
+        return 0
+
+    body.__name__ = f"l2_normalization_lanes_{variant}"
+    return kernel(L2)(body)
+
+
+for _type in (("f32", SIZE, plain_element, plain_store), ("b8", 1, centred_byte, store_byte)):
+    l2_rows(*_type)
+    l2_lanes(*_type)
+
+
+# LOCAL_RESPONSE_NORMALIZATION
+
+
+@inlined
+def local_response(x, total, bias, alpha, minus_beta):
+    """The result for a number x whose window has squares that sum up to `total`."""
+    return x * power(multiply_add(alpha, total, bias), minus_beta)
+
+
+@kernel(LOCAL)
+def local_response_f32(a, tile):
+    """Every window is summed in float32. A tile is tile_blocks times LANES neighbours in
+    [length, inner]. scratch: float32 sums.
+    """
+    inner, radius = a.inner, a.radius
+    bias, alpha, minus_beta = a.bias, a.alpha, -a.beta
+    whole = a.length * inner
+    sums = a.scratch + tile * LOCAL_SCRATCH
+    blocks = (whole + LANES - 1) // LANES
+    first = tile * a.tile_blocks
+    for block in range(first, min(first + a.tile_blocks, a.outer * blocks)):
+        at, start, count = lanes_of(block, blocks, whole)
+        place = (at * whole + start) * SIZE
+        x, y = a.input + place, a.output + place
+        for p in range(count):
+            write_f32(sums, p, ZERO)
+        for offset in range(-radius * inner, radius * inner + 1, inner):
+            neighbour = x + offset * SIZE
+            for p in range(max(0, -offset - start), min(count, whole - offset - start)):
+                value = read(neighbour, p)
+                write_f32(sums, p, multiply_add(value, value, read_f32(sums, p)))
+        for p in range(count):
+            total = read_f32(sums, p)
+            write_f32(y, p, local_response(read(x, p), total, bias, alpha, minus_beta))
+    return 0
+
+
+@helper
+def change(running, x, count, sign):
+    """Take squares in, or out if sign is -1."""
+    for c in range(count):
+        value = np.float64(read(x, c))
+        write_f64(running, c, read_f64(running, c) + sign * (value * value))
+
+
+@kernel(LOCAL)
+def local_response_running_f32(a, tile):
+    """Windows are summed in float64, each from the one before; an element that is not finite
+    spoils those that follow it along the axis. A tile is tile_blocks blocks of lanes. scratch:
+    float64 sums, float32 sums of as many rows as there is room for.
+    """
+    length, inner, radius = a.length, a.inner, a.radius
+    bias, alpha, minus_beta = a.bias, a.alpha, -a.beta
+    running = a.scratch + tile * LOCAL_SCRATCH
+    sums = running + 8 * LANES
+    pitch = inner * SIZE
+    blocks = (inner + LANES - 1) // LANES
+    first = tile * a.tile_blocks
+    for block in range(first, min(first + a.tile_blocks, a.outer * blocks)):
+        at, lane, count = lanes_of(block, blocks, inner)
+        place = (at * length * inner + lane) * SIZE
+        x, y = a.input + place, a.output + place
+        rows = LANES // inner if count == inner else 1
+        for c in range(count):
+            write_f64(running, c, 0.0)
+        for i in range(-radius, length):
+            if i + radius < length:
+                change(running, x + (i + radius) * pitch, count, 1.0)
+            if i > radius:
+                change(running, x + (i - radius - 1) * pitch, count, -1.0)
+            if i < 0:
+                continue
+            total = sums + i % rows * count * 4
+            for c in range(count):
+                write_f32(total, c, np.float32(max(read_f64(running, c), 0.0)))
+            if i % rows < rows - 1 and i < length - 1:
+                continue
+            back = i // rows * rows * pitch
+            for p in range((i % rows + 1) * count):
+                value = local_response(
+                    read(x + back, p), read_f32(sums, p), bias, alpha, minus_beta
+                )
+                write_f32(y + back, p, value)
+    return 0
+
+
+# INSTANCE_NORMALIZATION
+
+
+@helper
+def statistics(origin, total, squares, count, gamma, epsilon):
+    """(mean, rest of the mean, factor) in float32, from sums of x - origin and of its squares."""
+    shift = total / count
+    variance = max(squares / count - shift * shift, 0.0)
+    mean = origin + shift
+    high = np.float32(mean)
+    return high, np.float32(mean - high), np.float32(gamma / np.sqrt(variance + epsilon))
+
+
+@helper
+def instance(x, high, low, factor, beta):
+    """The mean is subtracted in two parts: together they have more digits than a float32."""
+    return multiply_add((x - high) - low, factor, beta)
+
+
+@kernel(INSTANCE)
+def instance_normalization_f32(a, tile):
+    """A tile is tile_blocks rows."""
+    length, beta = a.length, a.beta
+    first = tile * a.tile_blocks
+    for row in range(first, min(first + a.tile_blocks, a.outer)):
+        x, y = a.input + row * length * SIZE, a.output + row * length * SIZE
+        origin, total, squares = np.float64(read(x, 0)), 0.0, 0.0
+        for i in range(length):
+            value = np.float64(read(x, i)) - origin
+            total = add_any_order_f64(total, value)
+            squares = add_any_order_f64(squares, value * value)
+        high, low, factor = statistics(origin, total, squares, length, a.gamma, a.epsilon)
+        for i in range(length):
+            write_f32(y, i, instance(read(x, i), high, low, factor, beta))
+    return 0
+
+
+@kernel(INSTANCE)
+def instance_normalization_lanes_f32(a, tile):
+    """A tile is tile_blocks blocks of lanes; where there are few, `fold` rows of them count as one
+    row. scratch: float64 origins, sums, sums of squares; float32 means, rests of them, factors.
+    """
+    length, inner, fold = a.length, a.inner, a.fold
+    gamma, beta, epsilon = a.gamma, a.beta, a.epsilon
+    origins = a.scratch + tile * INSTANCE_SCRATCH
+    totals, squares = origins + 8 * LANES, origins + 16 * LANES
+    high, low, factor = origins + 24 * LANES, origins + 28 * LANES, origins + 32 * LANES
+    pitch, steps, rest = fold * inner * SIZE, length // fold, length % fold * inner
+    blocks = (inner + LANES - 1) // LANES
+    first = tile * a.tile_blocks
+    for block in range(first, min(first + a.tile_blocks, a.outer * blocks)):
+        at, lane, wanted = lanes_of(block, blocks, inner)
+        place = (at * length * inner + lane) * SIZE
+        x, y = a.input + place, a.output + place
+        count = fold * wanted
+        for c in range(count):
+            write_f64(origins, c, np.float64(read(x, c % wanted)))
+            write_f64(totals, c, 0.0)
+            write_f64(squares, c, 0.0)
+        for i in range(0, steps - 1, 2):
+            x0, x1 = x + i * pitch, x + (i + 1) * pitch
+            for c in range(count):
+                origin = read_f64(origins, c)
+                value0, value1 = np.float64(read(x0, c)) - origin, np.float64(read(x1, c)) - origin
+                write_f64(totals, c, read_f64(totals, c) + (value0 + value1))
+                more = value0 * value0 + value1 * value1
+                write_f64(squares, c, read_f64(squares, c) + more)
+        for i in range(steps // 2 * 2, steps + 1):  # a single row, and what is less than one
+            x0 = x + i * pitch
+            for c in range(count if i < steps else rest):
+                value = np.float64(read(x0, c)) - read_f64(origins, c)
+                write_f64(totals, c, read_f64(totals, c) + value)
+                write_f64(squares, c, read_f64(squares, c) + value * value)
+        for other in range(wanted, count, wanted):
+            for c in range(wanted):
+                more = read_f64(totals, c) + read_f64(totals, other + c)
+                write_f64(totals, c, more)
+                more = read_f64(squares, c) + read_f64(squares, other + c)
+                write_f64(squares, c, more)
+        for c in range(wanted):
+            sums = read_f64(origins, c), read_f64(totals, c), read_f64(squares, c)
+            found = statistics(*sums, length, gamma, epsilon)
+            write_f32(high, c, found[0])
+            write_f32(low, c, found[1])
+            write_f32(factor, c, found[2])
+        for other in range(wanted, count, wanted):
+            copy_bytes(high + 4 * other, high, 4 * wanted)
+            copy_bytes(low + 4 * other, low, 4 * wanted)
+            copy_bytes(factor + 4 * other, factor, 4 * wanted)
+        for i in range(steps + 1):
+            x0, y0 = x + i * pitch, y + i * pitch
+            for c in range(count if i < steps else rest):
+                mean = read_f32(high, c), read_f32(low, c)
+                write_f32(y0, c, instance(read(x0, c), *mean, read_f32(factor, c), beta))
+    return 0

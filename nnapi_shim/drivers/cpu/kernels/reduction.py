@@ -1,0 +1,306 @@
+"""MEAN and the REDUCE operations: runs of elements to one, or runs of lanes joined side by side.
+
+input: [outer, repeats, rows, length, inner], output: [outer, rows, inner]; lowering/reduction.py
+says what is what. Sums and products are float64, rounded once. Their order depends on the tier,
+never on the number of threads.
+"""
+
+import numpy as np
+
+from nnapi_shim.drivers.cpu.kernels.elements import READ, READ_BACK, WRITE
+from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
+from nnapi_shim.drivers.cpu.kernels.numeric import (
+    add32,
+    add_any_order,
+    add_any_order_f64,
+    bits_of,
+    float_of,
+    larger_number,
+    multiply_any_order_f64,
+    xor32,
+)
+from nnapi_shim.drivers.cpu.lowering.reduction import (
+    EXTREME,
+    EXTREME_BYTES,
+    LANES,
+    PRODUCT,
+    SUM,
+)
+
+ZERO = np.float32(0)
+SIZE = {"f32": 4, "b8": 1}
+LANE_BYTES = {"f64": 8, "f32": 4, "u8": 1}
+BLOCK = 4096
+"""Bytes whose sum is exact in float32."""
+
+
+def of_rows(name, layout, variant, constants, start, run, join, finish):
+    """The kernel for inner = 1. A tile is tile_blocks outputs.
+
+    constants(a) -> what all functions get; start(constants) -> a result; run(address, length,
+    constants) -> the result of a run; join(result, result) -> result; finish(address, index,
+    result, constants) stores it.
+    """
+    size = SIZE[variant]
+
+    def body(a, tile):
+        repeats, rows, length = a.repeats, a.rows, a.length
+        values = constants(a)
+        first = tile * a.tile_blocks
+        for at in range(first, min(first + a.tile_blocks, a.outer * rows)):
+            result = start(values)
+            x = a.input + (at // rows * repeats * rows + at % rows) * length * size
+            for _ in range(repeats):
+                result = join(result, run(x, length, values))
+                x += rows * length * size
+            finish(a.output, at, result, values)
+        return 0
+
+    body.__name__ = f"{name}_{variant}"
+    return kernel(layout)(body)
+
+
+def of_lanes(
+    name, layout, variant, constants, start, read, stored, join, join_four, finish, repair
+):
+    """The kernel for inner > 1. A tile is tile_blocks blocks of up to LANES lanes.
+
+    read(address, index, constants) -> an element; stored: type of the results in `lanes`;
+    join_four(result, four elements) -> result; repair(lanes, output, count, input, repeats, its
+    pitch, length, its pitch) may change outputs; the others as in of_rows. Pitches are in bytes.
+    """
+    size, lane_bytes = SIZE[variant], LANE_BYTES[stored]
+    read_lane, write_lane = READ_BACK[stored], WRITE["b8" if stored == "u8" else stored]
+
+    def body(a, tile):
+        repeats, rows, length, inner, fold = a.repeats, a.rows, a.length, a.inner, a.fold
+        values = constants(a)
+        lanes = a.lanes + tile * LANES * 8
+        pitch, steps, rest = fold * inner * size, length // fold, length % fold * inner
+        blocks = (inner + LANES - 1) // LANES
+        first = tile * a.tile_blocks
+        for block in range(first, min(first + a.tile_blocks, a.outer * rows * blocks)):
+            at, lane = block // blocks, block % blocks * LANES
+            wanted = min(LANES, inner - lane)
+            count = fold * inner if fold > 1 else wanted
+            for c in range(count):
+                write_lane(lanes, c, start(values))
+            part = a.input + (at // rows * repeats * rows + at % rows) * length * inner * size
+            part += lane * size
+            repeat_pitch = rows * length * inner * size
+            for repeat in range(repeats):
+                x0 = part + repeat * repeat_pitch
+                for _ in range(steps // 4):
+                    x1, x2, x3 = x0 + pitch, x0 + 2 * pitch, x0 + 3 * pitch
+                    for c in range(count):
+                        so_far = read_lane(lanes, c)
+                        four = (
+                            read(x0, c, values),
+                            read(x1, c, values),
+                            read(x2, c, values),
+                            read(x3, c, values),
+                        )
+                        write_lane(lanes, c, join_four(so_far, four))
+                    x0 += 4 * pitch
+                for left in range(steps % 4, -1, -1):  # single steps, and what is less than one
+                    for c in range(count if left > 0 else rest):
+                        write_lane(lanes, c, join(read_lane(lanes, c), read(x0, c, values)))
+                    x0 += pitch
+            while fold > 1:
+                fold //= 2
+                other = lanes + fold * inner * lane_bytes
+                for c in range(fold * inner):
+                    write_lane(lanes, c, join(read_lane(lanes, c), read_lane(other, c)))
+            fold = a.fold
+            y = a.output + (at * inner + lane) * size
+            for c in range(wanted):
+                finish(y, c, read_lane(lanes, c), values)
+            repair(lanes, y, wanted, part, repeats, repeat_pitch, length, inner * size)
+        return 0
+
+    body.__name__ = f"{name}_lanes_{variant}"
+    return kernel(layout)(body)
+
+
+@helper
+def no_repair(lanes, y, count, x, repeats, repeat_pitch, length, pitch):
+    """All outputs are as they should be."""
+
+
+# Sums
+
+
+sum_constants = helper(lambda a: (a.divisor, np.uint8(a.flip), a.excess))
+no_sum = helper(lambda constants: 0.0)
+add = helper(lambda total, x: total + x)
+add_four = helper(lambda total, x: total + ((x[0] + x[1]) + (x[2] + x[3])))
+
+read_f32, write_f32 = READ["f32"], WRITE["f32"]
+exact_float = helper(lambda x, i, constants: np.float64(read_f32(x, i)))
+
+
+@helper
+def sum_floats(x, length, constants):
+    """The sum of a run."""
+    total = 0.0
+    for i in range(length):
+        total = add_any_order_f64(total, np.float64(read_f32(x, i)))
+    return total
+
+
+@helper
+def write_quotient(y, at, total, constants):
+    """The sum or the mean."""
+    write_f32(y, at, np.float32(total / constants[0]))
+
+
+_shared = SUM, "f32", sum_constants, no_sum
+of_rows("reduce_sum", *_shared, sum_floats, add, write_quotient)
+of_lanes("reduce_sum", *_shared, exact_float, "f64", add, add_four, write_quotient, no_repair)
+
+read_u8, write_b8 = READ["u8"], WRITE["b8"]
+byte = helper(lambda x, i, constants: np.float32(np.uint8(read_u8(x, i) ^ constants[1])))
+
+
+@helper
+def sum_bytes(x, length, constants):
+    """The sum of a run."""
+    total = 0.0
+    for first in range(0, length, BLOCK):
+        subtotal = ZERO
+        for i in range(first, min(first + BLOCK, length)):
+            subtotal = add_any_order(subtotal, byte(x, i, constants))
+        total += subtotal
+    return total
+
+
+@helper
+def write_truncated(y, at, total, constants):
+    """The mean, rounded toward zero."""
+    write_b8(y, at, np.int32((total - constants[2]) / constants[0]))
+
+
+_shared = SUM, "b8", sum_constants, no_sum
+of_rows("reduce_sum", *_shared, sum_bytes, add, write_truncated)
+of_lanes("reduce_sum", *_shared, byte, "f64", add, add_four, write_truncated, no_repair)
+
+
+# Products
+
+
+@helper
+def product_of_floats(x, length, nothing):
+    """The product of a run, 0 if a factor is 0, even where another is infinite or NaN."""
+    product, zeros = 1.0, np.int32(0)
+    for i in range(length):
+        factor = read_f32(x, i)
+        product = multiply_any_order_f64(product, np.float64(factor))
+        zeros = add32(zeros, np.int32(factor == ZERO))
+    return product if zeros == 0 else 0.0
+
+
+@helper
+def multiply_runs(x, y):
+    """The product of two runs."""
+    return 0.0 if (x == 0.0) | (y == 0.0) else x * y
+
+
+@helper
+def write_product(y, at, product, nothing):
+    """The addition makes a negative 0 positive."""
+    write_f32(y, at, np.float32(product + 0.0))
+
+
+read_product = READ_BACK["f64"]
+
+
+@helper
+def repair_products(lanes, y, count, x, repeats, repeat_pitch, length, pitch):
+    """Lanes take no notice of 0 * infinity: where that may have been, zeros are looked for."""
+    unusual = np.int32(0)
+    for c in range(count):
+        product = read_product(lanes, c)
+        unusual = add32(unusual, np.int32(product != product))
+    if unusual != 0:
+        for c in range(count):
+            product = read_product(lanes, c)
+            if product != product:
+                for repeat in range(repeats):
+                    for i in range(length):
+                        if read_f32(x + repeat * repeat_pitch + i * pitch, c) == ZERO:
+                            write_f32(y, c, ZERO)
+
+
+multiply = helper(lambda x, y: x * y)
+multiply_four = helper(lambda x, y: x * ((np.float64(y[0]) * y[1]) * (np.float64(y[2]) * y[3])))
+plain_float = helper(lambda x, i, constants: read_f32(x, i))
+
+_shared = PRODUCT, "f32", helper(lambda a: 0), helper(lambda nothing: 1.0)
+of_rows("reduce_product", *_shared, product_of_floats, multiply_runs, write_product)
+_lanes = plain_float, "f64", multiply, multiply_four, write_product, repair_products
+of_lanes("reduce_product", *_shared, *_lanes)
+
+
+# Maximum and minimum
+
+
+# Of numbers with `flip` xor-ed to their bits; floats are at least `start`, and NaN is smaller than
+# everything. The second operand is taken where it is larger: one that is NaN is passed over.
+
+larger = helper(lambda x, y: y if y > x else x)
+largest = helper(lambda x, y: larger(larger(larger(larger(x, y[0]), y[1]), y[2]), y[3]))
+
+
+@helper
+def flipped_float(x, i, constants):
+    """An element, flipped."""
+    return float_of(xor32(bits_of(read_f32(x, i)), constants[0]))
+
+
+@helper
+def largest_float(x, length, constants):
+    """The largest element of a run."""
+    most = constants[1]
+    for i in range(length):
+        most = larger_number(most, flipped_float(x, i, constants))
+    return most
+
+
+@helper
+def write_float(y, at, most, constants):
+    """The result, flipped back."""
+    write_f32(y, at, float_of(xor32(bits_of(most), constants[0])))
+
+
+_constants = helper(lambda a: (np.int32(a.flip), a.start))
+_shared = EXTREME, "f32", _constants, helper(lambda constants: constants[1])
+of_rows("reduce_extreme", *_shared, largest_float, larger, write_float)
+of_lanes("reduce_extreme", *_shared, flipped_float, "f32", larger, largest, write_float, no_repair)
+
+
+@helper
+def flipped_byte(x, i, constants):
+    """An element, flipped."""
+    return np.uint8(read_u8(x, i) ^ constants[0])
+
+
+@helper
+def largest_byte(x, length, constants):
+    """The largest element of a run."""
+    most = np.uint8(0)
+    for i in range(length):
+        most = max(most, flipped_byte(x, i, constants))
+    return most
+
+
+@helper
+def write_byte(y, at, most, constants):
+    """The result, flipped back, or whether that is not 0."""
+    value = most ^ constants[0]
+    write_b8(y, at, (1 if value else 0) if constants[1] else value)
+
+
+_constants = helper(lambda a: (np.uint8(a.flip), a.is_truth != 0))
+_shared = EXTREME_BYTES, "b8", _constants, helper(lambda constants: np.uint8(0))
+of_rows("reduce_extreme", *_shared, largest_byte, larger, write_byte)
+of_lanes("reduce_extreme", *_shared, flipped_byte, "u8", larger, largest, write_byte, no_repair)

@@ -1,0 +1,142 @@
+"""RANDOM_MULTINOMIAL: sums of exponentials in float64, and random numbers that are looked up there.
+
+The generator is Philox 4x32 with 10 rounds, as in the reference (semantics.md 10.5).
+"""
+
+import math
+
+import numpy as np
+
+from nnapi_shim.drivers.cpu.kernels.clock import monotonic_ns
+from nnapi_shim.drivers.cpu.kernels.elements import READ
+from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
+from nnapi_shim.drivers.cpu.kernels.numeric import (
+    bits64_of,
+    f64,
+    float64_of,
+    from_ordered,
+    i32,
+    ordered,
+)
+from nnapi_shim.drivers.cpu.lowering.sampling import CUMULATE, SAMPLE
+
+LOWEST = np.int32(-(2**31))
+INFINITY = np.float32(np.inf)
+
+LOG2_E = 1.4426950408889634
+LN2_HIGH, LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
+"""ln 2; the high part has few bits, so that its product with a small integer is exact."""
+MAGIC = 1.5 * 2.0**52
+"""Adding it to a small number rounds that to an integer, which the sum has in its low bits."""
+MAGIC_BITS = int(np.float64(MAGIC).view(np.int64))
+EXP_LOW = -708.0
+"""Below it e^x is not a normal float64."""
+COEFFICIENTS = tuple(1 / math.factorial(power) for power in range(13, -1, -1))
+"""Of e^r: what the polynomial leaves out is below 1e-17 of it for |r| <= ln(2) / 2."""
+
+
+@helper
+def exp_negative(x):
+    """e^x in float64 for x <= 0, within 2 units in the last place; below 1e-307 not exact."""
+    x = x if x > EXP_LOW else EXP_LOW
+    shifted = x * LOG2_E + MAGIC
+    whole = shifted - MAGIC
+    r = x - whole * LN2_HIGH - whole * LN2_LOW
+    c = COEFFICIENTS
+    low = ((((c[0] * r + c[1]) * r + c[2]) * r + c[3]) * r + c[4]) * r + c[5]
+    middle = ((((low * r + c[6]) * r + c[7]) * r + c[8]) * r + c[9]) * r + c[10]
+    power = ((middle * r + c[11]) * r + c[12]) * r + c[13]
+    return power * float64_of((bits64_of(shifted) - MAGIC_BITS + 1023) << 52)
+
+
+def cumulate(variant, size):
+    """logits: float[rows, classes], output: float64[rows, classes]; a tile is tile_rows rows.
+
+    output[i] = sum over j <= i of exp(logits[j] - maximum); what is not finite counts as nothing.
+    """
+    read = READ[variant]
+
+    def body(a, tile):
+        classes = a.classes
+        first = tile * a.tile_rows
+        for row in range(first, min(first + a.tile_rows, a.rows)):
+            x, sums = a.logits + row * classes * size, f64(a.output + row * classes * 8)
+            key = LOWEST
+            for i in range(classes):
+                logit = read(x, i)
+                key = max(key, ordered(logit) if abs(logit) < INFINITY else LOWEST)
+            most = np.float64(from_ordered(key))
+            for i in range(classes):
+                logit = read(x, i)
+                share = exp_negative(np.float64(logit) - most)
+                sums[i] = share if abs(logit) < INFINITY else 0.0
+            total = 0.0
+            for i in range(classes):
+                total += sums[i]
+                sums[i] = total
+        return 0
+
+    body.__name__ = f"cumulate_{variant}"
+    return kernel(CUMULATE)(body)
+
+
+cumulate("f32", 4)
+cumulate("f16", 2)
+
+
+U = np.uint64
+FACTOR_0, FACTOR_1, STEP_0, STEP_1 = U(0xD2511F53), U(0xCD9E8D57), U(0x9E3779B9), U(0xBB67AE85)
+MASK, HIGH_MASK, WORD = U(0xFFFFFFFF), U(0xFFFFF), U(32)
+UNIT = 2.0**-52
+
+
+@helper
+def philox(block, stream, key):
+    """Two numbers in [0, 1), of 52 bits each; block, stream, key: uint64."""
+    c0, c1, c2, c3 = block & MASK, block >> WORD, stream & MASK, stream >> WORD
+    k0, k1 = key & MASK, key >> WORD
+    for _ in range(10):
+        p0, p1 = FACTOR_0 * c0, FACTOR_1 * c2
+        c0, c1 = (p1 >> WORD) ^ c1 ^ k0, p1 & MASK
+        c2, c3 = (p0 >> WORD) ^ c3 ^ k1, p0 & MASK
+        k0, k1 = (k0 + STEP_0) & MASK, (k1 + STEP_1) & MASK
+    u = np.float64(((c0 & HIGH_MASK) << WORD) | c1) * UNIT
+    v = np.float64(((c2 & HIGH_MASK) << WORD) | c3) * UNIT
+    return u, v
+
+
+@helper
+def _class_of(sums, classes, u):
+    """The first class whose sum is above u times the sum of all."""
+    target = u * sums[classes - 1]
+    low, high = 0, classes
+    while low < high:
+        middle = (low + high) >> 1
+        if sums[middle] <= target:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@kernel(SAMPLE)
+def random_multinomial(a, tile):
+    """sums: float64[rows, classes], seeds: int32[2], output: int32[rows, row_samples].
+
+    A tile is tile_samples of all `samples`, two for each block of the generator. Seeds of 0 are
+    replaced by the time.
+    """
+    seeds, output = i32(a.seeds), i32(a.output)
+    key, stream = U(seeds[0]), U(seeds[1])
+    if seeds[0] == 0 and seeds[1] == 0:
+        key = U(monotonic_ns())
+    first = tile * a.tile_samples
+    end = min(first + a.tile_samples, a.samples)
+    for i in range(first, end, 2):
+        u, v = philox(U(i >> 1), stream, key)
+        row = i // a.row_samples
+        output[i] = _class_of(f64(a.sums + row * a.classes * 8), a.classes, u)
+        if i + 1 < end:
+            row = (i + 1) // a.row_samples
+            output[i + 1] = _class_of(f64(a.sums + row * a.classes * 8), a.classes, v)
+    return 0

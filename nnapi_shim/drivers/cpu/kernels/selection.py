@@ -1,0 +1,156 @@
+"""SELECT, ARGMAX and ARGMIN.
+
+Elements are compared as they are stored, bytes as unsigned numbers; `flip` is xor-ed to their bits
+before, to reverse their order or to make unsigned bytes of signed ones.
+"""
+
+import numpy as np
+
+from nnapi_shim.drivers.cpu.kernels.elements import READ, READ_BACK, WRITE, part
+from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
+from nnapi_shim.drivers.cpu.kernels.numeric import (
+    bits_of,
+    float_of,
+    from_ordered,
+    larger_number,
+    ordered,
+    xor32,
+)
+from nnapi_shim.drivers.cpu.lowering.selection import EXTREME, LANES, SELECT
+
+HIGHEST = np.int32(2**31 - 1)
+
+read_f32, read_i32, read_u8, write_i32 = READ["f32"], READ["i32"], READ["u8"], WRITE["i32"]
+
+
+# SELECT
+
+
+def select(bits, read, write):
+    """SELECT for elements of so many bits."""
+
+    def body(a, tile):
+        condition, x1, x2, y = a.condition, a.input1, a.input2, a.output
+        first, end = part(a.count, tile)
+        for i in range(first, end):
+            value1, value2 = read(x1, i), read(x2, i)  # a load under a condition is no vector
+            write(y, i, value1 if read_u8(condition, i) != 0 else value2)
+        return 0
+
+    body.__name__ = f"select_{bits}"
+    return kernel(SELECT)(body)
+
+
+select(8, read_u8, WRITE["b8"])
+select(16, READ["u16"], WRITE["b16"])
+select(32, read_f32, WRITE["f32"])
+
+
+# ARGMAX, ARGMIN
+
+BLOCK, LONG_BLOCK = 256, 1024
+"""Elements of a row whose maximum is taken at a time; the last that raised it is searched."""
+
+LONG_ROW = 4096
+"""Elements from which a row is taken in long blocks."""
+
+
+# element(address, index, flip) -> an element
+float_element = helper(lambda x, i, flip: float_of(xor32(bits_of(read_f32(x, i)), flip)))
+integer_element = helper(lambda x, i, flip: np.int32(read_i32(x, i) ^ np.int32(flip)))
+byte_element = helper(lambda x, i, flip: np.uint8(read_u8(x, i) ^ np.uint8(flip)))
+
+
+@helper
+def largest_float(x, first, end, flip, best):
+    """The largest of some elements, or `best` where none exceeds it; NaN is passed over."""
+    key = ordered(best)  # integers are compared faster
+    for i in range(first, end):
+        key = max(key, ordered(float_element(x, i, flip)))
+    most = from_ordered(key)
+    if most == most:
+        return most
+    for i in range(first, end):
+        best = larger_number(best, float_element(x, i, flip))
+    return best
+
+
+def largest_integer(element):
+    """As largest_float."""
+
+    @helper
+    def largest(x, first, end, flip, best):
+        for i in range(first, end):
+            best = max(best, element(x, i, flip))
+        return best
+
+    return largest
+
+
+def arg_rows(variant, size, element, largest):
+    """input: [outer, length], output: int32[outer]; a tile is tile_blocks rows.
+
+    NaN exceeds nothing, and nothing exceeds a NaN that comes first.
+    """
+
+    def body(a, tile):
+        length, flip = a.length, np.int32(a.flip)
+        block = BLOCK if length < LONG_ROW else LONG_BLOCK
+        first = tile * a.tile_blocks
+        for row in range(first, min(first + a.tile_blocks, a.outer)):
+            x = a.input + row * length * size
+            best, where, index = element(x, 0, flip), 0, np.int32(0)
+            if best == best:
+                for start in range(0, length, block):
+                    most = largest(x, start, min(start + block, length), flip, best)
+                    if most > best:
+                        best, where = most, start
+                index = HIGHEST
+                for i in range(where, min(where + block, length)):
+                    index = min(index, np.int32(i) if element(x, i, flip) == best else HIGHEST)
+            write_i32(a.output, row, index)
+        return 0
+
+    body.__name__ = f"arg_extreme_{variant}"
+    return kernel(EXTREME)(body)
+
+
+def arg_lanes(variant, size, element, stored):
+    """input: [outer, length, inner], output: int32[outer, inner]; chosen for inner > 1. A tile is
+    tile_blocks blocks of lanes. stored: type of the largest elements so far, in scratch.
+    """
+    read_best, write_best = READ_BACK[stored], WRITE["b8" if stored == "u8" else stored]
+    read_index = READ_BACK["i32"]
+
+    def body(a, tile):
+        length, inner, flip = a.length, a.inner, np.int32(a.flip)
+        best = a.scratch + tile * LANES * 4
+        blocks = (inner + LANES - 1) // LANES
+        first = tile * a.tile_blocks
+        for block in range(first, min(first + a.tile_blocks, a.outer * blocks)):
+            at, lane = block // blocks, block % blocks * LANES
+            count = min(LANES, inner - lane)
+            x = a.input + (at * length * inner + lane) * size
+            y = a.output + (at * inner + lane) * 4
+            for c in range(count):
+                write_best(best, c, element(x, c, flip))
+                write_i32(y, c, 0)
+            for i in range(1, length):
+                x += inner * size
+                for c in range(count):
+                    value, so_far = element(x, c, flip), read_best(best, c)
+                    index = np.int32(read_index(y, c))
+                    write_i32(y, c, np.int32(i) if value > so_far else index)
+                    write_best(best, c, value if value > so_far else so_far)
+        return 0
+
+    body.__name__ = f"arg_extreme_lanes_{variant}"
+    return kernel(EXTREME)(body)
+
+
+arg_rows("f32", 4, float_element, largest_float)
+arg_lanes("f32", 4, float_element, "f32")
+arg_rows("i32", 4, integer_element, largest_integer(integer_element))
+arg_lanes("i32", 4, integer_element, "i32")
+arg_rows("b8", 1, byte_element, largest_integer(byte_element))
+arg_lanes("b8", 1, byte_element, "u8")

@@ -1,0 +1,63 @@
+"""ABS EXP FLOOR LOG NEG RSQRT SIN SQRT: computed in float32, rounded once to the stored type."""
+
+from operator import neg
+
+import numpy as np
+
+from nnapi_shim.drivers.cpu.kernels.elements import READ, WRITE, mapped, part
+from nnapi_shim.drivers.cpu.kernels.exponential import exp
+from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
+from nnapi_shim.drivers.cpu.kernels.logarithm import log
+from nnapi_shim.drivers.cpu.kernels.numeric import bits_of, square_root
+from nnapi_shim.drivers.cpu.kernels.sine import LIMIT, sine, sine_of_any
+from nnapi_shim.drivers.cpu.lowering.unary import SINE
+
+ONE = np.float32(1)
+MAGNITUDE, LIMIT_BITS = np.int32(0x7FFFFFFF), LIMIT.view(np.int32)
+
+BLOCK = 1024
+"""Elements that are looked at together: a large one among them slows down all."""
+
+
+@helper
+def reciprocal_root(x):
+    """1 / sqrt(x); infinite for 0, NaN below."""
+    return ONE / square_root(x)
+
+
+def sines(variant):
+    """input, output: float[count], table: see lowering/unary.py. output = sin(input)."""
+    read, write = READ[variant], WRITE[variant]
+
+    def body(a, tile):
+        x, y, table = a.input, a.output, a.table
+        first, end = part(a.count, tile)
+        for start in range(first, end, BLOCK):
+            stop = min(start + BLOCK, end)
+            largest = np.int32(0)
+            for i in range(start, stop):
+                largest = max(largest, bits_of(read(x, i)) & MAGNITUDE)
+            if largest <= LIMIT_BITS:
+                for i in range(start, stop):
+                    write(y, i, sine(read(x, i)))
+            else:
+                for i in range(start, stop):
+                    write(y, i, sine_of_any(read(x, i), table))
+        return 0
+
+    body.__name__ = f"sin_{variant}"
+    return kernel(SINE)(body)
+
+
+for _variant in ("f32", "f16"):
+    mapped("abs", abs, _variant)
+    mapped("exp", exp, _variant)
+    mapped("floor", np.floor, _variant)
+    mapped("log", log, _variant)
+    mapped("neg", neg, _variant)
+    mapped("rsqrt", reciprocal_root, _variant)
+    mapped("sqrt", square_root, _variant)
+    sines(_variant)
+
+mapped("abs", abs, "i32")
+mapped("neg", neg, "i32")

@@ -1,0 +1,81 @@
+"""EQUAL NOT_EQUAL GREATER GREATER_EQUAL LESS LESS_EQUAL as steps.
+
+Three predicates make all six: the operands are exchanged, the result is negated.
+"""
+
+from nnapi_shim.drivers.cpu.lowering.broadcasting import WALK_FIELDS, pairwise
+from nnapi_shim.drivers.cpu.record import FLOAT32, FLOAT32_MAX, INT64, Step, record
+from nnapi_shim.operations.declare import BoundOperand, BoundOperation
+
+COMPARE = record(**WALK_FIELDS, negate=INT64)
+COMPARE_BYTES = record(**WALK_FIELDS, negate=INT64, signed=INT64)
+COMPARE_REALS = record(
+    **WALK_FIELDS,
+    negate=INT64, signed=INT64, zero0=FLOAT32, scale0=FLOAT32, zero1=FLOAT32, scale1=FLOAT32,
+)  # fmt: skip
+"""negate: 1 to negate the result. signed: bits to flip in a stored byte that make it an unsigned
+one, as zero0 and zero1 see it."""
+
+
+def lower_equal(op: BoundOperation) -> list[Step]:
+    """As it is."""
+    return _compare(op, "equal", op.input0, op.input1)
+
+
+def lower_not_equal(op: BoundOperation) -> list[Step]:
+    """The opposite of x == y, also for NaN."""
+    return _compare(op, "equal", op.input0, op.input1, negate=True)
+
+
+def lower_greater(op: BoundOperation) -> list[Step]:
+    """The same as y < x."""
+    return _compare(op, "less", op.input1, op.input0)
+
+
+def lower_greater_equal(op: BoundOperation) -> list[Step]:
+    """The same as y <= x."""
+    return _less_equal(op, op.input1, op.input0)
+
+
+def lower_less(op: BoundOperation) -> list[Step]:
+    """As it is."""
+    return _compare(op, "less", op.input0, op.input1)
+
+
+def lower_less_equal(op: BoundOperation) -> list[Step]:
+    """For integers the opposite of y < x."""
+    return _less_equal(op, op.input0, op.input1)
+
+
+def _less_equal(op: BoundOperation, x: BoundOperand, y: BoundOperand) -> list[Step]:
+    """Where there is no NaN, x <= y is the opposite of y < x."""
+    if op.variant in ("f32", "f16"):
+        return _compare(op, "less_equal", x, y)
+    return _compare(op, "less", y, x, negate=True)
+
+
+def _compare(
+    op: BoundOperation, name: str, x: BoundOperand, y: BoundOperand, negate: bool = False
+) -> list[Step]:
+    """Stored bytes are in the order of their real numbers if both have the same parameters, unless
+    the larger ones all read as infinity.
+    """
+    if op.variant in ("f32", "f16", "i32"):
+        return pairwise(COMPARE, f"{name}_{op.variant}", x, y, op.output, negate=negate)
+    signed = 0x80 if op.variant == "qs8" else 0
+    same = (x.scale, x.zero_point) == (y.scale, y.zero_point) and x.scale * 255 <= FLOAT32_MAX
+    if op.variant == "b8" or same:
+        return pairwise(COMPARE_BYTES, f"{name}_b8", x, y, op.output, negate=negate, signed=signed)
+    return pairwise(
+        COMPARE_REALS,
+        f"{name}_reals",
+        x,
+        y,
+        op.output,
+        negate=negate,
+        signed=signed,
+        zero0=x.zero_point + signed,
+        scale0=x.scale,
+        zero1=y.zero_point + signed,
+        scale1=y.scale,
+    )

@@ -1,0 +1,311 @@
+"""LSTM, and LSTM over sequences, as steps.
+
+What the gates take from the input is one matrix product over all steps in time, into scratch memory
+[rows, gates, units], a row for each batch and step. One kernel then runs a direction of a sequence.
+float16 is widened first: constants at compilation.
+"""
+
+from math import inf
+from typing import Any, NamedTuple
+
+from nnapi_shim.drivers.cpu.lowering.gemm import consecutive_rows, product_with
+from nnapi_shim.drivers.cpu.lowering.packing import Filter, packed_filter, prepared_input
+from nnapi_shim.drivers.cpu.lowering.rearrange import convert, narrowed
+from nnapi_shim.drivers.cpu.lowering.tiling import Tiling, tiling
+from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32, INT64, At, Buffer, Step, record
+from nnapi_shim.hal.enums import FuseCode
+from nnapi_shim.hal.quantization import ELEMENT_BYTES
+from nnapi_shim.hal.types import element_count
+from nnapi_shim.operations.declare import BoundOperand, BoundOperation
+from nnapi_shim.operations.lstm import (
+    DIRECTIONS,
+    backward_input,
+    direction,
+    is_cross_linked,
+    leading,
+)
+from nnapi_shim.operations.lstm_cell import GATES, Cell, Gates, cell
+
+GATE_FIELDS = {
+    f"{kind}_{gate}": ADDRESS
+    for kind in ("recurrent", "peephole", "gain", "bias")
+    for gate in GATES
+    if (kind, gate) != ("peephole", "cell")
+}
+RECURRENCE = record(
+    products=ADDRESS,
+    aux_products=ADDRESS,
+    **GATE_FIELDS,
+    projection=ADDRESS,
+    output_state_in=ADDRESS,
+    cell_state_in=ADDRESS,
+    output=ADDRESS,
+    output_state_out=ADDRESS,
+    cell_state_out=ADDRESS,
+    unused=ADDRESS,
+    unused_bytes=INT64,
+    scratch=ADDRESS,
+    tile_batches=INT64,
+    tile_rows=INT64,
+    batches=INT64,
+    steps=INT64,
+    backward=INT64,
+    step_rows=INT64,
+    batch_rows=INT64,
+    output_stride=INT64,
+    units=INT64,
+    outputs=INT64,
+    output_table=ADDRESS,
+    unit_table=ADDRESS,
+    activation=INT64,
+    cell_clip=FLOAT32,
+    proj_clip=FLOAT32,
+)
+"""One direction of a sequence; see ../kernels/lstm.py. What the cell lacks has address 0.
+
+products, aux_products: float32 [rows, gates, units]. recurrent_*, projection: packed filters.
+step_rows, batch_rows: from a row (of products and of output) to that of the next step or batch.
+output_stride: bytes of a row of the output.
+output_table, unit_table: offsets of rows of `outputs` or `units` numbers, then those of the last
+tile of rows, as the micro-kernels want them. unused: bytes for each batch to be set to 0.
+"""
+
+WRITES = ("output", "output_state_out", "cell_state_out", "unused", "scratch")
+
+NO_GATES = (None,) * len(GATES)
+
+TILE_ROWS = 4
+"""Tiles of a micro-kernel's rows in a tile of the recurrence; each of these reads all weights."""
+
+
+class Rows(NamedTuple):
+    """How the rows of a sequence lie: one per batch and step, one of the two moving faster."""
+
+    steps: int
+    batches: int
+    step_rows: int
+    batch_rows: int
+
+
+class Results(NamedTuple):
+    """Where a direction writes: outputs of all steps and final states as float32, or None.
+
+    stride: bytes of a row of `output`. unused: an operand to be set to 0.
+    """
+
+    output: Any
+    stride: int
+    output_state: Any = None
+    cell_state: Any = None
+    unused: Any = None
+
+
+def lower_lstm(op: BoundOperation) -> list[Step]:
+    """A sequence of one step; there is nothing to tell of the scratch output, which is set to 0."""
+    found, batches = cell(op), op.input.dimensions[0]
+    results, after = _results(op, [op.output_state_out, op.cell_state_out, op.output])
+    output_state, cell_state, output = results
+    before, source = _float(op.input)
+    wanted = Results(output, 4 * found.outputs, output_state, cell_state, op.scratch)
+    rows = Rows(1, batches, batches, 1)
+    return before + _sequence(op, found, [source], rows, False, wanted) + after
+
+
+def lower_unidirectional_sequence_lstm(op: BoundOperation) -> list[Step]:
+    """One direction."""
+    found = cell(op)
+    results, after = _results(op, op.outputs)
+    output, output_state, cell_state = (*results, None, None)[:3]
+    before, source = _float(op.input)
+    wanted = Results(output, 4 * found.outputs, output_state, cell_state)
+    return before + _sequence(op, found, [source], _rows(op), False, wanted) + after
+
+
+def lower_bidirectional_sequence_lstm(op: BoundOperation) -> list[Step]:
+    """Two directions; merged, each writes its part of every row."""
+    cells = [direction(op, prefix) for prefix in DIRECTIONS]
+    results, after = _results(op, op.outputs)
+    if op.merge_outputs:
+        stride = 4 * sum(found.outputs for found in cells)
+        places = [(results[0], stride), (At(results[0], 4 * cells[0].outputs), stride)]
+        states = results[1:]
+    else:
+        places = [(results[at], 4 * found.outputs) for at, found in enumerate(cells)]
+        states = results[2:]
+    states = states or [None] * 4
+    steps = []
+    for at, (found, operand) in enumerate(zip(cells, (op.input, backward_input(op)), strict=True)):
+        operands = [operand, op.aux_input] if is_cross_linked(op) else [operand]
+        sources = []
+        for each in operands:
+            before, source = _float(each)
+            steps += before
+            sources.append(source)
+        wanted = Results(*places[at], *states[2 * at : 2 * at + 2])
+        steps += _sequence(op, found, sources, _rows(op), at == 1, wanted)
+    return steps + after
+
+
+def _rows(op: BoundOperation) -> Rows:
+    steps, batches = leading(op)
+    return Rows(steps, batches, *((batches, 1) if op.time_major else (1, steps)))
+
+
+def _float(operand: BoundOperand | None) -> tuple[list[Step], Any]:
+    """An operand as float32: constants are widened at compilation."""
+    if operand is None or operand.type.name != "TENSOR_FLOAT16":
+        return [], operand
+    count = element_count(operand.dimensions)
+    buffer = Buffer(4 * count)
+    step = convert("widen_f16", operand, buffer, count)
+    step.once = True
+    return [step], buffer
+
+
+def _results(op: BoundOperation, outputs: list[BoundOperand]) -> tuple[list[Any], list[Step]]:
+    """Where to write outputs as float32, and the steps that store them."""
+    places: list[Any] = []
+    after = []
+    for operand in outputs:
+        place: Any = operand
+        if op.variant == "f16":
+            place, steps = narrowed(operand, element_count(operand.dimensions))
+            after += steps
+        places.append(place)
+    return places, after
+
+
+def _sequence(
+    op: BoundOperation,
+    cell: Cell,
+    sources: list[Any],
+    rows: Rows,
+    backward: bool,
+    results: Results,
+) -> list[Step]:
+    """One direction. sources: the input and, if there is one, the auxiliary input, as float32."""
+    geometry = tiling()
+    tile_rows = 1 if rows.batches == 1 else geometry.few_rows
+    tile_batches = tile_rows * TILE_ROWS
+    tiles = -(-rows.batches // tile_batches)
+    units, outputs = cell.units, cell.outputs
+    steps, fields = _parameters(op, cell, tile_rows, geometry)
+    # Normalised gates add the bias later.
+    biases = NO_GATES if cell.gains[-1] else cell.biases
+    products = [_products(op, sources[0], rows, cell.input_weights, biases, geometry)]
+    if len(sources) > 1:
+        products.append(_products(op, sources[1], rows, cell.aux_weights, NO_GATES, geometry))
+    for name, (more, buffer) in zip(("products", "aux_products"), products, strict=False):
+        steps += more
+        fields[name] = buffer
+    unused = results.unused
+    proj_clip = op.proj_clip if cell.projection_weights else 0
+    steps.append(
+        Step(
+            RECURRENCE,
+            "lstm",
+            tiles=tiles,
+            writes=WRITES,
+            **fields,
+            output=results.output,
+            output_state_out=results.output_state,
+            cell_state_out=results.cell_state,
+            unused=unused,
+            unused_bytes=unused.dimensions[1] * ELEMENT_BYTES[unused.type] if unused else 0,
+            scratch=Buffer(4 * tiles * tile_batches * (outputs + (2 + len(GATES)) * units)),
+            tile_batches=tile_batches,
+            tile_rows=tile_rows,
+            batches=rows.batches,
+            steps=rows.steps,
+            backward=int(backward),
+            step_rows=rows.step_rows,
+            batch_rows=rows.batch_rows,
+            output_stride=results.stride,
+            units=units,
+            outputs=outputs,
+            output_table=consecutive_rows(None, rows.batches, 4 * outputs, tile_rows).table,
+            unit_table=consecutive_rows(None, rows.batches, 4 * units, tile_rows).table,
+            activation=op.activation,
+            cell_clip=op.cell_clip if op.cell_clip > 0 else inf,
+            proj_clip=proj_clip if proj_clip > 0 else inf,
+        )
+    )
+    return steps
+
+
+def _parameters(
+    op: BoundOperation, cell: Cell, tile_rows: int, geometry: Tiling
+) -> tuple[list[Step], dict[str, Any]]:
+    """The fields that name operands of the cell: packed matrices, the rest as float32."""
+    vectors: dict[str, BoundOperand | None] = {
+        "output_state_in": cell.output_state,
+        "cell_state_in": cell.cell_state,
+    }
+    matrices = {"projection": (cell.projection_weights, cell.projection_bias)}
+    for at, gate in enumerate(GATES):
+        matrices[f"recurrent_{gate}"] = (cell.recurrent_weights[at], None)
+        vectors[f"gain_{gate}"] = cell.gains[at]
+        vectors[f"bias_{gate}"] = cell.biases[at] if cell.gains[at] else None
+        if gate != "cell":
+            vectors[f"peephole_{gate}"] = cell.peepholes[at]
+    steps: list[Step] = []
+    fields: dict[str, Any] = {"aux_products": None}
+    for name, operand in vectors.items():
+        more, fields[name] = _float(operand)
+        steps += more
+    for name, (weights, bias) in matrices.items():
+        more, fields[name] = _packed(op, weights, bias, tile_rows, geometry)
+        steps += more
+    return steps, fields
+
+
+def _filter(weights: BoundOperand, bias: BoundOperand | None) -> Filter:
+    columns = weights.dimensions[0]
+    return Filter(weights, bias or bytes(4 * columns), columns, 1, weights)
+
+
+def _packed(
+    op: BoundOperation,
+    weights: BoundOperand | None,
+    bias: BoundOperand | None,
+    tile_rows: int,
+    geometry: Tiling,
+) -> tuple[list[Step], Buffer | None]:
+    """A matrix as the micro-kernels read it."""
+    if weights is None:
+        return [], None
+    depth = weights.dimensions[1]
+    input = prepared_input(op, None, 0, depth, geometry)
+    packed = packed_filter(op, _filter(weights, bias), input, depth, tile_rows == 1, geometry)
+    return [packed.step], packed.buffer
+
+
+def _products(
+    op: BoundOperation,
+    source: Any,
+    rows: Rows,
+    matrices: Gates,
+    biases: Gates,
+    geometry: Tiling,
+) -> tuple[list[Step], Buffer]:
+    """What the gates take from an input: [rows, gates, units]."""
+    count = rows.steps * rows.batches
+    gates = [pair for pair in zip(matrices, biases, strict=True) if pair[0] is not None]
+    units, depth = gates[0][0].dimensions
+    buffer = Buffer(4 * count * len(gates) * units)
+    input = prepared_input(op, source, count, depth, geometry)
+    places = consecutive_rows(source, count, 4 * depth, geometry.tile_rows(count))
+    steps: list[Step] = []
+    for at, (weights, bias) in enumerate(gates):
+        steps += product_with(
+            op,
+            _filter(weights, bias),
+            input,
+            places,
+            depth,
+            At(buffer, 4 * at * units),
+            geometry,
+            FuseCode.NONE,
+            output_columns=len(gates) * units,
+        )
+    return steps, buffer

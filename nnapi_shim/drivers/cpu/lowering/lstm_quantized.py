@@ -1,0 +1,218 @@
+"""QUANTIZED_16BIT_LSTM and QUANTIZED_LSTM as steps: tables of the activations, and one kernel."""
+
+from math import frexp
+from struct import pack
+from typing import Any
+
+from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32_MAX, INT64, Buffer, Step, record
+from nnapi_shim.operations.declare import BoundOperation
+from nnapi_shim.operations.lstm_cell import GATES, Cell, Gates
+from nnapi_shim.operations.lstm_quantized import quantized_cell, state_bits
+from nnapi_shim.operations.rules import float32
+
+ACTIVATION_TABLE = record(output=ADDRESS, integer_bits=INT64)
+"""output: int16[65536], the result for each 16-bit number at that number + 32768."""
+
+
+def _of_gates(*kinds: str) -> dict[str, str]:
+    return {f"{kind}_{gate}": ADDRESS for kind in kinds for gate in GATES}
+
+
+CELL = {
+    "input": ADDRESS,
+    "prev_output": ADDRESS,
+    "prev_cell_state": ADDRESS,
+    "logistic": ADDRESS,
+    "tanh": ADDRESS,
+    "output": ADDRESS,
+    "cell_state_out": ADDRESS,
+    "scratch": ADDRESS,
+    "input_size": INT64,
+    "outputs": INT64,
+}
+"""logistic, tanh: tables for numbers with 3 integer bits."""
+
+CELL_16 = record(
+    **CELL,
+    **_of_gates("input_to", "recurrent_to", "bias"),
+    weights_zero=INT64,
+    mantissa=INT64,
+    exponent=INT64,
+)
+CELL_8 = record(
+    **CELL,
+    **_of_gates("input_to", "recurrent_to", "cell_to", "gain", "bias"),
+    gates=ADDRESS,
+    projection=ADDRESS,
+    projection_bias=ADDRESS,
+    state_tanh=ADDRESS,
+    output_state_out=ADDRESS,
+    units=INT64,
+    input_zero=INT64,
+    output_zero=INT64,
+    product_shift=INT64,
+    cell_low=INT64,
+    cell_high=INT64,
+    hidden_mantissa=INT64,
+    hidden_exponent=INT64,
+    hidden_zero=INT64,
+    projection_mantissa=INT64,
+    projection_exponent=INT64,
+    low=INT64,
+    high=INT64,
+)
+"""gates: int64[4, 9]: (mantissa, exponent) of the products with input, output state, cell state and
+of layer normalisation, and what stands for a variance below 1. What the cell lacks has address 0.
+"""
+
+
+def lower_quantized_16bit_lstm(op: BoundOperation) -> list[Step]:
+    """A tile is a batch."""
+    cell = quantized_cell(op)
+    steps, tables = _tables(3)
+    batches, sizes = _sizes(op, cell)
+    mantissa, exponent = decomposed(4096 * op.input_gate_bias.scale)
+    activations = sizes["input_size"] + sizes["outputs"]
+    step = Step(
+        CELL_16,
+        "lstm_q16",
+        tiles=batches,
+        writes=("output", "cell_state_out", "scratch"),
+        **_operands(op),
+        **tables,
+        **sizes,
+        output=op.output,
+        **_gates("input_to", cell.input_weights),
+        **_gates("recurrent_to", cell.recurrent_weights),
+        **_gates("bias", cell.biases),
+        scratch=Buffer(2 * batches * (activations + len(GATES) * sizes["outputs"])),
+        weights_zero=op.input_to_input_weights.zero_point,
+        mantissa=mantissa,
+        exponent=exponent,
+    )
+    return [*steps, step]
+
+
+def lower_quantized_lstm(op: BoundOperation) -> list[Step]:
+    """A tile is a batch."""
+    cell, bits = quantized_cell(op), state_bits(op)
+    steps, tables = _tables(3)
+    more, state_tanh = _table("tanh_table", 15 + bits)
+    steps += more
+    batches, sizes = _sizes(op, cell)
+    gates = b"".join(_gate_scales(op, cell, at, bits) for at in range(len(GATES)))
+    hidden = decomposed(effective(2.0**-30, divisor=op.hidden_state_scale))
+    projection, clip = (0, 0), 0
+    if cell.projection_weights is not None:
+        scale = cell.projection_weights.scale
+        target = op.prev_output.scale
+        projection = decomposed(effective(scale, op.hidden_state_scale, divisor=target))
+        clip = _steps(op.projection_clip, scale, 127)
+    cell_clip = _steps(op.cell_clip, op.prev_cell_state.scale, 2**15 - 1)
+    numbers = sizes["input_size"] + sizes["outputs"] + (1 + len(GATES)) * cell.units
+    step = Step(
+        CELL_8,
+        "lstm_q8",
+        tiles=batches,
+        writes=("output", "output_state_out", "cell_state_out", "scratch"),
+        **_operands(op),
+        **tables,
+        **sizes,
+        state_tanh=state_tanh,
+        output=op.output,
+        output_state_out=op.output_state_out,
+        **_gates("input_to", cell.input_weights),
+        **_gates("recurrent_to", cell.recurrent_weights),
+        **_gates("cell_to", cell.peepholes),
+        **_gates("gain", cell.gains),
+        **_gates("bias", cell.biases),
+        gates=gates,
+        projection=cell.projection_weights,
+        projection_bias=cell.projection_bias,
+        scratch=Buffer(2 * batches * numbers),
+        units=cell.units,
+        input_zero=op.input.zero_point,
+        output_zero=op.prev_output.zero_point,
+        product_shift=30 + bits,
+        cell_low=-cell_clip if cell_clip else -(2**15),
+        cell_high=cell_clip or 2**15 - 1,
+        hidden_mantissa=hidden[0],
+        hidden_exponent=hidden[1],
+        # The low byte, signed.
+        hidden_zero=(op.hidden_state_zero_point + 128) % 256 - 128,
+        projection_mantissa=projection[0],
+        projection_exponent=projection[1],
+        low=-clip if clip else -128,
+        high=clip or 127,
+    )
+    return [*steps, step]
+
+
+def decomposed(multiplier: float) -> tuple[int, int]:
+    """(M, e) with multiplier = M * 2^(e - 31) and 2^30 <= M < 2^31 (semantics.md 5.2)."""
+    fraction, exponent = frexp(multiplier)
+    mantissa = int(fraction * 2**31 + 0.5)
+    if mantissa == 2**31:
+        mantissa, exponent = 2**30, exponent + 1
+    if exponent < -31:
+        return 0, 0
+    # A number shifted by 31 bits is at the end of its range in any case.
+    return mantissa, min(exponent, 31)
+
+
+def effective(*factors: float, divisor: float) -> float:
+    """The product of the factors over the divisor, in float32 after every step."""
+    product = factors[0]
+    for factor in factors[1:]:
+        product = float32(min(product * factor, FLOAT32_MAX))
+    return float32(min(product / divisor, FLOAT32_MAX))
+
+
+def _gate_scales(op: BoundOperation, cell: Cell, at: int, bits: int) -> bytes:
+    """A row of the table `gates`."""
+    weights = cell.input_weights[at]
+    if weights is None:
+        return bytes(8 * 9)
+    scale = getattr(op, f"{GATES[at]}_intermediate_scale")
+    recurrent, peephole, gain = cell.recurrent_weights[at], cell.peepholes[at], cell.gains[at]
+    gain_scale = gain.scale if gain else 0.0
+    multipliers = (
+        effective(weights.scale, op.input.scale, divisor=scale),
+        effective(recurrent.scale, op.prev_output.scale, divisor=scale),
+        effective(2.0**bits, peephole.scale if peephole else 0.0, divisor=scale),
+        gain_scale * 4096,
+    )
+    numbers = [number for multiplier in multipliers for number in decomposed(multiplier)]
+    return pack("<9q", *numbers, min(1, int(10000 * gain_scale)))
+
+
+def _steps(bound: float, scale: float, largest: int) -> int:
+    """A bound in whole steps of a scale; 0 for one that is not positive: there is no bound."""
+    return int(float32(min(bound / scale, largest))) if bound > 0 else 0
+
+
+def _table(kernel: str, integer_bits: int) -> tuple[list[Step], Buffer]:
+    table = Buffer(2 << 16)
+    return [
+        Step(ACTIVATION_TABLE, kernel, once=True, output=table, integer_bits=integer_bits)
+    ], table
+
+
+def _tables(integer_bits: int) -> tuple[list[Step], dict[str, Any]]:
+    steps, logistic = _table("logistic_table", integer_bits)
+    more, tanh = _table("tanh_table", integer_bits)
+    return steps + more, {"logistic": logistic, "tanh": tanh}
+
+
+def _operands(op: BoundOperation) -> dict[str, Any]:
+    names = "input", "prev_output", "prev_cell_state", "cell_state_out"
+    return {name: getattr(op, name) for name in names}
+
+
+def _gates(kind: str, operands: Gates) -> dict[str, Any]:
+    return {f"{kind}_{gate}": operand for gate, operand in zip(GATES, operands, strict=True)}
+
+
+def _sizes(op: BoundOperation, cell: Cell) -> tuple[int, dict[str, Any]]:
+    batches, input_size = op.input.dimensions
+    return batches, {"input_size": input_size, "outputs": cell.outputs}

@@ -1,0 +1,163 @@
+"""MEAN and the REDUCE operations as steps.
+
+The input is viewed as [outer, repeats, rows, length, inner], of which `repeats` and `length` are
+reduced: neighbours that are both reduced or both kept are merged, which leaves no more. Where inner
+is 1 a run of `length` elements becomes one ("rows"); otherwise runs of `inner` elements are joined,
+in lanes side by side ("lanes"). Short runs are joined several at once: `fold` of them count as one,
+and the lanes that belong together are joined at the end.
+"""
+
+from collections.abc import Collection
+from typing import Any, NamedTuple
+
+from nnapi_shim.drivers.cpu.lowering.elements import TILE
+from nnapi_shim.drivers.cpu.lowering.rearrange import image_in, image_out
+from nnapi_shim.drivers.cpu.record import (
+    ADDRESS,
+    FLOAT32,
+    FLOAT32_MAX,
+    FLOAT64,
+    INT64,
+    Buffer,
+    Record,
+    Step,
+    record,
+)
+from nnapi_shim.hal.types import Dimensions
+from nnapi_shim.operations.declare import BoundOperation
+from nnapi_shim.operations.reduction import reduced_axes
+
+LANES = 1024
+"""Lanes that are joined at a time."""
+
+VIEW = {
+    "input": ADDRESS,
+    "output": ADDRESS,
+    "outer": INT64,
+    "repeats": INT64,
+    "rows": INT64,
+    "length": INT64,
+    "inner": INT64,
+    "fold": INT64,
+    "tile_blocks": INT64,
+    "lanes": ADDRESS,
+}
+"""A tile is `tile_blocks` outputs if inner is 1, otherwise blocks of up to LANES lanes. lanes: for
+each tile, LANES results so far, 8 bytes each."""
+
+SUM = record(**VIEW, divisor=FLOAT64, flip=INT64, excess=FLOAT64)
+"""(sum - excess) / divisor, of bytes with `flip` xor-ed to them."""
+PRODUCT = record(**VIEW)
+EXTREME = record(**VIEW, flip=INT64, start=FLOAT32)
+"""The maximum, of numbers whose bits are xor-ed with `flip`; at least `start`."""
+EXTREME_BYTES = record(**VIEW, flip=INT64, is_truth=INT64)
+"""The same of bytes, as unsigned numbers; is_truth: the result is 1 or 0."""
+
+SIGN = -(2**31)
+"""The sign bit of a float32, as an int32."""
+
+LARGEST = {"f32": FLOAT32_MAX, "f16": 65504.0}
+
+UNSIGNED = {"qu8": 0, "qs8": 0x80}
+"""What is xor-ed to stored bytes to make unsigned numbers of them that keep their order."""
+
+
+def lower_mean(op: BoundOperation) -> list[Step]:
+    """The sum / count; quantized, of what is stored: signed bytes as unsigned ones, 128 higher."""
+    view = _view(op.input.dimensions, reduced_axes(op))
+    count = view.repeats * view.length
+    flip = UNSIGNED.get(op.variant, 0)
+    return _steps(op, SUM, "sum", divisor=float(count), flip=flip, excess=float(count * flip))
+
+
+def lower_reduce_sum(op: BoundOperation) -> list[Step]:
+    """The mean without the division."""
+    return _steps(op, SUM, "sum", divisor=1.0, flip=0, excess=0.0)
+
+
+def lower_reduce_prod(op: BoundOperation) -> list[Step]:
+    """Products."""
+    return _steps(op, PRODUCT, "product")
+
+
+def lower_reduce_max(op: BoundOperation) -> list[Step]:
+    """Signed bytes are flipped to unsigned ones."""
+    if op.variant in LARGEST:
+        return _steps(op, EXTREME, "extreme", flip=0, start=-LARGEST[op.variant])
+    return _extreme_byte(op, flip=UNSIGNED[op.variant])
+
+
+def lower_reduce_min(op: BoundOperation) -> list[Step]:
+    """The maximum of flipped numbers."""
+    if op.variant in LARGEST:
+        return _steps(op, EXTREME, "extreme", flip=SIGN, start=-LARGEST[op.variant])
+    return _extreme_byte(op, flip=0xFF ^ UNSIGNED[op.variant])
+
+
+def lower_reduce_all(op: BoundOperation) -> list[Step]:
+    """Whether the minimum is not 0."""
+    return _extreme_byte(op, flip=0xFF, is_truth=True)
+
+
+def lower_reduce_any(op: BoundOperation) -> list[Step]:
+    """Whether the maximum is not 0."""
+    return _extreme_byte(op, flip=0, is_truth=True)
+
+
+def _extreme_byte(op: BoundOperation, flip: int, is_truth: bool = False) -> list[Step]:
+    return _steps(op, EXTREME_BYTES, "extreme", flip=flip, is_truth=is_truth)
+
+
+class View(NamedTuple):
+    """Sizes of the input as the kernels see it."""
+
+    outer: int
+    repeats: int
+    rows: int
+    length: int
+    inner: int
+
+
+def _view(dimensions: Dimensions, axes: Collection[int]) -> View:
+    """Alternating sizes that are kept and reduced, from the innermost outwards."""
+    sizes = [1]
+    for axis in reversed(range(len(dimensions))):
+        if dimensions[axis] == 1:
+            continue
+        if (axis in axes) == (len(sizes) % 2 == 1):
+            sizes.append(1)
+        sizes[-1] *= dimensions[axis]
+    return View(*reversed(sizes + [1] * (5 - len(sizes))))
+
+
+def _steps(op: BoundOperation, layout: Record, name: str, **fields: Any) -> list[Step]:
+    """float16 is widened before and narrowed after."""
+    before, source = image_in(op.input, False)
+    target, after = image_out(op.output, False)
+    element = "f32" if op.variant in LARGEST else "b8"
+    view = _view(op.input.dimensions, reduced_axes(op))
+    fold, lanes = 1, None
+    blocks, elements = view.outer * view.rows, view.repeats * view.length
+    if view.inner > 1:
+        name += "_lanes"
+        while 2 * fold * view.inner <= LANES and 2 * fold <= view.length:
+            fold *= 2
+        blocks *= -(-view.inner // LANES)
+        elements *= min(view.inner, LANES)
+    tile_blocks = max(1, TILE // elements)
+    tiles = -(-blocks // tile_blocks)
+    if view.inner > 1:
+        lanes = Buffer(8 * LANES * tiles)
+    step = Step(
+        layout,
+        f"reduce_{name}_{element}",
+        tiles=tiles,
+        input=source,
+        output=target,
+        **view._asdict(),
+        fold=fold,
+        tile_blocks=tile_blocks,
+        lanes=lanes,
+        **fields,
+    )
+    return [*before, step, *after]

@@ -1,0 +1,183 @@
+"""RESIZE_BILINEAR and RESIZE_NEAREST_NEIGHBOR as steps.
+
+Both layouts are seen as [outer, height, width, inner]: NHWC has its depth inside, NCHW outside.
+Which pixels a row and a column of the output come from stands in tables. A pixel of few elements is
+taken apart: its row then is one of single elements, in a table of its own.
+"""
+
+from array import array
+from collections.abc import Sequence
+from math import ceil, floor
+from typing import Any, NamedTuple
+
+from nnapi_shim.drivers.cpu.lowering.elements import TILE
+from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32, INT64, Buffer, Step, record
+from nnapi_shim.hal.quantization import ELEMENT_BYTES
+from nnapi_shim.operations.declare import BoundOperation
+from nnapi_shim.operations.rules import float32
+from nnapi_shim.operations.shapes import nhwc
+
+GEOMETRY = {
+    "input": ADDRESS,
+    "output": ADDRESS,
+    "rows": INT64,
+    "tile_rows": INT64,
+    "in_height": INT64,
+    "out_height": INT64,
+    "in_length": INT64,
+    "count": INT64,
+    "pixel": INT64,
+}
+"""rows: of all output images together, of which a tile is tile_rows. in_length: elements of a row
+of the input. A row of the output is `count` pixels of `pixel` elements."""
+
+NEAREST = record(**GEOMETRY, row=ADDRESS, column=ADDRESS)
+"""row: int32[out_height], column: int32[count], pixels of the input."""
+
+BILINEAR = record(
+    **GEOMETRY,
+    lower_row=ADDRESS, upper_row=ADDRESS, row_share=ADDRESS,
+    lower_column=ADDRESS, upper_column=ADDRESS, column_share=ADDRESS,
+    scratch=ADDRESS, signed=INT64, offset=FLOAT32,
+)  # fmt: skip
+"""lower, upper: int32, share: float32, of the upper one; of as many as in NEAREST.
+scratch: float32[tiles, 2, count * pixel]. signed: bits to flip in a stored byte that make it an
+unsigned one, which is higher by `offset`."""
+
+FEW = 8
+"""Elements of a pixel up to which it is taken apart."""
+
+TILE_ROWS = 8
+"""Rows of a tile, at least: the first one of them has two rows of the input to prepare."""
+
+
+def lower_resize_nearest_neighbor(op: BoundOperation) -> list[Step]:
+    """Copies, in the largest units that pixels consist of."""
+    seen = _view(op)
+    pixel_bytes = seen.inner * ELEMENT_BYTES[op.input.type]
+    unit = next(size for size in (4, 2, 1) if pixel_bytes % size == 0)
+    pixel = pixel_bytes // unit
+    column = _nearest(op, seen.in_width, seen.out_width)
+    apart = pixel <= FEW
+    step = Step(
+        NEAREST,
+        f"resize_nearest_{8 * unit}",
+        **_geometry(op, seen, pixel, apart),
+        row=_int32s(_nearest(op, seen.in_height, seen.out_height)),
+        column=_int32s(_apart(column, pixel) if apart else column),
+    )
+    return [step]
+
+
+def lower_resize_bilinear(op: BoundOperation) -> list[Step]:
+    """Between columns first, for two rows of the input at a time, then between these."""
+    seen = _view(op)
+    apart = seen.inner <= FEW
+    row = _between(op, seen.in_height, seen.out_height)
+    column = _between(op, seen.in_width, seen.out_width)
+    if apart:
+        shares = [share for share in column.share for _ in range(seen.inner)]
+        column = _Between(
+            _apart(column.lower, seen.inner), _apart(column.upper, seen.inner), shares
+        )
+    geometry = _geometry(op, seen, seen.inner, apart)
+    kernel = "b8" if op.variant in ("qu8", "qs8") else op.variant
+    step = Step(
+        BILINEAR,
+        f"resize_bilinear_{kernel}",
+        **geometry,
+        lower_row=_int32s(row.lower),
+        upper_row=_int32s(row.upper),
+        row_share=array("f", row.share).tobytes(),
+        lower_column=_int32s(column.lower),
+        upper_column=_int32s(column.upper),
+        column_share=array("f", column.share).tobytes(),
+        scratch=Buffer(geometry["tiles"] * 2 * seen.out_width * seen.inner * 4),
+        signed=0x80 if op.variant == "qs8" else 0,
+        offset=0x80 if op.variant == "qs8" else 0,
+    )
+    return [step]
+
+
+class _View(NamedTuple):
+    """[outer, height, width, inner] before and after."""
+
+    outer: int
+    in_height: int
+    in_width: int
+    out_height: int
+    out_width: int
+    inner: int
+
+
+def _view(op: BoundOperation) -> _View:
+    batch, in_height, in_width, depth = nhwc(op.input.dimensions, op.nchw)
+    _, out_height, out_width, _ = nhwc(op.output.dimensions, op.nchw)
+    outer, inner = (batch * depth, 1) if op.nchw else (batch, depth)
+    return _View(outer, in_height, in_width, out_height, out_width, inner)
+
+
+def _geometry(op: BoundOperation, seen: _View, pixel: int, apart: bool) -> dict[str, Any]:
+    """Fields of GEOMETRY, and the number of tiles."""
+    rows = seen.outer * seen.out_height
+    tile_rows = max(TILE_ROWS, TILE // (seen.out_width * pixel))
+    return {
+        "tiles": -(-rows // tile_rows),
+        "input": op.input,
+        "output": op.output,
+        "rows": rows,
+        "tile_rows": tile_rows,
+        "in_height": seen.in_height,
+        "out_height": seen.out_height,
+        "in_length": seen.in_width * pixel,
+        "count": seen.out_width * pixel if apart else seen.out_width,
+        "pixel": 1 if apart else pixel,
+    }
+
+
+def _apart(column: Sequence[int], pixel: int) -> list[int]:
+    """The elements of pixels that lie next to each other."""
+    return [start * pixel + i for start in column for i in range(pixel)]
+
+
+def _int32s(values: Sequence[int]) -> bytes:
+    return array("i", values).tobytes()
+
+
+# Coordinates, in float32 (semantics.md 7.8 and 7.9)
+
+
+def _steps(op: BoundOperation, size: int, resized: int) -> tuple[float, Sequence[float]]:
+    """0 or 1/2, the centre of a pixel, and (y + centre) * scale for each y of the output."""
+    corners = 1 if op.align_corners and resized > 1 else 0
+    scale = float32((size - corners) / (resized - corners))
+    centre = 0.5 if op.half_pixel_centers else 0.0
+    return centre, array("f", ((y + centre) * scale for y in range(resized)))
+
+
+def _nearest(op: BoundOperation, size: int, resized: int) -> list[int]:
+    """Index of the input for each of the output; halves are rounded up, none is below 0."""
+    _, steps = _steps(op, size, resized)
+    half = 0.5 if op.align_corners else 0.0
+    return [min(floor(step + half), size - 1) for step in steps]
+
+
+class _Between(NamedTuple):
+    """The two indexes of the input for each of the output, and the share of the upper one."""
+
+    lower: Sequence[int]
+    upper: Sequence[int]
+    share: Sequence[float]
+
+
+def _between(op: BoundOperation, size: int, resized: int) -> _Between:
+    centre, steps = _steps(op, size, resized)
+    at = array("f", (step - centre for step in steps))
+    lower = [max(floor(place), 0) for place in at]
+    upper = [min(ceil(place), size - 1) for place in at]
+    # Outside of the first and the last pixel both are the same, and so is any mean of them.
+    share = [
+        place - low if low < high else 0.0
+        for place, low, high in zip(at, lower, upper, strict=True)
+    ]
+    return _Between(lower, upper, share)

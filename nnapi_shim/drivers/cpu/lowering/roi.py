@@ -1,0 +1,91 @@
+"""ROI_ALIGN and ROI_POOLING as steps: one that walks from roi to roi, on images in NHWC order."""
+
+from typing import Any
+
+from nnapi_shim.drivers.cpu.lowering.real import reals
+from nnapi_shim.drivers.cpu.lowering.rearrange import from_nhwc, to_nhwc
+from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32, INT64, Buffer, Record, Step, record
+from nnapi_shim.hal.quantization import QUANTIZED_RANGE
+from nnapi_shim.operations.declare import BoundOperation
+from nnapi_shim.operations.shapes import nhwc
+
+ROIS = {
+    **dict.fromkeys(("input", "rois", "batch_index", "output"), ADDRESS),
+    **dict.fromkeys(("batches", "height", "width", "depth", "out_height", "out_width"), INT64),
+    **dict.fromkeys(("count", "tile_rois"), INT64),
+    **dict.fromkeys(("height_stride", "width_stride"), FLOAT32),
+}
+"""count: number of rois, of which a tile is tile_rois."""
+
+ROI_ALIGN = record(
+    **ROIS, sums=ADDRESS, ratio_height=INT64, ratio_width=INT64,
+    scale=FLOAT32, zero_in=FLOAT32, zero_out=FLOAT32, low=FLOAT32, high=FLOAT32,
+)  # fmt: skip
+ROI_POOL = record(**ROIS, low=FLOAT32, high=FLOAT32, zero=FLOAT32)
+ROI_POOL_RAW = record(**ROIS, low=INT64, high=INT64, zero=INT64)
+
+TILES = 64
+"""Tiles at most, each of which has sums of its own."""
+
+INFINITY = float("inf")
+
+
+def lower_roi_align(op: BoundOperation) -> list[Step]:
+    """Sums of samples lie in memory, one per channel; quantized ones are rescaled at the end."""
+    fields: dict[str, Any] = {"scale": 1, "zero_in": 0, "zero_out": 0, "low": 0, "high": 0}
+    if op.variant in ("qu8", "qs8"):
+        low, high = QUANTIZED_RANGE[op.output.type]
+        fields = {
+            "scale": op.input.scale / op.output.scale,
+            "zero_in": op.input.zero_point,
+            "zero_out": op.output.zero_point,
+            "low": low,
+            "high": high,
+        }
+    depth = nhwc(op.input.dimensions, op.nchw)[3]
+    fields["ratio_height"], fields["ratio_width"] = (
+        op.height_sampling_ratio,
+        op.width_sampling_ratio,
+    )
+    return _rois(op, ROI_ALIGN, "roi_align", sums=Buffer(4 * TILES * depth), **fields)
+
+
+def lower_roi_pooling(op: BoundOperation) -> list[Step]:
+    """Quantized numbers are compared as they are stored."""
+    if op.variant in ("f32", "f16"):
+        return _rois(op, ROI_POOL, "roi_pool", low=-INFINITY, high=INFINITY, zero=0)
+    low, high = QUANTIZED_RANGE[op.input.type]
+    return _rois(op, ROI_POOL_RAW, "roi_pool", low=low, high=high, zero=op.input.zero_point)
+
+
+def _rois(op: BoundOperation, layout: Record, name: str, **fields: Any) -> list[Step]:
+    before, source = to_nhwc(op.input, op.nchw)
+    first, rois = reals(op.rois)
+    target, after = from_nhwc(op.output, op.nchw)
+    batches, height, width, depth = nhwc(op.input.dimensions, op.nchw)
+    count = op.rois.dimensions[0]
+    tile_rois = -(-count // TILES)
+    step = Step(
+        layout,
+        f"{name}_{op.variant}",
+        tiles=-(-count // tile_rois),
+        writes=("output", "sums") if "sums" in layout.fields else ("output",),
+        complaint="a roi has x1 > x2 or y1 > y2, leaves the feature map, or is of no image; or the "
+        "output scale is too small",
+        input=source,
+        rois=rois,
+        batch_index=op.batch_index,
+        output=target,
+        batches=batches,
+        height=height,
+        width=width,
+        depth=depth,
+        out_height=op.out_height,
+        out_width=op.out_width,
+        count=count,
+        tile_rois=tile_rois,
+        height_stride=op.height_stride,
+        width_stride=op.width_stride,
+        **fields,
+    )
+    return [*before, *first, step, *after]

@@ -1,0 +1,48 @@
+"""RANDOM_MULTINOMIAL as steps."""
+
+from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, Buffer, Step, record
+from nnapi_shim.operations.declare import BoundOperation
+
+CUMULATE = record(logits=ADDRESS, output=ADDRESS, rows=INT64, classes=INT64, tile_rows=INT64)
+SAMPLE = record(
+    sums=ADDRESS, seeds=ADDRESS, output=ADDRESS,
+    samples=INT64, row_samples=INT64, classes=INT64, tile_samples=INT64,
+)  # fmt: skip
+
+TILE_CLASSES = 1 << 14
+"""Exponentials that are worth a tile of their own."""
+
+TILE_SAMPLES = 1 << 12
+"""Samples that are; an even number, because the generator makes two at once."""
+
+
+def lower_random_multinomial(op: BoundOperation) -> list[Step]:
+    """The sums of the exponentials up to each class; then every sample is searched in them."""
+    batch, classes = op.logits.dimensions
+    sums = Buffer(8 * batch * classes)
+    tile_rows = max(1, TILE_CLASSES // classes)
+    samples = batch * op.sample_count
+    return [
+        Step(
+            CUMULATE,
+            f"cumulate_{op.variant}",
+            tiles=-(-batch // tile_rows),
+            logits=op.logits,
+            output=sums,
+            rows=batch,
+            classes=classes,
+            tile_rows=tile_rows,
+        ),
+        Step(
+            SAMPLE,
+            "random_multinomial",
+            tiles=-(-samples // TILE_SAMPLES),
+            sums=sums,
+            seeds=op.seeds,
+            output=op.samples,
+            samples=samples,
+            row_samples=op.sample_count,
+            classes=classes,
+            tile_samples=TILE_SAMPLES,
+        ),
+    ]

@@ -1,0 +1,44 @@
+"""SLICE STRIDED_SLICE SPLIT as steps: copies from a part of the input."""
+
+from nnapi_shim.drivers.cpu.lowering.strided import Axis, moved, strides
+from nnapi_shim.drivers.cpu.record import Alias, Step
+from nnapi_shim.hal.quantization import ELEMENT_BYTES
+from nnapi_shim.operations.declare import BoundOperand, BoundOperation
+from nnapi_shim.operations.slicing import Range, ranges, slice_sizes
+
+
+def lower_slice(op: BoundOperation) -> list[Step | Alias]:
+    """From `begin` on, `size` elements per axis."""
+    (sizes,) = slice_sizes(op)
+    taken = [Range(first, length, 1) for first, length in zip(op.begin, sizes, strict=True)]
+    return _taken(op, op.output, taken)
+
+
+def lower_strided_slice(op: BoundOperation) -> list[Step | Alias]:
+    """Every stride-th element of a range per axis; a dropped axis has one."""
+    return _taken(op, op.output, ranges(op))
+
+
+def lower_split(op: BoundOperation) -> list[Step | Alias]:
+    """Each output is a range along the axis."""
+    taken = [Range(0, size, 1) for size in op.input.dimensions]
+    length = op.input.dimensions[op.axis] // op.num_splits
+    steps = []
+    for number, output in enumerate(op.outputs):
+        taken[op.axis] = Range(number * length, length, 1)
+        steps += _taken(op, output, taken)
+    return steps
+
+
+def _taken(op: BoundOperation, target: BoundOperand, taken: list[Range]) -> list[Step | Alias]:
+    size = ELEMENT_BYTES[op.input.type]
+    steps = strides(op.input.dimensions, size)
+    lengths = [length for _, length, _ in taken]
+    axes = [
+        Axis(length, stride * step, output_step)
+        for (_, length, stride), step, output_step in zip(
+            taken, steps, strides(lengths, size), strict=True
+        )
+    ]
+    offset = sum(start * step for (start, _, _), step in zip(taken, steps, strict=True))
+    return moved(op.input, target, axes, offset)

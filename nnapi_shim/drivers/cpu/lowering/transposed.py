@@ -1,0 +1,229 @@
+"""TRANSPOSE_CONV_2D as steps: convolutions with stride 1, whose pixels are interleaved.
+
+Along each axis, output y sees tap i of input h where h * stride + i = y + head. So outputs with the
+same phase, (y + head) % stride, see the same taps: phase, phase + stride, ... of inputs that follow
+each other. They form a grid; their number in it, (y + head) // stride, is the input that the first
+of these taps belongs to.
+"""
+
+from typing import Any, NamedTuple
+
+from nnapi_shim.drivers.cpu.lowering.gemm import product_with
+from nnapi_shim.drivers.cpu.lowering.packing import (
+    Filter,
+    Input,
+    is_quantized,
+    multipliers,
+    prepared_input,
+)
+from nnapi_shim.drivers.cpu.lowering.strided import Axis, copied
+from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
+from nnapi_shim.drivers.cpu.lowering.windows import View, view_rows
+from nnapi_shim.drivers.cpu.record import At, Buffer, Step
+from nnapi_shim.hal.quantization import ELEMENT_BYTES
+from nnapi_shim.operations.convolution import transpose_spans
+from nnapi_shim.operations.declare import BoundOperation
+from nnapi_shim.operations.shapes import Span, nhwc
+
+
+class Side(NamedTuple):
+    """One axis. size: of the input. extent: taps of the filter."""
+
+    size: int
+    extent: int
+    stride: int
+    span: Span
+
+    @property
+    def phases(self) -> int:
+        """Phases that see a tap; they come first."""
+        return min(self.stride, self.extent)
+
+    def taps(self, phase: int) -> int:
+        """How many taps a phase sees."""
+        return -(-(self.extent - phase) // self.stride)
+
+    def grid(self, phase: int) -> tuple[int, int]:
+        """First number in the grid that lies in the output, and how many of them do."""
+        first = -(-max(0, self.span.head - phase) // self.stride)
+        end = (self.span.output - 1 + self.span.head - phase) // self.stride + 1
+        return first, max(0, end - first)
+
+    @property
+    def whole_grid(self) -> tuple[int, int]:
+        """The same for all phases together."""
+        first = self.span.head // self.stride
+        return first, (self.span.output - 1 + self.span.head) // self.stride + 1 - first
+
+
+class Task(NamedTuple):
+    """What all convolutions of an operation have in common."""
+
+    op: BoundOperation
+    input: Input
+    down: Side
+    across: Side
+    geometry: Tiling
+
+    @property
+    def pixel_bytes(self) -> int:
+        """Bytes of an output pixel."""
+        columns: int = self.op.filter.dimensions[0]
+        return columns * (1 if is_quantized(self.op) else 4)
+
+
+def transposed(op: BoundOperation, source: Any, target: Any, geometry: Tiling) -> list[Step]:
+    """`source` and `target` are in NHWC order, float32 or quantized.
+
+    Where all phases see as many taps, they are columns of one convolution, which fills the vectors
+    if there are few channels. Otherwise each is one of its own: taps with weights of 0 would make
+    NaN of inputs that are not finite.
+    """
+    batch, height, width, depth = nhwc(op.input.dimensions, op.nchw)
+    vertical, horizontal = transpose_spans(op)
+    down = Side(height, op.filter.dimensions[1], op.stride_height, vertical)
+    across = Side(width, op.filter.dimensions[2], op.stride_width, horizontal)
+    input = prepared_input(op, source, batch * height * width, depth, geometry)
+    task = Task(op, input._replace(steps=[]), down, across, geometry)
+    steps = input.steps
+    if down.stride == across.stride == 1:
+        return steps + _convolution(task, (0, 0), (1, 1), down.grid(0), across.grid(0), target)
+    if down.stride > down.extent or across.stride > across.extent:
+        steps += _blank(task, target)
+    phases = [(p, q) for p in range(down.phases) for q in range(across.phases)]
+    if down.extent % down.stride == across.extent % across.stride == 0:
+        pixels = batch * down.whole_grid[1] * across.whole_grid[1]
+        results = Buffer(pixels * len(phases) * task.pixel_bytes)
+        grids = down.whole_grid, across.whole_grid
+        steps += _convolution(task, (0, 0), (down.phases, across.phases), *grids, results)
+        for number, phase in enumerate(phases):
+            place = At(results, number * task.pixel_bytes)
+            steps.append(_placed(task, phase, place, len(phases), *grids, target))
+        return steps
+    for phase in phases:
+        grids = down.grid(phase[0]), across.grid(phase[1])
+        pixels = batch * grids[0][1] * grids[1][1]
+        if pixels:
+            results = Buffer(pixels * task.pixel_bytes)
+            steps += _convolution(task, phase, (1, 1), *grids, results)
+            steps.append(_placed(task, phase, results, 1, *grids, target))
+    return steps
+
+
+def _convolution(
+    task: Task,
+    phase: tuple[int, int],
+    phases: tuple[int, int],
+    rows: tuple[int, int],
+    columns: tuple[int, int],
+    target: Any,
+) -> list[Step]:
+    """Some phases from the first one on: [batch, grid rows, grid columns, phases, channels]."""
+    op, down, across = task.op, task.down, task.across
+    channels, _, filter_width, depth = op.filter.dimensions
+    taps_down, taps_across = down.taps(phase[0]), across.taps(phase[1])
+    taps, count = taps_down * taps_across, phases[0] * phases[1]
+    size = ELEMENT_BYTES[op.filter.type]
+    tap = depth * size
+    line = filter_width * tap
+    # The last tap that is seen belongs to the first input.
+    start = (phase[0] + (taps_down - 1) * down.stride) * line
+    start += (phase[1] + (taps_across - 1) * across.stride) * tap
+    filter = Buffer(count * channels * taps * tap)
+    axes = [
+        Axis(phases[0], line, phases[1] * channels * taps * tap),
+        Axis(phases[1], tap, channels * taps * tap),
+        Axis(channels, down.extent * line, taps * tap),
+        Axis(taps_down, -down.stride * line, taps_across * tap),
+        Axis(taps_across, -across.stride * tap, tap),
+        Axis(depth, size, size),
+    ]
+    steps = [copied(At(op.filter, start), filter, axes, size, once=True)]
+    view = View(
+        rows[1],
+        columns[1],
+        down.size,
+        across.size,
+        taps_down,
+        taps_across,
+        pad_top=taps_down - 1 - rows[0],
+        pad_left=taps_across - 1 - columns[0],
+    )
+    batch = op.input.dimensions[0]
+    return steps + _product(task, filter, count, taps, view, batch, target)
+
+
+def _product(
+    task: Task, filter: Any, phases: int, taps: int, view: View, batch: int, target: Any
+) -> list[Step]:
+    """The outputs that `view` describes, of a filter [phases, channels, taps, depth]."""
+    op = task.op
+    channels, _, _, depth = op.filter.dimensions
+    steps = []
+    bias: Any = op.bias
+    if phases > 1:
+        size = ELEMENT_BYTES[op.bias.type]
+        bias = Buffer(phases * channels * size)
+        axes = [Axis(phases, 0, channels * size), Axis(channels, size, size)]
+        steps.append(copied(op.bias, bias, axes, size, once=True))
+    factors = [*multipliers(op, op.filter, channels)] * phases if is_quantized(op) else ()
+    part = Filter(filter, bias, phases * channels, taps, op.filter, factors)
+    table, rows = view_rows(view, task.input, batch, task.geometry)
+    return [
+        *steps,
+        *table,
+        *product_with(op, part, task.input, rows, depth, target, task.geometry, op.activation),
+    ]
+
+
+def _placed(
+    task: Task,
+    phase: tuple[int, int],
+    results: Any,
+    phases: int,
+    rows: tuple[int, int],
+    columns: tuple[int, int],
+    target: Any,
+) -> Step:
+    """Copy a phase to where it belongs, from grids whose pixels hold `phases` of them."""
+    down, across, pixel = task.down, task.across, task.pixel_bytes
+    height, width = down.span.output, across.span.output
+    first_row, row_count = down.grid(phase[0])
+    first_column, column_count = across.grid(phase[1])
+    skipped = (first_row - rows[0]) * columns[1] + first_column - columns[0]
+    y = first_row * down.stride + phase[0] - down.span.head
+    x = first_column * across.stride + phase[1] - across.span.head
+    size = 1 if is_quantized(task.op) else 4
+    place = phases * pixel
+    axes = [
+        Axis(task.op.input.dimensions[0], rows[1] * columns[1] * place, height * width * pixel),
+        Axis(row_count, columns[1] * place, down.stride * width * pixel),
+        Axis(column_count, place, across.stride * pixel),
+        Axis(pixel // size, size, size),
+    ]
+    source = At(results, skipped * place)
+    return copied(source, At(target, (y * width + x) * pixel), axes, size)
+
+
+def _blank(task: Task, target: Any) -> list[Step]:
+    """Outputs that see no input, to all pixels: those that see one are written later."""
+    op, pixel = task.op, Buffer(task.pixel_bytes)
+    channels, _, _, depth = op.filter.dimensions
+    size = ELEMENT_BYTES[op.filter.type]
+    tap = depth * size
+    filter = Buffer(channels * tap)
+    axes = [
+        Axis(channels, task.down.extent * task.across.extent * tap, tap),
+        Axis(depth, size, size),
+    ]
+    # A filter of one tap, which lies outside of the image.
+    view = View(1, 1, task.down.size, task.across.size, 1, 1, pad_top=1)
+    size = task.pixel_bytes // channels
+    pixels = op.input.dimensions[0] * task.down.span.output * task.across.span.output
+    return [
+        copied(op.filter, filter, axes, ELEMENT_BYTES[op.filter.type], once=True),
+        *_product(task, filter, 1, 1, view, 1, pixel),
+        copied(
+            pixel, target, [Axis(pixels, 0, task.pixel_bytes), Axis(channels, size, size)], size
+        ),
+    ]

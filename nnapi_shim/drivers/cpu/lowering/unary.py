@@ -1,0 +1,66 @@
+"""ABS EXP FLOOR LOG NEG RSQRT SIN SQRT as steps."""
+
+from math import inf
+from struct import pack
+
+from nnapi_shim.drivers.cpu.lowering.elements import MAP, element_wise, lookup
+from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, Step, record
+from nnapi_shim.operations.declare import BoundOperation
+
+SINE = record(input=ADDRESS, output=ADDRESS, count=INT64, table=ADDRESS)
+
+
+def lower_abs(op: BoundOperation) -> list[Step]:
+    """Integers wrap."""
+    return [element_wise(MAP, f"abs_{op.variant}", op)]
+
+
+def lower_exp(op: BoundOperation) -> list[Step]:
+    """A polynomial."""
+    return [element_wise(MAP, f"exp_{op.variant}", op)]
+
+
+def lower_floor(op: BoundOperation) -> list[Step]:
+    """One instruction."""
+    return [element_wise(MAP, f"floor_{op.variant}", op)]
+
+
+def lower_log(op: BoundOperation) -> list[Step]:
+    """A polynomial."""
+    return [element_wise(MAP, f"log_{op.variant}", op)]
+
+
+def lower_neg(op: BoundOperation) -> list[Step]:
+    """Integers wrap."""
+    return [element_wise(MAP, f"neg_{op.variant}", op)]
+
+
+def lower_rsqrt(op: BoundOperation) -> list[Step]:
+    """Quantized: a table of all 256 results."""
+    if op.variant in ("f32", "f16"):
+        return [element_wise(MAP, f"rsqrt_{op.variant}", op)]
+    # The reference ends up at the largest number below 0, too, where there is no root.
+    return [lookup(op, lambda x: x**-0.5 if x > 0 else inf)]
+
+
+def lower_sin(op: BoundOperation) -> list[Step]:
+    """A polynomial, and a table for large numbers."""
+    return [element_wise(SINE, f"sin_{op.variant}", op, table=_powers_over_pi())]
+
+
+def lower_sqrt(op: BoundOperation) -> list[Step]:
+    """One instruction."""
+    return [element_wise(MAP, f"sqrt_{op.variant}", op)]
+
+
+TWO_OVER_PI = 0xA2F9836E4E441529FC2757D1F534DDC0DB6295993C439041FE5163ABDEBBC561
+"""2 / pi * 2^256."""
+
+
+def _powers_over_pi() -> bytes:
+    """uint64[128]: 2^(i - 23) / pi in units of 2^-63, without its multiples of 2.
+
+    A float32 with the exponent i is an integer times 2^(i - 23), and an angle of so many half turns
+    times that integer; two half turns make no difference.
+    """
+    return pack("<128Q", *((TWO_OVER_PI >> (217 - i)) & (2**64 - 1) for i in range(128)))

@@ -1,0 +1,94 @@
+"""The rows of a matrix product that the windows of a convolution see: a table of their offsets."""
+
+from typing import NamedTuple
+
+from nnapi_shim.drivers.cpu.lowering.gemm import OFFSETS, Rows, consecutive_rows
+from nnapi_shim.drivers.cpu.lowering.packing import Input
+from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
+from nnapi_shim.drivers.cpu.record import At, Buffer, Step
+from nnapi_shim.operations.declare import BoundOperation
+from nnapi_shim.operations.shapes import Window
+
+
+class View(NamedTuple):
+    """How outputs see an image: output (y, x) and tap (i, j) see pixel
+    (y * stride_height - pad_top + i * dilation_height, and likewise across).
+    """
+
+    out_height: int
+    out_width: int
+    in_height: int
+    in_width: int
+    filter_height: int
+    filter_width: int
+    stride_height: int = 1
+    stride_width: int = 1
+    dilation_height: int = 1
+    dilation_width: int = 1
+    pad_top: int = 0
+    pad_left: int = 0
+
+
+def window_rows(
+    op: BoundOperation, window: Window, input: Input, geometry: Tiling, groups: int = 1
+) -> tuple[list[Step], Rows]:
+    """Steps before, and the rows that a window sees."""
+    image_pixels = window.in_height * window.in_width
+    image_outputs = window.vertical.output * window.horizontal.output
+    if image_outputs == image_pixels and window.filter_height == window.filter_width == 1:
+        pixels = window.batch * image_pixels
+        tile_rows = geometry.tile_rows(pixels)
+        return [], consecutive_rows(input.source, pixels, groups * input.row_bytes, tile_rows)
+    view = View(
+        window.vertical.output,
+        window.horizontal.output,
+        window.in_height,
+        window.in_width,
+        window.filter_height,
+        window.filter_width,
+        op.stride_height,
+        op.stride_width,
+        op.dilation_height,
+        op.dilation_width,
+        window.vertical.head,
+        window.horizontal.head,
+    )
+    return view_rows(view, input, window.batch, geometry, groups)
+
+
+def view_rows(
+    view: View, input: Input, batch: int, geometry: Tiling, groups: int = 1
+) -> tuple[list[Step], Rows]:
+    """The step that writes the table of one image, and the rows it describes.
+
+    groups: rows of the input per pixel, of which a product takes the first.
+    """
+    taps = view.filter_height * view.filter_width
+    image_rows = view.out_height * view.out_width
+    tile_rows = geometry.tile_rows(image_rows)
+    tiles = -(-image_rows // tile_rows)
+    table_step = 8 * taps * tile_rows
+    pixel_bytes = groups * input.row_bytes
+    table = Buffer(tiles * table_step)
+    step = Step(
+        OFFSETS,
+        "row_offsets",
+        once=True,
+        output=table,
+        tile_rows=tile_rows,
+        pixel_bytes=pixel_bytes,
+        **view._asdict(),
+    )
+    rows = Rows(
+        input.source,
+        table,
+        At(table, (tiles - 1) * table_step),
+        taps,
+        batch,
+        image_rows,
+        view.in_height * view.in_width * pixel_bytes,
+        tile_bytes=0,
+        table_step=table_step,
+        tile_rows=tile_rows,
+    )
+    return [step], rows

@@ -1,0 +1,157 @@
+"""A prepared graph: segments of compiled steps, and what lies between them.
+
+Most graphs are one segment. Where lowering has to wait for what only the run knows (the contents
+of an operand that decides shapes, the sizes of outputs that the data decides, the way that an IF or
+a WHILE goes), a segment ends, and what follows depends on what the run finds. It is kept with the
+segment under what was found, so that a run that finds the same goes on without lowering.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from nnapi_shim.drivers.cpu.builder import Builder, NeedsCounts, Wait
+from nnapi_shim.drivers.cpu.library import KernelLibrary
+from nnapi_shim.drivers.cpu.program import FIRST_ARGUMENT_SLOT, Frame, Program
+from nnapi_shim.drivers.cpu.weights import Constants
+from nnapi_shim.hal.types import Dimensions, Model, OutputShape, Subgraph, byte_size
+
+MAX_KEPT = 16
+"""Ways to go on, or shapes of a graph, that are kept."""
+
+
+def keep(table: dict[Any, "Segment"], key: Any, segment: "Segment") -> "Segment":
+    """Add to a table, the oldest entry of which goes when it is full."""
+    while len(table) >= MAX_KEPT:
+        table.pop(next(iter(table)), None)
+    table[key] = segment
+    return segment
+
+
+class Segment:
+    """Steps that run without Python, and what comes after them.
+
+    program: the steps, None if there are none.
+    kept: offsets in the arena of what later segments read; their slots follow those there are.
+    wait: what the rest of the graph waits for; None in the last segment.
+    failure: the error of an operation that cannot run.
+    shapes: dimensions of the graph's outputs, as far as they are known.
+    needed: per output that the steps write, its position and its bytes.
+    """
+
+    __slots__ = (
+        "builder",
+        "failure",
+        "following",
+        "frames",
+        "kept",
+        "needed",
+        "program",
+        "shapes",
+        "slots",
+        "wait",
+    )
+
+    def __init__(self, builder: Builder) -> None:
+        self.wait: Wait | None = None
+        self.following: dict[Any, Segment] = {}
+        self.frames: list[Frame] = []
+        self.program: Program | None = None
+        self.kept: list[int] = []
+        try:
+            builder.lower_all()
+        except Wait as found:
+            self.wait = found
+        self.failure = builder.failure
+        outputs = [builder.operand(index) for index in builder.graph.output_indexes]
+        self.shapes = [OutputShape(output.dimensions) for output in outputs]
+        self.needed: list[tuple[int, int]] = []
+        self.builder = builder
+        self.slots = dict(builder.slots)
+        if self.failure is None:
+            self._assemble(builder, outputs)
+
+    def _assemble(self, builder: Builder, outputs: Sequence[Any]) -> None:
+        self.needed = [(position, byte_size(outputs[position])) for position in builder.written()]
+        kept: set[Any] = set()
+        if self.wait is not None or not builder.slots.keys() >= set(builder.graph.output_indexes):
+            kept = builder.needed_later()
+        if isinstance(self.wait, NeedsCounts):
+            kept |= _buffers(builder)
+        if not builder.steps:
+            return
+        self.program, places = builder.program(kept)
+        for key, offset in places.items():
+            self.slots[key] = FIRST_ARGUMENT_SLOT + len(self.slots)
+            self.kept.append(offset)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is all of a graph, ready to run."""
+        return self.wait is None and self.failure is None
+
+    def frame(self) -> Frame:
+        """A frame for one run; whoever takes it gives it back to `frames`."""
+        assert self.program is not None
+        try:
+            return self.frames.pop()
+        except IndexError:
+            return Frame(self.program)
+
+    def next_builder(self) -> Builder:
+        """A builder for what follows."""
+        following = self.builder.fork()
+        following.slots = dict(self.slots)
+        return following
+
+
+def _buffers(builder: Builder) -> set[Any]:
+    """The scratch memory of an operation that is not finished."""
+    roots = (
+        builder.root(placed.step.fields[name])
+        for placed in builder.steps
+        for _, name in placed.step.record.addresses
+    )
+    return {root for root in roots if root is not None and not isinstance(root, int | bytes)}
+
+
+class Graph:
+    """A graph of a model, its constants, and a first segment per combination of shapes."""
+
+    def __init__(
+        self, library: KernelLibrary, model: Model, graph: Subgraph, constants: Constants
+    ) -> None:
+        self.library = library
+        self.model = model
+        self.subgraph = graph
+        self.constants = constants
+        self._first: dict[Any, Segment] = {}
+
+    def first(
+        self,
+        inputs: tuple[Dimensions, ...],
+        outputs: tuple[Dimensions, ...],
+        omitted: tuple[int, ...] = (),
+        owned: bool = False,
+    ) -> Segment:
+        """The first segment of a run with these dimensions.
+
+        omitted: positions of arguments that are left out, inputs first.
+        owned: as in Builder.
+        """
+        key = inputs, outputs, omitted
+        found = self._first.get(key)
+        if found is None:
+            graph = self.subgraph
+            arguments = (*graph.input_indexes, *graph.output_indexes)
+            builder = Builder(
+                self.library,
+                self.model,
+                graph,
+                self.constants,
+                inputs,
+                outputs,
+                {arguments[position] for position in omitted},
+                owned,
+            )
+            found = keep(self._first, key, Segment(builder))
+        return found

@@ -1,0 +1,58 @@
+"""Boxes: x1, y1, x2, y2 in the last dimension. Numbers that decisions depend on are float32."""
+
+import numpy as np
+
+from nnapi_shim.drivers.reference.arrays import Array, dtype_of, is_float, real, rounded, saturated
+from nnapi_shim.errors import op_failed
+from nnapi_shim.operations.declare import BoundOperand
+
+
+def reals(operand: BoundOperand) -> Array:
+    """The numbers that an operand stands for, in float32."""
+    return real(operand).astype(np.float32)
+
+
+def stored(values: Array, target: BoundOperand) -> Array:
+    """Real numbers as elements of an output; quantized: round(x / scale + zero_point).
+
+    NaN becomes the smallest quantized number.
+    """
+    if is_float(target):
+        return values.astype(dtype_of(target.type))
+    steps = values / target.scale + target.zero_point
+    return saturated(rounded(np.where(np.isnan(steps), -np.inf, steps)), target.type)
+
+
+def check_corners(boxes: Array, name: str) -> None:
+    """No box ends before it begins; raises OP_FAILED."""
+    ordered = (boxes[..., 0] <= boxes[..., 2]) & (boxes[..., 1] <= boxes[..., 3])
+    if not ordered.all():
+        raise op_failed(
+            f"{name} has the box {boxes[~ordered][0].tolist()}; x1 <= x2 and y1 <= y2 must hold"
+        )
+
+
+def check_batch_index(index: Array, batches: int) -> None:
+    """Every index is that of an image; raises OP_FAILED."""
+    if ((index < 0) | (index >= batches)).any():
+        raise op_failed(f"batch_index is {index.tolist()}; allowed are 0 to {batches - 1}")
+
+
+def transformed(boxes: Array, deltas: Array, image_info: Array) -> Array:
+    """Boxes moved and scaled by deltas dx, dy, dw, dh, and clamped to images of (height, width).
+
+    The centre moves by (dx * w, dy * h), the size becomes (w * e^dw, h * e^dh). Rounded to float32.
+    """
+    (x1, y1, x2, y2), (dx, dy, dw, dh), (height, width) = (
+        np.moveaxis(array.astype(np.float64), -1, 0) for array in (boxes, deltas, image_info)
+    )
+    w, h = x2 - x1, y2 - y1
+    x, y = (x1 + x2) / 2 + dx * w, (y1 + y2) / 2 + dy * h
+    half_w, half_h = np.exp(dw) * w / 2, np.exp(dh) * h / 2
+    corners = (
+        np.clip(x - half_w, 0, width),
+        np.clip(y - half_h, 0, height),
+        np.clip(x + half_w, 0, width),
+        np.clip(y + half_h, 0, height),
+    )
+    return np.stack(corners, -1).astype(np.float32)

@@ -1,0 +1,52 @@
+"""L2_NORMALIZATION LOCAL_RESPONSE_NORMALIZATION INSTANCE_NORMALIZATION."""
+
+import numpy as np
+
+from nnapi_shim.drivers.reference.arrays import Array, centred, dtype_of, is_float, saturated
+from nnapi_shim.drivers.reference.fixed_point import (
+    doubling_high_product,
+    inverse_square_root,
+    rounding_shift,
+)
+from nnapi_shim.operations.declare import BoundOperation
+
+
+def l2_normalization(op: BoundOperation) -> list[Array]:
+    """Divide: input / max(sqrt(sum of squares), 1e-6), along axis.
+
+    Quantized in steps of 1/128: 128 * (q - z) / sqrt(sum of squares), in the fixed-point
+    arithmetic of the reference (semantics.md 8.1), around 128 in the unsigned type.
+    """
+    values = centred(op.input)
+    squares = (values**2).sum(axis=op.axis, keepdims=True)
+    if is_float(op.input):
+        norm = np.maximum(np.sqrt(squares), 1e-6)
+        return [(values / norm).astype(dtype_of(op.input.type))]
+    mantissa, shift = inverse_square_root(squares.astype(np.int64))
+    steps = rounding_shift(doubling_high_product(128 * values.astype(np.int64), mantissa), shift)
+    return [saturated(steps + {"qu8": 128, "qs8": 0}[op.variant], op.input.type)]
+
+
+def local_response_normalization(op: BoundOperation) -> list[Array]:
+    """input[i] * (bias + alpha * sum of input[j]^2)^-beta, |j - i| <= radius, along axis."""
+    values = np.moveaxis(op.input.value.astype(np.float64), op.axis, 0)
+    squares = values**2
+    length = len(values)
+    sums = np.array(
+        [
+            squares[max(0, i - op.radius) : min(length, i + op.radius + 1)].sum(axis=0)
+            for i in range(length)
+        ]
+    )
+    normalized = values * (op.bias + op.alpha * sums) ** -op.beta
+    return [np.moveaxis(normalized, 0, op.axis).astype(dtype_of(op.input.type))]
+
+
+def instance_normalization(op: BoundOperation) -> list[Array]:
+    """(input - mean) * gamma / sqrt(variance + epsilon) + beta, over height and width."""
+    values = op.input.value.astype(np.float64)
+    image = (2, 3) if op.nchw else (1, 2)
+    mean = values.mean(axis=image, keepdims=True)
+    variance = values.var(axis=image, keepdims=True)
+    normalized = (values - mean) * op.gamma / np.sqrt(variance + op.epsilon) + op.beta
+    return [normalized.astype(dtype_of(op.input.type))]

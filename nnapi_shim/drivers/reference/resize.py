@@ -1,0 +1,76 @@
+"""RESIZE_BILINEAR RESIZE_NEAREST_NEIGHBOR."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from nnapi_shim.drivers.reference.arrays import Array, dtype_of, is_float, rounded, saturated
+from nnapi_shim.errors import op_failed
+from nnapi_shim.operations.declare import BoundOperation
+
+
+def resize_bilinear(op: BoundOperation) -> list[Array]:
+    """Between the pixels around c = y * scale, or (y + 0.5) * scale - 0.5 with half_pixel_centers:
+    (1 - f) * input[lower] + f * input[upper], lower = max(floor(c), 0), upper = min(ceil(c),
+    size - 1), f = c - lower; along y, then along x. Quantized: stored values, rounded to nearest.
+    """
+    pixels = op.input.value.astype(np.float64)
+    for axis in _axes(op, pixels):
+        centre = 0.5 if op.half_pixel_centers else 0.0
+        at = (np.arange(axis.resized, dtype=np.float32) + np.float32(centre)) * axis.scale
+        at -= np.float32(centre)
+        lower = np.maximum(np.floor(at), 0)
+        upper = np.minimum(np.ceil(at), axis.size - 1)
+        along = [1] * pixels.ndim
+        along[axis.number] = -1
+        # Outside of the first and the last pixel both are the same, and so is any mean of them.
+        share = np.where(lower == upper, 0, at - lower).astype(np.float64).reshape(along)
+        below = np.take(pixels, lower.astype(np.int64), axis.number)
+        above = np.take(pixels, upper.astype(np.int64), axis.number)
+        pixels = below * (1 - share) + above * share
+    if is_float(op.output):
+        return [pixels.astype(dtype_of(op.output.type))]
+    return [saturated(rounded(pixels), op.output.type)]
+
+
+def resize_nearest_neighbor(op: BoundOperation) -> list[Array]:
+    """The pixel min(floor(t), size - 1), t = y * scale, or (y + 0.5) * scale with
+    half_pixel_centers; with align_corners t is rounded.
+    """
+    pixels = op.input.value
+    for axis in _axes(op, pixels):
+        centre = 0.5 if op.half_pixel_centers else 0.0
+        at = (np.arange(axis.resized, dtype=np.float32) + np.float32(centre)) * axis.scale
+        index = rounded(at) if op.align_corners else np.floor(at)
+        pixels = np.take(pixels, np.clip(index, 0, axis.size - 1).astype(np.int64), axis.number)
+    return [pixels]
+
+
+class _Axis(NamedTuple):
+    """A spatial axis: its number, its sizes, and the step in the input per pixel of the output."""
+
+    number: int
+    size: int
+    resized: int
+    scale: np.float32
+
+
+def _axes(op: BoundOperation, pixels: Array) -> list[_Axis]:
+    """Height and width. scale = size / resized, or (size - 1) / (resized - 1) with align_corners
+    and more than one pixel; in float32 (semantics.md 7.8).
+    """
+    axes = []
+    first = 2 if op.nchw else 1
+    for number, name in ((first, "height"), (first + 1, "width")):
+        size, resized = pixels.shape[number], getattr(op, f"output_{name}")
+        if resized is None:
+            factor = getattr(op, f"{name}_scale")
+            if not abs(size * factor) < 2**32:
+                raise op_failed(f"{name}_scale is {factor:g}; the {name} is too large")
+            resized = int(np.floor(np.float32(size) * np.float32(factor)))
+        if resized < 1:
+            raise op_failed(f"the {name} of the output is {resized}; it must be at least 1")
+        corners = 1 if op.align_corners and resized > 1 else 0
+        scale = np.float32(size - corners) / np.float32(resized - corners)
+        axes.append(_Axis(number, size, resized, scale))
+    return axes

@@ -1,0 +1,58 @@
+"""What the operations on boxes share: quantized boxes are in eighths of a pixel."""
+
+from collections.abc import Sequence
+
+from nnapi_shim.errors import op_failed
+from nnapi_shim.operations.declare import BoundOperation, Check, Quantization, declared
+
+EIGHTHS = (0.125, 0)
+"""Scale and zero point of every quantized box."""
+
+FLOAT = ("f32", "f16")
+"""Variants without quantized numbers."""
+
+
+def in_eighths(*names: str) -> Check:
+    """Quantized boxes have scale 1/8 and zero point 0.
+
+    Differs: the documentation gives zero point -128 beside signed scores; the reference wants 0.
+    """
+
+    def check(op: BoundOperation) -> None:
+        for name in names:
+            operand = getattr(op, name)
+            given = (operand.scale, operand.zero_point)
+            if op.variant not in FLOAT and given != EIGHTHS:
+                raise op_failed(f"{name} has scale and zero point {given}; they must be {EIGHTHS}")
+
+    return check
+
+
+def box_parameters(boxes: str, scores_like: str = "") -> Quantization:
+    """Parameters of outputs: `boxes` in eighths, `out_scores` those of an input, if one is named.
+
+    All others are free.
+    """
+
+    def computed(op: BoundOperation) -> list[tuple[float, int]]:
+        found = declared(op)
+        for position, name in enumerate(op.match.output_names):
+            if name == boxes and op.variant not in FLOAT:
+                found[position] = EIGHTHS
+            elif name == "out_scores" and scores_like:
+                source = getattr(op, scores_like)
+                found[position] = (source.scale, source.zero_point)
+        return found
+
+    return computed
+
+
+def require_dimensions(op: BoundOperation, name: str, wanted: Sequence[int | None]) -> None:
+    """An operand has these dimensions; None stands for any size. Raises OP_FAILED."""
+    given = getattr(op, name).dimensions
+    fits = len(given) == len(wanted) and all(
+        size in (None, found) for size, found in zip(wanted, given, strict=True)
+    )
+    if not fits:
+        sizes = ", ".join("any" if size is None else str(size) for size in wanted)
+        raise op_failed(f"{name} has dimensions {list(given)}; they must be [{sizes}]")

@@ -1,0 +1,161 @@
+"""IF and WHILE: which graph runs, and how often. Their operands are those of the graphs.
+
+Outside and inside need not say equally much: an operand fits its counterpart when both agree in
+type, scale, zero point and per-channel parameters, and in rank and sizes where both know them.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from nnapi_shim.errors import bad_data
+from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType
+from nnapi_shim.hal.types import Subgraph
+from nnapi_shim.operations.declare import BoundOperation, Match, Operation, Types, form
+
+
+class ControlFlow(Operation):
+    """An operation that takes the operands that its graphs take.
+
+    Bound, its MODEL operands have their hal.Subgraph as `value` (None while it is not set), and
+    `inputs` and `outputs` are lists of all other operands.
+    """
+
+    def match(self, inputs: Types, outputs: Types) -> Match:
+        """The declared use with these types: only the first operands have fixed ones."""
+        for accepted in self.forms:
+            listed, results = accepted.inputs, self.outputs_of(accepted)
+            names, output_names = listed.spread(len(inputs)), results.spread(len(outputs))
+            if names is not None and output_names is not None:
+                break
+        else:
+            least = min(len(accepted.inputs.names) for accepted in self.forms)
+            raise bad_data(
+                f"{len(inputs)} inputs and {len(outputs)} outputs given; allowed are {least} "
+                "inputs or more, and 1 output or more"
+            )
+        for position, (name, wanted) in enumerate(zip(listed.names, listed.types, strict=True)):
+            if wanted is not None and inputs[position] is not wanted:
+                raise bad_data(
+                    f"input {position} ({name}) is {inputs[position].name}; allowed here: "
+                    f"{wanted.name}"
+                )
+        repeated = listed.repeated, results.repeated
+        return Match(self, "any", accepted.since, names, output_names, repeated, ())
+
+
+def _graph(op: BoundOperation, name: str) -> Subgraph:
+    graph = getattr(op, name).value
+    if graph is None:
+        raise bad_data(f"{name} has no value; setOperandValueFromModel comes before addOperation")
+    return graph  # type: ignore[no-any-return]
+
+
+def _counted(what: str, given: int, wanted: int) -> None:
+    if given != wanted:
+        raise bad_data(f"{what}: {given} given; it must be {wanted}")
+
+
+def _agree(name: str, outer: Any, inner: Any) -> None:
+    """Raise BAD_DATA unless two operands (bound, or of a graph) can stand for each other."""
+    for what in ("type", "scale", "zero_point", "channel_quant"):
+        one, other = getattr(outer, what), getattr(inner, what)
+        if one != other:
+            shown = [getattr(value, "name", value) for value in (one, other)]
+            raise bad_data(f"{name}: {what} is {shown[0]} outside and {shown[1]} inside")
+    sizes, inside = outer.dimensions, inner.dimensions
+    if sizes and inside and getattr(outer, "lifetime", None) is not OperandLifeTime.NO_VALUE:
+        fits = len(sizes) == len(inside) and all(
+            a == b or not a or not b for a, b in zip(sizes, inside, strict=True)
+        )
+        if not fits:
+            raise bad_data(
+                f"{name}: dimensions are {list(sizes)} outside and {list(inside)} inside"
+            )
+
+
+def _all_agree(
+    role: str, outer: Sequence[Any], graph: Subgraph, indexes: Sequence[int], name: str
+) -> None:
+    for position, (operand, index) in enumerate(zip(outer, indexes, strict=True)):
+        _agree(f"{role} {position} of {name}", operand, graph.operands[index])
+
+
+def _is_condition(operand: Any) -> bool:
+    return operand.type is OperandType.TENSOR_BOOL8 and operand.dimensions == (1,)
+
+
+def branches_fit(op: BoundOperation) -> None:
+    """The condition is one TENSOR_BOOL8, and both graphs take and give the operands of the IF."""
+    if not _is_condition(op.condition):
+        raise bad_data(
+            f"condition has dimensions {list(op.condition.dimensions)}; they must be [1]"
+        )
+    for name in ("then_model", "else_model"):
+        graph = _graph(op, name)
+        inputs = op.inputs or []
+        _counted(f"inputs of {name}", len(graph.input_indexes), len(inputs))
+        _counted(f"outputs of {name}", len(graph.output_indexes), len(op.outputs))
+        _all_agree("input", inputs, graph, graph.input_indexes, name)
+        _all_agree("output", op.outputs, graph, graph.output_indexes, name)
+
+
+def loop_fits(op: BoundOperation) -> None:
+    """Both graphs take the inputs of the WHILE; the body gives what it carries to the next round.
+
+    The body has at least as many outputs as the operation, and at most as many as inputs.
+    """
+    condition, body = _graph(op, "condition_model"), _graph(op, "body_model")
+    for name, graph in (("condition_model", condition), ("body_model", body)):
+        _counted(f"inputs of {name}", len(graph.input_indexes), len(op.inputs))
+        _all_agree("input", op.inputs, graph, graph.input_indexes, name)
+    _counted("outputs of condition_model", len(condition.output_indexes), 1)
+    test = condition.operands[condition.output_indexes[0]]
+    if not _is_condition(test):
+        raise bad_data(
+            f"output of condition_model is {test.type.name}{list(test.dimensions)}; it must be "
+            "TENSOR_BOOL8[1]"
+        )
+    given, taken = len(body.output_indexes), len(body.input_indexes)
+    if not len(op.outputs) <= given <= taken:
+        raise bad_data(
+            f"body_model has {given} outputs; allowed are {len(op.outputs)} (the outputs of the "
+            f"operation) to {taken} (its own inputs)"
+        )
+    outputs = body.output_indexes
+    _all_agree("output", op.outputs, body, outputs[: len(op.outputs)], "body_model")
+    results = [body.operands[index] for index in outputs]
+    for name, graph in (("condition_model", condition), ("body_model", body)):
+        _all_agree("next input", results, graph, graph.input_indexes[:given], name)
+
+
+IF = ControlFlow(
+    OperationType.IF,
+    doc="outputs = then_model(inputs) if condition else else_model(inputs).",
+    columns="-> outputs",
+    types={},
+    forms=[
+        form("condition:TENSOR_BOOL8 then_model:MODEL else_model:MODEL -> outputs...", since=4),
+        form(
+            "condition:TENSOR_BOOL8 then_model:MODEL else_model:MODEL inputs... -> outputs...",
+            since=4,
+        ),
+    ],
+    defaults={"inputs": None},
+    rules=[branches_fit],
+    omittable=("inputs",),
+    allow_zero_sized=True,
+    data_dependent=True,
+    shape=lambda op: [() for _ in op.outputs],
+)
+WHILE = ControlFlow(
+    OperationType.WHILE,
+    doc="while condition_model(inputs): inputs[:k] = body_model(inputs); outputs = inputs[:m].",
+    columns="-> outputs",
+    types={},
+    forms=[form("condition_model:MODEL body_model:MODEL inputs... -> outputs...", since=4)],
+    rules=[loop_fits],
+    omittable=("inputs",),
+    allow_zero_sized=True,
+    data_dependent=True,
+    shape=lambda op: [() for _ in op.outputs],
+)

@@ -1,0 +1,195 @@
+"""The cell of the LSTM operations: its operands by gate, and what must hold between them.
+
+Gates stand in the order GATES. The optional parts of a cell are chosen by what is not omitted:
+coupled gates (CIFG: the input gate is 1 - the forget gate), peepholes, layer normalisation,
+projection.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from nnapi_shim.errors import op_failed
+from nnapi_shim.hal.types import Dimensions
+from nnapi_shim.operations.declare import BoundOperand, BoundOperation
+from nnapi_shim.operations.rules import known_rank
+
+GATES = ("input", "forget", "cell", "output")
+BIASES = ("input_gate_bias", "forget_gate_bias", "cell_bias", "output_gate_bias")
+STATES = ("output_state_in", "cell_state_in")
+"""The states of an LSTM: output, cell; other operations have other names for them."""
+
+Gates = tuple[Any, ...]
+"""A BoundOperand for each gate, or None."""
+
+
+def input_names(prefix: str = "") -> list[str]:
+    """The weights of the input, one operand for each gate."""
+    return [f"{prefix}input_to_{gate}_weights" for gate in GATES]
+
+
+def recurrent_names(prefix: str = "") -> list[str]:
+    """The weights of the output state, one operand for each gate."""
+    return [f"{prefix}recurrent_to_{gate}_weights" for gate in GATES]
+
+
+def peephole_names(prefix: str = "") -> list[str]:
+    """The weights of the cell state; the cell gate does not look at it."""
+    return [f"{prefix}cell_to_{gate}_weights" for gate in ("input", "forget", "output")]
+
+
+def bias_names(prefix: str = "") -> list[str]:
+    """The biases, one operand for each gate."""
+    return [prefix + name for name in BIASES]
+
+
+def projection_names(prefix: str = "") -> list[str]:
+    """The weights and the bias of the projection."""
+    return [f"{prefix}projection_weights", f"{prefix}projection_bias"]
+
+
+def gain_names(prefix: str = "") -> list[str]:
+    """The gains of layer normalisation, one operand for each gate."""
+    return [f"{prefix}{gate}_layer_norm_weights" for gate in GATES]
+
+
+def aux_names(prefix: str = "") -> list[str]:
+    """The weights of an auxiliary input, one operand for each gate."""
+    return [f"{prefix}aux_input_to_{gate}_weights" for gate in GATES]
+
+
+def parameter_names(prefix: str = "") -> list[str]:
+    """The parameters of a cell from the weights of its input to its projection, in that order."""
+    lists = input_names, recurrent_names, peephole_names, bias_names, projection_names
+    return [name for names in lists for name in names(prefix)]
+
+
+def omittable_names(prefix: str = "") -> list[str]:
+    """The parameters of a cell that may be omitted."""
+    of_input_gate = [names(prefix)[0] for names in (input_names, recurrent_names, bias_names)]
+    parts = peephole_names, projection_names, gain_names
+    return of_input_gate + [name for names in parts for name in names(prefix)]
+
+
+class Cell(NamedTuple):
+    """The operands of a cell; None for omitted ones, and for parts that the operation lacks."""
+
+    input_weights: Gates
+    recurrent_weights: Gates
+    peepholes: Gates
+    """That of the cell gate is None."""
+    biases: Gates
+    gains: Gates
+    aux_weights: Gates
+    projection_weights: BoundOperand | None
+    projection_bias: BoundOperand | None
+    output_state: BoundOperand
+    cell_state: BoundOperand
+
+    @property
+    def is_coupled(self) -> bool:
+        """Whether the input gate is 1 - the forget gate."""
+        return self.input_weights[0] is None
+
+    @property
+    def units(self) -> int:
+        """Length of the cell state."""
+        return int(self.input_weights[-1].dimensions[0])
+
+    @property
+    def outputs(self) -> int:
+        """Length of the output, which is also the state that goes back into the gates."""
+        return int(self.recurrent_weights[-1].dimensions[1])
+
+
+def cell(op: BoundOperation, prefix: str = "", states: Sequence[str] = STATES) -> Cell:
+    """The cell whose operands have names that begin with `prefix`."""
+
+    def all_of(names: Sequence[str]) -> Gates:
+        return tuple([getattr(op, name, None) for name in names])
+
+    into, forget, out = all_of(peephole_names(prefix))
+    projection_weights, projection_bias = all_of(projection_names(prefix))
+    output_state, cell_state = (getattr(op, prefix + name) for name in states)
+    return Cell(
+        all_of(input_names(prefix)),
+        all_of(recurrent_names(prefix)),
+        (into, forget, None, out),
+        all_of(bias_names(prefix)),
+        all_of(gain_names(prefix)),
+        all_of(aux_names(prefix)),
+        projection_weights,
+        projection_bias,
+        output_state,
+        cell_state,
+    )
+
+
+# Checks
+
+
+def all_or_none(op: BoundOperation, names: Sequence[str]) -> None:
+    """Either all of these operands are omitted, or none."""
+    omitted = [name for name in names if getattr(op, name, None) is None]
+    if omitted and len(omitted) < len(names):
+        given = next(name for name in names if name not in omitted)
+        raise op_failed(f"{omitted[0]} is omitted, and {given} is not; they belong together")
+
+
+def parts_complete(op: BoundOperation, prefix: str = "") -> None:
+    """The operands of each optional part are given together; coupled gates have no input gate."""
+    weights = input_names(prefix)[0]
+    all_or_none(op, [weights, recurrent_names(prefix)[0], bias_names(prefix)[0]])
+    is_coupled = getattr(op, weights) is None
+    for first, *others in (peephole_names(prefix), gain_names(prefix)):
+        all_or_none(op, others if is_coupled else [first, *others])
+        if is_coupled:
+            goes_with(op, first, weights)
+
+
+def goes_with(op: BoundOperation, name: str, other: str) -> None:
+    """An operand is given only if another one is."""
+    if getattr(op, name, None) is not None and getattr(op, other) is None:
+        raise op_failed(f"{name} is given, and {other} is omitted; it would have no use")
+
+
+def expect(op: BoundOperation, name: str, dimensions: Dimensions) -> None:
+    """An operand that is not omitted has these dimensions."""
+    operand = getattr(op, name, None)
+    if operand is not None and operand.dimensions != dimensions:
+        raise op_failed(
+            f"{name} has dimensions {list(operand.dimensions)}; they must be {list(dimensions)}"
+        )
+
+
+def sizes_agree(
+    op: BoundOperation,
+    batch: int,
+    input_size: int,
+    prefix: str = "",
+    states: Sequence[str] = STATES,
+) -> None:
+    """The dimensions of all operands of a cell follow from four sizes.
+
+    Two of these are those of the weights of the output gate.
+    """
+    known_rank(2, input_names(prefix)[-1], recurrent_names(prefix)[-1])(op)
+    found = cell(op, prefix, states)
+    units, outputs = found.units, found.outputs
+    for names, dimensions in (
+        (input_names(prefix), (units, input_size)),
+        (recurrent_names(prefix), (units, outputs)),
+        (peephole_names(prefix), (units,)),
+        (bias_names(prefix), (units,)),
+        (gain_names(prefix), (units,)),
+        (projection_names(prefix)[:1], (outputs, units)),
+        (projection_names(prefix)[1:], (outputs,)),
+        ([prefix + states[0]], (batch, outputs)),
+        ([prefix + states[1]], (batch, units)),
+    ):
+        for name in names:
+            expect(op, name, dimensions)
+    if found.projection_weights is None and outputs > units:
+        raise op_failed(
+            f"{recurrent_names(prefix)[-1]} has {outputs} columns; without a projection, allowed "
+            f"are at most {units}, the number of units"
+        )

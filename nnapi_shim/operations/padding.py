@@ -1,0 +1,104 @@
+"""PAD PAD_V2 MIRROR_PAD: elements put in front of and behind a tensor, along every axis."""
+
+from collections.abc import Iterator
+
+from nnapi_shim.errors import op_failed
+from nnapi_shim.hal.enums import OperandType as T
+from nnapi_shim.hal.enums import OperationType
+from nnapi_shim.hal.types import Dimensions
+from nnapi_shim.operations.declare import BoundOperation, Operation, form, same_as
+from nnapi_shim.operations.rules import (
+    outputs_fit,
+    rank_at_most,
+    rank_limit,
+    same_parameters,
+    zero_point_level,
+)
+from nnapi_shim.operations.signatures import F16, F32, QS8, QU8, one_to_one
+
+REFLECT, SYMMETRIC = 0, 1
+
+
+def paddings(op: BoundOperation) -> Iterator[tuple[int, int]]:
+    """(before, after) per axis."""
+    return zip(op.paddings[::2], op.paddings[1::2], strict=True)
+
+
+def pair_per_dimension(op: BoundOperation) -> None:
+    """Paddings holds two numbers from 0 per dimension of the input."""
+    rank = len(op.input.dimensions)
+    if len(op.paddings) != 2 * rank:
+        raise op_failed(
+            f"paddings has {len(op.paddings)} elements; its dimensions must be [{rank}, 2]"
+        )
+    if min(op.paddings) < 0:
+        raise op_failed(f"paddings is {list(op.paddings)}; none may be negative")
+
+
+def mirror_is_long_enough(op: BoundOperation) -> None:
+    """REFLECT takes at most what lies beyond the border element, SYMMETRIC at most everything."""
+    if op.mode not in (REFLECT, SYMMETRIC):
+        raise op_failed(f"mode is {op.mode}; allowed are 0 (REFLECT) and 1 (SYMMETRIC)")
+    for axis, (size, pair) in enumerate(zip(op.input.dimensions, paddings(op), strict=True)):
+        most = size - 1 if op.mode == REFLECT else size
+        if max(pair) > most:
+            raise op_failed(f"paddings of axis {axis} are {list(pair)}; allowed are 0 to {most}")
+
+
+def padded(op: BoundOperation) -> list[Dimensions]:
+    """Every size with what is put in front and behind."""
+    return [
+        tuple(
+            before + size + after
+            for size, (before, after) in zip(op.input.dimensions, paddings(op), strict=True)
+        )
+    ]
+
+
+PAD = Operation(
+    OperationType.PAD,
+    doc="output = input with paddings[i] elements that stand for 0 in front and behind, per axis.",
+    columns="input -> output",
+    types=one_to_one(f32=2, f16=3, qu8=2, qs8=4),
+    forms=[form("input paddings:TENSOR_INT32")],
+    values=["paddings"],
+    rules=[rank_at_most(4, "input"), zero_point_level],
+    checks=[rank_limit(4, "input"), pair_per_dimension, outputs_fit],
+    legacy=True,
+    shape=padded,
+    quantization=same_as("input"),
+)
+
+PAD_V2 = Operation(
+    OperationType.PAD_V2,
+    doc="output = input with paddings[i] elements pad_value in front and behind, per axis; that of "
+    "a quantized tensor is the lowest 8 bits of pad_value.",
+    columns="input pad_value -> output",
+    types={
+        "f32": (3, F32, T.FLOAT32, F32),
+        "f16": (3, F16, T.FLOAT16, F16),
+        "qu8": (3, QU8, T.INT32, QU8),
+        "qs8": (4, QS8, T.INT32, QS8),
+    },
+    forms=[form("input paddings:TENSOR_INT32 pad_value")],
+    values=["paddings"],
+    rules=[rank_at_most(4, "input")],
+    checks=[rank_limit(4, "input"), pair_per_dimension, outputs_fit],
+    legacy=True,
+    shape=padded,
+    quantization=same_as("input"),
+)
+
+MIRROR_PAD = Operation(
+    OperationType.MIRROR_PAD,
+    doc="output = input continued in front and behind by its mirror image, per axis; mode 0 "
+    "(REFLECT) does not repeat the border element, mode 1 (SYMMETRIC) does.",
+    columns="input -> output",
+    types=one_to_one(f32=7, f16=7, i32=7, qu8=7, qs8=7),
+    forms=[form("input paddings:TENSOR_INT32 mode:INT32")],
+    values=["paddings"],
+    rules=[same_parameters("input", "output")],
+    checks=[pair_per_dimension, mirror_is_long_enough, outputs_fit],
+    shape=padded,
+    quantization=same_as("input"),
+)

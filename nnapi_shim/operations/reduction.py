@@ -1,0 +1,84 @@
+"""MEAN and the REDUCE operations: the elements along some axes become one."""
+
+from nnapi_shim.errors import bad_data, op_failed
+from nnapi_shim.hal.enums import OperandType as T
+from nnapi_shim.hal.enums import OperationType
+from nnapi_shim.hal.types import Dimensions
+from nnapi_shim.operations.declare import BoundOperation, Operation, form, same_as
+from nnapi_shim.operations.rules import axis_in_range, rank_at_most, rank_limit
+from nnapi_shim.operations.signatures import F16, F32, QS8, QU8
+
+B8 = T.TENSOR_BOOL8
+
+FLOATS = {"f16": (3, F16, F16), "f32": (3, F32, F32)}
+NUMBERS = {**FLOATS, "qu8": (3, QU8, QU8), "qs8": (4, QS8, QS8)}
+BOOLEANS = {"b8": (3, B8, B8)}
+
+
+def reduced_axes(op: BoundOperation) -> frozenset[int]:
+    """The axes of the input that are reduced, each in [0, rank); `axes` may name one repeatedly.
+
+    Differs: MEAN with keep_dims does not look at its axes in the reference, and reads outside of
+    the input with some; they are refused here like those of the others.
+    """
+    rank = len(op.input.dimensions)
+    return frozenset(axis_in_range(axis, rank) for axis in op.axes)
+
+
+def axes_exist(op: BoundOperation) -> None:
+    """At least one axis is given, an empty list being a zero-sized input; all are in range."""
+    if not op.axes:
+        refuse = bad_data if op.match.operation.legacy else op_failed
+        raise refuse("axes has dimensions [0]; none may be 0")
+    reduced_axes(op)
+
+
+def reduced(op: BoundOperation) -> list[Dimensions]:
+    """The axes are left out or, with keep_dims, 1; [1] if nothing is left."""
+    axes = reduced_axes(op)
+    sizes = enumerate(op.input.dimensions)
+    if op.keep_dims > 0:
+        return [tuple(1 if axis in axes else size for axis, size in sizes)]
+    return [tuple(size for axis, size in sizes if axis not in axes) or (1,)]
+
+
+def reduction(
+    type: OperationType,
+    doc: str,
+    types: dict[str, tuple[int, T, T]],
+    keep_dims: T = T.BOOL,
+    legacy: bool = False,
+) -> Operation:
+    """A reduction; they differ by their formula and their types."""
+    return Operation(
+        type,
+        doc=doc,
+        columns="input -> output",
+        types=types,
+        forms=[form(f"input axes:TENSOR_INT32 keep_dims:{keep_dims.name}")],
+        values=["axes"],
+        rules=[rank_at_most(4, "input")],
+        checks=[rank_limit(4, "input"), axes_exist],
+        legacy=legacy,
+        shape=reduced,
+        quantization=same_as("input"),
+    )
+
+
+MEAN = reduction(
+    OperationType.MEAN,
+    "output = the mean along `axes`; of stored values, rounded toward zero, if quantized.",
+    {"f32": (2, F32, F32), "f16": (3, F16, F16), "qu8": (2, QU8, QU8), "qs8": (4, QS8, QS8)},
+    keep_dims=T.INT32,
+    legacy=True,
+)
+REDUCE_SUM = reduction(OperationType.REDUCE_SUM, "output = the sum along `axes`.", FLOATS)
+REDUCE_PROD = reduction(OperationType.REDUCE_PROD, "output = the product along `axes`.", FLOATS)
+REDUCE_MAX = reduction(OperationType.REDUCE_MAX, "output = the maximum along `axes`.", NUMBERS)
+REDUCE_MIN = reduction(OperationType.REDUCE_MIN, "output = the minimum along `axes`.", NUMBERS)
+REDUCE_ALL = reduction(
+    OperationType.REDUCE_ALL, "output = whether all elements along `axes` are true.", BOOLEANS
+)
+REDUCE_ANY = reduction(
+    OperationType.REDUCE_ANY, "output = whether any element along `axes` is true.", BOOLEANS
+)

@@ -1,0 +1,81 @@
+"""SELECT, ARGMAX, ARGMIN and TOPK_V2: elements chosen by a mask or by their size."""
+
+from nnapi_shim.errors import op_failed
+from nnapi_shim.hal.enums import OperandType as T
+from nnapi_shim.hal.enums import OperationType
+from nnapi_shim.hal.types import Dimensions
+from nnapi_shim.operations.declare import BoundOperation, Operation, form
+from nnapi_shim.operations.rules import axis_exists, axis_in_range
+from nnapi_shim.operations.signatures import F16, F32, I32, QS8, QU8
+
+LEVELS = ((3, "f16", F16), (3, "f32", F32), (3, "i32", I32), (3, "qu8", QU8), (4, "qs8", QS8))
+"""Level, variant and type of what they choose from."""
+
+
+def same_dimensions(op: BoundOperation) -> None:
+    """All three inputs have the same dimensions; nothing is broadcast."""
+    shapes = [operand.dimensions for operand in (op.condition, op.input1, op.input2)]
+    if len(set(shapes)) > 1:
+        given = ", ".join(str(list(shape)) for shape in shapes)
+        raise op_failed(f"condition, input1 and input2 have dimensions {given}; they must agree")
+
+
+def without_axis(op: BoundOperation) -> list[Dimensions]:
+    """The axis is left out; [1] if nothing is left."""
+    dimensions = op.input.dimensions
+    axis = axis_in_range(op.axis, len(dimensions))
+    return [dimensions[:axis] + dimensions[axis + 1 :] or (1,)]
+
+
+def k_elements_exist(op: BoundOperation) -> None:
+    """A row has k elements, and k is at least 1."""
+    length = op.input.dimensions[-1]
+    if not 1 <= op.k <= length:
+        raise op_failed(f"k is {op.k}; allowed are 1 to {length}, the last dimension of input")
+
+
+def of_the_input(op: BoundOperation) -> list[tuple[float, int]]:
+    """`values` has the parameters of the input, `indices` those that it declares."""
+    indices = op.indices
+    return [(op.input.scale, op.input.zero_point), (indices.scale, indices.zero_point)]
+
+
+SELECT = Operation(
+    OperationType.SELECT,
+    doc="output = condition ? input1 : input2, element by element.",
+    columns="input1 input2 -> output",
+    types={variant: (since, type, type, type) for since, variant, type in LEVELS},
+    forms=[form("condition:TENSOR_BOOL8 input1 input2")],
+    checks=[same_dimensions],
+    shape=lambda op: [op.input1.dimensions],
+)
+
+
+def extreme(type: OperationType, doc: str) -> Operation:
+    """ARGMAX or ARGMIN."""
+    return Operation(
+        type,
+        doc=doc,
+        columns="input -> output",
+        types={variant: (since, type, T.TENSOR_INT32) for since, variant, type in LEVELS},
+        forms=[form("input axis:INT32")],
+        checks=[axis_exists],
+        legacy=True,
+        shape=without_axis,
+    )
+
+
+ARGMAX = extreme(OperationType.ARGMAX, "output = index of the first largest element along `axis`.")
+ARGMIN = extreme(OperationType.ARGMIN, "output = index of the first smallest element along `axis`.")
+
+TOPK_V2 = Operation(
+    OperationType.TOPK_V2,
+    doc="values, indices = the k largest elements of each row, in descending order; of equal ones "
+    "the later first.",
+    columns="input -> values indices",
+    types={variant: (since, type, type, I32) for since, variant, type in LEVELS},
+    forms=[form("input k:INT32")],
+    checks=[k_elements_exist],
+    shape=lambda op: [(*op.input.dimensions[:-1], op.k)] * 2,
+    quantization=of_the_input,
+)

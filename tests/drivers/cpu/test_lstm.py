@@ -1,0 +1,112 @@
+"""LSTM on the CPU device against the formula: sizes that the examples do not reach."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from nnapi_shim import address
+from nnapi_shim.drivers.cpu import library
+from nnapi_shim.drivers.cpu.device import CpuDevice
+from nnapi_shim.drivers.cpu.kernels import fixed_point
+from nnapi_shim.drivers.cpu.lowering.lstm_quantized import ACTIVATION_TABLE, decomposed
+from nnapi_shim.drivers.reference import fixed_16, lstm_quantized
+from nnapi_shim.drivers.reference import fixed_point as reference
+from nnapi_shim.drivers.reference.device import ReferenceDevice
+from tests.drivers.cpu.test_numeric import vectorised
+from tests.operations.cases import TOLERANCE, USES, example
+from tests.operations.plans import lstm as plans
+from tests.operations.plans import lstm_quantized as quantized_plans
+from tests.single import CONSTANT, INPUT, execute
+
+SEQUENCES = [
+    use
+    for use in USES
+    if use.operation.type.name.endswith("SEQUENCE_LSTM") and len(use.outputs) in (3, 5)
+]
+STEPS = [use for use in USES if use.operation.type.name == "LSTM" and len(use.names) == 27]
+QUANTIZED = [use for use in USES if use.variant in ("q16", "q8") and "LSTM" in str(use)]
+
+
+@pytest.fixture(scope="module")
+def devices():
+    """The device under test, and what it is compared with."""
+    return CpuDevice(), ReferenceDevice()
+
+
+@pytest.fixture
+def sized(monkeypatch):
+    """A function that sets the sizes of the examples: units and outputs, and of the input."""
+
+    def set_sizes(sizes: Sequence[int], depths: Sequence[int]) -> None:
+        for module in (plans, quantized_plans):
+            monkeypatch.setattr(module, "SIZES", sizes)
+            monkeypatch.setattr(module, "DEPTHS", depths)
+
+    return set_sizes
+
+
+# Batches: one, parts of a tile of rows, whole tiles, more than one tile of the recurrence.
+@pytest.mark.parametrize("batch", [1, 2, 3, 4, 5, 15, 16, 17, 33])
+@pytest.mark.parametrize("use", SEQUENCES + STEPS, ids=str)
+def test_sizes(use, batch, devices, sized):
+    # Whole vectors, and one number more or less; more than one panel.
+    sized((7, 8, 9, 16, 31, 33, 65), (1, 7, 16, 50))
+    rng = np.random.default_rng(batch)
+    for kind in (CONSTANT, INPUT):
+        sample = example(use, rng, batch)
+        arguments = (use.operation.type, sample.inputs, sample.outputs)
+        found = execute(devices[0], *arguments, tensors_are=kind, first_is=INPUT)
+        wanted = execute(devices[1], *arguments)
+        for type, ours, theirs in zip(use.outputs, found, wanted, strict=True):
+            absolute, relative = TOLERANCE[type]
+            np.testing.assert_allclose(
+                ours.astype(np.float64), theirs.astype(np.float64), rtol=relative, atol=absolute
+            )
+
+
+@pytest.mark.parametrize("use", QUANTIZED, ids=str)
+def test_integers_are_those_of_the_reference(use, devices, sized):
+    sized((1, 7, 16, 33, 50), (1, 15, 16, 17, 70))
+    rng = np.random.default_rng(1)
+    for batch in (1, 2, 3) * 10:
+        sample = example(use, rng, batch)
+        arguments = (use.operation.type, sample.inputs, sample.outputs)
+        found = execute(devices[0], *arguments, tensors_are=CONSTANT, first_is=INPUT)
+        for ours, theirs in zip(found, execute(devices[1], *arguments), strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("name", ["logistic", "tanh"])
+def test_tables_of_activations(name):
+    numbers = np.arange(-(2**15), 2**15)
+    for integer_bits in (3,) if name == "logistic" else range(7):
+        table = np.empty(2**16, np.int16)
+        block, _keep = address.address_of(ACTIVATION_TABLE.pack(table.ctypes.data, integer_bits))
+        assert library.current().function(f"{name}_table")(block, 0) == 0
+        formula = getattr(fixed_16, f"{name}_16")
+        np.testing.assert_array_equal(table, formula(numbers, integer_bits))
+
+
+def test_inverse_root():
+    random = np.random.default_rng(1)
+    values = np.concatenate([np.arange(1, 300), np.exp2(random.uniform(8, 31, 300)).astype(int)])
+    wanted = [lstm_quantized._inverse_root(int(value)) for value in values]
+    for at in (0, 1):
+        part = vectorised(_part_of_root(at), np.int64)
+        assert part(values).tolist() == [root[at] for root in wanted]
+
+
+def _part_of_root(at):
+    inverse_root = fixed_point.inverse_root
+
+    @fixed_point.helper
+    def part(n):
+        return inverse_root(n)[at]
+
+    return part
+
+
+@pytest.mark.parametrize("multiplier", [1.0, 0.75, 1 - 2**-40, 2.0**-32, 2.0**-33, 0.0, 1e-3])
+def test_decomposed(multiplier):
+    assert decomposed(multiplier) == reference.decomposed(multiplier)

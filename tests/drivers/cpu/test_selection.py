@@ -1,0 +1,148 @@
+"""SELECT, ARGMAX, ARGMIN and TOPK_V2 on the CPU device."""
+
+import numpy as np
+import pytest
+
+from nnapi_shim.drivers.cpu.device import CpuDevice
+from nnapi_shim.hal.enums import OperationType as Op
+from tests import single
+from tests.drivers.cpu.elements import AWKWARD_SIZES, Quantized, random_tensor, tensor
+from tests.drivers.cpu.single import Single
+from tests.single import bool8, execute, i32
+
+VARIANTS = ("f32", "f16", "i32", "qu8", "qs8")
+
+
+@pytest.mark.parametrize("count", [*AWKWARD_SIZES, 70001])
+def test_select(count):
+    random = np.random.default_rng(count)
+    mask = random.integers(0, 3, count)
+    for variant in VARIANTS:
+        one, other = (random_tensor(variant, random, count)[0] for _ in range(2))
+        found = Single(
+            CpuDevice(), Op.SELECT, [bool8(mask), one, other], tensor(variant), (count,),
+            dynamic=(1, 2), misaligned=1,
+        ).checked()  # fmt: skip
+        np.testing.assert_array_equal(found, np.where(mask, one.array, other.array))
+
+
+@pytest.mark.parametrize("variant", ["qu8", "qs8"])
+def test_select_requantizes_all_values(variant):
+    mask, every = np.arange(512) < 256, np.tile(np.arange(256), 2)
+    one, other = Quantized(0.25, 100), Quantized(1.5, 140)
+    inputs = [bool8(mask), tensor(variant, every, one), tensor(variant, every, other)]
+    target = Quantized(0.5, 119)
+    found = Single(
+        CpuDevice(), Op.SELECT, inputs, tensor(variant, None, target), (512,), dynamic=(1, 2)
+    ).checked()
+    real = np.where(mask, (every - 100) * 0.25, (every - 140) * 1.5)
+    shift = 128 if variant == "qs8" else 0
+    stored = np.clip(real / 0.5 + 119 - shift, -shift, 255 - shift)
+    np.testing.assert_array_equal(found, np.trunc(stored + np.copysign(0.5, stored)))
+
+
+EXTREME_CASES = [
+    ((1,), 0), ((3, 1023), -1), ((3, 256), 1), ((3, 257), 1), ((2, 1023), 0), ((5, 4, 3), 1),
+    ((1, 70001), 1), ((70001, 1), 0), ((2, 3, 4, 5, 2), 2), ((2, 7, 33, 17), 1), ((300, 1030), 0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("shape", "axis"), EXTREME_CASES, ids=str)
+def test_first_extremes(shape, axis):
+    random = np.random.default_rng(len(str(shape)))
+    for variant in VARIANTS:
+        for few in (False, True):
+            given, _ = random_tensor(variant, random, shape)
+            if few:  # so that most are equal
+                given = given._replace(array=given.array % 3)
+            for type, index in ((Op.ARGMAX, np.argmax), (Op.ARGMIN, np.argmin)):
+                wanted = np.atleast_1d(index(given.array, axis))
+                found = Single(
+                    CpuDevice(), type, [given, axis], i32(), wanted.shape, misaligned=1
+                ).checked()
+                np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("at", [0, 3, 255, 256, 599])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_extremes_at_every_place(at, axis):
+    for variant in VARIANTS:
+        for type, value in ((Op.ARGMAX, 9), (Op.ARGMIN, 1)):
+            values = np.full((2, 600), 4)
+            values[1, at] = value
+            wanted = np.array([0, at])
+            if axis == 0:
+                values = values.T.copy()
+            given = tensor(variant, values)
+            found = Single(CpuDevice(), type, [given, axis], i32(), (2,)).checked()
+            np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_extremes_beside_nan_and_zeros(axis):
+    nan = np.nan
+    rows = np.float32(
+        [[nan, 1, 2, nan], [1, nan, 2, nan], [nan] * 4, [-0.0, 0, -0.0, 0], [0, -0.0, -1, nan]]
+    )
+    given = rows if axis == 1 else rows.T.copy()
+    for type, wanted in ((Op.ARGMAX, [0, 2, 0, 0, 0]), (Op.ARGMIN, [0, 0, 0, 0, 2])):
+        for variant in ("f32", "f16"):
+            source = tensor(variant, given)
+            found = Single(CpuDevice(), type, [source, axis], i32(), (5,)).checked()
+            np.testing.assert_array_equal(found, wanted)
+
+
+def topk(variant, values, k):
+    given = tensor(variant, values)
+    values, indices = execute(CpuDevice(), Op.TOPK_V2, [given, k], [tensor(variant), i32()])
+    order = np.argsort(given.array, axis=-1, kind="stable")[..., ::-1][..., :k]
+    np.testing.assert_array_equal(indices, order)
+    np.testing.assert_array_equal(values, np.take_along_axis(given.array, order, -1))
+
+
+TOPK_CASES = [
+    (1, 1), (5, 1), (5, 5), (17, 16), (17, 17), (64, 20), (65, 33), (129, 129), (1000, 5),
+    (1000, 16), (1000, 17), (1000, 70), (1000, 999), (5000, 20), (5000, 1100), (5000, 5000),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("length", "k"), TOPK_CASES, ids=str)
+@pytest.mark.parametrize("order", ["random", "ascending", "descending", "few values", "equal"])
+def test_topk(length, k, order):
+    random = np.random.default_rng(length + k)
+    for variant in VARIANTS:
+        rows = 1 if length > 2000 else 3
+        given, _ = random_tensor(variant, random, (rows, length))
+        values = given.array.astype(np.float64 if variant in ("f32", "f16") else np.int64)
+        if variant == "qs8":
+            values += 128
+        if order in ("ascending", "descending"):
+            values = np.sort(values)
+        if order == "descending":
+            values = values[:, ::-1]
+        if order == "few values":
+            values = values % 3
+        if order == "equal":
+            values = values * 0 + 7
+        topk(variant, values, k)
+
+
+def test_topk_of_numbers_with_signs():
+    topk("f32", [[-0.0, 0.0, -1, -np.inf, np.inf, 1e-45, -1e-45, 3e38]], 8)
+    topk("f16", [[-0.0, 0.0, -1, -np.inf, np.inf, 6e-8, -6e-8, 65504]], 8)
+    topk("i32", [[-(2**31), 2**31 - 1, 0, -1, 1]], 5)
+    topk("qs8", [[0, 255, 127, 128]], 4)
+    topk("f32", [[-5.0] * 300 + [-7.0] * 300], 400)
+
+
+@pytest.mark.parametrize("length", [5, 1000])
+def test_topk_counts_nan_as_the_largest(length):
+    values = np.zeros(length, np.float32)
+    values[[1, 3]] = np.nan, np.inf
+    for k in (3, min(length, 200)):
+        found, indices = execute(
+            CpuDevice(), Op.TOPK_V2, [single.f32(values), k], [single.f32(), i32()]
+        )
+        assert indices[:3].tolist() == [1, 3, length - 1]
+        assert np.isnan(found[0])
+        assert found[1] == np.inf

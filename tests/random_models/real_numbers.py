@@ -1,0 +1,127 @@
+"""Quantized results against real numbers: the formula of the TENSOR_FLOAT32 row of an operation, on
+the numbers that the quantized operands stand for.
+
+It finds what both devices get wrong in the same way: parameters that are mixed up, a bias with the
+wrong scale, bounds of an activation.
+"""
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from nnapi_shim.errors import NnapiError
+from nnapi_shim.hal.enums import OperandType as T
+from nnapi_shim.hal.enums import OperationType
+from nnapi_shim.hal.quantization import QUANTIZED_RANGE
+from nnapi_shim.operations import operation
+from tests.operations.cases import Use, uses
+from tests.random_models.graph import Node
+from tests.random_models.running import evaluate
+from tests.single import Value, f32, scalar
+
+STEPS = 1.5
+"""Half a step for rounding, and the step that a device may be off."""
+
+LEFT_OUT = {
+    OperationType.CAST: "it takes the stored numbers, whatever their scale",
+    OperationType.LSH_PROJECTION: "it hashes the bytes of the stored numbers",
+    OperationType.BOX_WITH_NMS_LIMIT: "boxes overlap a little more or less when they are rounded",
+    OperationType.GENERATE_PROPOSALS: "boxes overlap a little more or less when they are rounded",
+}
+"""Operations of which a quantized result does not stand for the real one, and why."""
+
+
+class Far(Exception):  # noqa: N818 (a result of a test)
+    """A result is too far from the real one."""
+
+
+def check(
+    node: Node, inputs: Sequence[Value], outputs: Sequence[Value], actual: Sequence[Any]
+) -> None:
+    """Raise Far if a quantized result of an operation is too far from the real one."""
+    types = tuple([value.operand.type for value in inputs])
+    results = tuple([value.operand.type for value in outputs])
+    names = _real_use(node.type, types, results)
+    if names is None:
+        return
+    reals = [_real(name, at, inputs, type) for at, (name, type) in enumerate(names[0])]
+    try:
+        expected = evaluate(node, reals, [Value(f32().operand._replace(type=t)) for t in names[1]])
+    except NnapiError as error:
+        raise Far(f"{node.type.name}: real numbers are refused, {error.message}") from error
+    for position, (output, ours, theirs) in enumerate(zip(outputs, actual, expected, strict=True)):
+        _compare(f"output {position} of {node.type.name}", output, ours, theirs)
+
+
+@cache
+def _real_use(
+    type: OperationType, inputs: tuple[T, ...], outputs: tuple[T, ...]
+) -> tuple[tuple[tuple[str, T], ...], tuple[T, ...]] | None:
+    """Names and types of the inputs, types of the outputs, of the use with real numbers."""
+    if type in LEFT_OUT or not any(kind in QUANTIZED_RANGE for kind in outputs):
+        return None
+    names = operation(type).match(inputs, outputs).input_names
+    for use in uses(operation(type), range(1, len(inputs) + 1)):
+        if use.names == names and len(use.outputs) == len(outputs) and _fits(use, inputs, outputs):
+            return tuple(zip(use.names, use.inputs, strict=True)), use.outputs
+    return None
+
+
+def _fits(use: Use, inputs: Sequence[T], outputs: Sequence[T]) -> bool:
+    """Whether a use has real numbers where another has quantized ones."""
+    for name, real, given in zip(use.names, use.inputs, inputs, strict=True):
+        if given in QUANTIZED_RANGE or (given == T.TENSOR_INT32 and name.endswith("bias")):
+            if real != T.TENSOR_FLOAT32:
+                return False
+        elif real != given and (given, real) != (T.INT32, T.FLOAT32):
+            return False
+    return all(
+        real == (T.TENSOR_FLOAT32 if given in QUANTIZED_RANGE else given)
+        for real, given in zip(use.outputs, outputs, strict=True)
+    )
+
+
+def _real(name: str, position: int, inputs: Sequence[Value], wanted: T) -> Value:
+    """The real numbers that an input stands for."""
+    value = inputs[position]
+    operand, array = value.operand, value.array
+    if operand.type == wanted or value.is_omitted or array is None:
+        return value._replace(operand=operand._replace(type=wanted))
+    if operand.type == T.INT32:
+        source = inputs[0].operand
+        low, high = QUANTIZED_RANGE[source.type]
+        stored = (int(array) - low) % (high - low + 1) + low
+        return scalar(T.FLOAT32, (stored - source.zero_point) * source.scale)
+    if operand.type == T.TENSOR_INT32:
+        quant = inputs[position - 1].operand.channel_quant
+        scale: Any = operand.scale
+        if quant is not None:
+            scale = inputs[position - 2].operand.scale * np.float64(quant.scales)
+        return f32(array * scale)
+    quant = operand.channel_quant
+    if quant is not None:
+        shape = [1] * array.ndim
+        shape[quant.channel_dim] = -1
+        return f32(array * np.reshape(np.float64(quant.scales), shape))
+    return f32((array.astype(np.float64) - operand.zero_point) * operand.scale)
+
+
+def _compare(what: str, output: Value, actual: Any, expected: Any) -> None:
+    operand = output.operand
+    if actual.shape != expected.shape:
+        raise Far(f"{what}: {list(actual.shape)}; real numbers give {list(expected.shape)}")
+    if operand.type not in QUANTIZED_RANGE:
+        if not np.array_equal(actual, expected):
+            raise Far(f"{what} is not what real numbers give")
+        return
+    steps = expected.astype(np.float64) / operand.scale + operand.zero_point
+    distance = np.abs(actual - np.clip(steps, *QUANTIZED_RANGE[operand.type]))
+    distance[np.isnan(steps)] = 0
+    if not (distance <= STEPS).all():
+        at = tuple(np.argwhere(distance > STEPS)[0].tolist())
+        raise Far(
+            f"{what} is more than {STEPS} steps from the real number at {list(at)}: {actual[at]}, "
+            f"expected {steps[at]:.3f}"
+        )
