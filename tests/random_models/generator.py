@@ -28,7 +28,7 @@ ATTEMPTS = 30
 """How often an operation is drawn again when what there is does not fit it."""
 
 MAX_ELEMENTS = 8192
-"""Of an output: what is larger takes the formulas too long."""
+"""Of a tensor: what is larger takes the formulas too long."""
 
 UNTAMED = frozenset(
     types_named(
@@ -92,14 +92,15 @@ def draw(growth: Growth, allowed: Sequence[OperationType]) -> Graph | None:
     rng = growth.rng
     for attempt in range(ATTEMPTS):
         type = allowed[int(rng.integers(len(allowed)))]
+        if rng.random() < 0.03:
+            type = CONTROL_FLOW[int(rng.integers(2))]
         mark = growth.mark()
         try:
             if type in CONTROL_FLOW:
-                if growth.depth < 2 and control_flow.draw(growth, type, draw):
+                is_allowed = type in growth.allowed and growth.depth < 2
+                if is_allowed and control_flow.draw(growth, type, draw):
                     return None
                 growth.back_to(mark)
-                continue
-            if type not in _uses():
                 continue
             uses = _uses()[type]
             found = _Drawn(growth, uses[int(rng.integers(len(uses)))], pooled=attempt < 20)
@@ -112,7 +113,7 @@ def draw(growth: Growth, allowed: Sequence[OperationType]) -> Graph | None:
             growth.add_node(node, found.sample.outputs)
             return None
         except NnapiError:
-            if growth.depth == 0 and rng.random() < 0.1:
+            if growth.depth == 0 and rng.random() < 0.3:
                 return growth.with_failing(node, found.sample.outputs)
             growth.back_to(mark)
     return None
@@ -132,7 +133,7 @@ class _Drawn:
 
     def _batch(self) -> int:
         rng = self.growth.rng
-        if self.use.operation.allow_zero_sized and rng.random() < 0.08:
+        if self.use.operation.allow_zero_sized and rng.random() < 0.12:
             return 0
         return int(rng.choice((1, 1, 2, 2, 3, 5)))
 
@@ -184,13 +185,14 @@ class _Drawn:
     # The rest
 
     def check(self) -> None:
-        """Raise BAD_DATA if a rule refuses the use, OP_FAILED if an output becomes too large."""
+        """Raise BAD_DATA if a rule refuses the use, OP_FAILED if a tensor is too large."""
         operation = self.use.operation
         operation.required_level(self.sample.op)
         try:
             shapes = operation.shape(self.sample.op)
         except NnapiError:
             return  # checks come first; whoever computes it says which error it is
+        shapes = [*shapes, *(value.operand.dimensions for value in self.sample.inputs)]
         if any(prod(shape) > MAX_ELEMENTS for shape in shapes):
             raise op_failed("too large")
 
@@ -203,7 +205,7 @@ class _Drawn:
             for at, value in enumerate(inputs)
             if isinstance(value, Value) and value.operand.type == T.INT32
         ]
-        if numbers and growth.depth == 0 and growth.chance(0.01):
+        if numbers and growth.depth == 0 and growth.chance(0.03):
             at = numbers[int(growth.rng.integers(len(numbers)))]
             wrong = int(growth.rng.choice((-1, 0, 1, 4, 5, 9)))
             inputs[at] = scalar(T.INT32, wrong)

@@ -1,4 +1,4 @@
-"""Running a model on a device: twice, with buffers of the right size and marks around them."""
+"""Running a model on a device: twice, in buffers of the right size with marks around them."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -25,46 +25,57 @@ class Wrong(Exception):  # noqa: N818 (a result of a test)
     """A device broke a rule that needs no other device to be seen."""
 
 
-def run(device: Any, built: Built, expected: Sequence[Dimensions]) -> list[Any]:
-    """The outputs of a model; raises what the device raises.
+class Prepared:
+    """A model that a device has prepared; raises what the device raises."""
 
-    expected: dimensions to make the buffers for; if they turn out too small, the run is repeated
-    with those that the device asks for.
-    Raises Wrong where two runs differ, an input changes, or a byte outside an output is written.
-    """
-    prepared = device.prepareModel(
-        built.model, ExecutionPreference.FAST_SINGLE_ANSWER, Priority.MEDIUM, None, None
-    )
-    graph = built.model.main
-    sources = [None if array is None else np.array(array) for array in built.inputs]
-    inputs = tuple(
-        RequestArgument(0, 0, (), True)
-        if source is None
-        else RequestArgument(source.ctypes.data, source.nbytes, source.shape)
-        for source in sources
-    )
-    operands = [graph.operands[index] for index in graph.output_indexes]
-    for _ in range(2):
-        buffers = _Buffers(operands, expected)
-        execution = prepared.createReusableExecution(
-            Request(inputs, buffers.arguments), False, LOOP_TIMEOUT_NS
+    def __init__(self, device: Any, built: Built) -> None:
+        self._graph = built.model.main
+        self._prepared = device.prepareModel(
+            built.model, ExecutionPreference.FAST_SINGLE_ANSWER, Priority.MEDIUM, None, None
         )
-        result = execution.compute(None)
-        if result.status is ErrorStatus.NONE:
-            break
-        if result.status is not ErrorStatus.OUTPUT_INSUFFICIENT_SIZE:
-            raise Wrong(f"status {result.status}")
-        expected = [shape.dimensions for shape in result.output_shapes]
-    else:
-        raise Wrong(f"buffers are too small, also with the sizes it asked for: {expected}")
-    first = buffers.contents(result.output_shapes)
-    for before, after in zip(built.inputs, sources, strict=True):
-        if before is not None and before.tobytes() != after.tobytes():
-            raise Wrong("it has changed an input")
-    again = execution.compute(None)
-    if again.status is not ErrorStatus.NONE or not _same(first, buffers.contents(again[1])):
-        raise Wrong("a second run of the same execution gives something else")
-    return first
+
+    def run(self, contents: Sequence[Any], expected: Sequence[Dimensions]) -> list[Any]:
+        """The outputs for these inputs (None for one left out); raises what the device raises.
+
+        expected: dimensions to make the buffers for; if they turn out too small, the run is
+        repeated with those that the device asks for.
+        Raises Wrong where two runs differ, an input changes, or a byte outside an output is
+        written.
+        """
+        sources = [None if array is None else np.array(array) for array in contents]
+        inputs = tuple(
+            RequestArgument(0, 0, (), True)
+            if source is None
+            else RequestArgument(source.ctypes.data, source.nbytes, source.shape)
+            for source in sources
+        )
+        operands = [self._graph.operands[index] for index in self._graph.output_indexes]
+        for _ in range(2):
+            buffers = _Buffers(operands, expected)
+            execution = self._prepared.createReusableExecution(
+                Request(inputs, buffers.arguments), False, LOOP_TIMEOUT_NS
+            )
+            result = execution.compute(None)
+            if result.status is ErrorStatus.NONE:
+                break
+            if result.status is not ErrorStatus.OUTPUT_INSUFFICIENT_SIZE:
+                raise Wrong(f"status {result.status}")
+            expected = [shape.dimensions for shape in result.output_shapes]
+        else:
+            raise Wrong(f"buffers are too small, also with the sizes it asked for: {expected}")
+        first = buffers.contents(result.output_shapes)
+        for before, after in zip(contents, sources, strict=True):
+            if before is not None and before.tobytes() != after.tobytes():
+                raise Wrong("it has changed an input")
+        again = execution.compute(None)
+        if again.status is not ErrorStatus.NONE or not _same(first, buffers.contents(again[1])):
+            raise Wrong("a second run of the same execution gives something else")
+        return first
+
+
+def run(device: Any, built: Built, expected: Sequence[Dimensions]) -> list[Any]:
+    """The outputs of a model for its own inputs; see Prepared.run."""
+    return Prepared(device, built).run(built.inputs, expected)
 
 
 def _same(one: Sequence[Any], other: Sequence[Any]) -> bool:

@@ -15,11 +15,12 @@ from nnapi_shim.drivers.cpu.lowering.activation import lower_relu6
 from nnapi_shim.drivers.reference.device import ReferenceDevice
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType, ResultCode
-from tests.random_models import real_numbers
+from tests.random_models import dying, real_numbers
 from tests.random_models.comparison import Difference, check
 from tests.random_models.generator import OPERATIONS, Sizes, random_model
 from tests.random_models.graph import Node, types_named
 from tests.random_models.minimise import minimal
+from tests.random_models.workers import results
 from tests.single import qu8, scalar
 
 MODELS = 300
@@ -61,7 +62,8 @@ def test_a_seed_always_gives_the_same_model():
 def test_fewer_operations_are_the_beginning():
     for seed in range(10):
         few, many = (random_model(seed, Sizes(count, 8)) for count in (3, 6))
-        assert many.nodes[: len(few.nodes)] == few.nodes
+        for one, other in zip(few.nodes, many.nodes, strict=False):
+            assert (one.type, one.inputs, one.outputs) == (other.type, other.inputs, other.outputs)
 
 
 def test_every_operation_occurs():
@@ -214,6 +216,12 @@ def test_a_wrong_result_code_is_caught():
         check(graph, CpuDevice(), ReferenceDevice())
         with pytest.raises(Difference, match=r"OUT_OF_MEMORY.*; nnapi-reference with OP_FAILED"):
             check(graph, Confused(), ReferenceDevice())
+
+
+def test_a_process_that_dies_is_a_failure():
+    found = {done.seed: done.failure for done in results(range(1, 7), 2, (), dying.work)}
+    died = "the process ended: 7"
+    assert found == {1: "", 2: "", 3: died, 4: "", 5: "", 6: died}
 
 
 def test_a_quantized_result_that_both_devices_get_wrong_is_caught():

@@ -1,7 +1,7 @@
 """Processes that generate and check models, so that one that crashes is a failure like others."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple
@@ -55,7 +55,10 @@ class _Running(NamedTuple):
     begun: int
 
 
-def results(seeds: range, jobs: int, allowed: Operations) -> Iterator[Done]:
+Work = Callable[[range, Operations, Connection], None]
+
+
+def results(seeds: range, jobs: int, allowed: Operations, work: Work = work) -> Iterator[Done]:
     """What comes of every seed, in any order; `jobs` processes work on every n-th each.
 
     One that dies is replaced by one that goes on with its next seed.

@@ -177,5 +177,7 @@ def topk(variant, size, key, reaches, read, write):
 
 
 topk("f32", 4, float_key, float_reaches, read_f32, WRITE["f32"])
-topk("i32", 4, *integer_key(integer_element), read_f32, WRITE["f32"])
-topk("b8", 1, *integer_key(byte_element), read_u8, WRITE["b8"])
+word_key, word_reaches = integer_key(integer_element)
+byte_key, byte_reaches = integer_key(byte_element)
+topk("i32", 4, word_key, word_reaches, read_f32, WRITE["f32"])
+topk("b8", 1, byte_key, byte_reaches, read_u8, WRITE["b8"])
