@@ -140,7 +140,7 @@ def results(
         if output.type in QUANTIZED_RANGE and scale is not None:
             output.scale, output.zero_point = scale, zero_point
     values = [_value(operand, at in use.match.value_positions) for at, operand in enumerate(inputs)]
-    op = declaration.bind(use.match, values, outputs)
+    op = declaration.bind(use.match, values, outputs, lambda at: _tensor(inputs[at]))
     if scale is None:
         for output, (own_scale, own_zero_point) in zip(
             outputs, declaration.quantization(op), strict=True
@@ -155,19 +155,23 @@ def results(
     return [Result(o.type, o.dimensions, o.scale, o.zero_point) for o in outputs]
 
 
+def _tensor(operand: Operand) -> BoundOperand:
+    return BoundOperand(
+        operand.index,
+        operand.type,
+        operand.dimensions,
+        operand.scale,
+        operand.zero_point,
+        operand.channel_quant,
+    )
+
+
 def _value(operand: Operand, is_value: bool) -> Any:
     """What the name of an input is bound to: see Operation.bind."""
     if operand.is_omitted:
         return None
     if not is_value:
-        return BoundOperand(
-            operand.index,
-            operand.type,
-            operand.dimensions,
-            operand.scale,
-            operand.zero_point,
-            operand.channel_quant,
-        )
+        return _tensor(operand)
     if operand.value is None:
         return UNSET
     contents = operand.value.ravel().tolist()

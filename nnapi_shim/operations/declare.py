@@ -81,10 +81,19 @@ class BoundOperation:
     variant: str
     match: "Match"
     outputs: list[BoundOperand]
+    sources: Mapping[str, BoundOperand]
+    """The tensors behind `values`, by name: their dimensions."""
 
-    def __init__(self, match: "Match", named: dict[str, Any], outputs: list[BoundOperand]) -> None:
+    def __init__(
+        self,
+        match: "Match",
+        named: dict[str, Any],
+        outputs: list[BoundOperand],
+        sources: Mapping[str, BoundOperand] | None = None,
+    ) -> None:
         self.__dict__ = {**match.operation.absent, **named}
         self.match = match
+        self.sources = sources or {}
         self.variant = match.variant
         self.outputs = outputs
 
@@ -344,9 +353,11 @@ class Operation:
         match: Match,
         inputs: Sequence[Any],
         outputs: list[BoundOperand],
+        operand: Callable[[int], BoundOperand] | None = None,
     ) -> BoundOperation:
         """Name the operands. `inputs` holds, per position, what the attribute is to be: a
         BoundOperand, None (omitted), or a value; positions without a value yet hold `UNSET`.
+        operand: gives the tensor at a position, for those whose value is bound.
         """
         named: dict[str, Any] = {}
         repeated_input, repeated_output = match.repeated
@@ -362,7 +373,13 @@ class Operation:
                 named.setdefault(name, []).append(output)
             else:
                 named[name] = output
-        return BoundOperation(match, named, outputs)
+        names = match.input_names
+        sources = (
+            {names[at]: operand(at) for at in match.value_positions if names[at] in self.values}
+            if operand is not None and self.values
+            else {}
+        )
+        return BoundOperation(match, named, outputs, sources)
 
     def required_level(self, op: BoundOperation) -> int:
         """Run the rules; the feature level (1..8) that this use needs. Raises BAD_DATA."""

@@ -8,10 +8,12 @@ from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.hal.types import Dimensions
 from nnapi_shim.operations.declare import BoundOperation, Operation, form, same_as
 from nnapi_shim.operations.rules import (
+    expect_source,
     outputs_fit,
     rank_at_most,
     rank_limit,
     same_parameters,
+    source_dimensions,
     zero_point_level,
 )
 from nnapi_shim.operations.signatures import F16, F32, QS8, QU8, one_to_one
@@ -27,12 +29,18 @@ def paddings(op: BoundOperation) -> Iterator[tuple[int, int]]:
 def pair_per_dimension(op: BoundOperation) -> None:
     """Paddings holds two numbers from 0 per dimension of the input."""
     rank = len(op.input.dimensions)
+    expect_source(op, "paddings", rank, 2)
     if len(op.paddings) != 2 * rank:
         raise op_failed(
             f"paddings has {len(op.paddings)} elements; its dimensions must be [{rank}, 2]"
         )
     if min(op.paddings) < 0:
         raise op_failed(f"paddings is {list(op.paddings)}; none may be negative")
+
+
+def a_row_per_dimension(op: BoundOperation) -> None:
+    """Paddings is [rank of the input, 2], as far as is known."""
+    source_dimensions("paddings", len(op.input.dimensions), 2)(op)
 
 
 def mirror_is_long_enough(op: BoundOperation) -> None:
@@ -97,7 +105,7 @@ MIRROR_PAD = Operation(
     types=one_to_one(f32=7, f16=7, i32=7, qu8=7, qs8=7),
     forms=[form("input paddings:TENSOR_INT32 mode:INT32")],
     values=["paddings"],
-    rules=[same_parameters("input", "output")],
+    rules=[same_parameters("input", "output"), a_row_per_dimension],
     checks=[pair_per_dimension, mirror_is_long_enough, outputs_fit],
     shape=padded,
     quantization=same_as("input"),

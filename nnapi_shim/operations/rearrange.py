@@ -12,6 +12,8 @@ from nnapi_shim.operations.rules import (
     rank_at_most,
     rank_limit,
     same_parameters,
+    sized,
+    source_dimensions,
     zero_point_level,
 )
 from nnapi_shim.operations.shapes import in_layout, nhwc
@@ -154,7 +156,7 @@ REVERSE = Operation(
     types=one_to_one(f32=7, f16=7, i32=7, qu8=7, qs8=7),
     forms=[form("input axis:TENSOR_INT32")],
     values=["axis"],
-    rules=[same_parameters("input", "output")],
+    rules=[same_parameters("input", "output"), source_dimensions("axis", 1)],
     checks=[rank_limit(8, "input"), one_axis],
     shape=lambda op: [op.input.dimensions],
     quantization=same_as("input"),
@@ -213,7 +215,12 @@ BATCH_TO_SPACE_ND = Operation(
     ],
     defaults={"nchw": False},
     values=["block_shape"],
-    checks=[known_rank(4, "input"), block_is_two_sizes, blocks_divide_batch],
+    checks=[
+        known_rank(4, "input"),
+        sized("block_shape", 2),
+        block_is_two_sizes,
+        blocks_divide_batch,
+    ],
     legacy=True,
     shape=batch_to_space,
     quantization=same_as("input"),
@@ -235,6 +242,8 @@ SPACE_TO_BATCH_ND = Operation(
     rules=[zero_point_level],
     checks=[
         known_rank(4, "input"),
+        sized("block_shape", 2),
+        sized("paddings", 2, 2),
         block_is_two_sizes,
         blocks_divide_padded_image,
         outputs_fit,

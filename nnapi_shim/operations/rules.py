@@ -238,3 +238,43 @@ def bias_scale(input_name: str, filter_name: str) -> Check:
 def float32(value: float) -> float:
     """Rounded to the nearest float32."""
     return unpack("f", pack("f", value))[0]  # type: ignore[no-any-return]
+
+
+def source_dimensions(name: str, *sizes: int) -> Rule:
+    """Where the dimensions of the tensor of a value are known, they are these; 0 is any size."""
+
+    def rule(op: BoundOperation) -> None:
+        source = op.sources.get(name)
+        if source is not None and not _fits(source.dimensions, sizes):
+            raise bad_data(_misfit(name, source, sizes))
+
+    return rule
+
+
+def sized(name: str, *sizes: int) -> Check:
+    """At run time the tensor of a value has these dimensions."""
+
+    def check(op: BoundOperation) -> None:
+        expect_source(op, name, *sizes)
+
+    return check
+
+
+def expect_source(op: BoundOperation, name: str, *sizes: int) -> None:
+    """Raise OP_FAILED unless the tensor of a value has these dimensions."""
+    source = op.sources.get(name)
+    if source is not None and source.dimensions != sizes:
+        raise op_failed(_misfit(name, source, sizes))
+
+
+def _fits(known: tuple[int, ...], sizes: tuple[int, ...]) -> bool:
+    if not known:
+        return True
+    return len(known) == len(sizes) and all(
+        a == b or not a or not b for a, b in zip(known, sizes, strict=True)
+    )
+
+
+def _misfit(name: str, source: BoundOperand, sizes: tuple[int, ...]) -> str:
+    wanted = ", ".join("any" if size == 0 else str(size) for size in sizes)
+    return f"{name} has dimensions {list(source.dimensions)}; they must be [{wanted}]"

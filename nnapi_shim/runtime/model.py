@@ -242,7 +242,10 @@ class Model:
                 for at, index in enumerate(item.inputs)
             ]
             outputs = [self._bound(index) for index in item.outputs]
-            declaration.required_level(declaration.bind(match, inputs, outputs))
+            op = declaration.bind(
+                match, inputs, outputs, lambda position: self._bound(item.inputs[position])
+            )
+            declaration.required_level(op)
         except NnapiError as error:
             raise error.at(f"{item.type.name} (operation {item.number})") from None
 

@@ -198,7 +198,7 @@ def _bound(use: Use, inputs: list[Value], outputs: list[Value]) -> BoundOperatio
             continue
         scalar_ = value.operand.type in SCALARS
         arguments[position] = value.array.item() if scalar_ else tuple(value.array.ravel().tolist())
-    return declaration.bind(match, arguments, operands[len(inputs) :])
+    return declaration.bind(match, arguments, operands[len(inputs) :], operands.__getitem__)
 
 
 TOLERANCE = {

@@ -21,7 +21,8 @@ def level(type, inputs, output):
     declaration = operation(type)
     match = declaration.match(tuple(o.type for o in inputs), (output.type,))
     given = [UNSET if at in match.value_positions else o for at, o in enumerate(inputs)]
-    return declaration.required_level(declaration.bind(match, given, [output]))
+    op = declaration.bind(match, given, [output], inputs.__getitem__)
+    return declaration.required_level(op)
 
 
 def refused(type, inputs, output, words):
@@ -69,3 +70,21 @@ def test_padding_around_another_zero_point_needs_level_3(type):
 def test_known_ranks_above_4(type):
     axes, five = tensor(T.TENSOR_INT32), tensor(T.TENSOR_FLOAT32, (1,) * 5)
     refused(type, [five, axes], five, "rank")
+
+
+def test_the_tensors_of_paddings_and_axes_have_their_dimensions():
+    matrix, unknown = tensor(T.TENSOR_FLOAT32, (2, 3)), tensor(T.TENSOR_FLOAT32)
+
+    def integers(*dimensions):
+        return tensor(T.TENSOR_INT32, dimensions)
+
+    mode = tensor(T.INT32)
+    for good in (integers(2, 2), integers(0, 2), integers(2, 0), integers()):
+        assert level(Op.MIRROR_PAD, [matrix, good, mode], unknown) == 7
+    assert level(Op.MIRROR_PAD, [unknown, integers(3, 2), mode], unknown) == 7
+    for bad in (integers(4), integers(3, 2), integers(2, 3), integers(2, 2, 1)):
+        refused(Op.MIRROR_PAD, [matrix, bad, mode], unknown, "paddings has dimensions")
+    for good in (integers(1), integers(0), integers()):
+        assert level(Op.REVERSE, [matrix, good], matrix) == 7
+    for bad in (integers(2), integers(1, 1)):
+        refused(Op.REVERSE, [matrix, bad], matrix, "axis has dimensions")

@@ -10,7 +10,7 @@ from nnapi_shim.hal.types import Dimensions
 from tests.random_models import glue
 from tests.random_models.graph import COMPUTED, Graph, Node
 from tests.random_models.growth import Growth
-from tests.single import INPUT, Value, bool8, i32, scalar, tensor
+from tests.single import INPUT, Value, bool8, f32, i32, scalar, tensor
 
 Draw = Callable[[Growth, Sequence[OperationType]], Any]
 
@@ -157,15 +157,22 @@ def _random_like(growth: Growth, value: Value, dimensions: Dimensions | None) ->
 
 
 def _condition(growth: Growth) -> int:
-    """One truth value: a new one, or one that is computed."""
-    ready = [i for i in growth.pool.get(T.TENSOR_BOOL8, ()) if growth.value(i).array.shape == (1,)]
-    if ready and growth.chance(0.5):
-        return ready[int(growth.rng.integers(len(ready)))]
+    """One truth value: given, or computed from a number that is far from what it is compared with.
+
+    If it were not, devices that round differently would go different ways.
+    """
+    names = ("GREATER", "LESS", "GREATER_EQUAL", "LESS_EQUAL")
+    types = [OperationType[name] for name in names if OperationType[name] in growth.allowed]
     numbers = growth.pool.get(T.TENSOR_FLOAT32, [])
-    if numbers and growth.chance(0.5):
-        made = glue.truth(growth, numbers[int(growth.rng.integers(len(numbers)))], (1,))
+    if growth.depth == 0 and types and numbers and growth.chance(0.6):
+        source = numbers[int(growth.rng.integers(len(numbers)))]
+        made = glue.adapted(growth, source, (1,))
         if made is not None:
-            return made
+            number = float(growth.value(made).array[0])
+            bound = number + float(growth.rng.choice((-1, 1))) * (0.5 + abs(number) / 2)
+            type = types[int(growth.rng.integers(len(types)))]
+            if abs(bound) < 1e30:
+                return growth.add(type, (made, f32([bound])), (bool8(),))[0]
     return growth.given(bool8([int(growth.rng.integers(2))]))
 
 

@@ -12,7 +12,14 @@ from nnapi_shim.drivers.reference.prepared_model import (
 )
 from nnapi_shim.hal.enums import ErrorStatus, ExecutionPreference, Priority
 from nnapi_shim.hal.quantization import ELEMENT_BYTES, STRUCT_CODES
-from nnapi_shim.hal.types import Dimensions, Operand, Request, RequestArgument, element_count
+from nnapi_shim.hal.types import (
+    Dimensions,
+    Operand,
+    OutputShape,
+    Request,
+    RequestArgument,
+    element_count,
+)
 from tests.random_models.graph import COMPUTED, Graph, Item, Node, assemble
 from tests.single import INPUT, UNTOUCHED, Built, Value
 
@@ -38,7 +45,8 @@ class Prepared:
         """The outputs for these inputs (None for one left out); raises what the device raises.
 
         expected: dimensions to make the buffers for; if they turn out too small, the run is
-        repeated with those that the device asks for.
+        repeated with those that the device asks for. Sizes that depend on data may show only after
+        others are right.
         Raises Wrong where two runs differ, an input changes, or a byte outside an output is
         written.
         """
@@ -50,7 +58,7 @@ class Prepared:
             for source in sources
         )
         operands = [self._graph.operands[index] for index in self._graph.output_indexes]
-        for _ in range(2):
+        for _ in range(len(operands) + 1):
             buffers = _Buffers(operands, expected)
             execution = self._prepared.createReusableExecution(
                 Request(inputs, buffers.arguments), False, LOOP_TIMEOUT_NS
@@ -60,7 +68,7 @@ class Prepared:
                 break
             if result.status is not ErrorStatus.OUTPUT_INSUFFICIENT_SIZE:
                 raise Wrong(f"status {result.status}")
-            expected = [shape.dimensions for shape in result.output_shapes]
+            expected = _enlarged(expected, result.output_shapes)
         else:
             raise Wrong(f"buffers are too small, also with the sizes it asked for: {expected}")
         first = buffers.contents(result.output_shapes)
@@ -76,6 +84,22 @@ class Prepared:
 def run(device: Any, built: Built, expected: Sequence[Dimensions]) -> list[Any]:
     """The outputs of a model for its own inputs; see Prepared.run."""
     return Prepared(device, built).run(built.inputs, expected)
+
+
+def _enlarged(given: Sequence[Dimensions], shapes: Sequence[OutputShape]) -> list[Dimensions]:
+    """Dimensions for the next attempt: those that are said to be too small replaced.
+
+    Raises Wrong if none is, or if an output that is too small needs no more than there was.
+    """
+    if all(shape.is_sufficient for shape in shapes):
+        raise Wrong("OUTPUT_INSUFFICIENT_SIZE, but no output is said to be too small")
+    for before, shape in zip(given, shapes, strict=True):
+        if not shape.is_sufficient and element_count(shape.dimensions) <= element_count(before):
+            raise Wrong(f"a buffer for {before} is said to be too small for {shape.dimensions}")
+    return [
+        before if shape.is_sufficient else shape.dimensions
+        for before, shape in zip(given, shapes, strict=True)
+    ]
 
 
 def _same(one: Sequence[Any], other: Sequence[Any]) -> bool:

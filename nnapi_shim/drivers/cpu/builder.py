@@ -230,7 +230,7 @@ class Builder:
             self._input(index, at in match.value_positions) for at, index in enumerate(item.inputs)
         ]
         outputs = [self.operand(index) for index in item.outputs]
-        op = declaration.bind(match, inputs, outputs)
+        op = declaration.bind(match, inputs, outputs, lambda at: self.operand(item.inputs[at]))
         resolve(op)
         for index, name in zip(item.outputs, match.output_names, strict=True):
             if index in self.omitted:

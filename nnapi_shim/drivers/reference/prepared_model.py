@@ -198,7 +198,7 @@ class GraphRun:
             self._input(index, at in match.value_positions) for at, index in enumerate(item.inputs)
         ]
         outputs = [self.operands[index] for index in item.outputs]
-        op = declaration.bind(match, inputs, outputs)
+        op = declaration.bind(match, inputs, outputs, lambda at: self.operands[item.inputs[at]])
         check_operands(op)
         for check in declaration.checks:
             check(op)
