@@ -28,7 +28,8 @@ def _rng() -> np.random.Generator:
 
 def one_tensor(use: Use, large: bool) -> Plan:
     """A tensor [rows, 1024]."""
-    return {"input": ((LARGE if large else SMALL) // 1024, 1024), "alpha": 0.5}
+    slope = (1024,) if use.operation.type.name == "PRELU" else 0.5
+    return {"input": ((LARGE if large else SMALL) // 1024, 1024), "alpha": slope}
 
 
 def two_tensors(use: Use, large: bool) -> Plan:
@@ -134,7 +135,7 @@ def moved(use: Use, large: bool) -> Plan:
         "paddings": i32([[0, 0], [0, 0]]), "num_groups": 4, "perm": i32([0, 3, 1, 2]),
         "axes": i32([0]), "begin": i32([0, 1, 1, 0]), "size": i32([1, height - 2, height - 2, -1]),
         "end": i32([1, height, height, depth]), "strides": i32([1, 2, 1, 1]),
-        "begin_mask": 0, "end_mask": 0, "shrink_axis_mask": 0, "num_splits": 2,
+        "begin_mask": 0, "end_mask": 0, "shrink_axis_mask": 0, "num_splits": len(use.outputs),
         "multiples": i32([1, 1, 2, 1]), "shape": i32([-1, depth]), "mode": 0,
     }  # fmt: skip
 

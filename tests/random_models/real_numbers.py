@@ -60,7 +60,7 @@ def _real_use(
     type: OperationType, inputs: tuple[T, ...], outputs: tuple[T, ...]
 ) -> tuple[tuple[tuple[str, T], ...], tuple[T, ...]] | None:
     """Names and types of the inputs, types of the outputs, of the use with real numbers."""
-    if type in LEFT_OUT or not any(kind in QUANTIZED_RANGE for kind in outputs):
+    if type in LEFT_OUT or not any(kind in QUANTIZED_RANGE for kind in (*inputs, *outputs)):
         return None
     names = operation(type).match(inputs, outputs).input_names
     for use in uses(operation(type), range(1, len(inputs) + 1)):
@@ -71,6 +71,8 @@ def _real_use(
 
 def _fits(use: Use, inputs: Sequence[T], outputs: Sequence[T]) -> bool:
     """Whether a use has real numbers where another has quantized ones."""
+    if use.inputs == tuple(inputs):
+        return False
     for name, real, given in zip(use.names, use.inputs, inputs, strict=True):
         if given in QUANTIZED_RANGE or (given == T.TENSOR_INT32 and name.endswith("bias")):
             if real != T.TENSOR_FLOAT32:
@@ -78,7 +80,7 @@ def _fits(use: Use, inputs: Sequence[T], outputs: Sequence[T]) -> bool:
         elif real != given and (given, real) != (T.INT32, T.FLOAT32):
             return False
     return all(
-        real == (T.TENSOR_FLOAT32 if given in QUANTIZED_RANGE else given)
+        real == given or (given in QUANTIZED_RANGE and real == T.TENSOR_FLOAT32)
         for real, given in zip(use.outputs, outputs, strict=True)
     )
 
@@ -112,7 +114,7 @@ def _compare(what: str, output: Value, actual: Any, expected: Any) -> None:
     operand = output.operand
     if actual.shape != expected.shape:
         raise Far(f"{what}: {list(actual.shape)}; real numbers give {list(expected.shape)}")
-    if operand.type not in QUANTIZED_RANGE:
+    if expected.dtype.kind != "f":
         if not np.array_equal(actual, expected):
             raise Far(f"{what} is not what real numbers give")
         return
