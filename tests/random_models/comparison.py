@@ -50,11 +50,16 @@ results is allowed.
 
 
 class Difference(Exception):  # noqa: N818 (a result of a test)
-    """Something that has to agree does not; `node` is the operation where it shows, if one does."""
+    """Something that has to agree does not.
 
-    def __init__(self, message: str, node: int | None = None) -> None:
+    node: the operation where it shows, if one does. graph: the graph of an IF or WHILE that it is
+    in, as a model of its own.
+    """
+
+    def __init__(self, message: str, node: int | None = None, graph: Graph | None = None) -> None:
         super().__init__(message)
         self.node = node
+        self.graph = graph
 
 
 def check(graph: Graph, cpu: Any, reference: Any) -> None:
@@ -84,7 +89,8 @@ def everything_computed(graph: Graph, cpu: Any, is_later_round: bool = False) ->
         try:
             _compare_node(graph, node, contents, cpu, is_later_round)
         except Difference as error:
-            raise Difference(f"operation {number}, {error}", number) from error
+            message = f"operation {number}, {error}"
+            raise Difference(message, number, error.graph) from error
     return contents
 
 
@@ -375,5 +381,8 @@ def _of_graph(graph: Graph, arguments: Sequence[Any], cpu: Any, is_later_round: 
         value = _with(items[index].value, array)
         items[index] = Item(value, INPUT, value.operand.dimensions if array is not None else ())
     alone = Graph(items, graph.nodes, graph.inputs, graph.outputs)
-    contents = everything_computed(alone, cpu, is_later_round)
+    try:
+        contents = everything_computed(alone, cpu, is_later_round)
+    except Difference as error:
+        raise Difference(str(error), graph=error.graph or alone) from error
     return [contents[index] for index in graph.outputs]

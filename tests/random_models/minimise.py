@@ -16,6 +16,9 @@ def minimal(graph: Graph, found: Difference, check: Check) -> tuple[Graph, Diffe
     found: the difference of the whole. check: raises it.
     """
     search = _Search(graph, found, check)
+    if found.graph is not None:
+        search.attempt(part(found.graph, range(len(found.graph.nodes))))
+    found = search.found
     if found.node is not None:
         search.keep([found.node] if found.node < len(graph.nodes) else [])
     size = len(search.graph.nodes)

@@ -27,6 +27,7 @@ STEPS = 1.5
 LEFT_OUT = {
     OperationType.CAST: "it takes the stored numbers, whatever their scale",
     OperationType.LSH_PROJECTION: "it hashes the bytes of the stored numbers",
+    OperationType.HASHTABLE_LOOKUP: "rows that are not found hold zero bytes (semantics.md 10.2)",
     OperationType.BOX_WITH_NMS_LIMIT: "boxes overlap a little more or less when they are rounded",
     OperationType.GENERATE_PROPOSALS: "boxes overlap a little more or less when they are rounded",
 }
@@ -47,8 +48,12 @@ def check(
     if names is None:
         return
     reals = [_real(name, at, inputs, type) for at, (name, type) in enumerate(names[0])]
+    wanted = [
+        Value(f32().operand if type == T.TENSOR_FLOAT32 else output.operand._replace(dimensions=()))
+        for type, output in zip(names[1], outputs, strict=True)
+    ]
     try:
-        expected = evaluate(node, reals, [Value(f32().operand._replace(type=t)) for t in names[1]])
+        expected = evaluate(node, reals, wanted)
     except NnapiError as error:
         raise Far(f"{node.type.name}: real numbers are refused, {error.message}") from error
     for position, (output, ours, theirs) in enumerate(zip(outputs, actual, expected, strict=True)):

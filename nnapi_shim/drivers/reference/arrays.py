@@ -71,8 +71,10 @@ def quantized(reals: Array, type: OperandType, scale: float, zero_point: int) ->
 def requantized(source: BoundOperand, target: BoundOperand) -> Array:
     """Elements of `source` with the scale and zero point of `target`, which has the same type:
     saturated(round((q - z) * s / s_target + z_target)), the product in float32 (semantics.md 5.5).
+    What is not quantized stays as it is, also TENSOR_INT32 with a scale.
     """
-    if (source.scale, source.zero_point) == (target.scale, target.zero_point):
+    same = (source.scale, source.zero_point) == (target.scale, target.zero_point)
+    if same or target.type not in QUANTIZED_RANGE:
         unchanged: Array = source.value
         return unchanged
     product = (centred(source).astype(np.float32) * np.float32(source.scale)).astype(np.float64)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from nnapi_shim.drivers.cpu.device import CpuDevice
+from nnapi_shim.drivers.reference.device import ReferenceDevice
 from nnapi_shim.hal.enums import OperationType as Op
 from tests import single
 from tests.drivers.cpu.elements import AWKWARD_SIZES, Quantized, random_tensor, tensor
@@ -24,6 +25,13 @@ def test_select(count):
             dynamic=(1, 2), misaligned=1,
         ).checked()  # fmt: skip
         np.testing.assert_array_equal(found, np.where(mask, one.array, other.array))
+
+
+@pytest.mark.parametrize("device", [CpuDevice, ReferenceDevice])
+def test_select_takes_integers_with_a_scale_as_they_are(device):
+    inputs = [bool8([1, 0]), i32([7, 8], 0.5), i32([-1, -2], 0.25)]
+    (found,) = execute(device(), Op.SELECT, inputs, [i32()])
+    np.testing.assert_array_equal(found, [7, -2])
 
 
 @pytest.mark.parametrize("variant", ["qu8", "qs8"])

@@ -63,9 +63,11 @@ BYTE_ORDER = {"qu8": 0, "qs8": 0x80}
 def lower_select(op: BoundOperation) -> list[Step]:
     """Quantized inputs with other parameters than the output are requantized before."""
     steps, sources = [], []
+    is_quantized = op.output.type in QUANTIZED_RANGE  # a TENSOR_INT32 may have a scale, too
     for operand in (op.input1, op.input2):
         source: Any = operand
-        if (operand.scale, operand.zero_point) != (op.output.scale, op.output.zero_point):
+        same = (operand.scale, operand.zero_point) == (op.output.scale, op.output.zero_point)
+        if is_quantized and not same:
             source = Buffer(element_count(operand.dimensions))
             steps.append(_requantized(operand, source, op.output))
         sources.append(source)
