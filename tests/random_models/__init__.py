@@ -5,6 +5,6 @@
 graph.py: what a random model is, and how it becomes a model of the HAL. generator.py draws one
 operation after the other, from the examples of tests/operations; glue.py adapts tensors to each
 other; control_flow.py puts small graphs into IF and WHILE. running.py runs a model, comparison.py
-says what has to agree, real_numbers.py checks quantized results against real numbers, minimise.py
-drops the operations that a failure does not need.
+says what has to agree and closeness.py how well, real_numbers.py checks quantized results against
+real numbers, minimise.py drops the operations that a failure does not need.
 """

@@ -14,52 +14,17 @@ from typing import Any
 import numpy as np
 
 from nnapi_shim.errors import NnapiError
-from nnapi_shim.hal.enums import OperandType, OperationType
+from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.hal.types import Dimensions
-from tests.operations.cases import AMPLITUDE, TOLERANCE
+from tests.operations.cases import AMPLITUDE
 from tests.random_models import real_numbers
-from tests.random_models.graph import COMPUTED, INPUT, Graph, Item, Node, assemble, types_named
+from tests.random_models.closeness import Difference, close, same_bits
+from tests.random_models.graph import COMPUTED, INPUT, Graph, Item, Node, assemble
 from tests.random_models.running import Prepared, Wrong, evaluate, run
 from tests.single import Value
 
-MOVES = frozenset(
-    types_named(
-        "RESHAPE SQUEEZE EXPAND_DIMS SLICE STRIDED_SLICE SPLIT TILE TRANSPOSE REVERSE PACK GATHER "
-        "PAD PAD_V2 MIRROR_PAD CHANNEL_SHUFFLE DEPTH_TO_SPACE SPACE_TO_DEPTH BATCH_TO_SPACE_ND "
-        "SPACE_TO_BATCH_ND EMBEDDING_LOOKUP HASHTABLE_LOOKUP FILL RANK"
-    )
-)
-"""Operations whose outputs are bits of their inputs."""
-
-EXACT = MOVES | frozenset(
-    types_named(
-        "MAXIMUM MINIMUM RELU RELU1 RELU6 ABS NEG FLOOR SELECT REDUCE_MAX REDUCE_MIN MAX_POOL_2D "
-        "TOPK_V2"
-    )
-)
-"""Operations with nothing to round where numbers are floating-point; quantized ones may have to
-rescale.
-"""
-
 MAX_ROUNDS = 16
-SPREAD_RUNS = 6
-SPREADS = 2
-"""How often an output is computed with other last bits, and how many times the distance between the
-results is allowed.
-"""
-
-
-class Difference(Exception):  # noqa: N818 (a result of a test)
-    """Something that has to agree does not.
-
-    node: the operation where it shows, if one does. graph: the graph of an IF or WHILE that it is
-    in, as a model of its own.
-    """
-
-    def __init__(self, message: str, node: int | None = None, graph: Graph | None = None) -> None:
-        super().__init__(message)
-        self.node = node
-        self.graph = graph
+"""More than any WHILE of a random model has."""
 
 
 def check(graph: Graph, cpu: Any, reference: Any) -> None:
@@ -99,7 +64,7 @@ def fewer_outputs(graph: Graph, cpu: Any, expected: dict[int, Any]) -> None:
     ends = graph.ends()
     arrays = _run(graph, ends, cpu, "nnapi-cpu, only the last tensors as outputs")
     for index, array in zip(ends, arrays, strict=True):
-        _compare_bits(
+        same_bits(
             array,
             expected[index],
             f"operand {index}: with fewer outputs nnapi-cpu gives something else",
@@ -132,7 +97,7 @@ def other_inputs(graph: Graph, cpu: Any) -> None:
                 raise Difference(f"{what}: {one}, not {other}")
             continue
         for index, ours, theirs in zip(ends, one, other, strict=True):
-            _compare_bits(ours, theirs, f"operand {index}: {what}", _producer(graph, index))
+            same_bits(ours, theirs, f"operand {index}: {what}", _producer(graph, index))
 
 
 def _undeclared(graph: Graph) -> Graph:
@@ -227,19 +192,13 @@ def _compare_node(
         expected = _of_graphs(node, inputs, cpu)
         for position, (ours, theirs) in enumerate(zip(actual, expected, strict=True)):
             what = f"output {position} of {node.type.name} is not what its graphs give"
-            _compare_bits(ours, theirs, what)
+            same_bits(ours, theirs, what)
         return
     if is_later_round and not _is_in_range(node.type, inputs):
         return
     outputs = [_with(graph.items[i].value, None) for i in node.outputs]
     expected = _expected(graph, node, contents, inputs, outputs)
-    for position, (output, ours, theirs) in enumerate(zip(outputs, actual, expected, strict=True)):
-        what = f"output {position} of {node.type.name}"
-        try:
-            compare(node.type, output.operand.type, ours, theirs, what)
-        except Difference:
-            spread = _spread(node, inputs, outputs, position)
-            compare(node.type, output.operand.type, ours, theirs, what, spread)
+    close(node, inputs, outputs, actual, expected)
     try:
         real_numbers.check(node, inputs, outputs, actual)
     except real_numbers.Far as error:
@@ -285,73 +244,6 @@ def _is_in_range(type: OperationType, inputs: Sequence[Value]) -> bool:
         bool((np.abs(value.array) <= largest).all())
         for value in inputs
         if value.array is not None and value.array.dtype.kind == "f"
-    )
-
-
-def _spread(node: Node, inputs: Sequence[Value], outputs: Sequence[Value], position: int) -> Any:
-    """How far a TENSOR_FLOAT32 output moves when the last bits of the inputs change.
-
-    Where it moves further than the tolerance, as with a sum of thousands of products or a variance
-    of numbers that are nearly equal, no computation in float32 is within the tolerance.
-    """
-    if outputs[position].operand.type != OperandType.TENSOR_FLOAT32 or node.type in EXACT:
-        return 0.0
-    rng = np.random.default_rng(0)
-    results = []
-    for _ in range(SPREAD_RUNS):
-        moved = []
-        for value in inputs:
-            if value.operand.type == OperandType.TENSOR_FLOAT32 and value.array is not None:
-                noise = 1 + rng.integers(-2, 3, value.array.shape) * 2.0**-23
-                value = value._replace(array=(value.array * noise).astype(np.float32))
-            moved.append(value)
-        results.append(evaluate(node, moved, outputs)[position].astype(np.float64))
-    return SPREADS * (np.max(results, 0) - np.min(results, 0))
-
-
-def compare(
-    operation: OperationType,
-    type: OperandType,
-    actual: Any,
-    expected: Any,
-    what: str,
-    spread: Any = 0.0,
-) -> None:
-    """Raise Difference unless an output of an operation is close enough to what it should be.
-
-    spread: what is added to the tolerance, per element.
-    """
-    if actual.shape != expected.shape:
-        raise Difference(
-            f"{what} has dimensions {list(actual.shape)}; expected {list(expected.shape)}"
-        )
-    absolute, relative = TOLERANCE[type]
-    if operation in MOVES or (operation in EXACT and actual.dtype.kind == "f"):
-        absolute = relative = 0
-    ours, theirs = actual.astype(np.float64), expected.astype(np.float64)
-    with np.errstate(invalid="ignore"):
-        close = np.abs(ours - theirs) <= absolute + relative * np.abs(theirs) + spread
-    close |= ours == theirs
-    close |= np.isnan(ours) & np.isnan(theirs)
-    if not close.all():
-        raise Difference(f"{what}: {_worst(actual, expected, close)}")
-
-
-def _compare_bits(actual: Any, expected: Any, what: str, node: int | None = None) -> None:
-    if actual.shape != expected.shape:
-        raise Difference(f"{what}: {list(actual.shape)}, not {list(expected.shape)}", node)
-    if actual.tobytes() != expected.tobytes():
-        raise Difference(f"{what}: {_worst(actual, expected, actual == expected)}", node)
-
-
-def _worst(actual: Any, expected: Any, close: Any) -> str:
-    wrong = np.argwhere(~close)
-    if not len(wrong):
-        return "not the same bits"
-    at = tuple(wrong[0].tolist())
-    return (
-        f"{len(wrong)} of {close.size} elements differ, first at {list(at)}: {actual[at]!r}, "
-        f"expected {expected[at]!r}"
     )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from tests.random_models.comparison import Difference
+from tests.random_models.closeness import Difference
 from tests.random_models.graph import Graph, Item, part
 
 MAX_ATTEMPTS = 300

@@ -16,7 +16,8 @@ from nnapi_shim.drivers.reference.device import ReferenceDevice
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType, ResultCode
 from tests.random_models import dying, real_numbers
-from tests.random_models.comparison import Difference, check
+from tests.random_models.closeness import Difference
+from tests.random_models.comparison import check
 from tests.random_models.generator import OPERATIONS, Sizes, random_model
 from tests.random_models.graph import Node, types_named
 from tests.random_models.minimise import minimal

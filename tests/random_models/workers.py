@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from nnapi_shim.drivers.cpu.device import CpuDevice
 from nnapi_shim.drivers.reference.device import ReferenceDevice
 from nnapi_shim.hal.enums import OperationType
-from tests.random_models.comparison import Difference, check
+from tests.random_models.closeness import Difference
+from tests.random_models.comparison import check
 from tests.random_models.generator import random_model
 from tests.random_models.graph import Graph
 from tests.random_models.minimise import minimal

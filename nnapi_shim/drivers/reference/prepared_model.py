@@ -160,8 +160,7 @@ class GraphRun:
             if value is None:
                 self.omitted.add(index)
             else:
-                operand.value = value
-                operand.dimensions = merge_dimensions(operand.dimensions, value.shape)
+                operand.value, operand.dimensions = value, value.shape
 
     def compute(self) -> None:
         """Run all operations."""
@@ -276,6 +275,9 @@ class GraphRun:
     ) -> list[Array | None]:
         graph = self._model.referenced[self._graph.operands[model_operand].location.offset]
         try:
+            for index, array in zip(graph.subgraph.input_indexes, given, strict=True):
+                if array is not None:
+                    merge_dimensions(graph.subgraph.operands[index].dimensions, array.shape)
             run = GraphRun(self._model, graph, given, self._limits)
             run.compute()
         except NnapiError as error:

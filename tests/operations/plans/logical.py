@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.types import Dimensions
 from tests.operations.plans.binary import pair
-from tests.operations.plans.common import Plan, Random
+from tests.operations.plans.common import Plan, Random, elementwise
 from tests.single import Value, tensor
 
 if TYPE_CHECKING:
@@ -18,8 +18,10 @@ def contents(rng: Random, dimensions: Dimensions) -> Value:
 
 
 def logical(use: "Use", rng: Random, batch: int) -> Plan:
-    """One tensor, or two."""
-    return dict(zip(use.names, [contents(rng, d) for d in pair(rng, batch)], strict=False))
+    """One tensor of any rank, or two that are broadcast."""
+    if len(use.names) == 1:
+        return {"input": contents(rng, elementwise(use, rng, batch)["input"])}
+    return dict(zip(use.names, [contents(rng, d) for d in pair(rng, batch)], strict=True))
 
 
 PLANS = dict.fromkeys(("LOGICAL_AND", "LOGICAL_OR", "LOGICAL_NOT"), logical)
