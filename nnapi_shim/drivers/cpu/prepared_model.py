@@ -11,7 +11,8 @@ from nnapi_shim.drivers.cpu.segments import Graph, Segment
 from nnapi_shim.drivers.cpu.weights import Constants
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.enums import ErrorStatus, ResultCode
-from nnapi_shim.hal.types import ExecutionResult, Model, Request, Timing
+from nnapi_shim.hal.quantization import SCALARS
+from nnapi_shim.hal.types import ExecutionResult, Model, Operand, Request, Timing
 
 
 class CpuPreparedModel:
@@ -24,7 +25,8 @@ class CpuPreparedModel:
         """Those that IF and WHILE refer to."""
         operands, main = model.main.operands, model.main
         inputs = tuple([operands[index].dimensions for index in main.input_indexes])
-        if all(0 not in dimensions for dimensions in inputs):  # lower now, not in the first run
+        known = all(is_known(operands[index]) for index in main.input_indexes)
+        if known:  # lower now, not in the first run
             self.main.first(
                 inputs, tuple([operands[index].dimensions for index in main.output_indexes])
             )
@@ -54,6 +56,11 @@ class CpuPreparedModel:
     ) -> ExecutionResult:
         """Bind a request and run it once."""
         return CpuExecution(self, request, measure, loop_timeout_ns).compute(deadline_ns)
+
+
+def is_known(operand: Operand) -> bool:
+    """Whether an input has all its dimensions."""
+    return operand.type in SCALARS or (bool(operand.dimensions) and 0 not in operand.dimensions)
 
 
 class CpuExecution:

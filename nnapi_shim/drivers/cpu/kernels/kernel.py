@@ -7,6 +7,7 @@ compiled has no trace of it left; the build checks that). Kernels do not allocat
 and never see Python.
 """
 
+import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -38,6 +39,11 @@ def kernel(record: Record) -> Callable[[Any], Any]:
     """
 
     def register(function: Any) -> Any:
+        # A kernel that a shared factory makes belongs to the file that asks for it.
+        frame = sys._getframe(1)
+        while frame.f_back is not None and frame.f_code.co_name != "<module>":
+            frame = frame.f_back
+        function.__module__ = frame.f_globals["__name__"]
         KERNELS[function.__name__] = Kernel(function.__name__, record, function)
         return function
 
