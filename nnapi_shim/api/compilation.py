@@ -16,9 +16,8 @@ from nnapi_shim.api.model import Model
 from nnapi_shim.api.names import member
 from nnapi_shim.errors import NnapiError, bad_data, bad_state
 from nnapi_shim.hal.enums import ExecutionPreference, OperandType, Priority, ResultCode
-from nnapi_shim.hal.types import Dimensions, Operand
+from nnapi_shim.hal.types import Dimensions, Operand, is_known
 from nnapi_shim.runtime import compilation as runtime
-from nnapi_shim.runtime.operand_type import is_known
 
 
 class Argument(NamedTuple):

@@ -9,10 +9,9 @@ from nnapi_shim.api.arrays import DTYPES, Array, address, elements
 from nnapi_shim.api.names import member
 from nnapi_shim.errors import bad_data, bad_state
 from nnapi_shim.hal.enums import DurationCode
-from nnapi_shim.hal.types import Dimensions
+from nnapi_shim.hal.types import Dimensions, is_known
 from nnapi_shim.runtime import execution as runtime
 from nnapi_shim.runtime.event import Event
-from nnapi_shim.runtime.operand_type import is_known
 
 if TYPE_CHECKING:
     from nnapi_shim.api.compilation import Argument, Compilation

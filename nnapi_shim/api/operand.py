@@ -4,8 +4,7 @@ from typing import Any
 
 from nnapi_shim.hal.enums import OperandType
 from nnapi_shim.hal.quantization import SCALARS
-from nnapi_shim.hal.types import Dimensions, SymmPerChannelQuantParams
-from nnapi_shim.runtime.operand_type import is_known
+from nnapi_shim.hal.types import Dimensions, SymmPerChannelQuantParams, is_known
 
 
 class Operand:

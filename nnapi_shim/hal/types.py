@@ -8,7 +8,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 from nnapi_shim.hal.enums import ErrorStatus, OperandLifeTime, OperandType, OperationType
-from nnapi_shim.hal.quantization import ELEMENT_BYTES
+from nnapi_shim.hal.quantization import ELEMENT_BYTES, SCALARS
 
 Dimensions = tuple[int, ...]
 
@@ -153,6 +153,11 @@ class Capabilities(NamedTuple):
 def element_count(dimensions: Dimensions) -> int:
     """Number of elements; 0 when a dimension is 0."""
     return prod(dimensions)
+
+
+def is_known(type: OperandType, dimensions: Dimensions) -> bool:
+    """Whether rank and all dimensions are known; a scalar's always are."""
+    return type in SCALARS or (bool(dimensions) and 0 not in dimensions)
 
 
 def byte_size(operand: Any) -> int:

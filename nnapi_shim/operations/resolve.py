@@ -29,6 +29,15 @@ def merge_dimensions(known: Dimensions, computed: Dimensions) -> Dimensions:
     return tuple(merged)
 
 
+def given_dimensions(declared: Dimensions, given: Dimensions) -> Dimensions:
+    """Dimensions of a referenced graph's input: those it is given, also a size of 0.
+
+    Raises OP_FAILED where they contradict the declared ones.
+    """
+    merge_dimensions(declared, given)
+    return given
+
+
 def check_operands(op: BoundOperation) -> None:
     """Omitted and zero-sized inputs are refused where the operation has no use for them."""
     operation = op.match.operation
@@ -49,9 +58,10 @@ def check_operands(op: BoundOperation) -> None:
 
 def set_output(
     operand: BoundOperand, name: str, computed: Dimensions, scale: float, zero_point: int
-) -> None:
+) -> bool:
     """Give an output the dimensions and parameters that its operation computed.
 
+    Returns whether the operation has data for it: not where a declared size won over a computed 0.
     Raises OP_FAILED where they contradict declared dimensions or, for an output of the model,
     the declared parameters.
     """
@@ -68,11 +78,13 @@ def set_output(
                 f"{operand.zero_point}; the operation gives {scale:g} and {zero_point}"
             )
         operand.scale, operand.zero_point = scale, zero_point
+    return 0 not in computed or 0 in operand.dimensions
 
 
-def resolve(op: BoundOperation) -> None:
+def resolve(op: BoundOperation) -> list[BoundOperand]:
     """Check a bound operation and set its outputs' dimensions, scale and zero point.
 
+    Returns the outputs that the operation has no data for; they are all zero.
     Raises OP_FAILED (or BAD_DATA, for the operations that are `legacy`).
     """
     check_operands(op)
@@ -80,7 +92,10 @@ def resolve(op: BoundOperation) -> None:
     for check in operation.checks:
         check(op)
     parameters = operation.quantization(op)
-    for output, name, dimensions, (scale, zero_point) in zip(
-        op.outputs, op.match.output_names, operation.shape(op), parameters, strict=True
-    ):
-        set_output(output, name, dimensions, scale, zero_point)
+    return [
+        output
+        for output, name, dimensions, (scale, zero_point) in zip(
+            op.outputs, op.match.output_names, operation.shape(op), parameters, strict=True
+        )
+        if not set_output(output, name, dimensions, scale, zero_point)
+    ]

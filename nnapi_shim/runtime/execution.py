@@ -24,12 +24,13 @@ from nnapi_shim.hal.types import (
     Request,
     RequestArgument,
     byte_size,
+    is_known,
 )
 from nnapi_shim.runtime.compilation import Compilation
 from nnapi_shim.runtime.event import ComputedEvent, Event, ExecutionEvent
 from nnapi_shim.runtime.memory import Memory
 from nnapi_shim.runtime.memory_desc import DeviceMemory
-from nnapi_shim.runtime.operand_type import checked_type, is_known
+from nnapi_shim.runtime.operand_type import checked_type
 
 UNKNOWN_DURATION = 0xFFFFFFFFFFFFFFFF
 MAX_LENGTH = 0xFFFFFFFF

@@ -18,7 +18,7 @@ from nnapi_shim.operations import operation
 from nnapi_shim.operations.declare import UNSET, BoundOperand
 from nnapi_shim.runtime import extension
 from nnapi_shim.runtime.memory import Memory
-from nnapi_shim.runtime.operand_type import checked_type, is_known
+from nnapi_shim.runtime.operand_type import checked_type
 from nnapi_shim.runtime.referenced import joined
 
 L = OperandLifeTime
@@ -139,7 +139,7 @@ class Model:
         operand.channel_quant = hal.SymmPerChannelQuantParams(tuple(scales), channel_dim)
 
     def _check_length(self, index: int, operand: _Operand, length: int) -> None:
-        if not is_known(operand.type, operand.dimensions):
+        if not hal.is_known(operand.type, operand.dimensions):
             raise bad_data(
                 f"operand {index} {operand.type.name}{list(operand.dimensions)} has unknown "
                 "dimensions; a value needs all of them"

@@ -61,8 +61,3 @@ def _check_parameters(kind: OperandType, scale: float, zero_point: int) -> None:
         raise bad_data(
             f"{kind.name}: scale is {scale:g} and zeroPoint {zero_point}; both must be 0"
         )
-
-
-def is_known(kind: OperandType, dimensions: Dimensions) -> bool:
-    """Whether rank and all dimensions are known; a scalar's always are."""
-    return kind in SCALARS or (bool(dimensions) and 0 not in dimensions)

@@ -29,6 +29,8 @@ from nnapi_shim.hal.types import (
 L, T, O = OperandLifeTime, OperandType, OperationType  # noqa: E741
 F32, I32, B8 = T.TENSOR_FLOAT32, T.TENSOR_INT32, T.TENSOR_BOOL8
 SECOND = 10**9
+STALE = 0xA5
+"""Bytes of outputs before a run."""
 
 
 class Models:
@@ -109,7 +111,7 @@ def computed(device, models, main, arrays, timeout=2 * SECOND, runs=2, room=4096
 
 def outputs_of(model, main, arrays, timeout=2 * SECOND, runs=2, room=4096):
     sources = [np.ascontiguousarray(array) for array in arrays]
-    targets = [np.zeros(room, np.uint8) for _ in main.outputs]
+    targets = [np.full(room, STALE, np.uint8) for _ in main.outputs]
     request = Request(
         tuple(RequestArgument(a.ctypes.data, a.nbytes, a.shape) for a in sources),
         tuple(
@@ -127,7 +129,7 @@ def outputs_of(model, main, arrays, timeout=2 * SECOND, runs=2, room=4096):
             kind = np.dtype(STRUCT_CODES[main.operands[index].type])
             length = int(np.prod(shape.dimensions)) * kind.itemsize
             arrays.append(target[:length].view(kind).reshape(shape.dimensions).copy())
-            target[:] = 0
+            target[:] = STALE
     return arrays
 
 
@@ -187,6 +189,42 @@ def test_branches_of_different_sizes(device):
     short_room = computed(device, models, main, [yes(False), floats(-1, 5)], room=12)
     assert short_room.status is ErrorStatus.OUTPUT_INSUFFICIENT_SIZE
     assert short_room.output_shapes[0].dimensions in ((4,), ())
+
+
+@pytest.mark.parametrize("value", [True, False])
+@pytest.mark.parametrize("passed_on", [False, True])
+def test_a_declared_size_wins_over_a_branch_without_data(device, value, passed_on):
+    models = Models()
+    main = models.graph()
+    condition, a = main.input(B8, (1,)), main.input(F32, (2, 3))
+    empty = models.graph()
+    x = empty.input(F32, (2, 3))
+    begin, size = empty.constant([0, 0], I32), empty.constant([2, 0], I32)
+    empty.give(empty.run(O.SLICE, [x, begin, size], (F32, ())))
+    whole = models.graph()
+    whole.give(whole.run(O.RELU, [whole.input(F32, (2, 3))], (F32, ())))
+    result = main.run(O.IF, [condition, main.model(empty), main.model(whole), a], (F32, (2, 3)))
+    main.give(main.run(O.ABS, [result], (F32, (2, 3))) if passed_on else result)
+    given = np.arange(6, dtype=np.float32).reshape(2, 3)
+    (taken,) = computed(device, models, main, [yes(value), given])
+    np.testing.assert_array_equal(taken, given * (not value))
+
+
+def test_an_input_of_a_branch_may_be_empty(device):
+    models = Models()
+    main = models.graph()
+    condition, a = main.input(B8, (1,)), main.input(F32, (2, 3))
+    begin, size = main.constant([0, 0], I32), main.constant([0, 3], I32)
+    empty = main.run(O.SLICE, [a, begin, size], (F32, ()))
+    branches = []
+    for kind in (O.ADD, O.SUB):
+        branch = models.graph()
+        x = branch.input(F32, (2, 3))
+        branch.give(branch.binary(kind, x, x, ()))
+        branches.append(main.model(branch))
+    main.give(main.run(O.IF, [condition, *branches, empty], (F32, ())))
+    (taken,) = computed(device, models, main, [yes(), np.ones((2, 3), np.float32)])
+    assert taken.shape == (0, 3)
 
 
 def failing(models):

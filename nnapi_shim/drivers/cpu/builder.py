@@ -231,13 +231,17 @@ class Builder:
         ]
         outputs = [self.operand(index) for index in item.outputs]
         op = declaration.bind(match, inputs, outputs, lambda at: self.operand(item.inputs[at]))
-        resolve(op)
+        hollow = resolve(op)
         for index, name in zip(item.outputs, match.output_names, strict=True):
             if index in self.omitted:
                 raise op_failed(f"output {name} is omitted, and it is not optional")
-        if not declaration.data_dependent and all(0 in output.dimensions for output in outputs):
+        place = self.place_of(item)
+        if declaration.data_dependent:
+            self.add(lowering.lower(op), op, place)
             return
-        self.add(lowering.lower(op), op, self.place_of(item))
+        if not all(0 in output.dimensions or output in hollow for output in outputs):
+            self.add(lowering.lower(op), op, place)
+        self._clear(hollow, op, place)
 
     def resume(self, wait: NeedsCounts, numbers: tuple[int, ...]) -> None:
         """Go on with an operation whose output sizes are known now."""
@@ -245,13 +249,23 @@ class Builder:
         outputs = [self.operand(output.index) for output in op.outputs]
         dimensions, steps = wait.deferred.finish(numbers)
         self.next_operation += 1
+        hollow = []
         try:
             for output, name, sizes in zip(outputs, op.match.output_names, dimensions, strict=True):
-                set_output(output, name, sizes, output.scale, output.zero_point)
+                if not set_output(output, name, sizes, output.scale, output.zero_point):
+                    hollow.append(output)
         except NnapiError as error:
             self.failure = error.at(wait.place)
             return
         self.add(steps, op, wait.place)
+        self._clear(hollow, op, wait.place)
+
+    def _clear(self, hollow: Sequence[BoundOperand], op: BoundOperation, place: str) -> None:
+        """Append steps that set outputs to 0."""
+        for output in hollow:
+            from nnapi_shim.drivers.cpu.lowering.strided import filled
+
+            self.add(filled(output, (byte_size(output),), (1,), b"\0"), op, place)
 
     def add(self, steps: Sequence[Any], op: BoundOperation, place: str) -> None:
         """Append steps; `once` steps on constants run now instead."""

@@ -11,8 +11,7 @@ from nnapi_shim.drivers.cpu.segments import Graph, Segment
 from nnapi_shim.drivers.cpu.weights import Constants
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.enums import ErrorStatus, ResultCode
-from nnapi_shim.hal.quantization import SCALARS
-from nnapi_shim.hal.types import ExecutionResult, Model, Operand, Request, Timing
+from nnapi_shim.hal.types import ExecutionResult, Model, Request, Timing, is_known
 
 
 class CpuPreparedModel:
@@ -25,8 +24,8 @@ class CpuPreparedModel:
         """Those that IF and WHILE refer to."""
         operands, main = model.main.operands, model.main
         inputs = tuple([operands[index].dimensions for index in main.input_indexes])
-        known = all(is_known(operands[index]) for index in main.input_indexes)
-        if known:  # lower now, not in the first run
+        types = [operands[index].type for index in main.input_indexes]
+        if all(map(is_known, types, inputs)):  # lower now, not in the first run
             self.main.first(
                 inputs, tuple([operands[index].dimensions for index in main.output_indexes])
             )
@@ -56,11 +55,6 @@ class CpuPreparedModel:
     ) -> ExecutionResult:
         """Bind a request and run it once."""
         return CpuExecution(self, request, measure, loop_timeout_ns).compute(deadline_ns)
-
-
-def is_known(operand: Operand) -> bool:
-    """Whether an input has all its dimensions."""
-    return operand.type in SCALARS or (bool(operand.dimensions) and 0 not in operand.dimensions)
 
 
 class CpuExecution:

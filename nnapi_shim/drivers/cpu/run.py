@@ -12,7 +12,7 @@ from nnapi_shim.drivers.cpu.segments import Graph, Segment, keep
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.enums import OperationType, ResultCode
 from nnapi_shim.hal.types import Dimensions, Operation, byte_size
-from nnapi_shim.operations.resolve import merge_dimensions
+from nnapi_shim.operations.resolve import given_dimensions
 
 if TYPE_CHECKING:
     from nnapi_shim.drivers.cpu.prepared_model import CpuPreparedModel
@@ -51,6 +51,12 @@ class Held:
         """Address of a copy of `length` bytes, held from now on."""
         block = address.Block(length)
         address.copy(block.address, source, length)
+        self._blocks.append(block)
+        return block.address
+
+    def zeros(self, length: int) -> int:
+        """Address of `length` bytes of 0, held from now on."""
+        block = address.Block(length)
         self._blocks.append(block)
         return block.address
 
@@ -159,10 +165,12 @@ class Run:
             raise following.failure
         positions = {index: at for at, index in enumerate(segment.builder.graph.output_indexes)}
         for index, result in zip(item.outputs, results, strict=True):
+            length = byte_size(following.builder.operand(index))
+            if length and 0 in result.dimensions:  # a declared size won: there is no data
+                result = result._replace(address=held.zeros(length))
             if index not in segment.slots:
                 addresses.append(result.address)
                 continue
-            length = byte_size(following.builder.operand(index))
             assert capacities is not None
             if capacities[positions[index]] < length:
                 raise Insufficient(following, {positions[index]})
@@ -260,7 +268,7 @@ class Run:
         subgraph = graph.subgraph
         dimensions = tuple(
             [
-                () if item is None else _merged(subgraph.operands[index].dimensions, item, position)
+                () if item is None else _taken(subgraph.operands[index].dimensions, item, position)
                 for position, (index, item) in enumerate(
                     zip(subgraph.input_indexes, given, strict=True)
                 )
@@ -284,9 +292,9 @@ class Run:
         return outputs
 
 
-def _merged(declared: Dimensions, given: Located, position: int) -> Dimensions:
+def _taken(declared: Dimensions, given: Located, position: int) -> Dimensions:
     try:
-        return merge_dimensions(declared, given.dimensions)
+        return given_dimensions(declared, given.dimensions)
     except NnapiError as error:
         raise error.at(f"input {position}") from None
 
@@ -311,8 +319,11 @@ def _address(segment: Segment, value: Any, addresses: Sequence[int]) -> int:
     constant = segment.builder.constant_addresses.get(owner)
     if constant is not None:
         return constant
-    slot = segment.slots.get(owner)
-    return 0 if slot is None else addresses[slot - FIRST_ARGUMENT_SLOT]
+    slot: int | None = segment.slots.get(owner)
+    if slot is None:
+        assert not byte_size(segment.builder.operand(owner)), f"operand {owner} has no place"
+        return 0
+    return addresses[slot - FIRST_ARGUMENT_SLOT]
 
 
 def stopped(frame: Frame, code: int) -> NnapiError:

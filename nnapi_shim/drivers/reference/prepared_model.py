@@ -211,13 +211,7 @@ class GraphRun:
         for operand, name, array, (scale, zero_point) in zip(
             outputs, match.output_names, arrays, parameters, strict=True
         ):
-            set_output(operand, name, array.shape, scale, zero_point)
-            # A declared size wins over a computed 0, as in the reference; there is no data then.
-            operand.value = (
-                array
-                if operand.dimensions == array.shape
-                else np.zeros(operand.dimensions, array.dtype)
-            )
+            _store(operand, name, array, scale, zero_point)
 
     def _input(self, index: int, is_value: bool) -> Any:
         """What the name of an input is bound to: an operand, a Python value, None if omitted."""
@@ -291,9 +285,13 @@ class GraphRun:
             if array is None:
                 raise op_failed(f"input {position} is omitted, and no round gave it a value")
             operand = self.operands[index]
-            name = f"output {position}"
-            set_output(operand, name, array.shape, operand.scale, operand.zero_point)
-            operand.value = array
+            _store(operand, f"output {position}", array, operand.scale, operand.zero_point)
+
+
+def _store(operand: Any, name: str, array: Array, scale: float, zero_point: int) -> None:
+    """Give an output what was computed; 0 where a declared size wins and there is no data."""
+    has_data = set_output(operand, name, array.shape, scale, zero_point)
+    operand.value = array if has_data else np.zeros(operand.dimensions, array.dtype)
 
 
 def formula(type: OperationType) -> Callable[[BoundOperation], list[Array]]:

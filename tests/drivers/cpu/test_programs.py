@@ -90,6 +90,26 @@ def device(request):
     return request.param()
 
 
+@pytest.mark.parametrize("place", ["output", "temporary", "reshaped"])
+def test_a_declared_size_wins_over_a_computed_0_and_there_is_no_data(device, place):
+    graph = Graph()
+    x = graph.input([1, 2, 2, 1])
+    begin, size = (
+        graph.constant(np.array(numbers, np.int32), T.TENSOR_INT32)
+        for numbers in ([0, 0, 0, 0], [1, 2, 2, 0])
+    )
+    last = graph.operation(O.SLICE, [x, begin, size], [0, 2, 2, 1], output=place == "output")
+    if place == "temporary":
+        graph.operation(O.RELU, [last], [1, 2, 2, 1], output=True)
+    if place == "reshaped":
+        shape = graph.constant(np.array([4], np.int32), T.TENSOR_INT32)
+        graph.operation(O.RESHAPE, [last, shape], [4], output=True)
+    given, buffer = np.ones((1, 2, 2, 1), np.float32), np.full(4, 7, np.float32)
+    result = graph.prepare(device).execute(graph.request([given], [buffer]), False, None, 0)
+    assert result.output_shapes[0].dimensions == ((4,) if place == "reshaped" else (1, 2, 2, 1))
+    np.testing.assert_array_equal(buffer, 0)
+
+
 def test_a_long_chain_in_place(device):
     graph = Graph()
     x, none = graph.input([4]), graph.none()

@@ -11,7 +11,6 @@ OUTPUT_SCALE: operation -> function of (inputs, random numbers) that gives an ou
 CHECKED: (operation, variant) -> output parameters that are the operand's own, and checked.
 FAILS: "operation-variant" -> result code of uses that are declared and fail in every computation.
 NOT_IN_THE_TABLE: operation -> input types that are accepted beyond the published table -> level.
-LEVEL_BY_RANK: operations whose rules may ask for a higher level than their row.
 """
 
 from collections.abc import Callable

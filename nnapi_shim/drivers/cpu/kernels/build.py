@@ -172,13 +172,23 @@ def _compile(tier: str, folder: Path, families: Sequence[str]) -> None:
 
 
 def _family_module(family: str) -> tuple[Any, int]:
-    """All kernels of a family as one LLVM module, each with an entry of the C ABI."""
+    """All kernels of a family as one LLVM module, each with an entry of the C ABI.
+
+    Fails on a kernel that belongs to no family, and on a family without kernels: the library would
+    lack them, and the JIT would hide it.
+    """
     import llvmlite.binding as llvm
 
     from nnapi_shim.drivers.cpu.kernels.kernel import KERNELS
 
     load(family)
-    own = [k for k in KERNELS.values() if k.function.__module__ == f"{__package__}.{family}"]
+    files = {name: k.function.__module__.rpartition(".")[2] for name, k in KERNELS.items()}
+    strays = [name for name, file in files.items() if file not in FAMILIES]
+    if strays:
+        raise SystemExit(f"kernels of no file in FAMILIES: {', '.join(strays)}")
+    own = [kernel for name, kernel in KERNELS.items() if files[name] == family]
+    if not own:
+        raise SystemExit(f"{family} has no kernels")
     module = llvm.parse_assembly("")
     module.triple = llvm.get_process_triple()
     for kernel in own:

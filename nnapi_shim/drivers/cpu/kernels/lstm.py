@@ -8,48 +8,25 @@ cell state, result and the four gates [tile_batches, units].
 
 import numpy as np
 
-from nnapi_shim.drivers.cpu.kernels.elements import READ, READ_BACK, WRITE
-from nnapi_shim.drivers.cpu.kernels.exponential import logistic, tanh
 from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
-from nnapi_shim.drivers.cpu.kernels.microkernel import float32
-from nnapi_shim.drivers.cpu.kernels.microkernel import tile as micro_kernel
 from nnapi_shim.drivers.cpu.kernels.numeric import add_any_order_f64, clamp, copy_bytes, u8
-from nnapi_shim.drivers.cpu.kernels.target import target_tiling
+from nnapi_shim.drivers.cpu.kernels.recurrent import (
+    INFINITY,
+    ONE,
+    activate,
+    add,
+    multiply,
+    read,
+    read_back,
+    write,
+)
 from nnapi_shim.drivers.cpu.lowering.lstm import RECURRENCE
-
-TILING = target_tiling()
-COLUMNS = TILING.columns
-CHAINS = 4
-"""Partial sums of a single row, as in gemm.py."""
-
-run_row = micro_kernel(TILING, float32(TILING), 1, CHAINS)
-run_rows = micro_kernel(TILING, float32(TILING), TILING.few_rows)
-"""The micro-kernels: for a single batch, and for as many as there are in a tile of rows."""
+from nnapi_shim.operations.rnn import SIGMOID
 
 INPUT, FORGET, CELL, OUTPUT, RESULT = range(5)
 """The gates, and what comes after them."""
-RELU, RELU6, TANH, SIGMOID = 1, 3, 4, 6
-ZERO, ONE, SIX = np.float32(0), np.float32(1), np.float32(6)
-INFINITY = np.float32(np.inf)
 FLAT = 1e-8
 """Added to the variance in layer normalisation."""
-
-read, read_back, write = READ["f32"], READ_BACK["f32"], WRITE["f32"]
-
-
-@helper
-def activate(x, count, activation):
-    """x: float32[count], in place."""
-    if activation == SIGMOID:
-        for n in range(count):
-            write(x, n, logistic(read_back(x, n)))
-    elif activation == TANH:
-        for n in range(count):
-            write(x, n, tanh(read_back(x, n)))
-    elif activation == RELU or activation == RELU6:
-        high = SIX if activation == RELU6 else INFINITY
-        for n in range(count):
-            write(x, n, clamp(read_back(x, n), ZERO, high))
 
 
 @helper
@@ -79,13 +56,6 @@ def of_gate(gate, into, forget, cell, out):
 
 
 @helper
-def add(x, y, count):
-    """X: float32[count] += y."""
-    for n in range(count):
-        write(x, n, read_back(x, n) + read(y, n))
-
-
-@helper
 def update(state, into, forget, candidate, count, first_gate, clip):
     """state: float32[count], in place: forget * state + into * candidate, within the bound."""
     for n in range(count):
@@ -106,35 +76,6 @@ def finish_gate(a, gate, x, state, count):
     if gain != 0:
         bias = of_gate(gate, a.bias_input, a.bias_forget, a.bias_cell, a.bias_output)
         normalise(x, count, gain, bias)
-
-
-@helper
-def multiply(x, y, rows, depth, columns, weights, table, tile_rows, bound):
-    """X: float32[rows, depth], y: float32[rows, columns] = clamp(x * weights + bias).
-
-    table: offsets of tile_rows rows of x, then those for a tile with fewer of them.
-    """
-    panel_bytes = COLUMNS * (depth + 1) * 4
-    for column in range(0, columns, COLUMNS):
-        panel = weights + column // COLUMNS * panel_bytes
-        width = min(COLUMNS, columns - column)
-        for row in range(0, rows, tile_rows):
-            count = min(tile_rows, rows - row)
-            offsets = table if count == tile_rows else table + tile_rows * 8
-            source, target = x + row * depth * 4, y + (row * columns + column) * 4
-            pitch = columns * 4
-            # fmt: off
-            if tile_rows == 1:
-                run_row(
-                    offsets, 1, depth, source, 0, panel, target, pitch, count, width,
-                    0, 0, 0, -bound, bound,
-                )
-            else:
-                run_rows(
-                    offsets, 1, depth, source, 0, panel, target, pitch, count, width,
-                    0, 0, 0, -bound, bound,
-                )
-            # fmt: on
 
 
 @kernel(RECURRENCE)

@@ -3,17 +3,14 @@
 The generator is Philox 4x32 with 10 rounds, as in the reference (semantics.md 10.5).
 """
 
-import math
-
 import numpy as np
 
 from nnapi_shim.drivers.cpu.kernels.clock import monotonic_ns
 from nnapi_shim.drivers.cpu.kernels.elements import READ
+from nnapi_shim.drivers.cpu.kernels.exponential_f64 import exp
 from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
 from nnapi_shim.drivers.cpu.kernels.numeric import (
-    bits64_of,
     f64,
-    float64_of,
     from_ordered,
     i32,
     ordered,
@@ -22,31 +19,6 @@ from nnapi_shim.drivers.cpu.lowering.sampling import CUMULATE, SAMPLE
 
 LOWEST = np.int32(-(2**31))
 INFINITY = np.float32(np.inf)
-
-LOG2_E = 1.4426950408889634
-LN2_HIGH, LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
-"""ln 2; the high part has few bits, so that its product with a small integer is exact."""
-MAGIC = 1.5 * 2.0**52
-"""Adding it to a small number rounds that to an integer, which the sum has in its low bits."""
-MAGIC_BITS = int(np.float64(MAGIC).view(np.int64))
-EXP_LOW = -708.0
-"""Below it e^x is not a normal float64."""
-COEFFICIENTS = tuple(1 / math.factorial(power) for power in range(13, -1, -1))
-"""Of e^r: what the polynomial leaves out is below 1e-17 of it for |r| <= ln(2) / 2."""
-
-
-@helper
-def exp_negative(x):
-    """e^x in float64 for x <= 0, within 2 units in the last place; below 1e-307 not exact."""
-    x = x if x > EXP_LOW else EXP_LOW
-    shifted = x * LOG2_E + MAGIC
-    whole = shifted - MAGIC
-    r = x - whole * LN2_HIGH - whole * LN2_LOW
-    c = COEFFICIENTS
-    low = ((((c[0] * r + c[1]) * r + c[2]) * r + c[3]) * r + c[4]) * r + c[5]
-    middle = ((((low * r + c[6]) * r + c[7]) * r + c[8]) * r + c[9]) * r + c[10]
-    power = ((middle * r + c[11]) * r + c[12]) * r + c[13]
-    return power * float64_of((bits64_of(shifted) - MAGIC_BITS + 1023) << 52)
 
 
 def cumulate(variant, size):
@@ -68,7 +40,7 @@ def cumulate(variant, size):
             most = np.float64(from_ordered(key))
             for i in range(classes):
                 logit = read(x, i)
-                share = exp_negative(np.float64(logit) - most)
+                share = exp(np.float64(logit) - most)
                 sums[i] = share if abs(logit) < INFINITY else 0.0
             total = 0.0
             for i in range(classes):

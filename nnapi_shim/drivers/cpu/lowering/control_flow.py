@@ -91,6 +91,8 @@ def _set_dimensions(
     builder: "Builder", outputs: Sequence[int], dimensions: Sequence[Dimensions], place: str
 ) -> None:
     for position, (index, sizes) in enumerate(zip(outputs, dimensions, strict=True)):
+        if 0 in sizes:  # a declared size may win over it
+            raise _ShapesDiffer
         try:
             builder.set_dimensions(index, sizes)
         except NnapiError as error:

@@ -9,13 +9,20 @@ from math import inf
 from typing import Any, NamedTuple
 
 from nnapi_shim.drivers.cpu.lowering.gemm import consecutive_rows, product_with
-from nnapi_shim.drivers.cpu.lowering.packing import Filter, packed_filter, prepared_input
-from nnapi_shim.drivers.cpu.lowering.rearrange import convert, narrowed
+from nnapi_shim.drivers.cpu.lowering.packing import prepared_input
+from nnapi_shim.drivers.cpu.lowering.recurrent import (
+    TILE_ROWS,
+    Rows,
+    float_in,
+    float_out,
+    matrix,
+    packed,
+    rows_of,
+)
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling, tiling
 from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32, INT64, At, Buffer, Step, record
 from nnapi_shim.hal.enums import FuseCode
 from nnapi_shim.hal.quantization import ELEMENT_BYTES
-from nnapi_shim.hal.types import element_count
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 from nnapi_shim.operations.lstm import (
     DIRECTIONS,
@@ -74,18 +81,6 @@ WRITES = ("output", "output_state_out", "cell_state_out", "unused", "scratch")
 
 NO_GATES = (None,) * len(GATES)
 
-TILE_ROWS = 4
-"""Tiles of a micro-kernel's rows in a tile of the recurrence; each of these reads all weights."""
-
-
-class Rows(NamedTuple):
-    """How the rows of a sequence lie: one per batch and step, one of the two moving faster."""
-
-    steps: int
-    batches: int
-    step_rows: int
-    batch_rows: int
-
 
 class Results(NamedTuple):
     """Where a direction writes: outputs of all steps and final states as float32, or None.
@@ -103,9 +98,9 @@ class Results(NamedTuple):
 def lower_lstm(op: BoundOperation) -> list[Step]:
     """A sequence of one step; there is nothing to tell of the scratch output, which is set to 0."""
     found, batches = cell(op), op.input.dimensions[0]
-    results, after = _results(op, [op.output_state_out, op.cell_state_out, op.output])
+    results, after = _results([op.output_state_out, op.cell_state_out, op.output])
     output_state, cell_state, output = results
-    before, source = _float(op.input)
+    before, source = float_in(op.input)
     wanted = Results(output, 4 * found.outputs, output_state, cell_state, op.scratch)
     rows = Rows(1, batches, batches, 1)
     return before + _sequence(op, found, [source], rows, False, wanted) + after
@@ -114,9 +109,9 @@ def lower_lstm(op: BoundOperation) -> list[Step]:
 def lower_unidirectional_sequence_lstm(op: BoundOperation) -> list[Step]:
     """One direction."""
     found = cell(op)
-    results, after = _results(op, op.outputs)
+    results, after = _results(op.outputs)
     output, output_state, cell_state = (*results, None, None)[:3]
-    before, source = _float(op.input)
+    before, source = float_in(op.input)
     wanted = Results(output, 4 * found.outputs, output_state, cell_state)
     return before + _sequence(op, found, [source], _rows(op), False, wanted) + after
 
@@ -124,7 +119,7 @@ def lower_unidirectional_sequence_lstm(op: BoundOperation) -> list[Step]:
 def lower_bidirectional_sequence_lstm(op: BoundOperation) -> list[Step]:
     """Two directions; merged, each writes its part of every row."""
     cells = [direction(op, prefix) for prefix in DIRECTIONS]
-    results, after = _results(op, op.outputs)
+    results, after = _results(op.outputs)
     if op.merge_outputs:
         stride = 4 * sum(found.outputs for found in cells)
         places = [(results[0], stride), (At(results[0], 4 * cells[0].outputs), stride)]
@@ -138,7 +133,7 @@ def lower_bidirectional_sequence_lstm(op: BoundOperation) -> list[Step]:
         operands = [operand, op.aux_input] if is_cross_linked(op) else [operand]
         sources = []
         for each in operands:
-            before, source = _float(each)
+            before, source = float_in(each)
             steps += before
             sources.append(source)
         wanted = Results(*places[at], *states[2 * at : 2 * at + 2])
@@ -147,32 +142,13 @@ def lower_bidirectional_sequence_lstm(op: BoundOperation) -> list[Step]:
 
 
 def _rows(op: BoundOperation) -> Rows:
-    steps, batches = leading(op)
-    return Rows(steps, batches, *((batches, 1) if op.time_major else (1, steps)))
+    return rows_of(*leading(op), op.time_major)
 
 
-def _float(operand: BoundOperand | None) -> tuple[list[Step], Any]:
-    """An operand as float32: constants are widened at compilation."""
-    if operand is None or operand.type.name != "TENSOR_FLOAT16":
-        return [], operand
-    count = element_count(operand.dimensions)
-    buffer = Buffer(4 * count)
-    step = convert("widen_f16", operand, buffer, count)
-    step.once = True
-    return [step], buffer
-
-
-def _results(op: BoundOperation, outputs: list[BoundOperand]) -> tuple[list[Any], list[Step]]:
+def _results(outputs: list[BoundOperand]) -> tuple[list[Any], list[Step]]:
     """Where to write outputs as float32, and the steps that store them."""
-    places: list[Any] = []
-    after = []
-    for operand in outputs:
-        place: Any = operand
-        if op.variant == "f16":
-            place, steps = narrowed(operand, element_count(operand.dimensions))
-            after += steps
-        places.append(place)
-    return places, after
+    found = [float_out(operand) for operand in outputs]
+    return [place for place, _ in found], [step for _, steps in found for step in steps]
 
 
 def _sequence(
@@ -251,33 +227,14 @@ def _parameters(
     steps: list[Step] = []
     fields: dict[str, Any] = {"aux_products": None}
     for name, operand in vectors.items():
-        more, fields[name] = _float(operand)
+        more, fields[name] = float_in(operand)
         steps += more
     for name, (weights, bias) in matrices.items():
-        more, fields[name] = _packed(op, weights, bias, tile_rows, geometry)
-        steps += more
+        fields[name] = None
+        if weights is not None:
+            more, fields[name] = packed(op, weights, tile_rows, geometry, bias)
+            steps += more
     return steps, fields
-
-
-def _filter(weights: BoundOperand, bias: BoundOperand | None) -> Filter:
-    columns = weights.dimensions[0]
-    return Filter(weights, bias or bytes(4 * columns), columns, 1, weights)
-
-
-def _packed(
-    op: BoundOperation,
-    weights: BoundOperand | None,
-    bias: BoundOperand | None,
-    tile_rows: int,
-    geometry: Tiling,
-) -> tuple[list[Step], Buffer | None]:
-    """A matrix as the micro-kernels read it."""
-    if weights is None:
-        return [], None
-    depth = weights.dimensions[1]
-    input = prepared_input(op, None, 0, depth, geometry)
-    packed = packed_filter(op, _filter(weights, bias), input, depth, tile_rows == 1, geometry)
-    return [packed.step], packed.buffer
 
 
 def _products(
@@ -289,7 +246,7 @@ def _products(
     geometry: Tiling,
 ) -> tuple[list[Step], Buffer]:
     """What the gates take from an input: [rows, gates, units]."""
-    count = rows.steps * rows.batches
+    count = rows.total
     gates = [pair for pair in zip(matrices, biases, strict=True) if pair[0] is not None]
     units, depth = gates[0][0].dimensions
     buffer = Buffer(4 * count * len(gates) * units)
@@ -299,7 +256,7 @@ def _products(
     for at, (weights, bias) in enumerate(gates):
         steps += product_with(
             op,
-            _filter(weights, bias),
+            matrix(weights, bias),
             input,
             places,
             depth,

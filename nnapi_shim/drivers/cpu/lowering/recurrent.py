@@ -61,12 +61,16 @@ def matrix(weights: BoundOperand, bias: BoundOperand | None = None) -> Filter:
 
 
 def packed(
-    op: BoundOperation, weights: BoundOperand, tile_rows: int, geometry: Tiling
+    op: BoundOperation,
+    weights: BoundOperand,
+    tile_rows: int,
+    geometry: Tiling,
+    bias: BoundOperand | None = None,
 ) -> tuple[list[Step], Buffer]:
-    """Weights as the micro-kernels read them, for a recurrence."""
+    """Weights and a bias as the micro-kernels read them, for a recurrence."""
     depth = weights.dimensions[1]
     input = prepared_input(op, None, 0, depth, geometry)
-    found = packed_filter(op, matrix(weights), input, depth, tile_rows == 1, geometry)
+    found = packed_filter(op, matrix(weights, bias), input, depth, tile_rows == 1, geometry)
     return [found.step], found.buffer
 
 
