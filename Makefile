@@ -64,7 +64,7 @@ bench: all $(VENV)-bench/ready
 	$(VENV)-bench/bin/python tests/bench/bench.py
 
 bench-operations: all $(VENV)/ready-dev
-	PYTHONPATH=. $(PY) tests/bench/bench_operations.py $(OPERATIONS)
+	OPENBLAS_NUM_THREADS=1 PYTHONPATH=. $(PY) tests/bench/bench_operations.py $(OPERATIONS)
 
 # docs/operations.md, from the declarations.
 docs: $(VENV)/ready

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from nnapi_shim.hal.enums import OperandType as T
+from nnapi_shim.hal.quantization import ELEMENT_BYTES
 from nnapi_shim.operations.declare import Operation
 from tests.operations.cases import Example, Use
 from tests.operations.plans.boxes import EIGHTH, corners, real_tensor, type_of
@@ -19,7 +20,8 @@ from tests.operations.plans.common import Plan
 from tests.single import Value, bool8, i32, tensor
 
 Shapes = Callable[[Use, bool], Plan]
-LARGE, SMALL = 1 << 21, 1 << 10
+LARGE_BYTES, SMALL = 1 << 24, 1 << 10
+"""Bytes of a large tensor, more than the caches keep; elements of a small one."""
 
 
 def _rng() -> np.random.Generator:
@@ -29,7 +31,9 @@ def _rng() -> np.random.Generator:
 def one_tensor(use: Use, large: bool) -> Plan:
     """A tensor [rows, 1024]."""
     slope = (1024,) if use.operation.type.name == "PRELU" else 0.5
-    return {"input": ((LARGE if large else SMALL) // 1024, 1024), "alpha": slope}
+    widest = max(ELEMENT_BYTES[use.inputs[0]], ELEMENT_BYTES[use.outputs[0]])
+    count = LARGE_BYTES // widest if large else SMALL
+    return {"input": (count // 1024, 1024), "alpha": slope}
 
 
 def two_tensors(use: Use, large: bool) -> Plan:
@@ -110,7 +114,7 @@ def rows(use: Use, large: bool) -> Plan:
 
 def picked(use: Use, large: bool) -> Plan:
     """Half of the rows of a table, in any order."""
-    count = 2048 if large else 16
+    count = LARGE_BYTES // 1024 // ELEMENT_BYTES[use.outputs[0]] if large else 16
     indexes = i32(_rng().integers(0, count, count // 2))
     table = (count, 1024)
     keys = i32(np.arange(count))
@@ -128,13 +132,14 @@ def chosen(use: Use, large: bool) -> Plan:
 
 def moved(use: Use, large: bool) -> Plan:
     """An image, and what the operations that move data take."""
-    height, depth = (256, 32) if large else (8, 16)
-    input_ = (1, height, height, depth)
+    height, depth = (256, 64) if large else (8, 16)
+    batch = 4 // ELEMENT_BYTES[use.outputs[0]] if large else 1
+    input_ = (batch, height, height, depth)
     return {
         "input": input_, "nchw": False, "block_size": 2, "block_shape": i32([2, 2]),
         "paddings": i32([[0, 0], [0, 0]]), "num_groups": 4, "perm": i32([0, 3, 1, 2]),
-        "axes": i32([0]), "begin": i32([0, 1, 1, 0]), "size": i32([1, height - 2, height - 2, -1]),
-        "end": i32([1, height, height, depth]), "strides": i32([1, 2, 1, 1]),
+        "axes": i32([0]), "begin": i32([0, 1, 1, 0]), "size": i32([-1, height - 2, height - 2, -1]),
+        "end": i32([batch, height, height, depth]), "strides": i32([1, 2, 1, 1]),
         "begin_mask": 0, "end_mask": 0, "shrink_axis_mask": 0, "num_splits": len(use.outputs),
         "multiples": i32([1, 1, 2, 1]), "shape": i32([-1, depth]), "mode": 0,
     }  # fmt: skip
@@ -149,8 +154,8 @@ def rearranged(use: Use, large: bool) -> Plan:
 def blocks(use: Use, large: bool) -> Plan:
     """Four images for one that is twice as high and wide."""
     plan = moved(use, large)
-    _, height, width, depth = plan["input"]
-    return plan | {"input": (4, height // 2, width // 2, depth)}
+    batch, height, width, depth = plan["input"]
+    return plan | {"input": (4 * batch, height // 2, width // 2, depth)}
 
 
 def padded(use: Use, large: bool) -> Plan:
@@ -208,6 +213,11 @@ def regions(use: Use, large: bool) -> Plan:
     }
 
 
+def is_merged(use: Use) -> bool:
+    """Whether an operation of two directions has one output for both."""
+    return len(use.outputs) % 2 == 1
+
+
 def recurrent_cells(use: Use, large: bool) -> Plan:
     """Sizes of RNN and SVDF: batch 4, 128 inputs, 128 units."""
     n = 128 if large else 8
@@ -222,7 +232,7 @@ def recurrent_cells(use: Use, large: bool) -> Plan:
         else (4, 16, n),
         "aux_input": None, "fw_aux_weights": None, "bw_aux_weights": None,
         "weights_feature": (n, n), "weights_time": (n, 10), "state_in": (4, n * 10), "rank": 1,
-        "activation": 1, "time_major": False, "merge_outputs": False,
+        "activation": 1, "time_major": False, "merge_outputs": is_merged(use),
     }  # fmt: skip
 
 
@@ -235,7 +245,12 @@ def _float_lstm(use: Use, large: bool) -> Plan:
     sequence = use.operation.type.name != "LSTM"
     plan: Plan = dict.fromkeys(use.names)
     plan |= {"input": (4, 16, n) if sequence else (4, n), "activation": 4}
-    plan |= {"cell_clip": 0.0, "proj_clip": 0.0, "time_major": False, "merge_outputs": False}
+    plan |= {
+        "cell_clip": 0.0,
+        "proj_clip": 0.0,
+        "time_major": False,
+        "merge_outputs": is_merged(use),
+    }
     for prefix in ("", "fw_", "bw_"):
         for gate in _GATES:
             plan[f"{prefix}input_to_{gate}_weights"] = (n, n)

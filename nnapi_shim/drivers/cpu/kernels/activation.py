@@ -6,7 +6,8 @@ from nnapi_shim.drivers.cpu.kernels.broadcasting import bare, nothing, pairwise
 from nnapi_shim.drivers.cpu.kernels.elements import READ, WRITE, mapped, part
 from nnapi_shim.drivers.cpu.kernels.exponential import expm1, logistic, tanh
 from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
-from nnapi_shim.drivers.cpu.kernels.numeric import add32, bounded, clamp, rounded
+from nnapi_shim.drivers.cpu.kernels.numeric import bits_of, clamp, quantized
+from nnapi_shim.drivers.cpu.kernels.translation import translate
 from nnapi_shim.drivers.cpu.lowering.activation import CLAMP, CLAMP_RAW, ELU, PRELU_QUANTIZED
 from nnapi_shim.drivers.cpu.lowering.broadcasting import PLAIN
 from nnapi_shim.drivers.cpu.lowering.elements import LOOKUP
@@ -83,9 +84,8 @@ def prelu_quantized(x, alpha, values):
     """
     signed, zero0, zero1, scale, negative_scale, low, high, zero_point = values
     x = np.float32(x ^ signed) - zero0
-    negative = x * (np.float32(alpha ^ signed) - zero1) * negative_scale
-    steps = x * scale if x >= 0 else negative
-    return add32(rounded(bounded(steps, low, high)), zero_point)
+    negative = (np.float32(alpha ^ signed) - zero1) * negative_scale
+    return quantized(x * (negative if bits_of(x) < 0 else scale), low, high, zero_point)
 
 
 for _variant, _size in (("f32", 4), ("f16", 2)):
@@ -108,7 +108,7 @@ prelu_constants = helper(
         a.negative_scale,
         a.low,
         a.high,
-        np.int32(a.zero_point),
+        a.zero_point,
     )
 )
 pairwise("prelu_b8", PRELU_QUANTIZED, u8, write_b8, (1, 1), prelu_constants, prelu_quantized)
@@ -122,6 +122,5 @@ def lookup_b8(a, tile):
     """input, output: byte[count], table: byte[256]. output = table[input]."""
     x, y, table = a.input, a.output, a.table
     first, end = part(a.count, tile)
-    for i in range(first, end):
-        write_b8(y, i, u8(table, u8(x, i)))
+    translate(y + first, x + first, end - first, table)
     return 0

@@ -15,13 +15,12 @@ from nnapi_shim.drivers.cpu.kernels.elements import READ, WRITE
 from nnapi_shim.drivers.cpu.kernels.kernel import helper
 from nnapi_shim.drivers.cpu.kernels.logarithm import power
 from nnapi_shim.drivers.cpu.kernels.numeric import (
-    add32,
     bits_of,
-    bounded,
     clamp,
     float_of,
     multiply_add,
-    rounded,
+    quantized,
+    quantized_product,
     xor32,
 )
 from nnapi_shim.drivers.cpu.lowering.binary import (
@@ -32,7 +31,10 @@ from nnapi_shim.drivers.cpu.lowering.binary import (
     PRODUCT,
     SUM,
 )
+from nnapi_shim.drivers.cpu.lowering.bounds import MAGIC
 from nnapi_shim.drivers.cpu.lowering.broadcasting import PLAIN
+
+ZERO_STEPS = np.float32(MAGIC)
 
 
 def clamped(function):
@@ -61,7 +63,7 @@ def add_quantized(x, y, values):
     """Steps of the output: x * scale0 + y * scale1 + offset."""
     scale0, scale1, offset, low, high, zero_point = values
     steps = multiply_add(x, scale0, multiply_add(y, scale1, offset))
-    return add32(rounded(bounded(steps, low, high)), zero_point)
+    return quantized(steps, low, high, zero_point)
 
 
 @helper
@@ -72,15 +74,14 @@ def add_large_quantized(x, y, values):
     (zero0, coarse0, fine0), (zero1, coarse1, fine1), low, high, zero_point = values
     x, y = x - zero0, y - zero1
     steps = (x * coarse0 + y * coarse1) + (x * fine0 + y * fine1)
-    return add32(rounded(bounded(steps, low, high)), zero_point)
+    return quantized(steps, low, high, zero_point)
 
 
 @helper
 def mul_quantized(x, y, values):
     """Steps of the output: (x - zero0) * (y - zero1) * scale."""
     zero0, zero1, scale, low, high, zero_point = values
-    steps = (x - zero0) * (y - zero1) * scale
-    return add32(rounded(bounded(steps, low, high)), zero_point)
+    return quantized_product((x - zero0) * (y - zero1), scale, low, high, zero_point)
 
 
 @helper
@@ -111,25 +112,21 @@ def largest_requantized(x, y, values):
     signed, zero0, scale0, zero1, scale1, sign, zero_point, low, high = values
     x = (np.float32(x ^ signed) - zero0) * scale0
     y = (np.float32(y ^ signed) - zero1) * scale1
-    return rounded(bounded((y if x < y else x) * sign + zero_point, low, high))
+    return quantized((y if x < y else x) * sign + zero_point, low, high, ZERO_STEPS)
 
 
 bounds = helper(lambda a: (a.low, a.high))
-sum_constants = helper(
-    lambda a: (a.scale0, a.scale1, a.offset, a.low, a.high, np.int32(a.zero_point))
-)
+sum_constants = helper(lambda a: (a.scale0, a.scale1, a.offset, a.low, a.high, a.zero_point))
 large_sum_constants = helper(
     lambda a: (
         (a.zero0, a.coarse0, a.fine0),
         (a.zero1, a.coarse1, a.fine1),
         a.low,
         a.high,
-        np.int32(a.zero_point),
+        a.zero_point,
     )
 )
-product_constants = helper(
-    lambda a: (a.zero0, a.zero1, a.scale, a.low, a.high, np.int32(a.zero_point))
-)
+product_constants = helper(lambda a: (a.zero0, a.zero1, a.scale, a.low, a.high, a.zero_point))
 
 flip_word = helper(lambda a: np.int32(a.flip))
 flip_byte = helper(lambda a: np.uint8(a.flip))

@@ -12,6 +12,8 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from nnapi_shim.drivers.cpu.kernels.kernel import helper
+from nnapi_shim.drivers.cpu.kernels.numeric import copy_bytes
 from nnapi_shim.drivers.cpu.kernels.vector import (
     LONG,
     join,
@@ -168,6 +170,22 @@ def lines_of(*levels: tuple[int, Emitter]) -> Any:
         return types.void(*[types.int64] * 10), generate
 
     return through
+
+
+_line = lines_of((128, same(ir.IntType(8), 128)))
+
+
+@helper
+def copy_long(target, source, length):
+    """Copy memory that does not overlap.
+
+    Not the C library's memcpy where it is long: on some processors that falls to a fifth of its
+    speed when the target lies a few bytes behind the source, seen modulo 4096.
+    """
+    if length < 128:
+        copy_bytes(target, source, length)
+    else:
+        _line(source, target, 1, 0, 0, length, 1, 1, 0, 0)
 
 
 def _level(builder: Any, levels: Sequence[tuple[int, Emitter]], arguments: Sequence[Any]) -> None:

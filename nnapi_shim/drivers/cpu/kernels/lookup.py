@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from nnapi_shim.drivers.cpu.kernels.blocks import copy_long
 from nnapi_shim.drivers.cpu.kernels.elements import READ_BACK
 from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
 from nnapi_shim.drivers.cpu.kernels.numeric import (
@@ -57,7 +58,7 @@ def _collect(y, x, indices, count, length):
             copy_bytes(y + i * 32, x + indices[i] * 32, 32)
     else:
         for i in range(count):
-            copy_bytes(y + i * length, x + indices[i] * length, length)
+            copy_long(y + i * length, x + indices[i] * length, length)
 
 
 @kernel(GATHER)
@@ -100,7 +101,7 @@ def hashtable_lookup(a, tile):
                 high = middle
         y = a.output + i * length
         if low < rows and keys[low] == wanted:
-            copy_bytes(y, a.values + low * length, length)
+            copy_long(y, a.values + low * length, length)
             hits[i] = 1
         else:
             zeros = u8(y)

@@ -15,6 +15,7 @@ from numba.extending import intrinsic
 
 from nnapi_shim.drivers.cpu.kernels.kernel import helper
 from nnapi_shim.drivers.cpu.kernels.target import target
+from nnapi_shim.drivers.cpu.lowering.bounds import NUDGE
 
 
 def _pointer(element: types.Type) -> Any:
@@ -167,6 +168,24 @@ ALMOST_HALF = np.float32(0.49999997).view(np.int32)
 def rounded(x):
     """The nearest integer as an int32, halves away from zero; |x| is below 2^23."""
     return truncated(x + float_of((bits_of(x) & SIGN) | ALMOST_HALF))
+
+
+NUDGE_FLOAT = np.float32(NUDGE)
+
+
+@helper
+def quantized(steps, low, high, zero_point):
+    """Bits whose low byte is zero_point + the nearest integer, halves away from zero, within
+    bounds. These three have MAGIC added, which makes the sum round, to even; the nudge moves halves
+    on to where they belong.
+    """
+    return quantized_product(steps, NUDGE_FLOAT, low, high, zero_point)
+
+
+@helper
+def quantized_product(x, scale, low, high, zero_point):
+    """As `quantized` for x * scale, if x is an exact integer and the scale has been nudged."""
+    return bits_of(bounded(multiply_add(x, scale, zero_point), low, high))
 
 
 @helper

@@ -4,9 +4,10 @@ operands is in lowering/resize.py.
 
 import numpy as np
 
+from nnapi_shim.drivers.cpu.kernels.blocks import copy_long
 from nnapi_shim.drivers.cpu.kernels.elements import READ, READ_BACK, WRITE
 from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
-from nnapi_shim.drivers.cpu.kernels.numeric import copy_bytes, multiply_add, rounded
+from nnapi_shim.drivers.cpu.kernels.numeric import multiply_add, rounded
 from nnapi_shim.drivers.cpu.lowering.resize import BILINEAR, NEAREST
 
 ONE = np.float32(1)
@@ -29,13 +30,13 @@ def nearest(bits, read, write):
             image, at = row // a.out_height, row % a.out_height
             x = a.input + (image * a.in_height + index_of(a.row, at)) * in_bytes
             if x == before:
-                copy_bytes(y, y - out_bytes, out_bytes)
+                copy_long(y, y - out_bytes, out_bytes)
             elif pixel == 1:
                 for c in range(count):
                     write(y, c, read(x, index_of(column, c)))
             else:
                 for c in range(count):
-                    copy_bytes(
+                    copy_long(
                         y + c * pixel_bytes, x + index_of(column, c) * pixel_bytes, pixel_bytes
                     )
             y, before = y + out_bytes, x

@@ -10,6 +10,7 @@ from llvmlite import ir
 
 from nnapi_shim.drivers.cpu.kernels.blocks import (
     backwards,
+    copy_long,
     lines_of,
     pair,
     same,
@@ -19,8 +20,8 @@ from nnapi_shim.drivers.cpu.kernels.blocks import (
     woven,
 )
 from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
-from nnapi_shim.drivers.cpu.kernels.numeric import copy_bytes, i64
-from nnapi_shim.drivers.cpu.lowering.strided import COPY, SIDE, TRANSPOSE, WOVEN
+from nnapi_shim.drivers.cpu.kernels.numeric import i64
+from nnapi_shim.drivers.cpu.lowering.strided import COPY, SIDE, STRIP_BYTES, TRANSPOSE, WOVEN
 
 
 @helper
@@ -79,7 +80,7 @@ def runs(x, y, lines, x_line, y_line, first, end, values):
     if length > 128:
         for _ in range(lines):
             for row in range(rows):
-                copy_bytes(y + row * y_step, x + row * x_step, length)
+                copy_long(y + row * y_step, x + row * x_step, length)
             x, y = x + x_line, y + y_line
     elif length > 64:
         rest = length - 64
@@ -187,7 +188,7 @@ def transpose(size):
 
     A strip is as wide as two lines of the cache, of the input and of the output.
     """
-    element, side, strip = ir.IntType(8 * size), SIDE[size], 128 // size
+    element, side, strip = ir.IntType(8 * size), SIDE[size], STRIP_BYTES // size
     half = side // 2
     whole_squares, half_squares = (lines_of((n, transposed(element, n))) for n in (side, half))
     single = lines_of((1, same(element, 1)))

@@ -16,6 +16,19 @@ def target() -> str:
     return os.environ.get("NNAPI_SHIM_BUILD_TIER") or library.current().tier
 
 
+_SHUFFLES = {
+    "v2": ("llvm.x86.ssse3.pshuf.b.128", 16),
+    "v3": ("llvm.x86.avx2.pshuf.b", 32),
+    "v4": ("llvm.x86.avx2.pshuf.b", 32),
+}
+"""Of bytes, each among the 16 of its own part of a vector."""
+
+
+def target_shuffle() -> tuple[str, int]:
+    """Name and number of bytes of the instruction that shuffles bytes; ("", 1) if emulated."""
+    return ("", 1) if os.environ.get("NNAPI_SHIM_BUILD_EMULATE") else _SHUFFLES[target()]
+
+
 def target_tiling() -> Tiling:
     """Geometry of the tier; without its dot product instructions where they are emulated."""
     tiling = TILINGS[target()]

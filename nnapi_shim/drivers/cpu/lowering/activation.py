@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from math import exp, tanh
 
-from nnapi_shim.drivers.cpu.lowering.bounds import float_bounds, quantized_bounds
+from nnapi_shim.drivers.cpu.lowering.bounds import MAGIC, float_bounds, quantized_bounds
 from nnapi_shim.drivers.cpu.lowering.broadcasting import PLAIN, WALK_FIELDS, pairwise
 from nnapi_shim.drivers.cpu.lowering.elements import MAP, element_wise, lookup
 from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32, INT64, Step, record
@@ -17,10 +17,10 @@ ELU = record(input=ADDRESS, output=ADDRESS, count=INT64, alpha=FLOAT32)
 PRELU_QUANTIZED = record(
     **WALK_FIELDS,
     signed=INT64, zero0=FLOAT32, zero1=FLOAT32, scale=FLOAT32, negative_scale=FLOAT32,
-    low=FLOAT32, high=FLOAT32, zero_point=INT64,
+    low=FLOAT32, high=FLOAT32, zero_point=FLOAT32,
 )  # fmt: skip
 """signed: bits to flip in a stored byte that make it an unsigned one, as zero0 and zero1 see it.
-low, high: bounds of the result, less its zero point."""
+low, high, zero_point: of the result, with MAGIC added."""
 
 
 def lower_relu(op: BoundOperation) -> list[Step]:
@@ -75,9 +75,9 @@ def lower_prelu(op: BoundOperation) -> list[Step]:
         zero1=alpha.zero_point - lowest,
         scale=source.scale / target.scale,
         negative_scale=source.scale * alpha.scale / target.scale,
-        low=lowest - target.zero_point,
-        high=highest - target.zero_point,
-        zero_point=target.zero_point,
+        low=MAGIC + lowest,
+        high=MAGIC + highest,
+        zero_point=MAGIC + target.zero_point,
     )
 
 

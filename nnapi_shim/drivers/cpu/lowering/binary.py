@@ -3,7 +3,7 @@
 from math import frexp, ldexp
 from typing import Any
 
-from nnapi_shim.drivers.cpu.lowering.bounds import float_bounds, quantized_bounds
+from nnapi_shim.drivers.cpu.lowering.bounds import MAGIC, NUDGE, float_bounds, quantized_bounds
 from nnapi_shim.drivers.cpu.lowering.broadcasting import PLAIN, WALK_FIELDS, pairwise
 from nnapi_shim.drivers.cpu.record import FLOAT32, INT64, Record, Step, record
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE
@@ -11,8 +11,8 @@ from nnapi_shim.operations.declare import BoundOperation
 from nnapi_shim.operations.rules import float32
 
 FLOAT = record(**WALK_FIELDS, low=FLOAT32, high=FLOAT32)
-QUANTIZED_FIELDS = {**WALK_FIELDS, "low": FLOAT32, "high": FLOAT32, "zero_point": INT64}
-"""low, high: bounds of the result, less its zero point."""
+QUANTIZED_FIELDS = {**WALK_FIELDS, "low": FLOAT32, "high": FLOAT32, "zero_point": FLOAT32}
+"""low, high, zero_point: of the result, with MAGIC added."""
 SUM = record(**QUANTIZED_FIELDS, scale0=FLOAT32, scale1=FLOAT32, offset=FLOAT32)
 LARGE_SUM = record(
     **QUANTIZED_FIELDS,
@@ -26,7 +26,8 @@ LARGEST_REQUANTIZED = record(
     signed=INT64, zero0=FLOAT32, scale0=FLOAT32, zero1=FLOAT32, scale1=FLOAT32,
     sign=FLOAT32, zero_point=FLOAT32, low=FLOAT32, high=FLOAT32,
 )  # fmt: skip
-"""signed: bits to flip in a stored byte that make it an unsigned one, as zero0 and zero1 see it."""
+"""signed: bits to flip in a stored byte that make it an unsigned one, as zero0 and zero1 see it.
+low, high: with MAGIC added."""
 
 LARGE = 2**8
 """Scales, over the output's, from which float32 does not keep a sum of quantized numbers apart from
@@ -49,7 +50,7 @@ def lower_mul(op: BoundOperation) -> list[Step]:
         return _plain(op, "mul")
     scale = float32(op.input0.scale * op.input1.scale) / op.output.scale
     zeros = {"zero0": op.input0.zero_point, "zero1": op.input1.zero_point}
-    return _steps(op, PRODUCT, "mul", **_quantized(op), **zeros, scale=scale)
+    return _steps(op, PRODUCT, "mul", **_quantized(op), **zeros, scale=scale * NUDGE)
 
 
 def lower_div(op: BoundOperation) -> list[Step]:
@@ -99,8 +100,8 @@ def _largest(op: BoundOperation, sign: int) -> list[Step]:
         scale1=sign * op.input1.scale / op.output.scale,
         sign=sign,
         zero_point=op.output.zero_point,
-        low=lowest,
-        high=highest,
+        low=MAGIC + lowest,
+        high=MAGIC + highest,
     )
 
 
@@ -149,11 +150,7 @@ def _plain(op: BoundOperation, name: str) -> list[Step]:
 def _quantized(op: BoundOperation) -> dict[str, Any]:
     low, high = quantized_bounds(op.activation, op.output)
     zero_point = op.output.zero_point
-    return {
-        "low": low - zero_point,
-        "high": high - zero_point,
-        "zero_point": zero_point,
-    }
+    return {"low": MAGIC + low, "high": MAGIC + high, "zero_point": MAGIC + zero_point}
 
 
 def _steps(op: BoundOperation, layout: Record, name: str, **fields: Any) -> list[Step]:

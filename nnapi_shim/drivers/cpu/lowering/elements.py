@@ -1,9 +1,11 @@
 """Element-wise work: how it is cut into tiles, and the steps that have one element in, one out."""
 
 from collections.abc import Callable
+from math import copysign, floor
 from typing import Any
 
 from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, Record, Step, record
+from nnapi_shim.hal.enums import OperandType
 from nnapi_shim.hal.quantization import ELEMENT_BYTES, QUANTIZED_RANGE
 from nnapi_shim.hal.types import element_count
 from nnapi_shim.operations.declare import BoundOperation
@@ -43,9 +45,24 @@ def lookup(op: BoundOperation, function: Callable[[float], float]) -> Step:
     """
     source, target = op.input, op.output
     lowest, highest = QUANTIZED_RANGE[source.type]
-    table = bytearray(256)  # the index is the stored byte read as unsigned
-    for stored in range(lowest, highest + 1):
+
+    def result(stored: int) -> int:
         steps = function((stored - source.zero_point) * source.scale) / target.scale
         within = min(max(steps, lowest - target.zero_point), highest - target.zero_point)
-        table[stored & 255] = (target.zero_point + round(within)) & 255
-    return element_wise(LOOKUP, "lookup_b8", op, table=bytes(table))
+        return int(target.zero_point + round(within))
+
+    return element_wise(LOOKUP, "lookup_b8", op, table=byte_table(source.type, result))
+
+
+def byte_table(type: OperandType, function: Callable[[int], int]) -> bytes:
+    """The results of a function for all 256 stored values, by the byte that each is stored in."""
+    lowest, highest = QUANTIZED_RANGE[type]
+    results = [function(stored) & 255 for stored in range(lowest, highest + 1)]
+    return bytes(results[-lowest:] + results[:-lowest])  # bytes are read as unsigned
+
+
+def saturated(value: float, type: OperandType) -> int:
+    """The nearest stored value, halves away from zero; NaN becomes the lowest."""
+    lowest, highest = QUANTIZED_RANGE[type]
+    within = min(value, highest) if value > lowest else lowest
+    return int(copysign(floor(abs(within) + 0.5), within))

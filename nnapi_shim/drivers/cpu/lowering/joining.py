@@ -3,11 +3,12 @@
 Joined inputs have a step each, which writes its share of every row of the output.
 """
 
-from math import prod
+from math import copysign, floor, prod
 from typing import Any
 
+from nnapi_shim.drivers.cpu.lowering.elements import byte_table, saturated
 from nnapi_shim.drivers.cpu.lowering.strided import Axis, copied, moved, strides
-from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32, INT64, Alias, At, Buffer, Step, record
+from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, Alias, At, Buffer, Step, record
 from nnapi_shim.hal.quantization import ELEMENT_BYTES, QUANTIZED_RANGE
 from nnapi_shim.hal.types import element_count
 from nnapi_shim.operations.declare import BoundOperation
@@ -21,11 +22,7 @@ REQUANTIZE = record(
     input_step=INT64,
     output_step=INT64,
     tile_rows=INT64,
-    scale=FLOAT32,
-    offset=FLOAT32,
-    low=FLOAT32,
-    high=FLOAT32,
-    zero_point=INT64,
+    table=ADDRESS,
 )
 
 TILE_BYTES = 1 << 17
@@ -98,13 +95,19 @@ def _requantize(
 
     Signed values are seen as unsigned ones, 128 higher, which moves both zero points.
     """
-    lowest, highest = QUANTIZED_RANGE[op.output.type]
-    unsigned_zero = op.output.zero_point - lowest
+    kind, zero_point = op.output.type, op.output.zero_point
+    lowest, _ = QUANTIZED_RANGE[kind]
     scale = float32(operand.scale * float32(1 / op.output.scale))
+    offset = float32((lowest - operand.zero_point) * scale)
+
+    def result(stored: int) -> int:
+        steps = float32(float32((stored - lowest) * scale) + offset)
+        return saturated(copysign(floor(abs(steps) + 0.5), steps) + zero_point, kind)
+
     tile_rows = max(1, TILE_BYTES // count)
     return Step(
         REQUANTIZE,
-        f"requantize_{op.variant}",
+        "requantize",
         tiles=-(-rows // tile_rows),
         input=operand,
         output=target,
@@ -113,9 +116,5 @@ def _requantize(
         input_step=input_step,
         output_step=output_step,
         tile_rows=tile_rows,
-        scale=scale,
-        offset=float32((lowest - operand.zero_point) * scale),
-        low=-unsigned_zero,
-        high=highest - lowest - unsigned_zero,
-        zero_point=op.output.zero_point,
+        table=byte_table(kind, result),
     )

@@ -1,9 +1,9 @@
 """SELECT, ARGMAX, ARGMIN and TOPK_V2 as steps."""
 
-from math import copysign, floor, prod
+from math import prod
 from typing import Any
 
-from nnapi_shim.drivers.cpu.lowering.elements import LOOKUP, TILE, tiles
+from nnapi_shim.drivers.cpu.lowering.elements import LOOKUP, TILE, byte_table, saturated, tiles
 from nnapi_shim.drivers.cpu.lowering.rearrange import image_in, image_out
 from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, Buffer, Step, record
 from nnapi_shim.hal.quantization import ELEMENT_BYTES, QUANTIZED_RANGE
@@ -88,13 +88,11 @@ def lower_select(op: BoundOperation) -> list[Step]:
 
 def _requantized(operand: BoundOperand, buffer: Buffer, target: BoundOperand) -> Step:
     """round((q - z) * s / s_target + z_target), the product in float32 (semantics.md 5.5)."""
-    lowest, highest = QUANTIZED_RANGE[target.type]
-    table = bytearray(256)  # the index is the stored byte read as unsigned
-    for stored in range(lowest, highest + 1):
+
+    def result(stored: int) -> int:
         product = float32((stored - operand.zero_point) * operand.scale)
-        value = product / target.scale + target.zero_point
-        within = min(max(value, lowest), highest)
-        table[stored & 255] = int(copysign(floor(abs(within) + 0.5), within)) & 255
+        return saturated(product / target.scale + target.zero_point, target.type)
+
     count = buffer.length
     return Step(
         LOOKUP,
@@ -103,7 +101,7 @@ def _requantized(operand: BoundOperand, buffer: Buffer, target: BoundOperand) ->
         input=operand,
         output=buffer,
         count=count,
-        table=bytes(table),
+        table=byte_table(operand.type, result),
     )
 
 

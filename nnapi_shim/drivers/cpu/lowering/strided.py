@@ -57,6 +57,9 @@ PATTERN_BYTES = 1 << 12
 SIDE = {1: 16, 2: 8, 4: 8}
 """Side of the squares that are transposed in registers, by element size."""
 
+STRIP_BYTES = 128
+"""Two lines of the cache: matrices are transposed in strips as wide as this, on both sides."""
+
 WOVEN = (2, 3, 4)
 """Short sides of matrices whose long side is worked on in vectors."""
 
@@ -183,7 +186,8 @@ def _transposed(
     once: bool,
 ) -> Step:
     """Copy matrices; the source is contiguous along `rows`, the target along `columns`."""
-    if rows.size < 2 * SIDE[size]:  # too few to be shared out among tiles
+    strip = STRIP_BYTES // size
+    if rows.size < 4 * strip:  # too few to be shared out among tiles
         pieces = _pieces(columns.size, rows.size * columns.size * size)
         if pieces > 1:
             columns = columns._replace(size=columns.size // pieces)
@@ -199,7 +203,7 @@ def _transposed(
         once=once,
         input=source,
         output=target,
-        **_split(outer, rows.size, columns.size * size, SIDE[size]),
+        **_split(outer, rows.size, columns.size * size, strip),
         columns=columns.size,
         column_step=columns.input,
         row_step=rows.output,
