@@ -7,7 +7,7 @@ from typing import Any
 
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.enums import ResultCode
-from nnapi_shim.runtime.execution import ArgumentType
+from nnapi_shim.runtime.argument import ArgumentType
 
 ffi: Any = None
 """The ffi of the C API; set when the library attaches."""

@@ -11,6 +11,7 @@ from nnapi_shim.errors import bad_data, bad_state
 from nnapi_shim.hal.enums import DurationCode
 from nnapi_shim.hal.types import Dimensions, is_known
 from nnapi_shim.runtime import execution as runtime
+from nnapi_shim.runtime.argument import ArgumentType
 from nnapi_shim.runtime.event import Event
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class Execution:
         array = elements(value, argument.type)
         execution.set_input(
             index,
-            lambda: runtime.ArgumentType(
+            lambda: ArgumentType(
                 argument.type,
                 array.shape or None,
                 array.ndim,

@@ -20,20 +20,13 @@ from nnapi_shim.hal.types import (
     NO_TIMING,
     Dimensions,
     ExecutionResult,
-    Operand,
-    Request,
-    RequestArgument,
-    byte_size,
-    is_known,
 )
+from nnapi_shim.runtime.argument import Arguments, ArgumentType
 from nnapi_shim.runtime.compilation import Compilation
 from nnapi_shim.runtime.event import ComputedEvent, Event, ExecutionEvent
 from nnapi_shim.runtime.memory import Memory
-from nnapi_shim.runtime.memory_desc import DeviceMemory
-from nnapi_shim.runtime.operand_type import checked_type
 
 UNKNOWN_DURATION = 0xFFFFFFFFFFFFFFFF
-MAX_LENGTH = 0xFFFFFFFF
 LONGEST_NS = 1 << 62
 """A limit of time that nothing reaches; deadlines that use it fit into 64 bits with a sign."""
 
@@ -54,44 +47,6 @@ def while_preparing(method: Method) -> Method:
     return checked  # type: ignore[return-value]
 
 
-class ArgumentType:
-    """An operand type given with an argument: its rank and dimensions refine the model's."""
-
-    __slots__ = ("dimensions",)
-
-    def __init__(
-        self,
-        code: int,
-        dimensions: Sequence[int] | None,
-        rank: int,
-        scale: float,
-        zero_point: int,
-    ) -> None:
-        _, self.dimensions = checked_type(code, dimensions, rank, scale, zero_point)
-
-
-class _Argument:
-    """A bound input or output: an address, or a region of a memory object."""
-
-    __slots__ = ("address", "dimensions", "length", "memory", "offset", "omitted")
-
-    def __init__(
-        self,
-        dimensions: Dimensions,
-        address: int,
-        length: int,
-        memory: Memory | None = None,
-        offset: int = 0,
-        omitted: bool = False,
-    ) -> None:
-        self.dimensions = dimensions
-        self.address = address
-        self.length = length
-        self.memory = memory
-        self.offset = offset
-        self.omitted = omitted
-
-
 class Execution:
     """An execution. States: in preparation, in computation, completed."""
 
@@ -99,21 +54,14 @@ class Execution:
         """Raises BAD_STATE for a compilation that is not finished."""
         compilation.require_finished()
         self.compilation = compilation
-        self._input_operands = compilation.inputs
-        self._output_operands = compilation.outputs
-        self._inputs: list[_Argument | None] = [None] * len(self._input_operands)
-        self._outputs: list[_Argument | None] = [None] * len(self._output_operands)
+        self._arguments = Arguments(compilation)
         self._state = PREPARATION
         self._lock = allocate_lock()
-        self._padding = False
-        self._padding_settled = False
         self._reusable = False
         self._measure = False
         self._timeout_ns = 0
         self._loop_timeout_ns = DEFAULT_LOOP_TIMEOUT_NS
         self._attributes: dict[tuple[str, int], bytes] = {}
-        self._device_inputs: tuple[tuple[int, DeviceMemory], ...] = ()
-        self._device_outputs: tuple[tuple[int, DeviceMemory], ...] = ()
         self._bound: IExecution | None = None
         self._result: ExecutionResult | None = None
 
@@ -123,7 +71,8 @@ class Execution:
         self, index: int, type: Callable[[], ArgumentType] | None, address: int, length: int
     ) -> None:
         """Input from `length` bytes at an address; address 0 with length 0 omits it."""
-        self._set("input", index, type, address, length, None, 0)
+        self._require_preparation()
+        self._arguments.set("input", index, type, address, length, None, 0)
 
     def set_input_from_memory(
         self,
@@ -134,13 +83,15 @@ class Execution:
         length: int,
     ) -> None:
         """Input from a region of a memory object."""
-        self._set("input", index, type, 0, length, memory, offset)
+        self._require_preparation()
+        self._arguments.set("input", index, type, 0, length, memory, offset)
 
     def set_output(
         self, index: int, type: Callable[[], ArgumentType] | None, address: int, length: int
     ) -> None:
         """Output to `length` bytes at an address; address 0 with length 0 omits it."""
-        self._set("output", index, type, address, length, None, 0)
+        self._require_preparation()
+        self._arguments.set("output", index, type, address, length, None, 0)
 
     def set_output_from_memory(
         self,
@@ -151,78 +102,13 @@ class Execution:
         length: int,
     ) -> None:
         """Output to a region of a memory object."""
-        self._set("output", index, type, 0, length, memory, offset)
-
-    def _set(
-        self,
-        role: str,
-        index: int,
-        type: Callable[[], ArgumentType] | None,
-        address: int,
-        length: int,
-        memory: Memory | None,
-        offset: int,
-    ) -> None:
-        """The checks in the order of the reference runtime (api-semantics.md 4)."""
         self._require_preparation()
-        operands = self._input_operands if role == "input" else self._output_operands
-        arguments = self._inputs if role == "input" else self._outputs
-        if not 0 <= index < len(operands):
-            raise bad_data(f"{role} {index} does not exist; the model has {len(operands)}")
-        operand = operands[index]
-        place = f"{role} {index}"
-        given: Dimensions | None = None
-        try:
-            if type is not None:
-                given = type().dimensions
-            if length > MAX_LENGTH:
-                raise bad_data(f"length is {length} bytes; allowed are {MAX_LENGTH}")
-            measured: int | None = length
-            if memory is not None:
-                role_key = (self.compilation, role, index)
-                measured = memory.check_argument(role_key, given, offset, length)
-            if arguments[index] is not None:
-                raise bad_state("it is set already")
-            dimensions = _refined(operand, given)
-            omitted = memory is None and address == 0
-            if not omitted:
-                if role == "input" and not is_known(operand.type, dimensions):
-                    raise bad_data(
-                        f"{operand.type.name}{list(dimensions)} has unknown dimensions; an input "
-                        "needs all of them"
-                    )
-                self._padding_settled = True
-                if measured is not None:
-                    self._check_length(operand, dimensions, measured)
-        except NnapiError as error:
-            raise error.at(place) from None
-        arguments[index] = _Argument(dimensions, address, measured or 0, memory, offset, omitted)
-        if memory is not None and isinstance(memory, DeviceMemory):
-            if role == "input":
-                self._device_inputs += ((index, memory),)
-            else:
-                self._device_outputs += ((index, memory),)
-
-    def _check_length(self, operand: Operand, dimensions: Dimensions, length: int) -> None:
-        if not is_known(operand.type, dimensions):
-            if length == 0:
-                raise bad_data("length is 0")
-            return
-        if dimensions is not operand.dimensions:
-            operand = operand._replace(dimensions=dimensions)
-        needed = byte_size(operand)
-        if length < needed or (length > needed and not self._padding):
-            raise bad_data(
-                f"{operand.type.name}{list(dimensions)}: length is {length} bytes; it must be "
-                f"{needed}{' or more' if self._padding else ''}"
-            )
+        self._arguments.set("output", index, type, 0, length, memory, offset)
 
     @while_preparing
     def enable_input_and_output_padding(self, enable: bool) -> None:
         """Whether lengths may exceed what an argument needs; to be said before any is set."""
-        if self._padding_settled:
-            raise bad_state("an argument was set before padding was enabled or disabled")
-        self._padding = enable
+        self._arguments.enable_padding(enable)
 
     @while_preparing
     def set_reusable(self, reusable: bool) -> None:
@@ -263,7 +149,7 @@ class Execution:
     def compute(self) -> None:
         """Run it on this thread; raises what goes wrong."""
         self._begin()
-        if self._bound is None or self._device_inputs:
+        if self._bound is None or self._arguments.device_inputs:
             self._prepare()
         self._run()
 
@@ -292,7 +178,7 @@ class Execution:
         try:
             if duration_ns:
                 self.compilation.require_single_explicit_device("a duration")
-            self._require_known_outputs()
+            self._arguments.require_known_outputs()
             deadline = monotonic_ns() + self._timeout_ns if self._timeout_ns else None
             for event in dependencies:
                 if event.has_fence:
@@ -330,7 +216,7 @@ class Execution:
         try:
             if self._bound is None:
                 self._bound = self._bind()
-            for index, memory in self._device_inputs:
+            for index, memory in self._arguments.device_inputs:
                 if not memory.is_initialized:
                     raise op_failed(f"the memory of input {index} has no contents yet")
         except BaseException:
@@ -343,12 +229,12 @@ class Execution:
             assert self._bound is not None
             deadline = monotonic_ns() + self._timeout_ns if self._timeout_ns else None
             result = self._bound.compute(deadline)
-            if self._device_outputs:
+            if self._arguments.device_outputs:
                 self._check_device_outputs(result)
         except BaseException:
             self._end()
             raise
-        if self._reusable and not self._device_outputs:
+        if self._reusable and not self._arguments.device_outputs:
             self._result = result  # what _end would do, for programs that run in a loop
             self._state = COMPLETED
         else:
@@ -358,7 +244,7 @@ class Execution:
 
     def _check_device_outputs(self, result: ExecutionResult) -> None:
         """Raise OP_FAILED for an output that is not what its memory was made for."""
-        for index, memory in self._device_outputs:
+        for index, memory in self._arguments.device_outputs:
             dimensions = result.output_shapes[index].dimensions
             if not memory.can_hold(dimensions):
                 raise op_failed(
@@ -371,42 +257,19 @@ class Execution:
         self._result = result
         if not self._reusable:
             self._bound = None
-        if self._device_outputs:
+        if self._arguments.device_outputs:
             succeeded = result is not None and result.status is ErrorStatus.NONE
-            for _, memory in self._device_outputs:
+            for _, memory in self._arguments.device_outputs:
                 memory.set_initialized(succeeded)
         self._state = COMPLETED
 
-    def _require_known_outputs(self) -> None:
-        """Raise BAD_DATA for an output whose dimensions only the computation would tell."""
-        arguments = zip(self._output_operands, self._outputs, strict=True)
-        for index, (operand, argument) in enumerate(arguments):
-            assert argument is not None
-            if not is_known(operand.type, argument.dimensions):
-                raise bad_data(
-                    f"output {index} {operand.type.name}{list(argument.dimensions)} has unknown "
-                    "dimensions; with dependencies, an output needs all of them"
-                )
-
     def _bind(self) -> IExecution:
         """Hand the arguments to the device; raises BAD_DATA for a missing one."""
-        request = Request(
-            tuple([self._resolved("input", i, a) for i, a in enumerate(self._inputs)]),
-            tuple([self._resolved("output", i, a) for i, a in enumerate(self._outputs)]),
-        )
         prepared = self.compilation.prepared
         assert prepared is not None
-        return prepared.createReusableExecution(request, self._measure, self._loop_timeout_ns)
-
-    def _resolved(self, role: str, index: int, argument: _Argument | None) -> RequestArgument:
-        if argument is None:
-            raise bad_data(f"{role} {index} is not set")
-        where = argument.address
-        if argument.memory is not None:
-            memory = argument.memory
-            where = memory.map() if role == "input" else memory.map_for_output()
-            where += argument.offset
-        return RequestArgument(where, argument.length, argument.dimensions, argument.omitted)
+        return prepared.createReusableExecution(
+            self._arguments.request(), self._measure, self._loop_timeout_ns
+        )
 
     @property
     def in_flight(self) -> bool:
@@ -436,7 +299,7 @@ class Execution:
 
     def is_scalar_output(self, index: int) -> bool:
         """Whether an output is a scalar, which has no dimensions to ask for."""
-        return self._output_operands[index].type in SCALARS
+        return self._arguments.output_operands[index].type in SCALARS
 
     def duration(self, code: int) -> int:
         """A duration of the last run in ns, or UNKNOWN_DURATION; raises BAD_STATE where there is
@@ -467,18 +330,3 @@ def _require_room(result: ExecutionResult) -> None:
     ]
     if short:
         raise NnapiError(ResultCode.OUTPUT_INSUFFICIENT_SIZE, ", ".join(short))
-
-
-def _refined(operand: Operand, given: Dimensions | None) -> Dimensions:
-    """The model's dimensions with those of an argument's type; raises BAD_DATA if they clash."""
-    known = operand.dimensions
-    if given is None or (operand.type in SCALARS and not given):
-        return known
-    if not known and operand.type not in SCALARS:
-        return given
-    if len(given) != len(known):
-        raise bad_data(f"the type has dimensions {list(given)}; the model has {list(known)}")
-    for declared, size in zip(known, given, strict=True):
-        if declared and declared != size:
-            raise bad_data(f"the type has dimensions {list(given)}; the model has {list(known)}")
-    return given

@@ -1,0 +1,189 @@
+"""Arguments of an execution: what is bound to the inputs and outputs of its model."""
+
+from collections.abc import Callable, Sequence
+
+from nnapi_shim.errors import NnapiError, bad_data, bad_state
+from nnapi_shim.hal.quantization import SCALARS
+from nnapi_shim.hal.types import (
+    Dimensions,
+    Operand,
+    Request,
+    RequestArgument,
+    byte_size,
+    is_known,
+)
+from nnapi_shim.runtime.compilation import Compilation
+from nnapi_shim.runtime.memory import Memory
+from nnapi_shim.runtime.memory_desc import DeviceMemory
+from nnapi_shim.runtime.operand_type import checked_type
+
+MAX_LENGTH = 0xFFFFFFFF
+
+
+class ArgumentType:
+    """An operand type given with an argument: its rank and dimensions refine the model's."""
+
+    __slots__ = ("dimensions",)
+
+    def __init__(
+        self,
+        code: int,
+        dimensions: Sequence[int] | None,
+        rank: int,
+        scale: float,
+        zero_point: int,
+    ) -> None:
+        _, self.dimensions = checked_type(code, dimensions, rank, scale, zero_point)
+
+
+class Argument:
+    """A bound input or output: an address, or a region of a memory object."""
+
+    __slots__ = ("address", "dimensions", "length", "memory", "offset", "omitted")
+
+    def __init__(
+        self,
+        dimensions: Dimensions,
+        address: int,
+        length: int,
+        memory: Memory | None = None,
+        offset: int = 0,
+        omitted: bool = False,
+    ) -> None:
+        self.dimensions = dimensions
+        self.address = address
+        self.length = length
+        self.memory = memory
+        self.offset = offset
+        self.omitted = omitted
+
+
+class Arguments:
+    """All inputs and outputs of an execution; each is set once."""
+
+    def __init__(self, compilation: Compilation) -> None:
+        self._compilation = compilation
+        self._input_operands = compilation.inputs
+        self.output_operands = compilation.outputs
+        self._inputs: list[Argument | None] = [None] * len(self._input_operands)
+        self._outputs: list[Argument | None] = [None] * len(self.output_operands)
+        self._padding = False
+        self._padding_settled = False
+        self.device_inputs: tuple[tuple[int, DeviceMemory], ...] = ()
+        self.device_outputs: tuple[tuple[int, DeviceMemory], ...] = ()
+
+    def set(
+        self,
+        role: str,
+        index: int,
+        type: Callable[[], ArgumentType] | None,
+        address: int,
+        length: int,
+        memory: Memory | None,
+        offset: int,
+    ) -> None:
+        """The checks in the order of the reference runtime (api-semantics.md 4).
+
+        role: "input" or "output". memory: where `offset` counts from; else the address counts.
+        """
+        operands = self._input_operands if role == "input" else self.output_operands
+        arguments = self._inputs if role == "input" else self._outputs
+        if not 0 <= index < len(operands):
+            raise bad_data(f"{role} {index} does not exist; the model has {len(operands)}")
+        operand = operands[index]
+        place = f"{role} {index}"
+        given: Dimensions | None = None
+        try:
+            if type is not None:
+                given = type().dimensions
+            if length > MAX_LENGTH:
+                raise bad_data(f"length is {length} bytes; allowed are {MAX_LENGTH}")
+            measured: int | None = length
+            if memory is not None:
+                role_key = (self._compilation, role, index)
+                measured = memory.check_argument(role_key, given, offset, length)
+            if arguments[index] is not None:
+                raise bad_state("it is set already")
+            dimensions = refined(operand, given)
+            omitted = memory is None and address == 0
+            if not omitted:
+                if role == "input" and not is_known(operand.type, dimensions):
+                    raise bad_data(
+                        f"{operand.type.name}{list(dimensions)} has unknown dimensions; an input "
+                        "needs all of them"
+                    )
+                self._padding_settled = True
+                if measured is not None:
+                    self._check_length(operand, dimensions, measured)
+        except NnapiError as error:
+            raise error.at(place) from None
+        arguments[index] = Argument(dimensions, address, measured or 0, memory, offset, omitted)
+        if memory is not None and isinstance(memory, DeviceMemory):
+            if role == "input":
+                self.device_inputs += ((index, memory),)
+            else:
+                self.device_outputs += ((index, memory),)
+
+    def _check_length(self, operand: Operand, dimensions: Dimensions, length: int) -> None:
+        if not is_known(operand.type, dimensions):
+            if length == 0:
+                raise bad_data("length is 0")
+            return
+        if dimensions is not operand.dimensions:
+            operand = operand._replace(dimensions=dimensions)
+        needed = byte_size(operand)
+        if length < needed or (length > needed and not self._padding):
+            raise bad_data(
+                f"{operand.type.name}{list(dimensions)}: length is {length} bytes; it must be "
+                f"{needed}{' or more' if self._padding else ''}"
+            )
+
+    def enable_padding(self, enable: bool) -> None:
+        """Whether lengths may exceed what an argument needs; BAD_STATE once an argument is set."""
+        if self._padding_settled:
+            raise bad_state("an argument was set before padding was enabled or disabled")
+        self._padding = enable
+
+    def request(self) -> Request:
+        """All of them, mapped; raises BAD_DATA for a missing one, UNMAPPABLE."""
+        return Request(
+            tuple([_resolved("input", i, a) for i, a in enumerate(self._inputs)]),
+            tuple([_resolved("output", i, a) for i, a in enumerate(self._outputs)]),
+        )
+
+    def require_known_outputs(self) -> None:
+        """Raise BAD_DATA for an output whose dimensions only the computation would tell."""
+        arguments = zip(self.output_operands, self._outputs, strict=True)
+        for index, (operand, argument) in enumerate(arguments):
+            assert argument is not None
+            if not is_known(operand.type, argument.dimensions):
+                raise bad_data(
+                    f"output {index} {operand.type.name}{list(argument.dimensions)} has unknown "
+                    "dimensions; with dependencies, an output needs all of them"
+                )
+
+
+def _resolved(role: str, index: int, argument: Argument | None) -> RequestArgument:
+    if argument is None:
+        raise bad_data(f"{role} {index} is not set")
+    where = argument.address
+    if argument.memory is not None:
+        memory = argument.memory
+        where = memory.map() if role == "input" else memory.map_for_output()
+        where += argument.offset
+    return RequestArgument(where, argument.length, argument.dimensions, argument.omitted)
+
+
+def refined(operand: Operand, given: Dimensions | None) -> Dimensions:
+    """The model's dimensions with those of an argument's type; raises BAD_DATA if they clash."""
+    known = operand.dimensions
+    if given is None or (operand.type in SCALARS and not given):
+        return known
+    if not known and operand.type not in SCALARS:
+        return given
+    if len(given) != len(known):
+        raise bad_data(f"the type has dimensions {list(given)}; the model has {list(known)}")
+    for declared, size in zip(known, given, strict=True):
+        if declared and declared != size:
+            raise bad_data(f"the type has dimensions {list(given)}; the model has {list(known)}")
+    return given
