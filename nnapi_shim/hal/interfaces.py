@@ -8,6 +8,7 @@ from typing import Protocol
 
 from nnapi_shim.hal.enums import DeviceType, ExecutionPreference, FeatureLevel, Priority
 from nnapi_shim.hal.types import (
+    CacheHandles,
     Capabilities,
     Dimensions,
     ExecutionResult,
@@ -51,13 +52,6 @@ class IPreparedModel(Protocol):
         """Bind `request` and run it once."""
 
 
-class CacheHandles(Protocol):
-    """Where a device may keep a prepared model: a folder and the program's 32-byte token."""
-
-    directory: str
-    token: bytes
-
-
 class IDevice(Protocol):
     """A device. Its attributes never change."""
 
@@ -83,7 +77,11 @@ class IDevice(Protocol):
         deadline_ns: int | None,
         cache: CacheHandles | None,
     ) -> IPreparedModel:
-        """Make a finished model ready to run. A bad value does not fail here but in compute."""
+        """Make a finished model ready to run. A bad value does not fail here but in compute.
+
+        cache: where to look for what an earlier call has left, and to leave what this one makes;
+            that this is not possible, or of no use, is no error.
+        """
 
     def wait(self) -> None:
         """Return when the device is ready to work; raises UNAVAILABLE_DEVICE when it is gone."""

@@ -82,6 +82,8 @@ class Pool:
     """
 
     size: int
+    since = 1
+    """Feature level of the first HAL that knows this kind of memory."""
 
     def map(self) -> int:
         """Address of the first byte."""
@@ -131,6 +133,15 @@ class ExecutionResult(NamedTuple):
     status: ErrorStatus
     output_shapes: Sequence[OutputShape]
     timing: Timing = NO_TIMING
+
+
+class CacheHandles(NamedTuple):
+    """Where a device may keep a prepared model: a folder, and the 32 bytes that the program knows
+    the model by.
+    """
+
+    directory: str
+    token: bytes
 
 
 class PerformanceInfo(NamedTuple):

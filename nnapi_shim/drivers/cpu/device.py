@@ -10,8 +10,7 @@ from nnapi_shim.hal.enums import (
     OperandType,
     Priority,
 )
-from nnapi_shim.hal.interfaces import CacheHandles
-from nnapi_shim.hal.types import Capabilities, Model, PerformanceInfo
+from nnapi_shim.hal.types import CacheHandles, Capabilities, Model, PerformanceInfo
 from nnapi_shim.operations import supported
 
 _PERFORMANCE = PerformanceInfo(0.1, 0.1)
@@ -47,8 +46,10 @@ class CpuDevice:
         deadline_ns: int | None,
         cache: CacheHandles | None,
     ) -> CpuPreparedModel:
-        """Lower the model, or what of it does not wait for the shapes of a run."""
-        return CpuPreparedModel(model, library.current())
+        """Lower the model, or what of it does not wait for the shapes of a run; or take from the
+        cache what an earlier preparation left there.
+        """
+        return CpuPreparedModel(model, library.current(), cache)
 
     def wait(self) -> None:
         """It is always ready."""

@@ -48,6 +48,7 @@ class _Layout:
         self._steps: Sequence[Placed] = builder.steps
         self._literals: dict[bytes, address.Block] = {}
         self._patches: list[bytes] = []
+        self._fixed: list[tuple[int, Any, int]] = []
 
     def assembled(self, kept: Container[Any]) -> tuple[Program, dict[Any, int]]:
         ranges = self._ranges(kept)
@@ -138,6 +139,7 @@ class _Layout:
                 values.append(value)
             blocks.append(step.record.pack(*values))
             kernel = builder.library.address(step.kernel)
+            self._fixed.append((4 * number, step.kernel, 0))
             head.append(pack("<4q", kernel, 0, step.tiles, placed.jump))
             self._patches.append(patch(4 * number + 1, SLOT_WORDS, 8 * word))
             word += step.record.words
@@ -149,6 +151,7 @@ class _Layout:
             FIRST_ARGUMENT_SLOT + len(builder.slots),
             [(placed.where, placed.step) for placed in self._steps],
             [builder.constants, self._literals],
+            self._fixed,
         )
 
     def _literal(self, data: bytes) -> int:
@@ -171,6 +174,7 @@ class _Layout:
             offset += value.offset
             value = value.base
         if isinstance(value, bytes):
+            self._fixed.append((at, value, offset))
             return self._literal(value) + offset
         builder = self._builder
         root = builder.root(value)
@@ -180,6 +184,7 @@ class _Layout:
         if root in builder.slots:
             self._patches.append(patch(at, builder.slots[root], offset))
             return 0
+        self._fixed.append((at, root, offset))
         if isinstance(root, Buffer):
             assert root.address is not None
             return root.address + offset

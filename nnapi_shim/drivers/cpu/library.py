@@ -89,6 +89,7 @@ class KernelLibrary:
             raise op_failed("this processor is older than x86-64-v2: the CPU device cannot run")
         self.tier = tiers[0]
         """Tier whose kernels are used; lowering packs constants for it."""
+        self._path = ""
         for tier in tiers:
             for folder in library_folders():
                 path = os.path.join(folder, library_name(tier))
@@ -98,7 +99,16 @@ class KernelLibrary:
                         continue
                     self._library = library
                     self.tier = tier
+                    self._path = path
                     return
+
+    @property
+    def identity(self) -> str:
+        """What differs between two builds of the kernels: the tier, the file's size and time."""
+        if not self._path:
+            return self.tier
+        found = os.stat(self._path)
+        return f"{self.tier} {found.st_size} {found.st_mtime_ns}"
 
     def address(self, name: str) -> int:
         """Address of a kernel; compiles it when the built library lacks it."""

@@ -11,13 +11,15 @@ from nnapi_shim.drivers.cpu.segments import Graph, Segment
 from nnapi_shim.drivers.cpu.weights import Constants
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.enums import ErrorStatus, ResultCode
-from nnapi_shim.hal.types import ExecutionResult, Model, Request, Timing, is_known
+from nnapi_shim.hal.types import CacheHandles, ExecutionResult, Model, Request, Timing, is_known
 
 
 class CpuPreparedModel:
     """A model lowered to programs, one per combination of shapes and of values that matter."""
 
-    def __init__(self, model: Model, library: KernelLibrary) -> None:
+    def __init__(
+        self, model: Model, library: KernelLibrary, handles: CacheHandles | None = None
+    ) -> None:
         constants = Constants(model)
         self.main = Graph(library, model, model.main, constants)
         self.graphs = [Graph(library, model, graph, constants) for graph in model.referenced]
@@ -26,9 +28,18 @@ class CpuPreparedModel:
         inputs = tuple([operands[index].dimensions for index in main.input_indexes])
         types = [operands[index].type for index in main.input_indexes]
         if all(map(is_known, types, inputs)):  # lower now, not in the first run
-            self.main.first(
-                inputs, tuple([operands[index].dimensions for index in main.output_indexes])
-            )
+            outputs = tuple([operands[index].dimensions for index in main.output_indexes])
+            if handles is None:
+                self.main.first(inputs, outputs)
+                return
+            from nnapi_shim.drivers.cpu.cache import Cache
+
+            cache = Cache(model, library, constants, handles)
+            stored = cache.load()
+            if stored is None:
+                cache.store(self.main.first(inputs, outputs))
+            else:
+                self.main.insert(inputs, outputs, *stored)
 
     def first(self, request: Request) -> Segment:
         """Where a run of this request begins."""

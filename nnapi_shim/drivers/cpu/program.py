@@ -16,16 +16,28 @@ have kept. Constants have fixed addresses and are part of the template.
 
 from collections.abc import Sequence
 from struct import Struct, pack
-from typing import Any
+from typing import Any, Protocol
 
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu.library import KernelLibrary
-from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, Step, record
+from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, record
 
 WALK = record(steps=ADDRESS, count=INT64, stopped=INT64, deadline=INT64)
 BIND = record(words=ADDRESS, patches=ADDRESS, count=INT64, addresses=ADDRESS)
 
 SLOT_WORDS, SLOT_ARENA, SLOT_LOOP_TIMEOUT, FIRST_ARGUMENT_SLOT = 0, 1, 2, 3
+
+
+class Origin(Protocol):
+    """What messages need to know of a step."""
+
+    @property
+    def kernel(self) -> str:
+        """Name of the kernel."""
+
+    @property
+    def complaint(self) -> str:
+        """What is wrong with the values that it met when it fails."""
 
 
 class Program:
@@ -34,9 +46,11 @@ class Program:
     __slots__ = (
         "_bind",
         "arena_bytes",
+        "fixed",
         "library",
         "origins",
         "owners",
+        "patch_bytes",
         "patch_count",
         "patches",
         "slots",
@@ -52,11 +66,13 @@ class Program:
         patches: bytes,
         arena_bytes: int,
         slots: int,
-        origins: Sequence[tuple[str, Step]],
+        origins: Sequence[tuple[str, Origin]],
         owners: Sequence[Any],
+        fixed: Sequence[tuple[int, Any, int]] = (),
     ) -> None:
         self.library = library
         self.template = template
+        self.patch_bytes = patches
         self.patches, keep = address.address_of(patches)
         self.patch_count = len(patches) // 24
         self.step_count = len(origins)
@@ -66,6 +82,10 @@ class Program:
         """Per step: its operation and the step, for messages and profiles."""
         self.owners = (owners, keep)
         """Whatever must live as long as the program: constants, packed constants."""
+        self.fixed = fixed
+        """Words of the template that hold addresses: the word, what the address leads to (the name
+        of a kernel, literal bytes, a packed Buffer, the index of a constant) and how far into it.
+        """
         self.walk = library.function("walk")
         self._bind = library.function("bind")
 

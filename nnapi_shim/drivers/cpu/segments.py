@@ -70,6 +70,22 @@ class Segment:
         if self.failure is None:
             self._assemble(builder, outputs)
 
+    @classmethod
+    def loaded(
+        cls,
+        builder: Builder,
+        program: Program,
+        shapes: list[OutputShape],
+        needed: list[tuple[int, int]],
+    ) -> "Segment":
+        """A segment that is all of a graph, as it was stored; the builder has lowered nothing."""
+        self: Segment = object.__new__(cls)
+        self.wait = self.failure = None
+        self.following, self.frames, self.kept = {}, [], []
+        self.builder, self.slots = builder, dict(builder.slots)
+        self.program, self.shapes, self.needed = program, shapes, needed
+        return self
+
     def _assemble(self, builder: Builder, outputs: Sequence[Any]) -> None:
         self.needed = [(position, byte_size(outputs[position])) for position in builder.written()]
         kept: set[Any] = set()
@@ -126,6 +142,19 @@ class Graph:
         self.constants = constants
         self._first: dict[Any, Segment] = {}
 
+    def insert(
+        self,
+        inputs: tuple[Dimensions, ...],
+        outputs: tuple[Dimensions, ...],
+        program: Program,
+        shapes: list[OutputShape],
+        needed: list[tuple[int, int]],
+    ) -> None:
+        """Give runs with these dimensions a segment that was stored."""
+        builder = self._builder(inputs, outputs, (), False)
+        segment = Segment.loaded(builder, program, shapes, needed)
+        keep(self._first, (inputs, outputs, ()), segment)
+
     def first(
         self,
         inputs: tuple[Dimensions, ...],
@@ -141,17 +170,26 @@ class Graph:
         key = inputs, outputs, omitted
         found = self._first.get(key)
         if found is None:
-            graph = self.subgraph
-            arguments = (*graph.input_indexes, *graph.output_indexes)
-            builder = Builder(
-                self.library,
-                self.model,
-                graph,
-                self.constants,
-                inputs,
-                outputs,
-                {arguments[position] for position in omitted},
-                owned,
-            )
+            builder = self._builder(inputs, outputs, omitted, owned)
             found = keep(self._first, key, Segment(builder))
         return found
+
+    def _builder(
+        self,
+        inputs: tuple[Dimensions, ...],
+        outputs: tuple[Dimensions, ...],
+        omitted: tuple[int, ...],
+        owned: bool,
+    ) -> Builder:
+        graph = self.subgraph
+        arguments = (*graph.input_indexes, *graph.output_indexes)
+        return Builder(
+            self.library,
+            self.model,
+            graph,
+            self.constants,
+            inputs,
+            outputs,
+            {arguments[position] for position in omitted},
+            owned,
+        )

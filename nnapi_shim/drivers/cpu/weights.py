@@ -16,7 +16,8 @@ class Constants:
     """Where the constants of a model lie, and what `once` steps made of them."""
 
     def __init__(self, model: Model) -> None:
-        self._values, self._keep = address.address_of(model.operand_values)
+        self.values, self._keep = address.address_of(model.operand_values)
+        """Address of the model's own constants."""
         self._pools = model.pools
         self._packed: dict[Any, address.Block] = {}
 
@@ -25,11 +26,14 @@ class Constants:
         found: dict[int, int] = {}
         for index, operand in enumerate(graph.operands):
             if operand.lifetime is OperandLifeTime.CONSTANT_COPY:
-                found[index] = self._values + operand.location.offset
+                found[index] = self.values + operand.location.offset
             elif operand.lifetime is OperandLifeTime.CONSTANT_REFERENCE:
-                base = self._pools[operand.location.pool_index].map()
-                found[index] = base + operand.location.offset
+                found[index] = self.pool(operand.location.pool_index) + operand.location.offset
         return found
+
+    def pool(self, number: int) -> int:
+        """Address of one of the model's memories; raises UNMAPPABLE."""
+        return self._pools[number].map()
 
     def fill(
         self,

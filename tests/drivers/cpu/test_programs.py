@@ -63,12 +63,15 @@ class Graph:
         self.operations.append(Operation(type, tuple(inputs), (result,), number))
         return result
 
-    def prepare(self, device):
+    def model(self):
         graph = Subgraph(
             tuple(self.operands), tuple(self.operations), tuple(self.inputs), tuple(self.outputs)
         )
+        return Model(graph, operand_values=bytes(self.constants))
+
+    def prepare(self, device):
         return device.prepareModel(
-            Model(graph, operand_values=bytes(self.constants)),
+            self.model(),
             ExecutionPreference.FAST_SINGLE_ANSWER,
             Priority.MEDIUM,
             None,

@@ -14,6 +14,7 @@ FAMILIES = (
     "convolution",
     "depthwise",
     "detection",
+    "digest",
     "gemm",
     "joining",
     "lstm",
@@ -41,7 +42,7 @@ FAMILIES = (
     "walk",
 )
 """Files of kernels: those with the names of the families in operations/, what several of them use
-(gemm, depthwise, packing, real, rearrange, strided), and `walk`."""
+(gemm, depthwise, packing, real, rearrange, strided), `digest` and `walk`."""
 
 
 def load(family: str) -> None:

@@ -1,0 +1,217 @@
+"""Prepared models in files: found again, told apart, and never trusted when they are damaged."""
+
+import multiprocessing
+import struct
+
+import numpy as np
+import pytest
+
+from nnapi_shim.drivers.cpu import cache as cache_module
+from nnapi_shim.drivers.cpu.device import CpuDevice
+from nnapi_shim.drivers.cpu.segments import Segment
+from nnapi_shim.errors import NnapiError
+from nnapi_shim.hal.enums import ExecutionPreference, OperandType, OperationType, Priority
+from nnapi_shim.hal.types import CacheHandles
+from tests.drivers.cpu.test_programs import Graph
+
+T, O = OperandType, OperationType  # noqa: E741
+TOKEN = bytes(32)
+
+
+def network(seed=0, size=8, activation=1):
+    """A convolution, an addition of a constant and a softmax."""
+    rng = np.random.default_rng(seed)
+    graph = Graph()
+    x = graph.input([1, size, size, 3])
+    weights = graph.constant(rng.standard_normal((16, 3, 3, 3)).astype(np.float32))
+    bias = graph.constant(rng.standard_normal(16).astype(np.float32))
+    scalars = [graph.constant(np.int32(n), T.INT32) for n in (1, 1, 1, activation)]
+    y = graph.operation(O.CONV_2D, [x, weights, bias, *scalars], [1, size, size, 16])
+    more = graph.constant(rng.standard_normal(16).astype(np.float32))
+    y = graph.operation(O.ADD, [y, more, scalars[0]], [1, size, size, 16])
+    beta = graph.constant(np.float32(1), T.FLOAT32)
+    graph.operation(O.SOFTMAX, [y, beta], [1, size, size, 16], output=True)
+    return graph
+
+
+def prepared(graph, folder, token=TOKEN):
+    handles = CacheHandles(str(folder), token)
+    return CpuDevice().prepareModel(
+        graph.model(), ExecutionPreference.FAST_SINGLE_ANSWER, Priority.MEDIUM, None, handles
+    )
+
+
+def result_of(graph, model):
+    shape = graph.operands[graph.inputs[0]].dimensions
+    given = np.random.default_rng(1).standard_normal(shape).astype(np.float32)
+    found = np.zeros((*shape[:3], 16), np.float32)
+    model.execute(graph.request([given], [found]), False, None, 10**9)
+    return found
+
+
+@pytest.fixture
+def lowered(monkeypatch):
+    """How many graphs were lowered since."""
+    counted = []
+    real = Segment.__init__
+
+    def counting(self, builder):
+        counted.append(builder)
+        real(self, builder)
+
+    monkeypatch.setattr(Segment, "__init__", counting)
+    return counted
+
+
+def files(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_the_second_preparation_lowers_nothing(tmp_path, lowered):
+    graph = network()
+    expected = result_of(graph, graph.prepare(CpuDevice()))
+    lowered.clear()
+    first = result_of(graph, prepared(graph, tmp_path))
+    assert len(lowered) == 1
+    assert len(files(tmp_path)) == 1
+    second = result_of(graph, prepared(graph, tmp_path))
+    assert len(lowered) == 1
+    np.testing.assert_array_equal(first, expected)
+    np.testing.assert_array_equal(second, expected)
+
+
+def test_other_models_and_tokens_have_files_of_their_own(tmp_path):
+    networks = [network(), network(seed=1), network(size=9), network(activation=0)]
+    expected = [result_of(graph, graph.prepare(CpuDevice())) for graph in networks]
+    for _ in range(2):
+        for graph, wanted in zip(networks, expected, strict=True):
+            np.testing.assert_array_equal(result_of(graph, prepared(graph, tmp_path)), wanted)
+    assert len(files(tmp_path)) == 4
+    prepared(networks[0], tmp_path, b"\1" * 32)
+    assert len(files(tmp_path)) == 5
+
+
+def test_one_changed_weight_is_another_model(tmp_path):
+    graph = network()
+    prepared(graph, tmp_path)
+    for at in (0, 700, len(graph.constants) - 1):
+        graph.constants[at] ^= 1
+        prepared(graph, tmp_path)
+        graph.constants[at] ^= 1
+    assert len(files(tmp_path)) == 4
+
+
+def test_an_other_tier_or_version_does_not_find_it(tmp_path, monkeypatch, lowered):
+    graph = network()
+    prepared(graph, tmp_path)
+    monkeypatch.setattr(cache_module, "__version__", "0.0.0")
+    prepared(graph, tmp_path)
+    assert len(lowered) == 2
+    assert len(files(tmp_path)) == 2
+
+
+def damages(data):
+    """Ways in which a file may be broken: name and contents."""
+    yield "empty", b""
+    for length in (1, 7, 40, len(data) // 2, len(data) - 1):
+        yield f"cut to {length}", data[:length]
+    yield "longer", data + b"\0"
+    for at in range(0, len(data), max(1, len(data) // 97)):
+        flipped = bytearray(data)
+        flipped[at] ^= 0x10
+        yield f"byte {at}", bytes(flipped)
+    huge = bytearray(data)
+    struct.pack_into("<2q", huge, 72, 1 << 62, 1 << 62)
+    yield "huge lengths", bytes(huge)
+
+
+def test_what_is_damaged_is_compiled_again(tmp_path, lowered, capfd):
+    graph = network()
+    expected = result_of(graph, prepared(graph, tmp_path))
+    (name,) = files(tmp_path)
+    path = tmp_path / name
+    data = path.read_bytes()
+    lowered.clear()
+    for count, (what, contents) in enumerate(damages(data), 1):
+        path.write_bytes(contents)
+        found = result_of(graph, prepared(graph, tmp_path))
+        assert len(lowered) == count, f"{what}: was taken"
+        np.testing.assert_array_equal(found, expected, what)
+        assert path.read_bytes() == data, f"{what}: was not replaced"
+
+
+def test_the_file_of_another_model_under_this_name(tmp_path, lowered):
+    one, other = network(), network(seed=1)
+    expected = result_of(other, prepared(other, tmp_path))
+    (name,) = files(tmp_path)
+    prepared(one, tmp_path)
+    (own,) = set(files(tmp_path)) - {name}
+    (tmp_path / name).write_bytes((tmp_path / own).read_bytes())
+    np.testing.assert_array_equal(result_of(other, prepared(other, tmp_path)), expected)
+    assert len(lowered) == 3
+
+
+@pytest.mark.parametrize("folder", ["missing", "missing/deeper", "file", "\0"])
+def test_a_folder_that_is_not_there(tmp_path, folder):
+    (tmp_path / "file").write_bytes(b"")
+    graph = network()
+    expected = result_of(graph, graph.prepare(CpuDevice()))
+    np.testing.assert_array_equal(result_of(graph, prepared(graph, tmp_path / folder)), expected)
+    assert files(tmp_path) == ["file"]
+
+
+def test_nothing_is_written_after_the_preparation(tmp_path):
+    graph = network()
+    model = prepared(graph, tmp_path)
+    for name in files(tmp_path):
+        (tmp_path / name).unlink()
+    tmp_path.rmdir()
+    result_of(graph, model)
+    assert not tmp_path.exists()
+
+
+def test_a_model_whose_shapes_the_run_decides_is_not_kept(tmp_path):
+    graph = Graph()
+    x = graph.input([0, 2])
+    graph.operation(O.RELU, [x], [0, 2], output=True)
+    prepared(graph, tmp_path)
+    assert files(tmp_path) == []
+
+
+def test_messages_of_a_stored_program_name_the_operation(tmp_path):
+    graph = Graph()
+    x = graph.input([4, 2])
+    indexes = graph.input([3], T.TENSOR_INT32)
+    axis = graph.constant(np.int32(0), T.INT32)
+    graph.operation(O.GATHER, [x, axis, indexes], [3, 2], output=True)
+    given = [np.ones((4, 2), np.float32), np.array([0, 9, 1], np.int32)]
+    messages = []
+    for _ in range(2):
+        model = prepared(graph, tmp_path)
+        with pytest.raises(NnapiError) as caught:
+            model.execute(graph.request(given, [np.zeros((3, 2), np.float32)]), False, None, 10**9)
+        messages.append(str(caught.value))
+    assert messages[0] == messages[1]
+    assert "GATHER (operation 0)" in messages[0]
+
+
+def _prepare_often(folder):
+    graph = network()
+    expected = result_of(graph, graph.prepare(CpuDevice()))
+    for turn in range(20):
+        found = result_of(graph, prepared(graph, folder))
+        np.testing.assert_array_equal(found, expected)
+        if turn % 5 == 4:
+            for path in folder.iterdir():
+                path.unlink(missing_ok=True)
+
+
+def test_processes_that_share_a_folder(tmp_path):
+    context = multiprocessing.get_context("spawn")
+    processes = [context.Process(target=_prepare_often, args=(tmp_path,)) for _ in range(3)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(60)
+        assert process.exitcode == 0
+    assert len(files(tmp_path)) <= 1
