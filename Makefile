@@ -9,7 +9,7 @@ PY := $(VENV)/bin/python
 NDK_DATA := $(wildcard ../shared/ndk/model_data.bin)
 RUN := LD_LIBRARY_PATH=$(LIB_DIR)
 
-.PHONY: all library kernels demo test tiny lint bench bench-operations docs check-memory check-v4 random-models clean
+.PHONY: all library kernels demo test tiny lint bench bench-operations docs check-memory check-v4 random-models fuzz stress check-native clean
 all: library kernels companion c_examples
 
 include nnapi_shim/native/companion/companion.mk
@@ -74,10 +74,27 @@ docs: $(VENV)/ready
 check-memory: all $(VENV)/ready-dev
 	$(PY) tests/memory/run_in_valgrind.py $(OPERATIONS)
 
+# Eight threads, different models, each execution's result checked; prints the memory used.
+STRESS_EXECUTIONS ?= 10000
+stress: all
+	$(CC) -O1 -g -D_GNU_SOURCE -pthread -Iinclude tests/abi/mixed.c -o build/mixed \
+		$(LIB_DIR)/libneuralnetworks.so
+	$(RUN) build/mixed $(STRESS_EXECUTIONS)
+
+# The C parts under AddressSanitizer and, if it is installed, valgrind: every function of the API.
+check-native: all $(VENV)/ready-dev
+	$(PY) tests/memory/run_sanitized.py
+
 # One random model per seed; a seed always gives the same one.
 SEEDS ?= 0:20000
 random-models: all $(VENV)/ready-dev
 	$(PY) -m tests.random_models --seeds $(SEEDS) --jobs $$(nproc)
+
+# Random calls of the C API: half of them on one thread, half on four. FUZZ takes more options.
+FUZZ_CALLS ?= 100000
+fuzz: all $(VENV)/ready-dev
+	$(PY) -m tests.fuzz --calls $$(($(FUZZ_CALLS) / 2)) --threads 1 $(FUZZ)
+	$(PY) -m tests.fuzz --calls $$(($(FUZZ_CALLS) / 2)) --threads 4 $(FUZZ)
 
 # Longer than continuous integration should take; see the top of the script for what it needs.
 check-v4: all $(VENV)/ready-dev

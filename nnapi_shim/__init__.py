@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from nnapi_shim.api.compilation import Compilation as Compilation
+    from nnapi_shim.api.compliance import compliance as compliance
     from nnapi_shim.api.devices import Device as Device
     from nnapi_shim.api.devices import devices as devices
     from nnapi_shim.api.execution import Execution as Execution
+    from nnapi_shim.api.lint import lint as lint
     from nnapi_shim.api.model import Model as Model
     from nnapi_shim.api.operand import Operand as Operand
     from nnapi_shim.errors import NnapiError as NnapiError
@@ -26,18 +28,22 @@ if TYPE_CHECKING:
     from nnapi_shim.hal.enums import PaddingCode as PaddingCode
     from nnapi_shim.hal.enums import Priority as Priority
     from nnapi_shim.hal.enums import ResultCode as ResultCode
+    from nnapi_shim.runtime.device_manager import register_driver as register_driver
 
 __version__ = "0.1.0"
 
 _NAMES = {
     "api.compilation": "Compilation",
+    "api.compliance": "compliance",
     "api.devices": "Device devices",
     "api.execution": "Execution",
+    "api.lint": "lint",
     "api.model": "Model",
     "api.operand": "Operand",
     "errors": "NnapiError last_error",
     "hal.enums": "DeviceType DurationCode ExecutionPreference FeatureLevel FuseCode OperandType "
     "OperationType PaddingCode Priority ResultCode",
+    "runtime.device_manager": "register_driver",
 }
 """Module -> what the package offers from it; the imports above repeat it for type checkers."""
 

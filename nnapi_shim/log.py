@@ -1,31 +1,61 @@
-"""Messages on stderr. Nothing is ever written to stdout: it belongs to the program."""
+"""Messages on stderr. Nothing is ever written to stdout: it belongs to the program.
+
+NNAPI_SHIM_LOG says which: a level, and `json` for lines that programs read, such as `debug,json`.
+"""
 
 import os
+from typing import Any
 
 from nnapi_shim.settings import LOG
 
 LEVELS = ("silent", "error", "warning", "debug")
+JSON = "json"
+
+
+def _words() -> list[str]:
+    """The level first."""
+    level, as_json = "error", []
+    for word in LOG.get().replace(",", " ").split():
+        if word in LEVELS:
+            level = word
+        elif word == JSON:
+            as_json = [JSON]
+        else:
+            LOG.refuse(word, f"allowed are {', '.join(LEVELS)}, and {JSON} beside one of them")
+    return [level, *as_json]
 
 
 def enabled(level: str) -> bool:
     """Whether messages of this level are shown."""
-    chosen = LOG.get()
-    return LEVELS.index(level) <= (LEVELS.index(chosen) if chosen in LEVELS else 1)
+    return LEVELS.index(level) <= LEVELS.index(_words()[0])
 
 
-def write(level: str, message: str) -> None:
-    """One line on stderr, in one write, so that lines of several threads do not mix."""
+def write(level: str, message: str, details: dict[str, Any] | None = None) -> None:
+    """One line on stderr, in one write, so that lines of several threads do not mix.
+
+    details: what a line of JSON says instead of the message.
+    """
     if enabled(level):
-        line = f"nnapi_shim {level}: {message}\n".encode(errors="replace")
-        try:
-            os.write(2, line)
-        except OSError:
-            pass  # a program may have closed its stderr
+        put(level, message, details)
 
 
-def error(message: str) -> None:
+def put(kind: str, message: str, details: dict[str, Any] | None = None) -> None:
+    """One line on stderr, whatever the level: for what a program asked for in another way."""
+    if JSON in _words():
+        import json
+
+        line = json.dumps({"level": kind, **(details or {"message": message})})
+    else:
+        line = f"nnapi_shim {kind}: {message}"
+    try:
+        os.write(2, f"{line}\n".encode(errors="replace"))
+    except OSError:
+        pass  # a program may have closed its stderr
+
+
+def error(message: str, details: dict[str, Any] | None = None) -> None:
     """A refusal, shown by default."""
-    write("error", message)
+    write("error", message, details)
 
 
 def warning(message: str) -> None:

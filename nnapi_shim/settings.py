@@ -7,29 +7,78 @@ between loading the library and its first call.
 import os
 from typing import NamedTuple
 
+_refused: dict[tuple[str, str], object] = {}
+"""Values that a message was written about; one is enough."""
+
 
 class Setting(NamedTuple):
-    """One environment variable: its name, its default and what it does."""
+    """One environment variable: its name, its default and what it does.
+
+    allowed: the values that it may have; empty if any text will do.
+    """
 
     name: str
     default: str
     meaning: str
+    allowed: tuple[str, ...] = ()
 
     def get(self) -> str:
-        """The value in the environment, or the default."""
-        return os.environ.get(self.name, self.default)
+        """The value in the environment, or the default where there is none that is allowed."""
+        value = os.environ.get(self.name, self.default)
+        if self.allowed and value not in self.allowed:
+            if value:
+                self.refuse(value, f"allowed are {', '.join(filter(None, self.allowed))}")
+            return self.default
+        return value
+
+    def refuse(self, value: str, reason: str) -> None:
+        """Warn, once, that a value is not used."""
+        mine = object()
+        if _refused.setdefault((self.name, value), mine) is mine:  # one thread, once
+            from nnapi_shim import log  # which has settings of its own
+
+            log.warning(f"{self.name} is {value!r}, which is not used: {reason}")
 
 
 LOG = Setting(
     "NNAPI_SHIM_LOG",
     "error",
-    "what is written to stderr: silent, error, warning or debug",
+    "what is written to stderr: silent, error, warning or debug; with `json` behind it, such as "
+    "`warning,json`, as lines of JSON",
 )
 ENABLED_DEVICES = Setting(
     "DEBUG_NN_ENABLED_DEVICES",
     "",
     "regular expression that a device's whole name must match; a device that does not match does "
     "not exist, not even as a fallback; empty means all devices",
+)
+PARTITION = Setting(
+    "DEBUG_NN_PARTITION",
+    "1",
+    "how a compilation uses the devices where the program names none: 0, each model runs as a "
+    "whole on one device; 1, models are split over devices, and a model that fails on one runs on "
+    "nnapi-reference; 2, models are split, and what fails has failed",
+    ("0", "1", "2"),
+)
+CPU_ONLY = Setting(
+    "DEBUG_NN_CPUONLY",
+    "0",
+    "1: nnapi-reference is the only device",
+    ("0", "1"),
+)
+VLOG = Setting(
+    "DEBUG_NN_VLOG",
+    "",
+    "what is told of on stderr as it happens, whatever NNAPI_SHIM_LOG says: some of model, "
+    "compilation, execution, memory, device, manager, driver and cpuexe with spaces or commas "
+    "between them, or all",
+)
+LINT = Setting(
+    "NNAPI_SHIM_LINT",
+    "0",
+    "1: calls that build a model go on after a refusal, which is told of and answered with "
+    "NO_ERROR; finish tells of everything that is wrong with the model, and then fails",
+    ("0", "1"),
 )
 TIER = Setting(
     "NNAPI_SHIM_TIER",
@@ -46,6 +95,17 @@ JIT = Setting(
     "NNAPI_SHIM_JIT",
     "on",
     "off: a kernel that is missing in the built library is an error, and is not compiled by numba",
+    ("on", "off"),
+)
+DRIVERS = Setting(
+    "NNAPI_SHIM_DRIVERS",
+    "",
+    "folders with manifests of devices (*.json), separated by colons (docs/drivers.md)",
+)
+DRIVER_TIMEOUT = Setting(
+    "NNAPI_SHIM_DRIVER_TIMEOUT",
+    "60",
+    "seconds that a device of HAL 1.0 or 1.1 may take for an answer; 0 means any time",
 )
 # Read by native/boot.c before Python runs; listed here so that the table is complete.
 HOME = Setting(
@@ -62,4 +122,19 @@ LOG_PRIORITY = Setting(
     "lowest priority that __android_log_* writes to stderr",
 )
 
-SETTINGS = (LOG, ENABLED_DEVICES, TIER, KERNELS, JIT, HOME, ASSETS, LOG_PRIORITY)
+SETTINGS = (
+    LOG,
+    ENABLED_DEVICES,
+    PARTITION,
+    CPU_ONLY,
+    VLOG,
+    LINT,
+    TIER,
+    KERNELS,
+    JIT,
+    DRIVERS,
+    DRIVER_TIMEOUT,
+    HOME,
+    ASSETS,
+    LOG_PRIORITY,
+)

@@ -12,6 +12,8 @@ from nnapi_shim.errors import NnapiError, remember
 from nnapi_shim.hal.enums import ResultCode
 
 NO_ERROR = 0
+HEADER = "android/NeuralNetworks.h"
+"""Where the functions and operations are specified."""
 
 EXPORTED: dict[str, Callable[..., Any]] = {}
 """Every exported function of the C API that is answered in Python, by its C name."""
@@ -57,8 +59,11 @@ def report(name: str, error: BaseException) -> int:
     if not isinstance(error, NnapiError):
         error = _as_nnapi_error(error)
     remember(error)
-    message = f"{name}: {error}"
-    log.error(message)
+    message = f"{name}: {error} [{error.rule}]"
+    if log.enabled("error"):
+        operation = error.place("operation")
+        see = f"ANEURALNETWORKS_{operation.name}" if operation and operation.name else name
+        log.error(message, {"function": name, **error.as_dict(), "see": f"{see} in {HEADER}"})
     if _store_error is not None:
         _store_error(message.encode(errors="replace"))
     return int(error.code)

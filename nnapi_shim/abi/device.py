@@ -3,8 +3,16 @@
 from typing import Any
 
 from nnapi_shim.abi.boundary import NO_ERROR, exported
-from nnapi_shim.abi.cdata import constant_string, not_null, pointer_of, store, store_handle
+from nnapi_shim.abi.cdata import (
+    constant_string,
+    not_null,
+    pointer_of,
+    store,
+    store_handle,
+    string,
+)
 from nnapi_shim.abi.tables import devices
+from nnapi_shim.runtime import extension
 
 _strings: dict[str, Any] = {}
 
@@ -57,6 +65,6 @@ def ANeuralNetworksDevice_wait(device):
 def ANeuralNetworksDevice_getExtensionSupport(device, extensionName, isExtensionSupported):
     """Whether the device knows an extension."""
     not_null(device=device, extensionName=extensionName, isExtensionSupported=isExtensionSupported)
-    devices[device]
-    store("_Bool *", isExtensionSupported, False)
+    supported = extension.is_supported(devices[device], string(extensionName))
+    store("_Bool *", isExtensionSupported, supported)
     return NO_ERROR

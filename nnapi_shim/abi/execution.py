@@ -169,9 +169,11 @@ def ANeuralNetworksExecution_startComputeWithDependencies(
 def ANeuralNetworksExecution_getOutputOperandRank(execution, index, rank):
     """Rank of an output after the computation."""
     not_null(execution=execution, rank=rank)
-    dimensions, code = executions[execution].output_dimensions(index)
+    dimensions, shortage = executions[execution].output_dimensions(index)
     store("uint32_t *", rank, len(dimensions))
-    return code
+    if shortage is not None:
+        raise shortage
+    return NO_ERROR
 
 
 @exported
@@ -179,12 +181,14 @@ def ANeuralNetworksExecution_getOutputOperandDimensions(execution, index, dimens
     """Dimensions of an output after the computation."""
     not_null(execution=execution, dimensions=dimensions)
     item = executions[execution]
-    sizes, code = item.output_dimensions(index)
+    sizes, shortage = item.output_dimensions(index)
     if not sizes:
         raise bad_data(f"output {index} is a scalar; it has no dimensions")
     for position, size in enumerate(sizes):
         store("uint32_t *", dimensions + 4 * position, size)
-    return code
+    if shortage is not None:
+        raise shortage
+    return NO_ERROR
 
 
 @exported

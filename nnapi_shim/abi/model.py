@@ -14,6 +14,7 @@ from nnapi_shim.abi.cdata import (
 )
 from nnapi_shim.abi.global_ import listed_devices
 from nnapi_shim.abi.tables import memories, models
+from nnapi_shim.address import read
 from nnapi_shim.errors import bad_data
 from nnapi_shim.runtime import extension
 from nnapi_shim.runtime.compilation import supported_operations
@@ -152,5 +153,5 @@ def ANeuralNetworksModel_setOperandExtensionData(model, index, data, length):
     """Attach data to an operand of an extension type."""
     not_null(model=model)
     not_null_with_length(data, length, "data")
-    models[model].set_operand_extension_data(index)
+    models[model].set_operand_extension_data(index, read(data, length))
     return NO_ERROR

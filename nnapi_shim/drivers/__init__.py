@@ -1,9 +1,11 @@
 """Devices: things that can run a model, behind the canonical interface of hal/interfaces.py."""
 
-from collections.abc import Callable
 from importlib import import_module
 
+from nnapi_shim.drivers.adoption import Found
+from nnapi_shim.drivers.entry_point import installed
 from nnapi_shim.hal.interfaces import IDevice
+from nnapi_shim.settings import DRIVERS
 
 _BUILT_IN = {
     "nnapi-cpu": ("cpu", "CpuDevice"),
@@ -11,14 +13,30 @@ _BUILT_IN = {
 }
 
 
-def built_in_devices() -> list[tuple[str, Callable[[], IDevice]]]:
-    """Name and maker of each built-in device, in the order in which they are listed."""
+def is_built_in(name: str) -> bool:
+    """Whether a name belongs to a device of this library."""
+    return name in _BUILT_IN
 
-    def maker(folder: str, class_name: str) -> Callable[[], IDevice]:
+
+def found_devices() -> list[Found]:
+    """The devices of other people: those of manifests, then those of installed packages."""
+    folders = DRIVERS.get()
+    found: list[Found] = []
+    if folders:
+        from nnapi_shim.drivers.manifest import in_folders
+
+        found += in_folders(folders)
+    return found + installed()
+
+
+def built_in_devices() -> list[Found]:
+    """The devices of this library, in the order in which they are listed."""
+
+    def found(name: str, folder: str, class_name: str) -> Found:
         def make() -> IDevice:
             module = import_module(f"{__name__}.{folder}.device")
             return getattr(module, class_name)()  # type: ignore[no-any-return]
 
-        return make
+        return Found(name, "nnapi_shim", make)
 
-    return [(name, maker(*where)) for name, where in _BUILT_IN.items()]
+    return [found(name, *where) for name, where in _BUILT_IN.items()]

@@ -12,6 +12,7 @@ from nnapi_shim.hal.types import (
     Capabilities,
     Dimensions,
     ExecutionResult,
+    Extension,
     Model,
     Request,
     Timing,
@@ -87,11 +88,19 @@ class IDevice(Protocol):
         """Return when the device is ready to work; raises UNAVAILABLE_DEVICE when it is gone."""
 
 
+class IExtendedDevice(IDevice, Protocol):
+    """A device that brings extensions; other devices lack the method."""
+
+    def getSupportedExtensions(self) -> tuple[Extension, ...]:
+        """The extensions that it knows; always the same ones."""
+
+
 __all__ = [
     "CacheHandles",
     "IBuffer",
     "IDevice",
     "IExecution",
+    "IExtendedDevice",
     "IPreparedModel",
     "Timing",
 ]

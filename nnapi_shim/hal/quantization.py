@@ -1,8 +1,11 @@
 """Element sizes, scalar kinds and the quantized ranges of the operand types."""
 
+from struct import unpack
+from typing import Any
+
 from nnapi_shim.hal.enums import OperandType as T
 
-ELEMENT_BYTES = {
+ELEMENT_BYTES: dict[int, int] = {
     T.FLOAT32: 4,
     T.INT32: 4,
     T.UINT32: 4,
@@ -22,10 +25,10 @@ ELEMENT_BYTES = {
     T.OEM_SCALAR: 0,
     T.TENSOR_OEM_BYTE: 1,
 }
-"""Bytes of one element."""
+"""Bytes of one element. Types of extensions are added when a model first has one."""
 
-SCALARS = frozenset((T.FLOAT32, T.INT32, T.UINT32, T.BOOL, T.FLOAT16, T.MODEL, T.OEM_SCALAR))
-"""Types without dimensions."""
+SCALARS: set[int] = {T.FLOAT32, T.INT32, T.UINT32, T.BOOL, T.FLOAT16, T.MODEL, T.OEM_SCALAR}
+"""Types without dimensions. Those of extensions are added as in ELEMENT_BYTES."""
 
 STRUCT_CODES = {
     T.FLOAT32: "f",
@@ -66,3 +69,11 @@ SYMMETRIC = frozenset((T.TENSOR_QUANT8_SYMM, T.TENSOR_QUANT16_SYMM))
 
 MAX_BYTES = 0xFFFFFFFF
 """Largest byte size of an operand."""
+
+
+def decoded(type: T, data: bytes) -> Any:
+    """The Python value of a scalar, or the tuple of numbers of a tensor."""
+    numbers = unpack(f"<{len(data) // ELEMENT_BYTES[type]}{STRUCT_CODES[type]}", data)
+    if type in SCALARS:
+        return bool(numbers[0]) if STRUCT_CODES[type] == "B" else numbers[0]
+    return numbers

@@ -31,9 +31,42 @@ class DataLocation(NamedTuple):
     length: int = 0
 
 
+class ExtensionOperandType(NamedTuple):
+    """An operand type of an extension: its code there, and what an element of it needs."""
+
+    type: int
+    is_tensor: bool
+    byte_size: int
+
+
+class Extension(NamedTuple):
+    """What a device knows beyond the specification: a name such as "com.example.sorting", and the
+    operand types of that name. Its operations are not described; they are the device's to judge.
+    """
+
+    name: str
+    operand_types: tuple[ExtensionOperandType, ...] = ()
+
+
+class ExtensionAttribute(NamedTuple):
+    """What a program tells a device about a compilation or an execution."""
+
+    extension: str
+    code: int
+    data: bytes
+
+
+class ExtensionType(int):
+    """Operand type of an extension, in place of an OperandType: its number in this process."""
+
+    name: str
+    """For messages."""
+
+
 class Operand(NamedTuple):
     """A value of a model. `dimensions` is () for scalars and for tensors of unknown rank; a 0 in
-    it is an unknown dimension.
+    it is an unknown dimension. The type is an ExtensionType for an operand of an extension, which
+    may have `extension_data`.
     """
 
     type: OperandType
@@ -43,6 +76,7 @@ class Operand(NamedTuple):
     lifetime: OperandLifeTime = OperandLifeTime.TEMPORARY_VARIABLE
     location: DataLocation = DataLocation()
     channel_quant: SymmPerChannelQuantParams | None = None
+    extension_data: bytes = b""
 
 
 class Operation(NamedTuple):
@@ -72,6 +106,9 @@ class Model(NamedTuple):
     operand_values: bytes = b""
     pools: tuple["Pool", ...] = ()
     relax_computation_float32_to_float16: bool = False
+    extension_prefixes: tuple[tuple[str, int], ...] = ()
+    """Name and prefix of all extensions that it may use: the upper 16 bits of types."""
+    extension_attributes: tuple[ExtensionAttribute, ...] = ()
 
 
 class Pool:
@@ -108,6 +145,7 @@ class Request(NamedTuple):
 
     inputs: tuple[RequestArgument, ...]
     outputs: tuple[RequestArgument, ...]
+    extension_attributes: tuple[ExtensionAttribute, ...] = ()
 
 
 class OutputShape(NamedTuple):
@@ -159,6 +197,15 @@ class Capabilities(NamedTuple):
     operand_performance: dict[OperandType, PerformanceInfo]
     if_performance: PerformanceInfo
     while_performance: PerformanceInfo
+
+
+def within_extension(model: Model, type: int) -> tuple[str, int]:
+    """Name of the extension and code there of an operand or operation type; ("", type) if none."""
+    prefix = (type >> 16) & 0xFFFF
+    for name, number in model.extension_prefixes:
+        if number == prefix:
+            return name, type & 0xFFFF
+    return "", type
 
 
 def element_count(dimensions: Dimensions) -> int:

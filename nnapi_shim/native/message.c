@@ -17,7 +17,7 @@ static char failure[2048];
 static bool log_level_is(const char *level)
 {
     const char *set = getenv("NNAPI_SHIM_LOG");
-    return set != NULL && strcmp(set, level) == 0;
+    return set != NULL && strstr(set, level) != NULL; /* `json` may stand beside it */
 }
 
 /* Copies text; if it is too long, cuts it between two UTF-8 characters. */

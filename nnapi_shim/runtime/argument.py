@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from nnapi_shim.errors import NnapiError, bad_data, bad_state
+from nnapi_shim.errors import NnapiError, Place, bad_data, bad_state
 from nnapi_shim.hal.quantization import SCALARS
 from nnapi_shim.hal.types import (
     Dimensions,
@@ -13,11 +13,13 @@ from nnapi_shim.hal.types import (
     is_known,
 )
 from nnapi_shim.runtime.compilation import Compilation
-from nnapi_shim.runtime.memory import Memory
+from nnapi_shim.runtime.memory import FdMemory, Memory
 from nnapi_shim.runtime.memory_desc import DeviceMemory
 from nnapi_shim.runtime.operand_type import checked_type
 
 MAX_LENGTH = 0xFFFFFFFF
+FEW = 16
+"""Pairs of an input and an output, up to which each is compared with each."""
 
 
 class ArgumentType:
@@ -69,6 +71,8 @@ class Arguments:
         self._outputs: list[Argument | None] = [None] * len(self.output_operands)
         self._padding = False
         self._padding_settled = False
+        self._file: FdMemory | None = None
+        self._has_files = False  # several
         self.device_inputs: tuple[tuple[int, DeviceMemory], ...] = ()
         self.device_outputs: tuple[tuple[int, DeviceMemory], ...] = ()
 
@@ -91,7 +95,7 @@ class Arguments:
         if not 0 <= index < len(operands):
             raise bad_data(f"{role} {index} does not exist; the model has {len(operands)}")
         operand = operands[index]
-        place = f"{role} {index}"
+        place = Place(role, index)
         given: Dimensions | None = None
         try:
             if type is not None:
@@ -118,7 +122,12 @@ class Arguments:
         except NnapiError as error:
             raise error.at(place) from None
         arguments[index] = Argument(dimensions, address, measured or 0, memory, offset, omitted)
-        if memory is not None and isinstance(memory, DeviceMemory):
+        if memory is None:
+            return
+        if isinstance(memory, FdMemory):
+            self._has_files = self._has_files or self._file not in (None, memory)
+            self._file = memory
+        elif isinstance(memory, DeviceMemory):
             if role == "input":
                 self.device_inputs += ((index, memory),)
             else:
@@ -151,6 +160,19 @@ class Arguments:
             tuple([_resolved("output", i, a) for i, a in enumerate(self._outputs)]),
         )
 
+    def outputs_that_overlap(self, request: Request) -> tuple[int, ...]:
+        """Outputs that share bytes with an input or an earlier output; nearly always none."""
+        inputs, outputs = request.inputs, request.outputs
+        few = len(inputs) * len(outputs) <= FEW and not self._has_files
+        if few and not _share_bytes(inputs, outputs):
+            return ()
+        from nnapi_shim.runtime.overlap import overlapping  # few programs need it
+
+        return overlapping(
+            [_span(a, b) for a, b in zip(self._inputs, inputs, strict=True)],
+            [_span(a, b) for a, b in zip(self._outputs, outputs, strict=True)],
+        )
+
     def require_known_outputs(self) -> None:
         """Raise BAD_DATA for an output whose dimensions only the computation would tell."""
         arguments = zip(self.output_operands, self._outputs, strict=True)
@@ -172,6 +194,29 @@ def _resolved(role: str, index: int, argument: Argument | None) -> RequestArgume
         where = memory.map() if role == "input" else memory.map_for_output()
         where += argument.offset
     return RequestArgument(where, argument.length, argument.dimensions, argument.omitted)
+
+
+def _share_bytes(inputs: Sequence[RequestArgument], outputs: Sequence[RequestArgument]) -> bool:
+    """Whether an output has bytes in common with an input or another output."""
+    earlier = inputs
+    for output in outputs:
+        start = output.address
+        end = start + output.length
+        for other in earlier:
+            if other.address < end and start < other.address + other.length:
+                return True
+        if len(outputs) > 1:
+            earlier = (*earlier, output)
+    return False
+
+
+def _span(argument: Argument | None, resolved: RequestArgument) -> tuple[object, int, int]:
+    """Where an argument lies: two memories of one file are one place, wherever they are mapped."""
+    if argument is not None and isinstance(argument.memory, FdMemory):
+        file, start = argument.memory.place()
+        start += argument.offset
+        return file, start, start + resolved.length
+    return None, resolved.address, resolved.address + resolved.length
 
 
 def refined(operand: Operand, given: Dimensions | None) -> Dimensions:

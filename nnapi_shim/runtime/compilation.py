@@ -1,12 +1,13 @@
 """Compilation: preferences of the program, and the prepared model that finish makes."""
 
 from collections.abc import Callable, Sequence
-from functools import wraps
+from functools import partial, wraps
 from time import monotonic_ns
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from nnapi_shim import log
-from nnapi_shim.errors import NnapiError, bad_data, bad_state, op_failed
+from nnapi_shim.drivers import is_built_in
+from nnapi_shim.errors import NnapiError, bad_data, bad_state
 from nnapi_shim.hal.enums import (
     BYTE_SIZE_OF_CACHE_TOKEN,
     ExecutionPreference,
@@ -14,11 +15,18 @@ from nnapi_shim.hal.enums import (
     ResultCode,
 )
 from nnapi_shim.hal.interfaces import IDevice, IPreparedModel
+from nnapi_shim.hal.types import CacheHandles, Operand
 from nnapi_shim.hal.types import Model as HalModel
-from nnapi_shim.hal.types import Operand
-from nnapi_shim.runtime import device_manager
+from nnapi_shim.runtime import device_manager, extension
 from nnapi_shim.runtime.model import Model
-from nnapi_shim.runtime.partitioning import candidates
+from nnapi_shim.runtime.partitioning import Step, partitioned, supported_by, whole
+from nnapi_shim.settings import PARTITION
+
+if TYPE_CHECKING:
+    from nnapi_shim.runtime.execution_plan import ExecutionPlan
+
+NEVER, NO_FALLBACK = "0", "2"
+"""Values of DEBUG_NN_PARTITION."""
 
 PREFERRED_ALIGNMENT = 64
 
@@ -54,10 +62,12 @@ class Compilation:
         self._preference = ExecutionPreference.FAST_SINGLE_ANSWER
         self._priority = Priority.MEDIUM
         self._timeout_ns = 0
-        self._caching: tuple[str, bytes] | None = None
+        self._cache: CacheHandles | None = None
         self._attributes: dict[tuple[str, int], bytes] = {}
         self.prepared: IPreparedModel | None = None
         self.device: IDevice | None = None
+        """The device that runs all of it; None if several share it."""
+        self._plan: ExecutionPlan | None = None
 
     @property
     def inputs(self) -> list[Operand]:
@@ -106,7 +116,7 @@ class Compilation:
         """Where a compiled model may be kept. Nothing about the folder is checked."""
         if len(token) != BYTE_SIZE_OF_CACHE_TOKEN:
             raise bad_data(f"the token has {len(token)} bytes; it must have 32")
-        self._caching = (directory, token)
+        self._cache = CacheHandles(directory, token)
 
     @while_open
     def add_extension_attribute(self, name: str, code: int, data: bytes) -> None:
@@ -118,30 +128,84 @@ class Compilation:
 
     @while_open
     def finish(self) -> None:
-        """Choose a device and prepare the model on it. A failure is final."""
+        """Choose devices and prepare the model on them. A failure is final."""
         self.state = "failed"
         deadline = monotonic_ns() + self._timeout_ns if self._timeout_ns else None
-        errors: list[NnapiError] = []
-        for device in candidates(self.hal, self._devices):
-            if deadline is not None and monotonic_ns() >= deadline:
-                raise NnapiError(
-                    ResultCode.MISSED_DEADLINE_PERSISTENT,
-                    f"the compilation took longer than its {self._timeout_ns} ns",
-                )
-            try:
-                self.prepared = device.prepareModel(
-                    self.hal, self._preference, self._priority, deadline, None
-                )
-            except NnapiError as error:
-                if self.explicit or error.code is not ResultCode.OP_FAILED:
-                    raise
-                log.error(f"{device.name} is passed over, it cannot run this: {error.message}")
-                errors.append(error)
-                continue
-            self.device = device
-            self.state = "finished"
+        how = NO_FALLBACK if self.explicit else PARTITION.get()
+        find = whole if how == NEVER else partitioned
+        steps = find(self.hal, self._devices, self._preference)
+        try:
+            self._prepare(steps, deadline)
+        except NnapiError as error:
+            fallback = None if how == NO_FALLBACK else self._fallback(steps, error)
+            if fallback is None:
+                raise
+            names = ", ".join(dict.fromkeys([step.device.name for step in steps]))
+            log.error(f"{names} is passed over, it cannot run this: {error.message}")
+            self._prepare([fallback], deadline)
+        else:
+            if how != NO_FALLBACK and not all(is_built_in(step.device.name) for step in steps):
+                self._add_fallback(steps)
+        self.state = "finished"
+
+    def _prepare(self, steps: Sequence[Step], deadline: int | None) -> None:
+        """Prepare the model in these steps."""
+        if len(steps) == 1:
+            self.prepared = self._prepared_on(steps[0].device, self.hal, deadline)
+            self.device = steps[0].device
             return
-        raise errors[0] if errors else op_failed("there is no device")
+        # Few programs have several devices.
+        from nnapi_shim.runtime.execution_plan import ExecutionPlan, ExecutionStep
+        from nnapi_shim.runtime.slicing import sliced
+
+        prepared = []
+        for step, part in zip(
+            steps, sliced(self.hal, [step.operations for step in steps]), strict=True
+        ):
+            try:
+                model = self._prepared_on(step.device, part.model, deadline)
+            except NnapiError as error:
+                raise error.at(step.device.name) from None
+            prepared.append(ExecutionStep(step.device, model, part.inputs, part.outputs))
+        self.prepared = self._plan = ExecutionPlan(self.hal, prepared)
+
+    def _prepared_on(
+        self, device: IDevice, model: HalModel, deadline: int | None
+    ) -> IPreparedModel:
+        """The model, or a part of it, made ready for a device."""
+        if deadline is not None and monotonic_ns() >= deadline:
+            raise NnapiError(
+                ResultCode.MISSED_DEADLINE_PERSISTENT,
+                f"the compilation took longer than its {self._timeout_ns} ns",
+            )
+        if self._attributes:
+            model = model._replace(extension_attributes=extension.listed(self._attributes))
+        return device.prepareModel(model, self._preference, self._priority, deadline, self._cache)
+
+    def _fallback(self, steps: Sequence[Step], error: NnapiError) -> Step | None:
+        """What can step in for these; None where there is nothing or the error is the program's."""
+        from nnapi_shim.runtime.fallback import fallback_step, is_of_the_device
+
+        return fallback_step(self.hal, self._devices, steps) if is_of_the_device(error) else None
+
+    def _add_fallback(self, steps: Sequence[Step]) -> None:
+        """Let another device step in for computations that fail on a device of other people."""
+        from nnapi_shim.runtime.fallback import FallbackPreparedModel, fallback_step
+
+        fallback = fallback_step(self.hal, self._devices, steps)
+        if fallback is not None:
+            assert self.prepared is not None
+            # Not a method of this object: what it has prepared is not to keep it alive.
+            prepare = partial(
+                fallback.device.prepareModel, self.hal, self._preference, self._priority, None, None
+            )
+            self.prepared = FallbackPreparedModel(self.prepared, fallback.device.name, prepare)
+
+    def devices_of(self, role: str, index: int) -> list[IDevice]:
+        """The devices that an input or output of the finished compilation is used on."""
+        if self._plan is not None:
+            return self._plan.devices_of(role, index)
+        return [] if self.device is None else [self.device]
 
     def preferred_memory(self, role: str, index: int) -> int:
         """Preferred alignment and padding in bytes of an argument, the same for all."""
@@ -159,8 +223,6 @@ def supported_operations(model: Model, devices: Sequence[IDevice]) -> list[bool]
     operations = model.hal.main.operations
     result = [False] * len(operations)
     for device in devices:
-        for item, supported in zip(
-            operations, device.getSupportedOperations(model.hal), strict=True
-        ):
+        for item, supported in zip(operations, supported_by(device, model.hal), strict=True):
             result[item.number] = result[item.number] or supported
     return result

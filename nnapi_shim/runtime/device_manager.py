@@ -1,24 +1,81 @@
 """Which devices exist, in their order."""
 
+import os
 import re
+from _thread import allocate_lock, get_ident
+from typing import Any
 
-from nnapi_shim.drivers import built_in_devices
-from nnapi_shim.errors import NnapiError
-from nnapi_shim.hal.enums import ResultCode
+from nnapi_shim import log
+from nnapi_shim.drivers import built_in_devices, found_devices, is_built_in
+from nnapi_shim.drivers.adoption import Found, adopted, require_name
+from nnapi_shim.errors import NnapiError, bad_data, bad_state
 from nnapi_shim.hal.interfaces import IDevice
-from nnapi_shim.settings import ENABLED_DEVICES
+from nnapi_shim.settings import CPU_ONLY, ENABLED_DEVICES
 
 _devices: dict[str, list[IDevice]] = {}
+_registered: dict[str, Found] = {}
+_lock = allocate_lock()
+_owner: list[int] = []
+"""The thread that holds the lock."""
+
+
+def _unlock_in_child() -> None:
+    """A forked child has no thread that would release the lock."""
+    global _lock
+    _lock = allocate_lock()
+    _owner.clear()
+
+
+os.register_at_fork(after_in_child=_unlock_in_child)
 
 
 def devices() -> list[IDevice]:
-    """The devices of this process: nnapi-cpu first, nnapi-reference last, less what
-    DEBUG_NN_ENABLED_DEVICES leaves out. The list never changes.
+    """The devices of this process, less what DEBUG_NN_ENABLED_DEVICES leaves out: those that were
+    registered, those of manifests, those of installed packages, nnapi-cpu, nnapi-reference.
+
+    The list never changes. Raises BAD_STATE in a driver that is being loaded for it.
     """
     found = _devices.get("all")
     if found is None:
-        found = _devices.setdefault("all", _enabled())  # one list, whoever comes first
+        with _exclusive():
+            found = _devices.get("all")
+            if found is None:
+                found = _devices["all"] = _enabled()
     return found
+
+
+class _exclusive:  # noqa: N801 - reads as a statement
+    """Holds the lock; a thread that has it already is refused, and does not wait for itself."""
+
+    def __enter__(self) -> None:
+        if get_ident() in _owner:
+            raise bad_state("the list of devices is being made; a driver cannot use it yet")
+        _lock.acquire()
+        _owner.append(get_ident())
+
+    def __exit__(self, *_: object) -> None:
+        _owner.clear()
+        _lock.release()
+
+
+def register_driver(
+    name: str, driver: Any, *, version: str | None = None, type: Any = None
+) -> None:
+    """List a device of this name, in front of all others.
+
+    driver: written against hal.v1_0.IDevice, hal.v1_1.IDevice or hal.interfaces.IDevice.
+    version, type: what the program is told; None: the driver's attributes of these names.
+
+    Raises BAD_DATA for what is no device, and for a name that is taken; BAD_STATE once the devices
+    have been listed.
+    """
+    device = adopted(driver, require_name(name), None, version, type)
+    with _exclusive():
+        if "all" in _devices:
+            raise bad_state(f"{name} comes too late: the devices have been listed already")
+        if name in _registered or is_built_in(name):
+            raise bad_data(f"there is a device {name} already")
+        _registered[name] = Found(name, "register_driver", lambda: device)
 
 
 def _enabled() -> list[IDevice]:
@@ -26,8 +83,23 @@ def _enabled() -> list[IDevice]:
     try:
         matches = re.compile(pattern).fullmatch if pattern else lambda name: True
     except re.error as error:
-        raise NnapiError(
-            ResultCode.BAD_DATA,
-            f"{ENABLED_DEVICES.name} is {pattern!r}, not a regular expression: {error}",
+        raise bad_data(
+            f"{ENABLED_DEVICES.name} is {pattern!r}, not a regular expression: {error}"
         ) from None
-    return [load() for name, load in built_in_devices() if matches(name)]
+    if CPU_ONLY.get() == "1":
+        return [found.load() for found in built_in_devices()[-1:] if matches(found.name)]
+    listed: dict[str, IDevice] = {}
+    for found in (*_registered.values(), *found_devices()):
+        if not matches(found.name):
+            continue
+        if found.name in listed or is_built_in(found.name):
+            log.error(
+                f"{found.origin}: there is a device {found.name} already; this one is left out"
+            )
+            continue
+        try:
+            listed[found.name] = found.load()
+        except NnapiError as error:
+            log.error(f"{found.origin}: {found.name} is left out: {error.message}")
+    own = [found.load() for found in built_in_devices() if matches(found.name)]
+    return [*listed.values(), *own]

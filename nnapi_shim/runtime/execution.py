@@ -14,13 +14,16 @@ from nnapi_shim.hal.enums import (
     ErrorStatus,
     ResultCode,
 )
-from nnapi_shim.hal.interfaces import IExecution
+from nnapi_shim.hal.interfaces import IExecution, IPreparedModel
 from nnapi_shim.hal.quantization import SCALARS
 from nnapi_shim.hal.types import (
     NO_TIMING,
     Dimensions,
     ExecutionResult,
+    OutputShape,
+    Request,
 )
+from nnapi_shim.runtime import extension
 from nnapi_shim.runtime.argument import Arguments, ArgumentType
 from nnapi_shim.runtime.compilation import Compilation
 from nnapi_shim.runtime.event import ComputedEvent, Event, ExecutionEvent
@@ -267,8 +270,28 @@ class Execution:
         """Hand the arguments to the device; raises BAD_DATA for a missing one."""
         prepared = self.compilation.prepared
         assert prepared is not None
-        return prepared.createReusableExecution(
-            self._arguments.request(), self._measure, self._loop_timeout_ns
+        request = self._arguments.request()
+        if self._attributes:
+            request = request._replace(extension_attributes=extension.listed(self._attributes))
+        apart = self._arguments.outputs_that_overlap(request)
+        if apart:
+            return self._bind_apart(prepared, request, apart)
+        return prepared.createReusableExecution(request, self._measure, self._loop_timeout_ns)
+
+    def _bind_apart(
+        self, prepared: IPreparedModel, request: Request, apart: tuple[int, ...]
+    ) -> IExecution:
+        """As _bind, where these outputs have bytes in common with other arguments."""
+        from nnapi_shim.runtime.overlap import ExecutionApart, warn
+
+        warn(self.compilation, apart)
+        return ExecutionApart(
+            lambda changed: prepared.createReusableExecution(
+                changed, self._measure, self._loop_timeout_ns
+            ),
+            request,
+            self._arguments.output_operands,
+            apart,
         )
 
     @property
@@ -278,8 +301,8 @@ class Execution:
 
     # Results
 
-    def output_dimensions(self, index: int) -> tuple[Dimensions, ResultCode]:
-        """Dimensions of an output after a run, and NO_ERROR or OUTPUT_INSUFFICIENT_SIZE.
+    def output_dimensions(self, index: int) -> tuple[Dimensions, NnapiError | None]:
+        """Dimensions of an output after a run, and OUTPUT_INSUFFICIENT_SIZE or None.
 
         Raises BAD_STATE unless the last run ended with one of these two.
         """
@@ -290,12 +313,12 @@ class Execution:
         shapes = self._result.output_shapes
         if not 0 <= index < len(shapes):
             raise bad_data(f"output {index} does not exist; the model has {len(shapes)}")
-        code = (
-            ResultCode.NO_ERROR
-            if shapes[index].is_sufficient
-            else ResultCode.OUTPUT_INSUFFICIENT_SIZE
+        shape = shapes[index]
+        if shape.is_sufficient:
+            return shape.dimensions, None
+        return shape.dimensions, NnapiError(
+            ResultCode.OUTPUT_INSUFFICIENT_SIZE, _shortage(index, shape)
         )
-        return shapes[index].dimensions, code
 
     def is_scalar_output(self, index: int) -> bool:
         """Whether an output is a scalar, which has no dimensions to ask for."""
@@ -321,10 +344,14 @@ class Execution:
         return UNKNOWN_DURATION if value is None else value
 
 
+def _shortage(index: int, shape: OutputShape) -> str:
+    return f"output {index} has dimensions {list(shape.dimensions)}, too large for its buffer"
+
+
 def _require_room(result: ExecutionResult) -> None:
     """Raise OUTPUT_INSUFFICIENT_SIZE for outputs that were too large for their buffers."""
     short = [
-        f"output {index} has dimensions {list(shape.dimensions)}, too large for its buffer"
+        _shortage(index, shape)
         for index, shape in enumerate(result.output_shapes)
         if not shape.is_sufficient
     ]

@@ -1,15 +1,35 @@
-"""Extension names and their prefixes: the upper 16 bits of extension types and operations."""
+"""Extensions: names and their prefixes, the upper 16 bits of types; what devices say of them."""
+
+from typing import cast
 
 from nnapi_shim.errors import bad_data
+from nnapi_shim.hal.enums import OperandType
+from nnapi_shim.hal.interfaces import IDevice
+from nnapi_shim.hal.quantization import ELEMENT_BYTES, SCALARS
+from nnapi_shim.hal.types import Extension, ExtensionAttribute, ExtensionType
 
 _prefixes: dict[str, int] = {}
+_described: dict[int, ExtensionType] = {}
+_LAST_PREFIX = 0xFFFF
+
+Attributes = dict[tuple[str, int], bytes]
+"""(extension, code) -> data."""
 
 
 def prefixed(name: str, code: int) -> int:
     """The type of `code` within the extension `name`, as an int32; any name gets a prefix."""
-    prefix = _prefixes.setdefault(name, len(_prefixes) + 1)
+    prefix = _prefixes.get(name)
+    if prefix is None:
+        if len(_prefixes) >= _LAST_PREFIX:
+            raise bad_data(f"{name} is one extension too many; there are {_LAST_PREFIX} prefixes")
+        prefix = _prefixes.setdefault(name, len(_prefixes) + 1)
     value = prefix << 16 | code
     return value - (1 << 32) if value >= 1 << 31 else value
+
+
+def prefixes() -> tuple[tuple[str, int], ...]:
+    """Every name that was asked for, with its prefix."""
+    return tuple(_prefixes.items())
 
 
 def require_known_prefix(code: int) -> None:
@@ -17,3 +37,49 @@ def require_known_prefix(code: int) -> None:
     prefix = (code >> 16) & 0xFFFF
     if prefix > len(_prefixes):
         raise bad_data(f"type {code:#x} has extension prefix {prefix}, which names no extension")
+
+
+def extensions_of(device: IDevice) -> tuple[Extension, ...]:
+    """What a device brings; nothing for most."""
+    get = getattr(device, "getSupportedExtensions", None)
+    return () if get is None else tuple(get())
+
+
+def is_supported(device: IDevice, name: str) -> bool:
+    """Whether a device knows an extension."""
+    return any(extension.name == name for extension in extensions_of(device))
+
+
+def operand_type(code: int) -> OperandType:
+    """The type that a device describes for this number. Raises BAD_DATA where none does.
+
+    It is an ExtensionType, which stands wherever an OperandType does.
+    """
+    found = _described.get(code)
+    if found is None:
+        require_known_prefix(code)
+        prefix, within = (code >> 16) & 0xFFFF, code & 0xFFFF
+        name = next(name for name, number in _prefixes.items() if number == prefix)
+        found = _described[code] = _describe(code, name, within)
+    return cast(OperandType, found)
+
+
+def _describe(code: int, name: str, within: int) -> ExtensionType:
+    from nnapi_shim.runtime.device_manager import devices
+
+    for device in devices():
+        for extension in extensions_of(device):
+            for known in extension.operand_types if extension.name == name else ():
+                if known.type == within:
+                    found = ExtensionType(code)
+                    found.name = f"{name} type {within}"
+                    ELEMENT_BYTES[found] = known.byte_size
+                    if not known.is_tensor:
+                        SCALARS.add(found)
+                    return found
+    raise bad_data(f"operand type {code:#x} (type {within} of {name}) is described by no device")
+
+
+def listed(attributes: Attributes) -> tuple[ExtensionAttribute, ...]:
+    """Attributes as a device gets them."""
+    return tuple([ExtensionAttribute(*key, data) for key, data in attributes.items()])

@@ -80,6 +80,11 @@ class FdMemory(Memory):
         if self._fd >= 0:
             os.close(self._fd)
 
+    def place(self) -> tuple[tuple[int, int], int]:
+        """Which file it is of, by device and inode, and the offset in it."""
+        file = os.fstat(self._fd)
+        return (file.st_dev, file.st_ino), self._offset
+
     def map(self) -> int:
         """Address of the first byte; raises UNMAPPABLE where the file is too short or refuses."""
         return self._mapped(mmap.PROT_READ, "PROT_READ; an input or constant needs it")
@@ -130,6 +135,8 @@ class HardwareBufferMemory(Memory):
     In BLOB format it is like memory of a file. Buffers of other formats can be created and set as
     arguments, but the CPU does not know how their elements lie, so nothing can run on them.
     """
+
+    since = 3
 
     def __init__(self, buffer: int) -> None:
         """Raises OP_FAILED where the process has no functions for hardware buffers."""
@@ -239,7 +246,11 @@ def copy(source: Memory, target: Memory) -> None:
         if source is not target:
             _check_copy(source, target)
             where = target.map_for_output()
-            address.copy(where, source.map(), source.size)
+            if isinstance(source, FdMemory) and isinstance(target, FdMemory):
+                # They may be parts of one file, mapped at different addresses.
+                address.view(where, source.size)[:] = address.read(source.map(), source.size)
+            else:
+                address.copy(where, source.map(), source.size)
         copied = True
     finally:
         target.set_initialized(copied)

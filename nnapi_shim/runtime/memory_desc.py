@@ -23,7 +23,7 @@ class MemoryDesc:
         self._roles: dict[Role, None] = {}
         self._operand: Operand | None = None
         self._dimensions: Dimensions = ()
-        self._devices: list[IDevice | None] = []
+        self._devices: list[IDevice] = []
         self._explicit = False
 
     def _require_open(self) -> None:
@@ -55,7 +55,7 @@ class MemoryDesc:
         self._roles[compilation, role, index] = None
         self._operand = operand
         self._dimensions = dimensions
-        self._devices.append(compilation.device)
+        self._devices += compilation.devices_of(role, index)
         self._explicit = self._explicit or compilation.explicit
 
     def set_dimensions(self, dimensions: Dimensions) -> None:

@@ -1,11 +1,11 @@
-"""Model: operands, values and operations while a program adds them, and what finish makes of it."""
+"""Model: what a program adds call by call, and what finish makes of it."""
 
 from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, TypeVar
 
 from nnapi_shim import address
-from nnapi_shim.errors import NnapiError, bad_data, bad_state
+from nnapi_shim.errors import NnapiError, Place, bad_data, bad_state
 from nnapi_shim.hal import types as hal
 from nnapi_shim.hal.enums import (
     MAX_SIZE_OF_IMMEDIATELY_COPIED_VALUES,
@@ -13,49 +13,16 @@ from nnapi_shim.hal.enums import (
     OperandType,
     OperationType,
 )
-from nnapi_shim.hal.quantization import ELEMENT_BYTES
-from nnapi_shim.operations import operation
-from nnapi_shim.operations.declare import UNSET, BoundOperand
 from nnapi_shim.runtime import extension
+from nnapi_shim.runtime.draft import Draft, DraftOperand
 from nnapi_shim.runtime.memory import Memory
 from nnapi_shim.runtime.operand_type import checked_type
-from nnapi_shim.runtime.referenced import joined
+from nnapi_shim.settings import LINT
 
 L = OperandLifeTime
 _operation_types = {int(member): member for member in OperationType}
-_VALUE_ALIGNMENT = 64
-_CONSTANTS = (L.CONSTANT_COPY, L.CONSTANT_REFERENCE, L.NO_VALUE, L.SUBGRAPH)
 
 Method = TypeVar("Method", bound=Callable[..., Any])
-
-
-class _Operand:
-    """An operand while its model is built; becomes a hal.Operand at finish.
-
-    value: bytes, an (address, length) to be read at finish, a (Memory, offset, length), a Model,
-    or None.
-    """
-
-    __slots__ = (
-        "channel_quant",
-        "dimensions",
-        "lifetime",
-        "scale",
-        "type",
-        "value",
-        "zero_point",
-    )
-
-    def __init__(
-        self, type: OperandType, dimensions: hal.Dimensions, scale: float, zero_point: int
-    ) -> None:
-        self.type = type
-        self.dimensions = dimensions
-        self.scale = scale
-        self.zero_point = zero_point
-        self.lifetime = L.TEMPORARY_VARIABLE
-        self.value: Any = None
-        self.channel_quant: hal.SymmPerChannelQuantParams | None = None
 
 
 def while_building(method: Method) -> Method:
@@ -65,6 +32,10 @@ def while_building(method: Method) -> Method:
     def checked(self: "Model", *arguments: Any) -> Any:
         if self.state != "building":
             raise bad_state(f"the model is {self.state}; it can no longer be changed")
+        if self.goes_on:
+            from nnapi_shim.runtime import lint
+
+            return lint.carry_on(self, method, arguments)
         return method(self, *arguments)
 
     return checked  # type: ignore[return-value]
@@ -75,11 +46,10 @@ class Model:
 
     def __init__(self) -> None:
         self.state = "building"
-        self._operands: list[_Operand] = []
-        self._operations: list[hal.Operation] = []
-        self._inputs: list[int] = []
-        self._outputs: list[int] = []
-        self._relaxed = False
+        self.draft = Draft()
+        self.goes_on = LINT.get() == "1"
+        self.refused: list[NnapiError] = []
+        """What calls were refused for, where building goes on after a refusal."""
         self.hal: hal.Model | None = None
         """The immutable model, once finished."""
 
@@ -95,18 +65,20 @@ class Model:
         zero_point: int,
     ) -> int:
         """Add an operand; its index. Raises BAD_DATA (see operand_type.checked_type)."""
-        index = len(self._operands)
+        index = len(self.draft.operands)
         try:
             kind, sizes = checked_type(code, dimensions, rank, scale, zero_point)
         except NnapiError as error:
-            raise error.at(f"operand {index}") from None
-        self._operands.append(_Operand(kind, sizes, scale, zero_point))
+            raise error.at(Place("operand", index)) from None
+        self.draft.operands.append(DraftOperand(kind, sizes, scale, zero_point))
         return index
 
-    def _operand(self, index: int) -> _Operand:
-        if not 0 <= index < len(self._operands):
-            raise bad_data(f"operand {index} does not exist; the model has {len(self._operands)}")
-        return self._operands[index]
+    def _operand(self, index: int) -> DraftOperand:
+        if not 0 <= index < len(self.draft.operands):
+            raise bad_data(
+                f"operand {index} does not exist; the model has {len(self.draft.operands)}"
+            )
+        return self.draft.operands[index]
 
     @while_building
     def set_operand_symm_per_channel_quant_params(
@@ -138,7 +110,7 @@ class Model:
                 )
         operand.channel_quant = hal.SymmPerChannelQuantParams(tuple(scales), channel_dim)
 
-    def _check_length(self, index: int, operand: _Operand, length: int) -> None:
+    def _check_length(self, index: int, operand: DraftOperand, length: int) -> None:
         if not hal.is_known(operand.type, operand.dimensions):
             raise bad_data(
                 f"operand {index} {operand.type.name}{list(operand.dimensions)} has unknown "
@@ -189,10 +161,14 @@ class Model:
         operand.lifetime, operand.value = L.SUBGRAPH, value
 
     @while_building
-    def set_operand_extension_data(self, index: int) -> None:
-        """Data of an extension operand; raises BAD_DATA, as no device describes extension types."""
+    def set_operand_extension_data(self, index: int, data: bytes) -> None:
+        """Data of an extension operand, for its device; empty: none. BAD_DATA for other types."""
         operand = self._operand(index)
-        raise bad_data(f"operand {index} is {operand.type.name}; only extension types take data")
+        if not isinstance(operand.type, hal.ExtensionType):
+            raise bad_data(
+                f"operand {index} is {operand.type.name}; only extension types take data"
+            )
+        operand.extension_data = data
 
     def require_finished(self) -> None:
         """Raise BAD_STATE unless finish has succeeded."""
@@ -202,7 +178,7 @@ class Model:
     @while_building
     def add_operation(self, code: int, inputs: Sequence[int], outputs: Sequence[int]) -> None:
         """Add an operation; raises BAD_DATA where its declaration refuses its operands."""
-        number = len(self._operations)
+        number = len(self.draft.operations) + self.draft.refused_operations
         kind: OperationType | int
         if code >> 16:
             extension.require_known_prefix(code)
@@ -216,52 +192,14 @@ class Model:
             if not indexes:
                 raise bad_data(f"{name} (operation {number}): {role} count is 0")
             for position, index in enumerate(indexes):
-                if not 0 <= index < len(self._operands):
+                if not 0 <= index < len(self.draft.operands):
                     raise bad_data(
                         f"{name} (operation {number}): {role} {position} is operand {index}; the "
-                        f"model has {len(self._operands)}"
+                        f"model has {len(self.draft.operands)}"
                     )
         item = hal.Operation(kind, tuple(inputs), tuple(outputs), number)
-        self._check_operation(item)
-        self._operations.append(item)
-
-    def _check_operation(self, item: hal.Operation) -> None:
-        """Match the declaration and run its rules on what is known now."""
-        if not isinstance(item.type, OperationType) or item.type is OperationType.OEM_OPERATION:
-            return
-        operands = self._operands
-        try:
-            declaration = operation(item.type)
-            match = declaration.match(
-                tuple([operands[i].type for i in item.inputs]),
-                tuple([operands[i].type for i in item.outputs]),
-            )
-            values = match.value_positions
-            inputs = [
-                UNSET if at in values else self._bound(index)
-                for at, index in enumerate(item.inputs)
-            ]
-            outputs = [self._bound(index) for index in item.outputs]
-            op = declaration.bind(
-                match, inputs, outputs, lambda position: self._bound(item.inputs[position])
-            )
-            declaration.required_level(op)
-        except NnapiError as error:
-            raise error.at(f"{item.type.name} (operation {item.number})") from None
-
-    def _bound(self, index: int) -> BoundOperand:
-        operand = self._operands[index]
-        bound = BoundOperand(
-            index,
-            operand.type,
-            operand.dimensions if operand.lifetime is not L.NO_VALUE else (),
-            operand.scale,
-            operand.zero_point,
-            operand.channel_quant,
-        )
-        if operand.lifetime is L.SUBGRAPH:
-            bound.value = operand.value.hal.main
-        return bound
+        self.draft.check_operation(item)
+        self.draft.operations.append(item)
 
     @while_building
     def identify_inputs_and_outputs(self, inputs: Sequence[int], outputs: Sequence[int]) -> None:
@@ -279,15 +217,15 @@ class Model:
                     raise bad_data(f"{role} {position}: operand {index} is {what}")
                 seen.add(index)
         for index in inputs:
-            self._operands[index].lifetime = L.SUBGRAPH_INPUT
+            self.draft.operands[index].lifetime = L.SUBGRAPH_INPUT
         for index in outputs:
-            self._operands[index].lifetime = L.SUBGRAPH_OUTPUT
-        self._inputs, self._outputs = list(inputs), list(outputs)
+            self.draft.operands[index].lifetime = L.SUBGRAPH_OUTPUT
+        self.draft.inputs, self.draft.outputs = list(inputs), list(outputs)
 
     @while_building
     def relax_computation_float32_to_float16(self, allow: bool) -> None:
         """Allow float32 to be computed with the range and precision of float16."""
-        self._relaxed = allow
+        self.draft.relaxed = allow
 
     # Finishing
 
@@ -295,122 +233,8 @@ class Model:
     def finish(self) -> None:
         """Check the whole graph and make it immutable; raises BAD_DATA, and is invalid then."""
         self.state = "invalid"
-        if not self._operands or not self._operations:
-            raise bad_data("a model needs at least one operand and one operation")
-        for index, operand in enumerate(self._operands):
-            self._check_operand(index, operand)
-        self._check_arguments("input", self._inputs, L.SUBGRAPH_INPUT)
-        self._check_arguments("output", self._outputs, L.SUBGRAPH_OUTPUT)
-        for item in self._operations:
-            self._check_operation(item)
-        order = self._execution_order()
-        self.hal = self._build(order)
+        for problem in self.draft.problems():
+            raise problem
+        self.hal = self.draft.build()
+        self.draft = Draft()  # lets go of the values
         self.state = "finished"
-
-    def _check_operand(self, index: int, operand: _Operand) -> None:
-        kind = operand.type
-        if kind is OperandType.TENSOR_INT32 and not (
-            operand.scale >= 0 and operand.zero_point == 0
-        ):
-            raise bad_data(
-                f"operand {index} TENSOR_INT32: scale is {operand.scale:g} and zeroPoint "
-                f"{operand.zero_point}; allowed are scales from 0 and zeroPoint 0"
-            )
-        if kind is OperandType.TENSOR_QUANT8_SYMM_PER_CHANNEL and operand.channel_quant is None:
-            raise bad_data(f"operand {index} {kind.name} has no scales per channel")
-        if (kind is OperandType.MODEL) != (operand.lifetime is L.SUBGRAPH):
-            raise bad_data(f"operand {index} {kind.name} is {operand.lifetime.name}")
-
-    def _check_arguments(self, role: str, indexes: list[int], lifetime: L) -> None:
-        for index in indexes:
-            found = self._operands[index].lifetime
-            if found is not lifetime:
-                raise bad_data(f"operand {index} became an {role} first and {found.name} later")
-
-    def _execution_order(self) -> list[hal.Operation]:
-        """Operations such that every operand is written before it is read; refuses cycles."""
-        operands, operations = self._operands, self._operations
-        writer: dict[int, int] = {}
-        for item in operations:
-            for index in item.outputs:
-                if index in writer:
-                    raise bad_data(f"operand {index} is written twice")
-                if operands[index].lifetime not in (L.TEMPORARY_VARIABLE, L.SUBGRAPH_OUTPUT):
-                    raise bad_data(
-                        f"operand {index} is {operands[index].lifetime.name}, and operation "
-                        f"{item.number} writes it"
-                    )
-                writer[index] = item.number
-        for index, operand in enumerate(operands):
-            written = operand.lifetime in (L.TEMPORARY_VARIABLE, L.SUBGRAPH_OUTPUT)
-            if written and index not in writer:
-                raise bad_data(
-                    f"operand {index} has no value: it is neither an input nor a constant, and no "
-                    "operation writes it"
-                )
-        waits_for: list[int] = []
-        readers: dict[int, list[int]] = {}
-        for item in operations:
-            sources = {writer[index] for index in item.inputs if index in writer}
-            waits_for.append(len(sources))
-            for source in sources:
-                readers.setdefault(source, []).append(item.number)
-        ready = [item.number for item in operations if waits_for[item.number] == 0]
-        order: list[hal.Operation] = []
-        for number in ready:  # grows while it is walked
-            order.append(operations[number])
-            for reader in readers.get(number, ()):
-                waits_for[reader] -= 1
-                if waits_for[reader] == 0:
-                    ready.append(reader)
-        if len(order) < len(operations):
-            stuck = [number for number, waits in enumerate(waits_for) if waits]
-            raise bad_data(f"the graph has a cycle through operations {stuck}")
-        return order
-
-    def _build(self, order: list[hal.Operation]) -> hal.Model:
-        values = bytearray()
-        pools: list[hal.Pool] = []
-        referenced: dict[Model, int] = {}
-        operands = []
-        for operand in self._operands:
-            location = hal.DataLocation()
-            if operand.lifetime is L.CONSTANT_COPY:
-                values += bytes(-len(values) % min(_VALUE_ALIGNMENT, _alignment(operand)))
-                data = operand.value
-                if isinstance(data, tuple):
-                    data = address.read(*data)
-                location = hal.DataLocation(0, len(values), len(data))
-                values += data
-                operand.value = None
-            elif operand.lifetime is L.CONSTANT_REFERENCE:
-                memory, offset, length = operand.value
-                if memory not in pools:
-                    pools.append(memory)
-                location = hal.DataLocation(pools.index(memory), offset, length)
-            elif operand.lifetime is L.SUBGRAPH:
-                number = referenced.setdefault(operand.value, len(referenced))
-                location = hal.DataLocation(0, number, 0)
-            operands.append(
-                hal.Operand(
-                    operand.type,
-                    operand.dimensions,
-                    operand.scale,
-                    operand.zero_point,
-                    operand.lifetime,
-                    location,
-                    operand.channel_quant,
-                )
-            )
-        graph = hal.Subgraph(
-            tuple(operands), tuple(order), tuple(self._inputs), tuple(self._outputs)
-        )
-        model = hal.Model(graph, (), bytes(values), tuple(pools), self._relaxed)
-        inner = [other.hal for other in referenced if other.hal is not None]
-        return joined(model, inner) if inner else model
-
-
-def _alignment(operand: _Operand) -> int:
-    """Small values lie at their element size, large ones at a cache line."""
-    size = hal.byte_size(operand)
-    return _VALUE_ALIGNMENT if size > _VALUE_ALIGNMENT else max(1, ELEMENT_BYTES[operand.type])

@@ -13,6 +13,7 @@ from nnapi_shim.hal.quantization import (
     SYMMETRIC,
 )
 from nnapi_shim.hal.types import Dimensions
+from nnapi_shim.runtime import extension
 
 _types = {int(member): member for member in OperandType}
 _UNCHECKED = frozenset((OperandType.OEM_SCALAR, OperandType.TENSOR_OEM_BYTE))
@@ -29,9 +30,9 @@ def checked_type(
     """
     kind = _types.get(code)
     if kind is None:
-        if code >> 16:
-            raise bad_data(f"operand type {code:#x} is an extension type that no device describes")
-        raise bad_data(f"operand type {code} does not exist; allowed are 0 to 15, 10000, 10001")
+        if not code >> 16:
+            raise bad_data(f"operand type {code} does not exist; allowed are 0 to 15, 10000, 10001")
+        kind = extension.operand_type(code)
     if (dimensions is None) != (rank == 0):
         raise bad_data(
             f"{kind.name}: dimensionCount is {rank} and dimensions "

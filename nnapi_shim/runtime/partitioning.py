@@ -1,37 +1,302 @@
-"""Which device runs a model."""
+"""Which device runs which operation of a model, and in which steps.
+
+Every operation goes to the device that says it runs it and has the best figure for it; operations
+of one device that can run one after the other become one step.
+"""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from nnapi_shim.errors import bad_data, op_failed
-from nnapi_shim.hal.enums import OperationType
+from nnapi_shim import log
+from nnapi_shim.errors import NnapiError, bad_data, op_failed
+from nnapi_shim.hal.enums import (
+    ExecutionPreference,
+    FeatureLevel,
+    OperandLifeTime,
+    OperandType,
+    OperationType,
+)
 from nnapi_shim.hal.interfaces import IDevice
-from nnapi_shim.hal.types import Model
+from nnapi_shim.hal.types import (
+    Capabilities,
+    Model,
+    Operation,
+    PerformanceInfo,
+    Subgraph,
+    is_known,
+)
+from nnapi_shim.runtime import vlog
+from nnapi_shim.runtime.step_order import in_steps
+
+_WORST = PerformanceInfo(float("inf"), float("inf"))
+"""Of an operand type that a device gives no figures for."""
+
+DYNAMIC_OUTPUTS = FeatureLevel.LEVEL_3
+"""Since which devices tell the dimensions of outputs, and take inputs without elements."""
 
 
-def candidates(model: Model, devices: Sequence[IDevice]) -> list[IDevice]:
-    """The devices that run the whole model, in the order given.
+class Step(NamedTuple):
+    """Operations that run on a device, as positions in Model.main.operations."""
 
-    Raises BAD_DATA naming the first operation that no device runs.
+    device: IDevice
+    operations: tuple[int, ...]
+
+
+def partitioned(
+    model: Model, devices: Sequence[IDevice], preference: ExecutionPreference
+) -> list[Step]:
+    """The steps of a model on these devices, in an order in which they can run.
+
+    It is one step where one device is the best for all operations, or as good as the best.
+    Raises BAD_DATA naming the first operation that no device runs; OP_FAILED for one that a device
+    runs, but not among the others.
     """
-    operations = model.main.operations
-    anyone = [False] * len(operations)
-    whole = []
-    for device in devices:
-        supported = device.getSupportedOperations(model)
-        anyone = [a or b for a, b in zip(anyone, supported, strict=True)]
-        if all(supported):
-            whole.append(device)
-    if whole:
-        return whole
-    names = ", ".join(device.name for device in devices) or "none"
-    for item, supported_by_one in zip(operations, anyone, strict=True):
-        if not supported_by_one:
-            kind = item.type
-            name = kind.name if isinstance(kind, OperationType) else f"extension {kind:#x}"
-            raise bad_data(
-                f"{name} (operation {item.number}) is supported by no device of: {names}"
+    answers = Answers(model, devices, preference)
+    while True:
+        chosen = answers.best_devices()
+        one = answers.equal_device(chosen)
+        if one is not None:
+            return [_told(whole_on(devices[one], model))]
+        found = in_steps(model, chosen)
+        steps = [Step(devices[device], operations) for device, operations in found]
+        unfit = _unfit(model, steps)
+        if not unfit:
+            return [_told(step) for step in steps]
+        for position in unfit:
+            answers.refuse(chosen[position], position)
+
+
+def whole(model: Model, devices: Sequence[IDevice], preference: ExecutionPreference) -> list[Step]:
+    """One step, on the device that is best for all operations together.
+
+    Raises BAD_DATA naming the first operation that no device runs, OP_FAILED where no device runs
+    all of them.
+    """
+    answers = Answers(model, devices, preference)
+    answers.best_devices()
+    totals = {
+        device: answers.total(device) for device in range(len(devices)) if answers.runs_all(device)
+    }
+    if not totals:
+        names = ", ".join(device.name for device in devices)
+        raise op_failed(
+            f"no single device of {names} runs the whole model, and DEBUG_NN_PARTITION is 0"
+        )
+    best = min(totals, key=lambda device: totals[device])
+    return [_told(whole_on(devices[best], model))]
+
+
+def whole_on(device: IDevice, model: Model) -> Step:
+    """All operations on one device."""
+    return Step(device, tuple(range(len(model.main.operations))))
+
+
+def _told(step: Step) -> Step:
+    if vlog.enabled("compilation"):
+        shown = ", ".join(map(str, step.operations[:20]))
+        more = ", ..." if len(step.operations) > 20 else ""
+        vlog.write("compilation", f"{step.device.name} runs operations {shown}{more}")
+    return step
+
+
+def supported_by(device: IDevice, model: Model) -> list[bool]:
+    """Per operation, in the order of Model.main.operations, whether a device says it runs it.
+
+    It runs none where it fails to answer, or answers for another number of operations.
+    """
+    count = len(model.main.operations)
+    try:
+        answer = list(device.getSupportedOperations(model))
+    except NnapiError as error:
+        log.warning(f"{device.name} does not say which operations it runs: {error}")
+        return [False] * count
+    if len(answer) != count:
+        log.warning(f"{device.name} says of {len(answer)} operations what it runs, not of {count}")
+        return [False] * count
+    return answer
+
+
+class Answers:
+    """What devices say of a model. A device is asked when its answer matters, and once."""
+
+    def __init__(
+        self, model: Model, devices: Sequence[IDevice], preference: ExecutionPreference
+    ) -> None:
+        self._model = model
+        self._devices = devices
+        self._is_low_power = preference is ExecutionPreference.LOW_POWER
+        self._supported: list[list[bool] | None] = [None] * len(devices)
+        self._capabilities: list[Capabilities | None] = [None] * len(devices)
+        self._figures: dict[OperandType | int, list[float]] = {}
+        """Per operand type, the figure of each device."""
+        self._rankings: dict[OperandType | int, list[int]] = {}
+        self._graphs: dict[tuple[int, int], float] = {}
+        """Device and index of a referenced graph -> the sum of its figures."""
+        self._refused: set[int] = set()
+
+    def best_devices(self) -> list[int]:
+        """Per operation, the index of its device. Raises BAD_DATA where there is none."""
+        return [
+            self._best(position, item) for position, item in enumerate(self._model.main.operations)
+        ]
+
+    def _best(self, position: int, item: Operation) -> int:
+        for device in self._ranking(item):
+            if self._runs(device)[position]:
+                return device
+        names = ", ".join(device.name for device in self._devices) or "none"
+        if position in self._refused:
+            raise op_failed(
+                f"{_named(item)}: an output has unknown dimensions and is read on another device; "
+                f"no device of {names} can tell them"
             )
-    raise op_failed(
-        f"no single device of {names} runs the whole model; splitting a model over devices is not "
-        "available in this version"
-    )
+        raise bad_data(f"{_named(item)} is supported by no device of: {names}")
+
+    def equal_device(self, chosen: Sequence[int]) -> int | None:
+        """The first device that runs everything, at no worse figure than the chosen ones."""
+        if len(set(chosen)) == 1:
+            return chosen[0]
+        operations = self._model.main.operations
+        for device in range(len(self._devices)):
+            if all(
+                self.figures(item)[device] <= self.figures(item)[best]
+                for item, best in zip(operations, chosen, strict=True)
+            ) and self.runs_all(device):
+                return device
+        return None
+
+    def runs_all(self, device: int) -> bool:
+        """Whether a device runs every operation."""
+        return all(self._runs(device))
+
+    def total(self, device: int) -> float:
+        """Sum of a device's figures over all operations."""
+        return sum(self.figures(item)[device] for item in self._model.main.operations)
+
+    def refuse(self, device: int, position: int) -> None:
+        """Note that a device cannot run an operation where it stands."""
+        self._runs(device)[position] = False
+        self._refused.add(position)
+
+    def _runs(self, device: int) -> list[bool]:
+        answer = self._supported[device]
+        if answer is None:
+            answer = self._supported[device] = supported_by(self._devices[device], self._model)
+            if vlog.enabled("device") and not all(answer):
+                items = zip(self._model.main.operations, answer, strict=True)
+                unable = ", ".join(_named(item) for item, can in items if not can)
+                vlog.write("device", f"{self._devices[device].name} does not run {unable}")
+        return answer
+
+    # Figures
+
+    def _ranking(self, item: Operation) -> Sequence[int]:
+        """All devices, the best for an operation first; of equal ones, the earlier."""
+        if len(self._devices) < 2:
+            return range(len(self._devices))
+        if item.type in (OperationType.IF, OperationType.WHILE):
+            return _ranked(self.figures(item))
+        key = self._model.main.operands[item.inputs[0]].type
+        found = self._rankings.get(key)
+        if found is None:
+            found = self._rankings[key] = _ranked(self.figures(item))
+        return found
+
+    def figures(self, item: Operation, graph: Subgraph | None = None) -> list[float]:
+        """Time or power that each device needs for an operation, relative to the CPU.
+
+        As in the reference runtime, the type of the first input says it all.
+        graph: where the operation stands, if not in the main graph.
+        """
+        operands = (graph or self._model.main).operands
+        if item.type in (OperationType.IF, OperationType.WHILE):
+            inner = [
+                operands[index].location.offset
+                for index in item.inputs
+                if operands[index].lifetime is OperandLifeTime.SUBGRAPH
+            ]
+            return [
+                self._control_flow(device, item.type is OperationType.IF, inner)
+                for device in range(len(self._devices))
+            ]
+        type = operands[item.inputs[0]].type
+        found = self._figures.get(type)
+        if found is None:
+            found = self._figures[type] = [
+                self._figure(device, type) for device in range(len(self._devices))
+            ]
+        return found
+
+    def _control_flow(self, device: int, is_if: bool, inner: Sequence[int]) -> float:
+        """An IF runs one of its graphs, a WHILE both."""
+        capabilities = self._capabilities_of(device)
+        own = capabilities.if_performance if is_if else capabilities.while_performance
+        graphs = sum(self._graph(device, number) for number in inner)
+        return self._preferred(own) + (graphs / 2 if is_if else graphs)
+
+    def _graph(self, device: int, number: int) -> float:
+        found = self._graphs.get((device, number))
+        if found is None:
+            graph = self._model.referenced[number]
+            found = sum(self.figures(item, graph)[device] for item in graph.operations)
+            self._graphs[device, number] = found
+        return found
+
+    def _figure(self, device: int, type: OperandType) -> float:
+        capabilities = self._capabilities_of(device)
+        if self._model.relax_computation_float32_to_float16:
+            if type is OperandType.TENSOR_FLOAT32:
+                return self._preferred(capabilities.relaxed_float32_to_float16_performance_tensor)
+            if type is OperandType.FLOAT32:
+                return self._preferred(capabilities.relaxed_float32_to_float16_performance_scalar)
+        return self._preferred(capabilities.operand_performance.get(type, _WORST))
+
+    def _preferred(self, info: PerformanceInfo) -> float:
+        return info.power_usage if self._is_low_power else info.exec_time
+
+    def _capabilities_of(self, device: int) -> Capabilities:
+        found = self._capabilities[device]
+        if found is None:
+            try:
+                found = self._devices[device].getCapabilities()
+            except NnapiError as error:
+                log.warning(f"{self._devices[device].name} does not say how fast it is: {error}")
+                found = Capabilities(_WORST, _WORST, {}, _WORST, _WORST)
+            self._capabilities[device] = found
+        return found
+
+
+def _ranked(figures: Sequence[float]) -> list[int]:
+    return sorted(range(len(figures)), key=lambda device: figures[device])
+
+
+def _named(item: Operation) -> str:
+    """An operation in a message."""
+    kind = item.type
+    name = kind.name if isinstance(kind, OperationType) else f"extension {kind:#x}"
+    return f"{name} (operation {item.number})"
+
+
+def _unfit(model: Model, steps: Sequence[Step]) -> list[int]:
+    """Operations that their device runs, but not where they stand.
+
+    A device of feature level 1 or 2 does not tell the dimensions of what it computes: it cannot
+    hand an operand on to another step when the model does not say them either.
+    """
+    main = model.main
+    readers: dict[int, set[int]] = {}
+    for number, step in enumerate(steps):
+        for position in step.operations:
+            for index in main.operations[position].inputs:
+                readers.setdefault(index, set()).add(number)
+    return [
+        position
+        for number, step in enumerate(steps)
+        if step.device.feature_level < DYNAMIC_OUTPUTS
+        for position in step.operations
+        if any(
+            not is_known(main.operands[index].type, main.operands[index].dimensions)
+            and not readers.get(index, set()) <= {number}
+            for index in main.operations[position].outputs
+        )
+    ]

@@ -13,7 +13,14 @@ import pytest
 
 RULES = Path(__file__).resolve().parent / "rules"
 # Their tests do not run models, or name the device themselves.
-DEVICE_DOES_NOT_MATTER = ("operands", "models", "compilations", "devices")
+DEVICE_DOES_NOT_MATTER = (
+    "operands",
+    "models",
+    "compilations",
+    "devices",
+    "signatures",
+    "several_devices",
+)
 DEVICE_MATTERS = (
     "handles",
     "arguments",
@@ -24,11 +31,15 @@ DEVICE_MATTERS = (
     "memory_descs",
     "device_memories",
     "hardware_buffers",
+    "everywhere",
+    "control_flow",
+    "overlaps",
 )
 ENVIRONMENTS = {
     "without_kernels": {"NNAPI_SHIM_JIT": "off", "NNAPI_SHIM_KERNELS": "/nowhere"},
     "without_devices": {"DEBUG_NN_ENABLED_DEVICES": "nnapi"},
     "invalid_pattern": {"DEBUG_NN_ENABLED_DEVICES": "nnapi-("},
+    "extensions": {"NNAPI_SHIM_DRIVERS": str(RULES.parent / "extension_driver")},
 }
 HELPERS = {"capi", "conftest", "graph"}
 

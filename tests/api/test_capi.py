@@ -101,12 +101,12 @@ def test_last_error_is_the_same_in_c_and_python() -> None:
     assert error is not None
     assert code == error.code == capi.ANEURALNETWORKS_BAD_DATA
     assert "operand 7 does not exist" in error.message
-    assert last_error() == f"ANeuralNetworksModel_setOperandValue: {error}"
+    assert last_error() == f"ANeuralNetworksModel_setOperandValue: {error} [{error.rule}]"
 
     assert capi.ANeuralNetworksModel_create(ffi.NULL) == capi.ANEURALNETWORKS_UNEXPECTED_NULL
     error = nnapi_shim.last_error()
     assert error is not None and error.code is nnapi_shim.ResultCode.UNEXPECTED_NULL
-    assert last_error().endswith(str(error))
+    assert last_error().endswith(f"{error} [{error.rule}]")
     capi.ANeuralNetworksModel_free(model)
 
 

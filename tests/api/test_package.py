@@ -29,8 +29,11 @@ FACE = {
     "Priority",
     "ResultCode",
     "capi",
+    "compliance",
     "devices",
     "last_error",
+    "lint",
+    "register_driver",
 }
 
 

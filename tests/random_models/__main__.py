@@ -32,6 +32,7 @@ def _run(seeds: range, allowed: Operations, jobs: int, most_failures: int) -> in
     began = time.monotonic()
     seen: Counter[str] = Counter()
     models = failures = 0
+    shown = 0.0
     for done in results(seeds, jobs, allowed):
         models += 1
         seen += done.operations
@@ -39,10 +40,12 @@ def _run(seeds: range, allowed: Operations, jobs: int, most_failures: int) -> in
             failures += 1
             print(f"\nseed {done.seed}: {done.failure}", flush=True)
         seconds = time.monotonic() - began
-        sys.stderr.write(
-            f"\r{models} of {len(seeds)} models, {models / seconds:.1f} per second, "
-            f"{len(seen)} operations seen, {failures} failures"
-        )
+        if seconds >= shown + 1 or models == len(seeds):
+            shown = seconds
+            sys.stderr.write(
+                f"\r{models} of {len(seeds)} models, {models / seconds:.1f} per second, "
+                f"{len(seen)} operations seen, {failures} failures"
+            )
         if failures >= most_failures:
             break
     seconds = time.monotonic() - began

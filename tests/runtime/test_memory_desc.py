@@ -18,6 +18,9 @@ class Compiled:
         self.device, self.explicit = device, explicit
         self.inputs = self.outputs = [Operand(T.TENSOR_FLOAT32, (2,))]
 
+    def devices_of(self, role, index):
+        return [self.device]
+
 
 def described(*compilations):
     desc = MemoryDesc()

@@ -12,6 +12,7 @@ from threading import Barrier, Thread
 import pytest
 
 from nnapi_shim.abi import tables
+from nnapi_shim.drivers.adoption import Found
 from nnapi_shim.drivers.cpu.device import CpuDevice
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.enums import ResultCode
@@ -50,7 +51,7 @@ def slow_devices():
         time.sleep(0.02)
         return CpuDevice()
 
-    return [("nnapi-cpu", load)]
+    return [Found("nnapi-cpu", "this test", load)]
 
 
 def test_there_is_one_list_of_devices(monkeypatch):

@@ -1,7 +1,6 @@
 """From a graph and known shapes to steps: binds, resolves, lowers one operation at a time."""
 
 from collections.abc import Callable, Container, Sequence
-from struct import unpack
 from typing import Any
 
 from nnapi_shim import address
@@ -19,9 +18,9 @@ from nnapi_shim.drivers.cpu.record import (
     record,
 )
 from nnapi_shim.drivers.cpu.weights import Constants
-from nnapi_shim.errors import NnapiError, op_failed
+from nnapi_shim.errors import NnapiError, Place, Where, op_failed
 from nnapi_shim.hal.enums import OperandLifeTime, OperationType
-from nnapi_shim.hal.quantization import ELEMENT_BYTES, SCALARS, STRUCT_CODES
+from nnapi_shim.hal.quantization import decoded
 from nnapi_shim.hal.types import Dimensions, Model, Operand, Operation, Subgraph, byte_size
 from nnapi_shim.operations import operation
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
@@ -48,7 +47,7 @@ class NeedsValue(Wait):
 class NeedsCounts(Wait):
     """An operation waits for the sizes of its own outputs."""
 
-    def __init__(self, deferred: Deferred, op: BoundOperation, place: str) -> None:
+    def __init__(self, deferred: Deferred, op: BoundOperation, place: Where) -> None:
         super().__init__(place)
         self.deferred, self.op, self.place = deferred, op, place
 
@@ -184,7 +183,7 @@ class Builder:
         if self.is_omitted(index):
             return None
         if is_value:
-            return decode(self.operands[index], self.value(index))
+            return decoded(self.operands[index].type, self.value(index))
         return self.operand(index)
 
     # Lowering
@@ -204,9 +203,10 @@ class Builder:
                 self.failure = error
             self.next_operation += 1
 
-    def place_of(self, item: Operation) -> str:
-        """Name of an operation in messages."""
-        return f"{self.place}{OperationType(item.type).name} (operation {item.number})"
+    def place_of(self, item: Operation) -> Where:
+        """Name of an operation in messages; a Place unless it comes from an inlined graph."""
+        place = Place("operation", item.number, OperationType(item.type).name)
+        return f"{self.place}{place}" if self.place else place
 
     def lower(self, item: Operation) -> None:
         """Append the steps of an operation."""
@@ -260,14 +260,14 @@ class Builder:
         self.add(steps, op, wait.place)
         self._clear(hollow, op, wait.place)
 
-    def _clear(self, hollow: Sequence[BoundOperand], op: BoundOperation, place: str) -> None:
+    def _clear(self, hollow: Sequence[BoundOperand], op: BoundOperation, place: Where) -> None:
         """Append steps that set outputs to 0."""
         for output in hollow:
             from nnapi_shim.drivers.cpu.lowering.strided import filled
 
             self.add(filled(output, (byte_size(output),), (1,), b"\0"), op, place)
 
-    def add(self, steps: Sequence[Any], op: BoundOperation, place: str) -> None:
+    def add(self, steps: Sequence[Any], op: BoundOperation, place: Where) -> None:
         """Append steps; `once` steps on constants run now instead."""
         for step in steps:
             if isinstance(step, Deferred):
@@ -279,14 +279,14 @@ class Builder:
             ):
                 self.steps.append(Placed(step, place))
 
-    def _alias(self, alias: Alias, place: str) -> None:
+    def _alias(self, alias: Alias, place: Where) -> None:
         source, target = alias.source, alias.target
         if target.index in self.slots or target.index in self.settled:
             self.copy(source, target, place)
         else:
             self.aliases[target.index] = self.owner(source.index)
 
-    def copy(self, source: BoundOperand, target: BoundOperand, place: str) -> None:
+    def copy(self, source: BoundOperand, target: BoundOperand, place: Where) -> None:
         """Append a copy of all bytes of an operand."""
         size = byte_size(target)
         if size:
@@ -329,12 +329,3 @@ class Builder:
         after it has run.
         """
         return assemble(self, kept)
-
-
-def decode(operand: Operand, data: bytes) -> Any:
-    """The Python value of a scalar, or the tuple of numbers of a tensor."""
-    count = len(data) // ELEMENT_BYTES[operand.type]
-    numbers = unpack(f"<{count}{STRUCT_CODES[operand.type]}", data)
-    if operand.type in SCALARS:
-        return bool(numbers[0]) if STRUCT_CODES[operand.type] == "B" else numbers[0]
-    return numbers

@@ -31,6 +31,7 @@ from nnapi_shim.drivers.cpu.program import Program
 from nnapi_shim.drivers.cpu.record import Buffer
 from nnapi_shim.drivers.cpu.segments import Segment
 from nnapi_shim.drivers.cpu.weights import Constants
+from nnapi_shim.errors import Place
 from nnapi_shim.hal.enums import OperandLifeTime
 from nnapi_shim.hal.types import CacheHandles, Model, OutputShape, Subgraph
 
@@ -136,7 +137,10 @@ class Cache:
             patches,
             arena_bytes,
             slots,
-            [(where, StoredStep(*rest)) for where, *rest in steps],
+            [
+                (Place(*where) if isinstance(where, tuple) else where, StoredStep(*told))
+                for where, *told in steps
+            ],
             [self._constants, *owners],
         )
         return program, [OutputShape(shape) for shape in shapes], needed
@@ -161,7 +165,14 @@ class Cache:
                 program.patch_bytes,
                 program.arena_bytes,
                 program.slots.size // 8,
-                [(where, step.kernel, step.complaint) for where, step in program.origins],
+                [
+                    (
+                        tuple(where) if isinstance(where, Place) else where,
+                        step.kernel,
+                        step.complaint,
+                    )
+                    for where, step in program.origins
+                ],
                 fixed,
                 [tuple(shape.dimensions) for shape in segment.shapes],
                 segment.needed,

@@ -15,6 +15,7 @@ from nnapi_shim.drivers.cpu.program import (
     patch,
 )
 from nnapi_shim.drivers.cpu.record import ADDRESS, LOOP_TIMEOUT, At, Buffer, Step
+from nnapi_shim.errors import Where
 from nnapi_shim.hal.types import byte_size
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class Placed:
 
     __slots__ = ("jump", "step", "where")
 
-    def __init__(self, step: Step, where: str, jump: int = 0) -> None:
+    def __init__(self, step: Step, where: Where, jump: int = 0) -> None:
         self.step = step
         self.where = where
         self.jump = jump

@@ -21,6 +21,7 @@ from typing import Any, Protocol
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu.library import KernelLibrary
 from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, record
+from nnapi_shim.errors import Where
 
 WALK = record(steps=ADDRESS, count=INT64, stopped=INT64, deadline=INT64)
 BIND = record(words=ADDRESS, patches=ADDRESS, count=INT64, addresses=ADDRESS)
@@ -66,7 +67,7 @@ class Program:
         patches: bytes,
         arena_bytes: int,
         slots: int,
-        origins: Sequence[tuple[str, Origin]],
+        origins: Sequence[tuple[Where, Origin]],
         owners: Sequence[Any],
         fixed: Sequence[tuple[int, Any, int]] = (),
     ) -> None:

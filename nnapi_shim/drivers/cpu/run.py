@@ -9,7 +9,7 @@ from nnapi_shim import address
 from nnapi_shim.drivers.cpu.builder import Builder, NeedsControl, NeedsCounts, NeedsValue
 from nnapi_shim.drivers.cpu.program import FIRST_ARGUMENT_SLOT, Frame
 from nnapi_shim.drivers.cpu.segments import Graph, Segment, keep
-from nnapi_shim.errors import NnapiError
+from nnapi_shim.errors import NnapiError, Where
 from nnapi_shim.hal.enums import OperationType, ResultCode
 from nnapi_shim.hal.types import Dimensions, Operation, byte_size
 from nnapi_shim.operations.resolve import given_dimensions
@@ -214,7 +214,7 @@ class Run:
         body: Graph,
         given: list[Located | None],
         output_count: int,
-        place: str,
+        place: Where,
         held: Held,
     ) -> list[Located]:
         """The operands that a WHILE carries, after its last round."""
@@ -246,7 +246,7 @@ class Run:
             carried.append(result)
         return carried
 
-    def _check_time(self, started: int, place: str) -> None:
+    def _check_time(self, started: int, place: Where) -> None:
         now = monotonic_ns()
         late = self._deadline_ns and now >= self._deadline_ns
         if late or now - started > self._loop_timeout_ns:
@@ -256,7 +256,7 @@ class Run:
             )
 
     def _graph(
-        self, graph: Graph, given: Sequence[Located | None], place: str, held: Held
+        self, graph: Graph, given: Sequence[Located | None], place: Where, held: Held
     ) -> list[Located]:
         """Run a graph on these inputs; its outputs lie in what is held then."""
         try:
@@ -334,4 +334,4 @@ def stopped(frame: Frame, code: int) -> NnapiError:
         return NnapiError(ResultCode(code), f"{where}: {what} took longer than it may")
     if step.kernel == "fail":
         return NnapiError(ResultCode(code), step.complaint)
-    return NnapiError(ResultCode(code), f"{where}: {step.complaint}")
+    return NnapiError(ResultCode(code), step.complaint, f"kernels.{step.kernel}").at(where)

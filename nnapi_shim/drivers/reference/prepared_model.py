@@ -9,7 +9,7 @@ import numpy as np
 
 from nnapi_shim import address
 from nnapi_shim.drivers.reference.arrays import Array, dtype_of
-from nnapi_shim.errors import NnapiError, op_failed
+from nnapi_shim.errors import NnapiError, Place, op_failed
 from nnapi_shim.hal import types as hal
 from nnapi_shim.hal.enums import ErrorStatus, OperandLifeTime, OperationType, ResultCode
 from nnapi_shim.hal.quantization import SCALARS
@@ -165,7 +165,7 @@ class GraphRun:
     def compute(self) -> None:
         """Run all operations."""
         for item in self._graph.operations:
-            place = f"{OperationType(item.type).name} (operation {item.number})"
+            place = Place("operation", item.number, OperationType(item.type).name)
             try:
                 self._check_deadline()
                 if item.type is OperationType.IF:
@@ -205,6 +205,9 @@ class GraphRun:
             if index in self.omitted:
                 raise op_failed(f"output {name} is omitted, and it is not optional")
         parameters = declaration.quantization(op)
+        for operand, (scale, zero_point) in zip(outputs, parameters, strict=True):
+            if not operand.is_model_output:  # what a temporary declares does not count
+                operand.scale, operand.zero_point = scale, zero_point
         # Overflow, division by zero and NaN are results, not warnings.
         with np.errstate(all="ignore"):
             arrays = formula(declaration.type)(op)

@@ -173,9 +173,13 @@ class Api:
 
     def free(self, handle: int) -> None:
         """Free an object that `make` has made."""
+        self.ok(self.forget(handle), handle)
+
+    def forget(self, handle: int) -> str:
+        """An object that `make` has made is freed by the test; the name of the function."""
         (entry,) = [made for made in self._made if made[1] == handle]
         self._made.remove(entry)
-        self.ok(*entry)
+        return entry[0]
 
     def free_all(self) -> None:
         """Free what the test has made, the newest first."""

@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import shutil
 
 import pytest
 
@@ -12,6 +13,7 @@ from tests.abi.rules.graph import GUARD, Graph, Run, add_graph
 
 BAD_DATA, BAD_STATE = ResultCode.BAD_DATA, ResultCode.BAD_STATE
 UNEXPECTED_NULL = ResultCode.UNEXPECTED_NULL
+LATE = (ResultCode.MISSED_DEADLINE_TRANSIENT, ResultCode.MISSED_DEADLINE_PERSISTENT)
 FOREVER = 2**64 - 1
 
 
@@ -47,12 +49,16 @@ def for_one(api, model, device):
 
 
 def test_model_that_is_not_finished(api, device, invalid_model):
+    """api-semantics 2: "Compilation_create* -> BAD_STATE with *compilation = NULL"
+    api-semantics 3: "create: model unfinished/invalid -> BAD_STATE".
+    """
     for model in (api.make("Model_create"), invalid_model):
         api.make_none(BAD_STATE, "Compilation_create", model)
         api.make_none(BAD_STATE, "Compilation_createForDevices", model, pointers(device), 1)
 
 
 def test_list_of_devices(api, model):
+    """api-semantics 3: "n == 0, duplicates, a pointer that is no listed device"."""
     first, second = api.devices().values()
     name = "Compilation_createForDevices"
     unfinished = api.make("Model_create")
@@ -75,6 +81,7 @@ def test_list_of_devices(api, model):
 
 
 def test_preferences(api, model):
+    """api-semantics 3: "setPriority: only 90, 100, 110"."""
     compilation = api.make("Compilation_create", model)
     for preference in (0, 1, 2):
         api.ok("Compilation_setPreference", compilation, preference)
@@ -87,6 +94,9 @@ def test_preferences(api, model):
 
 
 def test_what_needs_one_named_device(api, model, for_one):
+    """api-semantics 3: "only a list of exactly one device unlocks setTimeout"
+    api-semantics 3: "that is checked before the 'one explicit device' condition".
+    """
     default = api.make("Compilation_create", model)
     two = pointers(*api.devices().values())
     for_two = api.make("Compilation_createForDevices", model, two, 2)
@@ -101,6 +111,9 @@ def test_what_needs_one_named_device(api, model, for_one):
 
 
 def test_extension_attributes(api, for_one):
+    """api-semantics 11: "same (name, code) twice -> BAD_DATA; unknown names are accepted and
+    kept".
+    """
     name = "Compilation_addExtensionAttribute"
     api.ok(name, for_one, b"com.example.extension", 1, floats(1), 4)
     api.ok(name, for_one, b"com.example.extension", 2, floats(1), 4)
@@ -112,6 +125,7 @@ def test_extension_attributes(api, for_one):
 
 @pytest.mark.parametrize("folder", [b"/", b"/no/such/folder", b"", b"\xff\xfe"])
 def test_nothing_about_the_cache_folder_is_checked(api, for_one, folder):
+    """api-semantics 3: "setCaching: nothing about the directory is checked"."""
     token = bytes(32)
     api.ok("Compilation_setCaching", for_one, folder, token)
     api.ok("Compilation_setCaching", for_one, folder, bytes(range(32)))
@@ -119,15 +133,74 @@ def test_nothing_about_the_cache_folder_is_checked(api, for_one, folder):
     api.refuse(BAD_STATE, "Compilation_setCaching", for_one, folder, token)
 
 
+@pytest.mark.parametrize("name", ["nnapi-cpu", "nnapi-reference"])
+@pytest.mark.parametrize("same_folder", [False, True], ids=["own folders", "one folder"])
+def test_models_that_share_a_token(api, tmp_path, name, same_folder):
+    """Each gets its own results, the second time, too; the folder may be deleted right after.
+
+    api-semantics 3: "Caching as tested"
+    """
+    devices = pointers(api.devices()[name])
+    for activation, wanted in ((0, [-3, 30]), (1, [0, 30]), (3, [0, 6])):
+        model = add_graph(api, activation=activation).finish()
+        folder = tmp_path / ("all" if same_folder else str(activation))
+        folder.mkdir(exist_ok=True)
+        for _ in range(2):
+            compilation = api.make("Compilation_createForDevices", model, devices, 1)
+            api.ok("Compilation_setCaching", compilation, bytes(folder), bytes(32))
+            api.ok("Compilation_finish", compilation)
+            if not same_folder and _:
+                shutil.rmtree(folder)
+            for _ in range(2):
+                execution = api.make("Execution_create", compilation)
+                result = (ctypes.c_float * 2)()
+                inputs = floats(-1, 10), floats(-2, 20)
+                for index, value in enumerate(inputs):
+                    api.ok("Execution_setInput", execution, index, None, value, 8)
+                api.ok("Execution_setOutput", execution, 0, None, result, 8)
+                api.ok("Execution_compute", execution)
+                assert list(result) == wanted
+        assert same_folder or not folder.exists()
+
+
+@pytest.mark.parametrize("contents", [b"", b"not what was written", bytes(1 << 16)])
+def test_entries_of_the_cache_that_are_damaged(api, tmp_path, contents):
+    """The model is compiled, as if there were no entry.
+
+    api-semantics 3: "an unusable cache entry must fall back to compiling"
+    """
+    devices = pointers(api.devices()["nnapi-cpu"])
+    model = add_graph(api).finish()
+    for _ in range(2):
+        compilation = api.make("Compilation_createForDevices", model, devices, 1)
+        api.ok("Compilation_setCaching", compilation, bytes(tmp_path) + b"/", bytes(32))
+        assert api.result("Compilation_finish", compilation) == ResultCode.NO_ERROR
+        for path in tmp_path.rglob("*"):
+            if path.is_file():
+                path.write_bytes(contents)
+
+
 def test_no_time(api, for_one):
     """The compilation may be quicker than the clock, but it must not fail in another way."""
     api.ok("Compilation_setTimeout", for_one, 1)
-    late = (ResultCode.MISSED_DEADLINE_TRANSIENT, ResultCode.MISSED_DEADLINE_PERSISTENT)
-    assert api.result("Compilation_finish", for_one) in (ResultCode.NO_ERROR, *late)
+    assert api.result("Compilation_finish", for_one) in (ResultCode.NO_ERROR, *LATE)
+
+
+def test_a_second(api, for_one):
+    """Either code of a deadline would do, too.
+
+    api-semantics 3: "With a 1-second timeout finish may return either MISSED_DEADLINE code"
+    """
+    api.ok("Compilation_setTimeout", for_one, 10**9)
+    assert api.result("Compilation_finish", for_one) in (ResultCode.NO_ERROR, *LATE)
 
 
 def test_all_the_time(api, for_one):
-    """The deadline does not overflow."""
+    """The deadline does not overflow.
+
+    api-semantics 3: "with UINT64_MAX it must be NO_ERROR"
+    api-semantics 3: "UINT64_MAX must not overflow"
+    """
     api.ok("Compilation_setTimeout", for_one, FOREVER)
     api.ok("Compilation_finish", for_one)
 
@@ -136,6 +209,7 @@ def test_all_the_time(api, for_one):
 
 
 def test_setters_after_finish(api, for_one):
+    """api-semantics 3: "After finish all of them -> BAD_STATE"."""
     api.ok("Compilation_finish", for_one)
     for name, *arguments in (
         ("setPreference", 99),
@@ -149,11 +223,19 @@ def test_setters_after_finish(api, for_one):
 
 
 def test_compilation_that_is_not_finished(api, for_one):
+    """api-semantics 4: "Execution_create before a successful finish"
+    api-semantics 6: "Burst_create: unfinished or invalid compilation"
+    api-semantics 3: "getPreferredMemoryAlignment/Padding: NULL -> UNEXPECTED_NULL;
+    unfinished/invalid -> BAD_STATE".
+    """
     refuse_to_use(api, for_one)
 
 
 @pytest.mark.parametrize("named", [True, False], ids=["named", "default"])
 def test_failed_finish(api, device, oem_model, named):
+    """api-semantics 3: "second call -> BAD_STATE, also if the first failed"
+    api-semantics 3: "finish when no listed device (or no device at all) can run some operation".
+    """
     if named:
         name = "Compilation_createForDevices"
         compilation = api.make(name, oem_model, pointers(device), 1)
@@ -166,7 +248,11 @@ def test_failed_finish(api, device, oem_model, named):
 
 
 def test_extension_operation(api):
-    """It can be added, but nobody runs it (11)."""
+    """It can be added, but nobody runs it (11).
+
+    api-semantics 3: "can run some operation (OEM, extension): BAD_DATA"
+    api-semantics 11: "the finished model compiles to BAD_DATA"
+    """
     graph = Graph(api)
     a, b = (graph.operand(T.TENSOR_FLOAT32, (2,)) for _ in range(2))
     name = "Model_getExtensionOperationType"
@@ -198,6 +284,7 @@ PREFERRED = [
 
 @pytest.mark.parametrize("name", PREFERRED)
 def test_preferred_memory(api, for_one, name):
+    """api-semantics 3: "otherwise a power of two >= 1"."""
     api.ok("Compilation_finish", for_one)
     count = 2 if name.endswith("Input") else 1
     for index in range(count):
@@ -244,6 +331,7 @@ NAME = "Model_getSupportedOperationsForDevices"
 
 
 def test_support_in_the_order_of_the_operations(api, device):
+    """api-semantics 1: "nnapi-reference supports everything except OEM_OPERATION"."""
     graph = Graph(api)
     a, b, c, d = (graph.operand(T.TENSOR_FLOAT32, (2,)) for _ in range(4))
     graph.operation(OperationType.RELU, [c], [d])
@@ -260,7 +348,10 @@ def test_support_in_the_order_of_the_operations(api, device):
 
 
 def test_refusals_of_the_support_query(api, model, invalid_model):
-    """The state of the model stands before the devices here."""
+    """The state of the model stands before the devices here.
+
+    api-semantics 1: "So {d, d} -> BAD_DATA and {d, NULL} -> UNEXPECTED_NULL"
+    """
     first, second = api.devices().values()
     supported = (ctypes.c_uint8 * 8)(*[GUARD] * 8)
     for unusable in (api.make("Model_create"), invalid_model):

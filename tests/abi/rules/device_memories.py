@@ -92,7 +92,10 @@ def set_arguments(run, first, second, output):
 
 
 def test_only_in_its_roles(api, device, run):
-    """Not as another argument, not in another compilation of the same model."""
+    """Not as another argument, not in another compilation of the same model.
+
+    api-semantics 8: "Use: only in its roles, else BAD_DATA"
+    """
     model = add_graph(api).finish()
     run, other = Run(api, device, model), Run(api, device, model)
     second = device_memory(api, (run.compilation, "Input", 1))
@@ -147,7 +150,11 @@ def test_never_as_a_constant(api, run):
 @pytest.mark.parametrize("name", ["setInputFromMemory", "setOutputFromMemory"])
 @pytest.mark.parametrize("padding", [False, True])
 def test_only_as_a_whole(api, run, name, padding):
-    """Offset and length are 0."""
+    """Offset and length are 0.
+
+    api-semantics 4: "descriptor memories both must be 0"
+    api-semantics 8: "offset = length = 0"
+    """
     memory = device_memory(api, (run.compilation, name[3:-10], 0))
     run.ok("enableInputAndOutputPadding", padding)
     for place in ((0, 8), (0, 4), (8, 0), (4, 4), (0, 16)):
@@ -173,7 +180,10 @@ def dynamic(api, device):
 
 @pytest.mark.parametrize(("role", "name"), [("Input", "setInput"), ("Output", "setOutput")])
 def test_types_are_compatible(api, dynamic, role, name):
-    """With the descriptor's dimensions, whatever the model says."""
+    """With the descriptor's dimensions, whatever the model says.
+
+    api-semantics 8: "an execution type must be compatible with the desc's dimensions"
+    """
     run = dynamic()
     memory = device_memory(api, (run.compilation, role, 0), dimensions=(2, 3))
     for sizes in ((2,), (6,), (3, 2), (2, 4), (2, 3, 1)):
@@ -238,7 +248,10 @@ def test_freed_after_the_compilation(api, device, copies):
 
 @pytest.mark.parametrize("first", ["memory", "burst"])
 def test_bursts(api, run, copies, first):
-    """The memory may be freed before the burst or after it."""
+    """The memory may be freed before the burst or after it.
+
+    api-semantics 6: "Burst_free before or after Memory_free"
+    """
     burst = api.make("Burst_create", run.compilation)
     inputs = memories(api, run)
     copies.fill(inputs[0], 1, 2)
@@ -257,7 +270,11 @@ def test_bursts(api, run, copies, first):
 
 @pytest.mark.parametrize("how", STARTS)
 def test_inputs_without_contents(api, run, how):
-    """Refused by the start, whichever it is; the execution is used up."""
+    """Refused by the start, whichever it is; the execution is used up.
+
+    api-semantics 5: "Descriptor memory as input: must be initialised"
+    api-semantics 8: "Uninitialised as input -> OP_FAILED at compute"
+    """
     memory, *_ = memories(api, run)
     run.ok("setInputFromMemory", 0, None, memory, 0, 0)
     run.input(1, floats(1, 2))
@@ -270,7 +287,10 @@ def test_inputs_without_contents(api, run, how):
 
 @pytest.mark.parametrize("how", STARTS)
 def test_contents_are_looked_for_at_each_start(api, run, copies, how):
-    """Not when the argument is set, and not only once."""
+    """Not when the argument is set, and not only once.
+
+    api-semantics 8: "it is evaluated at each start"
+    """
     memory = device_memory(api, (run.compilation, "Input", 0))
     run.ok("setReusable", True)
     run.ok("setInputFromMemory", 0, None, memory, 0, 0)
@@ -288,6 +308,7 @@ def test_contents_are_looked_for_at_each_start(api, run, copies, how):
 
 @pytest.mark.parametrize("how", STARTS)
 def test_a_run_gives_contents(api, run, copies, how):
+    """api-semantics 8: "true after a successful run that wrote it"."""
     first, second, output = memories(api, run)
     copies.refuse(output)
     copies.fill(first, 1, 2)
@@ -322,7 +343,10 @@ def failing(graph):
 
 @pytest.mark.parametrize("how", STARTS)
 def test_a_failed_run_takes_contents(api, device, copies, how):
-    """Whatever it held before."""
+    """Whatever it held before.
+
+    api-semantics 8: "after a failed run that had it as output (whatever the error)"
+    """
     run = Run(api, device, failing(Graph(api)))
     output = device_memory(api, (run.compilation, "Output", 0))
     copies.fill(output, 1, 2)
@@ -431,6 +455,7 @@ def test_other_outputs_of_a_failed_run(api, device, copies):
 
 
 def test_null(api, run):
+    """api-semantics 8: "Memory_copy: nulls"."""
     memory = memories(api, run)[0]
     api.refuse(NULL, "Memory_copy", None, memory)
     api.refuse(NULL, "Memory_copy", memory, None)
@@ -457,7 +482,10 @@ def test_copying_between_descriptors(api, device, copies):
 
 @pytest.mark.parametrize("count", [1, 3])
 def test_copying_another_size(api, run, copies, count):
-    """Neither to memory of a file nor from it; a target from a descriptor loses its contents."""
+    """Neither to memory of a file nor from it; a target from a descriptor loses its contents.
+
+    api-semantics 8: "to/from descriptor memory needs size == byte size of its dimensions"
+    """
     memory = memories(api, run)[0]
     copies.fill(memory, 1, 2)
     shared, file = copies.shared(4 * count, bytes(floats(*[9] * count)))
@@ -469,7 +497,10 @@ def test_copying_another_size(api, run, copies, count):
 
 
 def test_copying_between_kinds_of_operands(api, device, copies):
-    """Descriptors that differ in type, scale, zero point or dimensions, though not in size."""
+    """Descriptors that differ in type, scale, zero point or dimensions, though not in size.
+
+    api-semantics 8: "descriptor to descriptor needs equal code, scale, zeroPoint"
+    """
 
     def memory(*details):
         graph = Graph(api)
@@ -503,6 +534,7 @@ def test_copying_between_kinds_of_operands(api, device, copies):
 
 @pytest.mark.parametrize("protect", [0, READ, WRITE])
 def test_copying_what_cannot_be_mapped(api, run, file, copies, protect):
+    """api-semantics 8: "UNMAPPABLE if it cannot be mapped"."""
     memory = memories(api, run)[0]
     copies.fill(memory, 1, 2)
     shared = api.make("Memory_createFromFd", 8, protect, file(8), 0)
@@ -515,7 +547,11 @@ def test_copying_what_cannot_be_mapped(api, run, file, copies, protect):
 
 
 def test_a_source_without_contents_takes_those_of_the_target(api, run, copies):
-    """It is a failed copy."""
+    """It is a failed copy.
+
+    api-semantics 8: "and after a failed copy into it"
+    api-semantics 8: "uninitialised source -> BAD_DATA"
+    """
     source, target, _ = memories(api, run)
     copies.fill(target, 1, 2)
     api.refuse(BAD_DATA, "Memory_copy", source, target)

@@ -10,6 +10,9 @@ RUNTIME_LEVEL = 1000008
 
 
 def test_devices(api):
+    """api-semantics 1: "Devices listed: drivers first"
+    api-semantics 1: "look up a device with exactly this name".
+    """
     names = list(api.devices())
     assert names == ["nnapi-cpu", "nnapi-reference"]
     assert api.devices() == api.devices()
@@ -24,6 +27,9 @@ def test_devices_that_do_not_exist(api, index):
 
 
 def test_properties(api):
+    """api-semantics 1: "Device feature level = min(runtime level, device level)"
+    api-semantics 1: "Device_wait: NO_ERROR for a healthy device".
+    """
     for device in api.devices().values():
         assert api.get(ctypes.c_int32, "Device_getType", device) == DeviceType.CPU
         level = api.get(ctypes.c_int64, "Device_getFeatureLevel", device)
@@ -41,12 +47,14 @@ def test_strings_live_on(api, name):
 
 
 def test_constants(api):
+    """api-semantics 1: "Default/maximum loop timeout: exactly 2 s and 15 s"."""
     assert api.call("_getRuntimeFeatureLevel") == RUNTIME_LEVEL
     assert api.call("_getDefaultLoopTimeout") == 2 * 10**9
     assert api.call("_getMaximumLoopTimeout") == 15 * 10**9
 
 
 def test_no_device_has_an_extension(api):
+    """api-semantics 11: "Device_getExtensionSupport: NO_ERROR with false"."""
     for device in api.devices().values():
         supported = (ctypes.c_uint8 * 2)(77, 77)
         api.ok("Device_getExtensionSupport", device, b"com.example.extension", supported)

@@ -32,7 +32,10 @@ def set_arguments(run):
 
 
 def test_burst_of_another_compilation(api, device, run):
-    """It is refused without using the execution up."""
+    """It is refused without using the execution up.
+
+    api-semantics 6: "burst and execution of different compilations -> BAD_DATA"
+    """
     other = Run(api, device, add_graph(api).finish())
     burst = api.make("Burst_create", other.compilation)
     run.refuse(BAD_DATA, "burstCompute", burst, saying="different compilations")
@@ -61,7 +64,10 @@ def test_failure_in_a_burst_does_not_last(api, run):
 
 @pytest.mark.parametrize("first", ["memory", "burst"])
 def test_memory_of_a_burst_is_freed(api, run, first):
-    """Before the burst or after it; other executions of the burst do not need the memory."""
+    """Before the burst or after it; other executions of the burst do not need the memory.
+
+    api-semantics 6: "Burst_free before or after Memory_free"
+    """
     burst = api.make("Burst_create", run.compilation)
     descriptor = os.memfd_create("input")
     os.write(descriptor, floats(5, 6))
@@ -138,6 +144,7 @@ def test_unmappable_output_comes_from_the_event_or_the_start(api, run):
 
 
 def test_events_of_executions_have_no_fence(api, run):
+    """api-semantics 7: "startCompute events have no fd"."""
     event = api.make("Execution_startCompute", run.execution)
     descriptor = ctypes.c_int(77)
     api.refuse(BAD_DATA, "Event_getSyncFenceFd", event, descriptor)

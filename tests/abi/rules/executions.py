@@ -58,8 +58,12 @@ def dimensions(run, code=ResultCode.NO_ERROR):
     """Rank and dimensions of the first output; both queries give the code."""
     rank, sizes = ctypes.c_uint32(99), uint32s([99] * 8)
     api, execution = run.api, run.execution
-    assert api.result("Execution_getOutputOperandRank", execution, 0, rank) == code
-    assert api.result("Execution_getOutputOperandDimensions", execution, 0, sizes) == code
+    for name, target in (("Rank", rank), ("Dimensions", sizes)):
+        name = f"Execution_getOutputOperand{name}"
+        if code == ResultCode.NO_ERROR:
+            api.ok(name, execution, 0, target)
+        else:
+            api.refuse(code, name, execution, 0, target, saying="too large for its buffer")
     assert list(sizes[rank.value :]) == [99] * (8 - rank.value)
     return list(sizes[: rank.value])
 
@@ -68,15 +72,21 @@ def dimensions(run, code=ResultCode.NO_ERROR):
 
 
 def test_once(run):
+    """api-semantics 5: "Any start of a non-reusable execution that has completed"."""
     run.ok("compute")
     assert run.result.floats() == [11, 22]
     run.refuse(BAD_STATE, "compute")
     run.api.make_none(BAD_STATE, "Execution_startCompute", run.execution)
+    fenced = "Execution_startComputeWithDependencies"
+    run.api.make_none(BAD_STATE, fenced, run.execution, None, 0, 0)
     run.refuse(BAD_STATE, "burstCompute", run.api.make("Burst_create", run.compilation))
 
 
 def test_many_times(api, run):
-    """All ways to run may be mixed; inputs are read anew each time."""
+    """All ways to run may be mixed; inputs are read anew each time.
+
+    api-semantics 4: "a reusable execution reads their current contents on every run"
+    """
     run.another()
     run.ok("setReusable", True)
     values = floats(1, 2)
@@ -97,6 +107,7 @@ def test_many_times(api, run):
 
 @pytest.mark.parametrize("reusable", [False, True])
 def test_nothing_can_be_set_after_the_start(api, run, reusable):
+    """api-semantics 5: "From the first start on, every setter"."""
     run.another()
     run.ok("setReusable", reusable)
     set_arguments(run)
@@ -118,7 +129,12 @@ def test_nothing_can_be_set_after_the_start(api, run, reusable):
 
 
 def test_what_needs_one_named_device(api):
-    """Before a start and after it: this condition stands before the state."""
+    """Before a start and after it: this condition stands before the state.
+
+    api-semantics 3: "'Not so created' is BAD_DATA"
+    api-semantics 5: "setMeasureTiming(false) is refused too"
+    api-semantics 11: "execution: device condition first, then started -> BAD_STATE"
+    """
     graph = add_graph(api)
     two = pointers(*api.devices().values())
     for make in (
@@ -142,6 +158,9 @@ def test_what_needs_one_named_device(api):
 
 
 def test_extension_attributes(run):
+    """api-semantics 11: "same (name, code) twice -> BAD_DATA; unknown names are accepted and
+    kept".
+    """
     run.ok("addExtensionAttribute", *ATTRIBUTE)
     run.refuse(BAD_DATA, "addExtensionAttribute", *ATTRIBUTE)
     run.ok("addExtensionAttribute", b"com.example.extension", 1, floats(1), 4)
@@ -157,6 +176,7 @@ def test_loop_timeouts_are_clamped(run):
 
 
 def test_freed_at_any_time(api, run):
+    """api-semantics 0: "Objects are freed in any state"."""
     unstarted = run.execution
     run.another()
     api.free(unstarted)
@@ -236,6 +256,13 @@ def softmax_axis(graph):
     return a, b
 
 
+def permutation(graph):
+    a, b = graph.operand(F32, (2, 1)), graph.operand(F32)
+    order = graph.constant(int32s(1, 2), T.TENSOR_INT32, (2,))
+    graph.operation(O.TRANSPOSE, [a, order], [b])
+    return a, b
+
+
 def wrong_output_dimensions(graph):
     a, b = graph.operand(F32, (2,)), graph.operand(F32, (3,))
     graph.operation(O.RELU, [a], [b])
@@ -252,13 +279,17 @@ FAILURES = {
     "reshape -1 -1": reshape(-1, -1),
     "reshape 3": reshape(3),
     "reshape -2": reshape(-2, -1),
+    "permutation": permutation,
     "output dimensions": wrong_output_dimensions,
 }
 
 
 @pytest.mark.parametrize("failure", FAILURES)
 def test_wrong_constants(api, device, failure):
-    """Nobody looks at the values of constants before the operation is reached (0)."""
+    """Nobody looks at the values of constants before the operation is reached (0).
+
+    api-semantics 0: "No call looks at the values of constant operands before execution"
+    """
     graph = Graph(api)
     a, b = FAILURES[failure](graph)
     graph.arguments([a], [b])
@@ -301,20 +332,140 @@ def test_omitted_operand_that_is_needed(api, device, type, code):
     assert result.is_untouched
 
 
+@pytest.mark.parametrize("rank", [1, 2, 3, 4])
+def test_transpose_without_a_permutation(api, device, rank):
+    """Rows and columns of a matrix change places; nothing else has a permutation by itself.
+
+    api-semantics 5: "TRANSPOSE without permutation works for rank 2 only"
+    """
+    graph = Graph(api)
+    sizes = (2, 3, 1, 1)[:rank]
+    a, order, b = graph.operand(F32, sizes), graph.operand(T.TENSOR_INT32, (2,)), graph.operand(F32)
+    api.ok("Model_setOperandValue", graph.model, order, None, 0)
+    graph.operation(O.TRANSPOSE, [a, order], [b])
+    graph.arguments([a], [b])
+    run = Run(api, device, graph.finish())
+    count = 2 if rank == 1 else 6
+    run.input(0, floats(*range(count)))
+    result = run.output(0, 4 * count)
+    if rank == 2:
+        run.ok("compute")
+        assert dimensions(run) == [3, 2]
+        assert result.floats() == [0, 3, 1, 4, 2, 5]
+    else:
+        run.refuse(OP_FAILED, "compute", saying="TRANSPOSE (operation 0)")
+
+
+def squeeze_without_axes(graph, omitted):
+    a, b = graph.operand(F32, (1, 2, 1)), graph.operand(F32)
+    graph.operation(O.SQUEEZE, [a, omitted(T.TENSOR_INT32, (1,))], [b])
+    return [a], [b], [floats(3, 4)], [[3, 4]]
+
+
+def svdf_without_bias(graph, omitted):
+    input, state = graph.operand(F32, (1, 1)), graph.operand(F32, (1, 2))
+    features = graph.constant(floats(3), F32, (1, 1))
+    times = graph.constant(floats(1, 10), F32, (1, 2))
+    outputs = [graph.operand(F32), graph.operand(F32)]
+    inputs = [input, features, times, omitted(F32, (1,)), state, graph.int32(1), graph.int32(0)]
+    graph.operation(O.SVDF, inputs, outputs)
+    return [input, state], outputs, [floats(2), floats(5, 0)], [[6, 0], [65]]
+
+
+def projection_without_weights(graph, omitted):
+    hash = graph.constant(floats(1), F32, (1, 1))
+    data, output = graph.operand(T.TENSOR_INT32, (2,)), graph.operand(T.TENSOR_INT32)
+    graph.operation(O.LSH_PROJECTION, [hash, data, omitted(F32, (2,)), graph.int32(3)], [output])
+    return [data], [output], [int32s(5, 6)], [None]
+
+
+def rnn_sequence_without_auxiliary_input(graph, omitted):
+    one = [graph.operand(F32, (1, 1)) for _ in range(2)]
+    x, b = graph.operand(F32, (1, 1, 1)), graph.operand(F32)
+    bias = graph.constant(floats(0), F32, (1,))
+    weights = graph.constant(floats(2), F32, (1, 1))
+    direction = [weights, weights, bias]
+    none = [omitted(F32, sizes) for sizes in ((1, 1, 1), (1, 1), (1, 1))]
+    inputs = [x, *direction, one[0], *direction, one[1], *none, graph.int32(0)]
+    constants = [graph.constant(ctypes.c_bool(value), T.BOOL) for value in (False, True)]
+    graph.operation(O.BIDIRECTIONAL_SEQUENCE_RNN, [*inputs, *constants], [b])
+    return [x, *one], [b], [floats(3), floats(1), floats(10)], [[8, 26]]
+
+
+OMITTED = (
+    squeeze_without_axes,
+    svdf_without_bias,
+    projection_without_weights,
+    rnn_sequence_without_auxiliary_input,
+)
+
+
+@pytest.mark.parametrize("build", OMITTED, ids=lambda build: build.__name__)
+def test_operands_that_may_be_omitted(api, device, build):
+    """By operations that say so.
+
+    api-semantics 5: "Ops that accept omitted inputs"
+    """
+    graph = Graph(api)
+
+    def omitted(*details):
+        index = graph.operand(*details)
+        api.ok("Model_setOperandValue", graph.model, index, None, 0)
+        return index
+
+    inputs, outputs, given, expected = build(graph, omitted)
+    graph.arguments(inputs, outputs)
+    run = Run(api, device, graph.finish())
+    for index, value in enumerate(given):
+        run.input(index, value)
+    results = [run.output(index, 64) for index in range(len(outputs))]
+    run.ok("compute")
+    for result, wanted in zip(results, expected, strict=True):
+        if wanted is not None:
+            assert list(memoryview(result.contents).cast("f"))[: len(wanted)] == wanted
+
+
+@pytest.mark.parametrize(
+    ("operation", "scale", "zero_point"),
+    [(O.LOGISTIC, 0.5, 0), (O.LOGISTIC, 1 / 256, 1), (O.TANH, 1 / 256, 128), (O.FLOOR, 0, 0)],
+)
+def test_parameters_of_an_output(api, device, operation, scale, zero_point):
+    """What the operation computes has its own scale and zero point; the model says others.
+
+    api-semantics 5: "computed output type/scale/zeroPoint differing from the model output"
+    """
+    graph = Graph(api)
+    kind, parameters = (T.TENSOR_QUANT8_ASYMM, (0.5, 3)) if scale else (F32, ())
+    a = graph.operand(kind, (2,), *parameters)
+    b = graph.operand(kind, (2,) if scale else (3,), scale, zero_point)
+    graph.operation(operation, [a], [b])
+    graph.arguments([a], [b])
+    run = Run(api, device, graph.finish())
+    run.input(0, (ctypes.c_uint8 * 2)(1, 2) if scale else floats(1, 2))
+    result = run.output(0, 2 if scale else 12)
+    run.refuse(OP_FAILED, "compute", saying=f"{operation.name} (operation 0)")
+    assert result.is_untouched
+
+
 def test_shapes_that_do_not_fit(dynamic):
+    """api-semantics 5: "shapes that do not fit"."""
     run = dynamic((2,), (3,), 64)
     run.refuse(OP_FAILED, "compute", saying="ADD (operation 0)")
     assert run.result.is_untouched
 
 
 def test_computed_size_that_does_not_fit(dynamic):
-    """2^16 times 2^16 elements, which nothing has room for; any refusal will do."""
+    """2^16 times 2^16 elements, which nothing has room for; any refusal will do.
+
+    api-semantics 0: "a size that only becomes known while executing and overflows"
+    """
     run = dynamic((1 << 16, 1), (1, 1 << 16), 64)
     assert run.api.result("Execution_compute", run.execution) != ResultCode.NO_ERROR
     assert run.result.is_untouched
 
 
 def test_computed_shape_against_the_request(dynamic):
+    """api-semantics 5: "contradicting the model's or the request's known output dimensions"."""
     run = dynamic((2,), (2,), 12, operand_type(F32, (3,)))
     run.refuse(OP_FAILED, "compute")
     run = dynamic((2,), (2,), 64, operand_type(F32, (0, 0)))
@@ -325,6 +476,7 @@ def test_computed_shape_against_the_request(dynamic):
 
 
 def test_dimensions_of_outputs(dynamic):
+    """api-semantics 5: "not completed -> BAD_STATE; completed with an error other than"."""
     run = dynamic((2, 1), (1, 3), 64)
     rank, sizes = ctypes.c_uint32(99), uint32s([99] * 8)
     for query in (("getOutputOperandRank", 0, rank), ("getOutputOperandDimensions", 0, sizes)):
@@ -339,7 +491,11 @@ def test_dimensions_of_outputs(dynamic):
 
 
 def test_short_buffer(dynamic):
-    """The dimensions are told; with them, a new execution can have a larger buffer."""
+    """The dimensions are told; with them, a new execution can have a larger buffer.
+
+    api-semantics 5: "OUTPUT_INSUFFICIENT_SIZE only for outputs whose size was unknown when set"
+    api-semantics 5: "for an output whose buffer was too small, OUTPUT_INSUFFICIENT_SIZE"
+    """
     run = dynamic((2, 1), (1, 3), 23)
     run.refuse(INSUFFICIENT, "compute")
     assert dimensions(run, INSUFFICIENT) == [2, 3]
@@ -379,6 +535,7 @@ def test_reused_with_another_result(api, device):
 
 
 def test_durations(run):
+    """api-semantics 5: "code not in 0..3 -> BAD_DATA (before any state check)"."""
     run.ok("setMeasureTiming", True)
     duration = ctypes.c_uint64(5)
     for code in (-1, 4, 99):
@@ -397,6 +554,7 @@ def test_durations(run):
 
 
 def test_durations_that_nobody_asked_for(run):
+    """api-semantics 5: "or timing not requested -> BAD_STATE with *duration = UINT64_MAX"."""
     run.ok("setMeasureTiming", True)
     run.ok("setMeasureTiming", False)
     run.ok("compute")
@@ -406,6 +564,7 @@ def test_durations_that_nobody_asked_for(run):
 
 
 def test_durations_of_a_failure(dynamic):
+    """api-semantics 5: "completed with any error"."""
     for run, code in ((dynamic((2,), (3,), 64), OP_FAILED), (dynamic((2,), (2,), 4), INSUFFICIENT)):
         run.ok("setMeasureTiming", True)
         run.refuse(code, "compute")
@@ -415,6 +574,7 @@ def test_durations_of_a_failure(dynamic):
 
 
 def test_timeouts(run):
+    """api-semantics 5: "Deadline (setTimeout) passed before the run"."""
     run.ok("setTimeout", 1)
     assert run.api.result("Execution_compute", run.execution) in (ResultCode.NO_ERROR, *LATE)
     for duration in (0, FOREVER):

@@ -76,7 +76,10 @@ def later(function, *arguments):
 
 @pytest.mark.parametrize("descriptor", [0, -1, -(2**31)])
 def test_fences_that_do_not_exist(api, descriptor):
-    """A descriptor is above 0, and NULL is found first."""
+    """A descriptor is above 0, and NULL is found first.
+
+    api-semantics 7: "fd <= 0 -> BAD_DATA, *event = NULL"
+    """
     api.make_none(BAD_DATA, FROM_FD, descriptor, saying="greater than 0")
     api.refuse(NULL, FROM_FD, descriptor, None)
 
@@ -139,7 +142,10 @@ def test_the_descriptor_may_be_closed_at_once(api, pipe):
 
 
 def test_the_descriptor_of_a_fence(api, pipe):
-    """Each time a new one, which lives on without the event."""
+    """Each time a new one, which lives on without the event.
+
+    api-semantics 7: "With a fd the caller gets a duplicate to close"
+    """
     reader, writer = pipe()
     event = api.make(FROM_FD, reader)
     made = [api.get(ctypes.c_int, GET_FD, event) for _ in range(2)]
@@ -152,7 +158,10 @@ def test_the_descriptor_of_a_fence(api, pipe):
 
 
 def test_events_without_a_fence(api, run):
-    """Events of executions of either kind."""
+    """Events of executions of either kind.
+
+    api-semantics 7: "GPU-side real fences are optional"
+    """
     events = [api.make("Execution_startCompute", run.execution)]
     run.another()
     set_arguments(run)
@@ -183,7 +192,10 @@ def test_freeing_a_fence_waits_for_it(api, pipe):
 
 
 def test_null_pointers(api, run):
-    """A list without a length needs to be none; all else that is NULL is found first."""
+    """A list without a length needs to be none; all else that is NULL is found first.
+
+    api-semantics 7: "NULL list with n > 0, NULL execution, NULL element"
+    """
     event = api.make("Execution_startCompute", run.execution)
     run.another()
     api.make_none(NULL, START, run.execution, None, 1, 0)
@@ -195,6 +207,7 @@ def test_null_pointers(api, run):
 
 
 def test_without_dependencies(api, run):
+    """api-semantics 7: "n == 0 with NULL list is fine"."""
     event = start(run)
     assert run.result.floats() == [11, 22]
     for _ in range(3):
@@ -210,7 +223,10 @@ def test_no_dependencies_of_a_list(api, run):
 @pytest.mark.parametrize("reusable", [False, True])
 @pytest.mark.parametrize("end", ["Event_wait", "Event_free"])
 def test_completed_by_the_wait(api, run, reusable, end):
-    """Though it has been computed, it is in computation until then."""
+    """Though it has been computed, it is in computation until then.
+
+    api-semantics 5: "or of any execution that is in computation -> BAD_STATE"
+    """
     run.another()
     run.ok("setReusable", reusable)
     run.ok("setMeasureTiming", True)
@@ -258,7 +274,10 @@ def test_the_execution_is_freed_before_its_event(api, run):
 
 @pytest.mark.parametrize("missing", ["input", "output"])
 def test_missing_arguments(run, missing):
-    """Refused by the call, which uses the execution up."""
+    """Refused by the call, which uses the execution up.
+
+    api-semantics 7: "then BAD_STATE / BAD_DATA as in section 5"
+    """
     run.another()
     run.input(0, floats(1, 2))
     if missing != "input":
@@ -270,7 +289,10 @@ def test_missing_arguments(run, missing):
 
 
 def test_durations_need_one_named_device(api):
-    """Any but 0; the execution is used up."""
+    """Any but 0; the execution is used up.
+
+    api-semantics 3: "non-zero duration in startComputeWithDependencies"
+    """
     compilation = api.make("Compilation_create", add_graph(api).finish())
     api.ok("Compilation_finish", compilation)
     for duration in (1, FOREVER):

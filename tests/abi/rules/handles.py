@@ -162,7 +162,18 @@ def bad_handles(good, kind):
 
 @pytest.mark.parametrize("name", WITH_POINTERS)
 def test_null_pointers(api, good, name):
-    """API semantics 0: NULL is found first."""
+    """API semantics 0: NULL is found first.
+
+    api-semantics 0: "Every _free(NULL) is a no-op"
+    api-semantics 1: "getDeviceCount(NULL) etc."
+    api-semantics 1: "NULL model/devices/out -> UNEXPECTED_NULL"
+    api-semantics 5: "getOutputOperandRank/Dimensions: NULL"
+    api-semantics 5: "getDuration: NULL"
+    api-semantics 6: "burstCompute: NULL"
+    api-semantics 8: "createFromAHardwareBuffer: NULL buffer or out"
+    api-semantics 8: "only the out-pointer is checked up front"
+    api-semantics 7: "createFromSyncFenceFd: NULL out"
+    """
     call = Call(api, name, good)
     if name.endswith("_free"):
         before = api.last_error()

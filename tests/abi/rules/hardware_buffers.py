@@ -93,7 +93,10 @@ def run(api, device):
 
 @pytest.mark.parametrize("usage", [READ | WRITE, READ | WRITE | GPU, 2 | 0x20])
 def test_inputs_and_outputs(api, buffers, run, usage):
-    """What the program writes is seen at each run, and it sees what a run wrote."""
+    """What the program writes is seen at each run, and it sees what a run wrote.
+
+    api-semantics 8: "with the CPU bits of desc.usage only"
+    """
     buffer = buffers.make(24, usage)
     memory = api.make(CREATE, buffer)
     contents = (ctypes.c_float * 6).from_buffer(buffers.bytes(buffer, 24)) if usage & 1 else None
@@ -110,6 +113,7 @@ def test_inputs_and_outputs(api, buffers, run, usage):
 
 
 def test_constants(api, buffers, device):
+    """api-semantics 8: "BLOB format: size = desc.width"."""
     buffer = buffers.make(16)
     buffers.bytes(buffer, 16)[4:12] = bytes(floats(10, 20))
     memory = api.make(CREATE, buffer)
@@ -129,7 +133,10 @@ def test_constants(api, buffers, device):
 
 
 def test_regions(api, buffers, run):
-    """They lie within the width of the buffer."""
+    """They lie within the width of the buffer.
+
+    api-semantics 4: "on fd or BLOB memory: offset + length within size"
+    """
     memory = api.make(CREATE, buffers.make(24))
     for name in ("setInputFromMemory", "setOutputFromMemory"):
         for place in ((0, 0), (17, 8), (24, 8), (2**64 - 8, 8)):
@@ -138,7 +145,10 @@ def test_regions(api, buffers, run):
 
 
 def test_bursts(api, buffers, run):
-    """The memory may be freed while the burst lives."""
+    """The memory may be freed while the burst lives.
+
+    api-semantics 6: "memories used in a burst may be freed while the burst lives"
+    """
     buffer = buffers.make(8)
     buffers.bytes(buffer, 8)[:] = bytes(floats(1, 2))
     memory = api.make(CREATE, buffer)
@@ -171,7 +181,13 @@ def test_buffers_that_the_cpu_may_not_use(api, buffers, run):
 
 
 def test_other_formats(api, buffers, run):
-    """They can be created and set as a whole; nothing runs on them, and they hold no constants."""
+    """They can be created and set as a whole; nothing runs on them, and they hold no constants.
+
+    api-semantics 2: "non-BLOB hardware buffer -> BAD_DATA"
+    api-semantics 8: "Other formats can be created"
+    api-semantics 8: "but not be constants and not be mapped by a CPU"
+    api-semantics 4: "On non-BLOB hardware buffers and descriptor memories both must be 0"
+    """
     memory = api.make(CREATE, buffers.make(2, READ | WRITE | GPU, RGBA, height=1))
     graph = Graph(api)
     index = graph.operand(T.TENSOR_FLOAT32, (2,))

@@ -24,6 +24,7 @@ def run(api, device):
 
 
 def test_closed_descriptors(api, file):
+    """api-semantics 8: "fd is duplicated (negative/closed fd -> OP_FAILED)"."""
     closed = os.dup(file(8))
     os.close(closed)
     for descriptor in (closed, -1, 2**31 - 1):
@@ -32,7 +33,10 @@ def test_closed_descriptors(api, file):
 
 @pytest.mark.parametrize("offset", [0, 4, 4096, 5000])
 def test_inputs_and_outputs_in_one_file(api, file, run, offset):
-    """What another mapping writes is seen at each run, and it sees what a run wrote."""
+    """What another mapping writes is seen at each run, and it sees what a run wrote.
+
+    api-semantics 8: "Offset need not be page aligned"
+    """
     descriptor = file(8192)
     memory = api.make("Memory_createFromFd", 24, READ | WRITE, descriptor, offset)
     with mmap.mmap(descriptor, 8192) as mapping:
@@ -50,6 +54,7 @@ def test_inputs_and_outputs_in_one_file(api, file, run, offset):
 
 
 def test_the_descriptor_may_be_closed_at_once(api, file, run):
+    """api-semantics 8: "The client may close its fd at once"."""
     descriptor = os.dup(file(8))
     os.write(descriptor, bytes(floats(3, 4)))
     memory = api.make("Memory_createFromFd", 8, READ, descriptor, 0)
@@ -62,7 +67,10 @@ def test_the_descriptor_may_be_closed_at_once(api, file, run):
 
 
 def test_file_that_is_too_short(api, file, run):
-    """Nothing is compared with the file before it is used; then it is no crash."""
+    """Nothing is compared with the file before it is used; then it is no crash.
+
+    api-semantics 8: "It is mapped lazily: failure shows as UNMAPPABLE"
+    """
     memory = api.make("Memory_createFromFd", 1 << 20, READ | WRITE, file(8), 0)
     place = (memory, (1 << 20) - 8, 8)
     run.ok("setInputFromMemory", 0, None, *place)
@@ -88,6 +96,7 @@ def test_offset_behind_the_file(api, file, run):
 
 
 def test_memory_for_reading_only(api, file, run):
+    """api-semantics 8: "prot may be PROT_READ only for inputs/constants"."""
     memory = api.make("Memory_createFromFd", 16, READ, file(16), 0)
     run.ok("setInputFromMemory", 0, None, memory, 0, 8)
     run.input(1, floats(1, 2))
@@ -105,13 +114,17 @@ def test_descriptor_for_reading_only(api, run):
 
 
 def test_memory_without_a_size(api, file, run):
+    """api-semantics 8: "Zero size: fails later"."""
     memory = api.make("Memory_createFromFd", 0, READ, file(8), 0)
     for place in ((0, 0), (0, 8), (1, 0)):
         run.refuse(BAD_DATA, "setInputFromMemory", 0, None, memory, *place)
 
 
 def test_nothing_is_left_behind(api, device, file):
-    """Neither mappings nor descriptors, once everything is freed."""
+    """Neither mappings nor descriptors, once everything is freed.
+
+    api-semantics 8: "No mapping may be left behind"
+    """
 
     def held():
         maps = Path("/proc/self/maps").read_text().count("memfd:nnapi_shim_test")
@@ -152,13 +165,17 @@ def test_copying(api, file):
 
 
 def test_copying_to_itself(api, file):
-    """Is no error, even where the memory cannot be mapped."""
+    """Is no error, even where the memory cannot be mapped.
+
+    api-semantics 8: "src == dst -> NO_ERROR"
+    """
     for protect, size in ((READ | WRITE, 8), (0, 8), (READ, 1 << 20), (READ, 0)):
         memory = api.make("Memory_createFromFd", size, protect, file(8), 0)
         api.ok("Memory_copy", memory, memory)
 
 
 def test_copying_between_sizes(api, file):
+    """api-semantics 8: "fd/BLOB to fd/BLOB needs equal sizes"."""
     target = file(16, b"target")
     memories = {
         size: api.make("Memory_createFromFd", size, READ | WRITE, target, 0) for size in (4, 8, 16)

@@ -62,7 +62,10 @@ def can_hold(api, file, desc, size):
 
 @pytest.mark.parametrize("role", ROLES)
 def test_order_of_the_checks(api, desc, run, add, role):
-    """Each call breaks several rules; the first of the order is reported."""
+    """Each call breaks several rules; the first of the order is reported.
+
+    api-semantics 8: "MemoryDesc_addInputRole/OutputRole order"
+    """
     unfinished = api.make("Compilation_create", add_graph(api).finish())
     matrix, bytes_ = add(F32, (2, 1)), add(QUANT8, (3,), 0.5, 1)
     name = f"MemoryDesc_add{role}Role"
@@ -80,6 +83,7 @@ def test_order_of_the_checks(api, desc, run, add, role):
 
 @pytest.mark.parametrize(("role", "count"), [("Input", 2), ("Output", 1)])
 def test_arguments_that_do_not_exist(api, desc, run, role, count):
+    """api-semantics 0: "Indices are int32 in the signature but compared as uint32"."""
     for index in (count, 2**31, 2**32 - 1):
         refuse_role(api, BAD_DATA, desc, run.compilation, role, index, saying="does not exist")
     add_role(api, desc, run.compilation, role, count - 1)
@@ -87,7 +91,10 @@ def test_arguments_that_do_not_exist(api, desc, run, role, count):
 
 @pytest.mark.parametrize("role", ROLES)
 def test_frequencies(api, desc, run, role):
-    """Above 0 and at most 1."""
+    """Above 0 and at most 1.
+
+    api-semantics 8: "frequency not in (0, 1]"
+    """
     for frequency in (0.0, -0.0, -1.0, 1.0001, float("inf"), float("-inf"), NAN):
         refuse_role(api, BAD_DATA, desc, run.compilation, role, 0, frequency, "frequency")
     add_role(api, desc, run.compilation, role, frequency=1e-30)
@@ -95,7 +102,10 @@ def test_frequencies(api, desc, run, role):
 
 @pytest.mark.parametrize("role", ROLES)
 def test_a_role_is_given_once(api, desc, run, role):
-    """But to any number of descriptors; and the same argument of another compilation is another."""
+    """But to any number of descriptors; and the same argument of another compilation is another.
+
+    api-semantics 8: "same (compilation, direction, index) again -> BAD_DATA"
+    """
     add_role(api, desc, run.compilation, role)
     refuse_role(api, BAD_DATA, desc, run.compilation, role, 0, saying="already")
     add_role(api, api.make("MemoryDesc_create"), run.compilation, role)
@@ -112,7 +122,10 @@ def test_all_roles_of_a_model(api, desc, run):
 
 @pytest.mark.parametrize("role", ROLES)
 def test_compilations_that_are_not_finished(api, desc, device, role):
-    """BAD_DATA, not BAD_STATE: open, or failed."""
+    """BAD_DATA, not BAD_STATE: open, or failed.
+
+    api-semantics 8: "compilation unfinished or invalid -> BAD_DATA (not BAD_STATE)"
+    """
     model = add_graph(api).finish()
     opened = api.make("Compilation_createForDevices", model, pointers(device), 1)
     refuse_role(api, BAD_DATA, desc, opened, role, 0)
@@ -126,7 +139,10 @@ def test_compilations_that_are_not_finished(api, desc, device, role):
 
 
 def test_roles_agree_in_the_type(api, desc, add):
-    """Type, scale and zero point."""
+    """Type, scale and zero point.
+
+    api-semantics 8: "operand code/scale/zeroPoint/per-channel parameters differing"
+    """
     add_role(api, desc, add(QUANT8, (2,), 0.5, 1))
     for other in (
         (F32, (2,)),
@@ -139,6 +155,8 @@ def test_roles_agree_in_the_type(api, desc, add):
 
 
 def test_roles_agree_in_the_scales_per_channel(api, desc, device):
+    """api-semantics 8: "per-channel parameters differing from earlier roles"."""
+
     def filter_input(*scales):
         graph = Graph(api)
         a, b = graph.operand(F32, (1, 1, 1, 1)), graph.operand(F32, (1, 1, 1, 2))
@@ -158,6 +176,7 @@ def test_roles_agree_in_the_scales_per_channel(api, desc, device):
 
 @pytest.mark.parametrize("dimensions", [(3,), (2, 1), (0, 2), (2, 0)])
 def test_roles_agree_in_the_dimensions(api, desc, add, dimensions):
+    """api-semantics 8: "incompatible dimensions; frequency"."""
     add_role(api, desc, add(F32, (2,)))
     refuse_role(api, BAD_DATA, desc, add(F32, dimensions), "Output", 0, saying="contradict")
 
@@ -197,7 +216,10 @@ def refuse_dimensions(api, code, desc, *sizes):
 
 
 def test_dimensions_and_null(api, desc):
-    """NULL stands for no dimensions, and for nothing else."""
+    """NULL stands for no dimensions, and for nothing else.
+
+    api-semantics 8: "setDimensions: (0, NULL) fine; NULL with rank > 0"
+    """
     api.ok("MemoryDesc_setDimensions", desc, 0, None)
     api.refuse(UNEXPECTED_NULL, "MemoryDesc_setDimensions", desc, 1, None)
     set_dimensions(api, desc)
@@ -205,7 +227,10 @@ def test_dimensions_and_null(api, desc):
 
 
 def test_dimensions_before_a_role(api, desc, file, add):
-    """They may be set several times, each time saying more."""
+    """They may be set several times, each time saying more.
+
+    api-semantics 8: "callable before any role, several times"
+    """
     for sizes in ((0, 0), (2, 0), (0, 0), (0, 3), (2, 3)):
         set_dimensions(api, desc, *sizes)
     for sizes in ((3, 0), (0, 2), (2,), (2, 3, 1)):
@@ -218,6 +243,7 @@ def test_dimensions_before_a_role(api, desc, file, add):
 
 
 def test_dimensions_against_a_role(api, desc, add):
+    """api-semantics 8: "conflicting rank or dimension -> BAD_DATA"."""
     add_role(api, desc, add(F32, (2, 0)))
     for sizes in ((3, 0), (2,), (2, 3, 0)):
         refuse_dimensions(api, BAD_DATA, desc, *sizes)
@@ -226,6 +252,7 @@ def test_dimensions_against_a_role(api, desc, add):
 
 
 def test_dimensions_after_finish(api, desc, run):
+    """api-semantics 8: "after finish BAD_STATE"."""
     add_role(api, desc, run.compilation)
     api.ok("MemoryDesc_finish", desc)
     for sizes in ((2,), (), (3,)):
@@ -234,7 +261,11 @@ def test_dimensions_after_finish(api, desc, run):
 
 
 def test_scalars_have_no_dimensions(api, device, file):
-    """Neither before the role nor after it; and need none to have a size."""
+    """Neither before the role nor after it; and need none to have a size.
+
+    api-semantics 8: "scalar while dimensions are set"
+    api-semantics 8: "also non-zero rank once a scalar role exists"
+    """
     graph = Graph(api)
     a, kind, b = graph.operand(F32, (2,)), graph.operand(T.INT32), graph.operand(F32, (2,))
     graph.operation(O.ADD, [a, a, kind], [b])
@@ -255,7 +286,10 @@ def test_scalars_have_no_dimensions(api, device, file):
 
 
 def test_finish_needs_a_role(api, desc, run):
-    """Without one the descriptor stays open."""
+    """Without one the descriptor stays open.
+
+    api-semantics 8: "MemoryDesc_finish without roles -> BAD_DATA and the desc stays open"
+    """
     for _ in range(2):
         api.refuse(BAD_DATA, "MemoryDesc_finish", desc, saying="no role")
     set_dimensions(api, desc, 2)
@@ -270,7 +304,10 @@ def test_finish_needs_a_role(api, desc, run):
 
 
 def test_many_memories_of_one_descriptor(api, file, run):
-    """Each has contents of its own, and they outlive the descriptor."""
+    """Each has contents of its own, and they outlive the descriptor.
+
+    api-semantics 8: "one desc makes any number of memories and may be freed before them"
+    """
     desc = descriptor(api, (run.compilation, "Input", 0))
     memories = [api.make("Memory_createFromDesc", desc) for _ in range(3)]
     api.free(desc)
@@ -286,7 +323,10 @@ def test_many_memories_of_one_descriptor(api, file, run):
 
 @pytest.mark.parametrize("dimensions", [(), (0,), (0, 3), (2, 0)])
 def test_unknown_dimensions(api, add, dimensions):
-    """There is no memory whose size is not known."""
+    """There is no memory whose size is not known.
+
+    api-semantics 8: "Size unknown (dimensions not all known): OP_FAILED"
+    """
     compilation = add(F32, dimensions)
     for role in ROLES:
         desc = descriptor(api, (compilation, role, 0))
@@ -301,7 +341,10 @@ def test_sizes_that_nothing_has(api, desc, add):
 
 
 def test_roles_on_different_devices(api):
-    """Where a program has named devices, one of them must have all roles."""
+    """Where a program has named devices, one of them must have all roles.
+
+    api-semantics 8: "Roles on different devices: falls back to shared memory"
+    """
     graph = add_graph(api)
     graph.finish()
     devices = api.devices()

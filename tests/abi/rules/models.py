@@ -7,7 +7,7 @@ import pytest
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType as O
 from nnapi_shim.hal.enums import ResultCode
-from tests.abi.rules.capi import channel_quant, floats, operand_type, uint32s
+from tests.abi.rules.capi import channel_quant, floats, operand_type, pointers, uint32s
 from tests.abi.rules.graph import Graph, Run, add_graph
 
 BAD_DATA, BAD_STATE = ResultCode.BAD_DATA, ResultCode.BAD_STATE
@@ -29,7 +29,11 @@ def conv_operands(graph, filter_type=T.TENSOR_QUANT8_SYMM_PER_CHANNEL):
 
 
 def test_lists_of_operands(api):
-    """NULL is refused even with a count of 0; a count of 0 is refused even with a list."""
+    """NULL is refused even with a count of 0; a count of 0 is refused even with a list.
+
+    api-semantics 2: "an operation without inputs or outputs cannot be expressed"
+    api-semantics 2: "at least one input and one output"
+    """
     graph = Graph(api)
     a, b = (graph.operand(F32, (2,)) for _ in range(2))
     some, none = uint32s([a]), uint32s([])
@@ -45,6 +49,7 @@ def test_lists_of_operands(api):
 
 @pytest.mark.parametrize("code", [-1, 106, 9999, 10001, 65535, 0x7FFF0001])
 def test_operations_that_do_not_exist(api, code):
+    """api-semantics 2: "Operation code outside 0..105 and not 10000"."""
     graph = Graph(api)
     a, b = (graph.operand(F32, (2,)) for _ in range(2))
     graph.refuse_operation(BAD_DATA, code, [a], [b])
@@ -52,6 +57,7 @@ def test_operations_that_do_not_exist(api, code):
 
 @pytest.mark.parametrize("index", [-1, 2, 2**31, 2**31 - 1])
 def test_operands_that_do_not_exist(api, index):
+    """api-semantics 0: "Indices are int32 in the signature but compared as uint32"."""
     graph = Graph(api)
     a, b = (graph.operand(F32, (2,)) for _ in range(2))
     graph.refuse_operation(BAD_DATA, O.RELU, [index], [b])
@@ -61,7 +67,10 @@ def test_operands_that_do_not_exist(api, index):
 
 
 def test_types_and_counts(api):
-    """The whole signature is checked when the operation is added."""
+    """The whole signature is checked when the operation is added.
+
+    api-semantics 9: "unknown extra operands, wrong scalar codes"
+    """
     graph = Graph(api)
     a, b, c = (graph.operand(F32, (2,)) for _ in range(3))
     half = graph.operand(T.TENSOR_FLOAT16, (2,))
@@ -81,12 +90,14 @@ def test_types_and_counts(api):
 
 
 def test_oem_operation_takes_anything(api):
+    """api-semantics 2: "and not 10000 (OEM_OPERATION)"."""
     graph = Graph(api)
     a, b = graph.operand(T.TENSOR_OEM_BYTE, (3,)), graph.operand(T.OEM_SCALAR)
     graph.operation(O.OEM_OPERATION, [a, a], [b])
 
 
 def test_extension_operation_needs_a_known_prefix(api):
+    """api-semantics 11: "accepted if the prefix was handed out, BAD_DATA otherwise"."""
     graph = Graph(api)
     a, b = (graph.operand(F32, (2,)) for _ in range(2))
     name = "Model_getExtensionOperationType"
@@ -117,7 +128,10 @@ def test_scales_per_channel_of_the_wrong_dimension(api):
 
 
 def test_order_of_operations_is_free(api, device):
-    """Reads stand before writes; support is reported in the order of the calls."""
+    """Reads stand before writes; support is reported in the order of the calls.
+
+    api-semantics 2: "Order of operations is free"
+    """
     graph = Graph(api)
     a, b, c, d = (graph.operand(F32, (1,)) for _ in range(4))
     graph.operation(O.RELU6, [c], [d])
@@ -135,6 +149,8 @@ def test_order_of_operations_is_free(api, device):
 
 
 def test_arguments_of_a_model(api):
+    """api-semantics 2: "Duplicate, input that is also output"."""
+
     def graph_of_three():
         graph = Graph(api)
         tensors = [graph.operand(F32, (2,)) for _ in range(3)]
@@ -164,7 +180,10 @@ def test_arguments_can_be_said_once(api):
 @pytest.mark.parametrize("index", [0, 3], ids=["input", "output"])
 @pytest.mark.parametrize("value", [(floats(1, 2), 8), (None, 0)], ids=["constant", "omitted"])
 def test_argument_that_gets_a_value(api, index, value):
-    """Setting it is not refused; finish is."""
+    """Setting it is not refused; finish is.
+
+    api-semantics 2: "any operand-level rule above is broken"
+    """
     graph = add_graph(api)
     api.ok("Model_setOperandValue", graph.model, index, *value)
     graph.refuse_finish(BAD_DATA, saying=f"operand {index}")
@@ -174,6 +193,7 @@ def test_argument_that_gets_a_value(api, index, value):
 
 
 def test_empty_model(api):
+    """api-semantics 2: "BAD_DATA if: no operands or no operations"."""
     Graph(api).refuse_finish(BAD_DATA)
     graph = Graph(api)
     graph.operand(F32, (2,))
@@ -181,6 +201,7 @@ def test_empty_model(api):
 
 
 def test_cycle(api):
+    """api-semantics 2: "the graph has a cycle"."""
     graph = Graph(api)
     a, b, c = (graph.operand(F32, (2,)) for _ in range(3))
     kind = graph.int32(0)
@@ -213,27 +234,34 @@ A, B, C = range(3)
 
 
 def test_operand_that_nobody_writes(api):
-    """Even one that nothing reads."""
+    """Even one that nothing reads.
+
+    api-semantics 2: "neither input, constant nor omitted is never written"
+    """
     relu_graph(api).refuse_finish(BAD_DATA, saying=f"operand {C}")
     relu_graph(api, ([A], [C])).finish()
 
 
 def test_operand_that_is_written_twice(api):
+    """api-semantics 2: "an operand is written twice"."""
     relu_graph(api, ([A], [C]), ([B], [C])).refuse_finish(BAD_DATA, saying="twice")
 
 
 def test_input_that_is_written(api):
+    """api-semantics 2: "a constant or an input is written"."""
     relu_graph(api, ([C], [A]), ([B], [C])).refuse_finish(BAD_DATA)
 
 
 @pytest.mark.parametrize("value", [(floats(1, 2), 8), (None, 0)], ids=["constant", "omitted"])
 def test_constant_that_is_written(api, value):
+    """api-semantics 2: "a constant or an input is written"."""
     graph = relu_graph(api, ([A], [C]))
     api.ok("Model_setOperandValue", graph.model, C, *value)
     graph.refuse_finish(BAD_DATA, saying=f"operand {C}")
 
 
 def test_output_that_nobody_writes(api):
+    """api-semantics 2: "a model output is never written"."""
     graph = Graph(api)
     a, b, c = (graph.operand(F32, (2,)) for _ in range(3))
     graph.operation(O.RELU, [a], [b])
@@ -268,18 +296,21 @@ def test_output_that_is_read(api):
 
 @pytest.mark.parametrize(("scale", "zero_point"), [(-1.0, 0), (0.0, 1), (float("nan"), 0)])
 def test_parameters_of_int32_tensors(api, scale, zero_point):
+    """api-semantics 2: "any operand-level rule above is broken"."""
     graph = add_graph(api)
     graph.constant(ctypes.c_int32(0), T.TENSOR_INT32, (1,), scale, zero_point)
     graph.refuse_finish(BAD_DATA, saying="TENSOR_INT32")
 
 
 def test_missing_scales_per_channel(api):
+    """api-semantics 2: "per-channel parameters missing"."""
     graph = add_graph(api)
     graph.constant((ctypes.c_int8 * 2)(), T.TENSOR_QUANT8_SYMM_PER_CHANNEL, (2,))
     graph.refuse_finish(BAD_DATA, saying="scales per channel")
 
 
 def test_only_model_operands_have_models(api):
+    """api-semantics 2: "MODEL operand without value"."""
     value = add_graph(api).finish()
     for type, name, arguments in (
         (T.MODEL, "Model_setOperandValue", (None, 0)),
@@ -305,15 +336,23 @@ MUTATORS = {
 }
 
 
-@pytest.mark.parametrize("valid", [True, False], ids=["finished", "invalid"])
-def test_nothing_can_be_changed_after_finish(api, valid):
-    """Whether finish has succeeded or not; and the state comes before wrong values."""
+@pytest.mark.parametrize("end", ["finished", "invalid", "cycle"])
+def test_nothing_can_be_changed_after_finish(api, device, end):
+    """Whether finish has succeeded or not; and the state comes before wrong values.
+
+    api-semantics 2: "In both end states every mutator and a second finish -> BAD_STATE"
+    """
     graph = add_graph(api)
-    if not valid:
-        graph.operand(F32, (2,))
-        graph.refuse_finish(BAD_DATA)
-    else:
+    if end == "finished":
         graph.finish()
+    else:
+        operand = graph.operand(F32, (2,))
+        if end == "cycle":
+            graph.operation(O.RELU, [operand], [operand])
+        graph.refuse_finish(BAD_DATA)
+        api.make_none(BAD_STATE, "Compilation_create", graph.model)
+        name = "Compilation_createForDevices"
+        api.make_none(BAD_STATE, name, graph.model, pointers(device), 1)
     memory = api.make("Memory_createFromFd", 4, 3, 0, 0)
     value = add_graph(api).finish()
     more = {
@@ -336,6 +375,7 @@ def test_refusals_do_not_spoil_a_model(api):
 
 
 def test_models_are_freed_in_any_state(api):
+    """api-semantics 0: "Objects are freed in any state"."""
     unfinished, finished, invalid = Graph(api), add_graph(api), Graph(api)
     unfinished.operand(F32, (2,))
     finished.finish()

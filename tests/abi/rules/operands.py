@@ -8,7 +8,7 @@ import pytest
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType, ResultCode
 from tests.abi.rules.capi import ChannelQuant, channel_quant, floats, operand_type, uint32s
-from tests.abi.rules.graph import Graph, Run, add_graph
+from tests.abi.rules.graph import Graph, Run, add_graph, device_memory
 
 BAD_DATA, BAD_STATE = ResultCode.BAD_DATA, ResultCode.BAD_STATE
 UNEXPECTED_NULL = ResultCode.UNEXPECTED_NULL
@@ -46,6 +46,9 @@ def refuse_operand(api, code, *details, saying=""):
 
 @pytest.mark.parametrize("type", PARAMETERS, ids=lambda type: type.name)
 def test_scale_and_zero_point(api, type):
+    """api-semantics 2: "Base codes 0..15 plus OEM_SCALAR 10000"
+    api-semantics 2: "_QUANT8_SYMM_PER_CHANNEL: scale and zeroPoint must be 0".
+    """
     allowed, refused = PARAMETERS[type]
     for scale, zero_point in allowed:
         Graph(api).operand(type, (2,), scale, zero_point)
@@ -61,6 +64,7 @@ def test_the_table_has_every_tensor():
 
 @pytest.mark.parametrize("type", SCALARS, ids=lambda type: type.name)
 def test_scalars(api, type):
+    """api-semantics 0: "A scalar has dimensionCount 0 and dimensions NULL and nothing else"."""
     Graph(api).operand(type)
     refuse_operand(api, BAD_DATA, type, (1,))
     refuse_operand(api, BAD_DATA, type, (0,))
@@ -70,12 +74,18 @@ def test_scalars(api, type):
 
 @pytest.mark.parametrize("code", [16, 9999, 10002, 65535, -1, 1 << 16, 0x7FFF0000, -(1 << 31)])
 def test_codes_that_do_not_exist(api, code):
-    """With a prefix, a code is an extension type, which nobody describes (11)."""
+    """With a prefix, a code is an extension type, which nobody describes (11).
+
+    api-semantics 2: "Unknown code -> BAD_DATA"
+    """
     refuse_operand(api, BAD_DATA, code, (2,))
 
 
 @pytest.mark.parametrize("type", [T.TENSOR_FLOAT32, T.INT32])
 def test_count_and_dimensions_disagree(api, type):
+    """api-semantics 0: "Tensors: rank 0"
+    api-semantics 0: "inside structs: operand dimensions".
+    """
     model = api.make("Model_create")
     sizes = uint32s([2])
     for struct in (operand_type(type), operand_type(type, (2,))):
@@ -84,6 +94,7 @@ def test_count_and_dimensions_disagree(api, type):
 
 
 def test_size_has_to_fit_in_32_bits(api):
+    """api-semantics 0: "Size limit"."""
     graph = Graph(api)
     graph.operand(T.TENSOR_QUANT8_ASYMM, (0xFFFF, 0x10001), 1.0)  # 2^32 - 1 bytes
     graph.operand(T.TENSOR_FLOAT32, (1 << 29, 0))
@@ -115,6 +126,9 @@ def test_size_has_to_fit_in_32_bits(api):
     ids=lambda quant: f"dim{quant.channelDim}-{quant.scaleCount}",
 )
 def test_bad_scales_per_channel(api, quant):
+    """api-semantics 2: "channelDim < rank, scaleCount equals that dimension"
+    api-semantics 0: "per-channel scales that are NULL with a count are BAD_DATA".
+    """
     graph = Graph(api)
     operand = graph.operand(T.TENSOR_QUANT8_SYMM_PER_CHANNEL, (2, 3, 0))
     name = "Model_setOperandSymmPerChannelQuantParams"
@@ -124,6 +138,7 @@ def test_bad_scales_per_channel(api, quant):
 
 @pytest.mark.parametrize("type", [T.TENSOR_FLOAT32, T.TENSOR_QUANT8_SYMM, T.INT32])
 def test_scales_per_channel_of_another_type(api, type):
+    """api-semantics 2: "Only for TENSOR_QUANT8_SYMM_PER_CHANNEL, else BAD_DATA"."""
     graph = Graph(api)
     tensor = type.name.startswith("TENSOR")
     scale = 1.0 if type is T.TENSOR_QUANT8_SYMM else 0.0
@@ -136,6 +151,7 @@ def test_scales_per_channel_of_another_type(api, type):
 
 
 def test_length_of_a_value(api):
+    """api-semantics 2: "length must equal the operand's exact byte size"."""
     graph = Graph(api)
     buffer = floats(*[0] * 100)
     cases = [
@@ -158,6 +174,7 @@ def test_length_of_a_value(api):
 
 
 def test_value_of_unknown_size(api):
+    """api-semantics 2: "With a buffer: tensor with unknown rank or dimension"."""
     graph = Graph(api)
     for dimensions in ((), (0,), (2, 0)):
         operand = graph.operand(T.TENSOR_FLOAT32, dimensions)
@@ -168,6 +185,7 @@ def test_value_of_unknown_size(api):
 
 
 def test_every_type_can_be_omitted(api):
+    """api-semantics 2: "allowed for any operand type, scalars included"."""
     graph = Graph(api)
     for type in T:
         quantized = "QUANT" in type.name and "CHANNEL" not in type.name
@@ -177,6 +195,7 @@ def test_every_type_can_be_omitted(api):
 
 @pytest.mark.parametrize("index", [1, -1, 2**31 - 1, -(2**31)])
 def test_operands_that_do_not_exist(api, device, index):
+    """api-semantics 0: "Indices are int32 in the signature but compared as uint32"."""
     graph = Graph(api)
     graph.operand(T.TENSOR_FLOAT32, (1,))
     memory = api.make("Memory_createFromFd", 4, 3, 0, 0)
@@ -195,7 +214,11 @@ def test_operands_that_do_not_exist(api, device, index):
 
 
 def test_null_before_state_before_value(api):
-    """Each call breaks three rules; the first of the order is reported (0)."""
+    """Each call breaks three rules; the first of the order is reported (0).
+
+    api-semantics 0: "is found before the state check"
+    api-semantics 11: "setOperandExtensionData: nulls; state; index"
+    """
     finished = add_graph(api).finish()
     for name in ("Model_setOperandValue", "Model_setOperandExtensionData"):
         api.refuse(UNEXPECTED_NULL, name, finished, 99, None, 1)
@@ -242,6 +265,7 @@ def test_when_a_value_is_read(api, device, count, seen):
 
 
 def test_value_from_memory(api):
+    """api-semantics 2: "offset + length beyond its size -> BAD_DATA"."""
     graph = Graph(api)
     operand = graph.operand(T.TENSOR_FLOAT32, (2,))
     unknown = graph.operand(T.TENSOR_FLOAT32, (0,))
@@ -265,10 +289,35 @@ def test_value_from_memory(api):
         api.ok("Model_setOperandValueFromMemory", graph.model, operand, memory, offset, 8)
 
 
+def test_order_of_the_checks_of_a_memory(api, device):
+    """NULL, state, index, the operand's size, the length, the memory.
+
+    api-semantics 2: "fully specified tensor, length == exact size, then the memory"
+    """
+    name = "Model_setOperandValueFromMemory"
+    memory = api.make("Memory_createFromFd", 16, 1, 0, 0)
+    graph, finished = Graph(api), add_graph(api).finish()
+    unknown, known = (graph.operand(T.TENSOR_FLOAT32, sizes) for sizes in ((0,), (2,)))
+    compilation = Run(api, device, finished).compilation
+    made = device_memory(api, (compilation, "Input", 0))
+    api.refuse(UNEXPECTED_NULL, name, finished, 99, None, 99, 99)
+    api.refuse(BAD_STATE, name, finished, 99, memory, 99, 99)
+    for code, index, saying in (
+        (BAD_DATA, 99, "99 does not exist"),
+        (BAD_DATA, unknown, "unknown dimensions"),
+        (BAD_DATA, known, "length is 99 bytes"),
+    ):
+        api.refuse(code, name, graph.model, index, memory, 99, 99, saying=saying)
+    api.refuse(BAD_DATA, name, graph.model, known, memory, 99, 8, saying="region")
+    for offset in (0, 1):
+        api.refuse(BAD_DATA, name, graph.model, known, made, offset, 8, saying="descriptor")
+
+
 # setOperandValueFromModel
 
 
 def test_value_from_model(api):
+    """api-semantics 2: "value model unfinished or invalid -> BAD_STATE"."""
     graph = Graph(api)
     operand = graph.operand(T.MODEL)
     value = add_graph(api)
@@ -290,6 +339,7 @@ def test_value_from_model(api):
 
 
 def test_extension_data_of_other_types(api):
+    """api-semantics 11: "operand is no extension type -> BAD_DATA"."""
     graph = Graph(api)
     operand = graph.operand(T.TENSOR_FLOAT32, (1,))
     name = "Model_setOperandExtensionData"
@@ -299,6 +349,9 @@ def test_extension_data_of_other_types(api):
 
 
 def test_extension_types(api):
+    """api-semantics 11: "BAD_DATA because nobody describes the type"
+    api-semantics 2: "needs a known prefix and a described type".
+    """
     model = api.make("Model_create")
 
     def code(kind, name, number):

@@ -12,7 +12,10 @@ def test_no_devices(api):
 
 
 def test_compilation_for_any_device(api):
-    """No device runs the first operation (3)."""
+    """No device runs the first operation (3).
+
+    api-semantics 3: "(or no device at all)"
+    """
     compilation = api.make("Compilation_create", add_graph(api).finish())
     api.refuse(ResultCode.BAD_DATA, "Compilation_finish", compilation, saying="ADD (operation 0)")
     api.make_none(ResultCode.BAD_STATE, "Execution_create", compilation)

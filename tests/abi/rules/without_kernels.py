@@ -9,7 +9,10 @@ from tests.abi.rules.graph import Run, add_graph
 
 @pytest.mark.parametrize("names", [["nnapi-cpu"], ["nnapi-cpu", "nnapi-reference"]])
 def test_named_devices(api, names):
-    """The CPU device cannot compile anything, and says how to mend that. Nobody steps in."""
+    """The CPU device cannot compile anything, and says how to mend that. Nobody steps in.
+
+    api-semantics 3: "An explicit device list switches CPU fallback off"
+    """
     model = add_graph(api).finish()
     devices = pointers(*(api.devices()[name] for name in names))
     compilation = api.make("Compilation_createForDevices", model, devices, len(names))

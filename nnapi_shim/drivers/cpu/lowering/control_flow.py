@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu.layout import Placed
 from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, LOOP_TIMEOUT, Buffer, Step, record
-from nnapi_shim.errors import NnapiError, op_failed
+from nnapi_shim.errors import NnapiError, Where, op_failed
 from nnapi_shim.hal.enums import OperandLifeTime, OperationType
 from nnapi_shim.hal.types import Dimensions, Operation, Subgraph
 
@@ -88,7 +88,7 @@ def _lower_if(builder: "Builder", item: Operation) -> None:
 
 
 def _set_dimensions(
-    builder: "Builder", outputs: Sequence[int], dimensions: Sequence[Dimensions], place: str
+    builder: "Builder", outputs: Sequence[int], dimensions: Sequence[Dimensions], place: Where
 ) -> None:
     for position, (index, sizes) in enumerate(zip(outputs, dimensions, strict=True)):
         if 0 in sizes:  # a declared size may win over it
@@ -151,7 +151,7 @@ def _condition(builder: "Builder", index: int) -> dict[str, Any]:
 class _jump:  # noqa: N801 (reads as the function that it is)
     """Append a step that jumps; `land` makes the next step the one that it jumps to."""
 
-    def __init__(self, builder: "Builder", step: Step, place: str) -> None:
+    def __init__(self, builder: "Builder", step: Step, place: Where) -> None:
         self._builder = builder
         self.number = len(builder.steps)
         self.placed = Placed(step, place)
@@ -166,7 +166,7 @@ def _branch(
     graph: Subgraph,
     inputs: Sequence[int],
     outputs: Sequence[int],
-    place: str,
+    place: Where,
 ) -> list[Dimensions] | NnapiError:
     """Inline a branch; where it cannot run, a step that fails stands in its place."""
     try:
@@ -182,7 +182,7 @@ def _inlined(
     graph: Subgraph,
     inputs: Sequence[int],
     outputs: Sequence[int],
-    place: str,
+    place: Where,
 ) -> list[Dimensions]:
     """Lower a graph with the operands around it as its inputs and outputs.
 

@@ -1,0 +1,114 @@
+"""Devices that other people wrote, checked and brought behind the canonical interface."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from nnapi_shim.errors import bad_data
+from nnapi_shim.hal.enums import DeviceType, FeatureLevel
+from nnapi_shim.hal.interfaces import IDevice
+
+METHODS = {
+    "1.0": ("getCapabilities", "getSupportedOperations", "prepareModel", "getStatus"),
+    "1.1": (
+        "getCapabilities_1_1",
+        "getSupportedOperations_1_1",
+        "prepareModel_1_1",
+        "getStatus",
+    ),
+    "canonical": ("getCapabilities", "getSupportedOperations", "prepareModel", "wait"),
+}
+"""Interface -> the methods that the library calls."""
+
+
+class Found(NamedTuple):
+    """A device that can be listed: its name, where it comes from, and what makes it."""
+
+    name: str
+    origin: str
+    load: Callable[[], IDevice]
+    """Raises NnapiError where that does not work."""
+
+
+def require_name(name: Any) -> str:
+    """The name of a device: one line of visible text. Raises BAD_DATA."""
+    if not isinstance(name, str) or not name or not name.isprintable() or name != name.strip():
+        raise bad_data(f"name is {name!r}; it must be one line of text")
+    return name
+
+
+def device_type(given: Any) -> DeviceType:
+    """A DeviceType from its member, number or name, such as "ACCELERATOR". Raises BAD_DATA."""
+    for member in DeviceType:
+        if given in (member.name, int(member)) and not isinstance(given, bool):
+            return member
+    names = ", ".join(member.name for member in DeviceType)
+    raise bad_data(f"type is {given!r}; allowed are {names}")
+
+
+def interface_of(driver: Any) -> str:
+    """Which interface a driver has, by its methods: "canonical", "1.1" or "1.0".
+
+    Raises BAD_DATA where it has none of them whole.
+    """
+    for hal in ("canonical", "1.1", "1.0"):
+        if not _missing(driver, hal):
+            return hal
+    wanted = {hal: ", ".join(_missing(driver, hal)) for hal in METHODS}
+    raise bad_data(
+        f"{type(driver).__name__} is no device; it lacks "
+        + "; ".join(f"{names} for {hal}" for hal, names in wanted.items())
+    )
+
+
+def _missing(driver: Any, hal: str) -> list[str]:
+    return [name for name in METHODS[hal] if not callable(getattr(driver, name, None))]
+
+
+def adopted(
+    driver: Any, name: str, hal: str | None = None, version: Any = None, type: Any = None
+) -> IDevice:
+    """A driver as a device of this name.
+
+    hal: its interface; None: by its methods. version, type: None: what the driver has as
+    attributes of these names. Raises BAD_DATA for what does not fit together.
+    """
+    hal = hal or interface_of(driver)
+    missing = _missing(driver, hal)
+    if missing:
+        raise bad_data(
+            f"{driver.__class__.__name__} is no device for HAL {hal}; it lacks {', '.join(missing)}"
+        )
+    own_version = getattr(driver, "version", None)
+    own_type = getattr(driver, "type", None)
+    chosen_version = own_version if version is None else version
+    if not isinstance(chosen_version, str) or not chosen_version.isprintable():
+        raise bad_data(f"version is {chosen_version!r}; it must be one line of text")
+    chosen_type = device_type(own_type if type is None else type)
+    if hal == "canonical":
+        own_name = getattr(driver, "name", None)
+        wanted = (name, chosen_version, chosen_type)
+        if (own_name, own_version, own_type) != wanted:
+            raise bad_data(
+                f"the device calls itself {own_name!r}, version {own_version!r}, type {own_type!r};"
+                f" it is to be {name!r}, {chosen_version!r}, {chosen_type.name}"
+            )
+        level = getattr(driver, "feature_level", None)
+        if level not in tuple(FeatureLevel):
+            raise bad_data(f"feature_level is {level!r}; it must be a FeatureLevel")
+        from nnapi_shim.drivers.guarded import GuardedDevice
+
+        return GuardedDevice(driver)
+    from nnapi_shim.drivers.versioned.adapter import VersionedDevice
+
+    return VersionedDevice(driver, hal, name, chosen_version, chosen_type)
+
+
+def made(maker: Any, what: str, **known: Any) -> IDevice:
+    """The device that a class, or a function without arguments, makes; a driver as it is, too.
+
+    what: for messages. known: arguments of `adopted`. Raises NnapiError, whatever the maker raises.
+    """
+    from nnapi_shim.drivers.versioned.answer import guarded
+
+    driver = guarded(what, maker) if callable(maker) else maker
+    return adopted(driver, **known)

@@ -1,0 +1,99 @@
+"""Devices of installed packages: entry points of the group `nnapi_shim.drivers`.
+
+A package names them in its metadata, such as `fast = "package.module:Device"`; the name is that
+of the device. importlib.metadata would take longer to import than a program takes to start, so the
+files are read here: one per installed package, and only the names of folders where there is none.
+"""
+
+import os
+import sys
+from collections.abc import Iterator
+from functools import partial
+
+from nnapi_shim import log
+from nnapi_shim.drivers.adoption import Found, made, require_name
+from nnapi_shim.errors import NnapiError, bad_data
+from nnapi_shim.hal.interfaces import IDevice
+
+GROUP = "nnapi_shim.drivers"
+_METADATA = (".dist-info", ".egg-info")
+
+
+def installed() -> list[Found]:
+    """The devices of all packages on the module search path, by package and name."""
+    found = []
+    for path in _files():
+        data = _contents(path)
+        if GROUP.encode() not in data:
+            continue
+        for name, where in _entries(data.decode(errors="replace")):
+            try:
+                require_name(name)
+            except NnapiError as error:
+                log.error(f"{path}: {error.message}")
+                continue
+            found.append(Found(name, path, partial(_load, name, where)))
+    return found
+
+
+def _contents(path: str) -> bytes:
+    """What is in a file, read in one go; nothing where it is missing. Not open(): that is slower
+    than all the rest.
+    """
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return b""
+    try:
+        return os.read(file, os.fstat(file).st_size)
+    except OSError:
+        return b""
+    finally:
+        os.close(file)
+
+
+def _files() -> Iterator[str]:
+    """Where the entry points of all packages are, if they have any.
+
+    The folders of Python itself, which hold no packages, are left out.
+    """
+    python = ("python{}.{}".format(*sys.version_info), "lib-dynload")
+    for folder in dict.fromkeys(sys.path):
+        if os.path.basename(folder) in python:
+            continue
+        try:
+            names = os.listdir(folder or ".")
+        except OSError:
+            continue
+        for name in sorted(names):
+            if name.endswith(_METADATA):
+                yield f"{folder}/{name}/entry_points.txt"
+
+
+def _entries(text: str) -> Iterator[tuple[str, str]]:
+    """Name and object of each entry of the group."""
+    in_group = False
+    for raw in text.splitlines():
+        line = raw.strip()
+        if line.startswith("["):
+            in_group = line == f"[{GROUP}]"
+        elif in_group and line and line[0] not in "#;":
+            name, _, where = line.partition("=")
+            yield name.strip(), where.partition("[")[0].strip()
+
+
+def _load(name: str, where: str) -> IDevice:
+    """Import the object of an entry point, and make the device."""
+    from importlib import import_module
+
+    from nnapi_shim.drivers.versioned.answer import guarded
+
+    module_name, _, path = where.partition(":")
+    if not module_name or not path:
+        raise bad_data(f"{where!r} is not of the form module:object")
+    maker = guarded(f"import of {module_name}", lambda: import_module(module_name))
+    for part in path.split("."):
+        if not hasattr(maker, part):
+            raise bad_data(f"{module_name} has no {path}")
+        maker = getattr(maker, part)
+    return made(maker, where, name=name)

@@ -1,0 +1,112 @@
+"""Devices of folders: manifests, which are JSON files (docs/drivers.md describes them)."""
+
+import json
+import os
+import sys
+from functools import partial
+from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
+from types import ModuleType
+from typing import Any
+
+from nnapi_shim import log
+from nnapi_shim.drivers.adoption import METHODS, Found, device_type, made, require_name
+from nnapi_shim.drivers.versioned.answer import guarded
+from nnapi_shim.errors import NnapiError, bad_data
+from nnapi_shim.hal.interfaces import IDevice
+from nnapi_shim.settings import DRIVERS
+
+_REQUIRED = ("name", "hal", "module", "class")
+_OPTIONAL = ("version", "type")
+
+
+def in_folders(folders: str) -> list[Found]:
+    """The devices of all *.json in these folders (separated by colons), by folder and file name.
+
+    A folder or manifest that is wrong is reported on stderr and skipped.
+    """
+    found = []
+    for folder in filter(None, folders.split(":")):
+        try:
+            names = sorted(os.listdir(folder))
+        except OSError as error:
+            log.error(f"{DRIVERS.name}: folder {folder} cannot be read: {error.strerror}")
+            continue
+        for name in names:
+            if not name.endswith(".json"):
+                continue
+            path = os.path.join(os.path.abspath(folder), name)
+            try:
+                found.append(_described(path))
+            except NnapiError as error:
+                log.error(f"the device of {path} is left out: {error.message}")
+    return found
+
+
+def _described(path: str) -> Found:
+    """The device that a manifest describes; nothing is imported yet. Raises BAD_DATA."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            fields = json.load(file)
+    except OSError as error:
+        raise bad_data(f"the manifest cannot be read: {error.strerror}") from None
+    except (ValueError, RecursionError) as error:
+        raise bad_data(f"the manifest is not JSON: {error}") from None
+    if not isinstance(fields, dict):
+        raise bad_data("the manifest is not an object { ... }")
+    allowed = (*_REQUIRED, *_OPTIONAL)
+    for key, value in fields.items():
+        if key not in allowed:
+            raise bad_data(f"{key!r} is no field of a manifest; allowed are {', '.join(allowed)}")
+        if not isinstance(value, str) or not value:
+            raise bad_data(f"{key} is {value!r}; it must be a text")
+    missing = [key for key in _REQUIRED if key not in fields]
+    if missing:
+        raise bad_data(f"the manifest has no {', '.join(missing)}")
+    require_name(fields["name"])
+    if fields["hal"] not in METHODS:
+        raise bad_data(f"hal is {fields['hal']!r}; allowed are {', '.join(METHODS)}")
+    if "type" in fields:
+        device_type(fields["type"])
+    return Found(fields["name"], path, partial(_load, path, fields))
+
+
+def _load(path: str, fields: dict[str, str]) -> IDevice:
+    folder = os.path.dirname(path)
+    if folder not in sys.path:
+        sys.path.append(folder)  # for the modules beside it; behind all others
+    name, class_name = fields["module"], fields["class"]
+    is_file = name.endswith(".py") or "/" in name
+    module: Any = guarded(
+        f"import of {name}",
+        lambda: _from_file(os.path.join(folder, name)) if is_file else import_module(name),
+    )
+    if not hasattr(module, class_name):
+        raise bad_data(f"{name} has no {class_name}")
+    return made(
+        getattr(module, class_name),
+        f"{class_name} of {name}",
+        name=fields["name"],
+        hal=fields["hal"],
+        version=fields.get("version"),
+        type=fields.get("type"),
+    )
+
+
+def _from_file(path: str) -> ModuleType:
+    """The module in a file; a file is run once, however many manifests name it."""
+    path = os.path.realpath(path)
+    name = f"nnapi_shim driver {path}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise bad_data(f"{path} is no Python file")
+    module = module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module

@@ -1,0 +1,253 @@
+"""A device that is written for HAL 1.0 or 1.1, behind the canonical interface.
+
+It is shown models that its HAL knows, and nothing of what is newer: of other models, the slice of
+them that it knows.
+"""
+
+from time import monotonic_ns, sleep
+from typing import Any
+
+from nnapi_shim import log
+from nnapi_shim.drivers.versioned.answer import (
+    Answer,
+    guarded,
+    is_status,
+    require_success,
+    returned,
+    time_limit_ns,
+)
+from nnapi_shim.drivers.versioned.compliance import LEVEL_OF_HAL, compliance
+from nnapi_shim.drivers.versioned.conversion import (
+    require_compliance,
+    to_request,
+    to_v1_0,
+    to_v1_1,
+)
+from nnapi_shim.drivers.versioned.defaults import without_defaults
+from nnapi_shim.drivers.versioned.shapes import OutputDimensions
+from nnapi_shim.drivers.versioned.slices import Slice, sliced
+from nnapi_shim.errors import NnapiError, bad_data, op_failed
+from nnapi_shim.hal import v1_0, v1_1
+from nnapi_shim.hal.enums import (
+    DeviceType,
+    ErrorStatus,
+    ExecutionPreference,
+    FeatureLevel,
+    OperandType,
+    Priority,
+    ResultCode,
+)
+from nnapi_shim.hal.interfaces import CacheHandles
+from nnapi_shim.hal.types import (
+    Capabilities,
+    ExecutionResult,
+    Model,
+    OutputShape,
+    PerformanceInfo,
+    Request,
+    byte_size,
+    is_known,
+)
+
+_FLOAT32 = (OperandType.FLOAT32, OperandType.TENSOR_FLOAT32)
+_AS_QUANTIZED = (
+    OperandType.TENSOR_QUANT8_ASYMM,
+    OperandType.INT32,
+    OperandType.UINT32,
+    OperandType.TENSOR_INT32,
+    OperandType.OEM_SCALAR,
+    OperandType.TENSOR_OEM_BYTE,
+)
+"""Types that an older HAL counts with its quantized performance."""
+
+_NEVER = PerformanceInfo(float("inf"), float("inf"))
+"""Of types and control flow that an older HAL does not have."""
+
+_POLL_S = 0.01
+
+
+class VersionedDevice:
+    """The canonical face of a `driver` that is written against hal.v1_0 or hal.v1_1.
+
+    hal: "1.0" or "1.1". name, version and type are what the program is told.
+    """
+
+    def __init__(self, driver: Any, hal: str, name: str, version: str, type: DeviceType) -> None:
+        self.name = name
+        self.version = version
+        self.type = type
+        self.hal = hal
+        self.feature_level = FeatureLevel(26 + LEVEL_OF_HAL[hal])
+        self._driver = driver
+        self._is_1_1 = hal == "1.1"
+
+    def _method(self, name: str) -> tuple[str, Any]:
+        """What a method is called in messages, and the driver's method itself."""
+        if self._is_1_1:
+            name += "_1_1"
+        return f"{self.name}.{name}", getattr(self._driver, name)
+
+    def getCapabilities(self) -> Capabilities:
+        """Those that the driver reports; what its HAL does not have is as slow as can be."""
+        what, method = self._method("getCapabilities")
+        status, found = _pair(what, returned(what, method))
+        require_success(what, status)
+        wanted = v1_1.Capabilities if self._is_1_1 else v1_0.Capabilities
+        try:
+            quick, quantized, *rest = [PerformanceInfo(*map(float, info)) for info in found]
+            (relaxed,) = rest if self._is_1_1 else (quick,)
+        except (TypeError, ValueError):
+            raise op_failed(f"{what} answered {found!r}, which are no {wanted.__name__}") from None
+        return Capabilities(
+            relaxed,
+            relaxed,
+            dict.fromkeys(OperandType, _NEVER)
+            | dict.fromkeys(_FLOAT32, quick)
+            | dict.fromkeys(_AS_QUANTIZED, quantized),
+            _NEVER,
+            _NEVER,
+        )
+
+    def getSupportedOperations(self, model: Model) -> list[bool]:
+        """What the driver says of the operations that its HAL knows; all others are not for it.
+
+        A driver that fails here supports nothing; a line on stderr tells.
+        """
+        supported = [False] * len(model.main.operations)
+        model = without_defaults(model)
+        part = sliced(model, compliance(model).allows(LEVEL_OF_HAL[self.hal]))
+        if part.model is None:
+            return supported
+        what, method = self._method("getSupportedOperations")
+        shown = self._converted(part.model)
+        try:
+            status, found = _pair(what, returned(what, lambda: method(shown)))
+            require_success(what, status)
+            answers = guarded(what, lambda: [bool(answer) for answer in found])
+            if len(answers) != len(part.operations):
+                raise op_failed(
+                    f"{what} gave {len(answers)} answers on {len(part.operations)} operations"
+                )
+        except NnapiError as error:
+            log.error(f"{self.name} is left out: {error.message}")
+            return supported
+        for position, answer in zip(part.operations, answers, strict=True):
+            supported[position] = answer
+        return supported
+
+    def _converted(self, model: Model) -> v1_0.Model | v1_1.Model:
+        return to_v1_1(model) if self._is_1_1 else to_v1_0(model)
+
+    def prepareModel(
+        self,
+        model: Model,
+        preference: ExecutionPreference,
+        priority: Priority,
+        deadline_ns: int | None,
+        cache: CacheHandles | None,
+    ) -> "VersionedPreparedModel":
+        """Hand the model over and wait for the driver's callback.
+
+        Raises BAD_DATA for a model that the HAL does not know, UNMAPPABLE for constants that
+        cannot be reached, and as Answer.get does.
+        """
+        model = without_defaults(model)
+        require_compliance(model, self.hal)
+        part = sliced(model, [True] * len(model.main.operations))
+        if part.model is None:
+            raise bad_data(f"HAL {self.hal} has no models without inputs or outputs")
+        for pool in part.model.pools:
+            pool.map()  # or the driver would find out that it cannot be
+        what, method = self._method("prepareModel")
+        shown = self._converted(part.model)
+        chosen = (v1_1.ExecutionPreference(preference),) if self._is_1_1 else ()
+        answer = Answer(what)
+        prepared = answer.get(lambda: method(shown, *chosen, answer), deadline_ns)
+        if prepared is None:
+            raise op_failed(f"{what} answered NONE without a prepared model")
+        return VersionedPreparedModel(f"{self.name}.execute", prepared, part)
+
+    def wait(self) -> None:
+        """Wait while the driver is busy; raises UNAVAILABLE_DEVICE when it is offline."""
+        what = f"{self.name}.getStatus"
+        limit = time_limit_ns()
+        end = None if limit is None else monotonic_ns() + limit
+        while True:
+            status = returned(what, self._driver.getStatus)
+            if status == v1_0.DeviceStatus.OFFLINE:
+                raise NnapiError(ResultCode.UNAVAILABLE_DEVICE, f"{self.name} is offline")
+            if status != v1_0.DeviceStatus.BUSY:
+                return
+            if end is not None and monotonic_ns() >= end:
+                raise NnapiError(ResultCode.UNAVAILABLE_DEVICE, f"{self.name} is still busy")
+            sleep(_POLL_S)
+
+
+def _pair(what: str, answer: Any) -> tuple[Any, Any]:
+    """A status and a value."""
+    if not (isinstance(answer, tuple) and len(answer) == 2 and is_status(answer[0])):
+        raise op_failed(f"{what} returned {answer!r}; it must be an ErrorStatus and a value")
+    return answer
+
+
+class VersionedPreparedModel:
+    """A prepared model of HAL 1.0, which HAL 1.1 has, too."""
+
+    def __init__(self, what: str, prepared: Any, part: Slice) -> None:
+        assert part.model is not None
+        self.what = what
+        self.prepared = prepared
+        self.part = part
+        self.model = part.model
+        self.output_dimensions = OutputDimensions(part.model)
+
+    def createReusableExecution(
+        self, request: Request, measure: bool, loop_timeout_ns: int
+    ) -> "VersionedExecution":
+        """Bind a request; durations are not known, since the HAL has none."""
+        return VersionedExecution(self, request)
+
+    def execute(
+        self, request: Request, measure: bool, deadline_ns: int | None, loop_timeout_ns: int
+    ) -> ExecutionResult:
+        """Bind a request and run it once."""
+        return VersionedExecution(self, request).compute(deadline_ns)
+
+
+class VersionedExecution:
+    """A request of a prepared model, in memory of its own."""
+
+    def __init__(self, owner: VersionedPreparedModel, request: Request) -> None:
+        self._owner = owner
+        part = owner.part
+        self._inputs = [request.inputs[position] for position in part.inputs]
+        self._outputs = [request.outputs[position] for position in part.outputs]
+
+    def compute(self, deadline_ns: int | None) -> ExecutionResult:
+        """Run it; the outputs are written when the driver says that all is well.
+
+        Dimensions that the program leaves open are worked out first. Raises OP_FAILED where they
+        only follow from what the model computes, and as Answer.get does.
+        """
+        owner, model = self._owner, self._owner.model
+        dimensions = owner.output_dimensions.of(self._inputs, self._outputs)
+        shapes = []
+        for index, argument, sizes in zip(
+            model.main.output_indexes, self._outputs, dimensions, strict=True
+        ):
+            operand = model.main.operands[index]
+            is_sized = operand.type is not OperandType.OEM_SCALAR and is_known(operand.type, sizes)
+            fits = (
+                argument.has_no_value
+                or not is_sized
+                or byte_size(operand._replace(dimensions=sizes)) <= argument.length
+            )
+            shapes.append(OutputShape(sizes, fits))
+        if not all(shape.is_sufficient for shape in shapes):
+            return ExecutionResult(ErrorStatus.OUTPUT_INSUFFICIENT_SIZE, shapes)
+        converted = to_request(model.main, self._inputs, self._outputs, dimensions)
+        converted.give()
+        answer = Answer(owner.what)
+        answer.get(lambda: owner.prepared.execute(converted.request, answer), deadline_ns)
+        converted.take()
+        return ExecutionResult(ErrorStatus.NONE, shapes)

@@ -1,0 +1,175 @@
+"""Calls of drivers that other people wrote: whatever they do ends in an answer or an NnapiError.
+
+This is the one place beside the boundary to C where any exception is caught: a driver may raise
+what it likes.
+"""
+
+from _thread import allocate_lock, start_new_thread
+from collections.abc import Callable
+from time import monotonic_ns
+from typing import Any
+
+from nnapi_shim import log
+from nnapi_shim.errors import NnapiError, op_failed
+from nnapi_shim.hal.enums import ResultCode
+from nnapi_shim.hal.v1_0 import ErrorStatus
+from nnapi_shim.settings import DRIVER_TIMEOUT
+
+RESULT_CODES = {
+    ErrorStatus.NONE: ResultCode.NO_ERROR,
+    ErrorStatus.DEVICE_UNAVAILABLE: ResultCode.UNAVAILABLE_DEVICE,
+    ErrorStatus.GENERAL_FAILURE: ResultCode.OP_FAILED,
+    ErrorStatus.OUTPUT_INSUFFICIENT_SIZE: ResultCode.OUTPUT_INSUFFICIENT_SIZE,
+    ErrorStatus.INVALID_ARGUMENT: ResultCode.BAD_DATA,
+}
+"""What a program sees of a status of HAL 1.0."""
+
+
+_FAILURES = tuple(ResultCode)[1:]
+
+
+def guarded(what: str, call: Callable[[], Any]) -> Any:
+    """What `call` returns; raises its NnapiError as it is, and all else as OP_FAILED.
+
+    what: the driver and its method, for the message.
+    """
+    try:
+        return call()
+    except NnapiError as error:
+        if error.code not in _FAILURES:
+            raise op_failed(f"{what} raised {error.message}") from None
+        raise error.at(what) from None
+    except (Exception, SystemExit) as error:
+        where = _where(error)
+        raise op_failed(f"{what} raised {type(error).__name__}: {error}{where}") from error
+
+
+def _where(error: BaseException) -> str:
+    """File and line that raised it."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return ""
+    return f" ({trace.tb_frame.f_code.co_filename}, line {trace.tb_lineno})"
+
+
+def is_status(value: Any) -> bool:
+    """Whether a driver's answer is an ErrorStatus, or the number of one."""
+    return isinstance(value, int) and value in RESULT_CODES
+
+
+def require_success(what: str, status: Any) -> None:
+    """Raise what a status means, unless it is NONE."""
+    if not is_status(status):
+        raise op_failed(f"{what} answered {status!r}, which is no ErrorStatus")
+    if status != ErrorStatus.NONE:
+        raise NnapiError(RESULT_CODES[status], f"{what} answered {ErrorStatus(status).name}")
+
+
+def time_limit_ns() -> int | None:
+    """How long a driver may take for an answer, from the settings; None for no limit."""
+    text = DRIVER_TIMEOUT.get()
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds < 1e9:
+        log.error(f"{DRIVER_TIMEOUT.name} is {text!r}; it must be a number of seconds from 0")
+        seconds = float(DRIVER_TIMEOUT.default)
+    return int(seconds * 1e9) if seconds else None
+
+
+class Answer:
+    """The callback of a call: IPreparedModelCallback and IExecutionCallback in one.
+
+    The first answer counts. More of them, and those that come when nobody waits any more, are
+    noted on stderr. `notify` may come from any thread.
+    """
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._arrived = allocate_lock()
+        self._arrived.acquire()
+        self._lock = allocate_lock()
+        self._is_open = True
+        self._status: Any = None
+        self._value: Any = None
+        self._error: NnapiError | None = None
+
+    def notify(self, status: ErrorStatus, preparedModel: Any = None) -> None:  # noqa: N803
+        """How the call ended; what it made, for prepareModel."""
+        if self._first():
+            self._status, self._value = status, preparedModel
+            self._arrived.release()
+        else:
+            log.warning(f"{self._what} answered once more, or too late; that is ignored")
+
+    def _first(self) -> bool:
+        with self._lock:
+            was_open, self._is_open = self._is_open, False
+            return was_open
+
+    def _fail(self, error: NnapiError) -> None:
+        if self._first():
+            self._error = error
+            self._arrived.release()
+
+    def call(self, start: Callable[[], Any]) -> None:
+        """Run a driver's method, which starts the work and returns how that went."""
+        try:
+            status = guarded(self._what, start)
+            require_success(self._what, status)
+        except NnapiError as error:
+            self._fail(error)
+
+    def get(self, start: Callable[[], Any], deadline_ns: int | None) -> Any:
+        """Run a driver's method on a thread of its own, and wait for its answer.
+
+        A driver that neither returns nor answers costs a thread, and not the program. Raises what
+        the driver reports; MISSED_DEADLINE_PERSISTENT when the deadline passed before the start,
+        MISSED_DEADLINE_TRANSIENT afterwards; OP_FAILED when there is no answer in time.
+        """
+        now = monotonic_ns()
+        if deadline_ns is not None and now >= deadline_ns:
+            raise NnapiError(
+                ResultCode.MISSED_DEADLINE_PERSISTENT,
+                f"the deadline passed before {self._what} began",
+            )
+        limit = time_limit_ns()
+        end = min([t for t in (deadline_ns, limit and now + limit) if t], default=None)
+        start_new_thread(self.call, (start,))
+        seconds = -1.0 if end is None else min((end - now) / 1e9, _LONGEST_WAIT_S)
+        if not self._arrived.acquire(timeout=seconds):
+            if self._first():
+                raise self._too_late(seconds, end == deadline_ns)
+            self._arrived.acquire()  # it is being answered at this moment
+        if self._error is not None:
+            raise self._error
+        require_success(self._what, self._status)
+        return self._value
+
+    def _too_late(self, seconds: float, missed_deadline: bool) -> NnapiError:
+        if missed_deadline:
+            return NnapiError(
+                ResultCode.MISSED_DEADLINE_TRANSIENT,
+                f"the deadline passed while {self._what} was under way",
+            )
+        return op_failed(
+            f"{self._what} did not answer within {seconds:g} s (see {DRIVER_TIMEOUT.name})"
+        )
+
+
+def returned(what: str, call: Callable[[], Any]) -> Any:
+    """What a driver's method returns, which has no callback; raises as Answer.get does."""
+    answer = Answer(what)
+
+    def start() -> ErrorStatus:
+        answer.notify(ErrorStatus.NONE, call())
+        return ErrorStatus.NONE
+
+    return answer.get(start, None)
+
+
+_LONGEST_WAIT_S = 1e8
+"""More than locks can wait is not asked of them."""

@@ -1,0 +1,263 @@
+"""Which operations of a model an older HAL knows, and which rule makes the others newer.
+
+HAL 1.0 has what feature level 1 has, HAL 1.1 what level 2 has. The levels of types, forms and ranks
+stand with the declarations of the operations; what the HAL asks of operands stands here.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType
+from nnapi_shim.hal.quantization import SCALARS
+from nnapi_shim.hal.types import Model, Operand, Operation, Subgraph
+from nnapi_shim.operations import operation
+from nnapi_shim.operations.declare import UNSET, BoundOperand, BoundOperation
+from nnapi_shim.operations.declare import Operation as Declaration
+
+LEVEL_OF_HAL = {"1.0": 1, "1.1": 2}
+"""Version of the HAL -> the feature level that it has."""
+
+_EXTENSIONS = 3
+"""The level of the first HAL that has extensions."""
+
+_UNKNOWN_RANK = 3
+"""The level at which tensors need no rank any more."""
+
+_TYPE_LEVELS = {
+    OperandType.BOOL: 3,
+    OperandType.TENSOR_QUANT16_SYMM: 3,
+    OperandType.TENSOR_FLOAT16: 3,
+    OperandType.TENSOR_BOOL8: 3,
+    OperandType.FLOAT16: 3,
+    OperandType.TENSOR_QUANT8_SYMM_PER_CHANNEL: 3,
+    OperandType.TENSOR_QUANT16_ASYMM: 3,
+    OperandType.TENSOR_QUANT8_SYMM: 3,
+    OperandType.TENSOR_QUANT8_ASYMM_SIGNED: 4,
+    OperandType.MODEL: 4,
+}
+"""Operand types that are newer than level 1."""
+
+
+class Reason(NamedTuple):
+    """A rule that makes an operation newer than level 1.
+
+    rule: operation, types, form, rank, quantization, zero point, operand type, pool, extension,
+        graph, or the name of a rule of the declaration.
+    """
+
+    level: int
+    rule: str
+    text: str
+
+
+class OperationCompliance(NamedTuple):
+    """An operation of a model: the feature level that it needs, and why."""
+
+    number: int
+    """Position of the addOperation call."""
+    name: str
+    level: int
+    reasons: tuple[Reason, ...]
+
+
+class Compliance(NamedTuple):
+    """The report on a model: its operations, in the order in which they run. As text: a table."""
+
+    operations: tuple[OperationCompliance, ...]
+
+    def allows(self, level: int) -> list[bool]:
+        """Per operation, whether a HAL of this feature level knows it."""
+        return [item.level <= level for item in self.operations]
+
+    def __str__(self) -> str:
+        count = len(self.operations)
+        known = [
+            f"HAL {version} knows {sum(self.allows(level))}"
+            for version, level in LEVEL_OF_HAL.items()
+        ]
+        lines = [
+            f"{count} operation{'s' * (count != 1)}: {', '.join(known)}",
+            f"{'':>4}  {'operation':28} level  1.0  1.1  what is newer",
+        ]
+        for item in sorted(self.operations):
+            marks = ["yes" if item.level <= level else "no" for level in LEVEL_OF_HAL.values()]
+            why = "; ".join([f"{r.text} ({r.level})" for r in item.reasons])
+            line = f"{item.number:4}  {item.name:28} {item.level:5}  {marks[0]:3}  {marks[1]:3}"
+            lines.append(f"{line}  {why}".rstrip())
+        return "\n".join(lines)
+
+
+def compliance(model: Model) -> Compliance:
+    """What of a finished model HAL 1.0 and 1.1 know, in the forms that its operations have."""
+    return Compliance(
+        tuple([_compliance(item, model.main, model) for item in model.main.operations])
+    )
+
+
+def _compliance(item: Operation, graph: Subgraph, model: Model) -> OperationCompliance:
+    reasons = list(_reasons(item, graph, model))
+    level = max([1, *[reason.level for reason in reasons]])
+    return OperationCompliance(item.number, name_of(item.type), level, tuple(reasons))
+
+
+def name_of(type: OperationType | int) -> str:
+    """Name of an operation type, also of one of an extension."""
+    return type.name if isinstance(type, OperationType) else f"extension {type:#x}"
+
+
+def _reasons(item: Operation, graph: Subgraph, model: Model) -> Iterator[Reason]:
+    operands = graph.operands
+    level = 1
+    if not isinstance(item.type, OperationType):
+        yield Reason(_EXTENSIONS, "extension", "extensions exist since HAL 1.2")
+    elif item.type is not OperationType.OEM_OPERATION:
+        for reason in reasons_of_use(
+            item.type,
+            [bound(index, operands[index]) for index in item.inputs],
+            [bound(index, operands[index]) for index in item.outputs],
+        ):
+            level = max(level, reason.level)
+            yield reason
+    seen: set[tuple[int, str, str]] = set()
+    for role, indexes in (("input", item.inputs), ("output", item.outputs)):
+        for position, index in enumerate(indexes):
+            for reason in _operand_reasons(f"{role} {position}", operands[index], level, model):
+                if reason not in seen:
+                    seen.add(reason)
+                    yield reason
+
+
+def bound(index: int, operand: Operand) -> BoundOperand:
+    """An operand as the declarations look at it before anything runs."""
+    return BoundOperand(
+        index,
+        operand.type,
+        operand.dimensions if operand.lifetime is not OperandLifeTime.NO_VALUE else (),
+        operand.scale,
+        operand.zero_point,
+        operand.channel_quant,
+    )
+
+
+def reasons_of_use(
+    type: OperationType, inputs: list[BoundOperand], outputs: list[BoundOperand]
+) -> Iterator[Reason]:
+    """What the declaration of an operation says of the level of a use.
+
+    Raises BAD_DATA for a use that is legal at no level.
+    """
+    declaration = operation(type)
+    match = declaration.match(
+        tuple([operand.type for operand in inputs]), tuple([operand.type for operand in outputs])
+    )
+    rows = declaration.types
+    oldest = max(
+        min([row[0] for row in rows.values()], default=1), min(f.since for f in declaration.forms)
+    )
+    if oldest > 1:
+        yield Reason(oldest, "operation", f"{type.name} itself")
+    row = rows.get(match.variant, (1,))
+    if row[0] > oldest:
+        columns = declaration.row_types(row)
+        kinds = dict.fromkeys([columns[name].name for name in declaration.input_columns])
+        yield Reason(row[0], "types", f"inputs of {' and '.join(kinds)}")
+    if match.since > max(oldest, row[0]):
+        yield Reason(match.since, "form", _what_is_new(declaration, match.since, match.input_names))
+    values = match.value_positions
+    op = declaration.bind(
+        match,
+        [UNSET if at in values else operand for at, operand in enumerate(inputs)],
+        outputs,
+        lambda position: inputs[position],
+    )
+    if type is not OperationType.IF and type is not OperationType.WHILE:
+        for rule in declaration.rules:
+            answer = rule(op)
+            if answer is not None and answer > match.since:
+                name = rule.__qualname__.partition(".")[0]
+                yield Reason(answer, *_explained(name, op))
+    yield from _of_older_levels(op)
+
+
+def _what_is_new(declaration: Declaration, since: int, names: tuple[str, ...]) -> str:
+    """Which inputs of a form no older form has."""
+    older = {name for form in declaration.forms if form.since < since for name in form.inputs.names}
+    new = [name for name in dict.fromkeys(names) if name not in older]
+    return (
+        f"{'input ' if len(new) == 1 else 'inputs '}{', '.join(new)}"
+        if new
+        else (f"this list of {len(names)} inputs")
+    )
+
+
+def _explained(name: str, op: BoundOperation) -> tuple[str, str]:
+    """A rule of a declaration in words."""
+    if name == "level_by_rank":
+        return "rank", f"input of rank {len(op.input.dimensions)}"
+    if name == "zero_point_level":
+        return "zero point", f"TENSOR_QUANT8_ASYMM input with zero point {op.input.zero_point}"
+    return name, name.replace("_", " ")
+
+
+def _of_older_levels(op: BoundOperation) -> Iterator[Reason]:
+    """What levels 1 and 2 asked for and level 3 no longer does; so no declaration says it."""
+    kind = op.match.operation.type
+    if op.variant != "qu8":
+        return
+    if kind in _PRODUCTS:
+        other = op.weights if kind is OperationType.FULLY_CONNECTED else op.filter
+        product = op.input.scale * other.scale
+        if not op.output.scale > product:
+            yield Reason(
+                3,
+                "quantization",
+                f"output scale {op.output.scale:g}, not above the product of the scales of input "
+                f"and {'weights' if kind is OperationType.FULLY_CONNECTED else 'filter'}",
+            )
+    elif kind is OperationType.CONCATENATION:
+        wanted = op.output.scale, op.output.zero_point
+        if any((operand.scale, operand.zero_point) != wanted for operand in op.inputs):
+            yield Reason(3, "quantization", "inputs with another scale or zero point than output")
+
+
+_PRODUCTS = (
+    OperationType.CONV_2D,
+    OperationType.DEPTHWISE_CONV_2D,
+    OperationType.FULLY_CONNECTED,
+)
+
+
+def _operand_reasons(role: str, operand: Operand, level: int, model: Model) -> Iterator[Reason]:
+    """What an operand asks for beside its operation; level: what the operation asks for already."""
+    kind: Any = operand.type
+    if not isinstance(kind, OperandType):
+        yield Reason(_EXTENSIONS, "extension", f"{role} is of an extension type")
+        return
+    since = _TYPE_LEVELS.get(kind, 1)
+    if since > level:
+        yield Reason(since, "operand type", f"{role} {kind.name}")
+    if _has_unknown_rank(operand):
+        yield Reason(_UNKNOWN_RANK, "rank", f"{role} of unknown rank")
+    if operand.lifetime is OperandLifeTime.CONSTANT_REFERENCE:
+        pool = model.pools[operand.location.pool_index]
+        if pool.since > 1:
+            yield Reason(pool.since, "pool", f"{role} in a hardware buffer")
+    if operand.lifetime is OperandLifeTime.SUBGRAPH:
+        graph = model.referenced[operand.location.offset]
+        inner = [_compliance(item, graph, model) for item in graph.operations]
+        newest = max(inner, key=lambda found: found.level)
+        if newest.level > level:
+            text = f"{newest.name} (operation {newest.number}) in the graph of {role}"
+            yield Reason(newest.level, "graph", text)
+
+
+def operand_level(operand: Operand) -> int:
+    """The feature level that an operand needs by itself, wherever its value comes from."""
+    if not isinstance(operand.type, OperandType):
+        return _EXTENSIONS
+    level = _TYPE_LEVELS.get(operand.type, 1)
+    return max(level, _UNKNOWN_RANK) if _has_unknown_rank(operand) else level
+
+
+def _has_unknown_rank(operand: Operand) -> bool:
+    return operand.type not in SCALARS and not operand.dimensions

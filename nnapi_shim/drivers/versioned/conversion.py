@@ -1,0 +1,197 @@
+"""Models and requests of the canonical HAL as HAL 1.0 and 1.1 write them."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from nnapi_shim import address
+from nnapi_shim.drivers.versioned.compliance import LEVEL_OF_HAL, compliance
+from nnapi_shim.errors import bad_data, op_failed
+from nnapi_shim.hal import types as hal
+from nnapi_shim.hal import v1_0, v1_1
+from nnapi_shim.hal.enums import OperandLifeTime, OperandType
+from nnapi_shim.hal.quantization import SCALARS
+
+_ALIGNMENT = 64
+"""Of every argument in the pools of a request, in bytes."""
+
+_CONSTANTS = (OperandLifeTime.CONSTANT_COPY, OperandLifeTime.CONSTANT_REFERENCE)
+
+
+class OwnMemory(hal.Pool):
+    """Memory of the library in place of the program's: a pool of a request."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._block = address.Block(size)
+
+    def map(self) -> int:
+        """Address of the first byte."""
+        return self._block.address
+
+
+def to_v1_0(model: hal.Model) -> v1_0.Model:
+    """A model as HAL 1.0 writes it.
+
+    Raises BAD_DATA, with the first reason, for one that needs a newer HAL. That float32 may be
+    computed as float16 is lost: a strict result is always allowed.
+    """
+    require_compliance(model, "1.0")
+    return v1_0.Model(
+        _operands(model),
+        tuple(
+            [
+                v1_0.Operation(v1_0.OperationType(item.type), item.inputs, item.outputs)
+                for item in model.main.operations
+            ]
+        ),
+        *_the_rest(model),
+    )
+
+
+def to_v1_1(model: hal.Model) -> v1_1.Model:
+    """A model as HAL 1.1 writes it; raises BAD_DATA as to_v1_0 does."""
+    require_compliance(model, "1.1")
+    return v1_1.Model(
+        _operands(model),
+        tuple(
+            [
+                v1_1.Operation(v1_1.OperationType(item.type), item.inputs, item.outputs)
+                for item in model.main.operations
+            ]
+        ),
+        *_the_rest(model),
+        model.relax_computation_float32_to_float16,
+    )
+
+
+def require_compliance(model: hal.Model, version: str) -> None:
+    """Raise BAD_DATA, with the first reason, unless HAL `version` knows the whole model."""
+    level = LEVEL_OF_HAL[version]
+    for item in compliance(model).operations:
+        for reason in item.reasons:
+            if reason.level > level:
+                raise bad_data(
+                    f"{item.name} (operation {item.number}) is not for HAL {version}: "
+                    f"{reason.text} (needs feature level {reason.level})"
+                )
+
+
+def _operands(model: hal.Model) -> tuple[v1_0.Operand, ...]:
+    consumers = Counter([index for item in model.main.operations for index in item.inputs])
+    return tuple(
+        [
+            v1_0.Operand(
+                v1_0.OperandType(operand.type),
+                () if operand.type in SCALARS else operand.dimensions,
+                consumers[index],
+                operand.scale,
+                operand.zero_point,
+                v1_0.OperandLifeTime(operand.lifetime),
+                v1_0.DataLocation(*operand.location)
+                if operand.lifetime in _CONSTANTS
+                else v1_0.DataLocation(),
+            )
+            for index, operand in enumerate(model.main.operands)
+        ]
+    )
+
+
+def _the_rest(
+    model: hal.Model,
+) -> tuple[tuple[int, ...], tuple[int, ...], bytes, tuple[hal.Pool, ...]]:
+    main = model.main
+    return main.input_indexes, main.output_indexes, model.operand_values, model.pools
+
+
+class ConvertedRequest(NamedTuple):
+    """A request with memory of its own, so that nothing overlaps, and a device that answers too
+    late harms nobody.
+    """
+
+    request: v1_0.Request
+    copies_in: tuple[tuple[int, int, int], ...]
+    """(where it goes, where the program has it, bytes) of every input."""
+    copies_out: tuple[tuple[int, int, int], ...]
+    """Likewise of every output."""
+
+    def give(self) -> None:
+        """Copy the program's inputs into the pools."""
+        for target, source, length in self.copies_in:
+            address.copy(target, source, length)
+
+    def take(self) -> None:
+        """Copy the outputs from the pools to the program."""
+        for target, source, length in self.copies_out:
+            address.copy(target, source, length)
+
+
+def to_request(
+    graph: hal.Subgraph,
+    inputs: Sequence[hal.RequestArgument],
+    outputs: Sequence[hal.RequestArgument],
+    output_dimensions: Sequence[hal.Dimensions],
+) -> ConvertedRequest:
+    """A request as HAL 1.0 writes it: one pool for the inputs, one for the outputs.
+
+    output_dimensions: all of them known; raises OP_FAILED where they are not, since a device of
+    HAL 1.0 cannot say what they turned out to be.
+    """
+    given = [
+        _argument(graph.operands[index], argument, argument.dimensions)
+        for index, argument in zip(graph.input_indexes, inputs, strict=True)
+    ]
+    wanted = []
+    for position, (index, argument, dimensions) in enumerate(
+        zip(graph.output_indexes, outputs, output_dimensions, strict=True)
+    ):
+        operand = graph.operands[index]
+        if not argument.has_no_value and not hal.is_known(operand.type, dimensions):
+            raise op_failed(
+                f"output {position} has dimensions {list(dimensions)}; a device of HAL 1.0 or 1.1 "
+                "needs to know all of them before it runs"
+            )
+        wanted.append(_argument(operand, argument, dimensions))
+    pools: list[OwnMemory] = []
+    converted: list[tuple[v1_0.RequestArgument, ...]] = []
+    copies: list[tuple[tuple[int, int, int], ...]] = []
+    for arguments in (given, wanted):
+        placed, moves, size = [], [], 0
+        for argument, dimensions, length in arguments:
+            if argument.has_no_value:
+                placed.append(v1_0.RequestArgument(True, v1_0.DataLocation(), ()))
+                continue
+            placed.append(
+                v1_0.RequestArgument(False, v1_0.DataLocation(len(pools), size, length), dimensions)
+            )
+            moves.append((size, argument.address, length))
+            size += -(-length // _ALIGNMENT) * _ALIGNMENT
+        base = 0
+        if size:
+            pools.append(OwnMemory(size))
+            base = pools[-1].map()
+        converted.append(tuple(placed))
+        is_input = arguments is given
+        copies.append(
+            tuple(
+                [
+                    (base + at, theirs, length) if is_input else (theirs, base + at, length)
+                    for at, theirs, length in moves
+                ]
+            )
+        )
+    return ConvertedRequest(
+        v1_0.Request(converted[0], converted[1], tuple(pools)), copies[0], copies[1]
+    )
+
+
+def _argument(
+    operand: hal.Operand, argument: hal.RequestArgument, dimensions: hal.Dimensions
+) -> tuple[hal.RequestArgument, hal.Dimensions, int]:
+    """An argument, the dimensions to be told to the device, its length without padding."""
+    if argument.has_no_value:
+        return argument, (), 0
+    if operand.type is OperandType.OEM_SCALAR:
+        return argument, (), argument.length
+    told = () if operand.type in SCALARS or dimensions == operand.dimensions else dimensions
+    return argument, told, hal.byte_size(operand._replace(dimensions=dimensions))

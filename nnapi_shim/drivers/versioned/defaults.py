@@ -1,0 +1,59 @@
+"""Inputs at the end of an operation that say what leaving them out says: older forms lack them.
+
+A program of today gives CONV_2D its layout flag, and with the value that it has when it is left
+out, this is a CONV_2D of level 1. The reference runtime looks for such inputs in every model.
+"""
+
+from struct import unpack
+from typing import Any
+
+from nnapi_shim.errors import NnapiError
+from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType
+from nnapi_shim.hal.quantization import SCALARS, STRUCT_CODES
+from nnapi_shim.hal.types import Model, Operation
+from nnapi_shim.operations import operation
+
+
+def without_defaults(model: Model) -> Model:
+    """The model with the shortest forms of its operations that mean the same."""
+    items = tuple([_shortened(item, model) for item in model.main.operations])
+    if items == model.main.operations:
+        return model
+    return model._replace(main=model.main._replace(operations=items))
+
+
+def _shortened(item: Operation, model: Model) -> Operation:
+    kind = item.type
+    if not isinstance(kind, OperationType) or kind is OperationType.OEM_OPERATION:
+        return item
+    declaration = operation(kind)
+    if not declaration.defaults:
+        return item
+    operands = model.main.operands
+    inputs = tuple([operands[index].type for index in item.inputs])
+    outputs = tuple([operands[index].type for index in item.outputs])
+    match = declaration.match(inputs, outputs)
+    count = shortest = len(inputs)
+    while count > 1:
+        count -= 1
+        value = _scalar(item.inputs[count], model)
+        if value is None or value != declaration.defaults.get(match.input_names[count]):
+            break
+        try:
+            shorter = declaration.match(inputs[:count], outputs)
+        except NnapiError:  # not without the one before it
+            continue
+        if shorter.input_names == match.input_names[:count]:
+            shortest = count
+    return item._replace(inputs=item.inputs[:shortest])
+
+
+def _scalar(index: int, model: Model) -> Any:
+    """Value of a constant scalar that the model holds itself; None of everything else."""
+    operand = model.main.operands[index]
+    where = operand.location
+    if operand.lifetime is not OperandLifeTime.CONSTANT_COPY or operand.type not in SCALARS:
+        return None
+    data = model.operand_values[where.offset : where.offset + where.length]
+    (number,) = unpack(STRUCT_CODES[operand.type], data)
+    return bool(number) if operand.type is OperandType.BOOL else number

@@ -1,0 +1,144 @@
+"""Dimensions of a model's outputs before anything runs, as far as the declarations tell them.
+
+A device of HAL 1.0 or 1.1 cannot report dimensions, and is told those of every output. Where a
+program leaves them open, they follow from the inputs of the run in all but rare cases.
+"""
+
+from collections.abc import Sequence
+from struct import iter_unpack, unpack
+from typing import Any
+
+from nnapi_shim import address
+from nnapi_shim.drivers.versioned.compliance import bound, name_of
+from nnapi_shim.errors import NnapiError
+from nnapi_shim.hal import types as hal
+from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType
+from nnapi_shim.hal.quantization import SCALARS, STRUCT_CODES
+from nnapi_shim.operations import operation
+from nnapi_shim.operations.declare import BoundOperand
+from nnapi_shim.operations.resolve import resolve
+
+L = OperandLifeTime
+
+
+class OutputDimensions:
+    """What runs of a model do to the dimensions of its outputs; known ones are looked up."""
+
+    def __init__(self, model: hal.Model) -> None:
+        self._model = model
+        self._known: dict[Any, list[hal.Dimensions]] = {}
+
+    def of(
+        self,
+        inputs: Sequence[hal.RequestArgument],
+        outputs: Sequence[hal.RequestArgument],
+    ) -> list[hal.Dimensions]:
+        """Dimensions of every output in a run with these arguments; unknown ones as 0 or ().
+
+        Raises what the operations say to dimensions, scales and values that they cannot take, so
+        that a device need not.
+        """
+        arguments = (*inputs, *outputs)
+        key = tuple([(argument.dimensions, argument.has_no_value) for argument in arguments])
+        found = self._known.get(key)
+        if found is None:
+            resolution = _Resolution(self._model, inputs, outputs)
+            found = resolution.run()
+            if not resolution.has_read_inputs:
+                if len(self._known) >= _MOST_KEPT:
+                    self._known.clear()
+                self._known[key] = found
+        return found
+
+
+_MOST_KEPT = 64
+
+
+class _Resolution:
+    """Walks through a graph and sets the dimensions of what the operations write."""
+
+    def __init__(
+        self,
+        model: hal.Model,
+        inputs: Sequence[hal.RequestArgument],
+        outputs: Sequence[hal.RequestArgument],
+    ) -> None:
+        graph = model.main
+        self._model = model
+        self._operands = [bound(index, operand) for index, operand in enumerate(graph.operands)]
+        self._given: dict[int, hal.RequestArgument] = {}
+        self.has_read_inputs = False
+        for index, argument in zip(graph.input_indexes, inputs, strict=True):
+            self._operands[index].dimensions = argument.dimensions
+            self._given[index] = argument
+        for index, argument in zip(graph.output_indexes, outputs, strict=True):
+            self._operands[index].dimensions = argument.dimensions
+            self._operands[index].is_model_output = True
+
+    def run(self) -> list[hal.Dimensions]:
+        """Dimensions of the outputs."""
+        for item in self._model.main.operations:
+            if item.type is OperationType.OEM_OPERATION:
+                continue
+            try:
+                self._step(item)
+            except NnapiError as error:
+                raise error.at(f"{name_of(item.type)} (operation {item.number})") from None
+        return [self._operands[index].dimensions for index in self._model.main.output_indexes]
+
+    def _step(self, item: hal.Operation) -> None:
+        declaration = operation(OperationType(item.type))
+        operands = self._operands
+        match = declaration.match(
+            tuple([operands[index].type for index in item.inputs]),
+            tuple([operands[index].type for index in item.outputs]),
+        )
+        inputs: list[Any] = []
+        for position, index in enumerate(item.inputs):
+            operand = operands[index]
+            if self._is_omitted(index):
+                inputs.append(None)
+            elif position in match.value_positions:
+                data = self._bytes(index)
+                if data is None:  # computed by the model itself: known too late
+                    return
+                inputs.append(_value(operand, data))
+            elif not hal.is_known(operand.type, operand.dimensions):
+                return
+            else:
+                inputs.append(operand)
+        outputs = [operands[index] for index in item.outputs]
+        op = declaration.bind(
+            match, inputs, outputs, lambda position: operands[item.inputs[position]]
+        )
+        resolve(op)
+
+    def _is_omitted(self, index: int) -> bool:
+        if self._model.main.operands[index].lifetime is L.NO_VALUE:
+            return True
+        return index in self._given and self._given[index].has_no_value
+
+    def _bytes(self, index: int) -> bytes | None:
+        """Contents of a constant or of an input; None of what is computed."""
+        operand = self._model.main.operands[index]
+        where = operand.location
+        if operand.lifetime is L.CONSTANT_COPY:
+            return self._model.operand_values[where.offset : where.offset + where.length]
+        if operand.lifetime is L.CONSTANT_REFERENCE:
+            pool = self._model.pools[where.pool_index]
+            return address.read(pool.map() + where.offset, where.length)
+        if index not in self._given:
+            return None
+        self.has_read_inputs = True
+        argument = self._given[index]
+        bound_operand = operand._replace(dimensions=argument.dimensions)
+        return address.read(argument.address, hal.byte_size(bound_operand))
+
+
+def _value(operand: BoundOperand, data: bytes) -> Any:
+    """A scalar as a number, the contents of a tensor as a tuple of numbers."""
+    code = STRUCT_CODES[operand.type]
+    if operand.type not in SCALARS:
+        return tuple([number for (number,) in iter_unpack(code, data)])
+    (number,) = unpack(code, data)
+    return bool(number) if operand.type is OperandType.BOOL else number

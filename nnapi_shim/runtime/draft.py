@@ -1,0 +1,245 @@
+"""What a program has said of a model so far: its rules as a whole, and what becomes of it."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from nnapi_shim import address
+from nnapi_shim.errors import NnapiError, Place, bad_data
+from nnapi_shim.hal import types as hal
+from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType
+from nnapi_shim.hal.quantization import ELEMENT_BYTES
+from nnapi_shim.operations import operation
+from nnapi_shim.operations.declare import UNSET, BoundOperand
+from nnapi_shim.runtime import extension
+from nnapi_shim.runtime.referenced import joined
+
+L = OperandLifeTime
+_VALUE_ALIGNMENT = 64
+_WRITTEN = (L.TEMPORARY_VARIABLE, L.SUBGRAPH_OUTPUT)
+
+
+class DraftOperand:
+    """An operand while its model is built; becomes a hal.Operand at finish.
+
+    value: bytes, an (address, length) to be read at finish, a (Memory, offset, length), a Model,
+    or None.
+    """
+
+    __slots__ = (
+        "channel_quant",
+        "dimensions",
+        "extension_data",
+        "lifetime",
+        "scale",
+        "type",
+        "value",
+        "zero_point",
+    )
+
+    def __init__(
+        self, type: OperandType, dimensions: hal.Dimensions, scale: float, zero_point: int
+    ) -> None:
+        self.type = type
+        self.dimensions = dimensions
+        self.scale = scale
+        self.zero_point = zero_point
+        self.lifetime = L.TEMPORARY_VARIABLE
+        self.value: Any = None
+        self.channel_quant: hal.SymmPerChannelQuantParams | None = None
+        self.extension_data = b""
+
+    def __str__(self) -> str:
+        return f"{self.type.name}{list(self.dimensions)}"
+
+
+class Draft:
+    """Operands and operations, in the order in which they were added.
+
+    excused: operands that need no value, because the call that was to give them one was refused;
+    refused_operations: how many operations are left out (see runtime/lint.py).
+    """
+
+    def __init__(self) -> None:
+        self.operands: list[DraftOperand] = []
+        self.operations: list[hal.Operation] = []
+        self.inputs: list[int] = []
+        self.outputs: list[int] = []
+        self.relaxed = False
+        self.excused: set[int] = set()
+        self.refused_operations = 0
+
+    # Rules
+
+    def check_operation(self, item: hal.Operation) -> None:
+        """Match the declaration and run its rules on what is known now; raises BAD_DATA."""
+        if not isinstance(item.type, OperationType) or item.type is OperationType.OEM_OPERATION:
+            return
+        operands = self.operands
+        try:
+            declaration = operation(item.type)
+            match = declaration.match(
+                tuple([operands[i].type for i in item.inputs]),
+                tuple([operands[i].type for i in item.outputs]),
+            )
+            values = match.value_positions
+            inputs = [
+                UNSET if at in values else self._bound(index)
+                for at, index in enumerate(item.inputs)
+            ]
+            outputs = [self._bound(index) for index in item.outputs]
+            op = declaration.bind(
+                match, inputs, outputs, lambda position: self._bound(item.inputs[position])
+            )
+            declaration.required_level(op)
+        except NnapiError as error:
+            raise error.at(Place("operation", item.number, item.type.name)) from None
+
+    def _bound(self, index: int) -> BoundOperand:
+        operand = self.operands[index]
+        bound = BoundOperand(
+            index,
+            operand.type,
+            operand.dimensions if operand.lifetime is not L.NO_VALUE else (),
+            operand.scale,
+            operand.zero_point,
+            operand.channel_quant,
+        )
+        if operand.lifetime is L.SUBGRAPH:
+            bound.value = operand.value.hal.main
+        return bound
+
+    def problems(self) -> Iterator[NnapiError]:
+        """Everything that finish refuses, in the order in which it looks."""
+        if not self.operands or not self.operations:
+            yield bad_data("a model needs at least one operand and one operation")
+            return
+        for index, operand in enumerate(self.operands):
+            yield from _problems_of(index, operand)
+        yield from self._argument_problems("input", self.inputs, L.SUBGRAPH_INPUT)
+        yield from self._argument_problems("output", self.outputs, L.SUBGRAPH_OUTPUT)
+        for item in self.operations:
+            try:
+                self.check_operation(item)
+            except NnapiError as error:
+                yield error
+        yield from self._writing_problems()
+        ordered = {item.number for item in self._execution_order()}
+        if len(ordered) < len(self.operations):
+            stuck = [item.number for item in self.operations if item.number not in ordered]
+            yield bad_data(f"the graph has a cycle through operations {stuck}")
+
+    def _argument_problems(
+        self, role: str, indexes: list[int], lifetime: L
+    ) -> Iterator[NnapiError]:
+        for index in indexes:
+            found = self.operands[index].lifetime
+            if found is not lifetime:
+                yield bad_data(f"operand {index} became an {role} first and {found.name} later")
+
+    def _writing_problems(self) -> Iterator[NnapiError]:
+        written: set[int] = set()
+        for item in self.operations:
+            for index in item.outputs:
+                lifetime = self.operands[index].lifetime
+                if index in written:
+                    yield bad_data(f"operand {index} is written twice")
+                elif lifetime not in _WRITTEN:
+                    yield bad_data(
+                        f"operand {index} is {lifetime.name}, and operation {item.number} writes it"
+                    )
+                written.add(index)
+        written |= self.excused
+        for index, operand in enumerate(self.operands):
+            if operand.lifetime in _WRITTEN and index not in written:
+                yield bad_data(
+                    f"operand {index} has no value: it is neither an input nor a constant, and no "
+                    "operation writes it"
+                )
+
+    # What becomes of it
+
+    def _execution_order(self) -> list[hal.Operation]:
+        """Operations such that every operand is written before it is read, without those that wait
+        for each other.
+        """
+        operations = self.operations
+        writer = {index: at for at, item in enumerate(operations) for index in item.outputs}
+        waits_for: list[int] = []
+        readers: dict[int, list[int]] = {}
+        for at, item in enumerate(operations):
+            sources = {writer[index] for index in item.inputs if index in writer}
+            waits_for.append(len(sources))
+            for source in sources:
+                readers.setdefault(source, []).append(at)
+        ready = [at for at, count in enumerate(waits_for) if count == 0]
+        order: list[hal.Operation] = []
+        for at in ready:  # grows while it is walked
+            order.append(operations[at])
+            for reader in readers.get(at, ()):
+                waits_for[reader] -= 1
+                if waits_for[reader] == 0:
+                    ready.append(reader)
+        return order
+
+    def build(self) -> hal.Model:
+        """The immutable model; there are no problems."""
+        values = bytearray()
+        pools: list[hal.Pool] = []
+        referenced: dict[Any, int] = {}
+        operands = []
+        for operand in self.operands:
+            location = hal.DataLocation()
+            if operand.lifetime is L.CONSTANT_COPY:
+                values += bytes(-len(values) % min(_VALUE_ALIGNMENT, _alignment(operand)))
+                data = operand.value
+                if isinstance(data, tuple):
+                    data = address.read(*data)
+                location = hal.DataLocation(0, len(values), len(data))
+                values += data
+            elif operand.lifetime is L.CONSTANT_REFERENCE:
+                memory, offset, length = operand.value
+                if memory not in pools:
+                    pools.append(memory)
+                location = hal.DataLocation(pools.index(memory), offset, length)
+            elif operand.lifetime is L.SUBGRAPH:
+                number = referenced.setdefault(operand.value, len(referenced))
+                location = hal.DataLocation(0, number, 0)
+            operands.append(
+                hal.Operand(
+                    operand.type,
+                    operand.dimensions,
+                    operand.scale,
+                    operand.zero_point,
+                    operand.lifetime,
+                    location,
+                    operand.channel_quant,
+                    operand.extension_data,
+                )
+            )
+        graph = hal.Subgraph(
+            tuple(operands), tuple(self._execution_order()), tuple(self.inputs), tuple(self.outputs)
+        )
+        model = hal.Model(
+            graph, (), bytes(values), tuple(pools), self.relaxed, extension.prefixes()
+        )
+        inner = [other.hal for other in referenced if other.hal is not None]
+        return joined(model, inner) if inner else model
+
+
+def _problems_of(index: int, operand: DraftOperand) -> Iterator[NnapiError]:
+    kind = operand.type
+    if kind is OperandType.TENSOR_INT32 and not (operand.scale >= 0 and operand.zero_point == 0):
+        yield bad_data(
+            f"operand {index} TENSOR_INT32: scale is {operand.scale:g} and zeroPoint "
+            f"{operand.zero_point}; allowed are scales from 0 and zeroPoint 0"
+        )
+    if kind is OperandType.TENSOR_QUANT8_SYMM_PER_CHANNEL and operand.channel_quant is None:
+        yield bad_data(f"operand {index} {kind.name} has no scales per channel")
+    if (kind is OperandType.MODEL) != (operand.lifetime is L.SUBGRAPH):
+        yield bad_data(f"operand {index} {kind.name} is {operand.lifetime.name}")
+
+
+def _alignment(operand: DraftOperand) -> int:
+    """Small values lie at their element size, large ones at a cache line."""
+    size = hal.byte_size(operand)
+    return _VALUE_ALIGNMENT if size > _VALUE_ALIGNMENT else max(1, ELEMENT_BYTES[operand.type])

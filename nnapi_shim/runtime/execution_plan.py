@@ -1,0 +1,289 @@
+"""A model that several devices share: its steps, and how a run goes from one to the next.
+
+What passes between steps lies in memory of the run. Inputs and outputs of the model are used where
+the program has them.
+"""
+
+from collections.abc import Sequence
+from time import monotonic_ns
+from typing import NamedTuple
+
+from nnapi_shim import address
+from nnapi_shim.errors import NnapiError, op_failed
+from nnapi_shim.hal.enums import ErrorStatus, ResultCode
+from nnapi_shim.hal.interfaces import IDevice, IExecution, IPreparedModel
+from nnapi_shim.hal.quantization import ELEMENT_BYTES, MAX_BYTES, SCALARS
+from nnapi_shim.hal.types import (
+    NO_TIMING,
+    Dimensions,
+    ExecutionResult,
+    Model,
+    Operand,
+    OutputShape,
+    Request,
+    RequestArgument,
+    Timing,
+    byte_size,
+    element_count,
+    is_known,
+)
+from nnapi_shim.runtime import vlog
+from nnapi_shim.runtime.partitioning import DYNAMIC_OUTPUTS
+from nnapi_shim.runtime.slicing import SPARE
+
+_ALIGNMENT = 64
+_FIRST_GUESS = 1024
+"""Bytes for an operand of unknown dimensions before any run has told them."""
+
+
+class ExecutionStep(NamedTuple):
+    """A part of a model, prepared on its device.
+
+    inputs, outputs: operands of the whole model's main graph, or SPARE.
+    """
+
+    device: IDevice
+    prepared: IPreparedModel
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+
+
+class ExecutionPlan:
+    """IPreparedModel of a model in several steps."""
+
+    def __init__(self, model: Model, steps: Sequence[ExecutionStep]) -> None:
+        self.main = model.main
+        self.steps = steps
+        arguments = {*model.main.input_indexes, *model.main.output_indexes, SPARE}
+        self.intermediates = [
+            index for step in steps for index in step.outputs if index not in arguments
+        ]
+        """What passes between steps and is no argument, or is computed in vain."""
+        self.offsets: dict[int, int] = {}
+        """In the arena of a run, of those whose size is known."""
+        self.arena_bytes = _ALIGNMENT
+        for index in self.intermediates:
+            operand = model.main.operands[index]
+            if is_known(operand.type, operand.dimensions):
+                self.offsets[index] = self.arena_bytes
+                self.arena_bytes += -(-byte_size(operand) // _ALIGNMENT) * _ALIGNMENT
+        self.arenas: list[address.Block] = []
+        """Those that no execution has. The first bytes of each are what SPARE reads."""
+        self.largest: dict[int, int] = {}
+        """Bytes that an operand of unknown dimensions has needed so far."""
+
+    def devices_of(self, role: str, position: int) -> list[IDevice]:
+        """The devices that read an input of the model, or write or read an output."""
+        if role == "input":
+            index = self.main.input_indexes[position]
+            return [step.device for step in self.steps if index in step.inputs]
+        index = self.main.output_indexes[position]
+        return [step.device for step in self.steps if index in step.inputs + step.outputs]
+
+    def createReusableExecution(  # noqa: N802 (the name in the HAL)
+        self, request: Request, measure: bool, loop_timeout_ns: int
+    ) -> "PlanExecution":
+        """Bind a request to this model."""
+        return PlanExecution(self, request, measure, loop_timeout_ns)
+
+    def execute(
+        self, request: Request, measure: bool, deadline_ns: int | None, loop_timeout_ns: int
+    ) -> ExecutionResult:
+        """Bind a request and run it once."""
+        return PlanExecution(self, request, measure, loop_timeout_ns).compute(deadline_ns)
+
+
+class PlanExecution:
+    """A request bound to an execution plan. One run at a time; the runtime sees to that."""
+
+    def __init__(
+        self, plan: ExecutionPlan, request: Request, measure: bool, loop_timeout_ns: int
+    ) -> None:
+        self._plan = plan
+        self._request = request
+        self._measure = measure
+        self._loop_timeout_ns = loop_timeout_ns
+        self._operands = plan.main.operands
+        self._bound: list[tuple[Request, IExecution] | None] = [None] * len(plan.steps)
+        """Per step what it was bound to last; bound again when that changes."""
+        self._read: dict[int, RequestArgument] = {}
+        """How the last run handed on what it computed."""
+        self._buffers: dict[int, address.Block] = {}
+        """Memory of operands whose size only a run tells."""
+        try:
+            self._arena = plan.arenas.pop()
+        except IndexError:
+            self._arena = address.Block(plan.arena_bytes)
+        start = self._arena.address
+        self._given = dict(zip(plan.main.input_indexes, request.inputs, strict=True))
+        self._given[SPARE] = RequestArgument(start, 4, (1,))
+        self._targets: dict[int, RequestArgument] = {}
+        """Where each operand that a step computes goes to."""
+        for index in plan.intermediates:
+            offset = plan.offsets.get(index)
+            if offset is None:
+                self._resize(index, plan.largest.get(index, _FIRST_GUESS))
+            else:
+                operand = self._operands[index]
+                self._targets[index] = RequestArgument(
+                    start + offset, byte_size(operand), operand.dimensions
+                )
+
+    def __del__(self) -> None:
+        arena = getattr(self, "_arena", None)
+        if arena is not None:
+            self._plan.arenas.append(arena)
+
+    def _resize(self, index: int, length: int) -> None:
+        """Give an operand memory of its own, without contents, of this many bytes."""
+        block = self._buffers[index] = address.Block(length)
+        dimensions = (
+            self._targets[index].dimensions
+            if index in self._targets
+            else self._operands[index].dimensions
+        )
+        self._targets[index] = RequestArgument(block.address, length, dimensions)
+
+    def compute(self, deadline_ns: int | None) -> ExecutionResult:
+        """Run all steps; raises what a device raises, or answers OUTPUT_INSUFFICIENT_SIZE."""
+        outputs = self._plan.main.output_indexes
+        self._targets.update(zip(outputs, self._request.outputs, strict=True))
+        values = self._given.copy()
+        short: set[int] = set()
+        timings = []
+        for number, step in enumerate(self._plan.steps):
+            try:
+                if number and deadline_ns is not None and monotonic_ns() >= deadline_ns:
+                    raise NnapiError(ResultCode.MISSED_DEADLINE_TRANSIENT, "the deadline passed")
+                timings.append(self._run(number, step, values, short, deadline_ns))
+            except NnapiError as error:
+                raise _of_step(error, number, step) from None
+        status = ErrorStatus.OUTPUT_INSUFFICIENT_SIZE if short else ErrorStatus.NONE
+        return ExecutionResult(
+            status,
+            [OutputShape(values[index].dimensions, index not in short) for index in outputs],
+            _sum(timings) if self._measure and not short else NO_TIMING,
+        )
+
+    def _run(
+        self,
+        number: int,
+        step: ExecutionStep,
+        values: dict[int, RequestArgument],
+        short: set[int],
+        deadline_ns: int | None,
+    ) -> Timing:
+        """Run a step, again with larger buffers where those that there are do not do.
+
+        values: what the step reads; what it computes is added.
+        short: outputs of the model that do not fit into the program's buffers are added. They go
+            to memory of the run, so that later steps tell the dimensions of their outputs, too.
+        """
+        inputs = tuple([values[index] for index in step.inputs])
+        if step.device.feature_level < DYNAMIC_OUTPUTS:
+            self._require_elements(step, inputs)
+        while True:
+            request = Request(inputs, tuple([self._targets[index] for index in step.outputs]))
+            bound = self._bound[number]
+            if bound is None or bound[0] != request:
+                execution = step.prepared.createReusableExecution(
+                    request, self._measure, self._loop_timeout_ns
+                )
+                bound = self._bound[number] = request, execution
+            result = bound[1].compute(deadline_ns)
+            if len(result.output_shapes) != len(step.outputs):
+                raise op_failed(
+                    f"it tells dimensions of {len(result.output_shapes)} outputs; there are "
+                    f"{len(step.outputs)}"
+                )
+            if result.status is ErrorStatus.NONE:
+                break
+            self._make_room(step, result, short)
+        for index, shape in zip(step.outputs, result.output_shapes, strict=True):
+            values[index] = self._computed(index, shape.dimensions)
+        if vlog.enabled("execution"):
+            shown = ", ".join(f"{i} {list(values[i].dimensions)}" for i in step.outputs)
+            vlog.write("execution", f"step {number} on {step.device.name}: operands {shown}")
+        return result.timing
+
+    def _require_elements(self, step: ExecutionStep, inputs: Sequence[RequestArgument]) -> None:
+        """Raise OP_FAILED for an input without elements: 0 means unknown in HAL 1.0 and 1.1."""
+        for index, argument in zip(step.inputs, inputs, strict=True):
+            if 0 in argument.dimensions and not argument.has_no_value:
+                raise op_failed(
+                    f"operand {index} has dimensions {list(argument.dimensions)}; a device of "
+                    f"feature level {step.device.feature_level} takes none without elements"
+                )
+
+    def _make_room(self, step: ExecutionStep, result: ExecutionResult, short: set[int]) -> None:
+        """Larger buffers for the outputs that a step found too small; OP_FAILED if none was."""
+        grown = False
+        for index, shape in zip(step.outputs, result.output_shapes, strict=True):
+            if shape.is_sufficient:
+                continue
+            operand, target = self._operands[index], self._targets[index]
+            if is_known(operand.type, shape.dimensions):
+                length = _bytes(operand, shape.dimensions)
+            else:
+                length = max(_FIRST_GUESS, 2 * target.length)
+            if length <= target.length or length > MAX_BYTES:
+                raise op_failed(
+                    f"operand {index} has {target.length} bytes, which is said to be too few for "
+                    f"{operand.type.name}{list(shape.dimensions)}"
+                )
+            vlog.write("memory", f"operand {index} gets {length} bytes, not {target.length}")
+            self._resize(index, length)
+            if index in self._plan.main.output_indexes:
+                short.add(index)
+            else:
+                self._plan.largest[index] = max(self._plan.largest.get(index, 0), length)
+            grown = True
+        if not grown:
+            raise op_failed(f"it ended with {result.status!r}, and no output is too small")
+
+    def _computed(self, index: int, dimensions: Dimensions) -> RequestArgument:
+        """An operand that was computed, as an input of later steps."""
+        found = self._read.get(index)
+        target = self._targets[index]
+        if (
+            found is None
+            or found.dimensions != dimensions
+            or found.address != target.address
+            or found.has_no_value != target.has_no_value
+        ):
+            operand = self._operands[index]
+            length = _bytes(operand, dimensions)
+            if length > target.length and not target.has_no_value:
+                raise op_failed(
+                    f"operand {index} is said to have dimensions {list(dimensions)}; its buffer "
+                    f"has {target.length} bytes"
+                )
+            found = RequestArgument(target.address, length, dimensions, target.has_no_value)
+            self._read[index] = found
+        return found
+
+
+def _bytes(operand: Operand, dimensions: Dimensions) -> int:
+    if operand.type in SCALARS:
+        return byte_size(operand)
+    return ELEMENT_BYTES[operand.type] * element_count(dimensions)
+
+
+def _of_step(error: NnapiError, number: int, step: ExecutionStep) -> NnapiError:
+    if number and error.code is ResultCode.MISSED_DEADLINE_PERSISTENT:
+        # The step had not begun by then, but the run had.
+        error = NnapiError(ResultCode.MISSED_DEADLINE_TRANSIENT, error.message)
+    return error.at(f"step {number} on {step.device.name}")
+
+
+def _sum(timings: Sequence[Timing]) -> Timing:
+    """Durations of a run from those of its steps; None where a step does not tell."""
+
+    def added(values: list[int | None]) -> int | None:
+        known = [value for value in values if value is not None]
+        return sum(known) if len(known) == len(values) else None
+
+    return Timing(
+        added([timing.time_on_device_ns for timing in timings]),
+        added([timing.time_in_driver_ns for timing in timings]),
+    )

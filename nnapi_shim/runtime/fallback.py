@@ -1,0 +1,101 @@
+"""What takes over when a device fails at a model that another one can run as well."""
+
+from _thread import allocate_lock
+from collections.abc import Callable, Sequence
+
+from nnapi_shim import log
+from nnapi_shim.drivers import is_built_in
+from nnapi_shim.errors import NnapiError
+from nnapi_shim.hal.enums import ResultCode
+from nnapi_shim.hal.interfaces import IDevice, IExecution, IPreparedModel
+from nnapi_shim.hal.types import ExecutionResult, Model, Request
+from nnapi_shim.runtime.partitioning import Step, supported_by, whole_on
+
+_OF_THE_PROGRAM = frozenset(
+    (
+        ResultCode.UNEXPECTED_NULL,
+        ResultCode.BAD_DATA,
+        ResultCode.BAD_STATE,
+        ResultCode.UNMAPPABLE,
+        ResultCode.OUTPUT_INSUFFICIENT_SIZE,
+        ResultCode.MISSED_DEADLINE_TRANSIENT,
+        ResultCode.MISSED_DEADLINE_PERSISTENT,
+    )
+)
+"""What another device would answer, too."""
+
+
+def is_of_the_device(error: NnapiError) -> bool:
+    """Whether another device may do better."""
+    return error.code not in _OF_THE_PROGRAM
+
+
+def fallback_step(model: Model, devices: Sequence[IDevice], steps: Sequence[Step]) -> Step | None:
+    """The whole model on nnapi-reference, or else on nnapi-cpu, in place of these steps.
+
+    None where neither is among the devices, has not just failed at the same, and runs everything.
+    """
+    failed = steps[0].device if len(steps) == 1 else None
+    for device in reversed(devices):
+        if is_built_in(device.name) and device is not failed and all(supported_by(device, model)):
+            return whole_on(device, model)
+    return None
+
+
+class FallbackPreparedModel:
+    """IPreparedModel: one that may fail, and another of the same model that steps in then."""
+
+    def __init__(
+        self, prepared: IPreparedModel, name: str, prepare: Callable[[], IPreparedModel]
+    ) -> None:
+        """name: of the device that steps in. prepare: prepares the model on it, when needed."""
+        self.prepared = prepared
+        self.name = name
+        self._prepare = prepare
+        self._other: IPreparedModel | None = None
+        self._lock = allocate_lock()
+
+    def other(self) -> IPreparedModel:
+        """The prepared model that steps in; made once."""
+        with self._lock:
+            if self._other is None:
+                self._other = self._prepare()
+            return self._other
+
+    def createReusableExecution(  # noqa: N802 (the name in the HAL)
+        self, request: Request, measure: bool, loop_timeout_ns: int
+    ) -> "FallbackExecution":
+        """Bind a request to both."""
+        return FallbackExecution(self, request, measure, loop_timeout_ns)
+
+    def execute(
+        self, request: Request, measure: bool, deadline_ns: int | None, loop_timeout_ns: int
+    ) -> ExecutionResult:
+        """Bind a request and run it once."""
+        return FallbackExecution(self, request, measure, loop_timeout_ns).compute(deadline_ns)
+
+
+class FallbackExecution:
+    """A request for a device that may fail. Every run tries that device first."""
+
+    def __init__(
+        self, model: FallbackPreparedModel, request: Request, measure: bool, loop_timeout_ns: int
+    ) -> None:
+        self._model = model
+        self._arguments = request, measure, loop_timeout_ns
+        self._first: IExecution | None = None
+        self._other: IExecution | None = None
+
+    def compute(self, deadline_ns: int | None) -> ExecutionResult:
+        """Run it; raises what the program has to know, and what the other raises."""
+        try:
+            if self._first is None:
+                self._first = self._model.prepared.createReusableExecution(*self._arguments)
+            return self._first.compute(deadline_ns)
+        except NnapiError as error:
+            if not is_of_the_device(error):
+                raise
+            log.warning(f"a computation failed and runs again on {self._model.name}: {error}")
+        if self._other is None:
+            self._other = self._model.other().createReusableExecution(*self._arguments)
+        return self._other.compute(deadline_ns)

@@ -1,0 +1,163 @@
+"""Everything that is wrong with a model, where the calls themselves tell only the first of it.
+
+With NNAPI_SHIM_LINT a refused call leaves something in its place and the program goes on: an
+operand is replaced by one of which nothing is known, an operation is left out, and what it would
+have written counts as written.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from nnapi_shim import address, log
+from nnapi_shim.errors import NnapiError, Place
+from nnapi_shim.hal import types as hal
+from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType
+from nnapi_shim.hal.quantization import decoded
+from nnapi_shim.operations import operation
+from nnapi_shim.operations.declare import BoundOperand
+from nnapi_shim.operations.resolve import resolve
+from nnapi_shim.runtime.draft import DraftOperand
+
+if TYPE_CHECKING:
+    from nnapi_shim.runtime.model import Model
+
+L = OperandLifeTime
+
+
+def problems(model: "Model") -> list[NnapiError]:
+    """What calls have been refused for, what finish refuses, and what a computation would refuse
+    whatever its inputs are, in this order.
+
+    A model that refers to others (IF, WHILE) is looked at alone.
+    """
+    found = [*model.refused]
+    if model.hal is None:
+        found += model.draft.problems()
+    if not found:
+        found += refused_values(model.hal or model.draft.build())
+    return found
+
+
+def refused_values(model: hal.Model) -> Iterator[NnapiError]:
+    """What operations refuse when they are reached, as far as dimensions and values are constant.
+
+    Nothing is known behind an operation that refuses something.
+    """
+    values, keep = address.address_of(model.operand_values)
+    operands = [
+        BoundOperand(
+            index,
+            operand.type,
+            operand.dimensions,
+            operand.scale,
+            operand.zero_point,
+            operand.channel_quant,
+            operand.lifetime is L.SUBGRAPH_OUTPUT,
+        )
+        for index, operand in enumerate(model.main.operands)
+    ]
+    unknown: set[int] = set()
+
+    def bound(index: int, is_value: bool) -> Any:
+        operand = model.main.operands[index]
+        if operand.lifetime is L.NO_VALUE:
+            return None
+        if not is_value:
+            if index in unknown or not hal.is_known(operand.type, operands[index].dimensions):
+                raise _UnknownError
+            return operands[index]
+        where = operand.location
+        if operand.lifetime is L.CONSTANT_COPY:
+            start = values
+        elif operand.lifetime is L.CONSTANT_REFERENCE:
+            start = model.pools[where.pool_index].map()
+        else:
+            raise _UnknownError
+        return decoded(operand.type, address.read(start + where.offset, where.length))
+
+    for item in model.main.operations:
+        try:
+            _resolve(model, item, operands, bound)
+        except _UnknownError:
+            unknown.update(item.outputs)
+        except NnapiError as error:
+            unknown.update(item.outputs)
+            yield error.at(Place("operation", item.number, OperationType(item.type).name))
+    del keep
+
+
+class _UnknownError(Exception):
+    """What decides is not known before a computation."""
+
+
+def _resolve(
+    model: hal.Model,
+    item: hal.Operation,
+    operands: Sequence[BoundOperand],
+    bound: Callable[[int, bool], Any],
+) -> None:
+    """Check an operation with all that it reads, and set the dimensions of its outputs."""
+    if item.type in (OperationType.IF, OperationType.WHILE, OperationType.OEM_OPERATION):
+        raise _UnknownError
+    if not isinstance(item.type, OperationType):  # of an extension
+        raise _UnknownError
+    declaration = operation(item.type)
+    match = declaration.match(
+        tuple([operands[index].type for index in item.inputs]),
+        tuple([operands[index].type for index in item.outputs]),
+    )
+    inputs = [bound(index, at in match.value_positions) for at, index in enumerate(item.inputs)]
+    outputs = [operands[index] for index in item.outputs]
+    op = declaration.bind(match, inputs, outputs, lambda at: operands[item.inputs[at]])
+    resolve(op)
+    if declaration.data_dependent:
+        raise _UnknownError
+
+
+# Calls that go on
+
+
+def carry_on(model: "Model", method: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+    """Call a method that builds a model; keep what it refuses, and leave something in its place."""
+    name = method.__name__
+    if name == "finish":
+        _finish(model, method)
+        return None
+    try:
+        return method(model, *arguments)
+    except NnapiError as error:
+        log.error(f"{name}: {error} [{error.rule}]", {"call": name, **error.as_dict()})
+        model.refused.append(error)
+    draft = model.draft
+    if name == "add_operand":
+        draft.operands.append(DraftOperand(OperandType.TENSOR_FLOAT32, (), 0.0, 0))
+        draft.excused.add(len(draft.operands) - 1)
+        return len(draft.operands) - 1
+    if name == "add_operation":
+        draft.refused_operations += 1
+        draft.excused.update(arguments[2])
+    elif name == "identify_inputs_and_outputs":
+        for index in (*arguments[0], *arguments[1]):
+            if 0 <= index < len(draft.operands):
+                draft.excused.add(index)
+    elif arguments:
+        draft.excused.add(arguments[0])
+    return None
+
+
+def _finish(model: "Model", method: Callable[..., Any]) -> None:
+    """Finish a model, and tell of all that is wrong; raises the first of it."""
+    found = problems(model)
+    if model.refused or list(model.draft.problems()):
+        model.state = "invalid"
+        for error in found[len(model.refused) :]:
+            log.error(f"{error} [{error.rule}]", error.as_dict())
+        first = found[0]
+        if len(found) > 1:
+            first = NnapiError(
+                first.code, f"{first.message} (and {len(found) - 1} more)", first.rule, first.places
+            )
+        raise first
+    for error in found:
+        log.warning(f"a computation will fail: {error} [{error.rule}]")
+    method(model)

@@ -1,0 +1,201 @@
+"""Parts of a model as models of their own, for the steps of an execution plan."""
+
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType
+from nnapi_shim.hal.types import DataLocation, Model, Operand, Operation, Pool, Subgraph
+from nnapi_shim.operations import operation
+from nnapi_shim.operations.declare import UNSET, BoundOperand
+
+L = OperandLifeTime
+
+SPARE = -1
+"""In place of an operand of the model: an input that nothing reads."""
+
+_SPARE_INPUT = Operand(OperandType.TENSOR_FLOAT32, (1,), lifetime=L.SUBGRAPH_INPUT)
+_ALIGNMENT = 64
+"""Of constants that are larger, in bytes; of others it is that of the largest element."""
+_ELEMENT_ALIGNMENT = 8
+
+
+class Slice(NamedTuple):
+    """A part of a model. `inputs` and `outputs` are the operands of the whole model's main graph
+    that the part's own inputs and outputs stand for.
+    """
+
+    model: Model
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+
+
+def sliced(model: Model, parts: Sequence[Sequence[int]]) -> list[Slice]:
+    """The parts of a model, each given by the positions of its operations in the main graph.
+
+    What passes from one part to another is an output of the one and an input of the other, with
+    the type, dimensions, scale and zero point of the operand. Every part has at least one input
+    and one output, as every model does.
+    """
+    main = model.main._replace(operands=tuple(with_parameters(model.main)))
+    source = model._replace(main=main)
+    writer: dict[int, int] = {}
+    readers: dict[int, set[int]] = {}
+    for number, part in enumerate(parts):
+        for position in part:
+            item = main.operations[position]
+            writer.update(dict.fromkeys(item.outputs, number))
+            for index in item.inputs:
+                readers.setdefault(index, set()).add(number)
+    handed_on = {index for index, number in writer.items() if readers.get(index, set()) - {number}}
+    return [_slice(source, part, handed_on) for part in parts]
+
+
+def _slice(model: Model, part: Sequence[int], handed_on: Collection[int]) -> Slice:
+    main = model.main
+    operations = [main.operations[position] for position in part]
+    read = {index for item in operations for index in item.inputs}
+    written = {index for item in operations for index in item.outputs}
+    outputs = [index for index in main.output_indexes if index in written]
+    outputs += sorted(index for index in written.difference(outputs) if index in handed_on)
+    if not outputs:  # nobody needs what it computes, but it may still fail
+        outputs = sorted(written - read)
+    given = {
+        index
+        for index in read - written
+        if main.operands[index].lifetime
+        in (L.SUBGRAPH_INPUT, L.SUBGRAPH_OUTPUT, L.TEMPORARY_VARIABLE)
+    }
+    inputs = [index for index in main.input_indexes if index in given]
+    inputs += sorted(given.difference(inputs))
+    lifetimes = dict.fromkeys(inputs, L.SUBGRAPH_INPUT) | dict.fromkeys(outputs, L.SUBGRAPH_OUTPUT)
+    contents = _Contents(model)
+    used = sorted(read | written)
+    places = {index: place for place, index in enumerate(used)}
+    operands = []
+    for index in used:
+        operand = contents.moved(main.operands[index])
+        if index in lifetimes:
+            operand = operand._replace(lifetime=lifetimes[index])
+        elif index in written:
+            operand = operand._replace(lifetime=L.TEMPORARY_VARIABLE)
+        operands.append(operand)
+    if not inputs:
+        inputs, places[SPARE] = [SPARE], len(operands)
+        operands.append(_SPARE_INPUT)
+    graph = Subgraph(
+        tuple(operands),
+        tuple([_placed(item, places) for item in operations]),
+        tuple([places[index] for index in inputs]),
+        tuple([places[index] for index in outputs]),
+    )
+    return Slice(contents.model(graph), tuple(inputs), tuple(outputs))
+
+
+def _placed(item: Operation, places: dict[int, int]) -> Operation:
+    return item._replace(
+        inputs=tuple([places[index] for index in item.inputs]),
+        outputs=tuple([places[index] for index in item.outputs]),
+    )
+
+
+class _Contents:
+    """The constants, pools and graphs of a model that a part of it needs."""
+
+    def __init__(self, source: Model) -> None:
+        self._source = source
+        self._values = bytearray()
+        self._moved: dict[DataLocation, DataLocation] = {}
+        self._pools: list[Pool] = []
+        self._graphs: dict[int, int] = {}
+        self._referenced: list[Subgraph] = []
+
+    def moved(self, operand: Operand) -> Operand:
+        """An operand whose constant, or graph, is among those of the part."""
+        where = operand.location
+        if operand.lifetime is L.CONSTANT_COPY:
+            where = self._constant(where)
+        elif operand.lifetime is L.CONSTANT_REFERENCE:
+            pool = self._source.pools[where.pool_index]
+            if pool not in self._pools:
+                self._pools.append(pool)
+            where = where._replace(pool_index=self._pools.index(pool))
+        elif operand.lifetime is L.SUBGRAPH:
+            where = where._replace(offset=self._graph(where.offset))
+        else:
+            return operand
+        return operand._replace(location=where)
+
+    def _constant(self, where: DataLocation) -> DataLocation:
+        found = self._moved.get(where)
+        if found is None:
+            alignment = _ALIGNMENT if where.length > _ALIGNMENT else _ELEMENT_ALIGNMENT
+            self._values += bytes(-len(self._values) % alignment)
+            found = self._moved[where] = where._replace(offset=len(self._values))
+            data = memoryview(self._source.operand_values)
+            self._values += data[where.offset : where.offset + where.length]
+        return found
+
+    def _graph(self, number: int) -> int:
+        """Index of a referenced graph; it comes with all that it refers to."""
+        found = self._graphs.get(number)
+        if found is None:
+            graph = self._source.referenced[number]
+            operands = tuple([self.moved(operand) for operand in graph.operands])
+            found = self._graphs[number] = len(self._referenced)
+            self._referenced.append(graph._replace(operands=operands))
+        return found
+
+    def model(self, main: Subgraph) -> Model:
+        """The part as a model."""
+        return self._source._replace(
+            main=main,
+            referenced=tuple(self._referenced),
+            operand_values=bytes(self._values),
+            pools=tuple(self._pools),
+        )
+
+
+def with_parameters(graph: Subgraph) -> list[Operand]:
+    """The operands, temporaries with the scale and zero point that their operations give them.
+
+    A temporary may declare others: inside a model they do not count. Where it becomes an output
+    of a part they would, and the operations that read it elsewhere go by what it declares.
+    """
+    operands = list(graph.operands)
+    for item in graph.operations:
+        if (
+            not isinstance(item.type, OperationType)
+            or item.type in (OperationType.IF, OperationType.WHILE, OperationType.OEM_OPERATION)
+            or all(operands[i].lifetime is not L.TEMPORARY_VARIABLE for i in item.outputs)
+        ):
+            continue
+        declaration = operation(item.type)
+        match = declaration.match(
+            tuple([operands[i].type for i in item.inputs]),
+            tuple([operands[i].type for i in item.outputs]),
+        )
+        op = declaration.bind(
+            match,
+            [
+                UNSET if at in match.value_positions else _bound(index, operands[index])
+                for at, index in enumerate(item.inputs)
+            ],
+            [_bound(index, operands[index]) for index in item.outputs],
+            lambda at, item=item: _bound(item.inputs[at], operands[item.inputs[at]]),  # type: ignore[misc]
+        )
+        parameters = declaration.quantization(op)
+        for index, (scale, zero_point) in zip(item.outputs, parameters, strict=True):
+            if operands[index].lifetime is L.TEMPORARY_VARIABLE:
+                operands[index] = operands[index]._replace(scale=scale, zero_point=zero_point)
+    return operands
+
+
+def _bound(index: int, operand: Operand) -> BoundOperand:
+    return BoundOperand(
+        index,
+        operand.type,
+        operand.dimensions,
+        operand.scale,
+        operand.zero_point,
+        operand.channel_quant,
+    )

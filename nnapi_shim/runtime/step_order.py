@@ -1,0 +1,83 @@
+"""In which order operations of several devices run, such that devices change seldom."""
+
+from collections.abc import Sequence
+
+from nnapi_shim.hal.types import Model
+
+
+def in_steps(model: Model, chosen: Sequence[int]) -> list[tuple[int, tuple[int, ...]]]:
+    """Device and operations of each step, given the device of every operation.
+
+    A step takes all that its device can run by then. Which device is next makes the difference:
+    every one is tried as the first; afterwards comes the one behind whose operations most changes
+    of device follow. For two devices there are no fewer steps, for more seldom.
+    """
+    flow = _Flow(model, chosen)
+    best: list[tuple[int, tuple[int, ...]]] | None = None
+    for first in sorted({chosen[position] for position in flow.ready}, reverse=True):
+        found = flow.steps(first, len(best) if best is not None else len(chosen) + 1)
+        if found is not None:
+            best = found
+    assert best is not None
+    return best
+
+
+class _Flow:
+    """Which operations wait for which."""
+
+    def __init__(self, model: Model, chosen: Sequence[int]) -> None:
+        self._chosen = chosen
+        operations = model.main.operations
+        writer = {
+            index: position for position, item in enumerate(operations) for index in item.outputs
+        }
+        self._readers: list[list[int]] = [[] for _ in operations]
+        self._waits_for: list[int] = []
+        for position, item in enumerate(operations):
+            sources = {writer[index] for index in item.inputs if index in writer}
+            self._waits_for.append(len(sources))
+            for source in sources:
+                self._readers[source].append(position)
+        self.ready = [position for position, waits in enumerate(self._waits_for) if not waits]
+        # Operations stand in an order in which they can run: from the last to the first, the
+        # changes of device behind every reader are known.
+        self._changes = [0] * len(operations)
+        for position in reversed(range(len(operations))):
+            self._changes[position] = max(
+                (
+                    self._changes[reader] + (chosen[reader] != chosen[position])
+                    for reader in self._readers[position]
+                ),
+                default=0,
+            )
+
+    def steps(self, first: int, limit: int) -> list[tuple[int, tuple[int, ...]]] | None:
+        """The steps when `first` is the first device; None if there are not fewer than `limit`."""
+        chosen, changes = self._chosen, self._changes
+        waits_for = self._waits_for.copy()
+        queues: dict[int, list[int]] = {}
+        most: dict[int, int] = {}
+
+        def enqueue(position: int) -> None:
+            device = chosen[position]
+            queues.setdefault(device, []).append(position)
+            most[device] = max(most.get(device, 0), changes[position])
+
+        for position in self.ready:
+            enqueue(position)
+        found: list[tuple[int, tuple[int, ...]]] = []
+        device = first
+        while queues:
+            if len(found) + 1 >= limit:
+                return None
+            queue = queues[device]
+            for position in queue:  # grows while it is walked
+                for reader in self._readers[position]:
+                    waits_for[reader] -= 1
+                    if not waits_for[reader]:
+                        enqueue(reader)
+            found.append((device, tuple(sorted(queue))))
+            del queues[device], most[device]
+            if most:
+                device = max(most, key=lambda other: (most[other], other))
+        return found

@@ -1,0 +1,88 @@
+"""Runs the fuzzer in a process of its own, and says how to run a failure again."""
+
+import argparse
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+
+from tests.fuzz.calls import Log
+from tests.fuzz.running import run
+
+SHOWN = 30
+
+
+def main() -> int:
+    """The command line; the exit status is 0 when nothing was found."""
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
+    parser.add_argument("--calls", type=int, default=100_000)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(3), "little"))
+    parser.add_argument("--steps", help="tell these stories only, such as 5,9,20")
+    parser.add_argument(
+        "--minimise", action="store_true", help="look for fewer steps that fail, on one thread"
+    )
+    parser.add_argument("--log", help=argparse.SUPPRESS)  # in the child alone
+    given = parser.parse_args()
+    numbers = [int(word) for word in given.steps.split(",")] if given.steps else None
+    if given.log:
+        return run(given.seed, given.threads, given.calls, given.log, numbers)
+    with tempfile.NamedTemporaryFile() as log:
+        status, output = child(given, log.name, numbers)
+        print(output, end="")
+        if status == 0:
+            return 0
+        print(f"\nthe last calls (thread, function, arguments); exit status {status}:")
+        print("\n".join(Log.lines(log.name)[-SHOWN:]))
+        again = ["--calls", given.calls, "--threads", given.threads, "--seed", given.seed]
+        if given.steps:
+            again += ["--steps", given.steps]
+        print("\nto run it again: python -m tests.fuzz", shlex.join(map(str, again)))
+        if given.minimise:
+            fewest = minimise(given, log.name, numbers or list(range(given.calls)))
+            print("fewest steps: --steps", ",".join(map(str, fewest)))
+        return 1
+
+
+def child(given: argparse.Namespace, log: str, numbers: Sequence[int] | None) -> tuple[int, str]:
+    """Exit status and output of a run."""
+    command = [sys.executable, "-X", "faulthandler", "-m", "tests.fuzz", "--log", log]
+    command += ["--seed", str(given.seed), "--calls", str(given.calls)]
+    command += ["--threads", str(given.threads)]
+    if numbers is not None:
+        command += ["--steps", ",".join(map(str, numbers))]
+    silent = os.environ | {"NNAPI_SHIM_LOG": "silent"}
+    result = subprocess.run(
+        command, env=silent, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    return result.returncode, result.stdout
+
+
+def minimise(given: argparse.Namespace, log: str, numbers: list[int]) -> list[int]:
+    """Fewer steps that still fail: ever smaller parts are left out, as long as that is so."""
+
+    def fails(chosen: list[int]) -> bool:
+        return child(given, log, chosen)[0] != 0
+
+    lowest, highest = 0, len(numbers)
+    while highest - lowest > 1:  # where it fails
+        middle = (lowest + highest) // 2
+        lowest, highest = (lowest, middle) if fails(numbers[:middle]) else (middle, highest)
+    numbers = numbers[:highest]
+    part = max(1, len(numbers) // 2)
+    while part:
+        at = 0
+        while at < len(numbers):
+            fewer = numbers[:at] + numbers[at + part :]
+            if fewer and fails(fewer):
+                numbers = fewer
+            else:
+                at += part
+        part //= 2
+    return numbers
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,451 @@
+"""What a program does with the API: short stories, each in some calls, told well or badly."""
+
+import ctypes
+import os
+import random
+import shutil
+from collections import deque
+from typing import Any, NamedTuple
+
+from nnapi_shim.hal.enums import OperandType as T
+from tests.abi.rules.capi import OperandType, channel_quant, floats, pointers, uint32s
+from tests.fuzz.calls import Calls
+from tests.fuzz.recipes import CAPACITY, OMITTED, Operand, Recipe, scrambled
+from tests.fuzz.resources import FILE_BYTES, SHARED_AT_MOST, Resources
+
+FENCED = "Execution_startComputeWithDependencies"
+EXTENSION = b"com.example.extension"
+FOREVER = 2**64 - 1
+LARGE = 40
+"""Of each kind, more objects than this are soon freed again."""
+
+
+class CompilationFacts(NamedTuple):
+    """What is known of a compilation, and of what is made with it."""
+
+    recipe: Recipe
+
+
+class MemoryFacts(NamedTuple):
+    """What is known of a memory: its bytes, or that it was made from a descriptor."""
+
+    size: int
+    has_roles: bool = False
+
+
+class Steps:
+    """The stories. `wrong` is how likely a call of one is spoiled."""
+
+    def __init__(self, calls: Calls, resources: Resources, recipes: list[Recipe]) -> None:
+        self.calls = calls
+        self.pool = calls.pool
+        self.resources = resources
+        self.recipes = recipes
+        # Buffers of executions that are in flight, though everything of them was freed.
+        self._kept: deque[Recipe] = deque(maxlen=500)
+
+    def find_devices(self, rng: random.Random) -> None:
+        """Count the devices and ask for each."""
+        own = self.calls.own
+        count = ctypes.c_uint32()
+        self.calls.call(rng, "_getDeviceCount", ctypes.addressof(count))
+        for index in range(count.value + 1):
+            before = self.pool.live("Device")
+            if self.calls.call(rng, "_getDevice", index, own.scratch_address) == 0:
+                handle = ctypes.c_uint64.from_buffer(own.scratch).value
+                if handle not in before:
+                    self.pool.add("Device", handle)
+
+    # Models
+
+    def build(self, rng: random.Random, wrong: float) -> None:
+        """A model of the catalogue, finished or not."""
+        recipe = rng.choice(self.recipes)
+        if rng.random() < 0.4:
+            recipe = scrambled(recipe, rng)
+            self._kept.append(recipe)
+        self._build(rng, recipe, wrong)
+
+    def _build(self, rng: random.Random, recipe: Recipe, wrong: float) -> int | None:
+        call = self.calls.call
+        inner = {}
+        for index, operand in enumerate(recipe.operands):
+            if isinstance(operand.value, Recipe):
+                inner[index] = self._build(rng, operand.value, wrong)
+        if call(rng, "Model_create", about=recipe):
+            return None
+        model = self.calls.made_handle()
+        for index, operand in enumerate(recipe.operands):
+            self._add_operand(rng, model, index, operand, inner.get(index), wrong)
+        operations = list(recipe.operations)
+        if wrong and rng.random() < 0.3:
+            rng.shuffle(operations)
+        for type, inputs, outputs in operations:
+            lists = (len(inputs), uint32s(inputs), len(outputs), uint32s(outputs))
+            call(rng, "Model_addOperation", model, type, *lists, wrong=wrong)
+        lists = (len(recipe.inputs), uint32s(recipe.inputs))
+        lists += (len(recipe.outputs), uint32s(recipe.outputs))
+        call(rng, "Model_identifyInputsAndOutputs", model, *lists, wrong=wrong)
+        if rng.random() < 0.1:
+            call(rng, "Model_relaxComputationFloat32toFloat16", model, True, wrong=wrong)
+        if rng.random() < 0.97:
+            call(rng, "Model_finish", model, wrong=wrong)
+        return model
+
+    def _add_operand(
+        self,
+        rng: random.Random,
+        model: int,
+        index: int,
+        operand: Operand,
+        inner: int | None,
+        wrong: float,
+    ) -> None:
+        call = self.calls.call
+        struct, sizes = operand_struct(operand, rng if rng.random() < wrong else None)
+        call(rng, "Model_addOperand", model, ctypes.addressof(struct), wrong=wrong)
+        if operand.channels is not None:
+            quant = channel_quant(*operand.channels)
+            name = "Model_setOperandSymmPerChannelQuantParams"
+            call(rng, name, model, index, ctypes.addressof(quant), wrong=wrong)
+        value = operand.value
+        if isinstance(value, Recipe):
+            if inner is not None:
+                call(rng, "Model_setOperandValueFromModel", model, index, inner, wrong=wrong)
+        elif value == OMITTED and value is not None:
+            call(rng, "Model_setOperandValue", model, index, None, 0, wrong=wrong)
+        elif value is not None:
+            memory = self.pool.pick(rng, "Memory") if rng.random() < 0.03 else None
+            if memory is not None:
+                name = "Model_setOperandValueFromMemory"
+                call(rng, name, model, index, memory, 4, len(value), wrong=wrong)
+            where = ctypes.addressof(operand.contents)
+            call(rng, "Model_setOperandValue", model, index, where, len(value), wrong=wrong)
+        del sizes
+
+    def ask_support(self, rng: random.Random, wrong: float) -> None:
+        """Which operations of a model devices support."""
+        model = self.pool.pick(rng, "Model")
+        devices = self._devices(rng)
+        supported = self.calls.own.scratch_address
+        name = "Model_getSupportedOperationsForDevices"
+        arguments = (model, pointers(*devices), len(devices), supported)
+        self.calls.call(rng, name, *arguments, wrong=wrong)
+
+    # Compilations
+
+    def _devices(self, rng: random.Random) -> list[int]:
+        devices = self.pool.live("Device")
+        rng.shuffle(devices)
+        return devices[: rng.choice((1, 1, 1, 2))]
+
+    def compile(self, rng: random.Random, wrong: float) -> None:
+        """A compilation of a model, for all devices or for some."""
+        call = self.calls.call
+        model = self.pool.pick(rng, "Model")
+        recipe = self.pool.about(model) if model else None
+        if recipe is None:
+            return
+        facts = CompilationFacts(recipe)
+        if rng.random() < 0.7:
+            devices = self._devices(rng)
+            name = "Compilation_createForDevices"
+            listed = (pointers(*devices), len(devices))
+            code = call(rng, name, model, *listed, wrong=wrong, about=facts)
+        else:
+            code = call(rng, "Compilation_create", model, wrong=wrong, about=facts)
+        if code:
+            return
+        compilation = self.calls.made_handle()
+        if rng.random() < 0.1:
+            preference, priority = rng.randrange(3), rng.choice((90, 100, 110))
+            call(rng, "Compilation_setPreference", compilation, preference, wrong=wrong)
+            call(rng, "Compilation_setPriority", compilation, priority, wrong=wrong)
+            duration = rng.choice((0, 1, 10**6, 10**9, FOREVER))
+            call(rng, "Compilation_setTimeout", compilation, duration, wrong=wrong)
+        if rng.random() < 0.1:
+            self._cache(rng, compilation, wrong)
+        if rng.random() < 0.95:
+            call(rng, "Compilation_finish", compilation, wrong=wrong)
+        if rng.random() < 0.1:
+            call(rng, "Burst_create", compilation, wrong=wrong, about=facts)
+
+    def _cache(self, rng: random.Random, compilation: int, wrong: float) -> None:
+        token = bytes(rng.randrange(3) for _ in range(32)) if rng.random() < 0.2 else bytes(32)
+        folder = self.resources.cache_folder
+        shared = folder / str(rng.randrange(3))
+        way = rng.randrange(10)
+        if way == 0:
+            shutil.rmtree(shared, ignore_errors=True)
+        elif way == 1:
+            damage(rng, shared)
+        elif way != 2:
+            shared.mkdir(exist_ok=True)
+        name = "Compilation_setCaching"
+        self.calls.call(rng, name, compilation, bytes(shared), token, wrong=wrong)
+
+    # Executions
+
+    def execute(self, rng: random.Random, wrong: float) -> None:
+        """An execution with all arguments, run in some way, and its results."""
+        call = self.calls.call
+        compilation = self.pool.pick(rng, "Compilation")
+        facts = self.pool.about(compilation) if compilation else None
+        if facts is None:
+            return
+        if call(rng, "Execution_create", compilation, wrong=wrong, about=facts):
+            return
+        execution = self.calls.made_handle()
+        self._settings(rng, execution, wrong)
+        for position, index in enumerate(facts.recipe.inputs):
+            self._set(rng, execution, "Input", position, facts.recipe.operands[index], wrong)
+        for position, index in enumerate(facts.recipe.outputs):
+            self._set(rng, execution, "Output", position, facts.recipe.operands[index], wrong)
+        for _ in range(rng.choice((1, 1, 1, 2, 3))):
+            self._run(rng, execution, compilation, wrong)
+        if rng.random() < 0.5:
+            self._ask(rng, execution, wrong)
+        if rng.random() < 0.8:
+            call(rng, "Execution_free", execution)
+
+    def _settings(self, rng: random.Random, execution: int, wrong: float) -> None:
+        call = self.calls.call
+        chosen = rng.random()
+        if chosen < 0.2:
+            call(rng, "Execution_setReusable", execution, True, wrong=wrong)
+        elif chosen < 0.3:
+            call(rng, "Execution_setMeasureTiming", execution, rng.random() < 0.7, wrong=wrong)
+        elif chosen < 0.35:
+            duration = rng.choice((0, 1, 10**6, FOREVER))
+            call(rng, "Execution_setTimeout", execution, duration, wrong=wrong)
+        elif chosen < 0.4:
+            duration = rng.choice((0, 1000, 10**7, FOREVER))
+            call(rng, "Execution_setLoopTimeout", execution, duration, wrong=wrong)
+        elif chosen < 0.45:
+            enable = rng.random() < 0.8
+            call(rng, "Execution_enableInputAndOutputPadding", execution, enable, wrong=wrong)
+        elif chosen < 0.5:
+            name, data = "Execution_addExtensionAttribute", floats(1, 2)
+            call(rng, name, execution, EXTENSION, rng.randrange(3), data, 8, wrong=wrong)
+
+    def _set(
+        self,
+        rng: random.Random,
+        execution: int,
+        role: str,
+        position: int,
+        operand: Operand,
+        wrong: float,
+    ) -> None:
+        call = self.calls.call
+        type = None
+        keep: Any = None
+        if rng.random() < 0.05:
+            keep = operand_struct(operand, rng if rng.random() < 0.5 else None)
+            type = ctypes.addressof(keep[0])
+        length = operand.length
+        if rng.random() < 0.12:
+            memory = self.pool.pick(rng, "Memory")
+            about = self.pool.about(memory) if memory else None
+            if isinstance(about, MemoryFacts):
+                place = (
+                    (0, 0) if about.has_roles else (4 * rng.randrange(8), min(length, about.size))
+                )
+                name = f"Execution_set{role}FromMemory"
+                arguments = (execution, position, type, memory, *place)
+                if call(rng, name, *arguments, wrong=wrong) == 0:
+                    return
+        if length <= SHARED_AT_MOST and rng.random() < 0.05:
+            where = self.resources.shared_address(rng)
+        elif role == "Input":
+            buffer = operand.contents
+            if buffer is None or rng.random() < 0.05:
+                buffer = self.resources.input
+            where = ctypes.addressof(buffer)
+            length = min(length, ctypes.sizeof(buffer))
+        else:
+            where = self.resources.output_address(rng)
+            length = min(length, CAPACITY)
+        name = f"Execution_set{role}"
+        call(rng, name, execution, position, type, where, length, wrong=wrong)
+
+    def _run(self, rng: random.Random, execution: int, compilation: int, wrong: float) -> None:
+        call = self.calls.call
+        way = rng.randrange(10)
+        if way < 4:
+            call(rng, "Execution_compute", execution, wrong=wrong)
+        elif way < 6:
+            burst = self.pool.pick(rng, "Burst")
+            if burst is None or rng.random() < 0.7:
+                if call(rng, "Burst_create", compilation, wrong=wrong):
+                    return
+                burst = self.calls.made_handle()
+            call(rng, "Execution_burstCompute", execution, burst, wrong=wrong)
+        elif way < 8:
+            if call(rng, "Execution_startCompute", execution, wrong=wrong) == 0:
+                self._end(rng, self.calls.made_handle(), execution)
+        else:
+            events = [self.pool.pick(rng, "Event") for _ in range(rng.choice((0, 0, 1, 2)))]
+            events = [event for event in events if event]
+            duration = rng.choice((0, 0, 0, 1, 10**9, FOREVER))
+            arguments = (pointers(*events) if events else None, len(events), duration)
+            if call(rng, FENCED, execution, *arguments, wrong=wrong) == 0:
+                self._end(rng, self.calls.made_handle(), execution)
+
+    def _end(self, rng: random.Random, event: int, execution: int) -> None:
+        """Wait for an execution, free it before its end, or leave it alone."""
+        call = self.calls.call
+        way = rng.randrange(8)
+        if way == 0:
+            call(rng, "Execution_free", execution)
+        if way == 1:
+            return
+        for _ in range(rng.randrange(3)):
+            call(rng, "Event_wait", event)
+        if rng.random() < 0.9:
+            call(rng, "Event_free", event)
+
+    def _ask(self, rng: random.Random, execution: int, wrong: float) -> None:
+        call, scratch = self.calls.call, self.calls.own.scratch_address
+        index = rng.choice((0, 0, 0, 1))
+        call(rng, "Execution_getOutputOperandRank", execution, index, scratch, wrong=wrong)
+        call(rng, "Execution_getOutputOperandDimensions", execution, index, scratch, wrong=wrong)
+        call(rng, "Execution_getDuration", execution, rng.randrange(4), scratch, wrong=wrong)
+
+    # Memory
+
+    def make_memory(self, rng: random.Random, wrong: float) -> None:
+        """Memory of a file or of a hardware buffer, or a copy from one to another."""
+        call = self.calls.call
+        way = rng.randrange(4)
+        if way == 0:
+            one, other = (self.pool.pick(rng, "Memory") for _ in range(2))
+            call(rng, "Memory_copy", one, other, wrong=wrong)
+        elif way == 1:
+            with self.resources.hardware_buffer(rng) as (buffer, size):
+                name = "Memory_createFromAHardwareBuffer"
+                if buffer and rng.random() >= wrong:
+                    call(rng, name, buffer, about=MemoryFacts(size))
+                else:
+                    call(rng, name, None)
+        else:
+            size = rng.choice((8, 64, 4096, FILE_BYTES, FILE_BYTES, 0, 2 * FILE_BYTES, 2**40))
+            offset = rng.choice((0, 0, 0, 4, 4096, 5000, 1 << 40))
+            protect = rng.choice((3, 3, 3, 1, 2, 0))
+            with self.resources.file(rng) as descriptor:
+                name = "Memory_createFromFd"
+                where = (size, protect, descriptor, offset)
+                call(rng, name, *where, about=MemoryFacts(min(size, FILE_BYTES)))
+
+    def describe_memory(self, rng: random.Random, wrong: float) -> None:
+        """A descriptor with some roles, and memory made from it."""
+        call = self.calls.call
+        if call(rng, "MemoryDesc_create"):
+            return
+        desc = self.calls.made_handle()
+        facts = MemoryFacts(0, has_roles=True)
+        for _ in range(rng.choice((1, 1, 2))):
+            compilation = self.pool.pick(rng, "Compilation")
+            role = rng.choice(("Input", "Output"))
+            name = f"MemoryDesc_add{role}Role"
+            call(rng, name, desc, compilation, rng.choice((0, 0, 0, 1)), 1.0, wrong=wrong)
+        if rng.random() < 0.3:
+            sizes = [rng.randrange(4) for _ in range(rng.randrange(4))]
+            arguments = (len(sizes), uint32s(sizes) if sizes else None)
+            call(rng, "MemoryDesc_setDimensions", desc, *arguments, wrong=wrong)
+        call(rng, "MemoryDesc_finish", desc, wrong=wrong)
+        call(rng, "Memory_createFromDesc", desc, wrong=wrong, about=facts)
+        if rng.random() < 0.8:
+            call(rng, "MemoryDesc_free", desc)
+
+    # Events
+
+    def use_fence(self, rng: random.Random, wrong: float) -> None:
+        """A fence that is signalled soon, waited for by some."""
+        call = self.calls.call
+        with self.resources.fence(rng) as descriptor:
+            if call(rng, "Event_createFromSyncFenceFd", descriptor):
+                return
+        event = self.calls.made_handle()
+        scratch = self.calls.own.scratch
+        if call(rng, "Event_getSyncFenceFd", event, ctypes.addressof(scratch), wrong=wrong) == 0:
+            os.close(ctypes.c_int.from_buffer(scratch).value)
+        if rng.random() < 0.5:
+            call(rng, "Event_wait", event, wrong=wrong)
+        if rng.random() < 0.7:
+            call(rng, "Event_free", event)
+
+    # Ends
+
+    def free(self, rng: random.Random, wrong: float) -> None:
+        """Free some objects, most of those of which there are many; some twice."""
+        kinds = [kind for kind in self.pool.KINDS if kind != "Device"]
+        for kind in kinds:
+            count = 3 if self.pool.size(kind) > LARGE else 1 if rng.random() < 0.1 else 0
+            for _ in range(count):
+                handle = self.pool.pick(rng, kind)
+                if handle:
+                    self.calls.call(rng, f"{kind}_free", handle)
+                    if rng.random() < 0.1:
+                        self.calls.call(rng, f"{kind}_free", handle)
+        if rng.random() < wrong:
+            kind = rng.choice(kinds)
+            wrong_one = self.pool.wrong(rng, kind)
+            self.calls.call(rng, f"{kind}_free", wrong_one)
+
+    def free_all(self, rng: random.Random) -> None:
+        """Free everything, in any order."""
+        listed = [
+            (kind, handle)
+            for kind in self.pool.KINDS
+            if kind != "Device"
+            for handle in self.pool.live(kind)
+        ]
+        rng.shuffle(listed)
+        for kind, handle in listed:
+            self.calls.call(rng, f"{kind}_free", handle)
+
+
+def operand_struct(operand: Operand, spoil: random.Random | None) -> tuple[OperandType, Any]:
+    """An ANeuralNetworksOperandType, and what it points to; made wrong where `spoil` is given."""
+    dimensions = tuple(operand.dimensions)
+    scale, zero_point, type = operand.scale, operand.zero_point, int(operand.type)
+    if spoil is not None:
+        way = spoil.randrange(6)
+        if way == 0:
+            type = spoil.choice((*T, 16, 9999, 1 << 16, 0x12345, -1))
+        elif way == 1:
+            scale = spoil.choice((0.0, -1.0, 0.5, float("nan"), float("inf")))
+        elif way == 2:
+            zero_point = spoil.choice((-129, -1, 1, 200, 256, 65536, -(2**31)))
+        elif way == 3:
+            # Either few elements, or more than any operand may have.
+            sizes = (0, 1, 2, 3, 5, 0xFFFFFFFF)
+            dimensions = tuple(spoil.choice(sizes) for _ in range(spoil.randrange(6)))
+    sizes = uint32s(dimensions) if dimensions else None
+    struct = OperandType(int(type), len(dimensions), sizes, scale, zero_point)
+    if spoil is not None and way == 4:
+        struct.dimensions = None
+        struct.dimensionCount = spoil.choice((0, 1, 2, 0xFFFFFFFF))
+    elif spoil is not None and way == 5:
+        struct.dimensionCount = spoil.randrange(len(dimensions) + 1)
+    return struct, sizes
+
+
+def damage(rng: random.Random, folder: Any) -> None:
+    """Shorten a file of a folder, or change a byte of it."""
+    try:
+        files = [path for path in folder.rglob("*") if path.is_file()]
+        if not files:
+            return
+        path = rng.choice(files)
+        contents = bytearray(path.read_bytes())
+        if contents and rng.random() < 0.5:
+            contents[rng.randrange(len(contents))] ^= 1 << rng.randrange(8)
+        else:
+            del contents[rng.randrange(len(contents) + 1) :]
+        # A new file: what is mapped of the old one stays as it was.
+        path.unlink()
+        path.write_bytes(bytes(contents))
+    except OSError:
+        return  # another thread has deleted it

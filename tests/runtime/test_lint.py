@@ -1,0 +1,139 @@
+"""lint: all that is wrong with a model, the first of it first."""
+
+import ctypes
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import nnapi_shim
+from nnapi_shim.errors import NnapiError, Place
+from nnapi_shim.hal.enums import ResultCode
+
+LIBRARY = Path(__file__).resolve().parents[2] / "build" / "lib" / "libneuralnetworks.so"
+
+
+def codes(found):
+    return [(error.code.name, error.place("operation", "operand")) for error in found]
+
+
+def test_a_good_model_has_nothing_to_tell():
+    model = nnapi_shim.Model()
+    x = model.input("TENSOR_FLOAT32", [2, 2])
+    model.outputs(model.operation("RELU", [x]))
+    assert nnapi_shim.lint(model) == []
+    model.finish()
+    assert nnapi_shim.lint(model) == []
+
+
+def test_all_that_finish_refuses():
+    model = nnapi_shim.Model()
+    a = model.add_operand("TENSOR_FLOAT32", [2])
+    lonely = model.add_operand("TENSOR_FLOAT32", [2])
+    other = model.add_operand("TENSOR_FLOAT32", [3])
+    model.add_operand("TENSOR_INT32", [2], scale=0.5, zero_point=7)
+    model.add_operation("RELU", [a], [lonely])
+    model.add_operation("FLOOR", [a], [lonely])
+    found = nnapi_shim.lint(model)
+    texts = [error.message for error in found]
+    assert "zeroPoint 7" in texts[0]
+    assert any("operand 1 is written twice" in text for text in texts)
+    for index in (a.index, other.index):
+        assert any(text.startswith(f"operand {index} has no value") for text in texts)
+    with pytest.raises(NnapiError) as caught:
+        model.finish()
+    assert caught.value.message == texts[0]
+
+
+def values_refused_later():
+    """A model that finishes; three operations of it cannot be computed."""
+    model = nnapi_shim.Model()
+    x = model.add_operand("TENSOR_FLOAT32", [2, 3])
+    wrong_axis, no_activation, size = (model.add_operand("INT32") for _ in range(3))
+    model.set_operand_value(wrong_axis, 5)
+    model.set_operand_value(no_activation, 99)
+    model.set_operand_value(size, -1)
+    results = [model.add_operand("TENSOR_FLOAT32", None) for _ in range(4)]
+    model.add_operation("CONCATENATION", [x, x, wrong_axis], [results[0]])
+    model.add_operation("ADD", [x, x, no_activation], [results[1]])
+    model.add_operation("RELU", [results[0]], [results[2]])
+    model.add_operation("ADD", [results[2], x, no_activation], [results[3]])
+    model.identify_inputs_and_outputs([x], results[1:])
+    return model
+
+
+def test_values_that_a_computation_refuses():
+    model = values_refused_later()
+    expected = [
+        ("OP_FAILED", Place("operation", 0, "CONCATENATION")),
+        ("OP_FAILED", Place("operation", 1, "ADD")),
+    ]
+    assert codes(nnapi_shim.lint(model)) == expected
+    model.finish()
+    assert codes(nnapi_shim.lint(model)) == expected
+    with pytest.raises(NnapiError, match="CONCATENATION"):
+        nnapi_shim.Compilation(model).run(np.zeros((2, 3), np.float32))
+
+
+C_PROGRAM = """
+import ctypes, struct, sys
+library = ctypes.CDLL(sys.argv[1])
+model = ctypes.c_void_p()
+library.ANeuralNetworksModel_create(ctypes.byref(model))
+two = (ctypes.c_uint32 * 1)(2)
+
+def operand(code, rank=0, scale=0.0, zero_point=0):
+    where = ctypes.addressof(two) if rank else 0
+    packed = struct.pack("<iIQfi", code, rank, where, scale, zero_point)
+    return library.ANeuralNetworksModel_addOperand(model, packed)
+
+def operation(code, inputs, outputs):
+    lists = [(ctypes.c_uint32 * len(given))(*given) for given in (inputs, outputs)]
+    return library.ANeuralNetworksModel_addOperation(
+        model, code, len(inputs), lists[0], len(outputs), lists[1])
+
+answers = [
+    operand(3, 1), operand(77), operand(3, 1, 0.5), operand(3, 1), operand(3, 1),
+    operation(19, [0], [3]), operation(0, [0, 3], [4]), operation(500, [0], [4]),
+    library.ANeuralNetworksModel_setOperandValue(model, 12, ctypes.c_void_p(0), 0),
+    library.ANeuralNetworksModel_identifyInputsAndOutputs(
+        model, 1, (ctypes.c_uint32 * 1)(0), 2, (ctypes.c_uint32 * 2)(4, 3)),
+    library.ANeuralNetworksModel_finish(model),
+    library.ANeuralNetworksModel_finish(model),
+]
+print(answers)
+"""
+
+
+def test_a_c_program_that_goes_on():
+    done = subprocess.run(
+        [sys.executable, "-c", C_PROGRAM, LIBRARY],
+        env={"NNAPI_SHIM_LINT": "1", "NNAPI_SHIM_LOG": "error,json"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert json.loads(done.stdout) == [0] * 10 + [ResultCode.BAD_DATA, ResultCode.BAD_STATE]
+    lines = [json.loads(line) for line in done.stderr.splitlines()]
+    told = [line["message"] for line in lines if "function" not in line]
+    assert len(told) == 5
+    assert "operand 1" in told[0]
+    assert "77" in told[0]
+    assert "operand 2" in told[1]
+    assert told[2].startswith("ADD (operation 1)")
+    assert told[3].startswith("operation 2: type 500")
+    assert "operand 12" in told[4]
+    assert lines[-2]["function"] == "ANeuralNetworksModel_finish"
+    assert lines[-2]["message"] == f"{told[0]} (and 4 more)"
+
+
+def test_without_the_setting_a_call_is_refused():
+    library = ctypes.CDLL(str(LIBRARY))
+    model = ctypes.c_void_p()
+    assert library.ANeuralNetworksModel_create(ctypes.byref(model)) == 0
+    assert library.ANeuralNetworksModel_setOperandValue(model, 12, None, ctypes.c_size_t(0)) == 4
+    library.ANeuralNetworksModel_free(model)

@@ -1,0 +1,120 @@
+"""Messages: what a refusal says in words, as parts, and as JSON lines."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nnapi_shim import log
+from nnapi_shim.errors import NnapiError, Place, bad_data, op_failed
+from nnapi_shim.hal.enums import ResultCode
+
+LIBRARY = Path(__file__).resolve().parents[1] / "build" / "lib" / "libneuralnetworks.so"
+
+PROGRAM = """
+import ctypes, struct, sys
+library = ctypes.CDLL(sys.argv[1])
+model, P = ctypes.c_void_p(), ctypes.c_void_p
+library.ANeuralNetworksModel_create(ctypes.byref(model))
+sizes = (ctypes.c_uint32 * 2)(2, 2)
+tensor = ctypes.create_string_buffer(struct.pack("<iIQfi", 3, 2, ctypes.addressof(sizes), 0, 0), 24)
+scalar = ctypes.create_string_buffer(struct.pack("<iIQfi", 1, 0, 0, 0, 0), 24)
+for kind in (tensor, tensor, scalar, tensor):
+    assert library.ANeuralNetworksModel_addOperand(model, kind) == 0
+one = (ctypes.c_uint32 * 3)(0, 1, 1)
+out = (ctypes.c_uint32 * 1)(3)
+assert library.ANeuralNetworksModel_addOperation(model, 0, 3, one, 1, out) == 4
+assert library.ANeuralNetworksModel_setOperandValue(model, 9, None, P(0)) == 4
+library.nnapi_shim_getLastError.restype = ctypes.c_char_p
+print(library.nnapi_shim_getLastError().decode())
+"""
+
+
+def lines(setting):
+    """What the program gets: its last error, and the lines on stderr."""
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, LIBRARY],
+        env={"NNAPI_SHIM_LOG": setting} if setting else {},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    return done.stdout.strip(), done.stderr.splitlines()
+
+
+def test_a_line_names_function_code_operation_and_rule():
+    last, (first, second) = lines("")
+    assert first.startswith("nnapi_shim error: ANeuralNetworksModel_addOperation: BAD_DATA: ADD (")
+    assert "ADD (operation 0)" in first
+    assert first.endswith("]")
+    assert second.startswith("nnapi_shim error: ANeuralNetworksModel_setOperandValue: BAD_DATA: ")
+    assert "operand 9" in second
+    assert "the model has 4" in second
+    assert second == f"nnapi_shim error: {last}"
+
+
+@pytest.mark.parametrize("setting", ["json", "error,json", "json debug"])
+def test_json_lines_have_the_parts(setting):
+    _, (first, second) = (lines(setting)[0], map(json.loads, lines(setting)[1]))
+    assert first["level"] == "error"
+    assert first["function"] == "ANeuralNetworksModel_addOperation"
+    assert first["code"] == "BAD_DATA"
+    assert first["operation"] == {"number": 0, "name": "ADD"}
+    assert first["see"] == "ANEURALNETWORKS_ADD in android/NeuralNetworks.h"
+    assert first["rule"].startswith("operations.")
+    assert first["message"].startswith("ADD (operation 0): ")
+    assert second["see"] == "ANeuralNetworksModel_setOperandValue in android/NeuralNetworks.h"
+    assert second["rule"] == "runtime.model.operand"
+
+
+def test_silent_is_silent():
+    last, shown = lines("silent,json")
+    assert last.startswith("ANeuralNetworksModel_setOperandValue: BAD_DATA")
+    assert shown == []
+
+
+def test_a_word_that_means_nothing_is_named_once(capfd, monkeypatch):
+    monkeypatch.setenv("NNAPI_SHIM_LOG", "loud")
+    log.error("first")
+    log.error("second")
+    text = capfd.readouterr().err
+    assert text.count("'loud'") <= 1
+    assert "nnapi_shim error: first\n" in text
+    assert "nnapi_shim error: second\n" in text
+
+
+def rule_of_a_nested_function():
+    def check():
+        raise bad_data("no")
+
+    return check
+
+
+def test_rules_are_named_after_where_they_are_written():
+    here = __name__
+    with pytest.raises(NnapiError) as caught:
+        rule_of_a_nested_function()()
+    expected = "rule_of_a_nested_function" if sys.version_info >= (3, 11) else "check"
+    assert caught.value.rule == f"{here}.{expected}"
+    direct = NnapiError(ResultCode.OP_FAILED, "no")
+    assert direct.rule == f"{here}.test_rules_are_named_after_where_they_are_written"
+
+
+def test_places_are_collected_from_the_inside_out():
+    error = op_failed("it is 3; allowed is 2")
+    rule = error.rule
+    error = error.at(Place("input", 1)).at("then").at(Place("operation", 4, "CONV_2D"))
+    assert error.message == "CONV_2D (operation 4): then: input 1: it is 3; allowed is 2"
+    assert error.places == (Place("operation", 4, "CONV_2D"), Place("input", 1))
+    assert error.place("operand", "input") == Place("input", 1)
+    assert error.place("output") is None
+    assert error.as_dict() == {
+        "code": "OP_FAILED",
+        "rule": rule,
+        "operation": {"number": 4, "name": "CONV_2D"},
+        "input": {"number": 1},
+        "message": error.message,
+    }
