@@ -35,9 +35,10 @@ def ANeuralNetworksExecution_free(execution):
 @exported
 def ANeuralNetworksExecution_setInput(execution, index, type, buffer, length):
     """Input from a buffer, which stays valid until the computation ends; (NULL, 0) omits it."""
-    not_null(execution=execution)
-    not_null_with_length(buffer, length, "buffer")
-    executions[execution].set_input(index, argument_type(type), buffer, length)
+    item = executions[execution]
+    if not buffer:
+        not_null_with_length(buffer, length, "buffer")
+    item.set_input(index, argument_type(type) if type else None, buffer, length)
     return NO_ERROR
 
 
@@ -54,9 +55,10 @@ def ANeuralNetworksExecution_setInputFromMemory(execution, index, type, memory, 
 @exported
 def ANeuralNetworksExecution_setOutput(execution, index, type, buffer, length):
     """Output to a buffer, which stays valid until the computation ends; (NULL, 0) omits it."""
-    not_null(execution=execution)
-    not_null_with_length(buffer, length, "buffer")
-    executions[execution].set_output(index, argument_type(type), buffer, length)
+    item = executions[execution]
+    if not buffer:
+        not_null_with_length(buffer, length, "buffer")
+    item.set_output(index, argument_type(type) if type else None, buffer, length)
     return NO_ERROR
 
 

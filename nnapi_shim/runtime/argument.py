@@ -1,6 +1,7 @@
 """Arguments of an execution: what is bound to the inputs and outputs of its model."""
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from nnapi_shim.errors import NnapiError, Place, bad_data, bad_state
 from nnapi_shim.hal.quantization import SCALARS
@@ -38,26 +39,16 @@ class ArgumentType:
         _, self.dimensions = checked_type(code, dimensions, rank, scale, zero_point)
 
 
-class Argument:
-    """A bound input or output: an address, or a region of a memory object."""
+class MemoryArgument(NamedTuple):
+    """An input or output in a region of a memory object, which is mapped when the run is bound."""
 
-    __slots__ = ("address", "dimensions", "length", "memory", "offset", "omitted")
+    memory: Memory
+    offset: int
+    length: int
+    dimensions: Dimensions
 
-    def __init__(
-        self,
-        dimensions: Dimensions,
-        address: int,
-        length: int,
-        memory: Memory | None = None,
-        offset: int = 0,
-        omitted: bool = False,
-    ) -> None:
-        self.dimensions = dimensions
-        self.address = address
-        self.length = length
-        self.memory = memory
-        self.offset = offset
-        self.omitted = omitted
+
+Argument = RequestArgument | MemoryArgument
 
 
 class Arguments:
@@ -67,6 +58,7 @@ class Arguments:
         self._compilation = compilation
         self._input_operands = compilation.inputs
         self.output_operands = compilation.outputs
+        self._input_bytes, self._output_bytes = compilation.argument_bytes
         self._inputs: list[Argument | None] = [None] * len(self._input_operands)
         self._outputs: list[Argument | None] = [None] * len(self.output_operands)
         self._padding = False
@@ -75,6 +67,26 @@ class Arguments:
         self._has_files = False  # several
         self.device_inputs: tuple[tuple[int, DeviceMemory], ...] = ()
         self.device_outputs: tuple[tuple[int, DeviceMemory], ...] = ()
+
+    def set_buffer(self, role: str, index: int, address: int, length: int) -> bool:
+        """Set what nearly all programs set: a buffer of just the bytes that the model says.
+
+        False, and nothing is set, where there is more to look at: then `set` does.
+        """
+        if role == "input":
+            arguments, operands, exact = self._inputs, self._input_operands, self._input_bytes
+        else:
+            arguments, operands, exact = self._outputs, self.output_operands, self._output_bytes
+        if not (
+            0 <= index < len(arguments)
+            and length == exact[index]
+            and arguments[index] is None
+            and address
+        ):
+            return False
+        arguments[index] = RequestArgument(address, length, operands[index].dimensions)
+        self._padding_settled = True
+        return True
 
     def set(
         self,
@@ -95,7 +107,6 @@ class Arguments:
         if not 0 <= index < len(operands):
             raise bad_data(f"{role} {index} does not exist; the model has {len(operands)}")
         operand = operands[index]
-        place = Place(role, index)
         given: Dimensions | None = None
         try:
             if type is not None:
@@ -120,10 +131,11 @@ class Arguments:
                 if measured is not None:
                     self._check_length(operand, dimensions, measured)
         except NnapiError as error:
-            raise error.at(place) from None
-        arguments[index] = Argument(dimensions, address, measured or 0, memory, offset, omitted)
+            raise error.at(Place(role, index)) from None
         if memory is None:
+            arguments[index] = RequestArgument(address, length, dimensions, omitted)
             return
+        arguments[index] = MemoryArgument(memory, offset, measured or 0, dimensions)
         if isinstance(memory, FdMemory):
             self._has_files = self._has_files or self._file not in (None, memory)
             self._file = memory
@@ -188,12 +200,11 @@ class Arguments:
 def _resolved(role: str, index: int, argument: Argument | None) -> RequestArgument:
     if argument is None:
         raise bad_data(f"{role} {index} is not set")
-    where = argument.address
-    if argument.memory is not None:
-        memory = argument.memory
-        where = memory.map() if role == "input" else memory.map_for_output()
-        where += argument.offset
-    return RequestArgument(where, argument.length, argument.dimensions, argument.omitted)
+    if isinstance(argument, RequestArgument):
+        return argument
+    memory = argument.memory
+    start = memory.map() if role == "input" else memory.map_for_output()
+    return RequestArgument(start + argument.offset, argument.length, argument.dimensions)
 
 
 def _share_bytes(inputs: Sequence[RequestArgument], outputs: Sequence[RequestArgument]) -> bool:
@@ -212,7 +223,7 @@ def _share_bytes(inputs: Sequence[RequestArgument], outputs: Sequence[RequestArg
 
 def _span(argument: Argument | None, resolved: RequestArgument) -> tuple[object, int, int]:
     """Where an argument lies: two memories of one file are one place, wherever they are mapped."""
-    if argument is not None and isinstance(argument.memory, FdMemory):
+    if isinstance(argument, MemoryArgument) and isinstance(argument.memory, FdMemory):
         file, start = argument.memory.place()
         start += argument.offset
         return file, start, start + resolved.length

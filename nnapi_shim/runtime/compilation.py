@@ -15,7 +15,7 @@ from nnapi_shim.hal.enums import (
     ResultCode,
 )
 from nnapi_shim.hal.interfaces import IDevice, IPreparedModel
-from nnapi_shim.hal.types import CacheHandles, Operand
+from nnapi_shim.hal.types import CacheHandles, Operand, byte_size, is_known
 from nnapi_shim.hal.types import Model as HalModel
 from nnapi_shim.runtime import device_manager, extension
 from nnapi_shim.runtime.model import Model
@@ -64,20 +64,18 @@ class Compilation:
         self._timeout_ns = 0
         self._cache: CacheHandles | None = None
         self._attributes: dict[tuple[str, int], bytes] = {}
+        main = model.hal.main
+        self.inputs: list[Operand] = [main.operands[index] for index in main.input_indexes]
+        self.outputs: list[Operand] = [main.operands[index] for index in main.output_indexes]
+        self.argument_bytes = [
+            [byte_size(o) if is_known(o.type, o.dimensions) else None for o in operands]
+            for operands in (self.inputs, self.outputs)
+        ]
+        """Of inputs and outputs; None for one with unknown dimensions."""
         self.prepared: IPreparedModel | None = None
         self.device: IDevice | None = None
         """The device that runs all of it; None if several share it."""
         self._plan: ExecutionPlan | None = None
-
-    @property
-    def inputs(self) -> list[Operand]:
-        """The model's inputs."""
-        return [self.hal.main.operands[index] for index in self.hal.main.input_indexes]
-
-    @property
-    def outputs(self) -> list[Operand]:
-        """The model's outputs."""
-        return [self.hal.main.operands[index] for index in self.hal.main.output_indexes]
 
     def require_single_explicit_device(self, what: str) -> None:
         """Raise BAD_DATA unless the program named exactly one device."""

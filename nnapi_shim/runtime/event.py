@@ -43,18 +43,30 @@ class Event:
         raise bad_data("the event has no fence")
 
 
+_UNEXPECTED = op_failed("the execution ended unexpectedly")
+
+
 class ExecutionEvent(Event):
-    """The end of work on a thread of the library."""
+    """The end of work on a thread of the library, or on that of the first wait if it comes before
+    the other thread has begun: then nobody waits for a thread to wake up.
+    """
 
     def __init__(self, work: Callable[[], None]) -> None:
         """Start `work`."""
         self._error: NnapiError | None = None
+        self._work: Callable[[], None] | None = work
+        self._taken = allocate_lock()
         self._pending = allocate_lock()
         self._pending.acquire()
-        worker.run(lambda: self._run(work))
+        worker.run(self._run)
 
-    def _run(self, work: Callable[[], None]) -> None:
-        self._error = op_failed("the execution ended unexpectedly")
+    def _run(self) -> None:
+        """Do the work, unless another thread has begun with it."""
+        if not self._taken.acquire(False):
+            return
+        work, self._work = self._work, None
+        assert work is not None
+        self._error = _UNEXPECTED
         try:
             work()
             self._error = None
@@ -67,6 +79,8 @@ class ExecutionEvent(Event):
 
     def wait(self) -> None:
         """Return when the work has ended; raises what it raised, converted for an event."""
+        if self._work is not None:
+            self._run()
         with self._pending:
             error = self._error
         if error is None:

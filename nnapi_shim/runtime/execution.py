@@ -75,7 +75,9 @@ class Execution:
     ) -> None:
         """Input from `length` bytes at an address; address 0 with length 0 omits it."""
         self._require_preparation()
-        self._arguments.set("input", index, type, address, length, None, 0)
+        arguments = self._arguments
+        if type is not None or not arguments.set_buffer("input", index, address, length):
+            arguments.set("input", index, type, address, length, None, 0)
 
     def set_input_from_memory(
         self,
@@ -94,7 +96,9 @@ class Execution:
     ) -> None:
         """Output to `length` bytes at an address; address 0 with length 0 omits it."""
         self._require_preparation()
-        self._arguments.set("output", index, type, address, length, None, 0)
+        arguments = self._arguments
+        if type is not None or not arguments.set_buffer("output", index, address, length):
+            arguments.set("output", index, type, address, length, None, 0)
 
     def set_output_from_memory(
         self,

@@ -20,13 +20,13 @@ def main() -> int:
     parser.add_argument("--calls", type=int, default=100_000)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(3), "little"))
-    parser.add_argument("--steps", help="tell these stories only, such as 5,9,20")
+    parser.add_argument("--steps", help="tell these stories only, such as 5,9-20")
     parser.add_argument(
         "--minimise", action="store_true", help="look for fewer steps that fail, on one thread"
     )
     parser.add_argument("--log", help=argparse.SUPPRESS)  # in the child alone
     given = parser.parse_args()
-    numbers = [int(word) for word in given.steps.split(",")] if given.steps else None
+    numbers = parsed(given.steps) if given.steps else None
     if given.log:
         return run(given.seed, given.threads, given.calls, given.log, numbers)
     with tempfile.NamedTemporaryFile() as log:
@@ -42,8 +42,25 @@ def main() -> int:
         print("\nto run it again: python -m tests.fuzz", shlex.join(map(str, again)))
         if given.minimise:
             fewest = minimise(given, log.name, numbers or list(range(given.calls)))
-            print("fewest steps: --steps", ",".join(map(str, fewest)))
+            print("fewest steps: --steps", listed(fewest))
         return 1
+
+
+def parsed(text: str) -> list[int]:
+    """Numbers from text such as `5,9-20`."""
+    ends = [word.partition("-") for word in text.split(",")]
+    return [n for low, _, high in ends for n in range(int(low), int(high or low) + 1)]
+
+
+def listed(numbers: Sequence[int]) -> str:
+    """Rising numbers as such a text."""
+    parts: list[list[int]] = []
+    for number in numbers:
+        if parts and parts[-1][-1] == number - 1:
+            parts[-1] = [parts[-1][0], number]
+        else:
+            parts.append([number])
+    return ",".join("-".join(map(str, part)) for part in parts)
 
 
 def child(given: argparse.Namespace, log: str, numbers: Sequence[int] | None) -> tuple[int, str]:
@@ -52,7 +69,7 @@ def child(given: argparse.Namespace, log: str, numbers: Sequence[int] | None) ->
     command += ["--seed", str(given.seed), "--calls", str(given.calls)]
     command += ["--threads", str(given.threads)]
     if numbers is not None:
-        command += ["--steps", ",".join(map(str, numbers))]
+        command += ["--steps", listed(numbers)]
     silent = os.environ | {"NNAPI_SHIM_LOG": "silent"}
     result = subprocess.run(
         command, env=silent, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True

@@ -23,7 +23,7 @@ from tests.fuzz.steps import Steps
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = str(ROOT / "build" / "lib" / "libneuralnetworks.so")
 HANG_SECONDS = 60
-GROWTH_BYTES = 48 << 20
+GROWTH_BYTES = 24 << 20
 """How much larger the process may be at the end than after the first tenth of the calls."""
 MOST_BYTES = 6 << 30
 """Of addresses: a model may ask for more than there is, and has to be refused then."""

@@ -9,9 +9,10 @@ from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType as O
 from tests.abi.rules.capi import FUNCTIONS, channel_quant, pointers, uint32s
 from tests.fuzz.calls import NUMBERS, SIGNATURES, Calls, Parameter
+from tests.fuzz.models import CompilationFacts, operand_struct
 from tests.fuzz.recipes import Operand, Recipe
 from tests.fuzz.resources import Resources
-from tests.fuzz.steps import EXTENSION, CompilationFacts, operand_struct
+from tests.fuzz.steps import EXTENSION
 
 NOT_ALONE = frozenset(
     (

@@ -11,7 +11,15 @@ from nnapi_shim.drivers.cpu.segments import Graph, Segment
 from nnapi_shim.drivers.cpu.weights import Constants
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.enums import ErrorStatus, ResultCode
-from nnapi_shim.hal.types import CacheHandles, ExecutionResult, Model, Request, Timing, is_known
+from nnapi_shim.hal.types import (
+    CacheHandles,
+    Dimensions,
+    ExecutionResult,
+    Model,
+    Request,
+    Timing,
+    is_known,
+)
 
 
 class CpuPreparedModel:
@@ -24,25 +32,45 @@ class CpuPreparedModel:
         self.main = Graph(library, model, model.main, constants)
         self.graphs = [Graph(library, model, graph, constants) for graph in model.referenced]
         """Those that IF and WHILE refer to."""
+        self._declared: tuple[Dimensions, ...] = ()
+        self._usual: Segment | None = None
+        """The first segment of runs that say no more of dimensions than the model."""
         operands, main = model.main.operands, model.main
         inputs = tuple([operands[index].dimensions for index in main.input_indexes])
         types = [operands[index].type for index in main.input_indexes]
         if all(map(is_known, types, inputs)):  # lower now, not in the first run
             outputs = tuple([operands[index].dimensions for index in main.output_indexes])
-            if handles is None:
-                self.main.first(inputs, outputs)
-                return
-            from nnapi_shim.drivers.cpu.cache import Cache
+            if handles is not None:
+                self._use_cache(model, handles, inputs, outputs)
+            self._declared = (*inputs, *outputs)
+            self._usual = self.main.first(inputs, outputs)
 
-            cache = Cache(model, library, constants, handles)
-            stored = cache.load()
-            if stored is None:
-                cache.store(self.main.first(inputs, outputs))
-            else:
-                self.main.insert(inputs, outputs, *stored)
+    def _use_cache(
+        self,
+        model: Model,
+        handles: CacheHandles,
+        inputs: tuple[Dimensions, ...],
+        outputs: tuple[Dimensions, ...],
+    ) -> None:
+        """Take the first segment from the cache, or leave it there."""
+        from nnapi_shim.drivers.cpu.cache import Cache
+
+        cache = Cache(model, self.main.library, self.main.constants, handles)
+        stored = cache.load()
+        if stored is None:
+            cache.store(self.main.first(inputs, outputs))
+        else:
+            self.main.insert(inputs, outputs, *stored)
 
     def first(self, request: Request) -> Segment:
         """Where a run of this request begins."""
+        if self._usual is not None:
+            arguments = (*request.inputs, *request.outputs)
+            for argument, dimensions in zip(arguments, self._declared, strict=True):
+                if argument.dimensions is not dimensions or argument.has_no_value:
+                    break
+            else:
+                return self._usual
         return self.main.first(
             tuple([argument.dimensions for argument in request.inputs]),
             tuple([argument.dimensions for argument in request.outputs]),
