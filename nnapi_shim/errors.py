@@ -54,6 +54,14 @@ class NnapiError(Exception):
         places = (place, *self.places) if isinstance(place, Place) else self.places
         return NnapiError(self.code, f"{place}: {self.message}", self.rule, places)
 
+    def again(self) -> "NnapiError":
+        """The same refusal, to be kept or to be raised once more.
+
+        An exception keeps the frames that it came through, all with their objects, and more of
+        them each time that it is raised.
+        """
+        return NnapiError(self.code, self.message, self.rule, self.places)
+
     def place(self, *kinds: str) -> Place | None:
         """The outermost place of one of these kinds."""
         return next((place for place in self.places if place.kind in kinds), None)

@@ -58,7 +58,7 @@ def report(name: str, error: BaseException) -> int:
     """Log an error, keep it as the thread's last error, and give its result code."""
     if not isinstance(error, NnapiError):
         error = _as_nnapi_error(error)
-    remember(error)
+    remember(error.again())
     message = f"{name}: {error} [{error.rule}]"
     if log.enabled("error"):
         operation = error.place("operation")

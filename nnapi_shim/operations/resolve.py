@@ -56,6 +56,12 @@ def check_operands(op: BoundOperation) -> None:
                 raise refuse(f"{name} has dimensions {list(operand.dimensions)}; none may be 0")
 
 
+def check_size(operand: BoundOperand, name: str, dimensions: Dimensions) -> None:
+    """Raise OP_FAILED for an output with more bytes than an operand may have."""
+    if element_count(dimensions) * ELEMENT_BYTES[operand.type] > MAX_BYTES:
+        raise op_failed(f"{name} {list(dimensions)} is larger than 2^32 - 1 bytes")
+
+
 def set_output(
     operand: BoundOperand, name: str, computed: Dimensions, scale: float, zero_point: int
 ) -> bool:
@@ -69,8 +75,7 @@ def set_output(
         operand.dimensions = merge_dimensions(operand.dimensions, computed)
     except NnapiError as error:
         raise error.at(name) from None
-    if element_count(operand.dimensions) * ELEMENT_BYTES[operand.type] > MAX_BYTES:
-        raise op_failed(f"{name} {list(operand.dimensions)} is larger than 2^32 - 1 bytes")
+    check_size(operand, name, operand.dimensions)
     if (scale, zero_point) != (operand.scale, operand.zero_point):
         if operand.is_model_output:
             raise op_failed(

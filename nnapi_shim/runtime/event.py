@@ -71,7 +71,7 @@ class ExecutionEvent(Event):
             work()
             self._error = None
         except NnapiError as error:
-            self._error = error
+            self._error = error.again()
         except MemoryError:
             self._error = op_failed("out of memory")
         finally:
@@ -89,7 +89,7 @@ class ExecutionEvent(Event):
             raise NnapiError(ResultCode.BAD_DATA, error.message)
         if error.code not in _KEPT:
             raise op_failed(error.message)
-        raise error
+        raise error.again()
 
 
 class ComputedEvent(Event):

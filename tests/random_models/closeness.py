@@ -67,8 +67,8 @@ def close(
 def _spread(node: Node, inputs: Sequence[Value], outputs: Sequence[Value], position: int) -> Any:
     """How far a TENSOR_FLOAT32 output moves when the last bits of the inputs change.
 
-    Where it moves further than the tolerance, as with a sum of thousands of products or a variance
-    of numbers that are nearly equal, no computation in float32 is within the tolerance.
+    Where it moves further than the tolerance, as with a sum of products that cancel each other or a
+    variance of numbers that are nearly equal, a computation in float32 cannot be held to it.
     """
     if outputs[position].operand.type != OperandType.TENSOR_FLOAT32 or node.type in EXACT:
         return 0.0

@@ -127,6 +127,11 @@ class Frame:
         address.view(self._walk.address + 24, 8)[:] = deadline_ns.to_bytes(8, "little")
 
     @property
+    def words(self) -> int:
+        """Address of the frame's words."""
+        return self._words.address
+
+    @property
     def arena(self) -> int:
         """Address of the arena."""
         return self._arena.address

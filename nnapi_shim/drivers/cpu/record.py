@@ -25,11 +25,12 @@ _FORMATS = {ADDRESS: "q", INT64: "q", FLOAT32: "f4x", FLOAT64: "d"}
 class Record:
     """Field names and kinds (ADDRESS, INT64, FLOAT32, FLOAT64), in order."""
 
-    __slots__ = ("_pack", "addresses", "fields", "words")
+    __slots__ = ("_pack", "addresses", "fields", "unpack", "words")
 
     def __init__(self, fields: dict[str, str]) -> None:
         self.fields = fields
-        self._pack = Struct("<" + "".join(_FORMATS[kind] for kind in fields.values())).pack
+        layout = Struct("<" + "".join(_FORMATS[kind] for kind in fields.values()))
+        self._pack, self.unpack = layout.pack, layout.unpack
         self.words = len(fields)
         self.addresses = [(at, n) for at, (n, k) in enumerate(fields.items()) if k == ADDRESS]
 

@@ -98,7 +98,7 @@ class Run:
         """
         while True:
             if segment.failure is not None:
-                raise segment.failure
+                raise segment.failure.again()
             if capacities is not None:
                 short = {at for at, length in segment.needed if capacities[at] < length}
                 if short:
@@ -162,7 +162,7 @@ class Run:
         if following is None:
             following = keep(segment.following, key, Segment(_with_results(segment, item, key)))
         if following.failure is not None:
-            raise following.failure
+            raise following.failure.again()
         positions = {index: at for at, index in enumerate(segment.builder.graph.output_indexes)}
         for index, result in zip(item.outputs, results, strict=True):
             length = byte_size(following.builder.operand(index))
@@ -334,4 +334,7 @@ def stopped(frame: Frame, code: int) -> NnapiError:
         return NnapiError(ResultCode(code), f"{where}: {what} took longer than it may")
     if step.kernel == "fail":
         return NnapiError(ResultCode(code), step.complaint)
-    return NnapiError(ResultCode(code), step.complaint, f"kernels.{step.kernel}").at(where)
+    from nnapi_shim.drivers.cpu.explanation import explanation
+
+    complaint = explanation(step.kernel, frame, frame.stopped()) or step.complaint
+    return NnapiError(ResultCode(code), complaint, f"kernels.{step.kernel}").at(where)

@@ -94,10 +94,9 @@ def activated_raw(
 
     The bounds are zero_point + round(bound / scale), the quotient in float32 (semantics.md 5.1).
     """
-    low, high = (
-        zero_point + rounded(np.asarray(np.float32(bound) / np.float32(scale)))
-        for bound in _ACTIVATION[FuseCode(activation)]
-    )
+    bounds = np.array(_ACTIVATION[FuseCode(activation)], np.float32)
+    bounds[bounds == _FLOAT_MAX] = np.inf  # RELU has no upper bound but that of the type
+    low, high = zero_point + rounded(bounds / np.float32(scale))
     return saturated(np.clip(raw, low, high), type)
 
 

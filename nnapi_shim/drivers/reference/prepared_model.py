@@ -15,7 +15,7 @@ from nnapi_shim.hal.enums import ErrorStatus, OperandLifeTime, OperationType, Re
 from nnapi_shim.hal.quantization import SCALARS
 from nnapi_shim.operations import family, operation
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
-from nnapi_shim.operations.resolve import check_operands, merge_dimensions, set_output
+from nnapi_shim.operations.resolve import check_operands, check_size, merge_dimensions, set_output
 
 
 class ReferencePreparedModel:
@@ -208,6 +208,9 @@ class GraphRun:
         for operand, (scale, zero_point) in zip(outputs, parameters, strict=True):
             if not operand.is_model_output:  # what a temporary declares does not count
                 operand.scale, operand.zero_point = scale, zero_point
+        sizes = declaration.shape(op)  # looked at before there is an array of them
+        for operand, name, dimensions in zip(outputs, match.output_names, sizes, strict=True):
+            check_size(operand, name, dimensions)
         # Overflow, division by zero and NaN are results, not warnings.
         with np.errstate(all="ignore"):
             arrays = formula(declaration.type)(op)

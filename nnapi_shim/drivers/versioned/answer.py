@@ -145,7 +145,7 @@ class Answer:
                 raise self._too_late(seconds, end == deadline_ns)
             self._arrived.acquire()  # it is being answered at this moment
         if self._error is not None:
-            raise self._error
+            raise self._error.again()
         require_success(self._what, self._status)
         return self._value
 

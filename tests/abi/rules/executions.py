@@ -1,6 +1,8 @@
 """Running an execution, and what can be asked afterwards (API semantics 5)."""
 
 import ctypes
+import gc
+from types import TracebackType
 
 import pytest
 
@@ -300,6 +302,33 @@ def test_wrong_constants(api, device, failure):
     assert result.is_untouched
     run.refuse(BAD_STATE, "getOutputOperandRank", 0, ctypes.c_uint32())
     run.refuse(BAD_STATE, "compute")
+
+
+@pytest.mark.parametrize("start", ["compute", "startCompute"])
+def test_failures_leave_nothing_behind(api, device, start):
+    """The same failure many times: the library, in this process, keeps no trace of each."""
+    run = Run(api, device, add_graph(api, activation=999).finish())
+    run.ok("setReusable", True)
+    set_arguments(run)
+
+    def traces():
+        gc.collect()
+        return sum(isinstance(item, TracebackType) for item in gc.get_objects())
+
+    def fail():
+        if start == "compute":
+            run.refuse(OP_FAILED, "compute")
+            return
+        event = api.make("Execution_startCompute", run.execution)
+        for _ in range(3):
+            api.refuse(OP_FAILED, "Event_wait", event)
+        api.free(event)
+
+    fail()
+    before = traces()
+    for _ in range(20):
+        fail()
+    assert traces() <= before
 
 
 def test_other_padding_codes_mean_valid(api, device):

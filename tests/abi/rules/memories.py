@@ -151,6 +151,21 @@ def test_nothing_is_left_behind(api, device, file):
         assert held() == before
 
 
+def test_a_failure_leaves_nothing_behind(api, device, file):
+    """What the last error tells holds no objects of the call that failed."""
+    descriptor = file(64)
+    before = Path("/proc/self/maps").read_text().count("memfd:nnapi_shim_test")
+    memory = api.make("Memory_createFromFd", 64, READ | WRITE, descriptor, 0)
+    run = Run(api, device, add_graph(api, activation=999).finish())
+    for index in (0, 1):
+        run.ok("setInputFromMemory", index, None, memory, 0, 8)
+    run.ok("setOutputFromMemory", 0, None, memory, 16, 8)
+    run.refuse(OP_FAILED, "compute")
+    api.free_all()
+    assert "ADD (operation 0)" in api.last_error()
+    assert Path("/proc/self/maps").read_text().count("memfd:nnapi_shim_test") == before
+
+
 # Copying
 
 

@@ -201,3 +201,29 @@ def test_not_a_number_stays() -> None:
     found = run.checked()
     assert np.isnan(found[0, 0, 3]).all()
     assert (np.delete(found[0, 0], 3, axis=0) == 6).all()
+
+
+def test_sums_of_thousands_of_products_keep_their_digits():
+    """The tolerance is that of the conformance vectors; a plain float32 sum is far beyond it."""
+    rng = np.random.default_rng(0)
+    x = rng.uniform(0, 1, (1, 7, 7, 512)).astype(np.float32)
+    w = rng.uniform(0, 1, (16, 3, 3, 512)).astype(np.float32)
+    exact = sum(
+        x[:, i : i + 5, j : j + 5].astype(np.float64) @ w[:, i, j].T.astype(np.float64)
+        for i in range(3)
+        for j in range(3)
+    )
+    inputs = [single.f32(x), single.f32(w), single.f32(np.zeros(16)), VALID, 1, 1, 0]
+    prepared = Single(CpuDevice(), OperationType.CONV_2D, inputs, single.f32(), (1, 5, 5, 16))
+    np.testing.assert_allclose(prepared.checked(), exact, rtol=5 * 2**-23, atol=1e-5)
+
+
+def test_averages_of_thousands_of_numbers_keep_their_digits():
+    x = np.full((1, 112, 112, 3), 0.7, np.float32)
+    scalars = (0, 0, 0, 0, 1, 1, 112, 112, 0)
+    for operation in (OperationType.AVERAGE_POOL_2D, OperationType.L2_POOL_2D):
+        prepared = Single(
+            CpuDevice(), operation, [single.f32(x), *scalars], single.f32(), (1, 1, 1, 3)
+        )
+        expected = np.full((1, 1, 1, 3), x[0, 0, 0, 0], np.float64)
+        np.testing.assert_allclose(prepared.checked(), expected, rtol=5 * 2**-23, atol=1e-5)

@@ -6,7 +6,8 @@ The row that tap t reads for output m starts at base + table[t][m]; a negative e
 row `zero`, which is what lies outside an image. A panel is its head (bias, then the scales of
 quantized kernels) and `taps * depth` rows of one word per column. Rows past the last repeat it:
 they compute and store the same values again. Every output is summed in the order of t and k, on
-`chains` interleaved partial sums.
+`chains` interleaved partial sums. Floating-point sums of about BLOCK words are added up apart from
+each other, so that the error does not grow with the number of all words but with its root.
 """
 
 from collections.abc import Callable, Sequence
@@ -48,6 +49,10 @@ ARGUMENTS = (
 table: int64[taps, rows], depth: words per tap, output_stride: bytes, rows and columns: how many are
 wanted. Quantized: correction: int32[rows] to add; flip: 64 bytes, xor-ed to words of the input.
 """
+
+
+BLOCK = 128
+"""Words after which a floating-point sum goes to the total, and starts again from 0."""
 
 
 class Arithmetic(NamedTuple):
@@ -168,7 +173,16 @@ class _Tile:
             load(builder, builder.add(given["panel"], long(4 * self.lanes * j)), self.sum_type, 4)
             for j in range(self.vectors)
         ]
-        starts = [bias] + [[zeros] * self.vectors] * (self.chains - 1)
+        self.in_blocks = self.arithmetic.accumulator is FLOAT
+        if self.in_blocks:
+            self.totals = [
+                [variable(builder, self.sum_type, value) for value in bias]
+                for _ in range(self.rows)
+            ]
+            self.pending = variable(builder, LONG, long(0))
+            starts = [[zeros] * self.vectors] * self.chains
+        else:
+            starts = [bias] + [[zeros] * self.vectors] * (self.chains - 1)
         self.sums = [
             [[variable(builder, self.sum_type, value) for value in start] for _ in range(self.rows)]
             for start in starts
@@ -180,12 +194,10 @@ class _Tile:
         with cgutils.for_range(builder, given["taps"]) as tap:
             rows = self._rows(tap.index)
             at = builder.load(weights)
-            whole = builder.udiv(given["depth"], long(self.chains))
-            self._words(whole, long(0), self.chains, rows, at, row_bytes)
-            if self.chains > 1:
-                first = builder.mul(whole, long(self.chains))
-                rest = builder.sub(given["depth"], first)
-                self._words(rest, first, 1, rows, at, row_bytes)
+            if self.in_blocks:
+                self._blocks(rows, at, row_bytes)
+            else:
+                self._part(long(0), given["depth"], rows, at, row_bytes)
             size = builder.mul(given["depth"], long(row_bytes))
             builder.store(builder.add(at, size), weights)
         self._store([[self._total(m, j) for j in range(self.vectors)] for m in range(self.rows)])
@@ -202,6 +214,37 @@ class _Tile:
             inside = builder.add(given["base"], offset)
             rows.append(builder.select(outside, given["zero"], inside))
         return rows
+
+    def _blocks(self, rows: Sequence[Any], at: Any, row_bytes: int) -> None:
+        """All words of a tap, BLOCK at a time; what is summed goes to the totals now and then."""
+        builder, depth = self.builder, self.given["depth"]
+        count = builder.udiv(builder.add(depth, long(BLOCK - 1)), long(BLOCK))
+        with cgutils.for_range(builder, count) as block:
+            first = builder.mul(block.index, long(BLOCK))
+            rest = builder.sub(depth, first)
+            is_short = builder.icmp_signed("<", rest, long(BLOCK))
+            words = builder.select(is_short, rest, long(BLOCK))
+            self._part(first, words, rows, at, row_bytes)
+            pending = builder.add(builder.load(self.pending), words)
+            builder.store(pending, self.pending)
+            with builder.if_then(builder.icmp_signed(">=", pending, long(BLOCK)), likely=False):
+                zeros = ir.Constant(self.sum_type, None)
+                for m in range(self.rows):
+                    for j in range(self.vectors):
+                        builder.store(self._total(m, j), self.totals[m][j])
+                        for chain in self.sums:
+                            builder.store(zeros, chain[m][j])
+                builder.store(long(0), self.pending)
+
+    def _part(self, first: Any, count: Any, rows: Sequence[Any], at: Any, row_bytes: int) -> None:
+        """`count` words of the rows from word `first` on, as many chains at a time as there are."""
+        builder = self.builder
+        whole = builder.udiv(count, long(self.chains))
+        self._words(whole, first, self.chains, rows, at, row_bytes)
+        if self.chains > 1:
+            done = builder.mul(whole, long(self.chains))
+            rest = builder.sub(count, done)
+            self._words(rest, builder.add(first, done), 1, rows, at, row_bytes)
 
     def _words(
         self, count: Any, first: Any, chains: int, rows: Sequence[Any], at: Any, row_bytes: int
@@ -234,7 +277,7 @@ class _Tile:
         total = builder.load(self.sums[0][m][j])
         for c in range(1, self.chains):
             total = add(total, builder.load(self.sums[c][m][j]))
-        return total
+        return add(total, builder.load(self.totals[m][j])) if self.in_blocks else total
 
     def _store(self, totals: Sequence[Sequence[Any]]) -> None:
         """Finish the sums and store the wanted rows and columns."""

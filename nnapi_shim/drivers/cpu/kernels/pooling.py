@@ -23,6 +23,11 @@ from nnapi_shim.drivers.cpu.lowering.pooling import AVERAGE_POOL, MAX_POOL, MAX_
 TAPS = 3
 """Taps of a pass."""
 
+PASSES = 32
+"""Passes whose sum goes to the total."""
+
+write_sum, read_sum = WRITE["f32"], READ_BACK["f32"]
+
 
 @helper
 def inside(position, stride, pad, extent, size):
@@ -113,30 +118,44 @@ for _type, _stored, _bounds in (("qu8", "u8", unsigned_bounds), ("qs8", "s8", si
 # Average, of numbers or of their squares
 
 
+@helper
+def add_up(y, x, count):
+    """y: float32[count] += x."""
+    for c in range(count):
+        write_sum(y, c, read_sum(y, c) + read_sum(x, c))
+
+
 def average(read, write, finish):
     """finish(sum, number of taps), clamped. Sums are float32, from the first tap to the last, three
-    at a time. A row of zeros stands in for a missing tap.
+    at a time; those of PASSES passes are added up apart from each other, so that the error does not
+    grow with the number of taps but with its root. A row of zeros stands in for a missing tap.
 
     Sums of quantized numbers are exact for windows of up to 65 793 taps.
     """
-    write_sum, read_sum = WRITE["f32"], READ_BACK["f32"]
 
     @helper
     def pixel(corner, pixel_step, row_step, height, width, depth, target, values):
-        low, high, zeros, sums = values
+        low, high, zeros, totals = values
+        sums, passes = totals, 0
         for row in range(height):
             for tap in range(0, width, TAPS):
                 x0 = corner + row * row_step + tap * pixel_step
                 x1 = x0 + pixel_step if tap + 1 < width else zeros
                 x2 = x0 + 2 * pixel_step if tap + 2 < width else zeros
-                if row + tap == 0:
+                if passes % PASSES == 0:
+                    if passes > PASSES:
+                        add_up(totals, sums, depth)
+                    sums = totals if passes == 0 else totals + 4 * depth
                     for c in range(depth):
                         write_sum(sums, c, read(x0, c) + read(x1, c) + read(x2, c))
                 else:
                     for c in range(depth):
                         total = read_sum(sums, c) + (read(x0, c) + read(x1, c) + read(x2, c))
                         write_sum(sums, c, total)
-        count = height * width
+                passes += 1
+        if passes > PASSES:
+            add_up(totals, sums, depth)
+        sums, count = totals, height * width
         for c in range(depth):
             write(target, c, finish(read_sum(sums, c), count, low, high))
 
@@ -173,7 +192,7 @@ def rounded_mean(total, count, low, high):
     return truncated(clamp((total + half) / np.float32(count), low, high))
 
 
-average_constants = helper(lambda a, tile: (a.low, a.high, a.zeros, a.sums + tile * a.depth * 4))
+average_constants = helper(lambda a, tile: (a.low, a.high, a.zeros, a.sums + tile * a.depth * 8))
 
 for _type, _size in (("f32", 4), ("f16", 2)):
     _pixel = average(READ[_type], WRITE[_type], mean)

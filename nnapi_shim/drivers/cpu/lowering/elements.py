@@ -1,7 +1,7 @@
 """Element-wise work: how it is cut into tiles, and the steps that have one element in, one out."""
 
 from collections.abc import Callable
-from math import copysign, floor
+from math import copysign, floor, isfinite
 from typing import Any
 
 from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, Record, Step, record
@@ -64,5 +64,9 @@ def byte_table(type: OperandType, function: Callable[[int], int]) -> bytes:
 def saturated(value: float, type: OperandType) -> int:
     """The nearest stored value, halves away from zero; NaN becomes the lowest."""
     lowest, highest = QUANTIZED_RANGE[type]
-    within = min(value, highest) if value > lowest else lowest
-    return int(copysign(floor(abs(within) + 0.5), within))
+    return int(rounded_away(min(value, highest) if value > lowest else lowest))
+
+
+def rounded_away(value: float) -> float:
+    """The nearest integer, halves away from zero; infinities and NaN stay what they are."""
+    return copysign(floor(abs(value) + 0.5), value) if isfinite(value) else value

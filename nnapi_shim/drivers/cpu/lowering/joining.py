@@ -3,10 +3,10 @@
 Joined inputs have a step each, which writes its share of every row of the output.
 """
 
-from math import copysign, floor, prod
+from math import prod
 from typing import Any
 
-from nnapi_shim.drivers.cpu.lowering.elements import byte_table, saturated
+from nnapi_shim.drivers.cpu.lowering.elements import byte_table, rounded_away, saturated
 from nnapi_shim.drivers.cpu.lowering.strided import Axis, copied, moved, strides
 from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, Alias, At, Buffer, Step, record
 from nnapi_shim.hal.quantization import ELEMENT_BYTES, QUANTIZED_RANGE
@@ -102,7 +102,7 @@ def _requantize(
 
     def result(stored: int) -> int:
         steps = float32(float32((stored - lowest) * scale) + offset)
-        return saturated(copysign(floor(abs(steps) + 0.5), steps) + zero_point, kind)
+        return saturated(rounded_away(steps) + zero_point, kind)
 
     tile_rows = max(1, TILE_BYTES // count)
     return Step(

@@ -73,7 +73,7 @@ def _pool(op: BoundOperation, layout: Record, name: str, **fields: Any) -> list[
     tile_rows = max(1, TILE // row_work)
     tiles = -(-rows // tile_rows)
     if "sums" in layout.fields:
-        fields["sums"] = Buffer(4 * seen.in_depth * tiles)
+        fields["sums"] = Buffer(8 * seen.in_depth * tiles)
     step = Step(
         layout,
         f"{name}_{kind}",
