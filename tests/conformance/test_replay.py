@@ -4,9 +4,11 @@ import subprocess
 
 import pytest
 
+from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType
 from tests.conformance.flatten import flatten
 from tests.conformance.vectors import FOLDER, ROOT, WHY_SKIPPED, examples, present_operations
+from tests.examples.devices import DEVICES, DRIVERS
 
 pytestmark = pytest.mark.skipif(not FOLDER.exists(), reason=WHY_SKIPPED)
 
@@ -30,11 +32,14 @@ def replayable():
     return [example for example in examples() if not example.entry["multinomial_tolerance"]]
 
 
-def replay(program, folder, device, chosen):
+PLAIN_TYPES = {T.FLOAT32, T.INT32, T.TENSOR_FLOAT32, T.TENSOR_INT32}
+
+
+def replay(program, folder, device, chosen, **settings):
     """Runs the program in a bare environment; its output by lines."""
     file = folder / "vectors.flat"
     file.write_bytes(flatten(chosen))
-    env = {"LD_LIBRARY_PATH": str(LIBRARIES), "NNAPI_SHIM_LOG": "silent"}
+    env = {"LD_LIBRARY_PATH": str(LIBRARIES), "NNAPI_SHIM_LOG": "silent", **settings}
     if device == "nnapi-cpu":
         env["NNAPI_SHIM_JIT"] = "off"  # a kernel that was not built is a failure
     result = subprocess.run(
@@ -68,6 +73,23 @@ def test_reference_from_c(program, tmp_path):
     require_every_operation(chosen)
     lines = replay(program, tmp_path, "nnapi-reference", chosen)
     # The reference device computes with numpy, which shows that replay.c would find it above.
+    assert lines == ["mapped: numpy", f"{len(chosen)} passed, 0 failed"]
+
+
+@pytest.mark.parametrize(("device", "level", "operations"), DEVICES)
+def test_example_devices_from_c(program, tmp_path, device, level, operations):
+    """Vectors of its level run on a device of HAL 1.0 or 1.1 alone."""
+    known = {OperationType[name] for name in operations.split(",")}
+    folders = tuple(f"V1_{minor}/" for minor in range(level))
+    chosen = [
+        example
+        for example in replayable()
+        if example.name.startswith(folders)
+        and example.operations <= known
+        and {operand["type"] for operand in example.model["main"]["operands"]} <= PLAIN_TYPES
+    ]
+    assert len({code for example in chosen for code in example.operations}) >= len(known) - 1
+    lines = replay(program, tmp_path, device, chosen, NNAPI_SHIM_DRIVERS=str(DRIVERS))
     assert lines == ["mapped: numpy", f"{len(chosen)} passed, 0 failed"]
 
 

@@ -9,13 +9,10 @@ import sys
 import pytest
 
 from tests.conformance.vectors import FOLDER, ROOT, WHY_SKIPPED
+from tests.examples.devices import DEVICES, DRIVERS
 
 LIBRARY = ROOT / "build" / "lib" / "libneuralnetworks.so"
-DRIVERS = ROOT / "examples" / "drivers"
 PROGRAMS = ROOT / "build" / "c_examples"
-
-FLOAT_1_0 = "ADD,MUL,FLOOR,RELU,TANH,LOGISTIC,RESHAPE,CONCATENATION,SOFTMAX,FULLY_CONNECTED"
-FLOAT_1_1 = "ADD,SUB,DIV,MEAN,SQUEEZE,SPACE_TO_BATCH_ND,BATCH_TO_SPACE_ND,STRIDED_SLICE,TRANSPOSE"
 
 
 def environment(devices):
@@ -134,10 +131,7 @@ def vectors(devices, *options):
     return tuple(map(int, re.findall(r"\d+", printed.splitlines()[-1])))
 
 
-@pytest.mark.parametrize(
-    ("device", "level", "operations"),
-    [("example-plain", 1, FLOAT_1_0), ("example-threaded", 2, FLOAT_1_1)],
-)
+@pytest.mark.parametrize(("device", "level", "operations"), DEVICES)
 @pytest.mark.parametrize("checks", ["static,dynamic,short", "async,burst,fenced,memory"])
 def test_vectors_of_its_level(device, level, operations, checks):
     """Without another device, and with output dimensions that are left open."""
