@@ -208,6 +208,12 @@ def within_extension(model: Model, type: int) -> tuple[str, int]:
     return "", type
 
 
+def same_for_all(performance: PerformanceInfo) -> Capabilities:
+    """What a device says that is as fast at everything."""
+    each = dict.fromkeys(OperandType, performance)
+    return Capabilities(performance, performance, each, performance, performance)
+
+
 def element_count(dimensions: Dimensions) -> int:
     """Number of elements; 0 when a dimension is 0."""
     return prod(dimensions)

@@ -7,13 +7,10 @@ from nnapi_shim.hal.enums import (
     DeviceType,
     ExecutionPreference,
     FeatureLevel,
-    OperandType,
     Priority,
 )
-from nnapi_shim.hal.types import CacheHandles, Capabilities, Model, PerformanceInfo
+from nnapi_shim.hal.types import CacheHandles, Capabilities, Model, PerformanceInfo, same_for_all
 from nnapi_shim.operations import supported
-
-_PERFORMANCE = PerformanceInfo(1.0, 1.0)
 
 
 class CpuDevice:
@@ -26,13 +23,7 @@ class CpuDevice:
 
     def getCapabilities(self) -> Capabilities:
         """It is the CPU that others compare themselves with: 1 everywhere."""
-        return Capabilities(
-            _PERFORMANCE,
-            _PERFORMANCE,
-            dict.fromkeys(OperandType, _PERFORMANCE),
-            _PERFORMANCE,
-            _PERFORMANCE,
-        )
+        return same_for_all(PerformanceInfo(1.0, 1.0))
 
     def getSupportedOperations(self, model: Model) -> list[bool]:
         """Everything that is declared; a missing kernel is compiled when it is needed."""

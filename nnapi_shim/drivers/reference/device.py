@@ -7,17 +7,14 @@ from nnapi_shim.hal.enums import (
     DeviceType,
     ExecutionPreference,
     FeatureLevel,
-    OperandType,
     Priority,
 )
 from nnapi_shim.hal.interfaces import CacheHandles
-from nnapi_shim.hal.types import Capabilities, Model, PerformanceInfo
+from nnapi_shim.hal.types import Capabilities, Model, PerformanceInfo, same_for_all
 from nnapi_shim.operations import supported
 
 if TYPE_CHECKING:
     from nnapi_shim.drivers.reference.prepared_model import ReferencePreparedModel
-
-_PERFORMANCE = PerformanceInfo(10.0, 10.0)
 
 
 class ReferenceDevice:
@@ -30,13 +27,7 @@ class ReferenceDevice:
 
     def getCapabilities(self) -> Capabilities:
         """Far slower than nnapi-cpu, for every type."""
-        return Capabilities(
-            _PERFORMANCE,
-            _PERFORMANCE,
-            dict.fromkeys(OperandType, _PERFORMANCE),
-            _PERFORMANCE,
-            _PERFORMANCE,
-        )
+        return same_for_all(PerformanceInfo(10.0, 10.0))
 
     def getSupportedOperations(self, model: Model) -> list[bool]:
         """Everything that is declared."""
