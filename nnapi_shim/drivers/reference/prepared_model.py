@@ -208,9 +208,7 @@ class GraphRun:
         for operand, (scale, zero_point) in zip(outputs, parameters, strict=True):
             if not operand.is_model_output:  # what a temporary declares does not count
                 operand.scale, operand.zero_point = scale, zero_point
-        sizes = declaration.shape(op)  # looked at before there is an array of them
-        for operand, name, dimensions in zip(outputs, match.output_names, sizes, strict=True):
-            check_size(operand, name, dimensions)
+        _check_sizes(op)
         # Overflow, division by zero and NaN are results, not warnings.
         with np.errstate(all="ignore"):
             arrays = formula(declaration.type)(op)
@@ -292,6 +290,19 @@ class GraphRun:
                 raise op_failed(f"input {position} is omitted, and no round gave it a value")
             operand = self.operands[index]
             _store(operand, f"output {position}", array, operand.scale, operand.zero_point)
+
+
+def _check_sizes(op: BoundOperation) -> None:
+    """Raise OP_FAILED for outputs that are too large, before there are arrays of them.
+
+    The formulas find by themselves what else is wrong with shapes.
+    """
+    try:
+        sizes = op.match.operation.shape(op)
+    except NnapiError:
+        return
+    for operand, name, dimensions in zip(op.outputs, op.match.output_names, sizes, strict=True):
+        check_size(operand, name, dimensions)
 
 
 def _store(operand: Any, name: str, array: Array, scale: float, zero_point: int) -> None:

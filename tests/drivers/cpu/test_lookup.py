@@ -43,7 +43,7 @@ def test_an_index_outside_fails(index, at):
         (Op.GATHER, [f32(np.ones((2, 5))), 1, i32(indices)]),
         (Op.EMBEDDING_LOOKUP, [i32(indices), f32(np.ones((5, 2)))]),
     ):
-        with pytest.raises(NnapiError, match="outside of 0 to 4") as error:
+        with pytest.raises(NnapiError, match=f"is {index}; allowed are 0 to 4") as error:
             execute(CpuDevice(), type, operands, [f32()])
         assert error.value.code is ResultCode.OP_FAILED
         assert type.name in error.value.message
