@@ -5,6 +5,7 @@ Pointers arrive as integers. Nothing else touches the ffi of the C API.
 
 from typing import Any
 
+from nnapi_shim.address import read
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.enums import ResultCode
 from nnapi_shim.runtime.argument import ArgumentType
@@ -32,6 +33,12 @@ def not_null_with_length(pointer: int, length: int, name: str) -> None:
     """Raise UNEXPECTED_NULL for a NULL buffer with a length."""
     if not pointer and length:
         raise NnapiError(ResultCode.UNEXPECTED_NULL, f"{name} is NULL and its length {length}")
+
+
+def data_at(pointer: int, length: int) -> bytes | None:
+    """The bytes of a buffer, None for (NULL, 0); UNEXPECTED_NULL for a NULL with a length."""
+    not_null_with_length(pointer, length, "data")
+    return read(pointer, length) if pointer else None
 
 
 def store_handle(target: int, handle: int) -> None:

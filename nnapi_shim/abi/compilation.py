@@ -2,8 +2,8 @@
 
 from nnapi_shim.abi.boundary import NO_ERROR, exported
 from nnapi_shim.abi.cdata import (
+    data_at,
     not_null,
-    not_null_with_length,
     pointers,
     store,
     store_handle,
@@ -87,9 +87,9 @@ def ANeuralNetworksCompilation_addExtensionAttribute(
 ):
     """Pass an attribute of an extension to the device."""
     not_null(compilation=compilation, extensionName=extensionName)
-    not_null_with_length(data, length, "data")
+    given = data_at(data, length)
     compilations[compilation].add_extension_attribute(
-        string(extensionName), attributeCodeWithinExtension, read(data, length)
+        string(extensionName), attributeCodeWithinExtension, given
     )
     return NO_ERROR
 

@@ -3,6 +3,7 @@
 from nnapi_shim.abi.boundary import NO_ERROR, exported
 from nnapi_shim.abi.cdata import (
     argument_type,
+    data_at,
     not_null,
     not_null_with_length,
     pointers,
@@ -11,7 +12,6 @@ from nnapi_shim.abi.cdata import (
     string,
 )
 from nnapi_shim.abi.tables import bursts, compilations, events, executions, memories
-from nnapi_shim.address import read
 from nnapi_shim.errors import NnapiError, bad_data
 from nnapi_shim.hal.enums import ResultCode
 from nnapi_shim.runtime.execution import UNKNOWN_DURATION, Execution
@@ -113,9 +113,9 @@ def ANeuralNetworksExecution_addExtensionAttribute(
 ):
     """Pass an attribute of an extension to the device."""
     not_null(execution=execution, extensionName=extensionName)
-    not_null_with_length(data, length, "data")
+    given = data_at(data, length)
     executions[execution].add_extension_attribute(
-        string(extensionName), attributeCodeWithinExtension, read(data, length)
+        string(extensionName), attributeCodeWithinExtension, given
     )
     return NO_ERROR
 

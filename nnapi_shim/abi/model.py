@@ -3,6 +3,7 @@
 from nnapi_shim.abi.boundary import NO_ERROR, exported
 from nnapi_shim.abi.cdata import (
     channel_quant,
+    data_at,
     not_null,
     not_null_with_length,
     operand_type,
@@ -14,7 +15,6 @@ from nnapi_shim.abi.cdata import (
 )
 from nnapi_shim.abi.global_ import listed_devices
 from nnapi_shim.abi.tables import memories, models
-from nnapi_shim.address import read
 from nnapi_shim.errors import bad_data
 from nnapi_shim.runtime import extension
 from nnapi_shim.runtime.compilation import supported_operations
@@ -152,6 +152,5 @@ def ANeuralNetworksModel_getExtensionOperationType(
 def ANeuralNetworksModel_setOperandExtensionData(model, index, data, length):
     """Attach data to an operand of an extension type."""
     not_null(model=model)
-    not_null_with_length(data, length, "data")
-    models[model].set_operand_extension_data(index, read(data, length))
+    models[model].set_operand_extension_data(index, data_at(data, length))
     return NO_ERROR

@@ -5,16 +5,24 @@ from typing import Any
 
 from nnapi_shim.drivers.versioned.answer import guarded
 from nnapi_shim.errors import op_failed
-from nnapi_shim.hal.enums import DeviceType, ExecutionPreference, FeatureLevel, Priority
+from nnapi_shim.hal.enums import (
+    DeviceType,
+    ErrorStatus,
+    ExecutionPreference,
+    FeatureLevel,
+    Priority,
+)
 from nnapi_shim.hal.interfaces import IDevice, IExecution, IPreparedModel
 from nnapi_shim.hal.quantization import MAX_BYTES
 from nnapi_shim.hal.types import (
     CacheHandles,
     Capabilities,
+    Dimensions,
     ExecutionResult,
     Extension,
     ExtensionOperandType,
     Model,
+    OutputShape,
     Request,
 )
 
@@ -50,12 +58,15 @@ class GuardedDevice:
     def getCapabilities(self) -> Capabilities:
         """As IDevice."""
         what = self._what("getCapabilities")
-        return guarded(what, self._device.getCapabilities)  # type: ignore[no-any-return]
+        found = guarded(what, self._device.getCapabilities)
+        if not _are_capabilities(found):
+            raise op_failed(f"{what} answered {found!r}; it must be Capabilities with numbers")
+        return found  # type: ignore[no-any-return]
 
     def getSupportedOperations(self, model: Model) -> list[bool]:
         """As IDevice."""
-        ask = self._device.getSupportedOperations
-        return guarded(self._what("getSupportedOperations"), lambda: list(ask(model)))  # type: ignore[no-any-return]
+        ask, what = self._device.getSupportedOperations, self._what("getSupportedOperations")
+        return guarded(what, lambda: [bool(answer) for answer in ask(model)])  # type: ignore[no-any-return]
 
     def prepareModel(
         self,
@@ -67,11 +78,11 @@ class GuardedDevice:
     ) -> "GuardedPreparedModel":
         """As IDevice."""
         prepare = self._device.prepareModel
-        prepared = guarded(
-            self._what("prepareModel"),
-            lambda: prepare(model, preference, priority, deadline_ns, cache),
-        )
-        return GuardedPreparedModel(self.name, prepared)
+        what = self._what("prepareModel")
+        prepared = guarded(what, lambda: prepare(model, preference, priority, deadline_ns, cache))
+        if not all(callable(getattr(prepared, name, None)) for name in _PREPARED):
+            raise op_failed(f"{what} returned {prepared!r}; it must be an IPreparedModel")
+        return GuardedPreparedModel(self.name, model, prepared)
 
     def wait(self) -> None:
         """As IDevice."""
@@ -91,12 +102,31 @@ def _is_extension(given: Any) -> bool:
     )
 
 
+_PREPARED = ("createReusableExecution", "execute")
+
+
+def _are_capabilities(given: Any) -> bool:
+    return (
+        isinstance(given, Capabilities)
+        and isinstance(given.operand_performance, dict)
+        and all(
+            isinstance(figures, tuple)
+            and len(figures) == 2
+            and all(isinstance(figure, int | float) for figure in figures)
+            for part in given
+            for figures in (part.values() if isinstance(part, dict) else (part,))
+        )
+    )
+
+
 class GuardedPreparedModel:
     """As IPreparedModel."""
 
-    def __init__(self, name: str, prepared: IPreparedModel) -> None:
+    def __init__(self, name: str, model: Model, prepared: IPreparedModel) -> None:
         self._name = name
         self._prepared = prepared
+        main = model.main
+        self._outputs = [main.operands[index].dimensions for index in main.output_indexes]
 
     def createReusableExecution(
         self, request: Request, measure: bool, loop_timeout_ns: int
@@ -109,6 +139,7 @@ class GuardedPreparedModel:
                 f"{self._name}.createReusableExecution",
                 lambda: create(request, measure, loop_timeout_ns),
             ),
+            self._declared(request),
         )
 
     def execute(
@@ -119,23 +150,66 @@ class GuardedPreparedModel:
         return _result(
             f"{self._name}.execute",
             lambda: execute(request, measure, deadline_ns, loop_timeout_ns),
+            self._declared(request),
         )
+
+    def _declared(self, request: Request) -> list[Dimensions]:
+        """What is known of the outputs: a result must not contradict it."""
+        return [
+            argument.dimensions or dimensions
+            for argument, dimensions in zip(request.outputs, self._outputs, strict=True)
+        ]
 
 
 class GuardedExecution:
     """As IExecution."""
 
-    def __init__(self, name: str, execution: IExecution) -> None:
+    def __init__(self, name: str, execution: IExecution, declared: list[Dimensions]) -> None:
         self._name = name
         self._execution = execution
+        self._declared = declared
 
     def compute(self, deadline_ns: int | None) -> ExecutionResult:
         """As IExecution."""
-        return _result(f"{self._name}.compute", lambda: self._execution.compute(deadline_ns))
+        run = self._execution.compute
+        return _result(f"{self._name}.compute", lambda: run(deadline_ns), self._declared)
 
 
-def _result(what: str, run: Callable[[], Any]) -> ExecutionResult:
+def _result(what: str, run: Callable[[], Any], declared: list[Dimensions]) -> ExecutionResult:
     result = guarded(what, run)
     if not isinstance(result, ExecutionResult):
         raise op_failed(f"{what} returned {result!r}; it must be an ExecutionResult")
+    shapes = tuple(result.output_shapes)
+    if result.status not in (ErrorStatus.NONE, ErrorStatus.OUTPUT_INSUFFICIENT_SIZE):
+        raise op_failed(f"{what} answered with status {result.status!r}")
+    if not (
+        len(shapes) == len(declared)
+        and all(map(_is_shape, shapes))
+        and all(map(_fits, shapes, declared))
+        and all(time is None or isinstance(time, int) for time in result.timing)
+    ):
+        raise op_failed(
+            f"{what} answered with outputs {[*map(_dimensions, shapes)]} and {result.timing!r}; "
+            f"declared are {[*map(list, declared)]}, and times are numbers of ns or None"
+        )
+    if (result.status == ErrorStatus.NONE) != all(shape.is_sufficient for shape in shapes):
+        raise op_failed(f"{what} answered with status {result.status!r}, which the outputs deny")
     return result
+
+
+def _is_shape(given: Any) -> bool:
+    return isinstance(given, OutputShape) and all(
+        isinstance(size, int) and 0 <= size <= MAX_BYTES for size in given.dimensions
+    )
+
+
+def _fits(shape: OutputShape, declared: Dimensions) -> bool:
+    """Whether dimensions are the declared ones, where those are known."""
+    return not declared or (
+        len(shape.dimensions) == len(declared)
+        and all(size in (0, found) for size, found in zip(declared, shape.dimensions, strict=True))
+    )
+
+
+def _dimensions(shape: Any) -> Any:
+    return getattr(shape, "dimensions", shape)

@@ -111,6 +111,7 @@ class Arguments:
         try:
             if type is not None:
                 given = type().dimensions
+            dimensions = refined(operand, given)
             if length > MAX_LENGTH:
                 raise bad_data(f"length is {length} bytes; allowed are {MAX_LENGTH}")
             measured: int | None = length
@@ -119,15 +120,14 @@ class Arguments:
                 measured = memory.check_argument(role_key, given, offset, length)
             if arguments[index] is not None:
                 raise bad_state("it is set already")
-            dimensions = refined(operand, given)
             omitted = memory is None and address == 0
+            self._padding_settled = True
             if not omitted:
                 if role == "input" and not is_known(operand.type, dimensions):
                     raise bad_data(
                         f"{operand.type.name}{list(dimensions)} has unknown dimensions; an input "
                         "needs all of them"
                     )
-                self._padding_settled = True
                 if measured is not None:
                     self._check_length(operand, dimensions, measured)
         except NnapiError as error:

@@ -117,12 +117,12 @@ class Compilation:
         self._cache = CacheHandles(directory, token)
 
     @while_open
-    def add_extension_attribute(self, name: str, code: int, data: bytes) -> None:
+    def add_extension_attribute(self, name: str, code: int, data: bytes | None) -> None:
         """Keep an attribute for the device; unknown names are accepted."""
         self.require_single_explicit_device("an extension attribute")
         if (name, code) in self._attributes:
             raise bad_data(f"attribute {name} {code} is set already")
-        self._attributes[name, code] = data
+        self._attributes[name, code] = extension.data_of(data) or b""
 
     @while_open
     def finish(self) -> None:

@@ -56,7 +56,8 @@ class Draft:
     """Operands and operations, in the order in which they were added.
 
     excused: operands that need no value, because the call that was to give them one was refused;
-    refused_operations: how many operations are left out (see runtime/lint.py).
+    placeholders: operands that stand for refused ones; refused_operations: how many operations are
+    left out (see runtime/lint.py).
     """
 
     def __init__(self) -> None:
@@ -66,6 +67,7 @@ class Draft:
         self.outputs: list[int] = []
         self.relaxed = False
         self.excused: set[int] = set()
+        self.placeholders: set[int] = set()
         self.refused_operations = 0
 
     # Rules
@@ -110,7 +112,7 @@ class Draft:
 
     def problems(self) -> Iterator[NnapiError]:
         """Everything that finish refuses, in the order in which it looks."""
-        if not self.operands or not self.operations:
+        if not self.operands or not (self.operations or self.refused_operations):
             yield bad_data("a model needs at least one operand and one operation")
             return
         for index, operand in enumerate(self.operands):
@@ -118,6 +120,8 @@ class Draft:
         yield from self._argument_problems("input", self.inputs, L.SUBGRAPH_INPUT)
         yield from self._argument_problems("output", self.outputs, L.SUBGRAPH_OUTPUT)
         for item in self.operations:
+            if not self.placeholders.isdisjoint((*item.inputs, *item.outputs)):
+                continue  # what is known of them does not count
             try:
                 self.check_operation(item)
             except NnapiError as error:
@@ -135,6 +139,10 @@ class Draft:
             found = self.operands[index].lifetime
             if found is not lifetime:
                 yield bad_data(f"operand {index} became an {role} first and {found.name} later")
+        listed = set(indexes)
+        for index, operand in enumerate(self.operands):
+            if operand.lifetime is lifetime and index not in listed:
+                yield bad_data(f"operand {index} was an {role} first, and then others were named")
 
     def _writing_problems(self) -> Iterator[NnapiError]:
         written: set[int] = set()

@@ -139,13 +139,13 @@ class Execution:
         self._require_preparation()
         self._measure = measure
 
-    def add_extension_attribute(self, name: str, code: int, data: bytes) -> None:
+    def add_extension_attribute(self, name: str, code: int, data: bytes | None) -> None:
         """Keep an attribute for the device; unknown names are accepted."""
         self.compilation.require_single_explicit_device("an extension attribute")
         self._require_preparation()
         if (name, code) in self._attributes:
             raise bad_data(f"attribute {name} {code} is set already")
-        self._attributes[name, code] = data
+        self._attributes[name, code] = extension.data_of(data) or b""
 
     def _require_preparation(self) -> None:
         if self._state != PREPARATION:

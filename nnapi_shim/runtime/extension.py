@@ -83,3 +83,10 @@ def _describe(code: int, name: str, within: int) -> ExtensionType:
 def listed(attributes: Attributes) -> tuple[ExtensionAttribute, ...]:
     """Attributes as a device gets them."""
     return tuple([ExtensionAttribute(*key, data) for key, data in attributes.items()])
+
+
+def data_of(data: bytes | None) -> bytes | None:
+    """Data that a program gives, None for none; raises BAD_DATA for a buffer without bytes."""
+    if data == b"":
+        raise bad_data("data is a buffer of 0 bytes; (NULL, 0) means none")
+    return data

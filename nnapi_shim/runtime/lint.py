@@ -16,7 +16,7 @@ from nnapi_shim.hal.quantization import decoded
 from nnapi_shim.operations import operation
 from nnapi_shim.operations.declare import BoundOperand
 from nnapi_shim.operations.resolve import resolve
-from nnapi_shim.runtime.draft import DraftOperand
+from nnapi_shim.runtime.draft import Draft, DraftOperand
 
 if TYPE_CHECKING:
     from nnapi_shim.runtime.model import Model
@@ -126,13 +126,22 @@ def carry_on(model: "Model", method: Callable[..., Any], arguments: Sequence[Any
     try:
         return method(model, *arguments)
     except NnapiError as error:
-        log.error(f"{name}: {error} [{error.rule}]", {"call": name, **error.as_dict()})
-        model.refused.append(error)
+        if not _follows(model.draft, name, arguments):
+            words = name.split("_")
+            function = "ANeuralNetworksModel_" + words[0] + "".join(w.title() for w in words[1:])
+            see = f"{function} in android/NeuralNetworks.h"
+            log.error(
+                f"{function}: {error} [{error.rule}]",
+                {"function": function, **error.as_dict(), "see": see},
+            )
+            model.refused.append(error)
     draft = model.draft
     if name == "add_operand":
         draft.operands.append(DraftOperand(OperandType.TENSOR_FLOAT32, (), 0.0, 0))
-        draft.excused.add(len(draft.operands) - 1)
-        return len(draft.operands) - 1
+        index = len(draft.operands) - 1
+        draft.excused.add(index)
+        draft.placeholders.add(index)
+        return index
     if name == "add_operation":
         draft.refused_operations += 1
         draft.excused.update(arguments[2])
@@ -143,6 +152,15 @@ def carry_on(model: "Model", method: Callable[..., Any], arguments: Sequence[Any
     elif arguments:
         draft.excused.add(arguments[0])
     return None
+
+
+def _follows(draft: Draft, name: str, arguments: Sequence[Any]) -> bool:
+    """Whether a refusal follows from an earlier one: it is about an operand of which, therefore,
+    nothing is known.
+    """
+    if name == "add_operation":
+        return not draft.placeholders.isdisjoint((*arguments[1], *arguments[2]))
+    return name.startswith("set_operand") and arguments[0] in draft.placeholders
 
 
 def _finish(model: "Model", method: Callable[..., Any]) -> None:

@@ -161,14 +161,14 @@ class Model:
         operand.lifetime, operand.value = L.SUBGRAPH, value
 
     @while_building
-    def set_operand_extension_data(self, index: int, data: bytes) -> None:
-        """Data of an extension operand, for its device; empty: none. BAD_DATA for other types."""
+    def set_operand_extension_data(self, index: int, data: bytes | None) -> None:
+        """Data of an extension operand, for its device; None: none. BAD_DATA for other types."""
         operand = self._operand(index)
         if not isinstance(operand.type, hal.ExtensionType):
             raise bad_data(
                 f"operand {index} is {operand.type.name}; only extension types take data"
             )
-        operand.extension_data = data
+        operand.extension_data = extension.data_of(data) or b""
 
     def require_finished(self) -> None:
         """Raise BAD_STATE unless finish has succeeded."""

@@ -28,14 +28,20 @@ class _Worker:
 
 
 def run(job: Job) -> None:
-    """Run a job, which must not raise, on a thread of its own; returns at once."""
+    """Run a job, which must not raise, on a thread of its own; returns at once.
+
+    Where no thread can be had, it has run when this returns.
+    """
     try:
         worker = _idle.pop()
     except IndexError:
         worker = _Worker()
         worker.job = job
         worker.wake.release()
-        start_new_thread(worker.loop, ())
+        try:
+            start_new_thread(worker.loop, ())
+        except RuntimeError:
+            job()
         return
     worker.job = job
     worker.wake.release()

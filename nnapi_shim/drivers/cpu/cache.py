@@ -92,8 +92,12 @@ class Cache:
     def load(self) -> Stored | None:
         """What was stored; None where there is nothing that is whole."""
         try:
-            with open(self._path, "rb") as file:
-                mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            # A pipe in its place does not make this wait; it cannot be mapped.
+            fd = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            try:
+                mapped = mmap.mmap(fd, 0, access=mmap.ACCESS_READ)
+            finally:
+                os.close(fd)
         except (OSError, ValueError):  # no file, an empty one
             return None
         found = self._loaded(mapped)

@@ -158,6 +158,7 @@ class CpuExecution:
         if segment.program is not None:
             frame = self._frame = segment.frame()
             frame.bind(self._arguments, self._loop_timeout_ns)
+            frame.set_deadline(0)  # that of the run which had it before
             self._walk, self._block = frame.program.walk, frame.walk_block
         self._done = ExecutionResult(ErrorStatus.NONE, segment.shapes)
         return None

@@ -40,8 +40,8 @@ def guarded(what: str, call: Callable[[], Any]) -> Any:
             raise op_failed(f"{what} raised {error.message}") from None
         raise error.at(what) from None
     except (Exception, SystemExit) as error:
-        where = _where(error)
-        raise op_failed(f"{what} raised {type(error).__name__}: {error}{where}") from error
+        text = " ".join(str(error).split())
+        raise op_failed(f"{what} raised {type(error).__name__}: {text}{_where(error)}") from error
 
 
 def _where(error: BaseException) -> str:

@@ -44,11 +44,13 @@ def test_order_of_the_checks(api, run, name):
     run.refuse(UNEXPECTED_NULL, name, 99, wrong_type, None, 1)
     run.refuse(BAD_DATA, name, 99, wrong_type, ZEROS, 2**32, saying="99 does not exist")
     run.refuse(BAD_DATA, name, 0, wrong_type, ZEROS, 2**32, saying="type 99")
-    run.refuse(BAD_DATA, name, 0, operand_type(F32, (3,)), ZEROS, 2**32, saying="4294967296")
+    run.refuse(BAD_DATA, name, 0, operand_type(F32, (3,)), ZEROS, 2**32, saying="has [2]")
+    run.refuse(BAD_DATA, name, 0, operand_type(F32, (2,)), ZEROS, 2**32, saying="4294967296")
     run.ok(name, 0, None, ZEROS, 8)
     run.refuse(BAD_DATA, name, 0, wrong_type, ZEROS, 8)
     run.refuse(BAD_DATA, name, 0, None, ZEROS, 2**32)
-    run.refuse(BAD_STATE, name, 0, operand_type(F32, (3,)), ZEROS, 0, saying="set already")
+    run.refuse(BAD_DATA, name, 0, operand_type(F32, (3,)), ZEROS, 8, saying="has [2]")
+    run.refuse(BAD_STATE, name, 0, operand_type(F32, (2,)), ZEROS, 0, saying="set already")
 
 
 @pytest.mark.parametrize("name", SETTERS)
@@ -70,7 +72,8 @@ def test_order_of_the_checks_with_a_memory(api, run, file, name):
     run.ok(name, 0, None, memory, 0, 8)
     run.refuse(BAD_DATA, name, 0, None, memory, 60, 8, saying="region")
     run.refuse(BAD_DATA, name, 0, None, made, 0, 0, saying="role")
-    run.refuse(BAD_STATE, name, 0, operand_type(F32, (3,)), memory, 0, 1, saying="set already")
+    run.refuse(BAD_DATA, name, 0, operand_type(F32, (3,)), memory, 0, 8, saying="has [2]")
+    run.refuse(BAD_STATE, name, 0, operand_type(F32, (2,)), memory, 0, 1, saying="set already")
 
 
 @pytest.mark.parametrize("name", [*SETTERS, *(f"{name}FromMemory" for name in SETTERS)])

@@ -611,3 +611,31 @@ def test_timeouts(run):
         run.ok("setTimeout", duration)
         set_arguments(run)
         run.ok("compute")
+
+
+def test_a_type_is_looked_at_before_whether_the_input_is_set(api, run):
+    """A type that the model contradicts is BAD_DATA, also for an input that is set already."""
+    api.refuse(
+        BAD_DATA, "Execution_setInput", run.execution, 0, operand_type(F32, (3,)), floats(1, 2), 8
+    )
+    api.refuse(BAD_STATE, "Execution_setInput", run.execution, 0, None, floats(1, 2), 8)
+
+
+def test_padding_after_an_omitted_argument(api, device):
+    """An omitted argument is set, too."""
+    run = Run(api, device, add_graph(api).finish())
+    api.ok("Execution_setOutput", run.execution, 0, None, None, 0)
+    api.refuse(BAD_STATE, "Execution_enableInputAndOutputPadding", run.execution, True)
+
+
+def test_attributes_with_a_buffer_of_no_bytes(api, run):
+    """A buffer with a length of 0 is BAD_DATA, as in every call."""
+    api.refuse(
+        BAD_DATA,
+        "Execution_addExtensionAttribute",
+        run.execution,
+        b"com.example.extension",
+        7,
+        floats(1),
+        0,
+    )

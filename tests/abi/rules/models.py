@@ -383,3 +383,15 @@ def test_models_are_freed_in_any_state(api):
     for graph in (unfinished, finished, invalid):
         api.free(graph.model)
         api.refuse(BAD_DATA, "Model_finish", graph.model, saying="was freed")
+
+
+def test_arguments_that_were_named_before_others(api):
+    """Naming arguments a second time does not make those of the first time go away."""
+    graph = Graph(api)
+    a, b, other, result, second = (graph.operand(F32, (2,)) for _ in range(5))
+    none = graph.int32(0)
+    graph.operation(O.ADD, [a, b, none], [result])
+    graph.operation(O.ADD, [other, b, none], [second])
+    graph.arguments([a, b], [result])
+    graph.arguments([other], [second])
+    api.refuse(BAD_DATA, "Model_finish", graph.model)

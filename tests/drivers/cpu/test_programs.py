@@ -1,5 +1,7 @@
 """How models become programs: memory that is shared, shapes and values that only a run knows."""
 
+import time
+
 import numpy as np
 import pytest
 
@@ -256,3 +258,16 @@ def test_a_shape_that_is_an_output_of_the_model(device):
     graph.prepare(device).execute(graph.request([given, half], buffers), False, None, 0)
     assert list(buffers[0]) == [2, 2]
     np.testing.assert_array_equal(buffers[1], given)
+
+
+def test_the_deadline_of_a_run_is_not_that_of_the_next():
+    graph = Graph()
+    x = graph.input([4])
+    graph.operation(O.RELU, [x], [4], output=True)
+    model = graph.prepare(CpuDevice())
+    given, buffer = np.ones(4, np.float32), np.zeros(4, np.float32)
+    request = graph.request([given], [buffer])
+    model.execute(request, False, time.monotonic_ns() + 10**7, 0)
+    time.sleep(0.02)
+    model.execute(request, False, None, 0)
+    np.testing.assert_array_equal(buffer, 1)

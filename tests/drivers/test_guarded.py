@@ -1,0 +1,104 @@
+"""What a canonical device of other people answers is looked at before it is believed."""
+
+import numpy as np
+import pytest
+
+from nnapi_shim.drivers.guarded import GuardedDevice
+from nnapi_shim.errors import NnapiError
+from nnapi_shim.hal.enums import ErrorStatus, ResultCode
+from nnapi_shim.hal.types import ExecutionResult, OutputShape, Timing
+from tests.drivers.cpu.test_programs import Graph, O
+from tests.runtime.partial_devices import PartialDevice
+
+
+def graph(output=(4,)):
+    made = Graph()
+    made.operation(O.RELU, [made.input([4])], list(output), output=True)
+    return made
+
+
+def run(device, output=(4,)):
+    made = graph(output)
+    given, buffer = np.ones(4, np.float32), np.zeros(4, np.float32)
+    model = made.prepare(GuardedDevice(device))
+    return model.execute(made.request([given], [buffer]), False, None, 0)
+
+
+class Answers:
+    """A prepared model that answers every run alike."""
+
+    def __init__(self, answer):
+        self._answer = answer
+
+    def createReusableExecution(self, request, measure, loop_timeout_ns):
+        return self
+
+    def compute(self, deadline_ns):
+        return self._answer
+
+    def execute(self, request, measure, deadline_ns, loop_timeout_ns):
+        return self._answer
+
+
+def refused(words, action, *arguments):
+    with pytest.raises(NnapiError, match=words) as error:
+        action(*arguments)
+    assert error.value.code is ResultCode.OP_FAILED
+
+
+GOOD = ExecutionResult(ErrorStatus.NONE, (OutputShape((4,)),))
+SHORT = ErrorStatus.OUTPUT_INSUFFICIENT_SIZE
+
+
+def test_a_good_answer_passes():
+    device = PartialDevice("good")
+    assert run(device).status is ErrorStatus.NONE
+    device.prepare = lambda *_: Answers(GOOD)
+    assert run(device) == GOOD
+    assert run(device, (0,)) == GOOD
+    assert run(device, ()) == GOOD
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (None, "must be an ExecutionResult"),
+        (GOOD._replace(status=ErrorStatus.GENERAL_FAILURE), "GENERAL_FAILURE"),
+        (GOOD._replace(status=SHORT), "which the outputs deny"),
+        (GOOD._replace(output_shapes=(OutputShape((4,), False),)), "which the outputs deny"),
+        (GOOD._replace(output_shapes=()), r"outputs \[\]"),
+        (GOOD._replace(output_shapes=(OutputShape((100, 100)),)), r"declared are \[\[4\]\]"),
+        (GOOD._replace(output_shapes=(OutputShape((1,)),)), r"declared are \[\[4\]\]"),
+        (GOOD._replace(output_shapes=("four",)), "four"),
+        (GOOD._replace(output_shapes=(OutputShape(("4",)),)), "declared"),
+        (GOOD._replace(timing=Timing("long", None)), "numbers of ns"),
+    ],
+)
+def test_a_wrong_answer_is_a_failure(answer, words):
+    device = PartialDevice("wrong")
+    device.prepare = lambda *_: Answers(answer)
+    refused(words, run, device)
+
+
+def test_no_prepared_model():
+    device = PartialDevice("none")
+    device.prepare = lambda *_: None
+    refused("must be an IPreparedModel", run, device)
+
+
+@pytest.mark.parametrize("answer", [None, "fast", (1, 2)])
+def test_no_capabilities(answer):
+    device = PartialDevice("none")
+    device.getCapabilities = lambda: answer
+    refused("must be Capabilities", GuardedDevice(device).getCapabilities)
+
+
+def test_figures_that_are_no_numbers():
+    device = PartialDevice("text", figures=("fast", "little"))
+    refused("must be Capabilities", GuardedDevice(device).getCapabilities)
+
+
+def test_answers_of_support_become_true_or_false():
+    device = PartialDevice("words")
+    device.getSupportedOperations = lambda model: ["yes"]
+    assert GuardedDevice(device).getSupportedOperations(graph().model()) == [True]
