@@ -29,8 +29,8 @@ or a form of an operation appeared.
   `name...` stands for one operand or more.
 - *Refused when added*: what `addOperation` and `finish` answer with `BAD_DATA`, as far as it is
   known then.
-- *Refused when run*: what a computation answers with `OP_FAILED`, in some of the first operations with
-  `BAD_DATA`. Indices, boxes and scores that are not what the first sentence says fail there, too.
+- *Refused when run*: what a computation answers with `OP_FAILED`, in some of the first operations
+  with `BAD_DATA`. Indices, boxes and scores that are not what the first sentence says fail, too.
 
 """
 
