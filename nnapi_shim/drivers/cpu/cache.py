@@ -1,11 +1,12 @@
 """Prepared models kept in files: the packed constants and the planned program, to be mapped.
 
 A file lies in the program's folder under a name made of its key: the program's token, the model
-with all constants, the version of this library, its kernels and their tier. What is kept is the
-program for the dimensions that the model declares, if it is one segment. Layout, little-endian:
+with its small constants, the version of this library, its kernels and their tier. What is kept is
+the program for the dimensions that the model declares, if it is one segment. Layout, little-endian:
 
     magic        8 bytes
     key         32
+    constants   32   checksum of all constants of the model
     checksum    32   of all that follows
     lengths      2 x 8: of the description, and of the constants
     description      marshalled, then zeros up to a multiple of 64
@@ -18,8 +19,8 @@ that is damaged, or another's, is as good as none.
 import marshal
 import mmap
 import os
-from _thread import get_ident
-from collections.abc import Sequence
+from _thread import allocate_lock, get_ident, start_new_thread
+from collections.abc import Callable, Sequence
 from struct import Struct, pack, pack_into
 from sys import hexversion
 from typing import Any, NamedTuple
@@ -35,14 +36,16 @@ from nnapi_shim.errors import Place
 from nnapi_shim.hal.enums import OperandLifeTime
 from nnapi_shim.hal.types import CacheHandles, Model, OutputShape, Subgraph
 
-MAGIC = b"NNSHIM\x00\x01"
+MAGIC = b"NNSHIM\x00\x02"
 """The last byte is the version of the layout."""
 
 UNSHARED = 2
 """A format of marshal in which equal values are equal bytes, shared objects or not."""
 
-HEAD = Struct("<8s32s32s2q")
+HEAD = Struct("<8s32s32s32s2q")
 ALIGNMENT = 64
+SMALL = 1 << 12
+"""Bytes of a constant that is part of the key; larger ones are compared when a file is loaded."""
 
 KERNEL, CONSTANT, VALUE, POOL = range(4)
 """What an address in a program leads to: a kernel, these constants, the model's own, a memory."""
@@ -70,22 +73,33 @@ class Cache:
     ) -> None:
         self._library = library
         self._constants = constants
-        self._folder = handles.directory
-        self._key = self._key_of(model, handles.token)
-        self._path = os.path.join(self._folder, f"nnapi_shim-{self._key.hex()}")
+        self._model = model
+        self._key = self._key_of(handles.token)
+        self._path = os.path.join(handles.directory, f"nnapi_shim-{self._key.hex()}")
 
-    def _key_of(self, model: Model, token: bytes) -> bytes:
+    def _key_of(self, token: bytes) -> bytes:
+        model = self._model
         parts = [token, pack("<q", hexversion), f"{__version__} {self._library.identity}".encode()]
         for graph in (model.main, *model.referenced):
             parts.append(_described(graph))
+            for operand in graph.operands:
+                where = operand.location
+                if operand.lifetime is OperandLifeTime.CONSTANT_COPY and where.length <= SMALL:
+                    parts.append(model.operand_values[where.offset : where.offset + where.length])
+        lengths = pack(f"<{len(parts)}q", *map(len, parts))
+        return digest(self._library, lengths + b"".join(parts))
+
+    def _constants_digest(self) -> bytes:
+        """Of all constants of the model."""
+        model = self._model
+        parts = [digest(self._library, model.operand_values)]
+        for graph in (model.main, *model.referenced):
             for operand in graph.operands:
                 if operand.lifetime is OperandLifeTime.CONSTANT_REFERENCE:
                     where = operand.location
                     start = model.pools[where.pool_index].map() + where.offset
                     parts.append(digest_at(self._library, start, where.length))
-        parts.append(digest(self._library, model.operand_values))
-        lengths = pack(f"<{len(parts)}q", *map(len, parts))
-        return digest(self._library, lengths + b"".join(parts))
+        return digest(self._library, b"".join(parts))
 
     # Loading
 
@@ -102,22 +116,23 @@ class Cache:
             return None
         found = self._loaded(mapped)
         if found is None:
-            log.warning(f"{self._path} is damaged; the model is compiled again")
+            log.warning(f"{self._path} is damaged, or another model's; the model is compiled again")
         return found
 
     def _loaded(self, mapped: mmap.mmap) -> Stored | None:
         if len(mapped) < HEAD.size:
             return None
-        magic, key, checksum, described, length = HEAD.unpack_from(mapped)
+        magic, key, constants, checksum, described, length = HEAD.unpack_from(mapped)
         start = HEAD.size + described + -(HEAD.size + described) % ALIGNMENT
         where, keep = address.address_of(mapped)
         body = HEAD.size - 16
-        if (
-            (magic, key) != (MAGIC, self._key)
-            or described < 0
-            or start + length != len(mapped)
-            or digest_at(self._library, where + body, len(mapped) - body) != checksum
-        ):
+        if (magic, key) != (MAGIC, self._key) or described < 0 or start + length != len(mapped):
+            return None
+        found = _both(
+            self._constants_digest,
+            lambda: digest_at(self._library, where + body, len(mapped) - body),
+        )
+        if found != (constants, checksum):
             return None
         description = marshal.loads(memoryview(mapped)[HEAD.size : HEAD.size + described])
         return self._placed(description, where + start, [mapped, keep])
@@ -186,7 +201,7 @@ class Cache:
         constants = content.bytes()
         padding = bytes(-(HEAD.size + len(description)) % ALIGNMENT)
         body = pack("<2q", len(description), len(constants)) + description + padding + constants
-        head = MAGIC + self._key + digest(self._library, body)
+        head = MAGIC + self._key + self._constants_digest() + digest(self._library, body)
         self._write((head, body))
 
     def _write(self, parts: Sequence[bytes]) -> None:
@@ -201,6 +216,27 @@ class Cache:
                 os.unlink(beside)
             except (OSError, ValueError):
                 pass
+
+
+def _both(first: Callable[[], bytes], second: Callable[[], bytes]) -> tuple[bytes, bytes]:
+    """What two functions return that run at the same time."""
+    result: list[bytes] = []
+    done = allocate_lock()
+
+    def run() -> None:
+        try:
+            result.append(first())
+        finally:
+            done.release()
+
+    done.acquire()
+    try:
+        start_new_thread(run, ())
+    except RuntimeError:  # no thread can be had
+        run()
+    other = second()
+    done.acquire()
+    return (*result, b"")[0], other
 
 
 class _Content:

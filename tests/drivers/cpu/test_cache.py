@@ -121,7 +121,7 @@ def damages(data):
         flipped[at] ^= 0x10
         yield f"byte {at}", bytes(flipped)
     huge = bytearray(data)
-    struct.pack_into("<2q", huge, 72, 1 << 62, 1 << 62)
+    struct.pack_into("<2q", huge, 104, 1 << 62, 1 << 62)
     yield "huge lengths", bytes(huge)
 
 
@@ -215,3 +215,22 @@ def test_processes_that_share_a_folder(tmp_path):
         process.join(60)
         assert process.exitcode == 0
     assert len(files(tmp_path)) <= 1
+
+
+def test_large_weights_that_differ(tmp_path, lowered):
+    """They share the file's name, and are told apart all the same."""
+    graph = Graph()
+    x = graph.input([1, 64])
+    w = np.random.default_rng(0).standard_normal((64, 64)).astype(np.float32)
+    weights = graph.constant(w)
+    bias, none = graph.constant(np.zeros(64, np.float32)), graph.none()
+    graph.operation(O.FULLY_CONNECTED, [x, weights, bias, none], [1, 64], output=True)
+    given, found = np.ones((1, 64), np.float32), np.zeros((1, 64), np.float32)
+    for change in (0, 1, 1, 0):
+        graph.constants[2] = w.tobytes()[2] ^ (change << 6)
+        changed = np.frombuffer(bytes(graph.constants[: w.nbytes]), np.float32).reshape(w.shape)
+        model = prepared(graph, tmp_path)
+        model.execute(graph.request([given], [found]), False, None, 0)
+        np.testing.assert_allclose(found[0], changed.sum(1, dtype=np.float64), rtol=1e-4, atol=1e-4)
+    assert len(lowered) == 3
+    assert len(files(tmp_path)) == 1
