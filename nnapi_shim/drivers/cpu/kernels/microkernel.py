@@ -6,8 +6,9 @@ The row that tap t reads for output m starts at base + table[t][m]; a negative e
 row `zero`, which is what lies outside an image. A panel is its head (bias, then the scales of
 quantized kernels) and `taps * depth` rows of one word per column. Rows past the last repeat it:
 they compute and store the same values again. Every output is summed in the order of t and k, on
-`chains` interleaved partial sums. Floating-point sums of about BLOCK words are added up apart from
-each other, so that the error does not grow with the number of all words but with its root.
+`chains` interleaved partial sums. Where there are many words, floating-point sums of about BLOCK of
+them are added up apart from each other, so that the error does not grow with the number of all
+words but with its root.
 """
 
 from collections.abc import Callable, Sequence
@@ -52,7 +53,9 @@ wanted. Quantized: correction: int32[rows] to add; flip: 64 bytes, xor-ed to wor
 
 
 BLOCK = 128
-"""Words after which a floating-point sum goes to the total, and starts again from 0."""
+"""Words after which a floating-point sum goes to the total, and starts again from 0; twice as many
+are summed at once.
+"""
 
 
 class Arithmetic(NamedTuple):
@@ -154,8 +157,16 @@ class _Tile:
     """One micro-kernel being written."""
 
     def __init__(
-        self, fn: Any, tiling: Tiling, arithmetic: Arithmetic, rows: int, vectors: int, chains: int
+        self,
+        fn: Any,
+        tiling: Tiling,
+        arithmetic: Arithmetic,
+        rows: int,
+        vectors: int,
+        chains: int,
+        in_blocks: bool,
     ) -> None:
+        self.in_blocks = in_blocks
         self.tiling, self.arithmetic = tiling, arithmetic
         self.rows, self.vectors, self.chains = rows, vectors, chains
         self.lanes = tiling.lanes
@@ -173,7 +184,6 @@ class _Tile:
             load(builder, builder.add(given["panel"], long(4 * self.lanes * j)), self.sum_type, 4)
             for j in range(self.vectors)
         ]
-        self.in_blocks = self.arithmetic.accumulator is FLOAT
         if self.in_blocks:
             self.totals = [
                 [variable(builder, self.sum_type, value) for value in bias]
@@ -358,13 +368,27 @@ def tile(tiling: Tiling, arithmetic: Arithmetic, rows: int, chains: int = 1) -> 
                 enough = builder.icmp_signed("<=", columns, long(tiling.lanes * vectors))
                 fits = builder.and_(fits, enough)
             with builder.if_then(fits):
-                name = f"nnk_tile_{arithmetic.name}_{rows}x{vectors}x{tiling.lanes}"
-                kinds = [LONG] * len(ARGUMENTS) + [FLOAT] * 2
-                fn, is_new = function(builder.module, name, kinds)
-                if is_new:
-                    _Tile(fn, tiling, arithmetic, rows, vectors, chains).write()
-                builder.call(fn, arguments)
+                if arithmetic.accumulator is not FLOAT:
+                    call(builder, arguments, vectors, False)
+                    continue
+                with builder.if_else(has_many(builder, arguments)) as (then, otherwise):
+                    with then:
+                        call(builder, arguments, vectors, True)
+                    with otherwise:
+                        call(builder, arguments, vectors, False)
         return context.get_dummy_value()
+
+    def has_many(builder: Any, arguments: Any) -> Any:
+        taps, depth = (arguments[ARGUMENTS.index(name)] for name in ("taps", "depth"))
+        return builder.icmp_signed(">", builder.mul(taps, depth), long(2 * BLOCK))
+
+    def call(builder: Any, arguments: Any, vectors: int, in_blocks: bool) -> None:
+        name = f"nnk_tile_{arithmetic.name}_{rows}x{vectors}x{tiling.lanes}"
+        kinds = [LONG] * len(ARGUMENTS) + [FLOAT] * 2
+        fn, is_new = function(builder.module, name + "_blocks" * in_blocks, kinds)
+        if is_new:
+            _Tile(fn, tiling, arithmetic, rows, vectors, chains, in_blocks).write()
+        builder.call(fn, arguments)
 
     @intrinsic
     def run(
