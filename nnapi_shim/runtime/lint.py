@@ -165,17 +165,18 @@ def _follows(draft: Draft, name: str, arguments: Sequence[Any]) -> bool:
 
 def _finish(model: "Model", method: Callable[..., Any]) -> None:
     """Finish a model, and tell of all that is wrong; raises the first of it."""
-    found = problems(model)
-    if model.refused or list(model.draft.problems()):
-        model.state = "invalid"
-        for error in found[len(model.refused) :]:
-            log.error(f"{error} [{error.rule}]", error.as_dict())
-        first = found[0]
-        if len(found) > 1:
-            first = NnapiError(
-                first.code, f"{first.message} (and {len(found) - 1} more)", first.rule, first.places
-            )
-        raise first
-    for error in found:
-        log.warning(f"a computation will fail: {error} [{error.rule}]")
-    method(model)
+    own = list(model.draft.problems())
+    found = [*model.refused, *own]
+    if not found:
+        for error in refused_values(model.draft.build()):
+            log.warning(f"a computation will fail: {error} [{error.rule}]")
+        method(model)
+        return
+    model.state = "invalid"
+    for error in own:
+        log.error(f"{error} [{error.rule}]", error.as_dict())
+    first, *others = found
+    if others:
+        message = f"{first.message} (and {len(others)} more)"
+        first = NnapiError(first.code, message, first.rule, first.places)
+    raise first

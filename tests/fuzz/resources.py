@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.abi.rules.capi import Desc
 from tests.fuzz.recipes import pattern
 
 FILE_NAME = "nnapi_fuzz"
@@ -21,21 +22,6 @@ OUTPUT_BYTES = 1 << 20
 OUTPUT_AT_MOST = 1 << 16
 SHARED_AT_MOST = 1 << 12
 BLOB = 0x21
-
-
-class Desc(ctypes.Structure):
-    """AHardwareBuffer_Desc."""
-
-    _fields_ = (
-        ("width", ctypes.c_uint32),
-        ("height", ctypes.c_uint32),
-        ("layers", ctypes.c_uint32),
-        ("format", ctypes.c_uint32),
-        ("usage", ctypes.c_uint64),
-        ("stride", ctypes.c_uint32),
-        ("rfu0", ctypes.c_uint32),
-        ("rfu1", ctypes.c_uint64),
-    )
 
 
 class Resources:

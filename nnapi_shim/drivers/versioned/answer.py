@@ -138,7 +138,10 @@ class Answer:
             )
         limit = time_limit_ns()
         end = min([t for t in (deadline_ns, limit and now + limit) if t], default=None)
-        start_new_thread(self.call, (start,))
+        try:
+            start_new_thread(self.call, (start,))
+        except RuntimeError as error:
+            raise op_failed(f"there is no thread for {self._what}: {error}") from None
         seconds = -1.0 if end is None else min((end - now) / 1e9, _LONGEST_WAIT_S)
         if not self._arrived.acquire(timeout=seconds):
             if self._first():

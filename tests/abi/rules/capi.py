@@ -193,3 +193,18 @@ class Api:
         handles = [self.get(ctypes.c_uint64, "_getDevice", number) for number in range(count)]
         names = [self.get(ctypes.c_char_p, "Device_getName", handle) for handle in handles]
         return {name.decode(): handle for name, handle in zip(names, handles, strict=True)}
+
+
+class Desc(ctypes.Structure):
+    """AHardwareBuffer_Desc."""
+
+    _fields_ = (
+        ("width", ctypes.c_uint32),
+        ("height", ctypes.c_uint32),
+        ("layers", ctypes.c_uint32),
+        ("format", ctypes.c_uint32),
+        ("usage", ctypes.c_uint64),
+        ("stride", ctypes.c_uint32),
+        ("rfu0", ctypes.c_uint32),
+        ("rfu1", ctypes.c_uint64),
+    )

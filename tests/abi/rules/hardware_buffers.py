@@ -8,28 +8,13 @@ import pytest
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType as O
 from nnapi_shim.hal.enums import ResultCode
-from tests.abi.rules.capi import floats
+from tests.abi.rules.capi import Desc, floats
 from tests.abi.rules.graph import Graph, Run, add_graph, device_memory
 
 BAD_DATA, UNMAPPABLE = ResultCode.BAD_DATA, ResultCode.UNMAPPABLE
 CREATE = "Memory_createFromAHardwareBuffer"
 READ, WRITE, GPU = 3, 0x30, 1 << 24
 RGBA, BLOB = 1, 0x21
-
-
-class Desc(ctypes.Structure):
-    """AHardwareBuffer_Desc."""
-
-    _fields_ = (
-        ("width", ctypes.c_uint32),
-        ("height", ctypes.c_uint32),
-        ("layers", ctypes.c_uint32),
-        ("format", ctypes.c_uint32),
-        ("usage", ctypes.c_uint64),
-        ("stride", ctypes.c_uint32),
-        ("rfu0", ctypes.c_uint32),
-        ("rfu1", ctypes.c_uint64),
-    )
 
 
 class Buffers:
