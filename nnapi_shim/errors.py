@@ -54,6 +54,10 @@ class NnapiError(Exception):
         places = (place, *self.places) if isinstance(place, Place) else self.places
         return NnapiError(self.code, f"{place}: {self.message}", self.rule, places)
 
+    def about(self, place: Place) -> "NnapiError":
+        """The same refusal, of a place that the message names already."""
+        return NnapiError(self.code, self.message, self.rule, (place, *self.places))
+
     def again(self) -> "NnapiError":
         """The same refusal, to be kept or to be raised once more.
 

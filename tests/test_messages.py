@@ -68,6 +68,7 @@ def test_json_lines_have_the_parts(setting):
     assert first["message"].startswith("ADD (operation 0): ")
     assert second["see"] == "ANeuralNetworksModel_setOperandValue in android/NeuralNetworks.h"
     assert second["rule"] == "runtime.model.operand"
+    assert second["operand"] == {"number": 9}
 
 
 def test_silent_is_silent():

@@ -36,7 +36,12 @@ def while_building(method: Method) -> Method:
             from nnapi_shim.runtime import lint
 
             return lint.carry_on(self, method, arguments)
-        return method(self, *arguments)
+        try:
+            return method(self, *arguments)
+        except NnapiError as error:
+            if not method.__name__.startswith("set_operand"):
+                raise
+            raise error.about(Place("operand", arguments[0])) from None
 
     return checked  # type: ignore[return-value]
 
