@@ -45,10 +45,14 @@ def platform_machine() -> str:
 
 
 def _processor_flags() -> list[str]:
-    with open("/proc/cpuinfo") as file:
-        for line in file:
-            if line.startswith("flags"):
-                return line.split()
+    cpuinfo = os.open("/proc/cpuinfo", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        first = os.read(cpuinfo, 1 << 16).decode()  # that of the first processor, at least
+    finally:
+        os.close(cpuinfo)
+    for line in first.splitlines():
+        if line.startswith("flags"):
+            return line.split()
     return []
 
 

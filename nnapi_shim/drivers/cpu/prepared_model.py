@@ -53,12 +53,15 @@ class CpuPreparedModel:
         outputs: tuple[Dimensions, ...],
     ) -> None:
         """Take the first segment from the cache, or leave it there."""
+        self.main.constants.begin_digest(self.main.library)
         from nnapi_shim.drivers.cpu.cache import Cache
 
         cache = Cache(model, self.main.library, self.main.constants, handles)
         stored = cache.load()
         if stored is None:
-            cache.store(self.main.first(inputs, outputs))
+            from nnapi_shim.drivers.cpu.cache_writer import store
+
+            store(cache, self.main.first(inputs, outputs))
         else:
             self.main.insert(inputs, outputs, *stored)
 

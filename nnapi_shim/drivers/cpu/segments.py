@@ -73,17 +73,14 @@ class Segment:
 
     @classmethod
     def loaded(
-        cls,
-        builder: Builder,
-        program: Program,
-        shapes: list[OutputShape],
-        needed: list[tuple[int, int]],
+        cls, program: Program, shapes: list[OutputShape], needed: list[tuple[int, int]]
     ) -> "Segment":
-        """A segment that is all of a graph, as it was stored; the builder has lowered nothing."""
+        """A segment that is all of a model, as it was stored. It has no `builder` and no `slots`:
+        nothing follows it that would ask.
+        """
         self: Segment = object.__new__(cls)
         self.wait = self.failure = None
         self.following, self.frames, self.kept = {}, [], []
-        self.builder, self.slots = builder, dict(builder.slots)
         self.program, self.shapes, self.needed = program, shapes, needed
         return self
 
@@ -152,9 +149,7 @@ class Graph:
         needed: list[tuple[int, int]],
     ) -> None:
         """Give runs with these dimensions a segment that was stored."""
-        builder = self._builder(inputs, outputs, (), False)
-        segment = Segment.loaded(builder, program, shapes, needed)
-        keep(self._first, (inputs, outputs, ()), segment)
+        keep(self._first, (inputs, outputs, ()), Segment.loaded(program, shapes, needed))
 
     def first(
         self,

@@ -1,25 +1,31 @@
-"""Constants of a prepared model: their addresses, and repacked copies shared by its programs."""
+"""Constants of a prepared model: addresses, repacked copies shared by its programs, a checksum."""
 
+from _thread import LockType, allocate_lock, start_new_thread
 from collections.abc import Callable
 from typing import Any
 
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu.library import KernelLibrary
-from nnapi_shim.drivers.cpu.record import ADDRESS, At, Buffer, Step
+from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, At, Buffer, Step, record
 from nnapi_shim.errors import op_failed
 from nnapi_shim.hal.enums import OperandLifeTime
 from nnapi_shim.hal.types import Model, Subgraph
 from nnapi_shim.operations.declare import BoundOperand
 
+DIGEST = record(input=ADDRESS, output=ADDRESS, sums=ADDRESS, bytes=INT64)
+DIGEST_BYTES, SUMS_BYTES = 32, 256
+
 
 class Constants:
-    """Where the constants of a model lie, and what `once` steps made of them."""
+    """Where the constants of a model lie, what `once` steps made of them, and their checksum."""
 
     def __init__(self, model: Model) -> None:
         self.values, self._keep = address.address_of(model.operand_values)
         """Address of the model's own constants."""
-        self._pools = model.pools
+        self._model = model
         self._packed: dict[Any, address.Block] = {}
+        self._digest: bytes | Exception | None = None
+        self._digested = allocate_lock()
 
     def addresses(self, graph: Subgraph) -> dict[int, int]:
         """Operand -> address, of all constants of a graph."""
@@ -33,7 +39,41 @@ class Constants:
 
     def pool(self, number: int) -> int:
         """Address of one of the model's memories; raises UNMAPPABLE."""
-        return self._pools[number].map()
+        return self._model.pools[number].map()
+
+    def begin_digest(self, library: KernelLibrary) -> None:
+        """Let a thread of its own find the checksum of all constants."""
+        begun = allocate_lock()
+        begun.acquire()
+        self._digested.acquire()
+        try:
+            start_new_thread(self._find_digest, (library, begun))
+        except RuntimeError:  # no thread can be had
+            self._find_digest(library, begun)
+        begun.acquire()  # otherwise this thread would go on alone until it has to wait
+
+    def _find_digest(self, library: KernelLibrary, begun: LockType) -> None:
+        begun.release()
+        try:
+            parts = [digest(library, self._model.operand_values)]
+            for graph in (self._model.main, *self._model.referenced):
+                for operand in graph.operands:
+                    if operand.lifetime is OperandLifeTime.CONSTANT_REFERENCE:
+                        where = operand.location
+                        start = self.pool(where.pool_index) + where.offset
+                        parts.append(digest_at(library, start, where.length))
+            self._digest = digest(library, b"".join(parts))
+        except Exception as error:
+            self._digest = error
+        self._digested.release()
+
+    def digest(self) -> bytes:
+        """The checksum that `begin_digest` looks for; raises UNMAPPABLE."""
+        with self._digested:
+            if isinstance(self._digest, bytes):
+                return self._digest
+            assert self._digest is not None
+            raise self._digest
 
     def fill(
         self,
@@ -91,3 +131,20 @@ class Constants:
             if kernel(block, tile):
                 raise op_failed(f"kernel {step.kernel} failed while constants were packed")
         del keep, literals
+
+
+def digest_at(library: KernelLibrary, where: int, length: int) -> bytes:
+    """The checksum of `length` bytes at an address, 32 bytes. It is not a cryptographic one."""
+    result, sums = address.Block(DIGEST_BYTES), address.Block(SUMS_BYTES)
+    block, keep = address.address_of(DIGEST.pack(where, result.address, sums.address, length))
+    library.function("digest")(block, 0)
+    del keep
+    return address.read(result.address, DIGEST_BYTES)
+
+
+def digest(library: KernelLibrary, data: bytes) -> bytes:
+    """The checksum of bytes."""
+    where, keep = address.address_of(data)
+    found = digest_at(library, where, len(data))
+    del keep
+    return found

@@ -1,6 +1,7 @@
 """Prepared models in files: found again, told apart, and never trusted when they are damaged."""
 
 import multiprocessing
+import shutil
 import struct
 
 import numpy as np
@@ -121,7 +122,7 @@ def damages(data):
         flipped[at] ^= 0x10
         yield f"byte {at}", bytes(flipped)
     huge = bytearray(data)
-    struct.pack_into("<2q", huge, 104, 1 << 62, 1 << 62)
+    struct.pack_into("<2q", huge, 152, 1 << 62, 1 << 62)
     yield "huge lengths", bytes(huge)
 
 
@@ -137,7 +138,34 @@ def test_what_is_damaged_is_compiled_again(tmp_path, lowered, capfd):
         found = result_of(graph, prepared(graph, tmp_path))
         assert len(lowered) == count, f"{what}: was taken"
         np.testing.assert_array_equal(found, expected, what)
-        assert path.read_bytes() == data, f"{what}: was not replaced"
+        np.testing.assert_array_equal(result_of(graph, prepared(graph, tmp_path)), expected)
+        assert len(lowered) == count, f"{what}: was not replaced"
+
+
+def test_a_file_is_read_as_a_whole_if_somebody_may_have_written_to_it(
+    tmp_path, lowered, monkeypatch
+):
+    """The name of the inode and the time of the last change tell; a file's copy has others."""
+    graph = network()
+    expected = result_of(graph, prepared(graph, tmp_path))
+    (path,) = tmp_path.iterdir()
+    real, lengths = cache_module.digest_at, []
+    monkeypatch.setattr(
+        cache_module, "digest_at", lambda *given: lengths.append(given[2]) or real(*given)
+    )
+    for change, times in [(lambda: None, 1), (path.touch, 2), (lambda: copied(path), 2)]:
+        change()
+        lengths.clear()
+        np.testing.assert_array_equal(result_of(graph, prepared(graph, tmp_path)), expected)
+        assert len(lengths) == times
+    assert len(lowered) == 1
+
+
+def copied(path):
+    """Put a copy with the times of the original in its place."""
+    copy = path.with_suffix(".copy")
+    shutil.copy2(path, copy)
+    copy.replace(path)
 
 
 def test_the_file_of_another_model_under_this_name(tmp_path, lowered):

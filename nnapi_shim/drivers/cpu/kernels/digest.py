@@ -8,11 +8,11 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from nnapi_shim.drivers.cpu.digest import DIGEST
 from nnapi_shim.drivers.cpu.kernels.elements import READ, READ_BACK
 from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
 from nnapi_shim.drivers.cpu.kernels.numeric import i64
 from nnapi_shim.drivers.cpu.kernels.vector import LONG, load, long, store, variable, vector
+from nnapi_shim.drivers.cpu.weights import DIGEST
 
 read_byte, read_back = READ["u8"], READ_BACK["u64"]
 
