@@ -29,22 +29,32 @@ Where = str | Place
 class NnapiError(Exception):
     """A refusal with the result code that a C program sees and a message that a human can read.
 
-    Messages name what was given and what is allowed; where it happened (object, operation,
-    operand) is added by the caller that knows it, with `at`.
+    Messages say what was given, then behind a semicolon what is allowed; where it happened (object,
+    operation, operand) is added by the caller that knows it, with `at`.
 
-    rule: the rule that was broken, by the function that it is written in, such as
-        `operations.rules.same_type`; it stays the same as long as the rule does.
+    name: what tells this rule from others in the same function.
+    rule: the rule that was broken: the function that it is written in and its name there, such as
+        `runtime.model.add_operation.type`; it stays the same as long as the rule does.
     places: where it was broken, outermost first, as far as callers said so with a Place.
+    said: the message as the rule gave it, without the places in front.
     """
 
     def __init__(
-        self, code: ResultCode, message: str, rule: str = "", places: tuple[Place, ...] = ()
+        self,
+        code: ResultCode,
+        message: str,
+        name: str = "",
+        *,
+        rule: str = "",
+        places: tuple[Place, ...] = (),
+        said: str = "",
     ) -> None:
         super().__init__(code, message)
         self.code = code
         self.message = message
-        self.rule = rule or _rule_of(sys._getframe(1))
+        self.rule = rule or _rule_of(sys._getframe(1), name)
         self.places = places
+        self.said = said or message
 
     def __str__(self) -> str:
         return f"{self.code.name}: {self.message}"
@@ -52,11 +62,11 @@ class NnapiError(Exception):
     def at(self, place: Where) -> "NnapiError":
         """The same refusal with its place in front, such as `CONV_2D (operation 4)`."""
         places = (place, *self.places) if isinstance(place, Place) else self.places
-        return NnapiError(self.code, f"{place}: {self.message}", self.rule, places)
+        return self._with(f"{place}: {self.message}", places)
 
-    def about(self, place: Place) -> "NnapiError":
-        """The same refusal, of a place that the message names already."""
-        return NnapiError(self.code, self.message, self.rule, (place, *self.places))
+    def about(self, *places: Place) -> "NnapiError":
+        """The same refusal, of places that the message names already."""
+        return self._with(self.message, (*places, *self.places))
 
     def again(self) -> "NnapiError":
         """The same refusal, to be kept or to be raised once more.
@@ -64,7 +74,14 @@ class NnapiError(Exception):
         An exception keeps the frames that it came through, all with their objects, and more of
         them each time that it is raised.
         """
-        return NnapiError(self.code, self.message, self.rule, self.places)
+        return self._with(self.message, self.places)
+
+    def worded(self, message: str) -> "NnapiError":
+        """The same refusal in other words, which say more of the places."""
+        return self._with(message, self.places)
+
+    def _with(self, message: str, places: tuple[Place, ...]) -> "NnapiError":
+        return NnapiError(self.code, message, rule=self.rule, places=places, said=self.said)
 
     def place(self, *kinds: str) -> Place | None:
         """The outermost place of one of these kinds."""
@@ -76,36 +93,36 @@ class NnapiError(Exception):
         for place in self.places:
             name = {"name": place.name} if place.name else {}
             parts.setdefault(place.kind, {"number": place.number, **name})
-        return {**parts, "message": self.message}
+        given, _, allowed = self.said.partition("; ")
+        return {**parts, "given": given, "allowed": allowed or None, "message": self.message}
 
 
-def _rule_of(frame: Any) -> str:
-    """Name of a rule: the module and the function, or the outermost one around it."""
+def _rule_of(frame: Any, name: str) -> str:
+    """Id of a rule: the module, the function or the outermost one around it, and its name there."""
     module = str(frame.f_globals.get("__name__", "")).removeprefix("nnapi_shim.")
     code = frame.f_code
-    name = getattr(code, "co_qualname", code.co_name).partition(".<locals>")[0]
-    return f"{module}.{name.rpartition('.')[2].strip('_')}"
+    function = getattr(code, "co_qualname", code.co_name).partition(".<locals>")[0]
+    function = function.rpartition(".")[2].strip("_")
+    return f"{module}.{function}.{name}" if name else f"{module}.{function}"
 
 
-def bad_data(message: str) -> NnapiError:
+def bad_data(message: str, name: str = "") -> NnapiError:
     """A value, index, type or handle that the specification does not allow."""
-    return NnapiError(ResultCode.BAD_DATA, message, _rule_of(sys._getframe(1)))
+    return _refusal(ResultCode.BAD_DATA, message, name)
 
 
-def bad_state(message: str) -> NnapiError:
+def bad_state(message: str, name: str = "") -> NnapiError:
     """A call that the state of its object does not allow."""
-    return NnapiError(ResultCode.BAD_STATE, message, _rule_of(sys._getframe(1)))
+    return _refusal(ResultCode.BAD_STATE, message, name)
 
 
-def op_failed(message: str) -> NnapiError:
+def op_failed(message: str, name: str = "") -> NnapiError:
     """A value or shape that an operation rejects when it is reached in a computation."""
-    return NnapiError(ResultCode.OP_FAILED, message, _rule_of(sys._getframe(1)))
+    return _refusal(ResultCode.OP_FAILED, message, name)
 
 
-def require(condition: object, code: ResultCode, message: str) -> None:
-    """Raise NnapiError(code, message) unless `condition` holds."""
-    if not condition:
-        raise NnapiError(code, message, _rule_of(sys._getframe(1)))
+def _refusal(code: ResultCode, message: str, name: str) -> NnapiError:
+    return NnapiError(code, message, rule=_rule_of(sys._getframe(2), name))
 
 
 _last = _local()

@@ -7,7 +7,7 @@ for a handle, and a freed one is told from one that never was.
 
 from typing import Generic, TypeVar
 
-from nnapi_shim.errors import NnapiError
+from nnapi_shim.errors import NnapiError, bad_data
 from nnapi_shim.hal.enums import ResultCode
 
 T = TypeVar("T")
@@ -46,15 +46,15 @@ class HandleTable(dict[int, T], Generic[T]):
         return 0 < serial <= self._issued
 
     def __missing__(self, handle: int) -> T:
-        raise NnapiError(*self._diagnosis(handle))
+        raise self._diagnosis(handle)
 
-    def _diagnosis(self, handle: int) -> tuple[ResultCode, str]:
+    def _diagnosis(self, handle: int) -> NnapiError:
         if handle == 0:
-            return ResultCode.UNEXPECTED_NULL, f"{self.kind} is NULL"
+            return NnapiError(ResultCode.UNEXPECTED_NULL, f"{self.kind} is NULL", "null")
         number, serial = (handle >> _KIND_SHIFT) & 0x7F, handle & _SERIAL_MASK
         other = _tables.get(number) if handle >> 63 else None
         if other is None or not other.issued(serial):
-            return ResultCode.BAD_DATA, f"{self.kind} {handle:#x} is not a handle of this library"
+            return bad_data(f"{self.kind} {handle:#x} is not a handle of this library", "no_handle")
         if other is not self:
-            return ResultCode.BAD_DATA, f"{self.kind} {handle:#x} is a handle of a {other.kind}"
-        return ResultCode.BAD_DATA, f"{self.kind} {handle:#x} was freed"
+            return bad_data(f"{self.kind} {handle:#x} is a handle of a {other.kind}", "other_kind")
+        return bad_data(f"{self.kind} {handle:#x} was freed", "freed")

@@ -65,7 +65,12 @@ def test_json_lines_have_the_parts(setting):
     assert first["operation"] == {"number": 0, "name": "ADD"}
     assert first["see"] == "ANEURALNETWORKS_ADD in android/NeuralNetworks.h"
     assert first["rule"].startswith("operations.")
-    assert first["message"].startswith("ADD (operation 0): ")
+    assert first["input"] == {"number": 2, "name": "activation"}
+    assert first["operand"] == {"number": 1, "name": "activation"}
+    where = "ADD (operation 0): activation (input 2, operand 1)"
+    assert first["message"] == f"{where} is TENSOR_FLOAT32; allowed here: INT32"
+    assert first["given"] == "activation (input 2) is TENSOR_FLOAT32"
+    assert first["allowed"] == "allowed here: INT32"
     assert second["see"] == "ANeuralNetworksModel_setOperandValue in android/NeuralNetworks.h"
     assert second["rule"] == "runtime.model.operand"
     assert second["operand"] == {"number": 9}
@@ -117,5 +122,7 @@ def test_places_are_collected_from_the_inside_out():
         "rule": rule,
         "operation": {"number": 4, "name": "CONV_2D"},
         "input": {"number": 1},
+        "given": "it is 3",
+        "allowed": "allowed is 2",
         "message": error.message,
     }

@@ -9,7 +9,7 @@ from typing import Any
 
 from nnapi_shim import log
 from nnapi_shim.errors import NnapiError, remember
-from nnapi_shim.hal.enums import ResultCode
+from nnapi_shim.hal.enums import OperationType, ResultCode
 
 NO_ERROR = 0
 HEADER = "android/NeuralNetworks.h"
@@ -62,7 +62,8 @@ def report(name: str, error: BaseException) -> int:
     message = f"{name}: {error} [{error.rule}]"
     if log.enabled("error"):
         operation = error.place("operation")
-        see = f"ANEURALNETWORKS_{operation.name}" if operation and operation.name else name
+        is_known = operation is not None and operation.name in OperationType.__members__
+        see = f"ANEURALNETWORKS_{operation.name}" if operation and is_known else name
         log.error(message, {"function": name, **error.as_dict(), "see": f"{see} in {HEADER}"})
     if _store_error is not None:
         _store_error(message.encode(errors="replace"))
@@ -72,11 +73,13 @@ def report(name: str, error: BaseException) -> int:
 def _as_nnapi_error(error: BaseException) -> NnapiError:
     """An exception that no rule raised: no memory, or a defect of this library."""
     if isinstance(error, MemoryError):
-        return NnapiError(ResultCode.OUT_OF_MEMORY, "out of memory")
+        return NnapiError(ResultCode.OUT_OF_MEMORY, "out of memory", "memory")
     if log.enabled("error"):
         from traceback import format_exception
 
         log.error("unexpected error:\n" + "".join(format_exception(error)).rstrip())
     return NnapiError(
-        ResultCode.OP_FAILED, f"unexpected {type(error).__name__}: {error} (please report this)"
+        ResultCode.OP_FAILED,
+        f"unexpected {type(error).__name__}: {error} (please report this)",
+        "unexpected",
     )

@@ -36,8 +36,10 @@ def listed_devices(handles: list[int]) -> list[IDevice]:
     found = []
     for position, handle in enumerate(handles):
         if not handle:
-            raise NnapiError(ResultCode.UNEXPECTED_NULL, f"device {position} of the list is NULL")
+            raise NnapiError(
+                ResultCode.UNEXPECTED_NULL, f"device {position} of the list is NULL", "null"
+            )
         if handle in handles[position + 1 :]:
-            raise bad_data(f"device {position} stands in the list twice")
+            raise bad_data(f"device {position} stands in the list twice", "twice")
         found.append(devices[handle])
     return found

@@ -71,12 +71,12 @@ def elements(value: ArrayLike, type: T) -> Array:
 
 def _converted(array: Array, wanted: np.dtype[Any], type: T) -> Array:
     if array.dtype.kind not in "biuf":
-        raise bad_data(f"values of {array.dtype} cannot be those of {type.name}")
+        raise bad_data(f"values of {array.dtype} cannot be those of {type.name}", "kind")
     with np.errstate(invalid="ignore"):  # what is not a number is found below
         result = array.astype(wanted)
     if wanted.kind != "f" and not np.array_equal(result, array):
         raise bad_data(
-            f"not all values of this {array.dtype} array are {wanted}, as {type.name} is"
+            f"not all values of this {array.dtype} array are {wanted}, as {type.name} is", "values"
         )
     return result
 

@@ -15,14 +15,18 @@ def results(kind: OperationType, models: Sequence[Model], count: int | None) -> 
     branches differ are unknown.
     """
     if len(models) != 2:
-        raise bad_data(f"{len(models)} models given; it takes 2, in front of its other inputs")
+        raise bad_data(
+            f"{len(models)} models given; it takes 2, in front of its other inputs", "models"
+        )
     first, second = (
         [model.main.operands[index] for index in model.main.output_indexes] for model in models
     )
     if kind is OperationType.WHILE:
         first = second if count is None else second[:count]
     elif len(first) != len(second):
-        raise bad_data(f"then_model has {len(first)} outputs and else_model {len(second)}")
+        raise bad_data(
+            f"then_model has {len(first)} outputs and else_model {len(second)}", "outputs"
+        )
     return [
         Result(one.type, _common(one.dimensions, other.dimensions), one.scale, one.zero_point)
         for one, other in zip(first, second, strict=False)

@@ -47,8 +47,8 @@ def chosen(choice: Choice) -> list[IDevice]:
         if name not in drivers:
             raise unknown("device", name, list(drivers))
         if name in found:
-            raise bad_data(f"device {name!r} stands in the list twice")
+            raise bad_data(f"device {name!r} stands in the list twice", "twice")
         found[name] = drivers[name]
     if not found:
-        raise bad_data("the list of devices is empty; leave it out to allow every device")
+        raise bad_data("the list of devices is empty; leave it out to allow every device", "empty")
     return list(found.values())

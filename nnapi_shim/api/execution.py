@@ -161,12 +161,19 @@ def _require_writable(index: int, argument: "Argument", array: Array) -> None:
     """Raise BAD_DATA unless an output can be written to an array as it is."""
     wanted = DTYPES[argument.type]
     if array.dtype != wanted:
-        raise bad_data(f"output {index} is {argument.type.name}: {wanted}; given is {array.dtype}")
+        raise bad_data(
+            f"output {index} is given as {array.dtype}; {argument.type.name} needs {wanted}", "type"
+        )
     if not (array.flags.c_contiguous and array.flags.writeable and array.flags.aligned):
-        raise bad_data(f"output {index}: the array is not writable, aligned and in row-major order")
+        raise bad_data(
+            f"output {index}: the array cannot be written to as it is; it must be writable, "
+            "aligned and in row-major order",
+            "memory",
+        )
     known = is_known(argument.type, argument.dimensions)
     if known and array.shape != argument.dimensions:
         raise bad_data(
-            f"output {index} has dimensions {list(argument.dimensions)}; the array has "
-            f"{list(array.shape)}"
+            f"output {index} is given as {list(array.shape)}; its dimensions are "
+            f"{list(argument.dimensions)}",
+            "dimensions",
         )

@@ -258,9 +258,12 @@ class Model:
         index = operator.index(operand)
         known = 0 <= index < len(self._operands)
         if isinstance(operand, Operand) and not (known and self._operands[index] is operand):
-            raise bad_data(f"{operand!r} belongs to another model")
+            raise bad_data(f"{operand!r} belongs to another model", "other_model")
         if not known:
-            raise bad_data(f"operand {index} does not exist; the model has {len(self._operands)}")
+            raise bad_data(
+                f"operand {index} does not exist; the model has {len(self._operands)}",
+                "no_such_operand",
+            )
         return index
 
     def _indexes(self, operands: Iterable[Operand | int]) -> list[int]:

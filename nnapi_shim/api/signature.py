@@ -87,7 +87,7 @@ def chosen_use(
             if wanted[0] == types
         ]
         declaration.match(types, outputs[0] if outputs else _any_outputs(declaration, output_count))
-        raise bad_data("a quantized constant needs a scale: Model.constant takes one")
+        raise bad_data("a quantized constant needs a scale: Model.constant takes one", "scale")
     fewest = min(len(use.outputs) for use in uses)
     uses = [use for use in uses if len(use.outputs) == fewest]
     same_inputs = [use for use in uses if use.inputs == uses[0].inputs]
@@ -97,7 +97,8 @@ def chosen_use(
         raise bad_data(
             f"the output may be {names}; `output` says which"
             if output is None
-            else f"the output cannot be {output.name}; with these inputs it is {names}"
+            else f"the output cannot be {output.name}; with these inputs it is {names}",
+            "output",
         )
     return fitting[0]
 

@@ -56,7 +56,7 @@ def interface_of(driver: Any) -> str:
     wanted = {hal: ", ".join(_missing(driver, hal)) for hal in METHODS}
     raise bad_data(
         f"{type(driver).__name__} is no device; it lacks "
-        + "; ".join(f"{names} for {hal}" for hal, names in wanted.items())
+        + ", or ".join(f"{names} for {hal}" for hal, names in wanted.items())
     )
 
 
@@ -76,13 +76,15 @@ def adopted(
     missing = _missing(driver, hal)
     if missing:
         raise bad_data(
-            f"{driver.__class__.__name__} is no device for HAL {hal}; it lacks {', '.join(missing)}"
+            f"{driver.__class__.__name__} is no device for HAL {hal}; "
+            f"it lacks {', '.join(missing)}",
+            "lacks",
         )
     own_version = getattr(driver, "version", None)
     own_type = getattr(driver, "type", None)
     chosen_version = own_version if version is None else version
     if not isinstance(chosen_version, str) or not chosen_version.isprintable():
-        raise bad_data(f"version is {chosen_version!r}; it must be one line of text")
+        raise bad_data(f"version is {chosen_version!r}; it must be one line of text", "version")
     chosen_type = device_type(own_type if type is None else type)
     if hal == "canonical":
         own_name = getattr(driver, "name", None)
@@ -90,11 +92,14 @@ def adopted(
         if (own_name, own_version, own_type) != wanted:
             raise bad_data(
                 f"the device calls itself {own_name!r}, version {own_version!r}, type {own_type!r};"
-                f" it is to be {name!r}, {chosen_version!r}, {chosen_type.name}"
+                f" it is to be {name!r}, {chosen_version!r}, {chosen_type.name}",
+                "identity",
             )
         level = getattr(driver, "feature_level", None)
         if level not in tuple(FeatureLevel):
-            raise bad_data(f"feature_level is {level!r}; it must be a FeatureLevel")
+            raise bad_data(
+                f"feature_level is {level!r}; it must be a FeatureLevel", "feature_level"
+            )
         from nnapi_shim.drivers.guarded import GuardedDevice
 
         return GuardedDevice(driver)

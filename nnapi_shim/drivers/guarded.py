@@ -178,10 +178,10 @@ class GuardedExecution:
 def _result(what: str, run: Callable[[], Any], declared: list[Dimensions]) -> ExecutionResult:
     result = guarded(what, run)
     if not isinstance(result, ExecutionResult):
-        raise op_failed(f"{what} returned {result!r}; it must be an ExecutionResult")
+        raise op_failed(f"{what} returned {result!r}; it must be an ExecutionResult", "type")
     shapes = tuple(result.output_shapes)
     if result.status not in (ErrorStatus.NONE, ErrorStatus.OUTPUT_INSUFFICIENT_SIZE):
-        raise op_failed(f"{what} answered with status {result.status!r}")
+        raise op_failed(f"{what} answered with status {result.status!r}", "status")
     if not (
         len(shapes) == len(declared)
         and all(map(_is_shape, shapes))
@@ -190,10 +190,14 @@ def _result(what: str, run: Callable[[], Any], declared: list[Dimensions]) -> Ex
     ):
         raise op_failed(
             f"{what} answered with outputs {[*map(_dimensions, shapes)]} and {result.timing!r}; "
-            f"declared are {[*map(list, declared)]}, and times are numbers of ns or None"
+            f"declared are {[*map(list, declared)]}, and times are numbers of ns or None",
+            "outputs",
         )
     if (result.status == ErrorStatus.NONE) != all(shape.is_sufficient for shape in shapes):
-        raise op_failed(f"{what} answered with status {result.status!r}, which the outputs deny")
+        raise op_failed(
+            f"{what} answered with status {result.status!r}, which the outputs deny",
+            "contradiction",
+        )
     return result
 
 

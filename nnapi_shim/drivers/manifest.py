@@ -49,23 +49,26 @@ def _described(path: str) -> Found:
         with open(path, encoding="utf-8") as file:
             fields = json.load(file)
     except OSError as error:
-        raise bad_data(f"the manifest cannot be read: {error.strerror}") from None
+        raise bad_data(f"the manifest cannot be read: {error.strerror}", "unreadable") from None
     except (ValueError, RecursionError) as error:
-        raise bad_data(f"the manifest is not JSON: {error}") from None
+        raise bad_data(f"the manifest is not JSON: {error}", "not_json") from None
     if not isinstance(fields, dict):
-        raise bad_data("the manifest is not an object { ... }")
+        raise bad_data("the manifest is not an object { ... }", "not_object")
     allowed = (*_REQUIRED, *_OPTIONAL)
     for key, value in fields.items():
         if key not in allowed:
-            raise bad_data(f"{key!r} is no field of a manifest; allowed are {', '.join(allowed)}")
+            raise bad_data(
+                f"{key!r} is no field of a manifest; allowed are {', '.join(allowed)}",
+                "unknown_field",
+            )
         if not isinstance(value, str) or not value:
-            raise bad_data(f"{key} is {value!r}; it must be a text")
+            raise bad_data(f"{key} is {value!r}; it must be a text", "text")
     missing = [key for key in _REQUIRED if key not in fields]
     if missing:
-        raise bad_data(f"the manifest has no {', '.join(missing)}")
+        raise bad_data(f"the manifest has no {', '.join(missing)}", "missing_field")
     require_name(fields["name"])
     if fields["hal"] not in METHODS:
-        raise bad_data(f"hal is {fields['hal']!r}; allowed are {', '.join(METHODS)}")
+        raise bad_data(f"hal is {fields['hal']!r}; allowed are {', '.join(METHODS)}", "hal")
     if "type" in fields:
         device_type(fields["type"])
     return Found(fields["name"], path, partial(_load, path, fields))

@@ -3,12 +3,14 @@
 Each family is a file, imported at the first use of one of its operations.
 """
 
+from collections.abc import Callable, Sequence
 from importlib import import_module
+from typing import Any
 
-from nnapi_shim.errors import NnapiError, bad_data
+from nnapi_shim.errors import NnapiError, Place, bad_data
 from nnapi_shim.hal import types as hal
 from nnapi_shim.hal.enums import OperandLifeTime, OperationType
-from nnapi_shim.operations.declare import Operation
+from nnapi_shim.operations.declare import BoundOperand, BoundOperation, Operation
 
 FAMILIES = {
     "activation": "RELU RELU1 RELU6 TANH LOGISTIC ELU HARD_SWISH PRELU",
@@ -66,6 +68,60 @@ def operation(type: OperationType) -> Operation:
 def registry() -> list[Operation]:
     """All declarations, in the order of their codes."""
     return [operation(type) for type in OperationType if type.name in _family_of]
+
+
+def bound_operand(
+    index: int, operand: Any, dimensions: hal.Dimensions | None = None
+) -> BoundOperand:
+    """An operand of a graph, with the dimensions that it declares or with others."""
+    lifetime = operand.lifetime
+    declared = operand.dimensions if lifetime is not OperandLifeTime.NO_VALUE else ()
+    return BoundOperand(
+        index,
+        operand.type,
+        declared if dimensions is None else dimensions,
+        operand.scale,
+        operand.zero_point,
+        operand.channel_quant,
+        lifetime is OperandLifeTime.SUBGRAPH_OUTPUT,
+    )
+
+
+def bound_operation(
+    item: hal.Operation,
+    operands: Sequence[Any],
+    given: Callable[[int, bool], Any],
+    tensor: Callable[[int], BoundOperand],
+    base: int = 0,
+) -> BoundOperation:
+    """An operation of a graph with its operands by name; raises BAD_DATA where no use fits.
+
+    operands: those of the graph, for their types. given: from the index of an input, and whether
+    its value counts, what its name stands for (see Operation.bind). tensor: the operand of an
+    index. base: what to subtract from indexes in messages.
+    """
+    declaration = operation(OperationType(item.type))
+    indexes = (*item.inputs, *item.outputs)
+    try:
+        match = declaration.match(
+            tuple([operands[i].type for i in item.inputs]),
+            tuple([operands[i].type for i in item.outputs]),
+        )
+    except NnapiError as error:
+        role = error.place("input", "output")
+        if role is None:
+            raise
+        index = (item.inputs if role.kind == "input" else item.outputs)[role.number] - base
+        told = error.message.replace(")", f", operand {index})", 1)
+        raise error.worded(told).about(Place("operand", index, role.name)) from None
+    values = match.value_positions
+    return declaration.bind(
+        match,
+        [given(index, at in values) for at, index in enumerate(item.inputs)],
+        [tensor(index) for index in item.outputs],
+        lambda at: tensor(item.inputs[at]),
+        tuple([index - base for index in indexes]) if base else indexes,
+    )
 
 
 def supported(model: hal.Model) -> list[bool]:

@@ -7,7 +7,7 @@ type, scale, zero point and per-channel parameters, and in rank and sizes where 
 from collections.abc import Sequence
 from typing import Any
 
-from nnapi_shim.errors import bad_data
+from nnapi_shim.errors import Place, bad_data
 from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType
 from nnapi_shim.hal.types import Subgraph
 from nnapi_shim.operations.declare import BoundOperation, Match, Operation, Types, form
@@ -31,14 +31,14 @@ class ControlFlow(Operation):
             least = min(len(accepted.inputs.names) for accepted in self.forms)
             raise bad_data(
                 f"{len(inputs)} inputs and {len(outputs)} outputs given; allowed are {least} "
-                "inputs or more, and 1 output or more"
+                "inputs or more, and 1 output or more",
+                "counts",
             )
         for position, (name, wanted) in enumerate(zip(listed.names, listed.types, strict=True)):
             if wanted is not None and inputs[position] is not wanted:
-                raise bad_data(
-                    f"input {position} ({name}) is {inputs[position].name}; allowed here: "
-                    f"{wanted.name}"
-                )
+                role = Place("input", position, name)
+                told = f"{role} is {inputs[position].name}; allowed here: {wanted.name}"
+                raise bad_data(told, "type").about(role)
         repeated = listed.repeated, results.repeated
         return Match(self, "any", accepted.since, names, output_names, repeated, ())
 
@@ -50,18 +50,24 @@ def _graph(op: BoundOperation, name: str) -> Subgraph:
     return graph  # type: ignore[no-any-return]
 
 
-def _counted(what: str, given: int, wanted: int) -> None:
+def _counted(name: str, what: str, given: int, wanted: int) -> None:
     if given != wanted:
-        raise bad_data(f"{what}: {given} given; it must be {wanted}")
+        raise bad_data(f"{name} has {given} {what}; it must have {wanted}")
 
 
-def _agree(name: str, outer: Any, inner: Any) -> None:
-    """Raise BAD_DATA unless two operands (bound, or of a graph) can stand for each other."""
+def _agree(name: str, role: str, outer: Any, inner: Any) -> None:
+    """Raise BAD_DATA unless two operands (bound, or of a graph) can stand for each other.
+
+    name, role: of the inner one, such as `then_model` and `input 0`.
+    """
     for what in ("type", "scale", "zero_point", "channel_quant"):
         one, other = getattr(outer, what), getattr(inner, what)
         if one != other:
             shown = [getattr(value, "name", value) for value in (one, other)]
-            raise bad_data(f"{name}: {what} is {shown[0]} outside and {shown[1]} inside")
+            raise bad_data(
+                f"{name}: {role} has {what} {shown[1]}; outside it has {shown[0]}",
+                "type_and_parameters",
+            )
     sizes, inside = outer.dimensions, inner.dimensions
     if sizes and inside and getattr(outer, "lifetime", None) is not OperandLifeTime.NO_VALUE:
         fits = len(sizes) == len(inside) and all(
@@ -69,7 +75,8 @@ def _agree(name: str, outer: Any, inner: Any) -> None:
         )
         if not fits:
             raise bad_data(
-                f"{name}: dimensions are {list(sizes)} outside and {list(inside)} inside"
+                f"{name}: {role} has dimensions {list(inside)}; outside it has {list(sizes)}",
+                "dimensions",
             )
 
 
@@ -77,7 +84,7 @@ def _all_agree(
     role: str, outer: Sequence[Any], graph: Subgraph, indexes: Sequence[int], name: str
 ) -> None:
     for position, (operand, index) in enumerate(zip(outer, indexes, strict=True)):
-        _agree(f"{role} {position} of {name}", operand, graph.operands[index])
+        _agree(name, f"{role} {position}", operand, graph.operands[index])
 
 
 def _is_condition(operand: Any) -> bool:
@@ -93,8 +100,8 @@ def branches_fit(op: BoundOperation) -> None:
     for name in ("then_model", "else_model"):
         graph = _graph(op, name)
         inputs = op.inputs or []
-        _counted(f"inputs of {name}", len(graph.input_indexes), len(inputs))
-        _counted(f"outputs of {name}", len(graph.output_indexes), len(op.outputs))
+        _counted(name, "inputs", len(graph.input_indexes), len(inputs))
+        _counted(name, "outputs", len(graph.output_indexes), len(op.outputs))
         _all_agree("input", inputs, graph, graph.input_indexes, name)
         _all_agree("output", op.outputs, graph, graph.output_indexes, name)
 
@@ -106,20 +113,22 @@ def loop_fits(op: BoundOperation) -> None:
     """
     condition, body = _graph(op, "condition_model"), _graph(op, "body_model")
     for name, graph in (("condition_model", condition), ("body_model", body)):
-        _counted(f"inputs of {name}", len(graph.input_indexes), len(op.inputs))
+        _counted(name, "inputs", len(graph.input_indexes), len(op.inputs))
         _all_agree("input", op.inputs, graph, graph.input_indexes, name)
-    _counted("outputs of condition_model", len(condition.output_indexes), 1)
+    _counted("condition_model", "outputs", len(condition.output_indexes), 1)
     test = condition.operands[condition.output_indexes[0]]
     if not _is_condition(test):
         raise bad_data(
-            f"output of condition_model is {test.type.name}{list(test.dimensions)}; it must be "
-            "TENSOR_BOOL8[1]"
+            f"condition_model has the output {test.type.name}{list(test.dimensions)}; it must be "
+            "TENSOR_BOOL8[1]",
+            "condition_output",
         )
     given, taken = len(body.output_indexes), len(body.input_indexes)
     if not len(op.outputs) <= given <= taken:
         raise bad_data(
             f"body_model has {given} outputs; allowed are {len(op.outputs)} (the outputs of the "
-            f"operation) to {taken} (its own inputs)"
+            f"operation) to {taken} (its own inputs)",
+            "body_outputs",
         )
     outputs = body.output_indexes
     _all_agree("output", op.outputs, body, outputs[: len(op.outputs)], "body_model")

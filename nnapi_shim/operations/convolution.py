@@ -55,12 +55,14 @@ def _depths(op: BoundOperation, groups: int) -> None:
         of_groups = f"{groups} groups of " if groups > 1 else ""
         raise op_failed(
             f"filter {list(op.filter.dimensions)} is for {of_groups}{filter_depth} input channels; "
-            f"input {list(op.input.dimensions)} has {in_depth}"
+            f"input {list(op.input.dimensions)} has {in_depth}",
+            "input_depth",
         )
     if op.bias.dimensions[0] != out_depth:
         raise op_failed(
             f"bias has {op.bias.dimensions[0]} values; filter {list(op.filter.dimensions)} has "
-            f"{out_depth} output channels"
+            f"{out_depth} output channels",
+            "bias_size",
         )
 
 
@@ -69,14 +71,20 @@ def depthwise_depths(op: BoundOperation) -> None:
     in_depth = nhwc(op.input.dimensions, op.nchw)[3]
     first, _, _, out_depth = op.filter.dimensions
     if first != 1:
-        raise op_failed(f"filter has dimensions {list(op.filter.dimensions)}; the first must be 1")
+        raise op_failed(
+            f"filter has dimensions {list(op.filter.dimensions)}; the first must be 1",
+            "first_dimension",
+        )
     if op.depth_multiplier < 1 or out_depth != in_depth * op.depth_multiplier:
         raise op_failed(
             f"filter {list(op.filter.dimensions)} has {out_depth} channels; input has {in_depth} "
-            f"and depth_multiplier is {op.depth_multiplier}"
+            f"and depth_multiplier is {op.depth_multiplier}",
+            "channels",
         )
     if op.bias.dimensions[0] != out_depth:
-        raise op_failed(f"bias has {op.bias.dimensions[0]} values; filter has {out_depth} channels")
+        raise op_failed(
+            f"bias has {op.bias.dimensions[0]} values; filter has {out_depth} channels", "bias_size"
+        )
 
 
 def output_shape_of_an_image(op: BoundOperation) -> None:
@@ -99,11 +107,13 @@ def transpose_spans(op: BoundOperation) -> tuple[Span, Span]:
         (width, filter_width, op.stride_width, out_width, op.pad_left, op.pad_right),
     )
     vertical, horizontal = (_transpose_span(*axis, op.padding) for axis in axes)
-    for name, found in (("height", vertical), ("width", horizontal)):
+    for name, head, found in (("height", "pad_top", vertical), ("width", "pad_left", horizontal)):
         if found.head < 0:
-            raise op_failed(f"padding in front is {found.head}; it must not be negative")
+            raise op_failed(f"{head} is {found.head}; it must not be negative", "negative_padding")
         if found.output < 1:
-            raise op_failed(f"{name} of the output would be {found.output}")
+            raise op_failed(
+                f"output would have {name} {found.output}; it must be at least 1", "empty_output"
+            )
     return vertical, horizontal
 
 

@@ -7,7 +7,7 @@ finish (match, rules), the devices (checks, shape, quantization), documentation 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from nnapi_shim.errors import bad_data
+from nnapi_shim.errors import NnapiError, Place
 from nnapi_shim.hal.enums import OperandType, OperationType
 from nnapi_shim.hal.quantization import SCALARS
 from nnapi_shim.hal.types import Dimensions, SymmPerChannelQuantParams
@@ -83,6 +83,8 @@ class BoundOperation:
     outputs: list[BoundOperand]
     sources: Mapping[str, BoundOperand]
     """The tensors behind `values`, by name: their dimensions."""
+    indexes: tuple[int, ...]
+    """Of its operands in their graph, inputs first, for messages; () where it has no graph."""
 
     def __init__(
         self,
@@ -90,12 +92,27 @@ class BoundOperation:
         named: dict[str, Any],
         outputs: list[BoundOperand],
         sources: Mapping[str, BoundOperand] | None = None,
+        indexes: tuple[int, ...] = (),
     ) -> None:
         self.__dict__ = {**match.operation.absent, **named}
         self.match = match
         self.sources = sources or {}
         self.variant = match.variant
         self.outputs = outputs
+        self.indexes = indexes
+
+    def refused(self, error: NnapiError) -> NnapiError:
+        """A refusal by one of its rules, with the index of the operand that it begins with."""
+        word = error.message.partition(" ")[0]
+        names = self.match.input_names + self.match.output_names
+        if error.places or not self.indexes or names.count(word.rstrip(":,")) != 1:
+            return error
+        at = names.index(word.rstrip(":,"))
+        name, index, count = names[at], self.indexes[at], len(self.match.input_names)
+        role = Place("input", at, name) if at < count else Place("output", at - count, name)
+        where = f"{name} ({role.kind} {role.number}, operand {index})"
+        told = error.worded(where + error.message.removeprefix(name))
+        return told.about(role, Place("operand", index, name))
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"{self.match.operation.type.name} has no operand {name!r} set")
@@ -268,7 +285,9 @@ class Operation:
                     self._matches.setdefault(types, result)
                 found = self._matches.get(key)
             if found is None:
-                raise bad_data(self._why_not(inputs, outputs))
+                from nnapi_shim.operations.mismatch import no_use
+
+                raise no_use(self, inputs, outputs)
         return found
 
     def outputs_of(self, accepted: Form) -> Operands:
@@ -318,34 +337,6 @@ class Operation:
         """Operand types of one row of the type table, by column name."""
         return dict(zip(self.input_columns + self.output_names, row[1:], strict=True))
 
-    def _why_not(self, inputs: Types, outputs: Types) -> str:
-        """Which form came closest, and the first operand that does not fit it."""
-        if not any(accepted.inputs.spread(len(inputs)) for accepted in self.forms):
-            return _count_refused("inputs", len(inputs), [f.inputs for f in self.forms])
-        candidates = list(self.uses(len(inputs), len(outputs)))
-        if not candidates:
-            fitting = [f for f in self.forms if f.inputs.spread(len(inputs))]
-            return _count_refused("outputs", len(outputs), list(map(self.outputs_of, fitting)))
-
-        given = inputs + outputs
-
-        def agreement(candidate: tuple[tuple[Types, Types], Match]) -> int:
-            """Number of leading operands that fit."""
-            wanted = candidate[0][0] + candidate[0][1]
-            fits = [g == w for g, w in zip(given, wanted, strict=True)]
-            return (fits + [False]).index(False)
-
-        best = max(map(agreement, candidates))
-        closest = [c for c in candidates if agreement(c) == best]
-        position = min(best, len(given) - 1)
-        names = closest[0][1].input_names + closest[0][1].output_names
-        allowed = sorted({(c[0][0] + c[0][1])[position].name for c in closest})
-        if position < len(inputs):
-            role = f"input {position} ({names[position]})"
-        else:
-            role = f"output {position - len(inputs)} ({names[position]})"
-        return f"{role} is {given[position].name}; allowed here: {', '.join(allowed)}"
-
     # Binding: operands by name.
 
     def bind(
@@ -354,10 +345,12 @@ class Operation:
         inputs: Sequence[Any],
         outputs: list[BoundOperand],
         operand: Callable[[int], BoundOperand] | None = None,
+        indexes: tuple[int, ...] = (),
     ) -> BoundOperation:
         """Name the operands. `inputs` holds, per position, what the attribute is to be: a
         BoundOperand, None (omitted), or a value; positions without a value yet hold `UNSET`.
         operand: gives the tensor at a position, for those whose value is bound.
+        indexes: as in BoundOperation.
         """
         named: dict[str, Any] = {}
         repeated_input, repeated_output = match.repeated
@@ -379,22 +372,19 @@ class Operation:
             if operand is not None and self.values
             else {}
         )
-        return BoundOperation(match, named, outputs, sources)
+        return BoundOperation(match, named, outputs, sources, indexes)
 
     def required_level(self, op: BoundOperation) -> int:
         """Run the rules; the feature level (1..8) that this use needs. Raises BAD_DATA."""
         level = op.match.since
-        for rule in self.rules:
-            answer = rule(op)
-            if answer is not None and answer > level:
-                level = answer
+        try:
+            for rule in self.rules:
+                answer = rule(op)
+                if answer is not None and answer > level:
+                    level = answer
+        except NnapiError as error:
+            raise op.refused(error) from None
         return level
-
-
-def _count_refused(role: str, given: int, accepted: Sequence[Operands]) -> str:
-    counts = sorted({len(operands.names) for operands in accepted})
-    more = " or more" if any(operands.repeated for operands in accepted) else ""
-    return f"{given} {role} given; allowed are {', '.join(map(str, counts))}{more}"
 
 
 class _Unset:

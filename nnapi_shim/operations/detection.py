@@ -27,9 +27,11 @@ def transform_sizes(op: BoundOperation) -> None:
     require_dimensions(op, "image_info", (None, 2))
     length = op.deltas.dimensions[1]
     if length % 4 or not length:
-        raise op_failed(f"deltas has {length} numbers per roi; they must be 4 for each class")
+        raise op_failed(
+            f"deltas has {length} numbers per roi; they must be 4 for each class", "deltas"
+        )
     if not op.image_info.dimensions[0]:
-        raise op_failed("image_info has no images; there must be at least 1")
+        raise op_failed("image_info has no images; there must be at least 1", "no_images")
 
 
 AXIS_ALIGNED_BBOX_TRANSFORM = Operation(
@@ -60,10 +62,12 @@ def detection_sizes(op: BoundOperation) -> None:
     require_dimensions(op, "deltas", (batches, anchors, None))
     require_dimensions(op, "anchors", (anchors, 4))
     if classes < 2:
-        raise op_failed(f"scores has {classes} classes; there must be at least 2")
+        raise op_failed(f"scores has {classes} classes; there must be at least 2", "classes")
     length = op.deltas.dimensions[2]
     if length < 4:
-        raise op_failed(f"deltas has {length} numbers per anchor; there must be at least 4")
+        raise op_failed(
+            f"deltas has {length} numbers per anchor; there must be at least 4", "deltas"
+        )
 
 
 def detection_limits(op: BoundOperation) -> None:

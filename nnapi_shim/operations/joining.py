@@ -13,7 +13,7 @@ def joined(op: BoundOperation) -> list[Dimensions]:
     first = op.inputs[0].dimensions
     # Differs: the documentation gives the axis no lower bound; the reference refuses negatives.
     if not 0 <= op.axis < len(first):
-        raise op_failed(f"axis is {op.axis}; allowed are 0 to {len(first) - 1}")
+        raise op_failed(f"axis is {op.axis}; allowed are 0 to {len(first) - 1}", "axis")
     total = 0
     for position, operand in enumerate(op.inputs):
         sizes = operand.dimensions
@@ -23,8 +23,9 @@ def joined(op: BoundOperation) -> list[Dimensions]:
             or sizes[op.axis + 1 :] != first[op.axis + 1 :]
         ):
             raise op_failed(
-                f"input {position} has dimensions {list(sizes)}, input 0 {list(first)}; they may "
-                f"differ along axis {op.axis} only"
+                f"inputs {position} has dimensions {list(sizes)}, inputs 0 {list(first)}; they may "
+                f"differ along axis {op.axis} only",
+                "dimensions",
             )
         total += sizes[op.axis]
     return [first[: op.axis] + (total,) + first[op.axis + 1 :]]
@@ -47,12 +48,13 @@ def can_be_stacked(op: BoundOperation) -> None:
     """The axis lies in [0, rank], and all inputs have the same dimensions."""
     first = op.inputs[0].dimensions
     if not 0 <= op.axis <= len(first):
-        raise op_failed(f"axis is {op.axis}; allowed are 0 to {len(first)}")
+        raise op_failed(f"axis is {op.axis}; allowed are 0 to {len(first)}", "axis")
     for position, operand in enumerate(op.inputs):
         if operand.dimensions != first:
             raise op_failed(
                 f"inputs {position} has dimensions {list(operand.dimensions)}, inputs 0 "
-                f"{list(first)}; they must be equal"
+                f"{list(first)}; they must be equal",
+                "dimensions",
             )
 
 

@@ -34,20 +34,25 @@ def projection(op: BoundOperation) -> None:
     """Up to 32 bits per hash; a dense projection weighs every item, a sparse one none."""
     bits = op.hash.dimensions[1]
     if bits > 32:
-        raise op_failed(f"hash {list(op.hash.dimensions)} has {bits} bits; allowed are up to 32")
+        raise op_failed(
+            f"hash {list(op.hash.dimensions)} has {bits} bits; allowed are up to 32", "bits"
+        )
     if op.type not in (SPARSE_DEPRECATED, DENSE, SPARSE):
-        raise op_failed(f"type is {op.type}; allowed are 1, 2 (DENSE) and 3 (SPARSE)")
+        raise op_failed(f"type is {op.type}; allowed are 1, 2 (DENSE) and 3 (SPARSE)", "type")
     if op.type != DENSE:
         # Differs: the documentation allows weights here; the reference refuses them.
         if op.weight is not None:
-            raise op_failed(f"weight is given; it must be omitted for type {op.type}")
+            raise op_failed(
+                f"weight is given; it must be omitted for type {op.type}", "needless_weight"
+            )
         return
     if op.weight is None:
-        raise op_failed("weight is omitted; type 2 (DENSE) needs it")
+        raise op_failed("weight is omitted; type 2 (DENSE) needs it", "no_weight")
     if op.weight.dimensions != op.input.dimensions[:1]:
         raise op_failed(
             f"weight has dimensions {list(op.weight.dimensions)}; it must have one value for each "
-            f"of the {op.input.dimensions[0]} items of input"
+            f"of the {op.input.dimensions[0]} items of input",
+            "weight_size",
         )
 
 

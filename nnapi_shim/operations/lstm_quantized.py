@@ -77,7 +77,7 @@ def parts(op: BoundOperation) -> None:
     """
     parts_complete(op)
     if op.projection_weights is not None and op.projection_bias is None:
-        raise op_failed("projection_bias is omitted, and projection_weights is not")
+        raise op_failed("projection_bias is omitted; projection_weights needs it")
 
 
 def state_scale(op: BoundOperation) -> None:

@@ -23,20 +23,21 @@ def flattened(op: BoundOperation) -> None:
     if not (inputs and weights and bias):
         return
     if not 2 <= len(inputs) <= 4:
-        raise bad_data(f"input has rank {len(inputs)}; allowed are 2 to 4")
+        raise bad_data(f"input has rank {len(inputs)}; allowed are 2 to 4", "input_rank")
     if len(weights) != 2:
-        raise bad_data(f"weights have rank {len(weights)}; it must be 2")
+        raise bad_data(f"weights have rank {len(weights)}; it must be 2", "weights_rank")
     if len(bias) != 1:
-        raise bad_data(f"bias has rank {len(bias)}; it must be 1")
+        raise bad_data(f"bias has rank {len(bias)}; it must be 1", "bias_rank")
     units, input_size = weights
     count = element_count(inputs)
     if count and input_size and count % input_size:
         raise bad_data(
-            f"input {list(inputs)} has {count} elements, not a multiple of the {input_size} "
-            "columns of weights"
+            f"input {list(inputs)} has {count} elements; they must be a multiple of the "
+            f"{input_size} columns of weights",
+            "input_size",
         )
     if bias[0] and units and bias[0] != units:
-        raise bad_data(f"bias has {bias[0]} values; weights have {units} rows")
+        raise bad_data(f"bias has {bias[0]} values; weights have {units} rows", "bias_size")
 
 
 def product(op: BoundOperation) -> list[Dimensions]:
@@ -45,11 +46,14 @@ def product(op: BoundOperation) -> list[Dimensions]:
     count = element_count(op.input.dimensions)
     if count % input_size:
         raise op_failed(
-            f"input {list(op.input.dimensions)} has {count} elements, not a multiple of the "
-            f"{input_size} columns of weights"
+            f"input {list(op.input.dimensions)} has {count} elements; they must be a multiple "
+            f"of the {input_size} columns of weights",
+            "input_size",
         )
     if op.bias.dimensions[0] != units:
-        raise op_failed(f"bias has {op.bias.dimensions[0]} values; weights have {units} rows")
+        raise op_failed(
+            f"bias has {op.bias.dimensions[0]} values; weights have {units} rows", "bias_size"
+        )
     return [(count // input_size, units)]
 
 
@@ -107,7 +111,8 @@ def matrices(op: BoundOperation) -> Matrices:
     if len(lhs) != len(rhs) or not 2 <= len(lhs) <= 4:
         raise op_failed(
             f"lhs and rhs have dimensions {list(lhs)} and {list(rhs)}; they must have the same "
-            "rank, 2 to 4"
+            "rank, 2 to 4",
+            "rank",
         )
     # Differs: the documentation asks for equal batches. The reference takes those of lhs for the
     # output without a look at rhs, and repeats a batch of 1; what else it accepts, it reads or
@@ -115,14 +120,16 @@ def matrices(op: BoundOperation) -> Matrices:
     if any(size not in (1, wanted) for size, wanted in zip(rhs[:-2], lhs[:-2], strict=True)):
         raise op_failed(
             f"lhs and rhs have dimensions {list(lhs)} and {list(rhs)}; in front of the last two "
-            "those of rhs must be the same or 1"
+            "those of rhs must be the same or 1",
+            "batch",
         )
     rows, depth = lhs[-2:] if not op.adj_x else lhs[:-3:-1]
     depth_of_rhs, columns = rhs[-2:] if not op.adj_y else rhs[:-3:-1]
     if depth != depth_of_rhs:
         raise op_failed(
-            f"lhs and rhs have dimensions {list(lhs)} and {list(rhs)}: rows of {depth} elements "
-            f"cannot be multiplied by columns of {depth_of_rhs}"
+            f"lhs and rhs have dimensions {list(lhs)} and {list(rhs)}; rows of {depth} elements "
+            f"cannot be multiplied by columns of {depth_of_rhs}",
+            "depth",
         )
     return Matrices(lhs[:-2], rows, depth, columns)
 

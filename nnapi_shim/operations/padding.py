@@ -32,10 +32,10 @@ def pair_per_dimension(op: BoundOperation) -> None:
     expect_source(op, "paddings", rank, 2)
     if len(op.paddings) != 2 * rank:
         raise op_failed(
-            f"paddings has {len(op.paddings)} elements; its dimensions must be [{rank}, 2]"
+            f"paddings has {len(op.paddings)} elements; its dimensions must be [{rank}, 2]", "count"
         )
     if min(op.paddings) < 0:
-        raise op_failed(f"paddings is {list(op.paddings)}; none may be negative")
+        raise op_failed(f"paddings is {list(op.paddings)}; none may be negative", "negative")
 
 
 def a_row_per_dimension(op: BoundOperation) -> None:
@@ -46,11 +46,13 @@ def a_row_per_dimension(op: BoundOperation) -> None:
 def mirror_is_long_enough(op: BoundOperation) -> None:
     """REFLECT takes at most what lies beyond the border element, SYMMETRIC at most everything."""
     if op.mode not in (REFLECT, SYMMETRIC):
-        raise op_failed(f"mode is {op.mode}; allowed are 0 (REFLECT) and 1 (SYMMETRIC)")
+        raise op_failed(f"mode is {op.mode}; allowed are 0 (REFLECT) and 1 (SYMMETRIC)", "mode")
     for axis, (size, pair) in enumerate(zip(op.input.dimensions, paddings(op), strict=True)):
         most = size - 1 if op.mode == REFLECT else size
         if max(pair) > most:
-            raise op_failed(f"paddings of axis {axis} are {list(pair)}; allowed are 0 to {most}")
+            raise op_failed(
+                f"paddings of axis {axis} are {list(pair)}; allowed are 0 to {most}", "too_long"
+            )
 
 
 def padded(op: BoundOperation) -> list[Dimensions]:

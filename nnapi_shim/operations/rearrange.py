@@ -28,10 +28,14 @@ def perm_is_a_permutation(op: BoundOperation) -> None:
     if op.perm is None:
         # Differs: documented is the reverse order for any rank; the reference has it for rank 2.
         if rank != 2:
-            raise op_failed(f"perm is omitted and the input has rank {rank}; it must have rank 2")
+            raise op_failed(
+                f"perm is omitted and the input has rank {rank}; it must have rank 2", "omitted"
+            )
     # Differs: the reference does not notice an axis that is named twice; its result is random then.
     elif sorted(op.perm) != list(range(rank)):
-        raise op_failed(f"perm is {list(op.perm)}; it must hold each of 0 to {rank - 1} once")
+        raise op_failed(
+            f"perm is {list(op.perm)}; it must hold each of 0 to {rank - 1} once", "each_axis_once"
+        )
 
 
 def permuted(op: BoundOperation) -> list[Dimensions]:
@@ -97,7 +101,7 @@ def blocks_divide_batch(op: BoundOperation) -> None:
     """The batch is a multiple of the elements of a block."""
     batch, (height, width) = op.input.dimensions[0], op.block_shape
     if batch % (height * width):
-        raise op_failed(f"the batch is {batch}; it must be a multiple of {height} * {width}")
+        raise op_failed(f"input has batch {batch}; it must be a multiple of {height} * {width}")
 
 
 def batch_to_space(op: BoundOperation) -> list[Dimensions]:
@@ -117,13 +121,16 @@ def padded_image(op: BoundOperation) -> tuple[int, int]:
 def blocks_divide_padded_image(op: BoundOperation) -> None:
     """The padded height and width are multiples of those of a block."""
     if len(op.paddings) != 4:
-        raise op_failed(f"paddings has {len(op.paddings)} elements; its dimensions must be [2, 2]")
+        raise op_failed(
+            f"paddings has {len(op.paddings)} elements; its dimensions must be [2, 2]", "count"
+        )
     # Differs: documented paddings are at least 0; the reference cuts elements off for others.
     sizes = padded_image(op)
     if min(sizes) < 0 or any(n % block for n, block in zip(sizes, op.block_shape, strict=True)):
         raise op_failed(
-            f"the padded image has size {list(sizes)}; it must be a multiple of block_shape "
-            f"{list(op.block_shape)}"
+            f"input has size {list(sizes)} with its paddings; it must be a multiple of block_shape "
+            f"{list(op.block_shape)}",
+            "multiple",
         )
 
 

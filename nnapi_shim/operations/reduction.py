@@ -22,7 +22,7 @@ def reduced_axes(op: BoundOperation) -> frozenset[int]:
     the input with some; they are refused here like those of the others.
     """
     rank = len(op.input.dimensions)
-    return frozenset(axis_in_range(axis, rank) for axis in op.axes)
+    return frozenset(axis_in_range(axis, rank, "axes has") for axis in op.axes)
 
 
 def axes_exist(op: BoundOperation) -> None:

@@ -14,9 +14,11 @@ def axes_have_size_one(op: BoundOperation) -> None:
     """The axes to remove lie in [-rank, rank) and have size 1; one may be named twice."""
     dimensions = op.input.dimensions
     for axis in op.axes or ():
-        size = dimensions[axis_in_range(axis, len(dimensions))]
+        size = dimensions[axis_in_range(axis, len(dimensions), "axes has")]
         if size != 1:
-            raise op_failed(f"axis {axis} has size {size}; only axes of size 1 can be removed")
+            raise op_failed(
+                f"axes has {axis}, an axis of size {size}; only axes of size 1 can be removed"
+            )
 
 
 def squeezed(op: BoundOperation) -> list[Dimensions]:

@@ -52,7 +52,7 @@ def resized(op: BoundOperation) -> list[Dimensions]:
         sizes = {"width": op.output_width, "height": op.output_height}
     for name, size in sizes.items():
         if size < 1:
-            raise op_failed(f"the {name} of the output is {size}; it must be at least 1")
+            raise op_failed(f"output has {name} {size}; it must be at least 1")
     return [in_layout((batch, sizes["height"], sizes["width"], depth), op.nchw)]
 
 

@@ -20,11 +20,11 @@ def merge_dimensions(known: Dimensions, computed: Dimensions) -> Dimensions:
     if not computed:
         return known
     if len(known) != len(computed):
-        raise op_failed(f"dimensions are {list(computed)}; declared are {list(known)}")
+        raise op_failed(f"dimensions are {list(computed)}; declared are {list(known)}", "rank")
     merged = []
     for declared, found in zip(known, computed, strict=True):
         if declared and found and declared != found:
-            raise op_failed(f"dimensions are {list(computed)}; declared are {list(known)}")
+            raise op_failed(f"dimensions are {list(computed)}; declared are {list(known)}", "size")
         merged.append(declared or found)
     return tuple(merged)
 
@@ -47,13 +47,15 @@ def check_operands(op: BoundOperation) -> None:
         for operand in value if name == op.match.repeated[0] else (value,):
             if operand is None:
                 if name not in operation.omittable:
-                    raise refuse(f"{name} is omitted, and {operation.type.name} needs it")
+                    raise refuse(f"{name} is omitted; {operation.type.name} needs it", "omitted")
             elif (
                 not operation.allow_zero_sized
                 and isinstance(operand, BoundOperand)
                 and 0 in operand.dimensions
             ):
-                raise refuse(f"{name} has dimensions {list(operand.dimensions)}; none may be 0")
+                raise refuse(
+                    f"{name} has dimensions {list(operand.dimensions)}; none may be 0", "empty"
+                )
 
 
 def check_size(operand: BoundOperand, name: str, dimensions: Dimensions) -> None:
@@ -79,8 +81,8 @@ def set_output(
     if (scale, zero_point) != (operand.scale, operand.zero_point):
         if operand.is_model_output:
             raise op_failed(
-                f"output {name} of the model declares scale {operand.scale:g} and zero point "
-                f"{operand.zero_point}; the operation gives {scale:g} and {zero_point}"
+                f"{name} is an output of the model that declares scale {operand.scale:g} and zero "
+                f"point {operand.zero_point}; the operation gives {scale:g} and {zero_point}"
             )
         operand.scale, operand.zero_point = scale, zero_point
     return 0 not in computed or 0 in operand.dimensions
@@ -92,15 +94,18 @@ def resolve(op: BoundOperation) -> list[BoundOperand]:
     Returns the outputs that the operation has no data for; they are all zero.
     Raises OP_FAILED (or BAD_DATA, for the operations that are `legacy`).
     """
-    check_operands(op)
     operation = op.match.operation
-    for check in operation.checks:
-        check(op)
-    parameters = operation.quantization(op)
-    return [
-        output
-        for output, name, dimensions, (scale, zero_point) in zip(
-            op.outputs, op.match.output_names, operation.shape(op), parameters, strict=True
-        )
-        if not set_output(output, name, dimensions, scale, zero_point)
-    ]
+    try:
+        check_operands(op)
+        for check in operation.checks:
+            check(op)
+        parameters = operation.quantization(op)
+        return [
+            output
+            for output, name, dimensions, (scale, zero_point) in zip(
+                op.outputs, op.match.output_names, operation.shape(op), parameters, strict=True
+            )
+            if not set_output(output, name, dimensions, scale, zero_point)
+        ]
+    except NnapiError as error:
+        raise op.refused(error) from None

@@ -76,7 +76,7 @@ def directions(op: BoundOperation) -> None:
     """Each direction fits its input; a merged output is one, separate ones are two."""
     if op.merge_outputs == (op.bw_output is not None):
         raise op_failed(
-            f"there are {len(op.outputs)} outputs, and merge_outputs is {op.merge_outputs}; "
+            f"merge_outputs is {op.merge_outputs}, and there are {len(op.outputs)} outputs; "
             "bw_output is there if and only if outputs are not merged"
         )
     *leading, size = op.input.dimensions

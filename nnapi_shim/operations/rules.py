@@ -155,9 +155,13 @@ def rank_limit(limit: int, *names: str) -> Check:
 def fused_activation(op: BoundOperation) -> None:
     """The fused activation is a FuseCode, and NONE for INT32 operands."""
     if op.activation not in (0, 1, 2, 3):
-        raise op_failed(f"activation is {op.activation}; allowed are 0 (NONE) to 3 (RELU6)")
+        raise op_failed(
+            f"activation is {op.activation}; allowed are 0 (NONE) to 3 (RELU6)", "unknown"
+        )
     if op.activation != FuseCode.NONE and op.variant == "i32":
-        raise op_failed(f"activation is {op.activation}; TENSOR_INT32 allows 0 (NONE) only")
+        raise op_failed(
+            f"activation is {op.activation}; TENSOR_INT32 allows 0 (NONE) only", "integers"
+        )
 
 
 def positive(*names: str) -> Check:
@@ -193,10 +197,13 @@ def image_not_empty(op: BoundOperation) -> None:
         )
 
 
-def axis_in_range(axis: int, rank: int) -> int:
-    """An axis in [-rank, rank) as one in [0, rank)."""
+def axis_in_range(axis: int, rank: int, given: str = "axis is") -> int:
+    """An axis in [-rank, rank) as one in [0, rank).
+
+    given: what a refusal says in front of the axis.
+    """
     if not -rank <= axis < rank:
-        raise op_failed(f"axis is {axis}; allowed are {-rank} to {rank - 1}")
+        raise op_failed(f"{given} {axis}; allowed are {-rank} to {rank - 1}")
     return axis % rank
 
 
@@ -207,9 +214,11 @@ def axis_exists(op: BoundOperation) -> None:
 
 def outputs_fit(op: BoundOperation) -> None:
     """No output is larger than an operand can be, whatever sizes the values ask for."""
-    for operand, dimensions in zip(op.outputs, op.match.operation.shape(op), strict=True):
+    for operand, name, dimensions in zip(
+        op.outputs, op.match.output_names, op.match.operation.shape(op), strict=True
+    ):
         if element_count(dimensions) * ELEMENT_BYTES[operand.type] > MAX_BYTES:
-            raise op_failed(f"the output {list(dimensions)} is larger than 2^32 - 1 bytes")
+            raise op_failed(f"{name} {list(dimensions)} is larger than 2^32 - 1 bytes")
 
 
 def bias_scale(input_name: str, filter_name: str) -> Check:
@@ -227,10 +236,11 @@ def bias_scale(input_name: str, filter_name: str) -> Check:
         if abs(product - bias.scale) > 1e-6 * min(product, bias.scale):
             raise op_failed(
                 f"bias has scale {bias.scale:g}; it must be the product of the scales of "
-                f"{input_name} and {filter_name}, {product:g}"
+                f"{input_name} and {filter_name}, {product:g}",
+                "product",
             )
         if bias.zero_point != 0:
-            raise op_failed(f"bias has zero point {bias.zero_point}; it must be 0")
+            raise op_failed(f"bias has zero point {bias.zero_point}; it must be 0", "zero_point")
 
     return check
 

@@ -10,9 +10,11 @@ from nnapi_shim.operations.signatures import F16, F32, I32
 def samples(op: BoundOperation) -> None:
     """There is no negative number of samples, and there are two seeds."""
     if op.sample_count < 0:
-        raise op_failed(f"sample_count is {op.sample_count}; it must not be negative")
+        raise op_failed(f"sample_count is {op.sample_count}; it must not be negative", "count")
     if op.seeds.dimensions != (2,):
-        raise op_failed(f"seeds have dimensions {list(op.seeds.dimensions)}; they must be [2]")
+        raise op_failed(
+            f"seeds have dimensions {list(op.seeds.dimensions)}; they must be [2]", "seeds"
+        )
 
 
 RANDOM_MULTINOMIAL = Operation(

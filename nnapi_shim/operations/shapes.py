@@ -91,16 +91,18 @@ def window(op: BoundOperation, filter_height: int, filter_width: int) -> Window:
     """
     dilation_width = getattr(op, "dilation_width", 1)
     dilation_height = getattr(op, "dilation_height", 1)
+    # A pooling operation is given the sizes of its filter; a convolution has them from `filter`.
+    filter = "filter_" if hasattr(op, "filter_width") else "filter "
     for name, value in (
         ("stride_width", op.stride_width),
         ("stride_height", op.stride_height),
         ("dilation_width", dilation_width),
         ("dilation_height", dilation_height),
-        ("filter width", filter_width),
-        ("filter height", filter_height),
+        (filter + "width", filter_width),
+        (filter + "height", filter_height),
     ):
         if value < 1:
-            raise op_failed(f"{name} is {value}; it must be at least 1")
+            raise op_failed(f"{name} is {value}; it must be at least 1", "at_least_one")
     extent_height = (filter_height - 1) * dilation_height + 1
     extent_width = (filter_width - 1) * dilation_width + 1
     if op.padding is None:
@@ -113,7 +115,8 @@ def window(op: BoundOperation, filter_height: int, filter_width: int) -> Window:
             if not 0 <= getattr(op, name) < extent:
                 raise op_failed(
                     f"{name} is {getattr(op, name)}; allowed are 0 to {extent - 1}, less than the "
-                    "window covers"
+                    "window covers",
+                    "padding",
                 )
     batch, height, width, depth = nhwc(op.input.dimensions, op.nchw)
     vertical = span(height, extent_height, op.stride_height, op.padding, op.pad_top, op.pad_bottom)
@@ -121,7 +124,8 @@ def window(op: BoundOperation, filter_height: int, filter_width: int) -> Window:
     if vertical.output < 1 or horizontal.output < 1:
         raise op_failed(
             f"the window of {extent_height} x {extent_width} does not fit into the padded image of "
-            f"{height} x {width}"
+            f"{height} x {width}",
+            "too_large",
         )
     return Window(batch, height, width, depth, filter_height, filter_width, vertical, horizontal)
 
@@ -139,20 +143,23 @@ def reshaped(dimensions: Dimensions, target: Sequence[int]) -> Dimensions:
     for position, size in enumerate(target):
         if size == -1:
             if unknown is not None:
-                raise op_failed(f"shape {list(target)} has more than one -1")
+                raise op_failed(f"shape {list(target)} has more than one -1", "second_unknown")
             unknown = position
         elif size < 0:
-            raise op_failed(f"shape {list(target)} has a negative size other than one -1")
+            raise op_failed(
+                f"shape {list(target)} has a negative size other than one -1", "negative"
+            )
         else:
             known *= size
     result = list(target)
     if unknown is not None:
         if known == 0:
-            raise op_failed(f"shape {list(target)} has a -1 beside a 0")
+            raise op_failed(f"shape {list(target)} has a -1 beside a 0", "unknown_beside_zero")
         result[unknown] = count // known
         known *= result[unknown]
     if known != count:
         raise op_failed(
-            f"shape {list(target)} has {known} elements; the input {list(dimensions)} has {count}"
+            f"shape {list(target)} has {known} elements; the input {list(dimensions)} has {count}",
+            "element_count",
         )
     return tuple(result)

@@ -89,7 +89,7 @@ def shrunk_axes_have_one_element(op: BoundOperation) -> None:
     for axis, (_, length, stride) in enumerate(ranges(op)):
         if op.shrink_axis_mask & (1 << axis) and (stride < 0 or length != 1):
             raise op_failed(
-                f"axis {axis} is to be dropped, but its slice has stride {stride} and {length} "
+                f"shrink_axis_mask drops axis {axis}, whose slice has stride {stride} and {length} "
                 "elements; it must have a positive stride and one element"
             )
 
@@ -107,11 +107,14 @@ def strided_sizes(op: BoundOperation) -> list[Dimensions]:
 def splits_are_the_outputs(op: BoundOperation) -> None:
     """num_splits is the number of outputs (BAD_DATA in the reference) and divides the axis."""
     if op.num_splits != len(op.outputs):
-        raise bad_data(f"num_splits is {op.num_splits}; there are {len(op.outputs)} outputs")
+        raise bad_data(
+            f"num_splits is {op.num_splits}; there are {len(op.outputs)} outputs", "output_count"
+        )
     size = op.input.dimensions[op.axis]
     if size % op.num_splits:
         raise op_failed(
-            f"num_splits is {op.num_splits}; it must divide {size}, the size of axis {op.axis}"
+            f"num_splits is {op.num_splits}; it must divide {size}, the size of axis {op.axis}",
+            "divides_axis",
         )
 
 

@@ -105,7 +105,8 @@ class Arguments:
         operands = self._input_operands if role == "input" else self.output_operands
         arguments = self._inputs if role == "input" else self._outputs
         if not 0 <= index < len(operands):
-            raise bad_data(f"{role} {index} does not exist; the model has {len(operands)}")
+            told = f"{role} {index} does not exist; the model has {len(operands)}"
+            raise bad_data(told, "index").about(Place(role, index))
         operand = operands[index]
         given: Dimensions | None = None
         try:
@@ -113,20 +114,21 @@ class Arguments:
                 given = type().dimensions
             dimensions = refined(operand, given)
             if length > MAX_LENGTH:
-                raise bad_data(f"length is {length} bytes; allowed are {MAX_LENGTH}")
+                raise bad_data(f"length is {length} bytes; allowed are {MAX_LENGTH}", "too_long")
             measured: int | None = length
             if memory is not None:
                 role_key = (self._compilation, role, index)
                 measured = memory.check_argument(role_key, given, offset, length)
             if arguments[index] is not None:
-                raise bad_state("it is set already")
+                raise bad_state("it is set already; once is allowed", "set_already")
             omitted = memory is None and address == 0
             self._padding_settled = True
             if not omitted:
                 if role == "input" and not is_known(operand.type, dimensions):
                     raise bad_data(
                         f"{operand.type.name}{list(dimensions)} has unknown dimensions; an input "
-                        "needs all of them"
+                        "needs all of them",
+                        "unknown_dimensions",
                     )
                 if measured is not None:
                     self._check_length(operand, dimensions, measured)
@@ -148,7 +150,7 @@ class Arguments:
     def _check_length(self, operand: Operand, dimensions: Dimensions, length: int) -> None:
         if not is_known(operand.type, dimensions):
             if length == 0:
-                raise bad_data("length is 0")
+                raise bad_data("length is 0", "empty")
             return
         if dimensions is not operand.dimensions:
             operand = operand._replace(dimensions=dimensions)
@@ -156,7 +158,8 @@ class Arguments:
         if length < needed or (length > needed and not self._padding):
             raise bad_data(
                 f"{operand.type.name}{list(dimensions)}: length is {length} bytes; it must be "
-                f"{needed}{' or more' if self._padding else ''}"
+                f"{needed}{' or more' if self._padding else ''}",
+                "length",
             )
 
     def enable_padding(self, enable: bool) -> None:
@@ -199,7 +202,8 @@ class Arguments:
 
 def _resolved(role: str, index: int, argument: Argument | None) -> RequestArgument:
     if argument is None:
-        raise bad_data(f"{role} {index} is not set")
+        told = f"{role} {index} is not set; every argument must be"
+        raise bad_data(told).about(Place(role, index))
     if isinstance(argument, RequestArgument):
         return argument
     memory = argument.memory
@@ -238,8 +242,12 @@ def refined(operand: Operand, given: Dimensions | None) -> Dimensions:
     if not known and operand.type not in SCALARS:
         return given
     if len(given) != len(known):
-        raise bad_data(f"the type has dimensions {list(given)}; the model has {list(known)}")
+        raise bad_data(
+            f"the type has dimensions {list(given)}; the model has {list(known)}", "rank"
+        )
     for declared, size in zip(known, given, strict=True):
         if declared and declared != size:
-            raise bad_data(f"the type has dimensions {list(given)}; the model has {list(known)}")
+            raise bad_data(
+                f"the type has dimensions {list(given)}; the model has {list(known)}", "size"
+            )
     return given

@@ -19,9 +19,11 @@ class Burst:
     def compute(self, execution: Execution) -> None:
         """Run an execution; raises BAD_DATA for one of another compilation, BAD_STATE when busy."""
         if execution.compilation is not self._compilation:
-            raise bad_data("the execution and the burst belong to different compilations")
+            raise bad_data(
+                "the execution and the burst belong to different compilations", "other_compilation"
+            )
         if not self._busy.acquire(False):
-            raise bad_state("the burst runs another execution")
+            raise bad_state("the burst runs another execution", "busy")
         try:
             execution.compute()
         finally:

@@ -72,9 +72,11 @@ def register_driver(
     device = adopted(driver, require_name(name), None, version, type)
     with _exclusive():
         if "all" in _devices:
-            raise bad_state(f"{name} comes too late: the devices have been listed already")
+            raise bad_state(
+                f"{name} comes too late: the devices have been listed already", "too_late"
+            )
         if name in _registered or is_built_in(name):
-            raise bad_data(f"there is a device {name} already")
+            raise bad_data(f"there is a device {name} already", "name")
         _registered[name] = Found(name, "register_driver", lambda: device)
 
 

@@ -8,7 +8,7 @@ from nnapi_shim.errors import NnapiError, Place, bad_data
 from nnapi_shim.hal import types as hal
 from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType
 from nnapi_shim.hal.quantization import ELEMENT_BYTES
-from nnapi_shim.operations import operation
+from nnapi_shim.operations import bound_operand, bound_operation
 from nnapi_shim.operations.declare import UNSET, BoundOperand
 from nnapi_shim.runtime import extension
 from nnapi_shim.runtime.referenced import joined
@@ -76,36 +76,18 @@ class Draft:
         """Match the declaration and run its rules on what is known now; raises BAD_DATA."""
         if not isinstance(item.type, OperationType) or item.type is OperationType.OEM_OPERATION:
             return
-        operands = self.operands
         try:
-            declaration = operation(item.type)
-            match = declaration.match(
-                tuple([operands[i].type for i in item.inputs]),
-                tuple([operands[i].type for i in item.outputs]),
-            )
-            values = match.value_positions
-            inputs = [
-                UNSET if at in values else self._bound(index)
-                for at, index in enumerate(item.inputs)
-            ]
-            outputs = [self._bound(index) for index in item.outputs]
-            op = declaration.bind(
-                match, inputs, outputs, lambda position: self._bound(item.inputs[position])
-            )
-            declaration.required_level(op)
+            op = bound_operation(item, self.operands, self._given, self._bound)
+            op.match.operation.required_level(op)
         except NnapiError as error:
             raise error.at(Place("operation", item.number, item.type.name)) from None
 
+    def _given(self, index: int, is_value: bool) -> Any:
+        return UNSET if is_value else self._bound(index)
+
     def _bound(self, index: int) -> BoundOperand:
         operand = self.operands[index]
-        bound = BoundOperand(
-            index,
-            operand.type,
-            operand.dimensions if operand.lifetime is not L.NO_VALUE else (),
-            operand.scale,
-            operand.zero_point,
-            operand.channel_quant,
-        )
+        bound = bound_operand(index, operand)
         if operand.lifetime is L.SUBGRAPH:
             bound.value = operand.value.hal.main
         return bound
@@ -113,7 +95,7 @@ class Draft:
     def problems(self) -> Iterator[NnapiError]:
         """Everything that finish refuses, in the order in which it looks."""
         if not self.operands or not (self.operations or self.refused_operations):
-            yield bad_data("a model needs at least one operand and one operation")
+            yield bad_data("a model needs at least one operand and one operation", "empty")
             return
         for index, operand in enumerate(self.operands):
             yield from _problems_of(index, operand)
@@ -130,7 +112,7 @@ class Draft:
         ordered = {item.number for item in self._execution_order()}
         if len(ordered) < len(self.operations):
             stuck = [item.number for item in self.operations if item.number not in ordered]
-            yield bad_data(f"the graph has a cycle through operations {stuck}")
+            yield bad_data(f"the graph has a cycle through operations {stuck}", "cycle")
 
     def _argument_problems(
         self, role: str, indexes: list[int], lifetime: L
@@ -138,11 +120,13 @@ class Draft:
         for index in indexes:
             found = self.operands[index].lifetime
             if found is not lifetime:
-                yield bad_data(f"operand {index} became an {role} first and {found.name} later")
+                told = f"operand {index} became an {role} first and {found.name} later"
+                yield bad_data(told, "later").about(Place("operand", index))
         listed = set(indexes)
         for index, operand in enumerate(self.operands):
             if operand.lifetime is lifetime and index not in listed:
-                yield bad_data(f"operand {index} was an {role} first, and then others were named")
+                told = f"operand {index} was an {role} first, and then others were named"
+                yield bad_data(told, "other_call").about(Place("operand", index))
 
     def _writing_problems(self) -> Iterator[NnapiError]:
         written: set[int] = set()
@@ -150,19 +134,20 @@ class Draft:
             for index in item.outputs:
                 lifetime = self.operands[index].lifetime
                 if index in written:
-                    yield bad_data(f"operand {index} is written twice")
+                    error = bad_data(f"operand {index} is written twice; once is allowed", "twice")
+                    yield error.about(*_places(item, index))
                 elif lifetime not in _WRITTEN:
-                    yield bad_data(
-                        f"operand {index} is {lifetime.name}, and operation {item.number} writes it"
-                    )
+                    told = f"operand {index} is {lifetime.name}; operation {item.number} writes it"
+                    yield bad_data(told, "not_writable").about(*_places(item, index))
                 written.add(index)
         written |= self.excused
         for index, operand in enumerate(self.operands):
             if operand.lifetime in _WRITTEN and index not in written:
-                yield bad_data(
-                    f"operand {index} has no value: it is neither an input nor a constant, and no "
-                    "operation writes it"
+                told = (
+                    f"operand {index} has no value; it must be an input, a constant, or written by "
+                    "an operation"
                 )
+                yield bad_data(told, "no_value").about(Place("operand", index))
 
     # What becomes of it
 
@@ -234,17 +219,28 @@ class Draft:
         return joined(model, inner) if inner else model
 
 
+def _places(item: hal.Operation, index: int) -> tuple[Place, Place]:
+    name = item.type.name if isinstance(item.type, OperationType) else f"extension {item.type:#x}"
+    return Place("operation", item.number, name), Place("operand", index)
+
+
 def _problems_of(index: int, operand: DraftOperand) -> Iterator[NnapiError]:
-    kind = operand.type
+    kind, place = operand.type, Place("operand", index)
     if kind is OperandType.TENSOR_INT32 and not (operand.scale >= 0 and operand.zero_point == 0):
-        yield bad_data(
+        told = (
             f"operand {index} TENSOR_INT32: scale is {operand.scale:g} and zeroPoint "
             f"{operand.zero_point}; allowed are scales from 0 and zeroPoint 0"
         )
+        yield bad_data(told, "tensor_int32").about(place)
     if kind is OperandType.TENSOR_QUANT8_SYMM_PER_CHANNEL and operand.channel_quant is None:
-        yield bad_data(f"operand {index} {kind.name} has no scales per channel")
-    if (kind is OperandType.MODEL) != (operand.lifetime is L.SUBGRAPH):
-        yield bad_data(f"operand {index} {kind.name} is {operand.lifetime.name}")
+        told = f"operand {index} {kind.name} has no scales per channel; it needs them"
+        yield bad_data(told, "no_scales").about(place)
+    if kind is OperandType.MODEL and operand.lifetime is not L.SUBGRAPH:
+        told = f"operand {index} MODEL is {operand.lifetime.name}; it needs a model as its value"
+        yield bad_data(told, "no_model").about(place)
+    if kind is not OperandType.MODEL and operand.lifetime is L.SUBGRAPH:
+        told = f"operand {index} {kind.name} has a model as its value; only MODEL can"
+        yield bad_data(told, "not_a_model").about(place)
 
 
 def _alignment(operand: DraftOperand) -> int:

@@ -40,7 +40,9 @@ class Event:
 
     def duplicated_fence(self) -> int:
         """A new file descriptor of its fence; raises BAD_DATA where there is none."""
-        raise bad_data("the event has no fence")
+        raise bad_data(
+            "the event has no fence; those of startComputeWithDependencies may have one", "none"
+        )
 
 
 _UNEXPECTED = op_failed("the execution ended unexpectedly")
@@ -86,9 +88,9 @@ class ExecutionEvent(Event):
         if error is None:
             return
         if error.code is ResultCode.UNEXPECTED_NULL:
-            raise NnapiError(ResultCode.BAD_DATA, error.message)
+            raise NnapiError(ResultCode.BAD_DATA, error.message, "bad_data")
         if error.code not in _KEPT:
-            raise op_failed(error.message)
+            raise op_failed(error.message, "op_failed")
         raise error.again()
 
 
@@ -118,11 +120,13 @@ class FenceEvent(Event):
         self._fd = -1
         self._outcome: ResultCode | None = None
         if fd <= 0:
-            raise bad_data(f"sync_fence_fd is {fd}; it must be greater than 0")
+            raise bad_data(f"sync_fence_fd is {fd}; it must be greater than 0", "number")
         try:
             self._fd = os.dup(fd)
         except OSError as error:
-            raise bad_data(f"file descriptor {fd} cannot be duplicated: {error}") from None
+            raise bad_data(
+                f"file descriptor {fd} cannot be duplicated: {error}", "not_open"
+            ) from None
 
     def __del__(self) -> None:
         if self._fd >= 0:
@@ -133,7 +137,7 @@ class FenceEvent(Event):
         try:
             return os.dup(self._fd)
         except OSError as error:
-            raise op_failed(f"the fence cannot be duplicated: {error}") from None
+            raise op_failed(f"the fence cannot be duplicated: {error}", "failed") from None
 
     def wait(self) -> None:
         """Return when it is signalled; raises OP_FAILED for a fence in an error state."""

@@ -6,7 +6,7 @@ from functools import wraps
 from time import monotonic_ns
 from typing import Any, TypeVar
 
-from nnapi_shim.errors import NnapiError, bad_data, bad_state, op_failed
+from nnapi_shim.errors import NnapiError, Place, bad_data, bad_state, op_failed
 from nnapi_shim.hal.enums import (
     DEFAULT_LOOP_TIMEOUT_NS,
     MAXIMUM_LOOP_TIMEOUT_NS,
@@ -311,17 +311,20 @@ class Execution:
         Raises BAD_STATE unless the last run ended with one of these two.
         """
         if self._state != COMPLETED:
-            raise bad_state(f"the execution is {self._state}; outputs are known when completed")
+            raise bad_state(
+                f"the execution is {self._state}; outputs are known when completed", "not_completed"
+            )
         if self._result is None:
-            raise bad_state("the execution failed; its outputs have no dimensions")
+            raise bad_state("the execution failed; its outputs have no dimensions", "failed")
         shapes = self._result.output_shapes
         if not 0 <= index < len(shapes):
-            raise bad_data(f"output {index} does not exist; the model has {len(shapes)}")
+            told = f"output {index} does not exist; the model has {len(shapes)}"
+            raise bad_data(told, "index").about(Place("output", index))
         shape = shapes[index]
         if shape.is_sufficient:
             return shape.dimensions, None
         return shape.dimensions, NnapiError(
-            ResultCode.OUTPUT_INSUFFICIENT_SIZE, _shortage(index, shape)
+            ResultCode.OUTPUT_INSUFFICIENT_SIZE, _shortage(index, shape), "insufficient_size"
         )
 
     def is_scalar_output(self, index: int) -> bool:
@@ -333,12 +336,14 @@ class Execution:
         none.
         """
         if code not in tuple(DurationCode):
-            raise bad_data(f"duration code is {code}; allowed are 0 to 3")
+            raise bad_data(f"duration code is {code}; allowed are 0 to 3", "code")
         result = self._result
         if self._state != COMPLETED or result is None or result.status is not ErrorStatus.NONE:
-            raise bad_state("durations are known after a computation that succeeded")
+            raise bad_state(
+                "durations are known after a computation that succeeded", "not_completed"
+            )
         if not self._measure:
-            raise bad_state("durations were not asked for with setMeasureTiming")
+            raise bad_state("durations were not asked for with setMeasureTiming", "not_measured")
         timing = result.timing or NO_TIMING
         on_hardware = code in (
             DurationCode.DURATION_ON_HARDWARE,
@@ -349,15 +354,17 @@ class Execution:
 
 
 def _shortage(index: int, shape: OutputShape) -> str:
-    return f"output {index} has dimensions {list(shape.dimensions)}, too large for its buffer"
+    return f"output {index} has dimensions {list(shape.dimensions)}; its buffer is too small"
 
 
 def _require_room(result: ExecutionResult) -> None:
     """Raise OUTPUT_INSUFFICIENT_SIZE for outputs that were too large for their buffers."""
     short = [
-        _shortage(index, shape)
+        (index, shape)
         for index, shape in enumerate(result.output_shapes)
         if not shape.is_sufficient
     ]
     if short:
-        raise NnapiError(ResultCode.OUTPUT_INSUFFICIENT_SIZE, ", ".join(short))
+        told = ", ".join([_shortage(index, shape) for index, shape in short])
+        places = [Place("output", index) for index, _ in short]
+        raise NnapiError(ResultCode.OUTPUT_INSUFFICIENT_SIZE, told).about(*places)

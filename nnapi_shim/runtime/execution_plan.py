@@ -229,7 +229,8 @@ class PlanExecution:
             if length <= target.length or length > MAX_BYTES:
                 raise op_failed(
                     f"operand {index} has {target.length} bytes, which is said to be too few for "
-                    f"{operand.type.name}{list(shape.dimensions)}"
+                    f"{operand.type.name}{list(shape.dimensions)}",
+                    "contradiction",
                 )
             vlog.write("memory", f"operand {index} gets {length} bytes, not {target.length}")
             self._resize(index, length)
@@ -239,7 +240,9 @@ class PlanExecution:
                 self._plan.largest[index] = max(self._plan.largest.get(index, 0), length)
             grown = True
         if not grown:
-            raise op_failed(f"it ended with {result.status!r}, and no output is too small")
+            raise op_failed(
+                f"it ended with {result.status!r}, and no output is too small", "no_reason"
+            )
 
     def _computed(self, index: int, dimensions: Dimensions) -> RequestArgument:
         """An operand that was computed, as an input of later steps."""

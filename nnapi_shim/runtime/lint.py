@@ -13,7 +13,7 @@ from nnapi_shim.errors import NnapiError, Place
 from nnapi_shim.hal import types as hal
 from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType
 from nnapi_shim.hal.quantization import decoded
-from nnapi_shim.operations import operation
+from nnapi_shim.operations import bound_operand, bound_operation
 from nnapi_shim.operations.declare import BoundOperand
 from nnapi_shim.operations.resolve import resolve
 from nnapi_shim.runtime.draft import Draft, DraftOperand
@@ -44,21 +44,10 @@ def refused_values(model: hal.Model) -> Iterator[NnapiError]:
     Nothing is known behind an operation that refuses something.
     """
     values, keep = address.address_of(model.operand_values)
-    operands = [
-        BoundOperand(
-            index,
-            operand.type,
-            operand.dimensions,
-            operand.scale,
-            operand.zero_point,
-            operand.channel_quant,
-            operand.lifetime is L.SUBGRAPH_OUTPUT,
-        )
-        for index, operand in enumerate(model.main.operands)
-    ]
+    operands = [bound_operand(index, operand) for index, operand in enumerate(model.main.operands)]
     unknown: set[int] = set()
 
-    def bound(index: int, is_value: bool) -> Any:
+    def given(index: int, is_value: bool) -> Any:
         operand = model.main.operands[index]
         if operand.lifetime is L.NO_VALUE:
             return None
@@ -77,7 +66,7 @@ def refused_values(model: hal.Model) -> Iterator[NnapiError]:
 
     for item in model.main.operations:
         try:
-            _resolve(model, item, operands, bound)
+            _resolve(item, operands, given)
         except _UnknownError:
             unknown.update(item.outputs)
         except NnapiError as error:
@@ -91,26 +80,16 @@ class _UnknownError(Exception):
 
 
 def _resolve(
-    model: hal.Model,
-    item: hal.Operation,
-    operands: Sequence[BoundOperand],
-    bound: Callable[[int, bool], Any],
+    item: hal.Operation, operands: Sequence[BoundOperand], given: Callable[[int, bool], Any]
 ) -> None:
     """Check an operation with all that it reads, and set the dimensions of its outputs."""
     if item.type in (OperationType.IF, OperationType.WHILE, OperationType.OEM_OPERATION):
         raise _UnknownError
     if not isinstance(item.type, OperationType):  # of an extension
         raise _UnknownError
-    declaration = operation(item.type)
-    match = declaration.match(
-        tuple([operands[index].type for index in item.inputs]),
-        tuple([operands[index].type for index in item.outputs]),
-    )
-    inputs = [bound(index, at in match.value_positions) for at, index in enumerate(item.inputs)]
-    outputs = [operands[index] for index in item.outputs]
-    op = declaration.bind(match, inputs, outputs, lambda at: operands[item.inputs[at]])
+    op = bound_operation(item, operands, given, operands.__getitem__)
     resolve(op)
-    if declaration.data_dependent:
+    if op.match.operation.data_dependent:
         raise _UnknownError
 
 
@@ -178,5 +157,5 @@ def _finish(model: "Model", method: Callable[..., Any]) -> None:
     first, *others = found
     if others:
         message = f"{first.message} (and {len(others)} more)"
-        first = NnapiError(first.code, message, first.rule, first.places)
+        first = NnapiError(first.code, message, rule=first.rule, places=first.places)
     raise first

@@ -33,10 +33,11 @@ class Memory(Pool):
     def check_region(self, offset: int, length: int) -> None:
         """Raise BAD_DATA unless `length` bytes from `offset` lie inside; (0, 0) is nothing."""
         if offset == 0 and length == 0:
-            raise bad_data("offset and length of the memory region are both 0")
+            raise bad_data("offset and length of the memory region are both 0", "empty")
         if offset + length > self.size:
             raise bad_data(
-                f"the region of {length} bytes from {offset} ends behind the memory's {self.size}"
+                f"the region of {length} bytes from {offset} ends behind the memory's {self.size}",
+                "end",
             )
 
     def check_constant(self, offset: int, length: int) -> None:
@@ -211,10 +212,11 @@ class HardwareBufferMemory(Memory):
             raise NnapiError(
                 ResultCode.UNMAPPABLE,
                 f"a hardware buffer of format {self._format} cannot be mapped; BLOB can",
+                "not_blob",
             )
         if not self._usage & needed:
             raise NnapiError(
-                ResultCode.UNMAPPABLE, f"the hardware buffer was allocated without {words}"
+                ResultCode.UNMAPPABLE, f"the hardware buffer was allocated without {words}", "usage"
             )
         with self._mapping:
             if not self._address:
@@ -259,13 +261,15 @@ def copy(source: Memory, target: Memory) -> None:
 def _check_copy(source: Memory, target: Memory) -> None:
     """Raise BAD_DATA unless the contents of one memory fit the other."""
     if not source.is_initialized:
-        raise bad_data("the source memory has no contents yet")
+        raise bad_data("the source memory has no contents yet", "no_contents")
     one, other = source.operand, target.operand
     if one is not None and other is not None:
         if not is_same_kind(one, other) or one.dimensions != other.dimensions:
-            raise bad_data(f"the source holds {described(one)}, the target {described(other)}")
+            raise bad_data(
+                f"the source holds {described(one)}, the target {described(other)}", "operand"
+            )
     elif source.is_sized and target.is_sized and source.size != target.size:
-        raise bad_data(f"the source has {source.size} bytes, the target {target.size}")
+        raise bad_data(f"the source has {source.size} bytes, the target {target.size}", "size")
 
 
 def is_same_kind(one: Operand, other: Operand) -> bool:

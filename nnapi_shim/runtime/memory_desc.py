@@ -37,21 +37,26 @@ class MemoryDesc:
         """
         self._require_open()
         if (compilation, role, index) in self._roles:
-            raise bad_data(f"the memory has the role of {role} {index} already")
+            raise bad_data(f"the memory has the role of {role} {index} already", "twice")
         if compilation.state != "finished":
-            raise bad_data(f"the compilation is {compilation.state}; it must be finished")
+            raise bad_data(
+                f"the compilation is {compilation.state}; it must be finished", "not_finished"
+            )
         operands = compilation.inputs if role == "input" else compilation.outputs
         if not 0 <= index < len(operands):
-            raise bad_data(f"{role} {index} does not exist; the model has {len(operands)}")
+            raise bad_data(f"{role} {index} does not exist; the model has {len(operands)}", "index")
         operand = operands[index]
         if self._operand is not None and not is_same_kind(self._operand, operand):
             raise bad_data(
                 f"{role} {index} is {described(operand)}; an earlier role is "
-                f"{described(self._operand)}"
+                f"{described(self._operand)}",
+                "operand",
             )
         dimensions = self._merged(operand, operand.dimensions)
         if not 0 < frequency <= 1:
-            raise bad_data(f"frequency is {frequency:g}; it must be above 0 and at most 1")
+            raise bad_data(
+                f"frequency is {frequency:g}; it must be above 0 and at most 1", "frequency"
+            )
         self._roles[compilation, role, index] = None
         self._operand = operand
         self._dimensions = dimensions
@@ -71,13 +76,15 @@ class MemoryDesc:
         if operand is not None and operand.type in SCALARS and (self._dimensions or dimensions):
             raise bad_data(
                 f"{operand.type.name} is a scalar; dimensions "
-                f"{list(self._dimensions or dimensions)} given, allowed are none"
+                f"{list(self._dimensions or dimensions)} given, allowed are none",
+                "scalar",
             )
         merged = combined(self._dimensions, dimensions)
         if merged is None:
             raise bad_data(
                 f"dimensions {list(dimensions)} contradict {list(self._dimensions)} of a role or "
-                "of setDimensions"
+                "of setDimensions",
+                "contradiction",
             )
         return merged
 
@@ -95,19 +102,21 @@ class MemoryDesc:
         device of those that the program named has all the roles.
         """
         if not self.finished:
-            raise bad_state("the memory descriptor is not finished")
+            raise bad_state("the memory descriptor is not finished", "not_finished")
         assert self._operand is not None
         operand = self._operand._replace(dimensions=self._dimensions)
         if not is_known(operand.type, operand.dimensions):
             raise op_failed(
-                f"memory for {described(operand)} cannot be allocated: its dimensions are not known"
+                f"memory for {described(operand)} cannot be allocated; dimensions must be known",
+                "unknown_dimensions",
             )
         # All devices take memory of the process. But as on Android, where a device may not, memory
         # for several devices is only to be had by programs that leave the choice of device open.
         if self._explicit and any(device is not self._devices[0] for device in self._devices):
             raise op_failed(
                 "the roles are on different devices; their compilations were created for named "
-                "devices, so that no other memory may take the place of a device's"
+                "devices, so that no other memory may take the place of a device's",
+                "several_devices",
             )
         return DeviceMemory(frozenset(self._roles), operand)
 
@@ -127,7 +136,8 @@ class DeviceMemory(Memory):
         if not 0 < self.size <= MAX_BYTES:
             raise op_failed(
                 f"memory for {described(operand)} has {self.size} bytes; allowed are 1 to "
-                f"{MAX_BYTES}"
+                f"{MAX_BYTES}",
+                "too_large",
             )
         self.operand = operand
         self.is_initialized = False
@@ -136,7 +146,9 @@ class DeviceMemory(Memory):
             # Pages of its own: they come when they are written, and go with the memory.
             self._pages = mmap.mmap(-1, self.size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         except OSError as error:
-            raise op_failed(f"{self.size} bytes of memory cannot be allocated: {error}") from None
+            raise op_failed(
+                f"{self.size} bytes of memory cannot be allocated: {error}", "out_of_memory"
+            ) from None
         self._address, self._view = address.address_of(self._pages)
 
     def check_constant(self, offset: int, length: int) -> None:
@@ -151,16 +163,18 @@ class DeviceMemory(Memory):
         Dimensions given with the argument may not contradict the descriptor's.
         """
         if role not in self._roles:
-            raise bad_data("the memory was made from a descriptor without this role")
+            raise bad_data("the memory was made from a descriptor without this role", "role")
         if offset or length:
             raise bad_data(
                 "memory made from a descriptor is used as a whole: offset is "
-                f"{offset} and length {length}; both must be 0"
+                f"{offset} and length {length}; both must be 0",
+                "region",
             )
         if dimensions is not None and not self.can_hold(dimensions):
             raise bad_data(
                 f"the type has dimensions {list(dimensions)}; the memory was made for "
-                f"{described(self.operand)}"
+                f"{described(self.operand)}",
+                "dimensions",
             )
         return self.size
 

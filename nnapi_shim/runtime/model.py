@@ -1,6 +1,6 @@
 """Model: what a program adds call by call, and what finish makes of it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from functools import wraps
 from typing import Any, TypeVar
 
@@ -39,7 +39,7 @@ def while_building(method: Method) -> Method:
         try:
             return method(self, *arguments)
         except NnapiError as error:
-            if not method.__name__.startswith("set_operand"):
+            if not method.__name__.startswith("set_operand") or error.place("operand"):
                 raise
             raise error.about(Place("operand", arguments[0])) from None
 
@@ -80,9 +80,8 @@ class Model:
 
     def _operand(self, index: int) -> DraftOperand:
         if not 0 <= index < len(self.draft.operands):
-            raise bad_data(
-                f"operand {index} does not exist; the model has {len(self.draft.operands)}"
-            )
+            told = f"operand {index} does not exist; the model has {len(self.draft.operands)}"
+            raise bad_data(told).about(Place("operand", index))
         return self.draft.operands[index]
 
     @while_building
@@ -94,24 +93,29 @@ class Model:
         if operand.type is not OperandType.TENSOR_QUANT8_SYMM_PER_CHANNEL:
             raise bad_data(
                 f"operand {index} is {operand.type.name}; only TENSOR_QUANT8_SYMM_PER_CHANNEL has "
-                "scales per channel"
+                "scales per channel",
+                "type",
             )
         if scales is None:
-            raise bad_data(f"operand {index}: scales is NULL")
-        if channel_dim >= len(operand.dimensions):
+            raise bad_data(f"operand {index}: scales is NULL; it needs one per index", "null")
+        rank = len(operand.dimensions)
+        if channel_dim >= rank:
             raise bad_data(
-                f"operand {index} {list(operand.dimensions)}: channelDim is {channel_dim}"
+                f"operand {index} {list(operand.dimensions)}: channelDim is {channel_dim}; it must "
+                f"be below its rank, {rank}",
+                "channel_dim",
             )
         size = operand.dimensions[channel_dim]
         if size == 0 or len(scales) != size:
             raise bad_data(
                 f"operand {index} {list(operand.dimensions)}: {len(scales)} scales given; "
-                f"dimension {channel_dim} has size {size or 'unknown'}"
+                f"dimension {channel_dim} has size {size or 'unknown'}",
+                "count",
             )
         for position, scale in enumerate(scales):
             if not 0 < scale < float("inf"):
                 raise bad_data(
-                    f"operand {index}: scale {position} is {scale:g}; it must be above 0"
+                    f"operand {index}: scale {position} is {scale:g}; it must be above 0", "scale"
                 )
         operand.channel_quant = hal.SymmPerChannelQuantParams(tuple(scales), channel_dim)
 
@@ -119,7 +123,8 @@ class Model:
         if not hal.is_known(operand.type, operand.dimensions):
             raise bad_data(
                 f"operand {index} {operand.type.name}{list(operand.dimensions)} has unknown "
-                "dimensions; a value needs all of them"
+                "dimensions; a value needs all of them",
+                "unknown_dimensions",
             )
         if operand.type is OperandType.OEM_SCALAR:
             return
@@ -127,7 +132,8 @@ class Model:
         if length != needed:
             raise bad_data(
                 f"operand {index} {operand.type.name}{list(operand.dimensions)}: length is "
-                f"{length} bytes; it must be {needed}"
+                f"{length} bytes; it must be {needed}",
+                "length",
             )
 
     @while_building
@@ -191,35 +197,49 @@ class Model:
         elif code in _operation_types:
             kind = _operation_types[code]
         else:
-            raise bad_data(f"operation {number}: type {code} does not exist; allowed are 0 to 105")
+            error = bad_data(f"type {code} does not exist; allowed are 0 to 105", "type")
+            raise error.at(Place("operation", number))
         name = kind.name if isinstance(kind, OperationType) else f"extension {code:#x}"
+        place = Place("operation", number, name)
+        count = len(self.draft.operands)
         for role, indexes in (("input", inputs), ("output", outputs)):
             if not indexes:
-                raise bad_data(f"{name} (operation {number}): {role} count is 0")
+                raise bad_data(f"{role} count is 0; it must be at least 1", "count").at(place)
             for position, index in enumerate(indexes):
-                if not 0 <= index < len(self.draft.operands):
-                    raise bad_data(
-                        f"{name} (operation {number}): {role} {position} is operand {index}; the "
-                        f"model has {len(self.draft.operands)}"
-                    )
+                if not 0 <= index < count:
+                    told = f"{role} {position} is operand {index}; the model has {count}"
+                    error = bad_data(told, "index").about(Place(role, position))
+                    raise error.about(Place("operand", index)).at(place)
         item = hal.Operation(kind, tuple(inputs), tuple(outputs), number)
         self.draft.check_operation(item)
         self.draft.operations.append(item)
+
+    def _check_argument(self, index: int, seen: Container[int]) -> None:
+        """An operand can become an input or output if nothing else has become of it."""
+        lifetime = self._operand(index).lifetime
+        if index in seen:
+            error = bad_data(f"operand {index} is named twice; once is allowed", "twice")
+        elif lifetime is not L.TEMPORARY_VARIABLE:
+            told = f"operand {index} is {lifetime.name} already; it can be nothing else"
+            error = bad_data(told, "lifetime")
+        else:
+            return
+        raise error.about(Place("operand", index))
 
     @while_building
     def identify_inputs_and_outputs(self, inputs: Sequence[int], outputs: Sequence[int]) -> None:
         """Say which operands are the model's arguments, in the order of the arguments."""
         if not inputs or not outputs:
-            raise bad_data("a model needs at least one input and one output")
+            raise bad_data("a model needs at least one input and one output", "count")
         # Differs: the reference leaves the operands before a bad one marked; here a call that fails
         # changes nothing.
         seen: set[int] = set()
         for role, indexes in (("input", inputs), ("output", outputs)):
             for position, index in enumerate(indexes):
-                operand = self._operand(index)
-                if operand.lifetime is not L.TEMPORARY_VARIABLE or index in seen:
-                    what = "named twice" if index in seen else f"{operand.lifetime.name} already"
-                    raise bad_data(f"{role} {position}: operand {index} is {what}")
+                try:
+                    self._check_argument(index, seen)
+                except NnapiError as error:
+                    raise error.at(Place(role, position)) from None
                 seen.add(index)
         for index in inputs:
             self.draft.operands[index].lifetime = L.SUBGRAPH_INPUT

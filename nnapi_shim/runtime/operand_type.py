@@ -31,34 +31,44 @@ def checked_type(
     kind = _types.get(code)
     if kind is None:
         if not code >> 16:
-            raise bad_data(f"operand type {code} does not exist; allowed are 0 to 15, 10000, 10001")
+            raise bad_data(
+                f"operand type {code} does not exist; allowed are 0 to 15, 10000, 10001", "code"
+            )
         kind = extension.operand_type(code)
     if (dimensions is None) != (rank == 0):
         raise bad_data(
             f"{kind.name}: dimensionCount is {rank} and dimensions "
-            f"{'NULL' if dimensions is None else 'not NULL'}"
+            f"{'NULL' if dimensions is None else 'not NULL'}",
+            "dimensions",
         )
     sizes = () if dimensions is None else tuple(dimensions)
     if kind in SCALARS and kind not in _UNCHECKED and sizes:
-        raise bad_data(f"{kind.name} is a scalar; {rank} dimensions given, allowed are none")
+        raise bad_data(
+            f"{kind.name} is a scalar; {rank} dimensions given, allowed are none", "scalar"
+        )
     if kind not in _ANY_PARAMETERS:
         _check_parameters(kind, scale, zero_point)
     size = ELEMENT_BYTES[kind]
     for length in sizes:
         size *= length or 1
         if size > MAX_BYTES:
-            raise bad_data(f"{kind.name}{list(sizes)} has more than the {MAX_BYTES} bytes allowed")
+            raise bad_data(
+                f"{kind.name}{list(sizes)} has more than the {MAX_BYTES} bytes allowed", "too_large"
+            )
     return kind, sizes
 
 
 def _check_parameters(kind: OperandType, scale: float, zero_point: int) -> None:
     if kind in ASYMMETRIC or kind in SYMMETRIC:
         if not 0 < scale < float("inf"):
-            raise bad_data(f"{kind.name}: scale is {scale:g}; it must be greater than 0")
+            raise bad_data(f"{kind.name}: scale is {scale:g}; it must be greater than 0", "scale")
         low, high = QUANTIZED_RANGE[kind] if kind in ASYMMETRIC else (0, 0)
         if not low <= zero_point <= high:
-            raise bad_data(f"{kind.name}: zeroPoint is {zero_point}; allowed are {low} to {high}")
+            raise bad_data(
+                f"{kind.name}: zeroPoint is {zero_point}; allowed are {low} to {high}", "zero_point"
+            )
     elif scale != 0 or zero_point != 0:
         raise bad_data(
-            f"{kind.name}: scale is {scale:g} and zeroPoint {zero_point}; both must be 0"
+            f"{kind.name}: scale is {scale:g} and zeroPoint {zero_point}; both must be 0",
+            "unquantized",
         )

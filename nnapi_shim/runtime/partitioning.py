@@ -148,9 +148,10 @@ class Answers:
         if position in self._refused:
             raise op_failed(
                 f"{_named(item)}: an output has unknown dimensions and is read on another device; "
-                f"no device of {names} can tell them"
+                f"no device of {names} can tell them",
+                "order",
             )
-        raise bad_data(f"{_named(item)} is supported by no device of: {names}")
+        raise bad_data(f"{_named(item)} is supported by no device of: {names}", "unsupported")
 
     def equal_device(self, chosen: Sequence[int]) -> int | None:
         """The first device that runs everything, at no worse figure than the chosen ones."""

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType
 from nnapi_shim.hal.types import DataLocation, Model, Operand, Operation, Pool, Subgraph
-from nnapi_shim.operations import operation
-from nnapi_shim.operations.declare import UNSET, BoundOperand
+from nnapi_shim.operations import bound_operand, bound_operation
+from nnapi_shim.operations.declare import UNSET
 
 L = OperandLifeTime
 
@@ -169,33 +169,14 @@ def with_parameters(graph: Subgraph) -> list[Operand]:
             or all(operands[i].lifetime is not L.TEMPORARY_VARIABLE for i in item.outputs)
         ):
             continue
-        declaration = operation(item.type)
-        match = declaration.match(
-            tuple([operands[i].type for i in item.inputs]),
-            tuple([operands[i].type for i in item.outputs]),
+        op = bound_operation(
+            item,
+            operands,
+            lambda index, is_value: UNSET if is_value else bound_operand(index, operands[index]),
+            lambda index: bound_operand(index, operands[index]),
         )
-        op = declaration.bind(
-            match,
-            [
-                UNSET if at in match.value_positions else _bound(index, operands[index])
-                for at, index in enumerate(item.inputs)
-            ],
-            [_bound(index, operands[index]) for index in item.outputs],
-            lambda at, item=item: _bound(item.inputs[at], operands[item.inputs[at]]),  # type: ignore[misc]
-        )
-        parameters = declaration.quantization(op)
+        parameters = op.match.operation.quantization(op)
         for index, (scale, zero_point) in zip(item.outputs, parameters, strict=True):
             if operands[index].lifetime is L.TEMPORARY_VARIABLE:
                 operands[index] = operands[index]._replace(scale=scale, zero_point=zero_point)
     return operands
-
-
-def _bound(index: int, operand: Operand) -> BoundOperand:
-    return BoundOperand(
-        index,
-        operand.type,
-        operand.dimensions,
-        operand.scale,
-        operand.zero_point,
-        operand.channel_quant,
-    )

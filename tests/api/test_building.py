@@ -206,9 +206,9 @@ def test_refusals_say_where(model: Model) -> None:
     refused(
         ResultCode.BAD_DATA, "ADD: 2 inputs given; allowed are 3", model.operation, "ADD", [x, x]
     )
-    words = "ADD: input 1 (input1) is TENSOR_INT32; allowed here: TENSOR_FLOAT32"
+    words = "ADD: input1 (input 1) is TENSOR_INT32; allowed here: TENSOR_FLOAT32"
     refused(ResultCode.BAD_DATA, words, model.operation, "ADD", [x, np.int32([1]), 0])
-    words = "ADD: input 2 (activation) is FLOAT32; allowed here: INT32"
+    words = "ADD: activation (input 2) is FLOAT32; allowed here: INT32"
     refused(ResultCode.BAD_DATA, words, model.operation, "ADD", [x, x, 1.0])
     byte = model.input("TENSOR_QUANT8_ASYMM", [2], 1)
     words = "ADD: a quantized constant needs a scale"

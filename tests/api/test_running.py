@@ -262,10 +262,10 @@ def test_an_output_that_is_too_small(device: str) -> None:
 @pytest.mark.parametrize(
     ("array", "words"),
     [
-        (np.zeros(2), "output 0 is TENSOR_FLOAT32: float32; given is float64"),
-        (np.zeros(3, np.float32), "output 0 has dimensions [2]; the array has [3]"),
-        (np.zeros(4, np.float32)[::2], "not writable, aligned and in row-major order"),
-        (np.broadcast_to(np.float32(0), 2), "not writable, aligned and in row-major order"),
+        (np.zeros(2), "output 0 is given as float64; TENSOR_FLOAT32 needs float32"),
+        (np.zeros(3, np.float32), "output 0 is given as [3]; its dimensions are [2]"),
+        (np.zeros(4, np.float32)[::2], "it must be writable, aligned and in row-major order"),
+        (np.broadcast_to(np.float32(0), 2), "it must be writable, aligned and in row-major order"),
     ],
 )
 def test_outputs_that_cannot_be_written(

@@ -94,9 +94,9 @@ def spread_outputs(use):
 
 def assert_names_the_operand(use, position, inputs, outputs, message):
     """The message is about the changed operand, or a later one that does not fit it."""
-    found = re.match(r"(input|output) (\d+) \((\w+)\) is (\w+); allowed here: (.*)$", message)
+    found = re.match(r"(\w+) \((input|output) (\d+)\) is (\w+); allowed here: (.*)$", message)
     assert found, message
-    role, number, name, type, allowed = found.groups()
+    name, role, number, type, allowed = found.groups()
     named = int(number) + (len(inputs) if role == "output" else 0)
     assert named >= position, message
     assert type == (inputs + outputs)[named].name

@@ -22,7 +22,7 @@ from nnapi_shim.errors import NnapiError, Place, Where, op_failed
 from nnapi_shim.hal.enums import OperandLifeTime, OperationType
 from nnapi_shim.hal.quantization import decoded
 from nnapi_shim.hal.types import Dimensions, Model, Operand, Operation, Subgraph, byte_size
-from nnapi_shim.operations import operation
+from nnapi_shim.operations import bound_operand, bound_operation
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 from nnapi_shim.operations.resolve import merge_dimensions, resolve, set_output
 
@@ -96,8 +96,9 @@ class Builder:
         self.aliases: dict[int, int] = {}
         self.settled: set[int] = set()
         """Aliases whose memory is that of an output: they cannot become another's."""
-        self.place = ""
-        """Where inlined operations come from, for messages."""
+        self.place, self.base = "", 0
+        """Where inlined operations come from, for messages, and the first operand of their graph.
+        """
         self.bound: dict[int, BoundOperand] = {}
         arguments = graph.input_indexes if owned else (*graph.input_indexes, *graph.output_indexes)
         self.slots: dict[Any, int] = {
@@ -142,16 +143,7 @@ class Builder:
     # Binding
 
     def _bind(self, index: int, dimensions: Dimensions) -> BoundOperand:
-        operand = self.operands[index]
-        return BoundOperand(
-            index,
-            operand.type,
-            dimensions,
-            operand.scale,
-            operand.zero_point,
-            operand.channel_quant,
-            operand.lifetime is L.SUBGRAPH_OUTPUT,
-        )
+        return bound_operand(index, self.operands[index], dimensions)
 
     def operand(self, index: int) -> BoundOperand:
         """The operand as this run knows it."""
@@ -221,25 +213,16 @@ class Builder:
             raise error.at(self.place_of(item)) from None
 
     def _lower(self, item: Operation) -> None:
-        declaration = operation(OperationType(item.type))
-        match = declaration.match(
-            tuple([self.operands[i].type for i in item.inputs]),
-            tuple([self.operands[i].type for i in item.outputs]),
-        )
-        inputs = [
-            self._input(index, at in match.value_positions) for at, index in enumerate(item.inputs)
-        ]
-        outputs = [self.operand(index) for index in item.outputs]
-        op = declaration.bind(match, inputs, outputs, lambda at: self.operand(item.inputs[at]))
+        op = bound_operation(item, self.operands, self._input, self.operand, self.base)
         hollow = resolve(op)
-        for index, name in zip(item.outputs, match.output_names, strict=True):
+        for index, name in zip(item.outputs, op.match.output_names, strict=True):
             if index in self.omitted:
-                raise op_failed(f"output {name} is omitted, and it is not optional")
+                raise op.refused(op_failed(f"{name} is omitted; it is not optional"))
         place = self.place_of(item)
-        if declaration.data_dependent:
+        if op.match.operation.data_dependent:
             self.add(lowering.lower(op), op, place)
             return
-        if not all(0 in output.dimensions or output in hollow for output in outputs):
+        if not all(0 in output.dimensions or output in hollow for output in op.outputs):
             self.add(lowering.lower(op), op, place)
         self._clear(hollow, op, place)
 

@@ -135,14 +135,16 @@ class KernelLibrary:
         if JIT.get() == "off":
             raise op_failed(
                 f"kernel {name} is not in a built kernel library ({', '.join(library_folders())}), "
-                "and NNAPI_SHIM_JIT is off; `make kernels` builds it"
+                "and NNAPI_SHIM_JIT is off; `make kernels` builds it",
+                "jit_off",
             )
         try:
             from nnapi_shim.drivers.cpu.kernels import jit
         except ImportError as error:
             raise op_failed(
                 f"kernel {name} is not in a built kernel library ({', '.join(library_folders())}), "
-                f"and cannot be compiled: {error}; `make kernels` builds it"
+                f"and cannot be compiled: {error}; `make kernels` builds it",
+                "no_compiler",
             ) from None
         return jit.compile_kernel(name, self.tier)
 

@@ -331,10 +331,11 @@ def stopped(frame: Frame, code: int) -> NnapiError:
     where, step = frame.program.origins[frame.stopped()]
     if code == ResultCode.MISSED_DEADLINE_TRANSIENT:
         what = "the loop" if step.kernel == "loop_test" else "the computation"
-        return NnapiError(ResultCode(code), f"{where}: {what} took longer than it may")
+        return NnapiError(ResultCode(code), f"{where}: {what} took longer than it may", "too_long")
     if step.kernel == "fail":
-        return NnapiError(ResultCode(code), step.complaint)
+        return NnapiError(ResultCode(code), step.complaint, "branch")
     from nnapi_shim.drivers.cpu.explanation import explanation
 
     complaint = explanation(step.kernel, frame, frame.stopped()) or step.complaint
-    return NnapiError(ResultCode(code), complaint, f"kernels.{step.kernel}").at(where)
+    rule = f"drivers.cpu.kernels.{step.kernel}"
+    return NnapiError(ResultCode(code), complaint, rule=rule).at(where)

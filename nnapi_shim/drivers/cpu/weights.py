@@ -7,7 +7,7 @@ from typing import Any
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu.library import KernelLibrary
 from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, At, Buffer, Step, record
-from nnapi_shim.errors import op_failed
+from nnapi_shim.errors import NnapiError, op_failed
 from nnapi_shim.hal.enums import OperandLifeTime
 from nnapi_shim.hal.types import Model, Subgraph
 from nnapi_shim.operations.declare import BoundOperand
@@ -24,7 +24,7 @@ class Constants:
         """Address of the model's own constants."""
         self._model = model
         self._packed: dict[Any, address.Block] = {}
-        self._digest: bytes | Exception | None = None
+        self._digest: bytes | NnapiError | MemoryError | None = None
         self._digested = allocate_lock()
 
     def addresses(self, graph: Subgraph) -> dict[int, int]:
@@ -55,25 +55,29 @@ class Constants:
     def _find_digest(self, library: KernelLibrary, begun: LockType) -> None:
         begun.release()
         try:
-            parts = [digest(library, self._model.operand_values)]
-            for graph in (self._model.main, *self._model.referenced):
-                for operand in graph.operands:
-                    if operand.lifetime is OperandLifeTime.CONSTANT_REFERENCE:
-                        where = operand.location
-                        start = self.pool(where.pool_index) + where.offset
-                        parts.append(digest_at(library, start, where.length))
-            self._digest = digest(library, b"".join(parts))
-        except Exception as error:
+            self._digest = self._digest_of_all(library)
+        except (NnapiError, MemoryError) as error:
             self._digest = error
-        self._digested.release()
+        finally:
+            self._digested.release()
+
+    def _digest_of_all(self, library: KernelLibrary) -> bytes:
+        parts = [digest(library, self._model.operand_values)]
+        for graph in (self._model.main, *self._model.referenced):
+            for operand in graph.operands:
+                if operand.lifetime is OperandLifeTime.CONSTANT_REFERENCE:
+                    where = operand.location
+                    start = self.pool(where.pool_index) + where.offset
+                    parts.append(digest_at(library, start, where.length))
+        return digest(library, b"".join(parts))
 
     def digest(self) -> bytes:
         """The checksum that `begin_digest` looks for; raises UNMAPPABLE."""
         with self._digested:
-            if isinstance(self._digest, bytes):
-                return self._digest
-            assert self._digest is not None
-            raise self._digest
+            found = self._digest
+        if isinstance(found, bytes):
+            return found
+        raise found or op_failed("the constants could not be looked at")
 
     def fill(
         self,

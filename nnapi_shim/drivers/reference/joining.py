@@ -11,13 +11,15 @@ from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 def concatenation(op: BoundOperation) -> list[Array]:
     """The inputs one behind the other along axis, in the output's scale and zero point."""
     if op.axis < 0:
-        raise op_failed(f"axis is {op.axis}; it must not be negative")
+        raise op_failed(f"axis is {op.axis}; it must not be negative", "negative_axis")
     parts = [_requantized(operand, op.output) for operand in op.inputs]
     try:
         return [np.concatenate(parts, op.axis)]
     except ValueError:  # an axis out of range, too
         shapes = ", ".join(str(list(part.shape)) for part in parts)
-        raise op_failed(f"inputs {shapes} cannot be joined along axis {op.axis}") from None
+        raise op_failed(
+            f"inputs {shapes} cannot be joined along axis {op.axis}", "dimensions"
+        ) from None
 
 
 def pack(op: BoundOperation) -> list[Array]:

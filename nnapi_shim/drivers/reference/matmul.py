@@ -17,9 +17,14 @@ def fully_connected(op: BoundOperation) -> list[Array]:
     inputs, weights = centred(op.input), centred(op.weights)
     units, input_size = weights.shape
     if inputs.size % input_size:
-        raise op_failed(f"input has {inputs.size} elements, not a multiple of {input_size}")
+        raise op_failed(
+            f"input has {inputs.size} elements; they must be a multiple of {input_size}",
+            "input_size",
+        )
     if op.bias.value.size != units:
-        raise op_failed(f"bias has {op.bias.value.size} values; weights have {units} rows")
+        raise op_failed(
+            f"bias has {op.bias.value.size} values; weights have {units} rows", "bias_size"
+        )
     total = inputs.reshape(-1, input_size) @ weights.T
     return [with_bias(op, total, op.weights)]
 

@@ -13,7 +13,7 @@ from nnapi_shim.errors import NnapiError, Place, op_failed
 from nnapi_shim.hal import types as hal
 from nnapi_shim.hal.enums import ErrorStatus, OperandLifeTime, OperationType, ResultCode
 from nnapi_shim.hal.quantization import SCALARS
-from nnapi_shim.operations import family, operation
+from nnapi_shim.operations import bound_operand, bound_operation, family
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 from nnapi_shim.operations.resolve import check_operands, check_size, merge_dimensions, set_output
 
@@ -142,16 +142,7 @@ class GraphRun:
         self.omitted: set[int] = set()
         """Inputs and outputs that this run leaves out."""
         self.operands = [
-            BoundOperand(
-                index,
-                operand.type,
-                operand.dimensions,
-                operand.scale,
-                operand.zero_point,
-                operand.channel_quant,
-                operand.lifetime is OperandLifeTime.SUBGRAPH_OUTPUT,
-            )
-            for index, operand in enumerate(self._graph.operands)
+            bound_operand(index, operand) for index, operand in enumerate(self._graph.operands)
         ]
         for index, array in graph.constants.items():
             self.operands[index].value = array
@@ -188,22 +179,20 @@ class GraphRun:
 
     def _step(self, item: hal.Operation) -> None:
         """Bind, check and compute one operation."""
-        declaration = operation(OperationType(item.type))
-        match = declaration.match(
-            tuple([self.operands[i].type for i in item.inputs]),
-            tuple([self.operands[i].type for i in item.outputs]),
-        )
-        inputs = [
-            self._input(index, at in match.value_positions) for at, index in enumerate(item.inputs)
-        ]
-        outputs = [self.operands[index] for index in item.outputs]
-        op = declaration.bind(match, inputs, outputs, lambda at: self.operands[item.inputs[at]])
+        op = bound_operation(item, self.operands, self._input, self.operands.__getitem__)
+        try:
+            self._run(op, item)
+        except NnapiError as error:
+            raise op.refused(error) from None
+
+    def _run(self, op: BoundOperation, item: hal.Operation) -> None:
+        declaration, outputs = op.match.operation, op.outputs
         check_operands(op)
         for check in declaration.checks:
             check(op)
-        for index, name in zip(item.outputs, match.output_names, strict=True):
+        for index, name in zip(item.outputs, op.match.output_names, strict=True):
             if index in self.omitted:
-                raise op_failed(f"output {name} is omitted, and it is not optional")
+                raise op_failed(f"{name} is omitted; it is not optional")
         parameters = declaration.quantization(op)
         for operand, (scale, zero_point) in zip(outputs, parameters, strict=True):
             if not operand.is_model_output:  # what a temporary declares does not count
@@ -213,7 +202,7 @@ class GraphRun:
         with np.errstate(all="ignore"):
             arrays = formula(declaration.type)(op)
         for operand, name, array, (scale, zero_point) in zip(
-            outputs, match.output_names, arrays, parameters, strict=True
+            outputs, op.match.output_names, arrays, parameters, strict=True
         ):
             _store(operand, name, array, scale, zero_point)
 
@@ -239,7 +228,7 @@ class GraphRun:
         """Run one of both graphs: outputs = graph(inputs)."""
         condition, then, otherwise, *inputs = item.inputs
         if self._is_omitted(condition):
-            raise op_failed("condition is omitted, and IF needs it")
+            raise op_failed("condition is omitted; IF needs it")
         chosen = then if self._is_true(self.operands[condition].value) else otherwise
         word = "then" if chosen == then else "else"
         self._finish(item, self._run_graph(chosen, [self._given(i) for i in inputs], word))
@@ -285,9 +274,9 @@ class GraphRun:
     def _finish(self, item: hal.Operation, arrays: Sequence[Array | None]) -> None:
         for position, (index, array) in enumerate(zip(item.outputs, arrays, strict=True)):
             if index in self.omitted:
-                raise op_failed(f"output {position} is omitted, and it is not optional")
+                raise op_failed(f"output {position} is omitted; it is not optional", "output")
             if array is None:
-                raise op_failed(f"input {position} is omitted, and no round gave it a value")
+                raise op_failed(f"input {position} is omitted; no round gave it a value", "input")
             operand = self.operands[index]
             _store(operand, f"output {position}", array, operand.scale, operand.zero_point)
 

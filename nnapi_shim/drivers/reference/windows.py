@@ -102,12 +102,15 @@ def _axis(
     """
     if min(taps, stride, dilation) < 1:
         raise op_failed(
-            f"filter size {taps}, stride {stride}, dilation {dilation}; all must be at least 1"
+            f"filter size {taps}, stride {stride}, dilation {dilation}; all must be at least 1",
+            "at_least_one",
         )
     covered = (taps - 1) * dilation + 1
     if scheme is None:
         if min(head, tail) < 0 or max(head, tail) >= covered:
-            raise op_failed(f"paddings are {head} and {tail}; allowed are 0 to {covered - 1}")
+            raise op_failed(
+                f"paddings are {head} and {tail}; allowed are 0 to {covered - 1}", "padding"
+            )
     elif scheme == PaddingCode.SAME:
         last_window = ((size + stride - 1) // stride - 1) * stride
         padding = max(0, last_window + covered - size)

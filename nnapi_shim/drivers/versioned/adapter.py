@@ -97,7 +97,7 @@ class VersionedDevice:
             quick, quantized, *rest = [PerformanceInfo(*map(float, info)) for info in found]
             (relaxed,) = rest if self._is_1_1 else (quick,)
         except (TypeError, ValueError):
-            raise op_failed(f"{what} answered {found!r}, which are no {wanted.__name__}") from None
+            raise op_failed(f"{what} answered {found!r}; it must be {wanted.__name__}") from None
         return Capabilities(
             relaxed,
             relaxed,
@@ -155,7 +155,9 @@ class VersionedDevice:
         require_compliance(model, self.hal)
         part = sliced(model, [True] * len(model.main.operations))
         if part.model is None:
-            raise bad_data(f"HAL {self.hal} has no models without inputs or outputs")
+            raise bad_data(
+                f"HAL {self.hal} has no models without inputs or outputs", "no_arguments"
+            )
         for pool in part.model.pools:
             pool.map()  # or the driver would find out that it cannot be
         what, method = self._method("prepareModel")
@@ -164,7 +166,7 @@ class VersionedDevice:
         answer = Answer(what)
         prepared = answer.get(lambda: method(shown, *chosen, answer), deadline_ns)
         if prepared is None:
-            raise op_failed(f"{what} answered NONE without a prepared model")
+            raise op_failed(f"{what} answered NONE without a prepared model", "no_prepared_model")
         return VersionedPreparedModel(f"{self.name}.execute", prepared, part)
 
     def wait(self) -> None:
@@ -175,11 +177,15 @@ class VersionedDevice:
         while True:
             status = returned(what, self._driver.getStatus)
             if status == v1_0.DeviceStatus.OFFLINE:
-                raise NnapiError(ResultCode.UNAVAILABLE_DEVICE, f"{self.name} is offline")
+                raise NnapiError(
+                    ResultCode.UNAVAILABLE_DEVICE, f"{self.name} is offline", "offline"
+                )
             if status != v1_0.DeviceStatus.BUSY:
                 return
             if end is not None and monotonic_ns() >= end:
-                raise NnapiError(ResultCode.UNAVAILABLE_DEVICE, f"{self.name} is still busy")
+                raise NnapiError(
+                    ResultCode.UNAVAILABLE_DEVICE, f"{self.name} is still busy", "busy"
+                )
             sleep(_POLL_S)
 
 

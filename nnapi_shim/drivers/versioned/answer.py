@@ -37,11 +37,13 @@ def guarded(what: str, call: Callable[[], Any]) -> Any:
         return call()
     except NnapiError as error:
         if error.code not in _FAILURES:
-            raise op_failed(f"{what} raised {error.message}") from None
+            raise op_failed(f"{what} raised {error.message}", "no_failure") from None
         raise error.at(what) from None
     except (Exception, SystemExit) as error:
         text = " ".join(str(error).split())
-        raise op_failed(f"{what} raised {type(error).__name__}: {text}{_where(error)}") from error
+        raise op_failed(
+            f"{what} raised {type(error).__name__}: {text}{_where(error)}", "exception"
+        ) from error
 
 
 def _where(error: BaseException) -> str:
@@ -62,9 +64,11 @@ def is_status(value: Any) -> bool:
 def require_success(what: str, status: Any) -> None:
     """Raise what a status means, unless it is NONE."""
     if not is_status(status):
-        raise op_failed(f"{what} answered {status!r}, which is no ErrorStatus")
+        raise op_failed(f"{what} answered {status!r}; it must be an ErrorStatus", "no_status")
     if status != ErrorStatus.NONE:
-        raise NnapiError(RESULT_CODES[status], f"{what} answered {ErrorStatus(status).name}")
+        raise NnapiError(
+            RESULT_CODES[status], f"{what} answered {ErrorStatus(status).name}", "failure"
+        )
 
 
 def time_limit_ns() -> int | None:
@@ -135,13 +139,14 @@ class Answer:
             raise NnapiError(
                 ResultCode.MISSED_DEADLINE_PERSISTENT,
                 f"the deadline passed before {self._what} began",
+                "deadline",
             )
         limit = time_limit_ns()
         end = min([t for t in (deadline_ns, limit and now + limit) if t], default=None)
         try:
             start_new_thread(self.call, (start,))
         except RuntimeError as error:
-            raise op_failed(f"there is no thread for {self._what}: {error}") from None
+            raise op_failed(f"there is no thread for {self._what}: {error}", "no_thread") from None
         seconds = -1.0 if end is None else min((end - now) / 1e9, _LONGEST_WAIT_S)
         if not self._arrived.acquire(timeout=seconds):
             if self._first():
@@ -157,9 +162,11 @@ class Answer:
             return NnapiError(
                 ResultCode.MISSED_DEADLINE_TRANSIENT,
                 f"the deadline passed while {self._what} was under way",
+                "deadline",
             )
         return op_failed(
-            f"{self._what} did not answer within {seconds:g} s (see {DRIVER_TIMEOUT.name})"
+            f"{self._what} did not answer within {seconds:g} s (see {DRIVER_TIMEOUT.name})",
+            "no_answer",
         )
 
 

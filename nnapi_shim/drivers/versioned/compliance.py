@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType
 from nnapi_shim.hal.quantization import SCALARS
 from nnapi_shim.hal.types import Model, Operand, Operation, Subgraph
-from nnapi_shim.operations import operation
+from nnapi_shim.operations import bound_operand, operation
 from nnapi_shim.operations.declare import UNSET, BoundOperand, BoundOperation
 from nnapi_shim.operations.declare import Operation as Declaration
 
@@ -113,8 +113,8 @@ def _reasons(item: Operation, graph: Subgraph, model: Model) -> Iterator[Reason]
     elif item.type is not OperationType.OEM_OPERATION:
         for reason in reasons_of_use(
             item.type,
-            [bound(index, operands[index]) for index in item.inputs],
-            [bound(index, operands[index]) for index in item.outputs],
+            [bound_operand(index, operands[index]) for index in item.inputs],
+            [bound_operand(index, operands[index]) for index in item.outputs],
         ):
             level = max(level, reason.level)
             yield reason
@@ -125,18 +125,6 @@ def _reasons(item: Operation, graph: Subgraph, model: Model) -> Iterator[Reason]
                 if reason not in seen:
                     seen.add(reason)
                     yield reason
-
-
-def bound(index: int, operand: Operand) -> BoundOperand:
-    """An operand as the declarations look at it before anything runs."""
-    return BoundOperand(
-        index,
-        operand.type,
-        operand.dimensions if operand.lifetime is not OperandLifeTime.NO_VALUE else (),
-        operand.scale,
-        operand.zero_point,
-        operand.channel_quant,
-    )
 
 
 def reasons_of_use(

@@ -9,12 +9,12 @@ from struct import iter_unpack, unpack
 from typing import Any
 
 from nnapi_shim import address
-from nnapi_shim.drivers.versioned.compliance import bound, name_of
+from nnapi_shim.drivers.versioned.compliance import name_of
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal import types as hal
 from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType
 from nnapi_shim.hal.quantization import SCALARS, STRUCT_CODES
-from nnapi_shim.operations import operation
+from nnapi_shim.operations import bound_operand, bound_operation
 from nnapi_shim.operations.declare import BoundOperand
 from nnapi_shim.operations.resolve import resolve
 
@@ -54,6 +54,10 @@ class OutputDimensions:
 _MOST_KEPT = 64
 
 
+class _UnknownError(Exception):
+    """An operation reads what nothing is known of before the model runs."""
+
+
 class _Resolution:
     """Walks through a graph and sets the dimensions of what the operations write."""
 
@@ -65,7 +69,7 @@ class _Resolution:
     ) -> None:
         graph = model.main
         self._model = model
-        self._operands = [bound(index, operand) for index, operand in enumerate(graph.operands)]
+        self._operands = [bound_operand(*numbered) for numbered in enumerate(graph.operands)]
         self._given: dict[int, hal.RequestArgument] = {}
         self.has_read_inputs = False
         for index, argument in zip(graph.input_indexes, inputs, strict=True):
@@ -87,31 +91,24 @@ class _Resolution:
         return [self._operands[index].dimensions for index in self._model.main.output_indexes]
 
     def _step(self, item: hal.Operation) -> None:
-        declaration = operation(OperationType(item.type))
-        operands = self._operands
-        match = declaration.match(
-            tuple([operands[index].type for index in item.inputs]),
-            tuple([operands[index].type for index in item.outputs]),
-        )
-        inputs: list[Any] = []
-        for position, index in enumerate(item.inputs):
-            operand = operands[index]
-            if self._is_omitted(index):
-                inputs.append(None)
-            elif position in match.value_positions:
-                data = self._bytes(index)
-                if data is None:  # computed by the model itself: known too late
-                    return
-                inputs.append(_value(operand, data))
-            elif not hal.is_known(operand.type, operand.dimensions):
-                return
-            else:
-                inputs.append(operand)
-        outputs = [operands[index] for index in item.outputs]
-        op = declaration.bind(
-            match, inputs, outputs, lambda position: operands[item.inputs[position]]
-        )
+        try:
+            op = bound_operation(item, self._operands, self._input, self._operands.__getitem__)
+        except _UnknownError:
+            return
         resolve(op)
+
+    def _input(self, index: int, is_value: bool) -> Any:
+        operand = self._operands[index]
+        if self._is_omitted(index):
+            return None
+        if is_value:
+            data = self._bytes(index)
+            if data is None:  # computed by the model itself: known too late
+                raise _UnknownError
+            return _value(operand, data)
+        if not hal.is_known(operand.type, operand.dimensions):
+            raise _UnknownError
+        return operand
 
     def _is_omitted(self, index: int) -> bool:
         if self._model.main.operands[index].lifetime is L.NO_VALUE:

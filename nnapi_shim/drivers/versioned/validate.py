@@ -33,7 +33,7 @@ def validate_model(model: v1_0.Model | v1_1.Model) -> None:
     level 1, or 2 for a v1_1.Model. Values of constants are not looked at.
     """
     if not model.operations:
-        raise bad_data("the model has no operations")
+        raise bad_data("the model has no operations", "no_operations")
     for index, operand in enumerate(model.operands):
         try:
             _check_operand(operand)
@@ -50,7 +50,7 @@ def validate_model(model: v1_0.Model | v1_1.Model) -> None:
     for number, item in enumerate(_operations(model)):
         if item.type not in tuple(kinds):
             raise bad_data(
-                f"operation {number}: type {int(item.type)} is not one of HAL 1.{level - 1}"
+                f"operation {number}: type {int(item.type)} is not one of HAL 1.{level - 1}", "type"
             )
         try:
             _check_use(item, model, level)
@@ -65,33 +65,44 @@ def _operations(model: v1_0.Model | v1_1.Model) -> Sequence[v1_0.Operation | v1_
 def _check_operand(operand: v1_0.Operand) -> None:
     """Type, dimensions, scale and zero point, lifetime."""
     if operand.type not in tuple(T):
-        raise bad_data(f"type {operand.type} does not exist")
+        raise bad_data(f"type {operand.type} does not exist", "type")
     if operand.lifetime not in tuple(L):
-        raise bad_data(f"lifetime {operand.lifetime} does not exist")
+        raise bad_data(f"lifetime {operand.lifetime} does not exist", "lifetime")
     kind = T(operand.type)
     if _is_scalar(operand):
         if operand.dimensions and kind is not T.OEM:
-            raise bad_data(f"{kind.name} is a scalar; it has dimensions {list(operand.dimensions)}")
+            raise bad_data(
+                f"{kind.name} is a scalar; it has dimensions {list(operand.dimensions)}",
+                "scalar_dimensions",
+            )
     elif not operand.dimensions:
-        raise bad_data(f"{kind.name} has no rank; a tensor has at least one dimension")
+        raise bad_data(f"{kind.name} has no rank; a tensor has at least one dimension", "no_rank")
     if any(size < 0 for size in operand.dimensions):
-        raise bad_data(f"dimensions are {list(operand.dimensions)}; none may be negative")
+        raise bad_data(
+            f"dimensions are {list(operand.dimensions)}; none may be negative", "negative"
+        )
     if kind in _OEM:
         return
     scale, zero_point = operand.scale, operand.zeroPoint
     if kind is T.TENSOR_QUANT8_ASYMM:
         if not 0 < scale < float("inf"):
-            raise bad_data(f"{kind.name}: scale is {scale:g}; it must be greater than 0")
+            raise bad_data(f"{kind.name}: scale is {scale:g}; it must be greater than 0", "scale")
         if not 0 <= zero_point <= 255:
-            raise bad_data(f"{kind.name}: zeroPoint is {zero_point}; allowed are 0 to 255")
+            raise bad_data(
+                f"{kind.name}: zeroPoint is {zero_point}; allowed are 0 to 255", "zero_point"
+            )
     elif kind is T.TENSOR_INT32:
         if not 0 <= scale < float("inf") or zero_point != 0:
             raise bad_data(
                 f"{kind.name}: scale is {scale:g} and zeroPoint {zero_point}; allowed are scales "
-                "from 0 and zeroPoint 0"
+                "from 0 and zeroPoint 0",
+                "int_quantization",
             )
     elif scale != 0 or zero_point != 0:
-        raise bad_data(f"{kind.name}: scale is {scale:g}, zeroPoint {zero_point}; both must be 0")
+        raise bad_data(
+            f"{kind.name}: scale is {scale:g}, zeroPoint {zero_point}; both must be 0",
+            "no_quantization",
+        )
 
 
 def _is_scalar(operand: v1_0.Operand) -> bool:
@@ -103,11 +114,15 @@ def _check_location(operand: v1_0.Operand, model: v1_0.Model | v1_1.Model) -> No
     where, lifetime = operand.location, L(operand.lifetime)
     if lifetime not in _CONSTANTS:
         if tuple(where) != (0, 0, 0):
-            raise bad_data(f"{lifetime.name} has location {tuple(where)}; it must be all 0")
+            raise bad_data(
+                f"{lifetime.name} has location {tuple(where)}; it must be all 0", "no_location"
+            )
         return
     if lifetime is L.CONSTANT_COPY:
         if where.poolIndex != 0:
-            raise bad_data(f"CONSTANT_COPY has poolIndex {where.poolIndex}; it must be 0")
+            raise bad_data(
+                f"CONSTANT_COPY has poolIndex {where.poolIndex}; it must be 0", "pool_index"
+            )
         _check_inside(where, len(model.operandValues), "operandValues")
     else:
         _check_pool(where, model.pools)
@@ -115,11 +130,12 @@ def _check_location(operand: v1_0.Operand, model: v1_0.Model | v1_1.Model) -> No
         return
     if not _is_scalar(operand) and 0 in operand.dimensions:
         raise bad_data(
-            f"{lifetime.name} has dimensions {list(operand.dimensions)}; all must be known"
+            f"{lifetime.name} has dimensions {list(operand.dimensions)}; all must be known",
+            "dimensions",
         )
     needed = _byte_size(operand, operand.dimensions)
     if where.length != needed:
-        raise bad_data(f"{lifetime.name} has {where.length} bytes; it must have {needed}")
+        raise bad_data(f"{lifetime.name} has {where.length} bytes; it must have {needed}", "length")
 
 
 def _byte_size(operand: v1_0.Operand, dimensions: tuple[int, ...]) -> int:
@@ -147,21 +163,22 @@ def _check_arguments(
 ) -> None:
     """Exactly the operands with this lifetime, each once, and at least one."""
     if not indexes:
-        raise bad_data(f"{name} is empty")
+        raise bad_data(f"{name} is empty", "empty")
     for position, index in enumerate(indexes):
         if not 0 <= index < len(model.operands):
             raise bad_data(
-                f"{name}[{position}] is operand {index}; the model has {len(model.operands)}"
+                f"{name}[{position}] is operand {index}; the model has {len(model.operands)}",
+                "operand",
             )
         found = L(model.operands[index].lifetime)
         if found is not lifetime:
-            raise bad_data(f"{name}[{position}]: operand {index} is {found.name}")
+            raise bad_data(f"{name}[{position}]: operand {index} is {found.name}", "lifetime")
     for index, count in Counter(indexes).items():
         if count > 1:
-            raise bad_data(f"{name} has operand {index} {count} times")
+            raise bad_data(f"{name} has operand {index} {count} times", "twice")
     for index, operand in enumerate(model.operands):
         if operand.lifetime == lifetime and index not in indexes:
-            raise bad_data(f"operand {index} is {lifetime.name} and not in {name}")
+            raise bad_data(f"operand {index} is {lifetime.name} and not in {name}", "missing")
 
 
 def _check_order(model: v1_0.Model | v1_1.Model) -> None:
@@ -170,24 +187,26 @@ def _check_order(model: v1_0.Model | v1_1.Model) -> None:
     for number, item in enumerate(_operations(model)):
         for role, indexes in (("input", item.inputs), ("output", item.outputs)):
             if not indexes:
-                raise bad_data(f"operation {number} has no {role}s")
+                raise bad_data(f"operation {number} has no {role}s", "empty")
             for position, index in enumerate(indexes):
                 place = f"operation {number}: {role} {position} is operand {index}"
                 if not 0 <= index < len(model.operands):
-                    raise bad_data(f"{place}; the model has {len(model.operands)}")
+                    raise bad_data(f"{place}; the model has {len(model.operands)}", "operand")
                 lifetime = L(model.operands[index].lifetime)
                 if role == "input":
                     if lifetime in _WRITTEN and index not in written:
-                        raise bad_data(f"{place}, which nothing has written yet")
+                        raise bad_data(f"{place}, which nothing has written yet", "not_written")
                 elif lifetime not in _WRITTEN:
-                    raise bad_data(f"{place}, which is {lifetime.name}")
+                    raise bad_data(f"{place}, which is {lifetime.name}", "not_writable")
                 elif index in written:
-                    raise bad_data(f"{place}, which is written already")
+                    raise bad_data(f"{place}, which is written already", "written_twice")
                 else:
                     written.add(index)
     for index, operand in enumerate(model.operands):
         if operand.lifetime in _WRITTEN and index not in written:
-            raise bad_data(f"operand {index} is {L(operand.lifetime).name}; nothing writes it")
+            raise bad_data(
+                f"operand {index} is {L(operand.lifetime).name}; nothing writes it", "never_written"
+            )
 
 
 def _check_consumers(model: v1_0.Model | v1_1.Model) -> None:
@@ -243,7 +262,9 @@ def validate_request(request: v1_0.Request, model: v1_0.Model | v1_1.Model) -> N
         ("output", request.outputs, model.outputIndexes),
     ):
         if len(arguments) != len(indexes):
-            raise bad_data(f"there are {len(arguments)} {role}s; the model has {len(indexes)}")
+            raise bad_data(
+                f"there are {len(arguments)} {role}s; the model has {len(indexes)}", "count"
+            )
         for position, (argument, index) in enumerate(zip(arguments, indexes, strict=True)):
             place = f"{role} {position}"
             try:
@@ -256,7 +277,7 @@ def validate_request(request: v1_0.Request, model: v1_0.Model | v1_1.Model) -> N
             region = _Region(pool, argument.location, place)
             for other in regions if role == "output" else ():
                 if region.overlaps(other):
-                    raise bad_data(f"{place} overlaps with {other.name}")
+                    raise bad_data(f"{place} overlaps with {other.name}", "overlap")
             regions.append(region)
 
 
@@ -282,25 +303,30 @@ def _check_argument(
 ) -> None:
     if argument.hasNoValue:
         if tuple(argument.location) != (0, 0, 0) or argument.dimensions:
-            raise bad_data("it is omitted; location must be all 0 and dimensions empty")
+            raise bad_data("it is omitted; location must be all 0 and dimensions empty", "omitted")
         return
     _check_pool(argument.location, pools)
     given, known = argument.dimensions, operand.dimensions
     if _is_scalar(operand):
         if given:
-            raise bad_data(f"a scalar has no dimensions; given are {list(given)}")
+            raise bad_data(
+                f"dimensions {list(given)} given; a scalar has none", "scalar_dimensions"
+            )
     elif given:
         agree = len(given) == len(known) and all(
             size > 0 and declared in (0, size) for size, declared in zip(given, known, strict=True)
         )
         if not agree:
             raise bad_data(
-                f"dimensions are {list(given)}; the model has {list(known)}, and all must be known"
+                f"dimensions are {list(given)}; the model has {list(known)}, and all must be known",
+                "dimensions",
             )
     elif 0 in known:
-        raise bad_data(f"no dimensions are given; the model has {list(known)}")
+        raise bad_data(
+            f"no dimensions are given; the model has {list(known)}", "unknown_dimensions"
+        )
     if operand.type in _OEM:
         return
     needed = _byte_size(operand, given or known)
     if argument.location.length < needed:
-        raise bad_data(f"it has {argument.location.length} bytes; it must have {needed}")
+        raise bad_data(f"it has {argument.location.length} bytes; it must have {needed}", "length")

@@ -65,7 +65,7 @@ def dimensions(run, code=ResultCode.NO_ERROR):
         if code == ResultCode.NO_ERROR:
             api.ok(name, execution, 0, target)
         else:
-            api.refuse(code, name, execution, 0, target, saying="too large for its buffer")
+            api.refuse(code, name, execution, 0, target, saying="its buffer is too small")
     assert list(sizes[rank.value :]) == [99] * (8 - rank.value)
     return list(sizes[: rank.value])
 

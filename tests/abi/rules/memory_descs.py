@@ -330,7 +330,7 @@ def test_unknown_dimensions(api, add, dimensions):
     compilation = add(F32, dimensions)
     for role in ROLES:
         desc = descriptor(api, (compilation, role, 0))
-        api.make_none(OP_FAILED, "Memory_createFromDesc", desc, saying="not known")
+        api.make_none(OP_FAILED, "Memory_createFromDesc", desc, saying="dimensions must be known")
 
 
 def test_sizes_that_nothing_has(api, desc, add):

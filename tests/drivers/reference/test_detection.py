@@ -52,16 +52,16 @@ def test_transformed_boxes_are_rounded_to_eighths(compute):
 
 
 def test_bad_rois(compute):
-    refused(r"batch_index is \[2\]; allowed are 0 to 1", transform, compute, BOX, [0] * 4, 2)
-    refused(r"batch_index is \[-1\]", transform, compute, BOX, [0] * 4, -1)
+    refused(r"batch_index .*is \[2\]; allowed are 0 to 1", transform, compute, BOX, [0] * 4, 2)
+    refused(r"batch_index .*is \[-1\]", transform, compute, BOX, [0] * 4, -1)
     refused("x1 <= x2", transform, compute, [5, 0, 4, 9], [0] * 4)
     refused("x1 <= x2", transform, compute, [0, float("nan"), 4, 9], [0] * 4)
-    refused("deltas has 6 numbers", transform, compute, BOX, [0] * 6)
+    refused("deltas .*has 6 numbers", transform, compute, BOX, [0] * 6)
 
 
 def test_quantized_boxes_are_in_eighths(compute):
     inputs = [qu16([[8, 8, 16, 16]], 0.25), qu8([[0] * 4]), i32([0]), qu16([[800, 800]])]
-    refused("rois has scale", compute, Op.AXIS_ALIGNED_BBOX_TRANSFORM, inputs, qu16())
+    refused("rois .*has scale", compute, Op.AXIS_ALIGNED_BBOX_TRANSFORM, inputs, qu16())
 
 
 # DETECTION_POSTPROCESSING
@@ -129,9 +129,9 @@ def test_deltas_are_divided_by_their_scales(device):
 def test_limits_that_are_used_are_positive(device):
     detect(device, True, each=0)
     detect(device, False, per_class=0)
-    refused("max_detections_per_class is 0", detect, device, True, 3, 1, 0)
-    refused("max_classes_per_detection is 0", detect, device, False, 3, 0)
-    refused("iou_threshold is -1", detect, device, True, 3, 1, 3, 0.3, -1.0)
+    refused("max_detections_per_class .*is 0", detect, device, True, 3, 1, 0)
+    refused("max_classes_per_detection .*is 0", detect, device, False, 3, 0)
+    refused("iou_threshold .*is -1", detect, device, True, 3, 1, 3, 0.3, -1.0)
 
 
 # HEATMAP_MAX_KEYPOINT

@@ -104,7 +104,7 @@ def test_a_declared_size_wins_over_a_computed_0(relu):
 
 def test_declared_dimensions_that_contradict(device):
     wrong = f32([0, 0, 0])._replace(array=None)
-    with pytest.raises(NnapiError, match=r"RELU \(operation 0\): output: ") as error:
+    with pytest.raises(NnapiError, match=r"RELU \(operation 0\): output.*: ") as error:
         execute(device, OperationType.RELU, [PAIR], [wrong])
     assert error.value.code is ResultCode.OP_FAILED
 
@@ -135,7 +135,7 @@ def test_a_bad_value_fails_compute_and_names_the_operation(device):
     model = prepared(device, built.model)
     target = np.zeros(2, np.float32)
     request = Request(tuple(map(argument, built.inputs)), (argument(target),))
-    with pytest.raises(NnapiError, match=r"ADD \(operation 2\): activation is 9") as error:
+    with pytest.raises(NnapiError, match=r"ADD \(operation 2\): activation .*is 9") as error:
         model.execute(request, False, None, 0)
     assert error.value.code is ResultCode.OP_FAILED
 

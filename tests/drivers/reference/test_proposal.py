@@ -107,8 +107,8 @@ def test_no_boxes_are_empty_outputs(device):
 
 def test_bad_boxes_and_kernels(device):
     refused("x1 <= x2", select, device, [[0.5]], [[5, 0, 4, 9]])
-    refused("nms_kernel is 3; allowed are 0", select, device, [[0.5]], BOXES[:1], kernel=3)
-    refused("scores has 1 classes", select, device, [[]], BOXES[:1])
+    refused("nms_kernel .*is 3; allowed are 0", select, device, [[0.5]], BOXES[:1], kernel=3)
+    refused("scores .*has 1 classes", select, device, [[]], BOXES[:1])
 
 
 # GENERATE_PROPOSALS

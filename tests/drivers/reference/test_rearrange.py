@@ -32,7 +32,7 @@ def test_output_axis_i_is_input_axis_perm_i(compute):
 def test_perm_may_be_omitted_for_rank_2_alone(compute):
     none = omitted(T.TENSOR_INT32)
     assert compute(Op.TRANSPOSE, [SIX, none], f32()) == [[1, 4], [2, 5], [3, 6]]
-    fails(compute, Op.TRANSPOSE, [f32([[[1]]]), none], "perm is omitted")
+    fails(compute, Op.TRANSPOSE, [f32([[[1]]]), none], "perm .*is omitted")
 
 
 @pytest.mark.parametrize("perm", [[0], [0, 1, 2], [0, 2], [-1, 0], [1, 1]])

@@ -52,7 +52,7 @@ def test_something_is_left_of_a_squeezed_tensor(compute):
 
 @pytest.mark.parametrize("axes", [[1], [2], [-3], [0, 1]])
 def test_axes_that_cannot_be_squeezed(compute, axes):
-    with pytest.raises(NnapiError, match="axis") as error:
+    with pytest.raises(NnapiError, match="axes") as error:
         compute(Op.SQUEEZE, [f32([[1, 2]]), i32(axes)], f32())
     assert error.value.code is ResultCode.OP_FAILED
 

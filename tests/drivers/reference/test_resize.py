@@ -70,12 +70,12 @@ def test_width_comes_first_and_scales_are_rounded_down(compute):
 @pytest.mark.parametrize(
     ("inputs", "message"),
     [
-        ([1, 1, False, True, True], "align_corners and half_pixel_centers"),
-        ([0, 1, False], "width of the output is 0"),
-        ([1, -1, False], "height of the output is -1"),
-        ([0.9, 1.0, False], "width of the output is 0"),
-        ([1.0, float("nan"), False], "height_scale is nan"),
-        ([1e30, 1.0, False], "width_scale is 1e\\+30"),
+        ([1, 1, False, True, True], "align_corners .*and half_pixel_centers"),
+        ([0, 1, False], "output .*has width 0"),
+        ([1, -1, False], "output .*has height -1"),
+        ([0.9, 1.0, False], "output .*has width 0"),
+        ([1.0, float("nan"), False], "height_scale .*is nan"),
+        ([1e30, 1.0, False], "width_scale .*is 1e\\+30"),
     ],
 )
 def test_values_that_make_no_sense(compute, type, inputs, message):

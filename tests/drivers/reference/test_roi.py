@@ -66,7 +66,7 @@ def test_align_quantized_has_parameters_of_its_own(compute):
     inputs = [qu8([FOUR], 0.5, 1), rois, i32([0]), 1, 1, 1.0, 1.0, 1, 1, False]
     # 2.5 raw is 0.75.
     assert compute(Op.ROI_ALIGN, inputs, qu8(None, 0.25, 10)) == [[[[13]]]]
-    refused("output has scale 0.0019", compute, Op.ROI_ALIGN, inputs, qu8(None, 0.0019, 10))
+    refused("output .*has scale 0.0019", compute, Op.ROI_ALIGN, inputs, qu8(None, 0.0019, 10))
 
 
 def test_bad_rois(compute):
@@ -75,10 +75,10 @@ def test_bad_rois(compute):
     refused("leaves the feature map", align, compute, FOUR, [0, 0, 1, inf])
     refused("x1 <= x2", align, compute, FOUR, [1, 0, 0.5, 1])
     refused("x1 <= x2", align, compute, FOUR, [nan, 0, 0.5, 1])
-    refused("batch_index is", align, compute, FOUR, [0, 0, 1, 1], batch=1)
-    refused("height_stride is 0", align, compute, FOUR, [0, 0, 1, 1], strides=(0.0, 1.0))
-    refused("out_width is 0", align, compute, FOUR, [0, 0, 1, 1], out=(1, 0))
-    refused("width_sampling_ratio is -1", align, compute, FOUR, [0, 0, 1, 1], ratios=(1, -1))
+    refused("batch_index .*is", align, compute, FOUR, [0, 0, 1, 1], batch=1)
+    refused("height_stride .*is 0", align, compute, FOUR, [0, 0, 1, 1], strides=(0.0, 1.0))
+    refused("out_width .*is 0", align, compute, FOUR, [0, 0, 1, 1], out=(1, 0))
+    refused("width_sampling_ratio .*is -1", align, compute, FOUR, [0, 0, 1, 1], ratios=(1, -1))
 
 
 # ROI_POOLING

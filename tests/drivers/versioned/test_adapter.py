@@ -98,7 +98,7 @@ def test_capabilities(device, driver):
     assert found.operand_performance[OperandType.TENSOR_FLOAT16].exec_time == float("inf")
     assert found.relaxed_float32_to_float16_performance_tensor == quick
     driver.getCapabilities = lambda: (Status.NONE, (1, 2))
-    refusal(ResultCode.OP_FAILED, "no Capabilities", device.getCapabilities)
+    refusal(ResultCode.OP_FAILED, "must be Capabilities", device.getCapabilities)
     driver.getCapabilities = lambda: (Status.DEVICE_UNAVAILABLE, None)
     refusal(ResultCode.UNAVAILABLE_DEVICE, "DEVICE_UNAVAILABLE", device.getCapabilities)
 

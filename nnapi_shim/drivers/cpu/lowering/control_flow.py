@@ -44,10 +44,10 @@ def lower(builder: "Builder", item: Operation) -> None:
 def check_operands(builder: "Builder", item: Operation) -> None:
     """The condition of an IF is there, and so are all outputs."""
     if item.type is OperationType.IF and builder.is_omitted(item.inputs[0]):
-        raise op_failed("condition is omitted, and IF needs it").at(builder.place_of(item))
+        raise op_failed("condition is omitted; IF needs it", "condition").at(builder.place_of(item))
     for position, index in enumerate(item.outputs):
         if index in builder.omitted:
-            raise op_failed(f"output {position} is omitted, and it is not optional").at(
+            raise op_failed(f"output {position} is omitted; it is not optional", "output").at(
                 builder.place_of(item)
             )
 
@@ -202,7 +202,8 @@ def _inlined(
     for index, outer in zip(graph.output_indexes, outputs, strict=True):
         builder.aliases[base + index] = builder.owner(outer)
         builder.settled.add(base + index)
-    outside, builder.place = builder.place, f"{place}: "
+    outside = builder.place, builder.base
+    builder.place, builder.base = f"{place}: ", base
     try:
         for item in graph.operations:
             builder.lower(
@@ -212,7 +213,7 @@ def _inlined(
                 )
             )
     finally:
-        builder.place = outside
+        builder.place, builder.base = outside
     return [builder.operand(base + index).dimensions for index in graph.output_indexes]
 
 
