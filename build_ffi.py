@@ -75,13 +75,26 @@ class Function:
     def wrapper(self) -> str:
         """The definition of the exported function."""
         call = f"py_{self.name}({self._join(self._argument)})"
-        if self.returns == "int":
-            body = f"return nn_up() ? {call} : ANEURALNETWORKS_OP_FAILED;"
+        if self.returns == "int":  # out-parameters are NULL after a failure
+            nulls = "".join(f"    if ({o} != NULL)\n        *{o} = NULL;\n" for o in self.outputs)
+            failed = f"{nulls}    return ANEURALNETWORKS_OP_FAILED;"
+            body = f"if (nn_up())\n        return {call};\n{failed}"
         elif self.name.endswith("_free"):
             body = f"if ({self.parameters[0].name} != NULL && nn_up()) {call};"
         else:
             body = f"if (nn_up()) {call};"
         return f"{self.returns} {self.name}({self._join(to_c)})\n{{\n    {body}\n}}\n"
+
+    @property
+    def outputs(self) -> list[str]:
+        """The parameters that take a pointer from the function."""
+        return [
+            parameter.name
+            for parameter in self.parameters
+            if isinstance(parameter.type, c_ast.PtrDecl)
+            and isinstance(parameter.type.type, c_ast.PtrDecl)
+            and "const" not in parameter.type.type.quals
+        ]
 
     def _join(self, convert) -> str:
         return ", ".join(map(convert, self.parameters)) or "void"

@@ -14,10 +14,11 @@
 static __thread char last_error[4096];
 static char failure[2048];
 
-static bool log_level_is(const char *level)
+/* Whether a word stands in NNAPI_SHIM_LOG. */
+static bool log_has(const char *word)
 {
     const char *set = getenv("NNAPI_SHIM_LOG");
-    return set != NULL && strstr(set, level) != NULL; /* `json` may stand beside it */
+    return set != NULL && strstr(set, word) != NULL;
 }
 
 /* Copies text; if it is too long, cuts it between two UTF-8 characters. */
@@ -46,13 +47,35 @@ void nn_repeat_failure(void)
     nnapi_shim_storeError(failure);
 }
 
+/* As the lines of other refusals, in one write. */
+static void print_json(void)
+{
+    char line[6 * sizeof failure], *to = line;
+    for (const char *from = failure; *from != '\0'; from++) {
+        unsigned char byte = (unsigned char)*from;
+        if (byte < 0x20)
+            to += sprintf(to, "\\u%04x", byte);
+        else if (byte == '"' || byte == '\\')
+            to += sprintf(to, "\\%c", byte);
+        else
+            *to++ = *from;
+    }
+    *to = '\0';
+    fprintf(stderr, "{\"level\": \"error\", \"code\": \"OP_FAILED\", \"rule\": \"native.boot\", "
+            "\"message\": \"%s\"}\n", line);
+}
+
 void nn_fail(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(failure, sizeof failure, format, arguments);
     va_end(arguments);
-    if (!log_level_is("silent"))
+    if (log_has("silent"))
+        return;
+    if (log_has("json"))
+        print_json();
+    else
         fprintf(stderr, "libneuralnetworks: %s\n", failure);
 }
 
@@ -74,7 +97,7 @@ void nn_fail_with_exception(const char *what)
     Py_XDECREF(text);
     PyErr_Clear();
 
-    bool details = log_level_is("debug");
+    bool details = log_has("debug") && !log_has("json");
     if (details) /* not PyErr_Print(), which ends the program when it meets a SystemExit */
         PyErr_Display(type, value, traceback);
     nn_fail("%s: %s%s", what, line, details ? "" : "; NNAPI_SHIM_LOG=debug shows the traceback");

@@ -4,7 +4,8 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType
-from nnapi_shim.hal.types import DataLocation, Model, Operand, Operation, Pool, Subgraph
+from nnapi_shim.hal.part import Contents, renumbered
+from nnapi_shim.hal.types import Model, Operand, Subgraph
 from nnapi_shim.operations import bound_operand, bound_operation
 from nnapi_shim.operations.declare import UNSET
 
@@ -14,9 +15,6 @@ SPARE = -1
 """In place of an operand of the model: an input that nothing reads."""
 
 _SPARE_INPUT = Operand(OperandType.TENSOR_FLOAT32, (1,), lifetime=L.SUBGRAPH_INPUT)
-_ALIGNMENT = 64
-"""Of constants that are larger, in bytes; of others it is that of the largest element."""
-_ELEMENT_ALIGNMENT = 8
 
 
 class Slice(NamedTuple):
@@ -68,7 +66,7 @@ def _slice(model: Model, part: Sequence[int], handed_on: Collection[int]) -> Sli
     inputs = [index for index in main.input_indexes if index in given]
     inputs += sorted(given.difference(inputs))
     lifetimes = dict.fromkeys(inputs, L.SUBGRAPH_INPUT) | dict.fromkeys(outputs, L.SUBGRAPH_OUTPUT)
-    contents = _Contents(model)
+    contents = Contents(model)
     used = sorted(read | written)
     places = {index: place for place, index in enumerate(used)}
     operands = []
@@ -84,75 +82,11 @@ def _slice(model: Model, part: Sequence[int], handed_on: Collection[int]) -> Sli
         operands.append(_SPARE_INPUT)
     graph = Subgraph(
         tuple(operands),
-        tuple([_placed(item, places) for item in operations]),
+        tuple([renumbered(item, places) for item in operations]),
         tuple([places[index] for index in inputs]),
         tuple([places[index] for index in outputs]),
     )
     return Slice(contents.model(graph), tuple(inputs), tuple(outputs))
-
-
-def _placed(item: Operation, places: dict[int, int]) -> Operation:
-    return item._replace(
-        inputs=tuple([places[index] for index in item.inputs]),
-        outputs=tuple([places[index] for index in item.outputs]),
-    )
-
-
-class _Contents:
-    """The constants, pools and graphs of a model that a part of it needs."""
-
-    def __init__(self, source: Model) -> None:
-        self._source = source
-        self._values = bytearray()
-        self._moved: dict[DataLocation, DataLocation] = {}
-        self._pools: list[Pool] = []
-        self._graphs: dict[int, int] = {}
-        self._referenced: list[Subgraph] = []
-
-    def moved(self, operand: Operand) -> Operand:
-        """An operand whose constant, or graph, is among those of the part."""
-        where = operand.location
-        if operand.lifetime is L.CONSTANT_COPY:
-            where = self._constant(where)
-        elif operand.lifetime is L.CONSTANT_REFERENCE:
-            pool = self._source.pools[where.pool_index]
-            if pool not in self._pools:
-                self._pools.append(pool)
-            where = where._replace(pool_index=self._pools.index(pool))
-        elif operand.lifetime is L.SUBGRAPH:
-            where = where._replace(offset=self._graph(where.offset))
-        else:
-            return operand
-        return operand._replace(location=where)
-
-    def _constant(self, where: DataLocation) -> DataLocation:
-        found = self._moved.get(where)
-        if found is None:
-            alignment = _ALIGNMENT if where.length > _ALIGNMENT else _ELEMENT_ALIGNMENT
-            self._values += bytes(-len(self._values) % alignment)
-            found = self._moved[where] = where._replace(offset=len(self._values))
-            data = memoryview(self._source.operand_values)
-            self._values += data[where.offset : where.offset + where.length]
-        return found
-
-    def _graph(self, number: int) -> int:
-        """Index of a referenced graph; it comes with all that it refers to."""
-        found = self._graphs.get(number)
-        if found is None:
-            graph = self._source.referenced[number]
-            operands = tuple([self.moved(operand) for operand in graph.operands])
-            found = self._graphs[number] = len(self._referenced)
-            self._referenced.append(graph._replace(operands=operands))
-        return found
-
-    def model(self, main: Subgraph) -> Model:
-        """The part as a model."""
-        return self._source._replace(
-            main=main,
-            referenced=tuple(self._referenced),
-            operand_values=bytes(self._values),
-            pools=tuple(self._pools),
-        )
 
 
 def with_parameters(graph: Subgraph) -> list[Operand]:

@@ -1,6 +1,7 @@
 """The library starts Python wherever it is loaded, and says so when it cannot."""
 
 import importlib.util
+import json
 import shutil
 import subprocess
 import sys
@@ -192,12 +193,21 @@ def test_home_instead_of_location_file(compile_c, run_well, library, tmp_path):
 
 @pytest.fixture(scope="session")
 def call_everything(compile_c, tmp_path_factory):
-    """A program that calls each function with zeros and wants OP_FAILED; then prints the reason."""
+    """A program that calls each function with zeros, and wants OP_FAILED and out-parameters NULL;
+    then prints the reason.
+    """
     _, functions = build_ffi.read_headers()
     calls = []
     for function in functions:
-        arguments = ", ".join("0" for _ in function.parameters)
-        if function.returns == "int":
+        arguments = ", ".join(
+            f"(void *)&{parameter.name}" if parameter.name in function.outputs else "0"
+            for parameter in function.parameters
+        )
+        if function.outputs:
+            (name,) = function.outputs
+            call = f"CHECK({function.name}({arguments}) == {OP_FAILED});"
+            calls.append(f"{{ void *{name} = (void *)16; {call} CHECK({name} == NULL); }}")
+        elif function.returns == "int":
             calls.append(f"CHECK({function.name}({arguments}) == {OP_FAILED});")
         elif function.returns == "void":
             calls.append(f"{function.name}({arguments.replace('0', '(void *)16')});")
@@ -268,6 +278,22 @@ def test_debug_shows_the_traceback(call_everything, run_bare, tmp_path):
     assert result.returncode == 0
     assert "Traceback" in result.stderr
     assert result.stderr.count("libneuralnetworks: ") == 1
+
+
+@pytest.mark.parametrize("log", ["json", "debug,json"])
+def test_a_line_of_json(call_everything, run_bare, tmp_path, log):
+    write_package(tmp_path, "raise Exception('\"a\\\\b\"\\t' + chr(228) + '!')")
+    env = {"NNAPI_SHIM_HOME": str(tmp_path), "NNAPI_SHIM_LOG": log}
+    result = run_bare(call_everything, env=env)
+    told = json.loads(result.stderr)
+    assert result.stderr.count("\n") == 1
+    assert told == {
+        "level": "error",
+        "code": "OP_FAILED",
+        "rule": "native.boot",
+        "message": result.stdout,
+    }
+    assert 'Exception: "a\\b"\t\u00e4!' in told["message"]
 
 
 def test_silence(call_everything, run_bare, tmp_path):

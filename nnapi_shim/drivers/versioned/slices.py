@@ -5,10 +5,8 @@ from typing import NamedTuple
 
 from nnapi_shim.drivers.versioned.compliance import operand_level
 from nnapi_shim.hal.enums import OperandLifeTime
-from nnapi_shim.hal.types import DataLocation, Model, Operand, Operation, Pool, Subgraph
-
-_ALIGNMENT = 64
-"""Of every constant of a slice, in bytes."""
+from nnapi_shim.hal.part import Contents, renumbered
+from nnapi_shim.hal.types import Model, Subgraph
 
 L = OperandLifeTime
 
@@ -56,10 +54,9 @@ def sliced(model: Model, keep: Sequence[bool]) -> Slice:
         return Slice(None, (), (), ())
 
     used = sorted(read | written | {*inputs})
-    number = {index: at for at, index in enumerate(used)}
+    places = {index: at for at, index in enumerate(used)}
     is_input, is_output = {*inputs}, {*outputs}
-    values = bytearray()
-    pools: list[Pool] = []
+    contents = Contents(model)
     operands = []
     for index in used:
         operand = main.operands[index]
@@ -69,48 +66,11 @@ def sliced(model: Model, keep: Sequence[bool]) -> Slice:
             operand = operand._replace(lifetime=L.SUBGRAPH_OUTPUT)
         elif operand.lifetime is L.SUBGRAPH_OUTPUT:
             operand = operand._replace(lifetime=L.TEMPORARY_VARIABLE)
-        operands.append(operand._replace(location=_moved(operand, model, values, pools)))
+        operands.append(contents.moved(operand))
     graph = Subgraph(
         tuple(operands),
-        tuple(
-            [
-                Operation(
-                    item.type,
-                    tuple([number[index] for index in item.inputs]),
-                    tuple([number[index] for index in item.outputs]),
-                    item.number,
-                )
-                for item in items
-            ]
-        ),
-        tuple([number[index] for index in inputs]),
-        tuple([number[index] for index in outputs]),
+        tuple([renumbered(item, places) for item in items]),
+        tuple([places[index] for index in inputs]),
+        tuple([places[index] for index in outputs]),
     )
-    return Slice(
-        Model(
-            graph,
-            (),
-            bytes(values),
-            tuple(pools),
-            model.relax_computation_float32_to_float16,
-        ),
-        kept,
-        tuple(input_positions),
-        tuple(output_positions),
-    )
-
-
-def _moved(operand: Operand, model: Model, values: bytearray, pools: list[Pool]) -> DataLocation:
-    """Where a constant lies in the slice; it is put there."""
-    where = operand.location
-    if operand.lifetime is L.CONSTANT_COPY:
-        values += bytes(-len(values) % _ALIGNMENT)
-        offset = len(values)
-        values += memoryview(model.operand_values)[where.offset : where.offset + where.length]
-        return DataLocation(0, offset, where.length)
-    if operand.lifetime is L.CONSTANT_REFERENCE:
-        pool = model.pools[where.pool_index]
-        if pool not in pools:
-            pools.append(pool)
-        return where._replace(pool_index=pools.index(pool))
-    return where
+    return Slice(contents.model(graph), kept, tuple(input_positions), tuple(output_positions))

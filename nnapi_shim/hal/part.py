@@ -1,0 +1,77 @@
+"""What a part of a model takes along: operations renumbered, constants, memories, graphs."""
+
+from collections.abc import Mapping
+
+from nnapi_shim.hal.enums import OperandLifeTime
+from nnapi_shim.hal.types import DataLocation, Model, Operand, Operation, Pool, Subgraph
+
+L = OperandLifeTime
+
+_ALIGNMENT = 64
+"""Of constants that are larger, in bytes; of others it is that of the largest element."""
+_ELEMENT_ALIGNMENT = 8
+
+
+def renumbered(item: Operation, places: Mapping[int, int]) -> Operation:
+    """An operation of a model in a part of it; places: of its operands there."""
+    return item._replace(
+        inputs=tuple([places[index] for index in item.inputs]),
+        outputs=tuple([places[index] for index in item.outputs]),
+    )
+
+
+class Contents:
+    """The constants, pools and graphs of a model that a part of it needs."""
+
+    def __init__(self, source: Model) -> None:
+        self._source = source
+        self._values = bytearray()
+        self._moved: dict[DataLocation, DataLocation] = {}
+        self._pools: list[Pool] = []
+        self._graphs: dict[int, int] = {}
+        self._referenced: list[Subgraph] = []
+
+    def moved(self, operand: Operand) -> Operand:
+        """An operand whose constant, or graph, is among those of the part."""
+        where = operand.location
+        if operand.lifetime is L.CONSTANT_COPY:
+            where = self._constant(where)
+        elif operand.lifetime is L.CONSTANT_REFERENCE:
+            pool = self._source.pools[where.pool_index]
+            if pool not in self._pools:
+                self._pools.append(pool)
+            where = where._replace(pool_index=self._pools.index(pool))
+        elif operand.lifetime is L.SUBGRAPH:
+            where = where._replace(offset=self._graph(where.offset))
+        else:
+            return operand
+        return operand._replace(location=where)
+
+    def _constant(self, where: DataLocation) -> DataLocation:
+        found = self._moved.get(where)
+        if found is None:
+            alignment = _ALIGNMENT if where.length > _ALIGNMENT else _ELEMENT_ALIGNMENT
+            self._values += bytes(-len(self._values) % alignment)
+            found = self._moved[where] = where._replace(offset=len(self._values))
+            data = memoryview(self._source.operand_values)
+            self._values += data[where.offset : where.offset + where.length]
+        return found
+
+    def _graph(self, number: int) -> int:
+        """Index of a referenced graph; it comes with all that it refers to."""
+        found = self._graphs.get(number)
+        if found is None:
+            graph = self._source.referenced[number]
+            operands = tuple([self.moved(operand) for operand in graph.operands])
+            found = self._graphs[number] = len(self._referenced)
+            self._referenced.append(graph._replace(operands=operands))
+        return found
+
+    def model(self, main: Subgraph) -> Model:
+        """The part as a model."""
+        return self._source._replace(
+            main=main,
+            referenced=tuple(self._referenced),
+            operand_values=bytes(self._values),
+            pools=tuple(self._pools),
+        )
