@@ -80,8 +80,15 @@ class NnapiError(Exception):
         """The same refusal in other words, which say more of the places."""
         return self._with(message, self.places)
 
-    def _with(self, message: str, places: tuple[Place, ...]) -> "NnapiError":
-        return NnapiError(self.code, message, rule=self.rule, places=places, said=self.said)
+    def with_code(self, code: ResultCode) -> "NnapiError":
+        """The same refusal with another result code."""
+        return self._with(self.message, self.places, code)
+
+    def _with(
+        self, message: str, places: tuple[Place, ...], code: ResultCode | None = None
+    ) -> "NnapiError":
+        code = self.code if code is None else code
+        return NnapiError(code, message, rule=self.rule, places=places, said=self.said)
 
     def place(self, *kinds: str) -> Place | None:
         """The outermost place of one of these kinds."""

@@ -88,9 +88,9 @@ class ExecutionEvent(Event):
         if error is None:
             return
         if error.code is ResultCode.UNEXPECTED_NULL:
-            raise NnapiError(ResultCode.BAD_DATA, error.message, "bad_data")
+            raise error.with_code(ResultCode.BAD_DATA)
         if error.code not in _KEPT:
-            raise op_failed(error.message, "op_failed")
+            raise error.with_code(ResultCode.OP_FAILED)
         raise error.again()
 
 

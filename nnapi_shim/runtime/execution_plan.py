@@ -275,7 +275,7 @@ def _bytes(operand: Operand, dimensions: Dimensions) -> int:
 def _of_step(error: NnapiError, number: int, step: ExecutionStep) -> NnapiError:
     if number and error.code is ResultCode.MISSED_DEADLINE_PERSISTENT:
         # The step had not begun by then, but the run had.
-        error = NnapiError(ResultCode.MISSED_DEADLINE_TRANSIENT, error.message)
+        error = error.with_code(ResultCode.MISSED_DEADLINE_TRANSIENT)
     return error.at(f"step {number} on {step.device.name}")
 
 
