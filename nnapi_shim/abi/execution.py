@@ -38,7 +38,8 @@ def ANeuralNetworksExecution_setInput(execution, index, type, buffer, length):
     item = executions[execution]
     if not buffer:
         not_null_with_length(buffer, length, "buffer")
-    item.set_input(index, argument_type(type) if type else None, buffer, length)
+    kind = argument_type(type) if type else None
+    item.set_argument("input", index, kind, buffer, length)
     return NO_ERROR
 
 
@@ -46,8 +47,8 @@ def ANeuralNetworksExecution_setInput(execution, index, type, buffer, length):
 def ANeuralNetworksExecution_setInputFromMemory(execution, index, type, memory, offset, length):
     """Input from a region of a memory object."""
     not_null(execution=execution, memory=memory)
-    executions[execution].set_input_from_memory(
-        index, argument_type(type), memories[memory], offset, length
+    executions[execution].set_argument_from_memory(
+        "input", index, argument_type(type), memories[memory], offset, length
     )
     return NO_ERROR
 
@@ -58,7 +59,8 @@ def ANeuralNetworksExecution_setOutput(execution, index, type, buffer, length):
     item = executions[execution]
     if not buffer:
         not_null_with_length(buffer, length, "buffer")
-    item.set_output(index, argument_type(type) if type else None, buffer, length)
+    kind = argument_type(type) if type else None
+    item.set_argument("output", index, kind, buffer, length)
     return NO_ERROR
 
 
@@ -66,8 +68,8 @@ def ANeuralNetworksExecution_setOutput(execution, index, type, buffer, length):
 def ANeuralNetworksExecution_setOutputFromMemory(execution, index, type, memory, offset, length):
     """Output to a region of a memory object."""
     not_null(execution=execution, memory=memory)
-    executions[execution].set_output_from_memory(
-        index, argument_type(type), memories[memory], offset, length
+    executions[execution].set_argument_from_memory(
+        "output", index, argument_type(type), memories[memory], offset, length
     )
     return NO_ERROR
 

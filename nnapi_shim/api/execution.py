@@ -64,10 +64,11 @@ class Execution:
         """
         execution, argument = self._open(), _at("input", self._inputs, index)
         if value is None:
-            execution.set_input(index, None, 0, 0)
+            execution.set_argument("input", index, None, 0, 0)
             return
         array = elements(value, argument.type)
-        execution.set_input(
+        execution.set_argument(
+            "input",
             index,
             lambda: ArgumentType(
                 argument.type,
@@ -89,10 +90,10 @@ class Execution:
         """
         execution, argument = self._open(), _at("output", self._outputs, index)
         if array is None:
-            execution.set_output(index, None, 0, 0)
+            execution.set_argument("output", index, None, 0, 0)
             return
         _require_writable(index, argument, array)
-        execution.set_output(index, None, address(array), array.nbytes)
+        execution.set_argument("output", index, None, address(array), array.nbytes)
         execution.arrays["output", index] = array
 
     def set_reusable(self, reusable: bool) -> None:

@@ -70,47 +70,32 @@ class Execution:
 
     # Arguments
 
-    def set_input(
-        self, index: int, type: Callable[[], ArgumentType] | None, address: int, length: int
+    def set_argument(
+        self,
+        role: str,
+        index: int,
+        type: Callable[[], ArgumentType] | None,
+        address: int,
+        length: int,
     ) -> None:
-        """Input from `length` bytes at an address; address 0 with length 0 omits it."""
+        """An "input" or "output" in `length` bytes at an address; address 0, length 0 omits it."""
         self._require_preparation()
         arguments = self._arguments
-        if type is not None or not arguments.set_buffer("input", index, address, length):
-            arguments.set("input", index, type, address, length, None, 0)
+        if type is not None or not arguments.set_buffer(role, index, address, length):
+            arguments.set(role, index, type, address, length, None, 0)
 
-    def set_input_from_memory(
+    def set_argument_from_memory(
         self,
+        role: str,
         index: int,
         type: Callable[[], ArgumentType] | None,
         memory: Memory,
         offset: int,
         length: int,
     ) -> None:
-        """Input from a region of a memory object."""
+        """An "input" or "output" in a region of a memory object."""
         self._require_preparation()
-        self._arguments.set("input", index, type, 0, length, memory, offset)
-
-    def set_output(
-        self, index: int, type: Callable[[], ArgumentType] | None, address: int, length: int
-    ) -> None:
-        """Output to `length` bytes at an address; address 0 with length 0 omits it."""
-        self._require_preparation()
-        arguments = self._arguments
-        if type is not None or not arguments.set_buffer("output", index, address, length):
-            arguments.set("output", index, type, address, length, None, 0)
-
-    def set_output_from_memory(
-        self,
-        index: int,
-        type: Callable[[], ArgumentType] | None,
-        memory: Memory,
-        offset: int,
-        length: int,
-    ) -> None:
-        """Output to a region of a memory object."""
-        self._require_preparation()
-        self._arguments.set("output", index, type, 0, length, memory, offset)
+        self._arguments.set(role, index, type, 0, length, memory, offset)
 
     @while_preparing
     def enable_input_and_output_padding(self, enable: bool) -> None:

@@ -29,8 +29,8 @@ def model():
 def computed(compilation):
     x, y = np.arange(4, dtype=np.float32), np.zeros(4, np.float32)
     execution = Execution(compilation)
-    execution.set_input(0, None, x.ctypes.data, 16)
-    execution.set_output(0, None, y.ctypes.data, 16)
+    execution.set_argument("input", 0, None, x.ctypes.data, 16)
+    execution.set_argument("output", 0, None, y.ctypes.data, 16)
     execution.compute()
     np.testing.assert_array_equal(y, 2 * x * x)
 
