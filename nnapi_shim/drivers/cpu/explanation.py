@@ -1,11 +1,12 @@
 """What a kernel met that it refused: found again in its arguments, for the message."""
 
-from struct import unpack
+from collections.abc import Iterator
+from struct import iter_unpack, unpack
 from typing import Any
 
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu.program import Frame
-from nnapi_shim.drivers.cpu.record import Record
+from nnapi_shim.drivers.cpu.record import Record, record
 
 
 def explanation(kernel: str, frame: Frame, step: int) -> str:
@@ -14,14 +15,36 @@ def explanation(kernel: str, frame: Frame, step: int) -> str:
         from nnapi_shim.drivers.cpu.lowering.lookup import GATHER
 
         return _index_outside(_fields(frame, step, GATHER))
+    if kernel.startswith(("roi_align", "roi_pool")):
+        from nnapi_shim.drivers.cpu.lowering.roi import ROIS
+
+        given = _fields(frame, step, record(**ROIS))  # what both have in front
+        found = _batch_index(given) or _box_reversed("rois", given["rois"], given["count"])
+        return found or _roi_outside(given)
+    if kernel == "bbox_transform":
+        from nnapi_shim.drivers.cpu.lowering.detection import BBOX_TRANSFORM
+
+        given = _fields(frame, step, BBOX_TRANSFORM)
+        return _batch_index(given) or _box_reversed("rois", given["rois"], given["count"])
+    if kernel == "soft_nms":
+        from nnapi_shim.drivers.cpu.lowering.proposal import SOFT_NMS
+
+        given = _fields(frame, step, SOFT_NMS)
+        return _box_reversed("rois", given["boxes"], given["rois"] * given["classes"])
+    if kernel == "max_keypoints":
+        from nnapi_shim.drivers.cpu.lowering.detection import KEYPOINTS
+
+        boxes = _fields(frame, step, KEYPOINTS)["boxes"]
+        (count,) = unpack("<q", address.read(frame.words + 32 * step + 16, 8))  # a tile is a box
+        return _box_reversed("boxes", boxes, count)
     return ""
 
 
-def _fields(frame: Frame, step: int, record: Record) -> dict[str, Any]:
+def _fields(frame: Frame, step: int, layout: Record) -> dict[str, Any]:
     """The arguments of a step, by the names of its record; addresses are those of this run."""
     (block,) = unpack("<q", address.read(frame.words + 32 * step + 8, 8))
     return dict(
-        zip(record.fields, record.unpack(address.read(block, 8 * record.words)), strict=True)
+        zip(layout.fields, layout.unpack(address.read(block, 8 * layout.words)), strict=True)
     )
 
 
@@ -31,3 +54,36 @@ def _index_outside(fields: dict[str, Any]) -> str:
         if not 0 <= index < size:
             return f"index number {at} is {index}; allowed are 0 to {size - 1}"
     return ""
+
+
+def _batch_index(fields: dict[str, Any]) -> str:
+    images = fields["batches"]
+    for at, image in enumerate(address.words(fields["batch_index"], "int32_t", fields["count"])):
+        if not 0 <= image < images:
+            return f"batch_index number {at} is {image}; allowed are 0 to {images - 1}"
+    return ""
+
+
+def _box_reversed(name: str, where: int, count: int) -> str:
+    for at, (x1, y1, x2, y2) in enumerate(_boxes(where, count)):
+        if not (x1 <= x2 and y1 <= y2):
+            box = f"[{x1:g}, {y1:g}, {x2:g}, {y2:g}]"
+            return f"{name} has the box {box} at number {at}; x1 <= x2 and y1 <= y2 must hold"
+    return ""
+
+
+def _roi_outside(fields: dict[str, Any]) -> str:
+    height, width = fields["height"], fields["width"]
+    down, across = fields["height_stride"], fields["width_stride"]
+    for at, (x1, y1, x2, y2) in enumerate(_boxes(fields["rois"], fields["count"])):
+        if not (x1 >= 0 and y1 >= 0 and x2 / across <= width and y2 / down <= height):
+            return (
+                f"rois has the box [{x1:g}, {y1:g}, {x2:g}, {y2:g}] at number {at}; it must lie in "
+                f"the feature map of {height} x {width} with strides {down:g} and {across:g}"
+            )
+    return ""
+
+
+def _boxes(where: int, count: int) -> Iterator[tuple[float, ...]]:
+    """Boxes of four float32 numbers at an address."""
+    return iter_unpack("<4f", address.read(where, 16 * count) if count else b"")

@@ -88,7 +88,7 @@ def _rois(op: BoundOperation, images: Array) -> list[tuple[Array, Array, Array, 
     inside = (rois >= 0) & (corners <= np.array([width, height] * 2, np.float32))
     if not inside.all():
         raise op_failed(
-            f"rois has the box {rois[~inside.all(1)][0].tolist()}, which leaves the feature map "
+            f"rois has the box {rois[~inside.all(1)][0].tolist()}; it must lie in the feature map "
             f"of {height} x {width} with strides {op.height_stride:g} and {op.width_stride:g}"
         )
     return [(images[image], *corner) for image, corner in zip(index, corners, strict=True)]

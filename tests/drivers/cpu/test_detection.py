@@ -27,7 +27,12 @@ def test_transform_with_extreme_sizes(scale):
 @pytest.mark.parametrize("image", [-1, 3, 2**31 - 1, -(2**31)])
 def test_transform_refuses_images_that_are_not_there(image):
     inputs = [f32([[0, 0, 1, 1]] * 2), f32([[0] * 4] * 2), i32([0, image]), f32([[9, 9]] * 3)]
-    refused("batch_index is not that of an image", Op.AXIS_ALIGNED_BBOX_TRANSFORM, inputs, [f32()])
+    refused(
+        f"batch_index number . is {image}; allowed are 0 to",
+        Op.AXIS_ALIGNED_BBOX_TRANSFORM,
+        inputs,
+        [f32()],
+    )
 
 
 def detections(rng, batches, anchors, classes, regular, threshold=0.2, per_class=100, rows=50):
@@ -80,4 +85,5 @@ def test_keypoints(size, nchw):
 
 def test_keypoints_refuse_boxes_that_end_before_they_begin():
     inputs = [f32(np.zeros((2, 2, 2, 1))), f32([[0, 0, 1, 1], [0, 2, 1, 1]]), False]
-    refused("a box has x1 > x2 or y1 > y2", Op.HEATMAP_MAX_KEYPOINT, inputs, [f32(), f32()])
+    told = r"boxes has the box \[0, 2, 1, 1\] at number 1; x1 <= x2 and y1 <= y2 must hold"
+    refused(told, Op.HEATMAP_MAX_KEYPOINT, inputs, [f32(), f32()])

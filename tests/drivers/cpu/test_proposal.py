@@ -55,7 +55,12 @@ def test_boxes_that_end_before_they_begin(row):
     """Wherever they are, also in the background class."""
     inputs = boxes(40, 3)
     inputs[1].array[row, 0] = 900
-    refused("rois has a box with x1 > x2", Op.BOX_WITH_NMS_LIMIT, inputs, OUTPUTS)
+    refused(
+        rf"rois has the box \[900, .* at number {3 * row}; x1 <= x2",
+        Op.BOX_WITH_NMS_LIMIT,
+        inputs,
+        OUTPUTS,
+    )
 
 
 def proposals(height, width, count, pre=0, post=-1, batches=1, nchw=False):

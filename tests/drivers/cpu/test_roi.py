@@ -1,5 +1,7 @@
 """ROI_ALIGN and ROI_POOLING on the CPU device."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -72,21 +74,28 @@ BAD = {
     "of an image far away": ([0, 0, 1, 1], -(2**31)),
     "x1 > x2": ([2, 0, 1, 1], 0),
     "y1 > y2": ([0, 2, 1, 1], 0),
+    "not a number": ([0, 0, 1, np.nan], 0),
     "negative": ([-1, 0, 1, 1], 0),
     "too wide": ([0, 0, 26.5, 1], 0),
     "too high": ([0, 0, 1, 22.5], 0),
     "infinite": ([0, 0, np.inf, 1], 0),
     "beyond float32": ([0, 0, 3e38, 3e38], 0),
-    "not a number": ([0, 0, 1, np.nan], 0),
 }
 
 
 @both
 @pytest.mark.parametrize("case", BAD)
 def test_bad_rois(type, case):
+    """The message names the one that is bad, and why."""
     inputs = regions("f32", 9, 4, False, [2, 2] if type is Op.ROI_ALIGN else [])
-    inputs[1].array[8], inputs[2].array[8] = BAD[case]
-    refused("a roi has x1 > x2 or y1 > y2, leaves the feature map", type, inputs, [f32()])
+    box, image = inputs[1].array[8], inputs[2].array[8] = BAD[case]
+    shown = re.escape("[" + ", ".join(f"{x:g}" for x in np.float32(box)) + "]")
+    told = f"rois has the box {shown} at number 8; it must lie in the feature map of "
+    if image:
+        told = f"batch_index number 8 is {image}; allowed are 0 to 2"
+    elif not (box[0] <= box[2] and box[1] <= box[3]):
+        told = f"rois has the box {shown} at number 8; x1 <= x2 and y1 <= y2 must hold"
+    refused(told, type, inputs, [f32()])
 
 
 def test_an_output_scale_that_is_too_small():

@@ -70,9 +70,9 @@ def test_align_quantized_has_parameters_of_its_own(compute):
 
 
 def test_bad_rois(compute):
-    refused("leaves the feature map", align, compute, FOUR, [0, 0, 2.5, 1])
-    refused("leaves the feature map", align, compute, FOUR, [-1, 0, 1, 1])
-    refused("leaves the feature map", align, compute, FOUR, [0, 0, 1, inf])
+    refused("it must lie in the feature map", align, compute, FOUR, [0, 0, 2.5, 1])
+    refused("it must lie in the feature map", align, compute, FOUR, [-1, 0, 1, 1])
+    refused("it must lie in the feature map", align, compute, FOUR, [0, 0, 1, inf])
     refused("x1 <= x2", align, compute, FOUR, [1, 0, 0.5, 1])
     refused("x1 <= x2", align, compute, FOUR, [nan, 0, 0.5, 1])
     refused("batch_index .*is", align, compute, FOUR, [0, 0, 1, 1], batch=1)
@@ -111,5 +111,5 @@ def test_an_empty_bin_is_0(compute):
 
 
 def test_bad_rois_of_pooling(compute):
-    refused("leaves the feature map", pool, compute, [0, 0, 3.5, 1])
+    refused("it must lie in the feature map", pool, compute, [0, 0, 3.5, 1])
     refused("x1 <= x2", pool, compute, [0, 1, 1, 0])
