@@ -9,7 +9,9 @@ import pytest
 
 from nnapi_shim.drivers.cpu import cache as cache_module
 from nnapi_shim.drivers.cpu.device import CpuDevice
+from nnapi_shim.drivers.cpu.library import current
 from nnapi_shim.drivers.cpu.segments import Segment
+from nnapi_shim.drivers.cpu.weights import digest
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.enums import ExecutionPreference, OperandType, OperationType, Priority
 from nnapi_shim.hal.types import CacheHandles
@@ -262,3 +264,17 @@ def test_large_weights_that_differ(tmp_path, lowered):
         np.testing.assert_allclose(found[0], changed.sum(1, dtype=np.float64), rtol=1e-4, atol=1e-4)
     assert len(lowered) == 3
     assert len(files(tmp_path)) == 1
+
+
+@pytest.mark.parametrize("bit", [63, 62, 32, 31, 0])
+def test_changes_of_two_words_do_not_cancel_each_other(bit):
+    """Signs of two numbers, above all: the highest bit of a word can only go up in a sum."""
+    library = current()
+    data = np.random.default_rng(bit).integers(0, 1 << 63, 4096).astype(np.uint64)
+    seen = {digest(library, data.tobytes())}
+    for distance in (1, 4, 32, 64, 96, 128, 1024, 2048):
+        for first in (0, 5, 31, 700, 2000):
+            changed = data.copy()
+            changed[[first, first + distance]] ^= np.uint64(1 << bit)
+            seen.add(digest(library, changed.tobytes()))
+    assert len(seen) == 41

@@ -30,7 +30,10 @@ def _lanes(values: Any) -> Any:
 
 @intrinsic
 def sums_of_words(typing_context: Any, y: Any, x: Any, blocks: Any) -> Any:
-    """LANES sums at y, of every LANES-th word from x on: sum = sum * FACTOR + word."""
+    """LANES sums at y, of every LANES-th word from x on: sum = (sum + word) * FACTOR, its upper
+    half mixed into the lower one. Without that, changes of the highest bits of two words would
+    cancel each other.
+    """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         target, source, blocks = arguments
@@ -38,8 +41,10 @@ def sums_of_words(typing_context: Any, y: Any, x: Any, blocks: Any) -> Any:
         sums = variable(builder, kind, _lanes([*range(LANES)]))
         with cgutils.for_range(builder, blocks) as block:
             at = builder.add(source, builder.mul(block.index, long(8 * LANES)))
-            product = builder.mul(builder.load(sums), _lanes([FACTOR] * LANES))
-            builder.store(builder.add(product, load(builder, at, kind, 1)), sums)
+            total = builder.add(builder.load(sums), load(builder, at, kind, 1))
+            product = builder.mul(total, _lanes([FACTOR] * LANES))
+            upper = builder.lshr(product, _lanes([32] * LANES))
+            builder.store(builder.xor(product, upper), sums)
         store(builder, builder.load(sums), target, 8)
         return context.get_dummy_value()
 
