@@ -8,7 +8,7 @@ the program for the dimensions that the model declares, if it is one segment. La
     key         32
     values      32   checksum of all constants of the model
     checksums    2 x 32: of all that follows up to the constants, and of the constants
-    origin       2 x 8: the number of the file's inode, and the time in ns when it was written
+    written      8   the time in ns that the file says it was changed at
     lengths      2 x 8: of the description and of the constants
     description      marshalled, with zeros up to a multiple of 64
     constants        packed constants and literals, each 64-byte aligned
@@ -34,14 +34,14 @@ from nnapi_shim.errors import Place
 from nnapi_shim.hal.enums import OperandLifeTime
 from nnapi_shim.hal.types import CacheHandles, Model, OutputShape, Subgraph
 
-MAGIC = b"NNSHIM\x00\x03"
+MAGIC = b"NNSHIM\x00\x04"
 """The last byte is the version of the layout."""
 
 UNSHARED = 2
 """A format of marshal in which equal values are equal bytes, shared objects or not."""
 
-HEAD = Struct("<8s32s32s32s32s4q")
-TOLD = Struct("<4q")
+HEAD = Struct("<8s32s32s32s32s3q")
+TOLD = Struct("<3q")
 ALIGNMENT = 64
 SMALL = 1 << 12
 """Bytes of a constant that is part of the key; larger ones are compared when a file is loaded."""
@@ -96,21 +96,21 @@ class Cache:
             # A pipe in its place does not make this wait; it cannot be mapped.
             fd = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
             try:
-                status = os.fstat(fd)
+                changed = os.fstat(fd).st_mtime_ns
                 mapped = mmap.mmap(fd, 0, access=mmap.ACCESS_READ)
             finally:
                 os.close(fd)
         except (OSError, ValueError):  # no file, an empty one
             return None
-        found = self._loaded(mapped, (status.st_ino, status.st_mtime_ns))
+        found = self._loaded(mapped, changed)
         if found is None:
             log.warning(f"{self.path} is damaged, or another model's; the model is compiled again")
         return found
 
-    def _loaded(self, mapped: mmap.mmap, origin: tuple[int, int]) -> Stored | None:
+    def _loaded(self, mapped: mmap.mmap, changed: int) -> Stored | None:
         if len(mapped) < HEAD.size:
             return None
-        magic, key, values, *checksums, inode, written, described, length = HEAD.unpack_from(mapped)
+        magic, key, values, *checksums, written, described, length = HEAD.unpack_from(mapped)
         start = HEAD.size + described
         if (magic, key) != (MAGIC, self.key) or described < 0 or start + length != len(mapped):
             return None
@@ -120,11 +120,13 @@ class Cache:
             return None
         # A file that nobody has written to since it was made is not read as a whole: that would
         # take as long as all the rest.
-        if (
-            origin != (inode, written)
-            and digest_at(self.library, where + start, length) != checksums[1]
-        ):
-            return None
+        if changed != written:
+            if digest_at(self.library, where + start, length) != checksums[1]:
+                return None
+            try:
+                os.utime(self.path, ns=(written, written))  # a copy; from now on it is known
+            except OSError:
+                pass
         description = marshal.loads(memoryview(mapped)[HEAD.size : start])
         found = self._placed(description, where + start, [mapped, keep])
         return found if self.constants.digest() == values else None

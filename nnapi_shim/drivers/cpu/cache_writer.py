@@ -7,7 +7,9 @@ import marshal
 import os
 from _thread import get_ident
 from contextlib import suppress
+from errno import EFBIG
 from pathlib import Path
+from resource import RLIM_INFINITY, RLIMIT_FSIZE, getrlimit
 from struct import pack_into
 from time import time_ns
 from typing import Any
@@ -30,6 +32,9 @@ from nnapi_shim.drivers.cpu.segments import Segment
 from nnapi_shim.drivers.cpu.weights import Constants, digest
 from nnapi_shim.errors import Place
 from nnapi_shim.hal.enums import OperandLifeTime
+
+ABANDONED_NS = 600 * 10**9
+"""Age at which a file that is being written belongs to nobody any more."""
 
 
 def store(cache: Cache, segment: Segment) -> None:
@@ -60,14 +65,16 @@ def store(cache: Cache, segment: Segment) -> None:
     )
     description += bytes(-(HEAD.size + len(description)) % ALIGNMENT)
     constants = content.bytes()
+    now = time_ns()
+    told = TOLD.pack(now, len(description), len(constants)) + description
+    checksums = digest(cache.library, told) + digest(cache.library, constants)
+    values = cache.constants.digest()
     path = Path(cache.path)
     beside = path.with_name(f"{path.name}.{os.getpid()}.{get_ident()}")
     try:
+        _require_room(HEAD.size + len(description) + len(constants))
+        _clear(path)
         with beside.open("wb") as file:
-            inode, now = os.fstat(file.fileno()).st_ino, time_ns()
-            told = TOLD.pack(inode, now, len(description), len(constants)) + description
-            checksums = digest(cache.library, told) + digest(cache.library, constants)
-            values = cache.constants.digest()
             file.writelines((MAGIC, cache.key, values, checksums, told, constants))
         os.utime(beside, ns=(now, now))
         beside.replace(path)
@@ -75,6 +82,21 @@ def store(cache: Cache, segment: Segment) -> None:
         log.write("debug", f"the compiled model is not kept: {error}")
         with suppress(OSError, ValueError):
             beside.unlink()
+
+
+def _require_room(length: int) -> None:
+    """Raise OSError for a file beyond the limit of the process, which a signal would end."""
+    limit = getrlimit(RLIMIT_FSIZE)[0]
+    if limit not in (RLIM_INFINITY, -1) and length > limit:
+        raise OSError(EFBIG, f"{length} bytes are more than a file may have, {limit}")
+
+
+def _clear(path: Path) -> None:
+    """Remove what writers left beside the file that did not come to their end."""
+    for other in path.parent.glob(f"{path.name}.*"):
+        with suppress(OSError):  # another process does the same
+            if time_ns() - other.stat().st_mtime_ns > ABANDONED_NS:
+                other.unlink()
 
 
 class _Content:

@@ -1,8 +1,11 @@
 """Prepared models in files: found again, told apart, and never trusted when they are damaged."""
 
 import multiprocessing
+import os
 import shutil
 import struct
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -124,7 +127,7 @@ def damages(data):
         flipped[at] ^= 0x10
         yield f"byte {at}", bytes(flipped)
     huge = bytearray(data)
-    struct.pack_into("<2q", huge, 152, 1 << 62, 1 << 62)
+    struct.pack_into("<2q", huge, 144, 1 << 62, 1 << 62)
     yield "huge lengths", bytes(huge)
 
 
@@ -144,10 +147,10 @@ def test_what_is_damaged_is_compiled_again(tmp_path, lowered, capfd):
         assert len(lowered) == count, f"{what}: was not replaced"
 
 
-def test_a_file_is_read_as_a_whole_if_somebody_may_have_written_to_it(
+def test_a_file_is_read_as_a_whole_once_if_somebody_may_have_written_to_it(
     tmp_path, lowered, monkeypatch
 ):
-    """The name of the inode and the time of the last change tell; a file's copy has others."""
+    """The time of the last change tells; a copy gets the time of the original."""
     graph = network()
     expected = result_of(graph, prepared(graph, tmp_path))
     (path,) = tmp_path.iterdir()
@@ -155,8 +158,10 @@ def test_a_file_is_read_as_a_whole_if_somebody_may_have_written_to_it(
     monkeypatch.setattr(
         cache_module, "digest_at", lambda *given: lengths.append(given[2]) or real(*given)
     )
-    for change, times in [(lambda: None, 1), (path.touch, 2), (lambda: copied(path), 2)]:
-        change()
+    steps = [(None, 1), (path.touch, 2), (None, 1), (lambda: copied(path), 2), (None, 1)]
+    for change, times in steps:
+        if change is not None:
+            change()
         lengths.clear()
         np.testing.assert_array_equal(result_of(graph, prepared(graph, tmp_path)), expected)
         assert len(lengths) == times
@@ -164,10 +169,39 @@ def test_a_file_is_read_as_a_whole_if_somebody_may_have_written_to_it(
 
 
 def copied(path):
-    """Put a copy with the times of the original in its place."""
+    """Put a copy in the file's place."""
     copy = path.with_suffix(".copy")
-    shutil.copy2(path, copy)
+    shutil.copyfile(path, copy)
     copy.replace(path)
+
+
+def test_what_killed_writers_left_is_removed(tmp_path):
+    graph = network()
+    prepared(graph, tmp_path)
+    (path,) = tmp_path.iterdir()
+    old, new = (path.with_name(f"{path.name}.{number}.1") for number in (1, 2))
+    for other in (old, new):
+        other.write_bytes(b"half")
+    os.utime(old, (1, 1))
+    path.unlink()
+    prepared(graph, tmp_path)
+    assert set(tmp_path.iterdir()) == {path, new}
+
+
+def test_a_limit_on_the_size_of_files_is_no_error(tmp_path):
+    code = """if True:
+        import resource, sys
+        from pathlib import Path
+        from tests.drivers.cpu.test_cache import network, prepared, result_of
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+        graph = network()
+        print(result_of(graph, prepared(graph, Path(sys.argv[1]))).sum())
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", code, tmp_path], capture_output=True, text=True, check=True
+    )
+    assert float(done.stdout) > 0
+    assert files(tmp_path) == []
 
 
 def test_the_file_of_another_model_under_this_name(tmp_path, lowered):
