@@ -107,6 +107,7 @@ class NnapiError(Exception):
 def _rule_of(frame: Any, name: str) -> str:
     """Id of a rule: the module, the function or the outermost one around it, and its name there."""
     module = str(frame.f_globals.get("__name__", "")).removeprefix("nnapi_shim.")
+    module = module.partition(" ")[0]  # that of a driver in a file has its path behind a space
     code = frame.f_code
     function = getattr(code, "co_qualname", code.co_name).partition(".<locals>")[0]
     function = function.rpartition(".")[2].strip("_")

@@ -32,12 +32,12 @@ class Setting(NamedTuple):
         return value
 
     def refuse(self, value: str, reason: str) -> None:
-        """Warn, once, that a value is not used."""
+        """Say, once, that a value is not used."""
         mine = object()
         if _refused.setdefault((self.name, value), mine) is mine:  # one thread, once
             from nnapi_shim import log  # which has settings of its own
 
-            log.warning(f"{self.name} is {value!r}, which is not used: {reason}")
+            log.error(f"{self.name} is {value!r}, which is not used; {reason}")
 
 
 LOG = Setting(

@@ -41,7 +41,7 @@ def _contents(path: str) -> bytes:
     than all the rest.
     """
     try:
-        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return b""
     try:

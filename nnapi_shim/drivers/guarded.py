@@ -1,19 +1,22 @@
 """Canonical devices of other people: whatever they raise is an NnapiError that names the device."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from itertools import islice
+from math import prod
+from typing import Any, NamedTuple
 
-from nnapi_shim.drivers.versioned.answer import guarded
+from nnapi_shim.drivers.versioned.answer import guarded, shown
 from nnapi_shim.errors import op_failed
 from nnapi_shim.hal.enums import (
     DeviceType,
     ErrorStatus,
     ExecutionPreference,
     FeatureLevel,
+    OperandType,
     Priority,
 )
 from nnapi_shim.hal.interfaces import IDevice, IExecution, IPreparedModel
-from nnapi_shim.hal.quantization import MAX_BYTES
+from nnapi_shim.hal.quantization import ELEMENT_BYTES, MAX_BYTES
 from nnapi_shim.hal.types import (
     CacheHandles,
     Capabilities,
@@ -40,13 +43,9 @@ class GuardedDevice:
         self._extensions: tuple[Extension, ...] = ()
         get: Callable[[], Any] | None = getattr(device, "getSupportedExtensions", None)
         if get is not None:
+            ask = get
             what = self._what("getSupportedExtensions")
-            self._extensions = guarded(what, lambda: tuple(get()))
-            if not all(map(_is_extension, self._extensions)):
-                raise op_failed(
-                    f"{what} answered {self._extensions!r}; it must be Extensions, with types from "
-                    "0 to 65535 of at least one byte"
-                )
+            self._extensions = guarded(what, lambda: _extensions(ask()))
 
     def _what(self, method: str) -> str:
         return f"{self.name}.{method}"
@@ -58,15 +57,13 @@ class GuardedDevice:
     def getCapabilities(self) -> Capabilities:
         """As IDevice."""
         what = self._what("getCapabilities")
-        found = guarded(what, self._device.getCapabilities)
-        if not _are_capabilities(found):
-            raise op_failed(f"{what} answered {found!r}; it must be Capabilities with numbers")
-        return found  # type: ignore[no-any-return]
+        found: Capabilities = guarded(what, lambda: _capabilities(self._device.getCapabilities()))
+        return found
 
     def getSupportedOperations(self, model: Model) -> list[bool]:
         """As IDevice."""
         ask, what = self._device.getSupportedOperations, self._what("getSupportedOperations")
-        return guarded(what, lambda: [bool(answer) for answer in ask(model)])  # type: ignore[no-any-return]
+        return guarded(what, lambda: _answers(ask(model), model))  # type: ignore[no-any-return]
 
     def prepareModel(
         self,
@@ -79,9 +76,12 @@ class GuardedDevice:
         """As IDevice."""
         prepare = self._device.prepareModel
         what = self._what("prepareModel")
-        prepared = guarded(what, lambda: prepare(model, preference, priority, deadline_ns, cache))
-        if not all(callable(getattr(prepared, name, None)) for name in _PREPARED):
-            raise op_failed(f"{what} returned {prepared!r}; it must be an IPreparedModel")
+        prepared = guarded(
+            what,
+            lambda: _with_methods(
+                prepare(model, preference, priority, deadline_ns, cache), IPreparedModel, _PREPARED
+            ),
+        )
         return GuardedPreparedModel(self.name, model, prepared)
 
     def wait(self) -> None:
@@ -89,20 +89,53 @@ class GuardedDevice:
         guarded(self._what("wait"), self._device.wait)
 
 
+def _answers(given: Any, model: Model) -> list[bool]:
+    """As booleans; of answers that never end, not more are read than it takes to see it."""
+    return [bool(answer) for answer in islice(given, len(model.main.operations) + 1)]
+
+
+def _extensions(given: Any) -> tuple[Extension, ...]:
+    found = tuple(given)
+    if not all(map(_is_extension, found)):
+        raise op_failed(
+            f"the answer is {shown(found)}; it must be Extensions, with types from 0 to 65535 of "
+            "at least one byte"
+        )
+    return found
+
+
 def _is_extension(given: Any) -> bool:
     return (
         isinstance(given, Extension)
         and isinstance(given.name, str)
+        and isinstance(given.operand_types, tuple | list)
         and all(
             isinstance(known, ExtensionOperandType)
-            and known.type in range(1 << 16)
-            and known.byte_size in range(1, MAX_BYTES)
+            and _is_number(known.type, 0, 1 << 16)
+            and _is_number(known.byte_size, 1, MAX_BYTES)
             for known in given.operand_types
         )
     )
 
 
+def _is_number(given: Any, low: int, end: int) -> bool:
+    return isinstance(given, int) and low <= given < end
+
+
 _PREPARED = ("createReusableExecution", "execute")
+
+
+def _with_methods(given: Any, interface: type, names: Sequence[str]) -> Any:
+    """An object with the methods of an interface."""
+    if not all(callable(getattr(given, name, None)) for name in names):
+        raise op_failed(f"the answer is {shown(given)}; it must be an {interface.__name__}")
+    return given
+
+
+def _capabilities(given: Any) -> Capabilities:
+    if not _are_capabilities(given):
+        raise op_failed(f"the answer is {shown(given)}; it must be Capabilities with numbers")
+    return given  # type: ignore[no-any-return]
 
 
 def _are_capabilities(given: Any) -> bool:
@@ -119,6 +152,22 @@ def _are_capabilities(given: Any) -> bool:
     )
 
 
+class Output(NamedTuple):
+    """What is known of an output before a run: a result must not contradict it."""
+
+    type: OperandType
+    dimensions: Dimensions
+    length: int | None
+    """Bytes there are for it; None where none are needed."""
+
+    def bytes_of(self, shape: OutputShape) -> int | None:
+        """What it takes; None for types whose elements are not known."""
+        size = ELEMENT_BYTES.get(self.type)
+        if size is None or self.length is None or self.type is OperandType.OEM_SCALAR:
+            return None
+        return size * prod(shape.dimensions)
+
+
 class GuardedPreparedModel:
     """As IPreparedModel."""
 
@@ -126,94 +175,112 @@ class GuardedPreparedModel:
         self._name = name
         self._prepared = prepared
         main = model.main
-        self._outputs = [main.operands[index].dimensions for index in main.output_indexes]
+        self._outputs = [main.operands[index] for index in main.output_indexes]
 
     def createReusableExecution(
         self, request: Request, measure: bool, loop_timeout_ns: int
     ) -> "GuardedExecution":
         """As IPreparedModel."""
         create = self._prepared.createReusableExecution
-        return GuardedExecution(
-            self._name,
-            guarded(
-                f"{self._name}.createReusableExecution",
-                lambda: create(request, measure, loop_timeout_ns),
+        execution = guarded(
+            f"{self._name}.createReusableExecution",
+            lambda: _with_methods(
+                create(request, measure, loop_timeout_ns), IExecution, ("compute",)
             ),
-            self._declared(request),
         )
+        return GuardedExecution(self._name, execution, self._known(request))
 
     def execute(
         self, request: Request, measure: bool, deadline_ns: int | None, loop_timeout_ns: int
     ) -> ExecutionResult:
         """As IPreparedModel."""
-        execute = self._prepared.execute
-        return _result(
+        execute, known = self._prepared.execute, self._known(request)
+        result: ExecutionResult = guarded(
             f"{self._name}.execute",
-            lambda: execute(request, measure, deadline_ns, loop_timeout_ns),
-            self._declared(request),
+            lambda: _result(execute(request, measure, deadline_ns, loop_timeout_ns), known),
         )
+        return result
 
-    def _declared(self, request: Request) -> list[Dimensions]:
-        """What is known of the outputs: a result must not contradict it."""
+    def _known(self, request: Request) -> list[Output]:
         return [
-            argument.dimensions or dimensions
-            for argument, dimensions in zip(request.outputs, self._outputs, strict=True)
+            Output(
+                operand.type,
+                argument.dimensions or operand.dimensions,
+                None if argument.has_no_value else argument.length,
+            )
+            for argument, operand in zip(request.outputs, self._outputs, strict=True)
         ]
 
 
 class GuardedExecution:
     """As IExecution."""
 
-    def __init__(self, name: str, execution: IExecution, declared: list[Dimensions]) -> None:
+    def __init__(self, name: str, execution: IExecution, known: list[Output]) -> None:
         self._name = name
         self._execution = execution
-        self._declared = declared
+        self._known = known
 
     def compute(self, deadline_ns: int | None) -> ExecutionResult:
         """As IExecution."""
-        run = self._execution.compute
-        return _result(f"{self._name}.compute", lambda: run(deadline_ns), self._declared)
+        run, known = self._execution.compute, self._known
+        what = f"{self._name}.compute"
+        result: ExecutionResult = guarded(what, lambda: _result(run(deadline_ns), known))
+        return result
 
 
-def _result(what: str, run: Callable[[], Any], declared: list[Dimensions]) -> ExecutionResult:
-    result = guarded(what, run)
+def _result(result: Any, known: Sequence[Output]) -> ExecutionResult:
+    """A result that is one; raises OP_FAILED, and whatever comes of a look at it."""
     if not isinstance(result, ExecutionResult):
-        raise op_failed(f"{what} returned {result!r}; it must be an ExecutionResult", "type")
+        raise op_failed(f"the answer is {shown(result)}; it must be an ExecutionResult", "type")
     shapes = tuple(result.output_shapes)
     if result.status not in (ErrorStatus.NONE, ErrorStatus.OUTPUT_INSUFFICIENT_SIZE):
-        raise op_failed(f"{what} answered with status {result.status!r}", "status")
+        raise op_failed(
+            f"the status is {shown(result.status)}; it must be NONE or OUTPUT_INSUFFICIENT_SIZE",
+            "status",
+        )
     if not (
-        len(shapes) == len(declared)
+        len(shapes) == len(known)
         and all(map(_is_shape, shapes))
-        and all(map(_fits, shapes, declared))
-        and all(time is None or isinstance(time, int) for time in result.timing)
+        and all(map(_fits, shapes, known))
+        and len(result.timing) == 2
+        and all(time is None or _is_number(time, 0, 1 << 64) for time in result.timing)
     ):
         raise op_failed(
-            f"{what} answered with outputs {[*map(_dimensions, shapes)]} and {result.timing!r}; "
-            f"declared are {[*map(list, declared)]}, and times are numbers of ns or None",
+            f"the answer has outputs {[*map(_dimensions, shapes)]} and {shown(result.timing)}; "
+            f"declared are {[list(output.dimensions) for output in known]}, and times are numbers "
+            "of ns or None",
             "outputs",
         )
     if (result.status == ErrorStatus.NONE) != all(shape.is_sufficient for shape in shapes):
         raise op_failed(
-            f"{what} answered with status {result.status!r}, which the outputs deny",
-            "contradiction",
+            f"the status is {shown(result.status)}; the outputs deny it", "contradiction"
         )
+    for at, (shape, output) in enumerate(zip(shapes, known, strict=True)):
+        needed = output.bytes_of(shape)
+        if needed is not None and shape.is_sufficient != (needed <= (output.length or 0)):
+            verdict = "enough" if shape.is_sufficient else "too few"
+            raise op_failed(
+                f"{output.length} bytes are said to be {verdict} for output {at}; with dimensions "
+                f"{list(shape.dimensions)} it has {needed}",
+                "size",
+            )
     return result
 
 
 def _is_shape(given: Any) -> bool:
     return isinstance(given, OutputShape) and all(
-        isinstance(size, int) and 0 <= size <= MAX_BYTES for size in given.dimensions
+        _is_number(size, 0, MAX_BYTES + 1) for size in given.dimensions
     )
 
 
-def _fits(shape: OutputShape, declared: Dimensions) -> bool:
+def _fits(shape: OutputShape, output: Output) -> bool:
     """Whether dimensions are the declared ones, where those are known."""
+    declared = output.dimensions
     return not declared or (
         len(shape.dimensions) == len(declared)
         and all(size in (0, found) for size, found in zip(declared, shape.dimensions, strict=True))
     )
 
 
-def _dimensions(shape: Any) -> Any:
-    return getattr(shape, "dimensions", shape)
+def _dimensions(shape: Any) -> str:
+    return shown(getattr(shape, "dimensions", shape))

@@ -46,7 +46,7 @@ def in_folders(folders: str) -> list[Found]:
 def _described(path: str) -> Found:
     """The device that a manifest describes; nothing is imported yet. Raises BAD_DATA."""
     try:
-        with open(path, encoding="utf-8") as file:
+        with open(path, encoding="utf-8", opener=_without_waiting) as file:
             fields = json.load(file)
     except OSError as error:
         raise bad_data(f"the manifest cannot be read: {error.strerror}", "unreadable") from None
@@ -74,6 +74,11 @@ def _described(path: str) -> Found:
     return Found(fields["name"], path, partial(_load, path, fields))
 
 
+def _without_waiting(path: str, flags: int) -> int:
+    """Open a file; a pipe in its place does not make this wait."""
+    return os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)
+
+
 def _load(path: str, fields: dict[str, str]) -> IDevice:
     folder = os.path.dirname(path)
     if folder not in sys.path:
@@ -99,7 +104,7 @@ def _load(path: str, fields: dict[str, str]) -> IDevice:
 def _from_file(path: str) -> ModuleType:
     """The module in a file; a file is run once, however many manifests name it."""
     path = os.path.realpath(path)
-    name = f"nnapi_shim driver {path}"
+    name = f"driver {path}"
     if name in sys.modules:
         return sys.modules[name]
     spec = spec_from_file_location(name, path)

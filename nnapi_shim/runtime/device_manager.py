@@ -69,7 +69,9 @@ def register_driver(
     Raises BAD_DATA for what is no device, and for a name that is taken; BAD_STATE once the devices
     have been listed.
     """
-    device = adopted(driver, require_name(name), None, version, type)
+    from nnapi_shim.drivers.versioned.answer import guarded
+
+    device = guarded(name, lambda: adopted(driver, require_name(name), None, version, type))
     with _exclusive():
         if "all" in _devices:
             raise bad_state(
@@ -91,7 +93,10 @@ def _enabled() -> list[IDevice]:
     if CPU_ONLY.get() == "1":
         return [found.load() for found in built_in_devices()[-1:] if matches(found.name)]
     listed: dict[str, IDevice] = {}
-    for found in (*_registered.values(), *found_devices()):
+    others = [*_registered.values(), *found_devices()]
+    if others:
+        from nnapi_shim.drivers.versioned.answer import guarded
+    for found in others:
         if not matches(found.name):
             continue
         if found.name in listed or is_built_in(found.name):
@@ -100,7 +105,7 @@ def _enabled() -> list[IDevice]:
             )
             continue
         try:
-            listed[found.name] = found.load()
+            listed[found.name] = guarded(found.name, found.load)
         except NnapiError as error:
             log.error(f"{found.origin}: {found.name} is left out: {error.message}")
     own = [found.load() for found in built_in_devices() if matches(found.name)]

@@ -108,10 +108,10 @@ def supported_by(device: IDevice, model: Model) -> list[bool]:
     try:
         answer = list(device.getSupportedOperations(model))
     except NnapiError as error:
-        log.warning(f"{device.name} does not say which operations it runs: {error}")
+        log.error(f"{device.name} does not say which operations it runs: {error}")
         return [False] * count
     if len(answer) != count:
-        log.warning(f"{device.name} says of {len(answer)} operations what it runs, not of {count}")
+        log.error(f"{device.name} says of {len(answer)} operations what it runs, not of {count}")
         return [False] * count
     return answer
 
@@ -261,7 +261,7 @@ class Answers:
             try:
                 found = self._devices[device].getCapabilities()
             except NnapiError as error:
-                log.warning(f"{self._devices[device].name} does not say how fast it is: {error}")
+                log.error(f"{self._devices[device].name} does not say how fast it is: {error}")
                 found = Capabilities(_WORST, _WORST, {}, _WORST, _WORST)
             self._capabilities[device] = found
         return found

@@ -64,8 +64,8 @@ def test_a_good_answer_passes():
     [
         (None, "must be an ExecutionResult"),
         (GOOD._replace(status=ErrorStatus.GENERAL_FAILURE), "GENERAL_FAILURE"),
-        (GOOD._replace(status=SHORT), "which the outputs deny"),
-        (GOOD._replace(output_shapes=(OutputShape((4,), False),)), "which the outputs deny"),
+        (GOOD._replace(status=SHORT), "the outputs deny it"),
+        (GOOD._replace(output_shapes=(OutputShape((4,), False),)), "the outputs deny it"),
         (GOOD._replace(output_shapes=()), r"outputs \[\]"),
         (GOOD._replace(output_shapes=(OutputShape((100, 100)),)), r"declared are \[\[4\]\]"),
         (GOOD._replace(output_shapes=(OutputShape((1,)),)), r"declared are \[\[4\]\]"),
@@ -102,3 +102,44 @@ def test_answers_of_support_become_true_or_false():
     device = PartialDevice("words")
     device.getSupportedOperations = lambda model: ["yes"]
     assert GuardedDevice(device).getSupportedOperations(graph().model()) == [True]
+
+
+def element(dimensions, is_sufficient=True):
+    return (OutputShape(dimensions, is_sufficient),)
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (GOOD._replace(output_shapes=element((1000,))), "16 bytes are said to be enough"),
+        (ExecutionResult(SHORT, element((4,), False)), "16 bytes are said to be too few"),
+        (GOOD._replace(output_shapes=None), "TypeError"),
+        (GOOD._replace(timing=None), "TypeError"),
+        (GOOD._replace(timing=(1, 2, 3)), "times are numbers"),
+        (GOOD._replace(timing=Timing(-1, None)), "times are numbers"),
+        (GOOD._replace(timing=Timing(1 << 64, None)), "times are numbers"),
+    ],
+)
+def test_nonsense_about_outputs_of_unknown_size(answer, words):
+    device = PartialDevice("wrong")
+    device.prepare = lambda *_: Answers(answer)
+    refused(words, run, device, ())
+
+
+def test_what_cannot_be_shown():
+    class Unshowable:
+        def __repr__(self):
+            raise GeneratorExit
+
+    def fail(*_):
+        raise Unspeakable
+
+    class Unspeakable(BaseException):
+        def __str__(self):
+            raise KeyError
+
+    device = PartialDevice("wrong")
+    device.prepare = lambda *_: Answers(Unshowable())
+    refused("the answer is <Unshowable>; it must be an ExecutionResult", run, device)
+    device.prepare = fail
+    refused("raised Unspeakable: it cannot be shown", run, device)

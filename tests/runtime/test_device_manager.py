@@ -1,6 +1,8 @@
 """Devices of other people: found, checked, listed in their order, and left out with a reason."""
 
 import json
+import os
+import signal
 import sys
 import threading
 
@@ -309,3 +311,48 @@ def test_extensions_that_are_none(extensions):
         register_driver("mine", Odd())
     assert caught.value.code is ResultCode.OP_FAILED
     assert names() == OWN
+
+
+HOSTILE = """
+import os
+from tests.drivers.versioned.models import Driver
+
+class Version(Driver):
+    @property
+    def version(self):
+        raise OSError("no such hardware")
+
+class Attributes:
+    def __getattr__(self, name):
+        raise RuntimeError("asked for " + name)
+
+class Interrupt:
+    def __init__(self):
+        raise KeyboardInterrupt
+
+class Leaving:
+    def __init__(self):
+        raise GeneratorExit
+
+def __getattr__(name):
+    raise LookupError("no " + name)
+"""
+
+
+@pytest.mark.parametrize("kind", ["Version", "Attributes", "Interrupt", "Leaving", "Nothing"])
+def test_a_driver_that_cannot_be_looked_at(folder, capfd, monkeypatch, kind):
+    """It is left out, and names itself; the other devices are there."""
+    (folder / "hostile.py").write_text(HOSTILE)
+    manifest(folder, "hostile", name="sloppy", module="hostile.py", **{"class": kind})
+    old = signal.signal(signal.SIGINT, signal.SIG_DFL)  # as in a program that is written in C
+    try:
+        assert names() == OWN
+    finally:
+        signal.signal(signal.SIGINT, old)
+    assert "hostile.json: sloppy is left out: " in capfd.readouterr().err
+
+
+def test_pipes_in_place_of_files(folder, capfd):
+    os.mkfifo(folder / "pipe.json")
+    assert names() == OWN
+    assert "pipe.json is left out: the manifest is not JSON" in capfd.readouterr().err

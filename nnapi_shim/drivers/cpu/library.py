@@ -64,7 +64,8 @@ def allowed_tiers() -> list[str]:
         return tiers
     order = list(TIER_FLAGS) if platform_machine() == "x86_64" else ["generic"]
     if wanted not in order:
-        raise op_failed(f"{TIER.name} is {wanted!r}; allowed are {', '.join(order)}")
+        TIER.refuse(wanted, f"allowed are {', '.join(order)}")
+        return tiers
     return [tier for tier in tiers if order.index(tier) >= order.index(wanted)]
 
 

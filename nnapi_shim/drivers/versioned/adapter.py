@@ -4,16 +4,17 @@ It is shown models that its HAL knows, and nothing of what is newer: of other mo
 them that it knows.
 """
 
+from itertools import islice
 from time import monotonic_ns, sleep
 from typing import Any
 
 from nnapi_shim import log
 from nnapi_shim.drivers.versioned.answer import (
     Answer,
-    guarded,
     is_status,
     require_success,
     returned,
+    shown,
     time_limit_ns,
 )
 from nnapi_shim.drivers.versioned.compliance import LEVEL_OF_HAL, compliance
@@ -90,14 +91,17 @@ class VersionedDevice:
     def getCapabilities(self) -> Capabilities:
         """Those that the driver reports; what its HAL does not have is as slow as can be."""
         what, method = self._method("getCapabilities")
-        status, found = _pair(what, returned(what, method))
-        require_success(what, status)
+        found: Capabilities = returned(what, lambda: self._capabilities(method()))
+        return found
+
+    def _capabilities(self, answer: Any) -> Capabilities:
+        found = _value(answer)
         wanted = v1_1.Capabilities if self._is_1_1 else v1_0.Capabilities
         try:
             quick, quantized, *rest = [PerformanceInfo(*map(float, info)) for info in found]
             (relaxed,) = rest if self._is_1_1 else (quick,)
         except (TypeError, ValueError):
-            raise op_failed(f"{what} answered {found!r}; it must be {wanted.__name__}") from None
+            raise op_failed(f"the answer is {shown(found)}; it must be {wanted.__name__}") from None
         return Capabilities(
             relaxed,
             relaxed,
@@ -119,15 +123,9 @@ class VersionedDevice:
         if part.model is None:
             return supported
         what, method = self._method("getSupportedOperations")
-        shown = self._converted(part.model)
+        converted = self._converted(part.model)
         try:
-            status, found = _pair(what, returned(what, lambda: method(shown)))
-            require_success(what, status)
-            answers = guarded(what, lambda: [bool(answer) for answer in found])
-            if len(answers) != len(part.operations):
-                raise op_failed(
-                    f"{what} gave {len(answers)} answers on {len(part.operations)} operations"
-                )
+            answers = returned(what, lambda: _answers(method(converted), len(part.operations)))
         except NnapiError as error:
             log.error(f"{self.name} is left out: {error.message}")
             return supported
@@ -161,10 +159,10 @@ class VersionedDevice:
         for pool in part.model.pools:
             pool.map()  # or the driver would find out that it cannot be
         what, method = self._method("prepareModel")
-        shown = self._converted(part.model)
+        converted = self._converted(part.model)
         chosen = (v1_1.ExecutionPreference(preference),) if self._is_1_1 else ()
         answer = Answer(what)
-        prepared = answer.get(lambda: method(shown, *chosen, answer), deadline_ns)
+        prepared = answer.get(lambda: method(converted, *chosen, answer), deadline_ns)
         if prepared is None:
             raise op_failed(f"{what} answered NONE without a prepared model", "no_prepared_model")
         return VersionedPreparedModel(f"{self.name}.execute", prepared, part)
@@ -175,7 +173,7 @@ class VersionedDevice:
         limit = time_limit_ns()
         end = None if limit is None else monotonic_ns() + limit
         while True:
-            status = returned(what, self._driver.getStatus)
+            status = returned(what, lambda: _device_status(self._driver.getStatus()))
             if status == v1_0.DeviceStatus.OFFLINE:
                 raise NnapiError(
                     ResultCode.UNAVAILABLE_DEVICE, f"{self.name} is offline", "offline"
@@ -189,11 +187,28 @@ class VersionedDevice:
             sleep(_POLL_S)
 
 
-def _pair(what: str, answer: Any) -> tuple[Any, Any]:
-    """A status and a value."""
+def _value(answer: Any) -> Any:
+    """The value beside a status; raises what the status means."""
     if not (isinstance(answer, tuple) and len(answer) == 2 and is_status(answer[0])):
-        raise op_failed(f"{what} returned {answer!r}; it must be an ErrorStatus and a value")
-    return answer
+        raise op_failed(f"the answer is {shown(answer)}; it must be an ErrorStatus and a value")
+    require_success("it", answer[0])
+    return answer[1]
+
+
+def _answers(answer: Any, count: int) -> list[bool]:
+    """One per operation, if there are as many; not more are read of those that never end."""
+    answers = [bool(item) for item in islice(_value(answer), count + 1)]
+    if len(answers) != count:
+        many = f"{len(answers)} answers" if len(answers) < count else f"more than {count} answers"
+        raise op_failed(f"{many} given; there are {count} operations")
+    return answers
+
+
+def _device_status(answer: Any) -> v1_0.DeviceStatus:
+    try:
+        return v1_0.DeviceStatus(answer)
+    except ValueError:
+        raise op_failed(f"the answer is {shown(answer)}; it must be a DeviceStatus") from None
 
 
 class VersionedPreparedModel:

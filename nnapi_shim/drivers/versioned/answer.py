@@ -26,6 +26,8 @@ RESULT_CODES = {
 
 
 _FAILURES = tuple(ResultCode)[1:]
+_MOST_SHOWN = 200
+"""Characters."""
 
 
 def guarded(what: str, call: Callable[[], Any]) -> Any:
@@ -39,11 +41,35 @@ def guarded(what: str, call: Callable[[], Any]) -> Any:
         if error.code not in _FAILURES:
             raise op_failed(f"{what} raised {error.message}", "no_failure") from None
         raise error.at(what) from None
-    except (Exception, SystemExit) as error:
-        text = " ".join(str(error).split())
+    except BaseException as error:
+        if _is_of_the_user(error):
+            raise
         raise op_failed(
-            f"{what} raised {type(error).__name__}: {text}{_where(error)}", "exception"
-        ) from error
+            f"{what} raised {type(error).__name__}: {_text(error)}{_where(error)}", "exception"
+        ) from None
+
+
+def _is_of_the_user(error: BaseException) -> bool:
+    """Whether somebody has pressed Ctrl-C in a program that is written in Python."""
+    from signal import SIGINT, default_int_handler, getsignal
+
+    return isinstance(error, KeyboardInterrupt) and getsignal(SIGINT) is default_int_handler
+
+
+def _text(error: BaseException) -> str:
+    try:
+        return " ".join(str(error).split())
+    except BaseException:
+        return "it cannot be shown"
+
+
+def shown(value: Any) -> str:
+    """What a driver gave, for a message."""
+    try:
+        text = repr(value)
+    except BaseException:
+        text = f"<{type(value).__name__}>"
+    return text if len(text) <= _MOST_SHOWN else text[:_MOST_SHOWN] + "..."
 
 
 def _where(error: BaseException) -> str:
@@ -64,7 +90,7 @@ def is_status(value: Any) -> bool:
 def require_success(what: str, status: Any) -> None:
     """Raise what a status means, unless it is NONE."""
     if not is_status(status):
-        raise op_failed(f"{what} answered {status!r}; it must be an ErrorStatus", "no_status")
+        raise op_failed(f"{what} answered {shown(status)}; it must be an ErrorStatus", "no_status")
     if status != ErrorStatus.NONE:
         raise NnapiError(
             RESULT_CODES[status], f"{what} answered {ErrorStatus(status).name}", "failure"
@@ -126,6 +152,8 @@ class Answer:
             require_success(self._what, status)
         except NnapiError as error:
             self._fail(error)
+        except BaseException as error:  # an interrupt that is none of this thread's
+            self._fail(op_failed(f"{self._what} raised {type(error).__name__}", "interrupt"))
 
     def get(self, start: Callable[[], Any], deadline_ns: int | None) -> Any:
         """Run a driver's method on a thread of its own, and wait for its answer.

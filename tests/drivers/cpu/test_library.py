@@ -36,9 +36,9 @@ def test_a_library_of_another_version_is_passed_over(capfd, monkeypatch):
 
 
 @pytest.mark.parametrize("tier", ["bogus", "v5", "V3", "generic"])
-def test_a_tier_that_does_not_exist(monkeypatch, tier):
+def test_a_tier_that_does_not_exist(monkeypatch, capfd, tier):
     if tier in library.processor_tiers():
         pytest.skip(f"{tier} is a tier of this processor")
     monkeypatch.setenv("NNAPI_SHIM_TIER", tier)
-    with pytest.raises(NnapiError, match=f"NNAPI_SHIM_TIER is '{tier}'; allowed are"):
-        KernelLibrary()
+    assert KernelLibrary().tier == library.processor_tiers()[0]
+    assert f"NNAPI_SHIM_TIER is '{tier}', which is not used; allowed are" in capfd.readouterr().err
