@@ -39,6 +39,20 @@ def words(address: int, kind: str, count: int) -> list[int]:
     return _ffi.unpack(_ffi.cast(f"{kind} *", address), count)  # type: ignore[no-any-return]
 
 
+def is_readable(address: int, length: int) -> bool:
+    """Whether there is memory at an address that a program gave, to be looked at without risk."""
+    try:
+        memory = os.open("/proc/self/mem", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return True  # nobody can tell
+    try:
+        return len(os.pread(memory, length, address)) == length
+    except (OSError, OverflowError):
+        return False
+    finally:
+        os.close(memory)
+
+
 def copy(target: int, source: int, length: int) -> None:
     """Copy `length` bytes from one address to another; the ranges may overlap."""
     _ffi.memmove(_ffi.cast(_char_pointer, target), _ffi.cast(_char_pointer, source), length)

@@ -12,6 +12,10 @@ LEVELS = ("silent", "error", "warning", "debug")
 JSON = "json"
 
 
+_CONTROLS = {code: f"\\x{code:02x}" for code in (*range(32), 127) if chr(code) not in "\t\n"}
+"""What might come from a driver and would do something to a terminal."""
+
+
 def _words() -> list[str]:
     """The level first."""
     level, as_json = "error", []
@@ -46,7 +50,7 @@ def put(kind: str, message: str, details: dict[str, Any] | None = None) -> None:
 
         line = json.dumps({"level": kind, **(details or {"message": message})})
     else:
-        line = f"nnapi_shim {kind}: {message}"
+        line = f"nnapi_shim {kind}: {message.translate(_CONTROLS)}"
     try:
         os.write(2, f"{line}\n".encode(errors="replace"))
     except OSError:

@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "nnapi_shim"
-OPEN = {"errors", "settings", "log", "address"}
+OPEN = {"errors", "settings", "log", "vlog", "address"}
 
 RIGHT_OF = {
     "hal": set(),
@@ -27,6 +27,7 @@ RIGHT_OF = {
     "errors": {"hal"},
     "settings": set(),
     "log": set(),
+    "vlog": set(),
     "address": set(),
     "handles": {"hal"},
     "capi": set(),

@@ -63,7 +63,7 @@ def test_json_lines_have_the_parts(setting):
     assert first["function"] == "ANeuralNetworksModel_addOperation"
     assert first["code"] == "BAD_DATA"
     assert first["operation"] == {"number": 0, "name": "ADD"}
-    assert first["see"] == "ANEURALNETWORKS_ADD in android/NeuralNetworks.h"
+    assert first["see"] == "ANEURALNETWORKS_ADD in android/NeuralNetworksTypes.h"
     assert first["rule"].startswith("operations.")
     assert first["input"] == {"number": 2, "name": "activation"}
     assert first["operand"] == {"number": 1, "name": "activation"}

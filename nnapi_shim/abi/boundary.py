@@ -12,7 +12,7 @@ from nnapi_shim.errors import NnapiError, remember
 from nnapi_shim.hal.enums import OperationType, ResultCode
 
 NO_ERROR = 0
-HEADER = "android/NeuralNetworks.h"
+HEADER, TYPES_HEADER = "android/NeuralNetworks.h", "android/NeuralNetworksTypes.h"
 """Where the functions and operations are specified."""
 
 EXPORTED: dict[str, Callable[..., Any]] = {}
@@ -62,9 +62,10 @@ def report(name: str, error: BaseException) -> int:
     message = f"{name}: {error} [{error.rule}]"
     if log.enabled("error"):
         operation = error.place("operation")
-        is_known = operation is not None and operation.name in OperationType.__members__
-        see = f"ANEURALNETWORKS_{operation.name}" if operation and is_known else name
-        log.error(message, {"function": name, **error.as_dict(), "see": f"{see} in {HEADER}"})
+        see = f"{name} in {HEADER}"
+        if operation is not None and operation.name in OperationType.__members__:
+            see = f"ANEURALNETWORKS_{operation.name} in {TYPES_HEADER}"
+        log.error(message, {"function": name, **error.as_dict(), "see": see})
     if _store_error is not None:
         _store_error(message.encode(errors="replace"))
     return int(error.code)

@@ -103,12 +103,18 @@ class BoundOperation:
 
     def refused(self, error: NnapiError) -> NnapiError:
         """A refusal by one of its rules, with the index of the operand that it begins with."""
-        word = error.message.partition(" ")[0]
+        word, _, rest = error.message.partition(" ")
+        name = word.rstrip(":,")
         names = self.match.input_names + self.match.output_names
-        if error.places or not self.indexes or names.count(word.rstrip(":,")) != 1:
+        if error.places or not self.indexes or name not in names:
             return error
-        at = names.index(word.rstrip(":,"))
-        name, index, count = names[at], self.indexes[at], len(self.match.input_names)
+        at, count = names.index(name), len(self.match.input_names)
+        if name in self.match.repeated:
+            number = rest.partition(" ")[0]
+            if not number.isdigit():
+                return error
+            at, name = at + int(number), f"{name} {number}"
+        index = self.indexes[at]
         role = Place("input", at, name) if at < count else Place("output", at - count, name)
         where = f"{name} ({role.kind} {role.number}, operand {index})"
         told = error.worded(where + error.message.removeprefix(name))

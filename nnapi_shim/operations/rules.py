@@ -23,15 +23,23 @@ def operands_named(op: BoundOperation, name: str) -> list[BoundOperand]:
     return value if isinstance(value, list) else [value]
 
 
+def labelled(op: BoundOperation, name: str) -> list[tuple[str, BoundOperand]]:
+    """The operands behind a name and what messages call them: `inputs 2` for one that repeats."""
+    operands = operands_named(op, name)
+    if name not in op.match.repeated:
+        return [(name, operand) for operand in operands]
+    return [(f"{name} {at}", operand) for at, operand in enumerate(operands)]
+
+
 def rank_at_most(limit: int, *names: str) -> Rule:
     """Known ranks of these operands are at most `limit`."""
 
     def rule(op: BoundOperation) -> None:
         for name in names:
-            for operand in operands_named(op, name):
+            for label, operand in labelled(op, name):
                 if len(operand.dimensions) > limit:
                     raise bad_data(
-                        f"{name} has rank {len(operand.dimensions)} "
+                        f"{label} has rank {len(operand.dimensions)} "
                         f"{list(operand.dimensions)}; allowed are ranks up to {limit}"
                     )
 
@@ -54,10 +62,10 @@ def rank_is(rank: int, *names: str) -> Rule:
 
     def rule(op: BoundOperation) -> None:
         for name in names:
-            for operand in operands_named(op, name):
+            for label, operand in labelled(op, name):
                 if operand.dimensions and len(operand.dimensions) != rank:
                     raise bad_data(
-                        f"{name} has rank {len(operand.dimensions)} "
+                        f"{label} has rank {len(operand.dimensions)} "
                         f"{list(operand.dimensions)}; it must be {rank}"
                     )
 
@@ -82,7 +90,7 @@ def same_parameters(*names: str) -> Rule:
     """Quantized operands of these names have one scale and zero point."""
 
     def rule(op: BoundOperation) -> None:
-        operands = [(name, operand) for name in names for operand in operands_named(op, name)]
+        operands = [found for name in names for found in labelled(op, name)]
         first, wanted = operands[0]
         for name, operand in operands:
             given = operand.scale, operand.zero_point

@@ -5,7 +5,7 @@ from functools import partial, wraps
 from time import monotonic_ns
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from nnapi_shim import log
+from nnapi_shim import log, vlog
 from nnapi_shim.drivers import is_built_in
 from nnapi_shim.errors import NnapiError, bad_data, bad_state
 from nnapi_shim.hal.enums import (
@@ -144,6 +144,8 @@ class Compilation:
         else:
             if how != NO_FALLBACK and not all(is_built_in(step.device.name) for step in steps):
                 self._add_fallback(steps)
+        if vlog.enabled("execution"):
+            self._tell_of_executions(steps)
         self.state = "finished"
 
     def _prepare(self, steps: Sequence[Step], deadline: int | None) -> None:
@@ -178,7 +180,22 @@ class Compilation:
             )
         if self._attributes:
             model = model._replace(extension_attributes=extension.listed(self._attributes))
-        return device.prepareModel(model, self._preference, self._priority, deadline, self._cache)
+        began = monotonic_ns()
+        prepared = device.prepareModel(
+            model, self._preference, self._priority, deadline, self._cache
+        )
+        if vlog.enabled("driver"):
+            took = (monotonic_ns() - began) / 1e6
+            count = len(model.main.operations)
+            vlog.write("driver", f"{device.name} prepared {count} operations in {took:.1f} ms")
+        return prepared
+
+    def _tell_of_executions(self, steps: Sequence[Step]) -> None:
+        from nnapi_shim.runtime.told import ToldPreparedModel
+
+        assert self.prepared is not None
+        names = ", ".join(dict.fromkeys([step.device.name for step in steps]))
+        self.prepared = ToldPreparedModel(self.prepared, names)
 
     def _fallback(self, steps: Sequence[Step], error: NnapiError) -> Step | None:
         """What can step in for these; None where there is nothing or the error is the program's."""

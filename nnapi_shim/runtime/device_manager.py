@@ -5,7 +5,7 @@ import re
 from _thread import allocate_lock, get_ident
 from typing import Any
 
-from nnapi_shim import log
+from nnapi_shim import log, vlog
 from nnapi_shim.drivers import built_in_devices, found_devices, is_built_in
 from nnapi_shim.drivers.adoption import Found, adopted, require_name
 from nnapi_shim.errors import NnapiError, bad_data, bad_state
@@ -109,4 +109,7 @@ def _enabled() -> list[IDevice]:
         except NnapiError as error:
             log.error(f"{found.origin}: {found.name} is left out: {error.message}")
     own = [found.load() for found in built_in_devices() if matches(found.name)]
+    if vlog.enabled("manager"):
+        told = [f"{d.name} {d.version}, level {d.feature_level}" for d in (*listed.values(), *own)]
+        vlog.write("manager", f"devices: {'; '.join(told) or 'none'}")
     return [*listed.values(), *own]

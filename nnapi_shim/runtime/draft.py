@@ -111,8 +111,10 @@ class Draft:
         yield from self._writing_problems()
         ordered = {item.number for item in self._execution_order()}
         if len(ordered) < len(self.operations):
-            stuck = [item.number for item in self.operations if item.number not in ordered]
-            yield bad_data(f"the graph has a cycle through operations {stuck}", "cycle")
+            stuck = [item for item in self.operations if item.number not in ordered]
+            names = ", ".join(str(_place(item)) for item in stuck)
+            told = f"operations wait for each other: {names}; the graph must have no cycle"
+            yield bad_data(told, "cycle").about(_place(stuck[0]))
 
     def _argument_problems(
         self, role: str, indexes: list[int], lifetime: L
@@ -134,11 +136,15 @@ class Draft:
             for index in item.outputs:
                 lifetime = self.operands[index].lifetime
                 if index in written:
-                    error = bad_data(f"operand {index} is written twice; once is allowed", "twice")
-                    yield error.about(*_places(item, index))
+                    told = (
+                        f"operand {index} is written twice, also by {_place(item)}; once is allowed"
+                    )
+                    error = bad_data(told, "twice")
+                    yield error.about(_place(item), Place("operand", index))
                 elif lifetime not in _WRITTEN:
-                    told = f"operand {index} is {lifetime.name}; operation {item.number} writes it"
-                    yield bad_data(told, "not_writable").about(*_places(item, index))
+                    told = f"{_place(item)} writes operand {index}; it is {lifetime.name} already"
+                    error = bad_data(told, "not_writable")
+                    yield error.about(_place(item), Place("operand", index))
                 written.add(index)
         written |= self.excused
         for index, operand in enumerate(self.operands):
@@ -219,9 +225,9 @@ class Draft:
         return joined(model, inner) if inner else model
 
 
-def _places(item: hal.Operation, index: int) -> tuple[Place, Place]:
+def _place(item: hal.Operation) -> Place:
     name = item.type.name if isinstance(item.type, OperationType) else f"extension {item.type:#x}"
-    return Place("operation", item.number, name), Place("operand", index)
+    return Place("operation", item.number, name)
 
 
 def _problems_of(index: int, operand: DraftOperand) -> Iterator[NnapiError]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from time import monotonic_ns
 from typing import NamedTuple
 
-from nnapi_shim import address
+from nnapi_shim import address, vlog
 from nnapi_shim.errors import NnapiError, op_failed
 from nnapi_shim.hal.enums import ErrorStatus, ResultCode
 from nnapi_shim.hal.interfaces import IDevice, IExecution, IPreparedModel
@@ -27,7 +27,6 @@ from nnapi_shim.hal.types import (
     element_count,
     is_known,
 )
-from nnapi_shim.runtime import vlog
 from nnapi_shim.runtime.partitioning import DYNAMIC_OUTPUTS
 from nnapi_shim.runtime.slicing import SPARE
 

@@ -106,13 +106,7 @@ def carry_on(model: "Model", method: Callable[..., Any], arguments: Sequence[Any
         return method(model, *arguments)
     except NnapiError as error:
         if not _follows(model.draft, name, arguments):
-            words = name.split("_")
-            function = "ANeuralNetworksModel_" + words[0] + "".join(w.title() for w in words[1:])
-            see = f"{function} in android/NeuralNetworks.h"
-            log.error(
-                f"{function}: {error} [{error.rule}]",
-                {"function": function, **error.as_dict(), "see": see},
-            )
+            _tell(name, error)
             model.refused.append(error)
     draft = model.draft
     if name == "add_operand":
@@ -131,6 +125,17 @@ def carry_on(model: "Model", method: Callable[..., Any], arguments: Sequence[Any
     elif arguments:
         draft.excused.add(arguments[0])
     return None
+
+
+def _tell(method: str, error: NnapiError) -> None:
+    """A line about what a method that builds a model refuses."""
+    words = method.split("_")
+    function = "ANeuralNetworksModel_" + words[0] + "".join(word.title() for word in words[1:])
+    see = f"{function} in android/NeuralNetworks.h"
+    log.error(
+        f"{function}: {error} [{error.rule}]",
+        {"function": function, **error.as_dict(), "see": see},
+    )
 
 
 def _follows(draft: Draft, name: str, arguments: Sequence[Any]) -> bool:
@@ -153,9 +158,9 @@ def _finish(model: "Model", method: Callable[..., Any]) -> None:
         return
     model.state = "invalid"
     for error in own:
-        log.error(f"{error} [{error.rule}]", error.as_dict())
+        _tell("finish", error)
     first, *others = found
     if others:
         message = f"{first.message} (and {len(others)} more)"
-        first = NnapiError(first.code, message, rule=first.rule, places=first.places)
+        first = first.worded(message)
     raise first

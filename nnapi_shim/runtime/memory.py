@@ -8,7 +8,7 @@ import os
 from _thread import allocate_lock
 from typing import Any
 
-from nnapi_shim import address
+from nnapi_shim import address, vlog
 from nnapi_shim.errors import NnapiError, bad_data, op_failed
 from nnapi_shim.hal.enums import ResultCode
 from nnapi_shim.hal.types import Dimensions, Operand, Pool
@@ -76,6 +76,7 @@ class FdMemory(Memory):
         except OSError as error:
             self._fd = -1
             raise op_failed(f"file descriptor {fd} cannot be duplicated: {error}") from None
+        vlog.write("memory", f"{size} bytes from {offset} of file descriptor {fd}")
 
     def __del__(self) -> None:
         if self._fd >= 0:
@@ -127,6 +128,8 @@ class FdMemory(Memory):
 HARDWARE_BUFFER_LIBRARIES = ("libnativewindow.so", "libandroid.so")
 _DESC_BYTES = 40  # sizeof(AHardwareBuffer_Desc)
 _BLOB = 0x21
+_LEAST_BYTES = 8
+"""Of a buffer, whoever made it."""
 _CPU_READ_MASK, _CPU_WRITE_MASK = 0xF, 0xF0
 
 
@@ -140,13 +143,21 @@ class HardwareBufferMemory(Memory):
     since = 3
 
     def __init__(self, buffer: int) -> None:
-        """Raises OP_FAILED where the process has no functions for hardware buffers."""
+        """Raises OP_FAILED where the process has no functions for hardware buffers, BAD_DATA for
+        what is no buffer, as far as that can be seen.
+        """
         self._acquired = 0
+        if not address.is_readable(buffer, _LEAST_BYTES):
+            told = f"there is no hardware buffer at {buffer:#x}; it must come from allocate"
+            raise bad_data(told, "no_memory")
         self._libraries: list[Any] = []
         desc = address.Block(_DESC_BYTES)
         self._function("describe", "void(*)(uintptr_t, uintptr_t)")(buffer, desc.address)
         width, _, _, self._format = address.words(desc.address, "uint32_t", 4)
         (self._usage,) = address.words(desc.address + 16, "uint64_t", 1)
+        if not self._format:
+            told = f"what lies at {buffer:#x} is no hardware buffer; it must come from allocate"
+            raise bad_data(f"{told}, and not be released", "no_buffer")
         self.is_sized = self._format == _BLOB
         super().__init__(width if self.is_sized else 0)
         self._lock_buffer = self._function(
@@ -158,6 +169,7 @@ class HardwareBufferMemory(Memory):
         # hold on to the memory for longer than the program knows.
         self._function("acquire", "void(*)(uintptr_t)")(buffer)
         self._acquired = buffer
+        vlog.write("memory", f"a hardware buffer of format {self._format}, {self.size} bytes")
         self._address = 0
         self._mapping = allocate_lock()
 

@@ -2,7 +2,7 @@
 
 import mmap
 
-from nnapi_shim import address
+from nnapi_shim import address, vlog
 from nnapi_shim.errors import bad_data, bad_state, op_failed
 from nnapi_shim.hal.interfaces import IDevice
 from nnapi_shim.hal.quantization import MAX_BYTES, SCALARS
@@ -75,8 +75,8 @@ class MemoryDesc:
         """The dimensions so far with these; raises BAD_DATA where they contradict each other."""
         if operand is not None and operand.type in SCALARS and (self._dimensions or dimensions):
             raise bad_data(
-                f"{operand.type.name} is a scalar; dimensions "
-                f"{list(self._dimensions or dimensions)} given, allowed are none",
+                f"dimensions {list(self._dimensions or dimensions)} given; "
+                f"{operand.type.name} is a scalar and has none",
                 "scalar",
             )
         merged = combined(self._dimensions, dimensions)
@@ -150,6 +150,7 @@ class DeviceMemory(Memory):
                 f"{self.size} bytes of memory cannot be allocated: {error}", "out_of_memory"
             ) from None
         self._address, self._view = address.address_of(self._pages)
+        vlog.write("memory", f"{self.size} bytes for {described(operand)}")
 
     def check_constant(self, offset: int, length: int) -> None:
         """Raises BAD_DATA: a constant is no role."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Container, Sequence
 from functools import wraps
 from typing import Any, TypeVar
 
-from nnapi_shim import address
+from nnapi_shim import address, vlog
 from nnapi_shim.errors import NnapiError, Place, bad_data, bad_state
 from nnapi_shim.hal import types as hal
 from nnapi_shim.hal.enums import (
@@ -197,7 +197,7 @@ class Model:
         elif code in _operation_types:
             kind = _operation_types[code]
         else:
-            error = bad_data(f"type {code} does not exist; allowed are 0 to 105", "type")
+            error = bad_data(f"type {code} does not exist; allowed are 0 to 105, and 10000", "type")
             raise error.at(Place("operation", number))
         name = kind.name if isinstance(kind, OperationType) else f"extension {code:#x}"
         place = Place("operation", number, name)
@@ -263,3 +263,22 @@ class Model:
         self.hal = self.draft.build()
         self.draft = Draft()  # lets go of the values
         self.state = "finished"
+        if vlog.enabled("model"):
+            vlog.write("model", f"a model is finished: {_summary(self.hal.main)}")
+
+
+def _summary(graph: hal.Subgraph) -> str:
+    """What a graph has, in a line."""
+    kinds: dict[str, int] = {}
+    for item in graph.operations:
+        name = OperationType(item.type).name if item.type in _operation_types else "extension"
+        kinds[name] = kinds.get(name, 0) + 1
+    counts = ", ".join(f"{count} {name}" for name, count in kinds.items())
+    inputs, outputs = (
+        [
+            f"{operand.type.name}{list(operand.dimensions)}"
+            for operand in map(graph.operands.__getitem__, indexes)
+        ]
+        for indexes in (graph.input_indexes, graph.output_indexes)
+    )
+    return f"{len(graph.operands)} operands, {counts}, from {inputs} to {outputs}"

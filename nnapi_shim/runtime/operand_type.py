@@ -43,9 +43,7 @@ def checked_type(
         )
     sizes = () if dimensions is None else tuple(dimensions)
     if kind in SCALARS and kind not in _UNCHECKED and sizes:
-        raise bad_data(
-            f"{kind.name} is a scalar; {rank} dimensions given, allowed are none", "scalar"
-        )
+        raise bad_data(f"{rank} dimensions given; {kind.name} is a scalar and has none", "scalar")
     if kind not in _ANY_PARAMETERS:
         _check_parameters(kind, scale, zero_point)
     size = ELEMENT_BYTES[kind]
@@ -61,7 +59,9 @@ def checked_type(
 def _check_parameters(kind: OperandType, scale: float, zero_point: int) -> None:
     if kind in ASYMMETRIC or kind in SYMMETRIC:
         if not 0 < scale < float("inf"):
-            raise bad_data(f"{kind.name}: scale is {scale:g}; it must be greater than 0", "scale")
+            raise bad_data(
+                f"{kind.name}: scale is {scale:g}; it must be greater than 0 and finite", "scale"
+            )
         low, high = QUANTIZED_RANGE[kind] if kind in ASYMMETRIC else (0, 0)
         if not low <= zero_point <= high:
             raise bad_data(

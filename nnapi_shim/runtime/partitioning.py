@@ -7,7 +7,7 @@ of one device that can run one after the other become one step.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from nnapi_shim import log
+from nnapi_shim import log, vlog
 from nnapi_shim.errors import NnapiError, bad_data, op_failed
 from nnapi_shim.hal.enums import (
     ExecutionPreference,
@@ -25,7 +25,6 @@ from nnapi_shim.hal.types import (
     Subgraph,
     is_known,
 )
-from nnapi_shim.runtime import vlog
 from nnapi_shim.runtime.step_order import in_steps
 
 _WORST = PerformanceInfo(float("inf"), float("inf"))

@@ -76,6 +76,16 @@ int main(int argc, char **argv)
     CHECK(ANeuralNetworksExecution_compute(execution) == OK);
     CHECK(values[4] == 2 && values[5] == 4);
 
+    /* What is no buffer is refused, as far as it can be told. */
+    static const char zeros[64];
+    const void *const bad[] = {model, (void *)8, zeros, (void *)(intptr_t)-8};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        ANeuralNetworksMemory *none_made = (ANeuralNetworksMemory *)bad;
+        CHECK(ANeuralNetworksMemory_createFromAHardwareBuffer(bad[i], &none_made)
+              == ANEURALNETWORKS_BAD_DATA);
+        CHECK(none_made == NULL);
+    }
+
     /* As late as can be: neither the memory nor the buffer is needed by what follows. */
     ANeuralNetworksMemory_free(memory);
     CHECK(FUNCTION(AHardwareBuffer_unlock)(buffer, NULL) == 0);

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nnapi_shim import address
+from nnapi_shim import address, vlog
 from nnapi_shim.drivers.reference.arrays import Array, dtype_of
 from nnapi_shim.errors import NnapiError, Place, op_failed
 from nnapi_shim.hal import types as hal
@@ -155,6 +155,7 @@ class GraphRun:
 
     def compute(self) -> None:
         """Run all operations."""
+        is_told = vlog.enabled("cpuexe")
         for item in self._graph.operations:
             place = Place("operation", item.number, OperationType(item.type).name)
             try:
@@ -167,6 +168,9 @@ class GraphRun:
                     self._step(item)
             except NnapiError as error:
                 raise error.at(place) from None
+            if is_told:
+                shapes = [list(self.operands[index].dimensions) for index in item.outputs]
+                vlog.write("cpuexe", f"nnapi-reference computed {place}: {shapes}")
 
     def outputs(self) -> list[BoundOperand]:
         """The outputs of the graph, computed."""

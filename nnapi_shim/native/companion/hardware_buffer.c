@@ -21,13 +21,22 @@ enum { BYTES_PER_PIXEL = 4, ROW_ALIGNMENT_PIXELS = 16 };
 static const uint64_t cpu_read = AHARDWAREBUFFER_USAGE_CPU_READ_MASK;
 static const uint64_t cpu_write = AHARDWAREBUFFER_USAGE_CPU_WRITE_MASK;
 
+/* The first word of every buffer, and of nothing else: what a program gives in place of one, or
+ * after its end, is told by it, as long as it can be read. */
+static const uint64_t is_buffer = UINT64_C(0x6e6e61684157b0f3);
+
 struct AHardwareBuffer {
+  _Atomic uint64_t kind;
   atomic_uint references;
   atomic_uint locks;
   AHardwareBuffer_Desc desc;
   size_t size_bytes;
   void* memory;
 };
+
+static int is_valid(const AHardwareBuffer* buffer) {
+  return buffer != NULL && atomic_load(&((AHardwareBuffer*)buffer)->kind) == is_buffer;
+}
 
 /* Fills in the stride and returns the size in bytes; 0 if there can be no such buffer. */
 static uint64_t lay_out(AHardwareBuffer_Desc* desc) {
@@ -70,6 +79,7 @@ int AHardwareBuffer_allocate(const AHardwareBuffer_Desc* desc, AHardwareBuffer**
     free(buffer);
     return -ENOMEM;
   }
+  atomic_init(&buffer->kind, is_buffer);
   atomic_init(&buffer->references, 1);
   atomic_init(&buffer->locks, 0);
   buffer->desc = laid_out;
@@ -80,18 +90,20 @@ int AHardwareBuffer_allocate(const AHardwareBuffer_Desc* desc, AHardwareBuffer**
 }
 
 void AHardwareBuffer_acquire(AHardwareBuffer* buffer) {
-  if (buffer != NULL) atomic_fetch_add_explicit(&buffer->references, 1, memory_order_relaxed);
+  if (is_valid(buffer)) atomic_fetch_add_explicit(&buffer->references, 1, memory_order_relaxed);
 }
 
 void AHardwareBuffer_release(AHardwareBuffer* buffer) {
-  if (buffer == NULL) return;
+  if (!is_valid(buffer)) return;
   if (atomic_fetch_sub_explicit(&buffer->references, 1, memory_order_acq_rel) != 1) return;
+  atomic_store(&buffer->kind, 0);
   munmap(buffer->memory, buffer->size_bytes);
   free(buffer);
 }
 
 void AHardwareBuffer_describe(const AHardwareBuffer* buffer, AHardwareBuffer_Desc* outDesc) {
-  if (buffer != NULL && outDesc != NULL) *outDesc = buffer->desc;
+  if (outDesc == NULL) return;
+  *outDesc = is_valid(buffer) ? buffer->desc : (AHardwareBuffer_Desc){0};
 }
 
 /* Whether a buffer may be used in this way by the CPU. */
@@ -129,9 +141,9 @@ int AHardwareBuffer_lock(
     AHardwareBuffer* buffer, uint64_t usage, int32_t fence, const ARect* rect,
     void** outVirtualAddress) {
   if (outVirtualAddress != NULL) *outVirtualAddress = NULL;
-  int is_valid = buffer != NULL && outVirtualAddress != NULL && allows(buffer, usage) &&
-                 (rect == NULL || contains(&buffer->desc, rect));
-  if (!is_valid) {
+  int is_allowed = is_valid(buffer) && outVirtualAddress != NULL && allows(buffer, usage) &&
+                   (rect == NULL || contains(&buffer->desc, rect));
+  if (!is_allowed) {
     if (fence >= 0) close(fence);
     return -EINVAL;
   }
@@ -144,7 +156,7 @@ int AHardwareBuffer_lock(
 
 int AHardwareBuffer_unlock(AHardwareBuffer* buffer, int32_t* fence) {
   if (fence != NULL) *fence = -1;
-  if (buffer == NULL) return -EINVAL;
+  if (!is_valid(buffer)) return -EINVAL;
   unsigned locks = atomic_load(&buffer->locks);
   do {
     if (locks == 0) return -EINVAL;
