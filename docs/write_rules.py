@@ -18,6 +18,9 @@ as long as there is the rule. Messages say what was given, then behind a semicol
 what stands in braces is filled in. Where a rule was broken comes in front of the message, or behind
 an operand's name: `CONV_2D (operation 4): filter (input 1, operand 7) has rank 3; it must be 4`.
 
+Two kinds stand in no table: `native.boot`, a start that failed, and `drivers.cpu.kernels.` with the
+name of a kernel, for values that it met in a computation.
+
 | Rule | Result | Message |
 |---|---|---|
 """

@@ -10,6 +10,7 @@ import pytest
 from nnapi_shim import log
 from nnapi_shim.errors import NnapiError, Place, bad_data, op_failed
 from nnapi_shim.hal.enums import ResultCode
+from nnapi_shim.runtime.model import Model
 
 LIBRARY = Path(__file__).resolve().parents[1] / "build" / "lib" / "libneuralnetworks.so"
 
@@ -126,3 +127,16 @@ def test_places_are_collected_from_the_inside_out():
         "allowed": "allowed is 2",
         "message": error.message,
     }
+
+
+def test_one_of_several_operands_of_a_name():
+    model = Model()
+    for rank in (4, 5):
+        model.add_operand(3, [1] * rank, rank, 0.0, 0)
+    model.add_operand(1, None, 0, 0.0, 0)
+    model.add_operand(3, [1] * 4, 4, 0.0, 0)
+    with pytest.raises(NnapiError) as caught:
+        model.add_operation(2, [0, 1, 2], [3])
+    where = "CONCATENATION (operation 0): inputs 1 (input 1, operand 1) has rank 5"
+    assert caught.value.message.startswith(where)
+    assert caught.value.as_dict()["operand"] == {"number": 1, "name": "inputs 1"}

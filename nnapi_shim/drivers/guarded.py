@@ -63,7 +63,8 @@ class GuardedDevice:
     def getSupportedOperations(self, model: Model) -> list[bool]:
         """As IDevice."""
         ask, what = self._device.getSupportedOperations, self._what("getSupportedOperations")
-        return guarded(what, lambda: _answers(ask(model), model))  # type: ignore[no-any-return]
+        answers: list[bool] = guarded(what, lambda: _answers(ask(model), model))
+        return answers
 
     def prepareModel(
         self,
@@ -133,22 +134,18 @@ def _with_methods(given: Any, interface: type, names: Sequence[str]) -> Any:
 
 
 def _capabilities(given: Any) -> Capabilities:
-    if not _are_capabilities(given):
+    if not isinstance(given, Capabilities) or not _are_numbers(given):
         raise op_failed(f"the answer is {shown(given)}; it must be Capabilities with numbers")
-    return given  # type: ignore[no-any-return]
+    return given
 
 
-def _are_capabilities(given: Any) -> bool:
-    return (
-        isinstance(given, Capabilities)
-        and isinstance(given.operand_performance, dict)
-        and all(
-            isinstance(figures, tuple)
-            and len(figures) == 2
-            and all(isinstance(figure, int | float) for figure in figures)
-            for part in given
-            for figures in (part.values() if isinstance(part, dict) else (part,))
-        )
+def _are_numbers(given: Capabilities) -> bool:
+    return isinstance(given.operand_performance, dict) and all(
+        isinstance(figures, tuple)
+        and len(figures) == 2
+        and all(isinstance(figure, int | float) for figure in figures)
+        for part in given
+        for figures in (part.values() if isinstance(part, dict) else (part,))
     )
 
 

@@ -111,7 +111,7 @@ class BoundOperation:
         at, count = names.index(name), len(self.match.input_names)
         if name in self.match.repeated:
             number = rest.partition(" ")[0]
-            if not number.isdigit():
+            if not number.isdigit() or int(number) >= names.count(name):
                 return error
             at, name = at + int(number), f"{name} {number}"
         index = self.indexes[at]

@@ -14,7 +14,8 @@ def explanation(kernel: str, frame: Frame, step: int) -> str:
     if kernel == "gather":
         from nnapi_shim.drivers.cpu.lowering.lookup import GATHER
 
-        return _index_outside(_fields(frame, step, GATHER))
+        given = _fields(frame, step, GATHER)
+        return _outside("index", given["indices"], given["count"], given["size"])
     if kernel.startswith(("roi_align", "roi_pool")):
         from nnapi_shim.drivers.cpu.lowering.roi import ROIS
 
@@ -48,20 +49,15 @@ def _fields(frame: Frame, step: int, layout: Record) -> dict[str, Any]:
     )
 
 
-def _index_outside(fields: dict[str, Any]) -> str:
-    size = fields["size"]
-    for at, index in enumerate(address.words(fields["indices"], "int32_t", fields["count"])):
+def _outside(name: str, where: int, count: int, size: int) -> str:
+    for at, index in enumerate(address.words(where, "int32_t", count)):
         if not 0 <= index < size:
-            return f"index number {at} is {index}; allowed are 0 to {size - 1}"
+            return f"{name} number {at} is {index}; allowed are 0 to {size - 1}"
     return ""
 
 
 def _batch_index(fields: dict[str, Any]) -> str:
-    images = fields["batches"]
-    for at, image in enumerate(address.words(fields["batch_index"], "int32_t", fields["count"])):
-        if not 0 <= image < images:
-            return f"batch_index number {at} is {image}; allowed are 0 to {images - 1}"
-    return ""
+    return _outside("batch_index", fields["batch_index"], fields["count"], fields["batches"])
 
 
 def _box_reversed(name: str, where: int, count: int) -> str:
