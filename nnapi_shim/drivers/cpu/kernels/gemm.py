@@ -47,6 +47,8 @@ def gemm(name: str, run_tile: Any, tile_rows: int, element_bytes: int) -> Any:
                     a.correction + row * a.correction_stride,
                     a.flip,
                     a.zero_point,
+                    a.output_flip,
+                    a.limited,
                     a.low,
                     a.high,
                 )

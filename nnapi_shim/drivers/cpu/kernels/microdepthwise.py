@@ -17,6 +17,13 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from nnapi_shim.drivers.cpu.kernels.requantization import (
+    Bytes,
+    columns_at,
+    scaled,
+    to_bytes,
+    within_limit,
+)
 from nnapi_shim.drivers.cpu.kernels.vector import (
     BYTE,
     FLOAT,
@@ -31,7 +38,6 @@ from nnapi_shim.drivers.cpu.kernels.vector import (
     long,
     multiply_add,
     pick,
-    requantize,
     splat,
     store,
     variable,
@@ -40,14 +46,15 @@ from nnapi_shim.drivers.cpu.kernels.vector import (
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
 
 ARGUMENTS = (
-    "input row_step tap_step pixel_step height width filter filter_row singles bias scales "
-    "channels output input_zero zero_point"
+    "input row_step tap_step pixel_step height width filter filter_row singles bias table "
+    "channels output input_zero zero_point output_flip limited"
 ).split()
 """Arguments of a micro-kernel, 64 bits each; the float arguments `low` and `high` follow.
 
 Steps in bytes: row_step and tap_step between input elements of neighbouring filter rows and
 columns, pixel_step between those of neighbouring outputs, filter_row between filter rows.
 height, width: filter rows and columns to take. singles: see quantized filters in packing.py.
+table: see requantization.py; zero_point and all behind it: what becomes of quantized sums.
 """
 
 
@@ -67,9 +74,7 @@ class _Depthwise:
         self.lanes = tiling.lanes
         self.builder = ir.IRBuilder(fn.append_basic_block("entry"))
         self.given = dict(zip(ARGUMENTS, fn.args[: len(ARGUMENTS)], strict=True))
-        low, high = fn.args[len(ARGUMENTS) :]
-        self.low = splat(self.builder, low, self.lanes)
-        self.high = splat(self.builder, high, self.lanes)
+        self.low, self.high = fn.args[len(ARGUMENTS) :]
 
     def write(self) -> None:
         """The whole function."""
@@ -86,8 +91,7 @@ class _Depthwise:
             self.rows(self.place("input", channel, size), self.place("filter", channel, 4))
             output = self.place("output", channel, size)
             pixel = builder.mul(given["channels"], long(size))
-            for p, slots in enumerate(self.sums):
-                value = self.finished([builder.load(slot) for slot in slots], channel)
+            for p, value in enumerate(self.finished(channel)):
                 store(builder, value, builder.add(output, builder.mul(pixel, long(p))), size)
         builder.ret_void()
 
@@ -111,8 +115,8 @@ class _Depthwise:
         """Total + x * w."""
         raise NotImplementedError
 
-    def finished(self, sums: list[Any], channel: Any) -> Any:
-        """What is stored of the sums of a pixel."""
+    def finished(self, channel: Any) -> list[Any]:
+        """What is stored of the sums of each pixel."""
         raise NotImplementedError
 
     def columns(self, row: Any, weights: Any, read: Callable[[Any], list[Any]]) -> None:
@@ -170,8 +174,13 @@ class _Float(_Depthwise):
     def product(self, x: Any, w: Any, total: Any) -> Any:
         return multiply_add(self.builder, x, w, total, self.tiling.fused)
 
-    def finished(self, sums: list[Any], channel: Any) -> Any:
-        return join(self.builder, [clamp(self.builder, x, self.low, self.high) for x in sums])
+    def finished(self, channel: Any) -> list[Any]:
+        builder = self.builder
+        low, high = (splat(builder, bound, self.lanes) for bound in (self.low, self.high))
+        return [
+            join(builder, [clamp(builder, builder.load(slot), low, high) for slot in slots])
+            for slots in self.sums
+        ]
 
 
 class _Quantized(_Depthwise):
@@ -189,7 +198,6 @@ class _Quantized(_Depthwise):
         zero = builder.trunc(given["input_zero"], WORD)
         self.zero = splat(builder, zero, self.lanes)
         self.zero_pairs = splat(builder, builder.trunc(zero, HALFWORD), 2 * self.lanes)
-        self.zero_point = splat(builder, builder.trunc(given["zero_point"], WORD), self.lanes)
 
     def rows(self, row: Any, weights: Any) -> None:
         builder, given = self.builder, self.given
@@ -239,14 +247,25 @@ class _Quantized(_Depthwise):
     def product(self, x: Any, w: Any, total: Any) -> Any:
         return self.builder.add(total, dot_pairs(self.builder, x, w, self.tiling.dot2))
 
-    def finished(self, sums: list[Any], channel: Any) -> Any:
-        scales = self.parts(self.place("scales", channel, 4), FLOAT)
-        bounds = self.low, self.high, self.zero_point
-        parts = [
-            requantize(self.builder, total, scale, *bounds)
-            for total, scale in zip(sums, scales, strict=True)
+    def finished(self, channel: Any) -> list[Any]:
+        builder, given = self.builder, self.given
+        columns = [
+            columns_at(builder, given["table"], given["channels"], first, self.lanes)
+            for first in (channel, builder.add(channel, long(self.lanes)))
         ]
-        return join(self.builder, parts)
+        with builder.if_then(builder.icmp_signed("!=", given["limited"], long(0)), likely=False):
+            for slots in self.sums:
+                for slot, column in zip(slots, columns, strict=True):
+                    builder.store(within_limit(builder, builder.load(slot), column), slot)
+        last = Bytes(given["zero_point"], self.low, self.high, given["output_flip"])
+        result = []
+        for slots in self.sums:
+            steps = [
+                scaled(builder, builder.load(slot), column)
+                for slot, column in zip(slots, columns, strict=True)
+            ]
+            result.append(to_bytes(builder, steps, last, self.tiling))
+        return result
 
 
 WRITERS: dict[str, Any] = {
@@ -289,7 +308,8 @@ def pixels(tiling: Tiling, kind: str) -> Any:
     @intrinsic
     def run(
         typing_context, variant, input, row_step, tap_step, pixel_step, height, width, filter,
-        filter_row, singles, bias, scales, channels, output, input_zero, zero_point, low, high,
+        filter_row, singles, bias, table, channels, output, input_zero, zero_point,
+        output_flip, limited, low, high,
     ):  # fmt: skip
         words = [types.int64] * (1 + len(ARGUMENTS))
         return types.void(*words, types.float32, types.float32), generate

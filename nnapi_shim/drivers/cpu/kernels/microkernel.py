@@ -3,12 +3,12 @@
     output[m, n] = finish(bias[n] + sum over taps t and words k of input(t, m)[k] . panel[t, k, n])
 
 The row that tap t reads for output m starts at base + table[t][m]; a negative entry stands for the
-row `zero`, which is what lies outside an image. A panel is its head (bias, then the scales of
-quantized kernels) and `taps * depth` rows of one word per column. Rows past the last repeat it:
-they compute and store the same values again. Every output is summed in the order of t and k, on
-`chains` interleaved partial sums. Where there are many words, floating-point sums of about BLOCK of
-them are added up apart from each other, so that the error does not grow with the number of all
-words but with its root.
+row `zero`, which is what lies outside an image. A panel is its head (bias, then the table of
+quantized kernels, see requantization.py) and `taps * depth` rows of one word per column. Rows past
+the last repeat it: they compute and store the same values again. Every output is summed in the
+order of t and k, on `chains` interleaved partial sums. Where there are many words, floating-point
+sums of about BLOCK of them are added up apart from each other, so that the error does not grow with
+the number of all words but with its root.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,6 +19,14 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from nnapi_shim.drivers.cpu.kernels.requantization import (
+    Bytes,
+    Columns,
+    columns_at,
+    scaled,
+    to_bytes,
+    within_limit,
+)
 from nnapi_shim.drivers.cpu.kernels.vector import (
     BYTE,
     FLOAT,
@@ -34,21 +42,23 @@ from nnapi_shim.drivers.cpu.kernels.vector import (
     long,
     multiply_add,
     pick,
-    requantize,
     splat,
     store,
     variable,
     vector,
 )
+from nnapi_shim.drivers.cpu.lowering.packing import FLOAT_HEAD_BYTES, QUANTIZED_HEAD_BYTES
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
 
 ARGUMENTS = (
-    "table taps depth base zero panel output output_stride rows columns correction flip zero_point"
+    "table taps depth base zero panel output output_stride rows columns correction flip zero_point "
+    "output_flip limited"
 ).split()
 """Arguments of a micro-kernel, 64 bits each; the float arguments `low` and `high` follow.
 
 table: int64[taps, rows], depth: words per tap, output_stride: bytes, rows and columns: how many are
-wanted. Quantized: correction: int32[rows] to add; flip: 64 bytes, xor-ed to words of the input.
+wanted. Quantized: correction: int32[rows] to add; flip: 64 bytes, xor-ed to words of the input;
+the rest says what becomes of the sums, see ../lowering/requantization.py.
 """
 
 
@@ -62,7 +72,7 @@ class Arithmetic(NamedTuple):
     """What tells one element type from another.
 
     accumulator, element: types of the sums and of what is stored.
-    head: words per column in front of a panel. word_bytes: bytes of a packed word.
+    head: bytes per column in front of a panel. word_bytes: bytes of a packed word.
     mask(builder, flip, lanes): what `broadcast` gets as its flip.
     broadcast(builder, word, flip, lanes): an input word in all lanes.
     weights(builder, address, lanes): a vector of packed words.
@@ -96,7 +106,7 @@ def float32(tiling: Tiling) -> Arithmetic:
     def step(builder: Any, total: Any, x: Any, w: Any) -> Any:
         return multiply_add(builder, x, w, total, tiling.fused)
 
-    return Arithmetic("f32", FLOAT, FLOAT, 1, 4, _no_mask, broadcast, weights, step)
+    return Arithmetic("f32", FLOAT, FLOAT, FLOAT_HEAD_BYTES, 4, _no_mask, broadcast, weights, step)
 
 
 def pairs16(tiling: Tiling, packed: Any = HALFWORD) -> Arithmetic:
@@ -116,7 +126,9 @@ def pairs16(tiling: Tiling, packed: Any = HALFWORD) -> Arithmetic:
         return builder.add(total, dot_pairs(builder, x, w, tiling.dot2))
 
     name = f"s16s{8 * size}"
-    return Arithmetic(name, WORD, BYTE, 2, 2 * size, _no_mask, broadcast, weights, step)
+    return Arithmetic(
+        name, WORD, BYTE, QUANTIZED_HEAD_BYTES, 2 * size, _no_mask, broadcast, weights, step
+    )
 
 
 def quads8(tiling: Tiling) -> Arithmetic:
@@ -147,7 +159,7 @@ def quads8(tiling: Tiling) -> Arithmetic:
             total = builder.add(total, builder.mul(a, b))
         return total
 
-    return Arithmetic("u8s8", WORD, BYTE, 2, 4, mask, broadcast, weights, step)
+    return Arithmetic("u8s8", WORD, BYTE, QUANTIZED_HEAD_BYTES, 4, mask, broadcast, weights, step)
 
 
 # The emitter
@@ -199,7 +211,7 @@ class _Tile:
         ]
         self.flip = self.arithmetic.mask(builder, given["flip"], self.lanes)
         row_bytes = width * self.arithmetic.word_bytes
-        head = 4 * width * self.arithmetic.head
+        head = width * self.arithmetic.head
         weights = variable(builder, LONG, builder.add(given["panel"], long(head)))
         with cgutils.for_range(builder, given["taps"]) as tap:
             rows = self._rows(tap.index)
@@ -294,21 +306,23 @@ class _Tile:
         builder, given = self.builder, self.given
         last = builder.sub(given["rows"], long(1))
         rows = []
-        for m, sums in enumerate(totals):
+        for m in range(self.rows):
             exists = builder.icmp_signed("<", long(m), last)
-            row = builder.select(exists, long(m), last)
-            address = builder.add(given["output"], builder.mul(row, given["output_stride"]))
-            rows.append((address, self._finished(sums, row)))
+            rows.append(builder.select(exists, long(m), last))
+        stored = [
+            (builder.add(given["output"], builder.mul(row, given["output_stride"])), values)
+            for row, values in zip(rows, self._finished(rows, totals), strict=True)
+        ]
         size = self.arithmetic.element.width // 8 if self.arithmetic.element is BYTE else 4
         whole = builder.icmp_signed(">=", given["columns"], long(self.vectors * self.lanes))
         with builder.if_else(whole) as (then, otherwise):
             with then:
-                for address, values in rows:
+                for address, values in stored:
                     store(builder, join(builder, values), address, size)
             with otherwise:
-                before = (self.vectors - 1) * self.lanes
+                before = (len(stored[0][1]) - 1) * self.lanes
                 count = builder.sub(given["columns"], long(before))
-                for address, values in rows:
+                for address, values in stored:
                     if before:
                         store(builder, join(builder, values[:-1]), address, size)
                     rest = builder.add(address, long(before * size))
@@ -318,14 +332,15 @@ class _Tile:
         """Store the first `count` lanes."""
         builder, kind = self.builder, value.type
         if self.tiling.masked:
-            lanes = ir.Constant(vector(LONG, self.lanes), list(range(self.lanes)))
-            mask = builder.icmp_signed("<", lanes, splat(builder, count, self.lanes))
+            lanes = ir.Constant(vector(BYTE, kind.count), list(range(kind.count)))
+            wanted = splat(builder, builder.trunc(count, BYTE), kind.count)
+            mask = builder.icmp_signed("<", lanes, wanted)
             suffix = "f32" if self.arithmetic.element is FLOAT else "i8"
             masked = declaration(
                 builder.module,
-                f"llvm.masked.store.v{self.lanes}{suffix}.p0",
+                f"llvm.masked.store.v{kind.count}{suffix}.p0",
                 ir.VoidType(),
-                [kind, ir.PointerType(), WORD, vector(ir.IntType(1), self.lanes)],
+                [kind, ir.PointerType(), WORD, mask.type],
             )
             pointer = builder.inttoptr(address, ir.PointerType())
             builder.call(masked, [value, pointer, ir.Constant(WORD, size), mask])
@@ -336,22 +351,49 @@ class _Tile:
             one = load(builder, builder.add(scratch, offset), kind.element, size)
             store(builder, one, builder.add(address, offset), size)
 
-    def _finished(self, sums: Sequence[Any], row: Any) -> list[Any]:
-        """What is stored of the sums of a row: clamped, in quantized kernels scaled and rounded."""
-        builder, given, lanes = self.builder, self.given, self.lanes
-        low, high = splat(builder, self.low, lanes), splat(builder, self.high, lanes)
+    def _finished(self, rows: Sequence[Any], totals: Sequence[Sequence[Any]]) -> list[list[Any]]:
+        """What is stored of the sums of each row, as vectors."""
+        builder, lanes = self.builder, self.lanes
         if self.arithmetic.accumulator is FLOAT:
-            return [clamp(builder, total, low, high) for total in sums]
-        zero_point = splat(builder, builder.trunc(given["zero_point"], WORD), lanes)
-        address = builder.add(given["correction"], builder.mul(row, long(4)))
-        correction = splat(builder, load(builder, address, WORD, 4), lanes)
-        result = []
-        for j, total in enumerate(sums):
-            place = builder.add(given["panel"], long(4 * lanes * (self.vectors + j)))
-            scale = load(builder, place, vector(FLOAT, lanes), 4)
-            exact = builder.add(total, correction)
-            result.append(requantize(builder, exact, scale, low, high, zero_point))
-        return result
+            low, high = splat(builder, self.low, lanes), splat(builder, self.high, lanes)
+            return [[clamp(builder, total, low, high) for total in sums] for sums in totals]
+        given = self.given
+        columns = self._columns()
+        slots = []
+        for row, sums in zip(rows, totals, strict=True):
+            address = builder.add(given["correction"], builder.mul(row, long(4)))
+            correction = splat(builder, load(builder, address, WORD, 4), lanes)
+            exact = [builder.add(total, correction) for total in sums]
+            slots.append([variable(builder, self.sum_type, total) for total in exact])
+        limited = builder.icmp_signed("!=", given["limited"], long(0))
+        with builder.if_then(limited, likely=False):
+            for line in slots:
+                for slot, column in zip(line, columns, strict=True):
+                    builder.store(within_limit(builder, builder.load(slot), column), slot)
+        last = Bytes(given["zero_point"], self.low, self.high, given["output_flip"])
+        return [
+            [
+                to_bytes(
+                    builder,
+                    [
+                        scaled(builder, builder.load(slot), column)
+                        for slot, column in zip(line, columns, strict=True)
+                    ],
+                    last,
+                    self.tiling,
+                )
+            ]
+            for line in slots
+        ]
+
+    def _columns(self) -> list[Columns]:
+        """The table behind the bias, for each vector of columns."""
+        width = self.vectors * self.lanes
+        table = self.builder.add(self.given["panel"], long(4 * width))
+        return [
+            columns_at(self.builder, table, long(width), long(first), self.lanes)
+            for first in range(0, width, self.lanes)
+        ]
 
 
 def tile(tiling: Tiling, arithmetic: Arithmetic, rows: int, chains: int = 1) -> Any:
@@ -393,7 +435,7 @@ def tile(tiling: Tiling, arithmetic: Arithmetic, rows: int, chains: int = 1) -> 
     @intrinsic
     def run(
         typing_context, table, taps, depth, base, zero, panel, output, output_stride, rows, columns,
-        correction, flip, zero_point, low, high,
+        correction, flip, zero_point, output_flip, limited, low, high,
     ):  # fmt: skip
         words = [types.int64] * len(ARGUMENTS)
         return types.void(*words, types.float32, types.float32), generate

@@ -1,8 +1,8 @@
 """What happens to filters and inputs before the matrix product: see ../lowering/packing.py.
 
 A panel holds `width` columns (the last one as many whole vectors as it needs): the bias of each
-column, in quantized panels its float32 scale, then per word of the depth one word per column.
-Columns that do not exist are 0.
+column, in quantized panels the table of requantization.py, then per word of the depth one word per
+column. Columns that do not exist are 0.
 """
 
 from typing import Any
@@ -11,8 +11,19 @@ from numba import types
 from numba.extending import intrinsic
 
 from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
-from nnapi_shim.drivers.cpu.kernels.numeric import f32, half_to_float, i8, i16, i32, i64, u8, u16
+from nnapi_shim.drivers.cpu.kernels.numeric import (
+    f32,
+    f64,
+    half_to_float,
+    i8,
+    i16,
+    i32,
+    i64,
+    u8,
+    u16,
+)
 from nnapi_shim.drivers.cpu.kernels.rearrange import share
+from nnapi_shim.drivers.cpu.kernels.requantization import write_column
 from nnapi_shim.drivers.cpu.kernels.vector import BYTE, HALFWORD
 from nnapi_shim.drivers.cpu.lowering.gemm import OFFSETS, ROW_SUMS
 from nnapi_shim.drivers.cpu.lowering.packing import (
@@ -20,7 +31,9 @@ from nnapi_shim.drivers.cpu.lowering.packing import (
     PACK_MATRIX,
     PACK_QUANTIZED,
     PREPARE,
+    QUANTIZED_HEAD_BYTES,
 )
+from nnapi_shim.drivers.cpu.lowering.requantization import REQUANTIZATION_TABLE
 
 
 @intrinsic
@@ -93,16 +106,16 @@ def pack_matrix_f32(a, tile):
 def _pack_quantized(name: str, pointer: Any, size: int, subtracts: bool) -> Any:
     def pack(a, tile):
         columns, taps, depth, group = a.columns, a.taps, a.depth, a.group
-        bias, scales, flip = i32(a.bias), f32(a.scales), a.flip
+        bias, multipliers, flip = i32(a.bias), f64(a.multipliers), a.flip
         subtracted = a.filter_zero if subtracts else 0
         words = taps * ((depth + group - 1) // group)
         filter, output = a.filter + tile * columns * taps * depth, a.output + tile * a.matrix_bytes
         constant = taps * depth * a.input_zero * (a.filter_zero - subtracted)
         for first in range(0, columns, a.width):
             width = _panel_width(first, columns, a.width, a.lanes)
-            head = output + first * (8 + words * group * size)
-            sums, factors = i32(head), f32(head + 4 * width)
-            panel = pointer(head + 8 * width)
+            head = output + first * (QUANTIZED_HEAD_BYTES + words * group * size)
+            sums, table = i32(head), head + 4 * width
+            panel = pointer(head + QUANTIZED_HEAD_BYTES * width)
             for n in range(width):
                 column = first + n
                 exists = column < columns
@@ -119,7 +132,7 @@ def _pack_quantized(name: str, pointer: Any, size: int, subtracts: bool) -> Any:
                             panel[at + j] = weight
                         at += width * group
                 sums[n] = bias[column] - a.input_zero * total + constant if exists else 0
-                factors[n] = scales[column] if exists else 0.0
+                write_column(table, width, n, multipliers[column] if exists else 0.0)
         return 0
 
     pack.__name__ = name
@@ -133,6 +146,15 @@ def _pack_quantized(name: str, pointer: Any, size: int, subtracts: bool) -> Any:
 
 pack_s16 = _pack_quantized("pack_s16", i16, 2, True)
 pack_s8 = _pack_quantized("pack_s8", i8, 1, False)
+
+
+@kernel(REQUANTIZATION_TABLE)
+def requantization_table(a, tile):
+    """multipliers: float64[width]; output: a table of requantization.py."""
+    multipliers, table, width = f64(a.multipliers), a.output, a.width
+    for column in range(width):
+        write_column(table, width, column, multipliers[column])
+    return 0
 
 
 @kernel(PREPARE)

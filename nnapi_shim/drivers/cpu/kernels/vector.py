@@ -118,24 +118,28 @@ def dot_pairs(builder: Any, x: Any, y: Any, dot: str) -> Any:
     return builder.add(*products)
 
 
-def round_to_int(builder: Any, value: Any, zero_point: Any) -> Any:
-    """Nearest integer, halves to even, plus zero_point: floats of magnitude up to 2^22 -> i32.
+def clamp_integers(builder: Any, value: Any, low: Any, high: Any) -> Any:
+    """min(max(value, low), high) on signed integers."""
+    value = builder.select(builder.icmp_signed("<", value, low), low, value)
+    return builder.select(builder.icmp_signed(">", value, high), high, value)
 
-    Adding 1.5 * 2^23 leaves the rounded number in the low bits of the sum: one addition on every
-    processor, and no dependence on how a conversion rounds.
+
+_PACKS = {128: "llvm.x86.sse2.{}.128", 256: "llvm.x86.avx2.{}", 512: "llvm.x86.avx512.{}.512"}
+
+
+def packed(builder: Any, a: Any, b: Any, by_instruction: bool) -> Any:
+    """The elements of two vectors, saturated to half their size: one vector. The instructions take
+    128 bits of a, 128 bits of b and so on, otherwise b follows a.
     """
-    lanes = value.type.count
-    magic = ir.Constant(value.type, [12582912.0] * lanes)
-    offset = ir.Constant(vector(WORD, lanes), [0x4B400000] * lanes)
-    bits = builder.bitcast(builder.fadd(value, magic), vector(WORD, lanes))
-    return builder.add(bits, builder.sub(zero_point, offset))
-
-
-def requantize(builder: Any, total: Any, scale: Any, low: Any, high: Any, zero_point: Any) -> Any:
-    """int32 sums -> bytes: sum * scale rounded, halves to even, plus zero_point, clamped.
-
-    low and high are the bounds less the zero point, as float vectors: they apply before rounding.
-    """
-    real = builder.fmul(builder.sitofp(total, scale.type), scale)
-    rounded = round_to_int(builder, clamp(builder, real, low, high), zero_point)
-    return builder.trunc(rounded, vector(BYTE, total.type.count))
+    count, bits = a.type.count, a.type.element.width
+    half = ir.IntType(bits // 2)
+    if by_instruction:
+        name = _PACKS[count * bits].format("packssdw" if bits == 32 else "packsswb")
+        kind = vector(half, 2 * count)
+        return builder.call(declaration(builder.module, name, kind, [a.type] * 2), [a, b])
+    low, high = (
+        ir.Constant(a.type, [bound] * count)
+        for bound in (-(2 ** (bits // 2 - 1)), 2 ** (bits // 2 - 1) - 1)
+    )
+    parts = [clamp_integers(builder, x, low, high) for x in (a, b)]
+    return join(builder, [builder.trunc(x, vector(half, count)) for x in parts])

@@ -5,22 +5,23 @@ So is a GROUPED_CONV_2D of groups that have one input channel each.
 
 from typing import Any
 
-from nnapi_shim.drivers.cpu.lowering.bounds import float_bounds, quantized_bounds
+from nnapi_shim.drivers.cpu.lowering.bounds import float_bounds
 from nnapi_shim.drivers.cpu.lowering.packing import Filter, is_quantized, signed_zero
 from nnapi_shim.drivers.cpu.lowering.rearrange import CONVERT
+from nnapi_shim.drivers.cpu.lowering.requantization import FINISH, finish, table
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
-from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32, INT64, Buffer, Step, float32s, record
+from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, Buffer, Step, record
 from nnapi_shim.hal.enums import OperandType
 from nnapi_shim.operations.declare import BoundOperation
 from nnapi_shim.operations.shapes import Window
 
 DEPTHWISE = record(
-    input=ADDRESS, filter=ADDRESS, bias=ADDRESS, scales=ADDRESS, output=ADDRESS,
+    input=ADDRESS, filter=ADDRESS, bias=ADDRESS, table=ADDRESS, output=ADDRESS,
     rows=INT64, tile_rows=INT64, channels=INT64,
     in_height=INT64, in_width=INT64, out_height=INT64, out_width=INT64,
     filter_height=INT64, filter_width=INT64, stride_height=INT64, stride_width=INT64,
     dilation_height=INT64, dilation_width=INT64, pad_top=INT64, pad_left=INT64,
-    input_zero=INT64, zero_point=INT64, low=FLOAT32, high=FLOAT32,
+    input_zero=INT64, **FINISH,
 )  # fmt: skip
 PACK_DEPTHWISE = record(
     filter=ADDRESS, output=ADDRESS, flip=INT64, zero=INT64,
@@ -131,7 +132,7 @@ def _float_fields(
     steps = []
     low, high = float_bounds(op.activation)
     fields: dict[str, Any] = {
-        "scales": None, "input_zero": 0, "zero_point": 0, "low": low, "high": high
+        **dict.fromkeys(FINISH, 0), "table": None, "input_zero": 0, "low": low, "high": high
     }  # fmt: skip
     channels = filter.columns
     for name, place, rows in (("filter", filter.source, filter.taps), ("bias", filter.bias, 1)):
@@ -175,13 +176,11 @@ def _quantized_fields(
         bias = Buffer(4 * padded)
         steps.append(_expand(filter.bias, bias, 1, channels, 1, padded, 4, once=True))
     factors = [*filter.multipliers, *[0.0] * (padded - channels)]
-    smallest, largest = quantized_bounds(op.activation, op.output)
-    return steps, {
+    step, places = table(factors)
+    return [*steps, step], {
         "filter": packed,
         "bias": bias,
-        "scales": float32s(factors),
+        "table": places,
         "input_zero": op.input.zero_point,
-        "zero_point": op.output.zero_point,
-        "low": float(smallest - op.output.zero_point),
-        "high": float(largest - op.output.zero_point),
+        **finish(op.activation, op.output, factors),
     }

@@ -7,7 +7,7 @@ through a table of offsets, one per output row and filter tap, so that nothing i
 from struct import pack
 from typing import Any, NamedTuple
 
-from nnapi_shim.drivers.cpu.lowering.bounds import float_bounds, quantized_bounds
+from nnapi_shim.drivers.cpu.lowering.bounds import float_bounds
 from nnapi_shim.drivers.cpu.lowering.packing import (
     Filter,
     Input,
@@ -17,8 +17,9 @@ from nnapi_shim.drivers.cpu.lowering.packing import (
     signed_zero,
     whole_filter,
 )
+from nnapi_shim.drivers.cpu.lowering.requantization import FINISH, finish
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
-from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32, INT64, At, Buffer, Step, record
+from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, At, Buffer, Step, record
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 
 ROWS = {
@@ -50,9 +51,7 @@ GEMM = record(
     correction=ADDRESS,
     correction_stride=INT64,
     flip=ADDRESS,
-    zero_point=INT64,
-    low=FLOAT32,
-    high=FLOAT32,
+    **FINISH,
     block_tiles=INT64,
     groups=INT64,
     group_panels=INT64,
@@ -178,21 +177,23 @@ def product_with(
     is_single = rows.tile_rows == 1
     packed = packed_filter(op, filter, input, depth, is_single, tiling)
     steps = [*input.steps, packed.step]
+    fields: dict[str, Any]
     stem = {1: "gemv", tiling.few_rows: "gemm_few", tiling.rows: "gemm"}[rows.tile_rows]
     if is_quantized(op):
         kind, size = "q8", 1
-        finish = _quantized_finish(op, activation)
+        fields = finish(activation, op.output, filter.multipliers)
+        fields |= {"correction": NO_CORRECTION, "correction_stride": 0}
         if not packed.corrected:
-            step, finish["correction"] = _row_sums(filter.operand, input, rows, depth)
-            finish["correction_stride"] = 4
+            step, fields["correction"] = _row_sums(filter.operand, input, rows, depth)
+            fields["correction_stride"] = 4
             steps.append(step)
     else:
         kind, size = "f32", 4
         low, high = float_bounds(activation)
-        finish = {"low": low, "high": high, "zero_point": 0}
-        finish |= {"correction": None, "correction_stride": 0}
+        fields = dict.fromkeys([*FINISH, "correction_stride"], 0)
+        fields |= {"low": low, "high": high, "correction": None}
     blocks, split = _split(rows, input, packed, kind, tiling)
-    fields = {**rows.fields(input.words, input.outside), **finish, **split}
+    fields |= {**rows.fields(input.words, input.outside), **split}
     steps.append(
         Step(
             GEMM,
@@ -210,19 +211,6 @@ def product_with(
         )
     )
     return steps
-
-
-def _quantized_finish(op: BoundOperation, activation: int) -> dict[str, Any]:
-    """How int32 sums become stored values; the kernel clamps before it adds the zero point."""
-    smallest, largest = quantized_bounds(activation, op.output)
-    zero_point = op.output.zero_point
-    return {
-        "low": float(smallest - zero_point),
-        "high": float(largest - zero_point),
-        "zero_point": zero_point,
-        "correction": NO_CORRECTION,
-        "correction_stride": 0,
-    }
 
 
 def _row_sums(filter: BoundOperand, input: Input, rows: Rows, depth: int) -> tuple[Step, Buffer]:

@@ -1,8 +1,8 @@
 """Filters and inputs in the form that the micro-kernels read them.
 
 A filter [columns, taps, depth] is cut into panels of as many columns as a micro-kernel computes,
-stored word by word of the depth; a panel begins with the bias and, if quantized, the scales of its
-columns. This happens at compilation where the filter is constant.
+stored word by word of the depth; a panel begins with the bias and, if quantized, the multipliers of
+its columns (requantization.py). This happens at compilation where the filter is constant.
 
 Quantized inputs depend on the tier. For s16 x s16 they are widened to int16 less their zero point,
 weights as well, and nothing is left to correct. For u8 x s8 they are used as they are, which leaves
@@ -16,8 +16,9 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any, NamedTuple
 
+from nnapi_shim.drivers.cpu.lowering.requantization import COLUMN_BYTES, float64s
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling, round_up
-from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, Buffer, Step, float32s, record
+from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, Buffer, Step, record
 from nnapi_shim.hal.enums import OperandType
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 from nnapi_shim.operations.rules import float32
@@ -44,7 +45,7 @@ PACK_MATRIX = record(
 PACK_QUANTIZED = record(
     filter=ADDRESS,
     bias=ADDRESS,
-    scales=ADDRESS,
+    multipliers=ADDRESS,
     output=ADDRESS,
     columns=INT64,
     taps=INT64,
@@ -68,6 +69,10 @@ PREPARE = record(
     flip=INT64,
     zero=INT64,
 )
+
+FLOAT_HEAD_BYTES = 4
+QUANTIZED_HEAD_BYTES = 4 + COLUMN_BYTES
+"""Per column, in front of a panel: the bias, and what becomes of quantized sums."""
 
 PREPARE_BYTES = 256 << 10
 """Bytes of prepared input that are worth a tile of their own."""
@@ -140,8 +145,9 @@ def signed_zero(operand: BoundOperand) -> tuple[int, int]:
 def multipliers(op: BoundOperation, filter: BoundOperand, columns: int) -> Sequence[float]:
     """Per output channel: the step of the sums in steps of the output (semantics.md 5.4)."""
     quant = filter.channel_quant
-    scales = quant.scales if quant else [filter.scale] * columns
-    return [float32(op.input.scale * scale) / op.output.scale for scale in scales]
+    scales = quant.scales if quant else [filter.scale]
+    found = [float32(op.input.scale * scale) / op.output.scale for scale in scales]
+    return found if quant else found * columns
 
 
 def whole_filter(op: BoundOperation, operand: BoundOperand) -> Filter:
@@ -200,10 +206,10 @@ def packed_filter(
         # A single row reads every weight once: it takes int8 on all tiers.
         word_bytes = tiling.group if is_single_row else 4
         kernel = f"pack_s{8 * word_bytes // tiling.group}"
-        column_bytes = 8 + taps * input.words * word_bytes
+        column_bytes = QUANTIZED_HEAD_BYTES + taps * input.words * word_bytes
     else:
         kernel = f"pack_{op.variant}"
-        column_bytes = 4 + taps * input.words * 4
+        column_bytes = FLOAT_HEAD_BYTES + taps * input.words * 4
     matrix_bytes = round_up(columns, tiling.lanes) * column_bytes
     panels = -(-columns // tiling.columns)
     buffer = Buffer(filter.matrices * matrix_bytes)
@@ -217,7 +223,7 @@ def packed_filter(
             once=True,
             **addresses,
             **sizes,
-            scales=float32s(filter.multipliers),
+            multipliers=float64s(filter.multipliers),
             taps=taps,
             depth=depth,
             group=tiling.group,

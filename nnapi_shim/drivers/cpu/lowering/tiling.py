@@ -19,6 +19,7 @@ class Tiling(NamedTuple):
     fused: multiply and add are one instruction. group: integers per word and step: 4 for u8 x s8
     (dot product instructions), 2 for s16 x s16. masked: stores can be masked at no cost.
     dot4, dot2: LLVM intrinsics that multiply and sum groups; empty: plain multiplications.
+    packs: whether two vectors are packed into one of half the element size by an instruction.
     channel_vectors: vectors of channels that the float32 depthwise kernel takes at once.
     cache: bytes of the second-level cache that a block of input rows and a panel may fill.
     """
@@ -32,6 +33,7 @@ class Tiling(NamedTuple):
     masked: bool
     dot4: str
     dot2: str
+    packs: bool
     channel_vectors: int
     cache: int
 
@@ -53,10 +55,12 @@ class Tiling(NamedTuple):
 _DOT4 = "llvm.x86.avx512.vpdpbusd.512"
 
 TILINGS = {
-    "v4": Tiling(16, 6, 4, 4, True, 4, True, _DOT4, "llvm.x86.avx512.pmaddw.d.512", 1, 512 << 10),
-    "v3": Tiling(8, 6, 4, 2, True, 2, False, "", "llvm.x86.avx2.pmadd.wd", 2, 256 << 10),
-    "v2": Tiling(4, 4, 2, 2, False, 2, False, "", "llvm.x86.sse2.pmadd.wd", 2, 128 << 10),
-    "generic": Tiling(4, 4, 2, 2, False, 2, False, "", "", 2, 128 << 10),
+    "v4": Tiling(
+        16, 6, 4, 4, True, 4, True, _DOT4, "llvm.x86.avx512.pmaddw.d.512", True, 1, 512 << 10
+    ),
+    "v3": Tiling(8, 6, 4, 2, True, 2, False, "", "llvm.x86.avx2.pmadd.wd", True, 2, 256 << 10),
+    "v2": Tiling(4, 4, 2, 2, False, 2, False, "", "llvm.x86.sse2.pmadd.wd", True, 2, 128 << 10),
+    "generic": Tiling(4, 4, 2, 2, False, 2, False, "", "", False, 2, 128 << 10),
 }
 
 
