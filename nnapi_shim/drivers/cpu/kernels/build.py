@@ -151,6 +151,7 @@ def _linked(folder: Path) -> list[str]:
 def _compile(tier: str, folder: Path, families: Sequence[str]) -> None:
     import llvmlite.binding as llvm
 
+    llvm.set_option("nnapi_shim", "--x86-machine-combiner=0")
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     processor, features = PROCESSORS[tier]

@@ -107,7 +107,6 @@ def depthwise(kind: str, element_bytes: int) -> Any:
                     a.input_zero,
                     a.zero_point,
                     a.output_flip,
-                    a.limited,
                     a.low,
                     a.high,
                 )

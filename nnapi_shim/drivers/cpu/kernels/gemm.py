@@ -48,7 +48,6 @@ def gemm(name: str, run_tile: Any, tile_rows: int, element_bytes: int) -> Any:
                     a.flip,
                     a.zero_point,
                     a.output_flip,
-                    a.limited,
                     a.low,
                     a.high,
                 )

@@ -19,10 +19,9 @@ from numba.extending import intrinsic
 
 from nnapi_shim.drivers.cpu.kernels.requantization import (
     Bytes,
-    columns_at,
-    scaled,
+    Columns,
+    quantized,
     to_bytes,
-    within_limit,
 )
 from nnapi_shim.drivers.cpu.kernels.vector import (
     BYTE,
@@ -47,7 +46,7 @@ from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
 
 ARGUMENTS = (
     "input row_step tap_step pixel_step height width filter filter_row singles bias table "
-    "channels output input_zero zero_point output_flip limited"
+    "channels output input_zero zero_point output_flip"
 ).split()
 """Arguments of a micro-kernel, 64 bits each; the float arguments `low` and `high` follow.
 
@@ -249,22 +248,18 @@ class _Quantized(_Depthwise):
 
     def finished(self, channel: Any) -> list[Any]:
         builder, given = self.builder, self.given
-        columns = [
-            columns_at(builder, given["table"], given["channels"], first, self.lanes)
-            for first in (channel, builder.add(channel, long(self.lanes)))
-        ]
-        with builder.if_then(builder.icmp_signed("!=", given["limited"], long(0)), likely=False):
-            for slots in self.sums:
-                for slot, column in zip(slots, columns, strict=True):
-                    builder.store(within_limit(builder, builder.load(slot), column), slot)
+        columns = Columns(
+            builder, given["table"], given["channels"], channel, self.vectors, self.lanes
+        )
         last = Bytes(given["zero_point"], self.low, self.high, given["output_flip"])
+        group = self.vectors * self.lanes
         result = []
-        for slots in self.sums:
-            steps = [
-                scaled(builder, builder.load(slot), column)
-                for slot, column in zip(slots, columns, strict=True)
-            ]
-            result.append(to_bytes(builder, steps, last, self.tiling))
+        for p in range(0, self.pixels, 2):  # two fill vectors of bytes
+            sums = [[builder.load(slot) for slot in slots] for slots in self.sums[p : p + 2]]
+            found = quantized(builder, sums, columns, last, self.tiling)
+            values = to_bytes(builder, found, last, self.tiling)
+            for first in range(0, values.type.count, group):
+                result.append(pick(builder, values, range(first, first + group)))
         return result
 
 
@@ -309,7 +304,7 @@ def pixels(tiling: Tiling, kind: str) -> Any:
     def run(
         typing_context, variant, input, row_step, tap_step, pixel_step, height, width, filter,
         filter_row, singles, bias, table, channels, output, input_zero, zero_point,
-        output_flip, limited, low, high,
+        output_flip, low, high,
     ):  # fmt: skip
         words = [types.int64] * (1 + len(ARGUMENTS))
         return types.void(*words, types.float32, types.float32), generate

@@ -22,10 +22,8 @@ from numba.extending import intrinsic
 from nnapi_shim.drivers.cpu.kernels.requantization import (
     Bytes,
     Columns,
-    columns_at,
-    scaled,
+    quantized,
     to_bytes,
-    within_limit,
 )
 from nnapi_shim.drivers.cpu.kernels.vector import (
     BYTE,
@@ -52,7 +50,7 @@ from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
 
 ARGUMENTS = (
     "table taps depth base zero panel output output_stride rows columns correction flip zero_point "
-    "output_flip limited"
+    "output_flip"
 ).split()
 """Arguments of a micro-kernel, 64 bits each; the float arguments `low` and `high` follow.
 
@@ -222,7 +220,9 @@ class _Tile:
                 self._part(long(0), given["depth"], rows, at, row_bytes)
             size = builder.mul(given["depth"], long(row_bytes))
             builder.store(builder.add(at, size), weights)
-        self._store([[self._total(m, j) for j in range(self.vectors)] for m in range(self.rows)])
+        totals = [[self._total(m, j) for j in range(self.vectors)] for m in range(self.rows)]
+        is_float = self.arithmetic.accumulator is FLOAT
+        (self._store if is_float else self._store_quantized)(totals)
         builder.ret_void()
 
     def _rows(self, tap: Any) -> list[Any]:
@@ -304,29 +304,66 @@ class _Tile:
     def _store(self, totals: Sequence[Sequence[Any]]) -> None:
         """Finish the sums and store the wanted rows and columns."""
         builder, given = self.builder, self.given
+        low, high = (splat(builder, bound, self.lanes) for bound in (self.low, self.high))
         last = builder.sub(given["rows"], long(1))
         rows = []
-        for m in range(self.rows):
+        for m, sums in enumerate(totals):
             exists = builder.icmp_signed("<", long(m), last)
-            rows.append(builder.select(exists, long(m), last))
-        stored = [
-            (builder.add(given["output"], builder.mul(row, given["output_stride"])), values)
-            for row, values in zip(rows, self._finished(rows, totals), strict=True)
-        ]
-        size = self.arithmetic.element.width // 8 if self.arithmetic.element is BYTE else 4
+            row = builder.select(exists, long(m), last)
+            address = builder.add(given["output"], builder.mul(row, given["output_stride"]))
+            rows.append((address, [clamp(builder, total, low, high) for total in sums]))
         whole = builder.icmp_signed(">=", given["columns"], long(self.vectors * self.lanes))
         with builder.if_else(whole) as (then, otherwise):
             with then:
-                for address, values in stored:
-                    store(builder, join(builder, values), address, size)
+                for address, values in rows:
+                    store(builder, join(builder, values), address, 4)
             with otherwise:
-                before = (len(stored[0][1]) - 1) * self.lanes
+                before = (self.vectors - 1) * self.lanes
                 count = builder.sub(given["columns"], long(before))
-                for address, values in stored:
+                for address, values in rows:
                     if before:
-                        store(builder, join(builder, values[:-1]), address, size)
-                    rest = builder.add(address, long(before * size))
-                    self._store_some(values[-1], rest, size, count)
+                        store(builder, join(builder, values[:-1]), address, 4)
+                    rest = builder.add(address, long(before * 4))
+                    self._store_some(values[-1], rest, 4, count)
+
+    def _store_quantized(self, totals: Sequence[Sequence[Any]]) -> None:
+        """The same from int32 sums to bytes, row by row: for all of them there are not enough
+        registers.
+        """
+        builder, given = self.builder, self.given
+        kind, width, row_bytes = (
+            self.sum_type,
+            self.vectors * self.lanes,
+            4 * self.vectors * self.lanes,
+        )
+        table = builder.add(given["panel"], long(4 * width))
+        columns = Columns(builder, table, long(width), long(0), self.vectors, self.lanes)
+        last = Bytes(given["zero_point"], self.low, self.high, given["output_flip"])
+        places = variable(builder, ir.ArrayType(kind, self.rows * self.vectors))
+        places = builder.ptrtoint(places, LONG)
+        for m, sums in enumerate(totals):
+            for j, total in enumerate(sums):
+                place = long(m * row_bytes + 4 * self.lanes * j)
+                store(builder, total, builder.add(places, place), 4)
+        whole = builder.icmp_signed(">=", given["columns"], long(width))
+        with cgutils.for_range(builder, given["rows"]) as row:
+            address = builder.add(given["correction"], builder.mul(row.index, long(4)))
+            correction = splat(builder, load(builder, address, WORD, 4), self.lanes)
+            place = builder.add(places, builder.mul(row.index, long(row_bytes)))
+            sums = [
+                load(builder, builder.add(place, long(4 * self.lanes * j)), kind, 4)
+                for j in range(self.vectors)
+            ]
+            exact = [builder.add(total, correction) for total in sums]
+            found = quantized(builder, [exact], columns, last, self.tiling)
+            value = to_bytes(builder, found, last, self.tiling)
+            target = builder.mul(row.index, given["output_stride"])
+            target = builder.add(given["output"], target)
+            with builder.if_else(whole) as (then, otherwise):
+                with then:
+                    store(builder, value, target, 1)
+                with otherwise:
+                    self._store_some(value, target, 1, given["columns"])
 
     def _store_some(self, value: Any, address: Any, size: int, count: Any) -> None:
         """Store the first `count` lanes."""
@@ -350,50 +387,6 @@ class _Tile:
             offset = builder.mul(loop.index, long(size))
             one = load(builder, builder.add(scratch, offset), kind.element, size)
             store(builder, one, builder.add(address, offset), size)
-
-    def _finished(self, rows: Sequence[Any], totals: Sequence[Sequence[Any]]) -> list[list[Any]]:
-        """What is stored of the sums of each row, as vectors."""
-        builder, lanes = self.builder, self.lanes
-        if self.arithmetic.accumulator is FLOAT:
-            low, high = splat(builder, self.low, lanes), splat(builder, self.high, lanes)
-            return [[clamp(builder, total, low, high) for total in sums] for sums in totals]
-        given = self.given
-        columns = self._columns()
-        slots = []
-        for row, sums in zip(rows, totals, strict=True):
-            address = builder.add(given["correction"], builder.mul(row, long(4)))
-            correction = splat(builder, load(builder, address, WORD, 4), lanes)
-            exact = [builder.add(total, correction) for total in sums]
-            slots.append([variable(builder, self.sum_type, total) for total in exact])
-        limited = builder.icmp_signed("!=", given["limited"], long(0))
-        with builder.if_then(limited, likely=False):
-            for line in slots:
-                for slot, column in zip(line, columns, strict=True):
-                    builder.store(within_limit(builder, builder.load(slot), column), slot)
-        last = Bytes(given["zero_point"], self.low, self.high, given["output_flip"])
-        return [
-            [
-                to_bytes(
-                    builder,
-                    [
-                        scaled(builder, builder.load(slot), column)
-                        for slot, column in zip(line, columns, strict=True)
-                    ],
-                    last,
-                    self.tiling,
-                )
-            ]
-            for line in slots
-        ]
-
-    def _columns(self) -> list[Columns]:
-        """The table behind the bias, for each vector of columns."""
-        width = self.vectors * self.lanes
-        table = self.builder.add(self.given["panel"], long(4 * width))
-        return [
-            columns_at(self.builder, table, long(width), long(first), self.lanes)
-            for first in range(0, width, self.lanes)
-        ]
 
 
 def tile(tiling: Tiling, arithmetic: Arithmetic, rows: int, chains: int = 1) -> Any:
@@ -435,7 +428,7 @@ def tile(tiling: Tiling, arithmetic: Arithmetic, rows: int, chains: int = 1) -> 
     @intrinsic
     def run(
         typing_context, table, taps, depth, base, zero, panel, output, output_stride, rows, columns,
-        correction, flip, zero_point, output_flip, limited, low, high,
+        correction, flip, zero_point, output_flip, low, high,
     ):  # fmt: skip
         words = [types.int64] * len(ARGUMENTS)
         return types.void(*words, types.float32, types.float32), generate

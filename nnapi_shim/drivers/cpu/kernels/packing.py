@@ -108,6 +108,7 @@ def _pack_quantized(name: str, pointer: Any, size: int, subtracts: bool) -> Any:
         columns, taps, depth, group = a.columns, a.taps, a.depth, a.group
         bias, multipliers, flip = i32(a.bias), f64(a.multipliers), a.flip
         subtracted = a.filter_zero if subtracts else 0
+        zero_point = a.zero_point
         words = taps * ((depth + group - 1) // group)
         filter, output = a.filter + tile * columns * taps * depth, a.output + tile * a.matrix_bytes
         constant = taps * depth * a.input_zero * (a.filter_zero - subtracted)
@@ -132,7 +133,8 @@ def _pack_quantized(name: str, pointer: Any, size: int, subtracts: bool) -> Any:
                             panel[at + j] = weight
                         at += width * group
                 sums[n] = bias[column] - a.input_zero * total + constant if exists else 0
-                write_column(table, width, n, multipliers[column] if exists else 0.0)
+                multiplier = multipliers[column] if exists else 0.0
+                write_column(table, width, n, multiplier, zero_point)
         return 0
 
     pack.__name__ = name
@@ -151,9 +153,9 @@ pack_s8 = _pack_quantized("pack_s8", i8, 1, False)
 @kernel(REQUANTIZATION_TABLE)
 def requantization_table(a, tile):
     """multipliers: float64[width]; output: a table of requantization.py."""
-    multipliers, table, width = f64(a.multipliers), a.output, a.width
+    multipliers, table, width, zero_point = f64(a.multipliers), a.output, a.width, a.zero_point
     for column in range(width):
-        write_column(table, width, column, multipliers[column])
+        write_column(table, width, column, multipliers[column], zero_point)
     return 0
 
 

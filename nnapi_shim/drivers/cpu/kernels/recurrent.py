@@ -71,11 +71,11 @@ def multiply(x, y, rows, depth, columns, weights, table, tile_rows, bound):
             if tile_rows == 1:
                 run_row(
                     offsets, 1, depth, source, 0, panel, target, pitch, count, width,
-                    0, 0, 0, 0, 0, -bound, bound,
+                    0, 0, 0, 0, -bound, bound,
                 )
             else:
                 run_rows(
                     offsets, 1, depth, source, 0, panel, target, pitch, count, width,
-                    0, 0, 0, 0, 0, -bound, bound,
+                    0, 0, 0, 0, -bound, bound,
                 )
             # fmt: on

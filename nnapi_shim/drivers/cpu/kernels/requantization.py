@@ -1,50 +1,61 @@
 """The end of quantized sums: int32 to bytes of the output, rounded twice as the reference does it.
 
-SRDHM and RDPOT (semantics.md 5.3) are floors of sums and nest, so that both are one shift:
+SRDHM and RDPOT (semantics.md 5.3) are floors of sums, which nest, so that both together are
 
-    RDPOT(SRDHM(sum, M), n) = (sum * M + addend) >> shift                             in 64 bits
+    floor(sum * m + 1/2 + 2^-(n + 1))    for a multiplier m = M * 2^(-n - 31), n > 0
 
-with shift 31 + n and addend 2^30 + 2^(30 + n), less 2^31 for negative sums; 2^30 alone where n is
-0. A multiplier of 1 or more, M * 2^(e - 31), has shift 31 - e and addend 2^(30 - e); its sums are
-kept to LIMIT before, beyond which every result lies outside of 8 bits.
+with a minus in front of the last power for negative sums, and without it where m is 1/2 or more.
+This and the zero point are computed in float32, in steps of 2^-BITS, plus half a step. Within 8
+bits that is off by less than 3/4 of a step, so that only a result of 0 or 1 steps behind an integer
+may belong to the other side of it: there the same is computed once more, exactly, in 64-bit
+integers. So are infinities and what does not fit an int32: it looks like 0. Of sums that know
+nothing of it, one in 2^13 does.
 
-A table has for `width` columns, `half` of them even ones: int32 M[width], int32 limit[width] and,
-in 64 bits, the addends of positive sums, those of negative ones and the shifts, of each first the
-`half` of even columns, then those of odd ones: the order in which 32-bit lanes are multiplied.
+A table has for each of `width` columns, one array behind the other: float32 scale, what is added
+for sums from 0 on, and for negative ones, in steps; int32 M and exponent (semantics.md 5.2).
 """
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from llvmlite import ir
+from numba.core import cgutils
 
 from nnapi_shim.drivers.cpu.kernels.kernel import helper
-from nnapi_shim.drivers.cpu.kernels.numeric import bits64_of, i32, i64
+from nnapi_shim.drivers.cpu.kernels.numeric import bits64_of, f32, i32
 from nnapi_shim.drivers.cpu.kernels.vector import (
     BYTE,
-    HALFWORD,
+    FLOAT,
     LONG,
     WORD,
     clamp_integers,
-    declaration,
+    function,
     load,
     long,
+    multiply_add,
     packed,
     pick,
+    rounded,
     splat,
+    store,
+    variable,
     vector,
 )
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
 
+BITS = 14
+WINDOW = 2
+"""Steps behind an integer that are looked at again: a power of 2."""
 LIMIT = 512
-MOST_BITS = 21
-"""To the left. More would shift LIMIT out of 32 bits; as many take every sum but 0 beyond LIMIT."""
+"""Sums of multipliers of 1 or more have results outside of 8 bits from here on."""
+MOST_LEFT = 21
+"""Largest exponent. LIMIT still fits an int32 if shifted by it, and every sum but 0 is beyond."""
 
 
 @helper
 def decomposed(multiplier):
     """(M, e) with multiplier = M * 2^(e - 31) and 2^30 <= M < 2^31, of a float64 that is not
-    negative (semantics.md 5.2); (0, 0) for what is too small and for NaN. e is at most MOST_BITS.
+    negative; (0, 0) for what is too small and for NaN. e is at most MOST_LEFT.
     """
     bits = bits64_of(multiplier)
     exponent = (bits >> 52) - 1022
@@ -53,89 +64,43 @@ def decomposed(multiplier):
         mantissa, exponent = 1 << 30, exponent + 1
     if exponent < -31 or multiplier != multiplier:
         mantissa, exponent = 0, 0
-    return mantissa, min(exponent, MOST_BITS)
+    return mantissa, min(exponent, MOST_LEFT)
 
 
 @helper
-def write_column(table, width, column, multiplier):
-    """The entries of one column."""
+def write_column(table, width, column, multiplier, zero_point):
+    """The entries of one column; zero_point: of the output, as of an int8."""
     mantissa, exponent = decomposed(multiplier)
-    words, half = i32(table), (width + 1) // 2
-    words[column] = mantissa
-    words[width + column] = LIMIT if exponent > 0 else (1 << 31) - 1
-    positive, negative = 1 << (30 - max(exponent, 0)), 0
-    if exponent < 0:
-        positive += 1 << (30 - exponent)
-        negative = 1 << 31
-    longs = i64(table + 8 * width)
-    at = column // 2 + column % 2 * half
-    longs[at] = positive
-    longs[2 * half + at] = positive - negative
-    longs[4 * half + at] = 31 - exponent
+    reals, words = f32(table), i32(table)
+    reals[column] = mantissa * 2.0 ** (exponent - 31 + BITS)
+    middle = (zero_point + 0.5) * 2.0**BITS + 0.5
+    away = 2.0 ** (BITS - 1 + exponent) if exponent < 0 else 0.0
+    reals[width + column] = middle + away
+    reals[2 * width + column] = middle - away
+    words[3 * width + column] = mantissa
+    words[4 * width + column] = exponent
 
 
 # As LLVM code
 
 
-class Columns(NamedTuple):
-    """A table's entries for one vector of sums; pairs are those of its even and its odd lanes."""
+class Columns:
+    """A table's entries for `count` vectors of neighbouring columns from the column `first` on."""
 
-    mantissas: Sequence[Any]
-    limit: Any
-    positive: Sequence[Any]
-    negative: Sequence[Any]
-    shift: Sequence[Any]
+    def __init__(
+        self, builder: Any, table: Any, width: Any, first: Any, count: int, lanes: int
+    ) -> None:
+        def entries(number: int) -> Any:
+            skipped = builder.add(builder.mul(width, long(number)), first)
+            return builder.add(table, builder.shl(skipped, long(2)))
 
-
-def columns_at(builder: Any, table: Any, width: Any, first: Any, lanes: int) -> Columns:
-    """The entries of `lanes` columns of a table from column `first` on."""
-    words = vector(WORD, lanes)
-    mantissas = load(builder, builder.add(table, builder.shl(first, long(2))), words, 4)
-    limits = builder.shl(builder.add(width, first), long(2))
-    limit = load(builder, builder.add(table, limits), words, 4)
-    half = builder.shl(builder.lshr(builder.add(width, long(1)), long(1)), long(3))
-    longs = builder.add(table, builder.shl(width, long(3)))
-    longs = builder.add(longs, builder.shl(builder.lshr(first, long(1)), long(3)))
-    # Where the first column is an odd one, the even lanes are odd columns.
-    is_odd = builder.trunc(first, ir.IntType(1))
-    even = builder.add(longs, builder.select(is_odd, half, long(0)))
-    odd = builder.add(longs, builder.select(is_odd, long(8), half))
-    pairs = []
-    for number in range(3):
-        skipped = builder.mul(half, long(2 * number))
-        places = (builder.add(place, skipped) for place in (even, odd))
-        pairs.append([load(builder, place, vector(LONG, lanes // 2), 8) for place in places])
-    return Columns(_wide(builder, mantissas), limit, *pairs)
-
-
-def _wide(builder: Any, words: Any) -> list[Any]:
-    """Even and odd lanes in 64 bits each."""
-    pairs = builder.bitcast(words, vector(LONG, words.type.count // 2))
-    by_word = ir.Constant(pairs.type, [32] * pairs.type.count)
-    return [builder.ashr(builder.shl(pairs, by_word), by_word), builder.ashr(pairs, by_word)]
-
-
-def within_limit(builder: Any, total: Any, columns: Columns) -> Any:
-    """Sums of multipliers of 1 or more, kept to LIMIT; all others as they are."""
-    lowest = builder.xor(columns.limit, ir.Constant(total.type, [-1] * total.type.count))
-    return clamp_integers(builder, total, lowest, columns.limit)
-
-
-def scaled(builder: Any, total: Any, columns: Columns) -> Any:
-    """int32 sums in steps of the output."""
-    kind = columns.shift[0].type
-    zero = ir.Constant(kind, None)
-    results = []
-    for lane, x in enumerate(_wide(builder, total)):
-        product = builder.mul(x, columns.mantissas[lane])
-        is_negative = builder.icmp_signed("<", product, zero)
-        addend = builder.select(is_negative, columns.negative[lane], columns.positive[lane])
-        result = builder.ashr(builder.add(product, addend), columns.shift[lane])
-        results.append(builder.bitcast(result, total.type))
-    count = total.type.count
-    order = [at + part for at in range(0, count, 2) for part in (0, count)]
-    mask = ir.Constant(vector(WORD, count), order)
-    return builder.shuffle_vector(*results, mask)
+        arrays = [entries(number) for number in range(3)]
+        self.exact = [entries(number) for number in (3, 4)]
+        kind = vector(FLOAT, lanes)
+        self.close = [
+            [load(builder, builder.add(at, long(4 * lanes * n)), kind, 4) for at in arrays]
+            for n in range(count)
+        ]
 
 
 class Bytes(NamedTuple):
@@ -150,18 +115,104 @@ class Bytes(NamedTuple):
     flip: Any
 
 
-def to_bytes(builder: Any, steps: Sequence[Any], last: Bytes, tiling: Tiling) -> Any:
-    """Vectors of int32, one behind the other, as one vector of bytes."""
-    lanes = steps[0].type.count
-    groups = [(x, list(range(at * lanes, (at + 1) * lanes))) for at, x in enumerate(steps)]
-    wanted = lanes * len(steps)
-    groups = _halved(builder, groups, tiling)
-    kind = groups[0][0].type
-    zero_point = splat(builder, builder.trunc(last.zero_point, HALFWORD), kind.count)
-    name = f"llvm.sadd.sat.v{kind.count}i16"
-    add = declaration(builder.module, name, kind, [kind, kind])
-    groups = [(builder.call(add, [x, zero_point]), order) for x, order in groups]
-    [(result, order)] = _halved(builder, groups, tiling)
+def quantized(
+    builder: Any, rows: Sequence[Sequence[Any]], columns: Columns, last: Bytes, tiling: Tiling
+) -> list[Any]:
+    """Rows of int32 sums as steps of the output plus its zero point, one vector after the other: in
+    float32, and where that is not enough for one of them, all exactly.
+    """
+    kind = rows[0][0].type
+    zero, bits, near = (
+        ir.Constant(kind, [value] * kind.count) for value in (0, BITS, (1 << BITS) - WINDOW)
+    )
+    results, unsure = [], None
+    for sums in rows:
+        for total, (scale, positive, negative) in zip(sums, columns.close, strict=True):
+            is_negative = builder.icmp_signed("<", total, zero)
+            addend = builder.select(is_negative, negative, positive)
+            real = builder.sitofp(total, addend.type)
+            close = multiply_add(builder, real, scale, addend, tiling.fused)
+            fine = rounded(builder, close, tiling.named)
+            found = builder.icmp_signed("==", builder.and_(fine, near), zero)
+            unsure = found if unsure is None else builder.or_(unsure, found)
+            results.append(variable(builder, kind, builder.ashr(fine, bits)))
+    flags = builder.bitcast(unsure, ir.IntType(kind.count))
+    with builder.if_then(builder.icmp_unsigned("!=", flags, flags.type(0)), likely=False):
+        size, count = 4 * kind.count, len(rows[0])
+        scratch = builder.ptrtoint(variable(builder, ir.ArrayType(kind, len(results))), LONG)
+        places = [builder.add(scratch, long(at * size)) for at in range(len(results))]
+        exactly = _exactly(builder.module, kind.count)
+        for number, sums in enumerate(rows):
+            row = places[number * count : (number + 1) * count]
+            for place, total in zip(row, sums, strict=True):
+                store(builder, total, place, 4)
+            builder.call(exactly, [row[0], long(count), last.zero_point, *columns.exact])
+        for place, slot in zip(places, results, strict=True):
+            builder.store(load(builder, place, kind, 4), slot)
+    return [builder.load(slot) for slot in results]
+
+
+def _exactly(module: Any, lanes: int) -> Any:
+    """The function (sums, count, zero_point, mantissas, exponents) for `count` vectors, in place.
+
+    What has to be added to sum * M, and the bits that are shifted out then: 2^30 and 31 for SRDHM,
+    with n more and 2^(30 + n) - 2^31 * (sum < 0) for RDPOT. An exponent above 0 takes off bits.
+    """
+    fn, is_new = function(module, f"nnk_requantize_{lanes}", [LONG] * 5)
+    if not is_new:
+        return fn
+    builder = ir.IRBuilder(fn.append_basic_block("entry"))
+    sums, count, zero_point, *arrays = fn.args
+    kind = vector(WORD, lanes)
+    limit, least, one = (ir.Constant(kind, [x] * lanes) for x in (LIMIT, -LIMIT, 1))
+    with cgutils.for_range(builder, count) as loop:
+        offset = builder.mul(loop.index, long(4 * lanes))
+        place = builder.add(sums, offset)
+        total = load(builder, place, kind, 4)
+        mantissa, exponent = (load(builder, builder.add(at, offset), kind, 4) for at in arrays)
+        grows = builder.icmp_signed(">=", exponent, one)
+        kept = clamp_integers(builder, total, least, limit)
+        total = builder.select(grows, kept, total)
+        parts = [_wide(builder, x) for x in (total, mantissa, exponent)]
+        halves = [_rescaled(builder, *part) for part in zip(*parts, strict=True)]
+        order = [at + part for at in range(0, lanes, 2) for part in (0, lanes)]
+        results = [builder.bitcast(half, kind) for half in halves]
+        whole = builder.shuffle_vector(*results, ir.Constant(kind, order))
+        zero = splat(builder, builder.trunc(zero_point, WORD), lanes)
+        store(builder, builder.add(whole, zero), place, 4)
+    builder.ret_void()
+    return fn
+
+
+def _wide(builder: Any, words: Any) -> list[Any]:
+    """Even and odd lanes in 64 bits each."""
+    pairs = builder.bitcast(words, vector(LONG, words.type.count // 2))
+    by_word = ir.Constant(pairs.type, [32] * pairs.type.count)
+    return [builder.ashr(builder.shl(pairs, by_word), by_word), builder.ashr(pairs, by_word)]
+
+
+def _rescaled(builder: Any, total: Any, mantissa: Any, exponent: Any) -> Any:
+    """RDPOT(SRDHM(total << e+, M), e-) in 64 bits."""
+    zero, one, most, half, whole = (
+        ir.Constant(total.type, [value] * total.type.count)
+        for value in (0, 1, 30, 1 << 30, 1 << 31)
+    )
+    bits = builder.sub(most, exponent)
+    addend = builder.shl(one, bits)
+    shrinks = builder.icmp_signed("<", exponent, zero)
+    is_negative = builder.icmp_signed("<", total, zero)
+    less = builder.select(builder.and_(shrinks, is_negative), whole, zero)
+    addend = builder.add(addend, builder.select(shrinks, half, zero))
+    product = builder.sub(builder.add(builder.mul(total, mantissa), addend), less)
+    return builder.ashr(product, builder.add(bits, one))
+
+
+def to_bytes(builder: Any, vectors: Sequence[Any], last: Bytes, tiling: Tiling) -> Any:
+    """Vectors of steps plus zero point, one behind the other, as one vector of bytes."""
+    lanes = vectors[0].type.count
+    wanted = lanes * len(vectors)
+    groups = [(x, list(range(at * lanes, (at + 1) * lanes))) for at, x in enumerate(vectors)]
+    [(result, order)] = _halved(builder, _halved(builder, groups, tiling), tiling)
     ends = (builder.fptosi(bound, WORD) for bound in (last.low, last.high))
     low, high, flip = (
         splat(builder, builder.trunc(x, BYTE), result.type.count) for x in (*ends, last.flip)
@@ -177,12 +228,12 @@ def _halved(builder: Any, groups: Sequence[Any], tiling: Tiling) -> list[Any]:
     result = []
     for at in range(0, len(groups), 2):
         (a, first), (b, second) = groups[at], groups[min(at + 1, len(groups) - 1)]
-        size = 128 // a.type.element.width if tiling.packs else len(first)
+        size = 128 // a.type.element.width if tiling.named else len(first)
         order = [
             number
             for start in range(0, len(first), size)
             for part in (first, second)
             for number in part[start : start + size]
         ]
-        result.append((packed(builder, a, b, tiling.packs), order))
+        result.append((packed(builder, a, b, tiling.named), order))
     return result

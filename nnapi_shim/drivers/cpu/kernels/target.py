@@ -33,5 +33,5 @@ def target_tiling() -> Tiling:
     """Geometry of the tier; without its dot product instructions where they are emulated."""
     tiling = TILINGS[target()]
     if os.environ.get("NNAPI_SHIM_BUILD_EMULATE"):
-        tiling = tiling._replace(dot4="", dot2="", packs=False)
+        tiling = tiling._replace(dot4="", dot2="", named=False)
     return tiling

@@ -124,6 +124,32 @@ def clamp_integers(builder: Any, value: Any, low: Any, high: Any) -> Any:
     return builder.select(builder.icmp_signed(">", value, high), high, value)
 
 
+_CONVERSIONS = {
+    4: "llvm.x86.sse2.cvtps2dq",
+    8: "llvm.x86.avx.cvt.ps2dq.256",
+    16: "llvm.x86.avx512.mask.cvtps2dq.512",
+}
+
+
+def rounded(builder: Any, value: Any, by_instruction: bool) -> Any:
+    """Floats to the nearest int32. What does not fit becomes -2^31 by the instruction, and else the
+    number next to it.
+    """
+    lanes = value.type.count
+    kind = vector(WORD, lanes)
+    if not by_instruction:
+        # A number this large has no bits behind the point.
+        magic = ir.Constant(value.type, [1.5 * 2.0**23] * lanes)
+        whole = builder.fsub(builder.fadd(value, magic), magic)
+        name = f"llvm.fptosi.sat.v{lanes}i32.v{lanes}f32"
+        return builder.call(declaration(builder.module, name, kind, [value.type]), [whole])
+    arguments = [value]
+    if lanes == 16:  # what lanes without a mask get, the mask, the rounding of the processor's mode
+        arguments += [ir.Constant(kind, None), ir.Constant(HALFWORD, -1), ir.Constant(WORD, 4)]
+    kinds = [argument.type for argument in arguments]
+    return builder.call(declaration(builder.module, _CONVERSIONS[lanes], kind, kinds), arguments)
+
+
 _PACKS = {128: "llvm.x86.sse2.{}.128", 256: "llvm.x86.avx2.{}", 512: "llvm.x86.avx512.{}.512"}
 
 

@@ -6,9 +6,9 @@ So is a GROUPED_CONV_2D of groups that have one input channel each.
 from typing import Any
 
 from nnapi_shim.drivers.cpu.lowering.bounds import float_bounds
-from nnapi_shim.drivers.cpu.lowering.packing import Filter, is_quantized, signed_zero
+from nnapi_shim.drivers.cpu.lowering.packing import Filter, is_quantized
 from nnapi_shim.drivers.cpu.lowering.rearrange import CONVERT
-from nnapi_shim.drivers.cpu.lowering.requantization import FINISH, finish, table
+from nnapi_shim.drivers.cpu.lowering.requantization import FINISH, finish, signed_zero, table
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
 from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, Buffer, Step, record
 from nnapi_shim.hal.enums import OperandType
@@ -176,11 +176,11 @@ def _quantized_fields(
         bias = Buffer(4 * padded)
         steps.append(_expand(filter.bias, bias, 1, channels, 1, padded, 4, once=True))
     factors = [*filter.multipliers, *[0.0] * (padded - channels)]
-    step, places = table(factors)
+    step, places = table(factors, signed_zero(op.output)[1])
     return [*steps, step], {
         "filter": packed,
         "bias": bias,
         "table": places,
         "input_zero": op.input.zero_point,
-        **finish(op.activation, op.output, factors),
+        **finish(op.activation, op.output),
     }

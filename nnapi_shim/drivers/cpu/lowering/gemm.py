@@ -14,10 +14,9 @@ from nnapi_shim.drivers.cpu.lowering.packing import (
     Packed,
     is_quantized,
     packed_filter,
-    signed_zero,
     whole_filter,
 )
-from nnapi_shim.drivers.cpu.lowering.requantization import FINISH, finish
+from nnapi_shim.drivers.cpu.lowering.requantization import FINISH, finish, signed_zero
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
 from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, At, Buffer, Step, record
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
@@ -181,7 +180,7 @@ def product_with(
     stem = {1: "gemv", tiling.few_rows: "gemm_few", tiling.rows: "gemm"}[rows.tile_rows]
     if is_quantized(op):
         kind, size = "q8", 1
-        fields = finish(activation, op.output, filter.multipliers)
+        fields = finish(activation, op.output)
         fields |= {"correction": NO_CORRECTION, "correction_stride": 0}
         if not packed.corrected:
             step, fields["correction"] = _row_sums(filter.operand, input, rows, depth)

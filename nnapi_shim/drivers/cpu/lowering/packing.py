@@ -16,10 +16,9 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any, NamedTuple
 
-from nnapi_shim.drivers.cpu.lowering.requantization import COLUMN_BYTES, float64s
+from nnapi_shim.drivers.cpu.lowering.requantization import COLUMN_BYTES, float64s, signed_zero
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling, round_up
 from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, Buffer, Step, record
-from nnapi_shim.hal.enums import OperandType
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 from nnapi_shim.operations.rules import float32
 
@@ -57,8 +56,10 @@ PACK_QUANTIZED = record(
     filter_zero=INT64,
     input_zero=INT64,
     matrix_bytes=INT64,
+    zero_point=INT64,
 )
-"""A tile is one of the matrices, which are matrix_bytes apart when they are packed."""
+"""zero_point: of the output, as of an int8. A tile is one of the matrices, which are matrix_bytes
+apart when they are packed."""
 PREPARE = record(
     input=ADDRESS,
     output=ADDRESS,
@@ -133,13 +134,6 @@ class Packed(NamedTuple):
 def is_quantized(op: BoundOperation) -> bool:
     """Whether the operands are 8-bit integers; they are float32 or float16 otherwise."""
     return op.variant.startswith("q")
-
-
-def signed_zero(operand: BoundOperand) -> tuple[int, int]:
-    """(what to xor to a stored value to make it an int8, the zero point of that)."""
-    if operand.type is OperandType.TENSOR_QUANT8_ASYMM:
-        return 0x80, operand.zero_point - 128
-    return 0, operand.zero_point
 
 
 def multipliers(op: BoundOperation, filter: BoundOperand, columns: int) -> Sequence[float]:
@@ -232,6 +226,7 @@ def packed_filter(
             input_zero=input.zero,
             tiles=filter.matrices,
             matrix_bytes=matrix_bytes,
+            zero_point=signed_zero(op.output)[1],
         )
     elif filter.depth_first:
         step = Step(

@@ -9,10 +9,17 @@ from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32, INT64, Buffer, Step,
 from nnapi_shim.hal.enums import OperandType
 from nnapi_shim.operations.declare import BoundOperand
 
-REQUANTIZATION_TABLE = record(multipliers=ADDRESS, output=ADDRESS, width=INT64)
+REQUANTIZATION_TABLE = record(multipliers=ADDRESS, output=ADDRESS, width=INT64, zero_point=INT64)
 
-COLUMN_BYTES = 32
-"""Size of a table's entries, of an even number of columns."""
+COLUMN_BYTES = 20
+"""Size of a table's entries."""
+
+
+def signed_zero(operand: BoundOperand) -> tuple[int, int]:
+    """(what to xor to a stored value to make it an int8, the zero point of that)."""
+    if operand.type is OperandType.TENSOR_QUANT8_ASYMM:
+        return 0x80, operand.zero_point - 128
+    return 0, operand.zero_point
 
 
 def float64s(values: Sequence[float]) -> bytes:
@@ -20,10 +27,10 @@ def float64s(values: Sequence[float]) -> bytes:
     return array("d", values).tobytes()
 
 
-def table(multipliers: Sequence[float]) -> tuple[Step, Buffer]:
-    """The step that makes a table at compilation, and where it does."""
+def table(multipliers: Sequence[float], zero_point: int) -> tuple[Step, Buffer]:
+    """The step that makes a table at compilation, and where it does; zero_point: as of `finish`."""
     width = len(multipliers)
-    output = Buffer(COLUMN_BYTES * (width + width % 2))
+    output = Buffer(COLUMN_BYTES * width)
     numbers = float64s(multipliers)
     step = Step(
         REQUANTIZATION_TABLE,
@@ -32,6 +39,7 @@ def table(multipliers: Sequence[float]) -> tuple[Step, Buffer]:
         multipliers=numbers,
         output=output,
         width=width,
+        zero_point=zero_point,
     )
     return step, output
 
@@ -41,21 +49,17 @@ FINISH = {
     "low": FLOAT32,
     "high": FLOAT32,
     "output_flip": INT64,
-    "limited": INT64,
 }
 """Fields that say what becomes of quantized sums."""
 
 
-def finish(activation: int, target: BoundOperand, multipliers: Sequence[float]) -> dict[str, Any]:
-    """Values of FINISH: zero point and bounds of the output as of an int8, what to xor then, and
-    whether a multiplier may be 1 or more (once it is rounded).
-    """
+def finish(activation: int, target: BoundOperand) -> dict[str, Any]:
+    """Values of FINISH: zero point and bounds of the output as of an int8, and what to xor then."""
     smallest, largest = quantized_bounds(activation, target)
-    flip = 0x80 if target.type is OperandType.TENSOR_QUANT8_ASYMM else 0
+    flip, zero_point = signed_zero(target)
     return {
-        "zero_point": target.zero_point - flip,
+        "zero_point": zero_point,
         "low": float(smallest - flip),
         "high": float(largest - flip),
         "output_flip": flip,
-        "limited": int(not max(multipliers) < 0.99),
     }

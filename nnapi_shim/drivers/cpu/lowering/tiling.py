@@ -19,7 +19,7 @@ class Tiling(NamedTuple):
     fused: multiply and add are one instruction. group: integers per word and step: 4 for u8 x s8
     (dot product instructions), 2 for s16 x s16. masked: stores can be masked at no cost.
     dot4, dot2: LLVM intrinsics that multiply and sum groups; empty: plain multiplications.
-    packs: whether two vectors are packed into one of half the element size by an instruction.
+    named: whether other instructions of the tier are asked for by their names as well.
     channel_vectors: vectors of channels that the float32 depthwise kernel takes at once.
     cache: bytes of the second-level cache that a block of input rows and a panel may fill.
     """
@@ -33,7 +33,7 @@ class Tiling(NamedTuple):
     masked: bool
     dot4: str
     dot2: str
-    packs: bool
+    named: bool
     channel_vectors: int
     cache: int
 
