@@ -336,8 +336,6 @@ class _Tile:
             self.vectors * self.lanes,
             4 * self.vectors * self.lanes,
         )
-        table = builder.add(given["panel"], long(4 * width))
-        columns = Columns(builder, table, long(width), long(0), self.vectors, self.lanes)
         last = Bytes(given["zero_point"], self.low, self.high, given["output_flip"])
         places = variable(builder, ir.ArrayType(kind, self.rows * self.vectors))
         places = builder.ptrtoint(places, LONG)
@@ -345,6 +343,8 @@ class _Tile:
             for j, total in enumerate(sums):
                 place = long(m * row_bytes + 4 * self.lanes * j)
                 store(builder, total, builder.add(places, place), 4)
+        table = builder.add(given["panel"], long(4 * width))
+        columns = Columns(builder, table, long(width), long(0), self.vectors, self.lanes)
         whole = builder.icmp_signed(">=", given["columns"], long(width))
         with cgutils.for_range(builder, given["rows"]) as row:
             address = builder.add(given["correction"], builder.mul(row.index, long(4)))
