@@ -1,20 +1,19 @@
 """BATCH_MATMUL of int32, and of the other types where packing for gemm.py does not pay.
 
 lhs: [count, rows, depth], output: [count, rows, columns]. float: float32 sums. int32: 64-bit
-integers, of which the lower half stays. Quantized: int32 sums of (x - zero) * (w - zero), scaled in
-float32 and rounded to the nearest.
+integers, of which the lower half stays. Quantized: int32 sums of (x - zero) * (w - zero), in fixed
+point to steps of the output.
 """
 
 import numpy as np
 
 from nnapi_shim.drivers.cpu.kernels.elements import READ, READ_BACK, WRITE
+from nnapi_shim.drivers.cpu.kernels.fixed_point import scaled
 from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
 from nnapi_shim.drivers.cpu.kernels.numeric import (
     add32,
     add_any_order,
-    bounded,
     multiply_add,
-    rounded,
 )
 from nnapi_shim.drivers.cpu.lowering.matmul import MATMUL, MATMUL_QUANTIZED, PART
 
@@ -132,7 +131,7 @@ by_columns(*_shared, np.int32(0), add_integer, _finish)
 
 read_s8 = READ["s8"]
 quantized_constants = helper(
-    lambda a: (a.lhs_zero, a.rhs_zero, a.scale, a.low, a.high, np.int32(a.zero_point))
+    lambda a: (a.lhs_zero, a.rhs_zero, a.mantissa, a.exponent, a.low, a.high, a.zero_point)
 )
 lhs_centred = helper(lambda x, i, values: np.int64(read_s8(x, i)) - values[0])
 rhs_centred = helper(lambda x, i, values: np.int64(read_s8(x, i)) - values[1])
@@ -141,9 +140,9 @@ rhs_centred = helper(lambda x, i, values: np.int64(read_s8(x, i)) - values[1])
 @helper
 def requantized(y, i, total, values):
     """The sum in steps of the output."""
-    scale, low, high, zero_point = values[2:]
-    steps = np.float32(np.int32(total)) * scale
-    write_b8(y, i, add32(rounded(bounded(steps, low, high)), zero_point))
+    mantissa, exponent, low, high, zero_point = values[2:]
+    steps = scaled(np.int64(np.int32(total)), mantissa, exponent)
+    write_b8(y, i, np.int32(min(max(steps + zero_point, low), high)))
 
 
 _shared = "qs8", MATMUL_QUANTIZED, 1, quantized_constants, lhs_centred, rhs_centred

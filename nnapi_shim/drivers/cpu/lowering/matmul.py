@@ -4,6 +4,7 @@ from math import prod
 from typing import Any
 
 from nnapi_shim.drivers.cpu.lowering.bounds import quantized_bounds
+from nnapi_shim.drivers.cpu.lowering.fixed_point import decomposed
 from nnapi_shim.drivers.cpu.lowering.gemm import consecutive_rows, product, product_with
 from nnapi_shim.drivers.cpu.lowering.packing import Filter, is_quantized, prepared_input
 from nnapi_shim.drivers.cpu.lowering.rearrange import (
@@ -14,7 +15,7 @@ from nnapi_shim.drivers.cpu.lowering.rearrange import (
 )
 from nnapi_shim.drivers.cpu.lowering.strided import Axis, copied, strides
 from nnapi_shim.drivers.cpu.lowering.tiling import tiling
-from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32, INT64, Buffer, Step, record
+from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32_MAX, INT64, Buffer, Step, record
 from nnapi_shim.hal.enums import FuseCode
 from nnapi_shim.hal.quantization import ELEMENT_BYTES
 from nnapi_shim.hal.types import element_count
@@ -42,12 +43,12 @@ MATMUL_QUANTIZED = record(
     **SIZES,
     lhs_zero=INT64,
     rhs_zero=INT64,
-    scale=FLOAT32,
-    low=FLOAT32,
-    high=FLOAT32,
+    mantissa=INT64,
+    exponent=INT64,
+    low=INT64,
+    high=INT64,
     zero_point=INT64,
 )
-"""low, high: bounds of the result, less its zero point."""
 
 PART = 1024
 """Columns whose sums are collected at a time: they stay in the first-level cache."""
@@ -169,12 +170,15 @@ def _unpacked_product(
     if is_quantized(op):
         layout = MATMUL_QUANTIZED
         low, high = quantized_bounds(FuseCode.NONE, op.output)
+        # A multiplier that is too large for a float32 takes every sum but 0 beyond 8 bits.
+        mantissa, exponent = decomposed(min(_scale(op), FLOAT32_MAX))
         quantized = {
             "lhs_zero": op.lhs.zero_point,
             "rhs_zero": op.rhs.zero_point,
-            "scale": _scale(op),
-            "low": low - op.output.zero_point,
-            "high": high - op.output.zero_point,
+            "mantissa": mantissa,
+            "exponent": exponent,
+            "low": low,
+            "high": high,
             "zero_point": op.output.zero_point,
         }
     return Step(
