@@ -25,11 +25,12 @@ FIXED = (T.TENSOR_QUANT16_ASYMM, T.TENSOR_QUANT16_SYMM)
 MOST_ELEMENTS = 4096
 """Of an input: what becomes of more may not fit the buffers of tests.single."""
 
-KINDS = ("plain", "equal", "random", "fitting", "wide", "extreme")
-"""plain: as in tests.operations. equal: the same parameters everywhere. random: any scales from
-2^-20 to 2^20. fitting: inputs like that, close to each other, and an output scale with which most
-results are inside the type. wide: the same with inputs from 2^-90 to 2^90. extreme: scales at the
-ends of float32."""
+KINDS = ("plain", "equal", "decimal", "random", "fitting", "wide", "extreme")
+"""plain: as in tests.operations. equal: the same parameters everywhere. decimal: scales that people
+write, whose quotients are halves, or would be if float32 had them. random: any scales from 2^-20 to
+2^20. fitting: inputs like that, close to each other, and an output scale with which most results
+are inside the type. wide: the same with inputs from 2^-90 to 2^90. extreme: scales at the ends of
+float32."""
 
 
 def variation(use: Use, seed: int, number: int) -> Example:
@@ -96,6 +97,8 @@ def _scales(kind: str, rng: Random) -> Scale:
     """Where the scales of an example of a kind come from."""
     if kind == "extreme":
         return lambda rng: _float32(rng.choice(EXTREME))
+    if kind == "decimal":
+        return lambda rng: _float32(pick(rng, range(1, 13)) / pick(rng, (8, 10, 100, 255)))
     if kind == "random":
         return lambda rng: _float32(2.0 ** rng.uniform(-20, 20))
     reach = 90 if kind == "wide" else 20
