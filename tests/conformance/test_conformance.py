@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from nnapi_shim.drivers.cpu.library import processor_tiers
 from tests.conformance.vectors import FOLDER, ROOT, WHY_SKIPPED, examples
 
 pytestmark = pytest.mark.skipif(not FOLDER.exists(), reason=WHY_SKIPPED)
@@ -15,13 +16,17 @@ COUNTED = 6301
 """How many vectors there are: a loss of some is no success."""
 
 
-def run_vectors(device, *options):
+EXACT = "1360 passed, 0 failed, 0 skipped"
+"""Of models of one quantized operation, with the reference's own bytes; their tolerance is 0."""
+
+
+def run_vectors(device, *options, **settings):
     """The last line that the runner prints; what failed is in the message of the assertion."""
     command = [sys.executable, FOLDER / "run.py", "--lib", LIBRARY, "-j", "2", "--fail-list"]
     command += options
     result = subprocess.run(
         command,
-        env=os.environ | {"DEBUG_NN_ENABLED_DEVICES": device},
+        env=os.environ | {"DEBUG_NN_ENABLED_DEVICES": device} | settings,
         capture_output=True,
         text=True,
         check=False,
@@ -46,3 +51,14 @@ def test_events_and_bursts(device):
     assert passed > 0
     last = run_vectors(device, "--file", "V1_0", "--checks", "async,burst")
     assert last == f"{passed} passed, 0 failed, {skipped} skipped"
+
+
+@pytest.mark.parametrize("tier", processor_tiers())
+def test_bytes_of_the_reference_on_nnapi_cpu(tier):
+    options = "--vectors", FOLDER / "exact", "--checks", "static"
+    assert run_vectors("nnapi-cpu", *options, NNAPI_SHIM_TIER=tier) == EXACT
+
+
+def test_bytes_of_the_reference_on_nnapi_reference():
+    options = "--vectors", FOLDER / "exact", "--checks", "static"
+    assert run_vectors("nnapi-reference", *options) == EXACT

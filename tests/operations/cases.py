@@ -120,10 +120,14 @@ def example(
         else:
             inputs.append(contents(type, wanted, rng, name))
     scale = OUTPUT_SCALE.get(name, _some_scale)(inputs, rng)
-    free = [_parameters(type, rng, scale) for type in use.outputs]
+    return with_outputs(use, inputs, [_parameters(type, rng, scale) for type in use.outputs])
+
+
+def with_outputs(use: Use, inputs: list[Value], free: list[Value]) -> Example:
+    """The example with these inputs; its outputs have the parameters of `free` where they may."""
     computed = use.operation.quantization(_bound(use, inputs, free))
-    if (name, use.variant) in CHECKED:
-        computed = [CHECKED[name, use.variant]]
+    if (use.operation.type.name, use.variant) in CHECKED:
+        computed = [CHECKED[use.operation.type.name, use.variant]]
     outputs = [
         Value(value.operand._replace(scale=scale, zero_point=zero_point))
         for value, (scale, zero_point) in zip(free, computed, strict=True)

@@ -58,14 +58,25 @@ def rounded(values: Array) -> Array:
 
 
 def saturated(values: Array, type: OperandType) -> Array:
-    """Integers as elements of a quantized type, those outside its range at its ends."""
+    """Integers as elements of a quantized type, those outside its range at its ends; NaN, which the
+    specification leaves open, at the lower one.
+    """
     low, high = QUANTIZED_RANGE[type]
-    return np.clip(values, low, high).astype(dtype_of(type))
+    return np.clip(np.where(np.isnan(values), low, values), low, high).astype(dtype_of(type))
 
 
 def quantized(reals: Array, type: OperandType, scale: float, zero_point: int) -> Array:
     """saturated(zero_point + round(real / scale))."""
     return saturated(zero_point + rounded(reals / scale), type)
+
+
+def quantized_in_float32(reals: Array, target: BoundOperand) -> Array:
+    """float32 numbers as elements of `target`: saturated(zero_point + round(real / scale)), the
+    quotient in float32 (semantics.md 5.5). NaN becomes the largest one (6.7).
+    """
+    quotient = reals / np.float32(target.scale)
+    steps = rounded(np.where(np.isnan(quotient), np.inf, quotient))
+    return saturated(target.zero_point + steps, target.type)
 
 
 def requantized(source: BoundOperand, target: BoundOperand) -> Array:

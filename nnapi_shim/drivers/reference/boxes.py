@@ -20,7 +20,7 @@ def stored(values: Array, target: BoundOperand) -> Array:
     if is_float(target):
         return values.astype(dtype_of(target.type))
     steps = values / target.scale + target.zero_point
-    return saturated(rounded(np.where(np.isnan(steps), -np.inf, steps)), target.type)
+    return saturated(rounded(steps), target.type)
 
 
 def check_corners(boxes: Array, name: str) -> None:

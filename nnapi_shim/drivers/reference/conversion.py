@@ -2,14 +2,21 @@
 
 import numpy as np
 
-from nnapi_shim.drivers.reference.arrays import Array, centred, dtype_of, rounded, saturated
+from nnapi_shim.drivers.reference.arrays import (
+    Array,
+    centred,
+    dtype_of,
+    quantized_in_float32,
+)
 from nnapi_shim.operations.declare import BoundOperation
 
 
 def quantize(op: BoundOperation) -> list[Array]:
-    """clamp(zero_point + round(input / scale)), the quotient in float32."""
-    quotient = op.input.value.astype(np.float32) / np.float32(op.output.scale)
-    return [saturated(op.output.zero_point + rounded(quotient.astype(np.float64)), op.output.type)]
+    """clamp(zero_point + round(input / scale)), the quotient in float32, of float16 numbers, too.
+
+    NaN becomes the largest number, as in the reference's other operation with this formula, RSQRT.
+    """
+    return [quantized_in_float32(op.input.value.astype(np.float32), op.output)]
 
 
 def dequantize(op: BoundOperation) -> list[Array]:

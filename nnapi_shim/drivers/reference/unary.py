@@ -2,7 +2,13 @@
 
 import numpy as np
 
-from nnapi_shim.drivers.reference.arrays import Array, dtype_of, is_float, quantized, real
+from nnapi_shim.drivers.reference.arrays import (
+    Array,
+    dtype_of,
+    is_float,
+    quantized_in_float32,
+    real,
+)
 from nnapi_shim.operations.declare import BoundOperation
 
 
@@ -34,14 +40,13 @@ def neg(op: BoundOperation) -> list[Array]:
 def rsqrt(op: BoundOperation) -> list[Array]:
     """1 / sqrt(input).
 
-    Quantized: 0 and negative numbers give the largest number of the type, as in the reference.
+    Quantized: every step in float32 (semantics.md 6.7); 0 and negative numbers give the largest
+    number of the type.
     """
-    roots = 1 / np.sqrt(_numbers(op))
-    target = op.output
-    if is_float(target):
-        return _stored(op, roots)
-    roots = np.where(np.isnan(roots), np.inf, roots)
-    return [quantized(roots, target.type, target.scale, target.zero_point)]
+    if is_float(op.output):
+        return _stored(op, 1 / np.sqrt(_numbers(op)))
+    roots = np.float32(1) / np.sqrt(real(op.input).astype(np.float32))
+    return [quantized_in_float32(roots, op.output)]
 
 
 def sin(op: BoundOperation) -> list[Array]:

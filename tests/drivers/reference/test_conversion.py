@@ -18,6 +18,11 @@ def test_quantize_divides_in_float32(compute):
     assert compute(Op.QUANTIZE, [f32([1, -1])], qs8(None, 0.4, 0)) == [3, -3]
 
 
+def test_quantize_makes_the_largest_number_of_nan(compute):
+    assert compute(Op.QUANTIZE, [f32([nan, inf])], qu8(None, 0.5, 10)) == [255, 255]
+    assert compute(Op.QUANTIZE, [f16([nan, -inf])], qs8(None, 0.5, -1)) == [127, -128]
+
+
 def test_dequantize(compute):
     assert compute(Op.DEQUANTIZE, [qu8([0, 128, 255], 0.5, 128)], f32()) == [-64, 0, 63.5]
     assert compute(Op.DEQUANTIZE, [qs8([-128, 127], 0.5, -1)], f16()) == [-63.5, 64]

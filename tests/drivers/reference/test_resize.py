@@ -58,6 +58,17 @@ def test_stored_numbers_are_rounded(compute):
     assert found == [[[[-13], [-12], [-12], [-11], [-10]]]]
 
 
+def test_stored_numbers_are_computed_with_in_their_own_way(compute):
+    # 253 * 0.4 and 253 * 0.8 above the first: a scale of 410 / 1024 makes 101.3 and 202.6 of them.
+    output = [[[[-128], [-27], [75], [125], [125]]]]
+    assert compute(BILINEAR, [qs8([[[[-128], [125]]]]), 5, 1, False], qs8()) == output
+    output = [[[[0], [101], [202], [253], [253]]]]
+    assert compute(BILINEAR, [qu8([[[[0], [253]]]]), 5, 1, False], qu8()) == output
+    # The second is 6.5, or, with 5/6 and 1/6 as float32 has them, less.
+    found = compute(BILINEAR, [qu8([[[[7], [4]]]]), 12, 1, False], qu8())
+    assert found[0][0][:4] == [[7], [6], [6], [6]]
+
+
 def test_width_comes_first_and_scales_are_rounded_down(compute):
     image = f32([[[[1], [2], [3]]]])
     assert compute(NEAREST, [image, 1, 2, False], f32()) == [[[[1]], [[1]]]]

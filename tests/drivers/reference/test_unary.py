@@ -45,6 +45,9 @@ def test_rsqrt_quantized(compute):
         7,
         5,
     ]
+    # 160 * float32(0.1) is 16 in float32, and more in float64, which leaves less than 2.5.
+    assert compute(Op.RSQRT, [qu8([160, 159], 0.1)], qu8(None, 0.1)) == [3, 3]
+    assert compute(Op.RSQRT, [qu8([161, 162], 0.1)], qu8(None, 0.1)) == [2, 2]
     # real: 0, 1/4, 4; 2 and 1/2 in steps of 1/2
     assert compute(Op.RSQRT, [qs8([-1, 0, 15], 1 / 4, -1)], qs8(None, 1 / 2, -128)) == [
         127,

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE
 from tests.operations.plans.common import Plan, Random, elementwise, pick
-from tests.single import tensor
+from tests.single import Value, tensor
 
 if TYPE_CHECKING:
     from tests.operations.cases import Use
@@ -26,8 +26,14 @@ def angles(use: "Use", rng: Random, batch: int) -> Plan:
     return {"input": tensor(use.inputs[0], values)}
 
 
+def root_scale(inputs: list[Value], rng: Random) -> float:
+    """A part of the largest root: that of one step of the input."""
+    return float(inputs[0].operand.scale ** -0.5 / rng.uniform(10, 200))
+
+
 PLANS = {
     **dict.fromkeys(("ABS", "EXP", "FLOOR", "NEG"), elementwise),
     **dict.fromkeys(("LOG", "RSQRT", "SQRT"), mostly_positive),
     "SIN": angles,
 }
+OUTPUT_SCALE = {"RSQRT": root_scale}

@@ -108,6 +108,7 @@ def _arithmetic(element: types.Type, emit: Any) -> Any:
 add32 = _arithmetic(types.int32, lambda b, x, y: b.add(x, y))
 multiply32 = _arithmetic(types.int32, lambda b, x, y: b.mul(x, y))
 xor32 = _arithmetic(types.int32, lambda b, x, y: b.xor(x, y))
+shift_right32 = _arithmetic(types.int32, lambda b, x, y: b.ashr(x, y))
 add_any_order = _arithmetic(types.float32, lambda b, x, y: b.fadd(x, y, flags=["reassoc"]))
 add_any_order_f64 = _arithmetic(types.float64, lambda b, x, y: b.fadd(x, y, flags=["reassoc"]))
 multiply_any_order_f64 = _arithmetic(types.float64, lambda b, x, y: b.fmul(x, y, flags=["reassoc"]))

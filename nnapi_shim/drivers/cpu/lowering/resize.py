@@ -11,7 +11,7 @@ from math import ceil, floor
 from typing import Any, NamedTuple
 
 from nnapi_shim.drivers.cpu.lowering.elements import TILE
-from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32, INT64, Buffer, Step, record
+from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, Buffer, Step, record
 from nnapi_shim.hal.quantization import ELEMENT_BYTES
 from nnapi_shim.operations.declare import BoundOperation
 from nnapi_shim.operations.rules import float32
@@ -38,11 +38,15 @@ BILINEAR = record(
     **GEOMETRY,
     lower_row=ADDRESS, upper_row=ADDRESS, row_share=ADDRESS,
     lower_column=ADDRESS, upper_column=ADDRESS, column_share=ADDRESS,
-    scratch=ADDRESS, signed=INT64, offset=FLOAT32,
+    scratch=ADDRESS,
 )  # fmt: skip
-"""lower, upper: int32, share: float32, of the upper one; of as many as in NEAREST.
-scratch: float32[tiles, 2, count * pixel]. signed: bits to flip in a stored byte that make it an
-unsigned one, which is higher by `offset`."""
+"""lower, upper: int32, share: of the upper one, float32, or int32 in steps of 1 / WHOLE where the
+input is signed; of as many as in NEAREST. scratch: of 4 bytes, [tiles, 2, count * pixel], where the
+input is unsigned [tiles, 2, in_length]."""
+
+WHOLE_BITS = 10
+WHOLE = 1 << WHOLE_BITS
+"""A whole share of signed images."""
 
 FEW = 8
 """Elements of a pixel up to which it is taken apart."""
@@ -73,28 +77,27 @@ def lower_resize_bilinear(op: BoundOperation) -> list[Step]:
     """Between columns first, for two rows of the input at a time, then between these."""
     seen = _view(op)
     apart = seen.inner <= FEW
-    row = _between(op, seen.in_height, seen.out_height)
-    column = _between(op, seen.in_width, seen.out_width)
+    between, share_code = _BETWEEN.get(op.variant, (_between_floats, "f"))
+    row = between(op, seen.in_height, seen.out_height)
+    column = between(op, seen.in_width, seen.out_width)
     if apart:
         shares = [share for share in column.share for _ in range(seen.inner)]
         column = _Between(
             _apart(column.lower, seen.inner), _apart(column.upper, seen.inner), shares
         )
     geometry = _geometry(op, seen, seen.inner, apart)
-    kernel = "b8" if op.variant in ("qu8", "qs8") else op.variant
+    width = seen.in_width if op.variant == "qu8" else seen.out_width
     step = Step(
         BILINEAR,
-        f"resize_bilinear_{kernel}",
+        f"resize_bilinear_{op.variant}",
         **geometry,
         lower_row=_int32s(row.lower),
         upper_row=_int32s(row.upper),
-        row_share=array("f", row.share).tobytes(),
+        row_share=array(share_code, row.share).tobytes(),
         lower_column=_int32s(column.lower),
         upper_column=_int32s(column.upper),
-        column_share=array("f", column.share).tobytes(),
-        scratch=Buffer(geometry["tiles"] * 2 * seen.out_width * seen.inner * 4),
-        signed=0x80 if op.variant == "qs8" else 0,
-        offset=0x80 if op.variant == "qs8" else 0,
+        column_share=array(share_code, column.share).tobytes(),
+        scratch=Buffer(geometry["tiles"] * 2 * width * seen.inner * 4),
     )
     return [step]
 
@@ -144,7 +147,7 @@ def _int32s(values: Sequence[int]) -> bytes:
     return array("i", values).tobytes()
 
 
-# Coordinates, in float32 (semantics.md 7.8 and 7.9)
+# Coordinates (semantics.md 7.8 and 7.9), in float32 if not said otherwise
 
 
 def _steps(op: BoundOperation, size: int, resized: int) -> tuple[float, Sequence[float]]:
@@ -170,14 +173,32 @@ class _Between(NamedTuple):
     share: Sequence[float]
 
 
-def _between(op: BoundOperation, size: int, resized: int) -> _Between:
+def _between_stored(op: BoundOperation, size: int, resized: int) -> _Between:
     centre, steps = _steps(op, size, resized)
     at = array("f", (step - centre for step in steps))
     lower = [max(floor(place), 0) for place in at]
     upper = [min(ceil(place), size - 1) for place in at]
-    # Outside of the first and the last pixel both are the same, and so is any mean of them.
-    share = [
-        place - low if low < high else 0.0
-        for place, low, high in zip(at, lower, upper, strict=True)
-    ]
+    return _Between(lower, upper, [place - low for place, low in zip(at, lower, strict=True)])
+
+
+def _between_floats(op: BoundOperation, size: int, resized: int) -> _Between:
+    """Outside of the first and the last pixel both are the same, and so is any mean of them."""
+    lower, upper, share = _between_stored(op, size, resized)
+    share = [s if low < high else 0.0 for s, low, high in zip(share, lower, upper, strict=True)]
     return _Between(lower, upper, share)
+
+
+def _between_whole(op: BoundOperation, size: int, resized: int) -> _Between:
+    """In steps of 1 / WHOLE, the scale rounded to such a step."""
+    corners = 1 if op.align_corners and resized > 1 else 0
+    scale = (WHOLE * (size - corners) + (resized - corners) // 2) // (resized - corners)
+    start = scale // 2 - WHOLE // 2 if op.half_pixel_centers else 0
+    at = [start + y * scale for y in range(resized)]
+    # A scale that is rounded up may lead beyond the last pixel.
+    lower = [min(max(place // WHOLE, 0), size - 1) for place in at]
+    upper = [min(max(-(-place // WHOLE), 0), size - 1) for place in at]
+    return _Between(lower, upper, [place % WHOLE for place in at])
+
+
+_BETWEEN = {"qu8": (_between_stored, "f"), "qs8": (_between_whole, "i")}
+"""How that is computed for quantized images, and the type of the shares."""
