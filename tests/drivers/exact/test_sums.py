@@ -1,9 +1,10 @@
-"""Sums of products become bytes with the reference's two roundings, whatever the sum and multiplier.
+"""Sums of products become bytes with two roundings, whatever the sum and the multiplier are.
 
 Convolutions of a filter of zeros, so that the bias is the sum. The expected bytes are computed in
 Python's integers from semantics.md 5.2 to 5.4.
 """
 
+from contextlib import nullcontext
 from math import frexp
 
 import numpy as np
@@ -46,11 +47,12 @@ def rescaled(total, multiplier):
 
 
 def float32(value):
+    """Two float32 make a float64 that has every bit of their product."""
     with np.errstate(over="ignore"):
         return float(np.float32(value))
 
 
-def interesting_sums(multiplier, zero_point, rng):
+def interesting_sums(multiplier, rng):
     """Where results change, next to that, at the ends of int32, and any."""
     chosen = [LOWEST, LOWEST + 1, HIGHEST, HIGHEST - 1, 0, 1, -1, 511, 512, 513, -512, -513]
     for step in rng.integers(-300, 300, 40):
@@ -58,7 +60,9 @@ def interesting_sums(multiplier, zero_point, rng):
         low, high = LOWEST, HIGHEST
         while low < high:
             middle = (low + high) // 2
-            low, high = (low, middle) if rescaled(middle, multiplier) >= step else (middle + 1, high)
+            low, high = (
+                (low, middle) if rescaled(middle, multiplier) >= step else (middle + 1, high)
+            )
         chosen += [low - 1, low, low + 1]
     reach = min(2.0**31, 400 / multiplier) if multiplier else 2.0**31
     chosen += [int(x) for x in rng.uniform(-reach, reach, COUNT - len(chosen))]
@@ -67,9 +71,9 @@ def interesting_sums(multiplier, zero_point, rng):
 
 def multipliers(rng):
     """(input scale, filter scale, output scale) of multipliers of all sizes."""
-    exact = [(0.5, 2.0**-k, 1.0) for k in range(-4, 33)]
-    yield from exact
-    for _ in range(MULTIPLIERS - len(exact)):
+    powers = [(0.5, 2.0**-k, 1.0) for k in range(-4, 33)]
+    yield from powers
+    for _ in range(MULTIPLIERS - len(powers)):
         yield tuple(float32(2.0 ** rng.uniform(-8, 3)) for _ in range(3))
     yield 1.0, float32(1 - 2.0**-24), 1.0
     yield float32(1e-30), float32(1e-9), float32(1e30)  # nothing is left
@@ -77,17 +81,15 @@ def multipliers(rng):
 
 
 def cases(tensor, rng):
-    """(operands of the sum's scale, sums, expected bytes) per multiplier."""
+    """(scales, zero point of the output, sums, expected bytes) per multiplier."""
     low, high = QUANTIZED_RANGE[tensor(None, 1.0).operand.type]
     for scales in multipliers(rng):
         source, filter, target = scales
-        product = float32(np.float32(source) * np.float32(filter))
+        product = float32(source * filter)
         multiplier = min(product, float(np.finfo(np.float32).max)) / target
         zero_point = int(rng.choice([low, high, rng.integers(low, high + 1)]))
-        sums = interesting_sums(multiplier, zero_point, rng)
-        expected = [
-            max(low, min(high, rescaled(total, multiplier) + zero_point)) for total in sums
-        ]
+        sums = interesting_sums(multiplier, rng)
+        expected = [max(low, min(high, rescaled(total, multiplier) + zero_point)) for total in sums]
         yield scales, zero_point, np.array(sums, np.int32), np.array(expected)
 
 
@@ -99,26 +101,28 @@ def test_any_sum(device, operation, tensor):
     zero = int(QUANTIZED_RANGE[tensor(None, 1.0).operand.type][0])
     compared = 0
     for (source, filter, target), zero_point, sums, expected in cases(tensor, rng):
-        product = float32(np.float32(source) * np.float32(filter))
-        bias = i32(sums, product if np.isfinite(product) else 1.0)
+        product = float32(source * filter)
+        if operation == "FULLY_CONNECTED" and np.isinf(product):
+            continue  # there is no scale that a bias could have
         count = len(sums)
         if operation == "FULLY_CONNECTED":
-            operands = [tensor([[zero] * 2] * 3, source, zero), tensor(np.full((count, 2), zero), filter, zero), bias, NONE]
+            operands = [
+                tensor([[zero] * 2] * 3, source, zero),
+                tensor(np.full((count, 2), zero), filter, zero),
+                i32(sums, product),
+                NONE,
+            ]
         else:
+            is_plain = operation == "CONV_2D"
             image = tensor(np.full((1, 5, 1, 1), zero), source, zero)
-            shape = (count, 1, 1, 1) if operation == "CONV_2D" else (1, 1, 1, count)
-            weights = qc8(np.zeros(shape), [filter] * count, 0 if operation == "CONV_2D" else 3)
-            operands = [image, weights, i32(sums), SAME, 1, 1, NONE]
-            if operation != "CONV_2D":
-                operands.insert(6, count)
+            shape = (count, 1, 1, 1) if is_plain else (1, 1, 1, count)
+            weights = qc8(np.zeros(shape), [filter] * count, 0 if is_plain else 3)
+            multiplier = [] if is_plain else [count]
+            operands = [image, weights, i32(sums), SAME, 1, 1, *multiplier, NONE]
         output = tensor(None, target, zero_point)
-        if operation == "FULLY_CONNECTED" and not np.isfinite(product):
-            continue  # there is no scale that a bias could have
-        if device == "nnapi-reference":
-            [found] = execute(ReferenceDevice(), OperationType[operation], operands, [output])
-        else:
-            with tier(device):
-                [found] = execute(CpuDevice(), OperationType[operation], operands, [output])
+        with nullcontext() if device == "nnapi-reference" else tier(device):
+            runner = ReferenceDevice() if device == "nnapi-reference" else CpuDevice()
+            [found] = execute(runner, OperationType[operation], operands, [output])
         wanted = np.broadcast_to(expected, found.shape)
         assert found.astype(int).tolist() == wanted.tolist(), (source, filter, target, zero_point)
         compared += found.size
