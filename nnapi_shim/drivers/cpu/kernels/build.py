@@ -151,8 +151,10 @@ def _linked(folder: Path) -> list[str]:
 def _compile(tier: str, folder: Path, families: Sequence[str]) -> None:
     import llvmlite.binding as llvm
 
-    # It takes the additions out of dot product instructions, which are a sixth of some loops then.
-    llvm.set_option("nnapi_shim", "--x86-machine-combiner=0")
+    if tier != "generic":
+        # It would take the additions out of dot product instructions, to make loops that wait for
+        # them faster; ours have enough else to do, and it makes them longer.
+        llvm.set_option("nnapi_shim", "--x86-machine-combiner=0")
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     processor, features = PROCESSORS[tier]
