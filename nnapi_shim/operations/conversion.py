@@ -47,9 +47,12 @@ DEQUANTIZE = Operation(
 
 
 def same_dimensions(op: BoundOperation) -> None:
-    """Input and output have the same dimensions, where both are fully known."""
+    """An output that is fully known has the dimensions of an input whose rank is known.
+
+    As in the reference, a size of the input that is not known yet differs from any.
+    """
     given, wanted = op.output.dimensions, op.input.dimensions
-    if given and wanted and 0 not in given + wanted and given != wanted:
+    if given and wanted and 0 not in given and given != wanted:
         raise bad_data(f"output has dimensions {list(given)}; input has {list(wanted)}")
 
 

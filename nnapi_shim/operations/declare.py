@@ -18,9 +18,9 @@ Types = tuple[OperandType, ...]
 class BoundOperand:
     """A tensor of an operation that is being checked, lowered or computed.
 
-    While a model is built, `dimensions` may be unknown (() or with a 0) and `channel_quant` unset;
-    later they are what this run resolved. `value` belongs to the device: the reference device
-    keeps an array in it.
+    While a model is built, `dimensions` may be unknown (() or with a 0), `channel_quant` unset, and
+    `is_omitted` says that the operand has no value; later they are what this run resolved. `value`
+    belongs to the device: the reference device keeps an array in it.
     """
 
     __slots__ = (
@@ -28,6 +28,7 @@ class BoundOperand:
         "dimensions",
         "index",
         "is_model_output",
+        "is_omitted",
         "scale",
         "type",
         "value",
@@ -51,11 +52,12 @@ class BoundOperand:
         self.zero_point = zero_point
         self.channel_quant = channel_quant
         self.is_model_output = is_model_output
+        self.is_omitted = False
         self.value: Any = None
 
     def copy(self) -> "BoundOperand":
         """The same operand, to be changed on its own."""
-        return BoundOperand(
+        other = BoundOperand(
             self.index,
             self.type,
             self.dimensions,
@@ -64,6 +66,8 @@ class BoundOperand:
             self.channel_quant,
             self.is_model_output,
         )
+        other.is_omitted = self.is_omitted
+        return other
 
     def __repr__(self) -> str:
         return f"<operand {self.index} {self.type.name}{list(self.dimensions)}>"

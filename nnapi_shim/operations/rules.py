@@ -72,6 +72,22 @@ def rank_is(rank: int, *names: str) -> Rule:
     return rule
 
 
+def same_rank(*names: str) -> Rule:
+    """Known ranks of these operands are equal."""
+
+    def rule(op: BoundOperation) -> None:
+        first, *others = [found for name in names for found in labelled(op, name)]
+        for label, operand in others:
+            given, wanted = operand.dimensions, first[1].dimensions
+            if given and wanted and len(given) != len(wanted):
+                raise bad_data(
+                    f"{label} has dimensions {list(given)}; it must have the rank of {first[0]} "
+                    f"{list(wanted)}"
+                )
+
+    return rule
+
+
 def level_by_rank(name: str, since: Mapping[int, int]) -> Rule:
     """The feature level at which each rank of an operand became legal; other ranks are refused."""
 

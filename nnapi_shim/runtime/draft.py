@@ -87,7 +87,8 @@ class Draft:
 
     def _bound(self, index: int) -> BoundOperand:
         operand = self.operands[index]
-        bound = bound_operand(index, operand)
+        # The rules look at the dimensions of an omitted operand, too, as the reference does.
+        bound = bound_operand(index, operand, operand.dimensions)
         if operand.lifetime is L.SUBGRAPH:
             bound.value = operand.value.hal.main
         return bound

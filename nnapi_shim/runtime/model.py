@@ -113,7 +113,7 @@ class Model:
                 "count",
             )
         for position, scale in enumerate(scales):
-            if not 0 < scale < float("inf"):
+            if not scale > 0:
                 raise bad_data(
                     f"operand {index}: scale {position} is {scale:g}; it must be above 0", "scale"
                 )
@@ -146,6 +146,8 @@ class Model:
         if where == 0:
             operand.lifetime, operand.value = L.NO_VALUE, None
             return
+        if length == 0:
+            raise bad_data(f"operand {index}: length is 0 bytes; it must be at least 1", "empty")
         self._check_length(index, operand, length)
         operand.lifetime = L.CONSTANT_COPY
         if length <= MAX_SIZE_OF_IMMEDIATELY_COPIED_VALUES:
@@ -159,6 +161,9 @@ class Model:
     ) -> None:
         """Constant from a region of a memory object, read whenever the model runs."""
         operand = self._operand(index)
+        if operand.type is OperandType.OEM_SCALAR:
+            told = f"operand {index} is OEM_SCALAR; the value of one cannot lie in a memory"
+            raise bad_data(told, "oem_scalar")
         self._check_length(index, operand, length)
         memory.check_constant(offset, length)
         operand.lifetime, operand.value = L.CONSTANT_REFERENCE, (memory, offset, length)
