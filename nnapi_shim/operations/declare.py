@@ -69,6 +69,14 @@ class BoundOperand:
         other.is_omitted = self.is_omitted
         return other
 
+    def viewed(self, dimensions: Dimensions) -> "BoundOperand":
+        """The same elements, for one operation, with other dimensions."""
+        other = self.copy()
+        other.dimensions = dimensions
+        if self.value is not None:
+            other.value = self.value.reshape(dimensions)
+        return other
+
     def __repr__(self) -> str:
         return f"<operand {self.index} {self.type.name}{list(self.dimensions)}>"
 
@@ -192,6 +200,7 @@ class Match(NamedTuple):
 
 Rule = Callable[[BoundOperation], int | None]
 Check = Callable[[BoundOperation], None]
+Remark = Callable[[BoundOperation], str | None]
 Shape = Callable[[BoundOperation], list[Dimensions]]
 Quantization = Callable[[BoundOperation], list[tuple[float, int]]]
 
@@ -207,6 +216,19 @@ def same_as(name: str) -> Quantization:
     def computed(op: BoundOperation) -> list[tuple[float, int]]:
         source = getattr(op, name)
         return [(source.scale, source.zero_point)] * len(op.outputs)
+
+    return computed
+
+
+def declared_or(name: str) -> Quantization:
+    """Output scale and zero point are free; an output that declares none has those of an input."""
+
+    def computed(op: BoundOperation) -> list[tuple[float, int]]:
+        source = getattr(op, name)
+        return [
+            (it.scale, it.zero_point) if it.scale else (source.scale, source.zero_point)
+            for it in op.outputs
+        ]
 
     return computed
 
@@ -231,6 +253,7 @@ class Operation:
     rules: run in addOperation and finish; raise BAD_DATA, or return the feature level that a use
         needs (None: no more than its row and form). They skip what is not known yet.
     checks: run when the operation is reached, with all shapes and values; raise OP_FAILED.
+    remarks: run in finish; words for what is allowed and most likely a mistake, or None.
     allow_zero_sized: whether an input may have a dimension of 0 at run time (semantics.md 2.4).
     omittable: names of the inputs that may be omitted (semantics.md 2.3).
     data_dependent: whether sizes of outputs follow from the data alone; `shape` gives 0 for them.
@@ -253,6 +276,7 @@ class Operation:
         values: Sequence[str] = (),
         rules: Sequence[Rule] = (),
         checks: Sequence[Check] = (),
+        remarks: Sequence[Remark] = (),
         allow_zero_sized: bool = False,
         omittable: Sequence[str] = (),
         data_dependent: bool = False,
@@ -272,6 +296,7 @@ class Operation:
         self.values = tuple(values)
         self.rules = tuple(rules)
         self.checks = tuple(checks)
+        self.remarks = tuple(remarks)
         self.allow_zero_sized = allow_zero_sized
         self.omittable = frozenset(omittable)
         self.data_dependent = data_dependent

@@ -3,8 +3,8 @@
 from nnapi_shim.errors import op_failed
 from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.hal.types import Dimensions
-from nnapi_shim.operations.declare import BoundOperation, Operation, form, same_as
-from nnapi_shim.operations.rules import axis_in_range, known_rank
+from nnapi_shim.operations.declare import BoundOperation, Operation, declared_or, form, same_as
+from nnapi_shim.operations.rules import axis_in_range, copied_as_stored, known_rank
 from nnapi_shim.operations.signatures import F16, F32, I32, QS8, QU8
 
 SPARSE_DEPRECATED, DENSE, SPARSE = 1, 2, 3
@@ -75,8 +75,9 @@ GATHER = Operation(
         "qs8": (4, QS8, QS8),
     },
     forms=[form("input axis:INT32 indices:TENSOR_INT32")],
+    remarks=[copied_as_stored],
     shape=gathered,
-    quantization=same_as("input"),
+    quantization=declared_or("input"),
 )
 
 EMBEDDING_LOOKUP = Operation(

@@ -7,6 +7,7 @@ from nnapi_shim.operations.declare import BoundOperation, Operation, form, same_
 from nnapi_shim.operations.rules import (
     axis_exists,
     known_rank,
+    one_dimensional,
     outputs_fit,
     positive,
     rank_at_most,
@@ -151,7 +152,7 @@ TRANSPOSE = Operation(
     values=["perm"],
     omittable=["perm"],
     rules=[rank_at_most(4, "input")],
-    checks=[rank_limit(4, "input"), perm_is_a_permutation],
+    checks=[rank_limit(4, "input"), one_dimensional("perm"), perm_is_a_permutation],
     allow_zero_sized=True,
     shape=permuted,
     quantization=same_as("input"),

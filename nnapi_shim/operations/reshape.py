@@ -5,7 +5,13 @@ from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.hal.types import Dimensions
 from nnapi_shim.operations.declare import BoundOperation, Operation, form, same_as
-from nnapi_shim.operations.rules import axis_in_range, outputs_fit, rank_at_most, rank_limit
+from nnapi_shim.operations.rules import (
+    axis_in_range,
+    one_dimensional,
+    outputs_fit,
+    rank_at_most,
+    rank_limit,
+)
 from nnapi_shim.operations.shapes import reshaped
 from nnapi_shim.operations.signatures import F16, F32, I32, ONE_TO_ONE, QC8, QS8, QU8, one_to_one
 
@@ -70,7 +76,7 @@ SQUEEZE = Operation(
     values=["axes"],
     omittable=["axes"],
     rules=[rank_at_most(4, "input")],
-    checks=[rank_limit(4, "input"), axes_have_size_one],
+    checks=[rank_limit(4, "input"), one_dimensional("axes"), axes_have_size_one],
     shape=squeezed,
     quantization=same_as("input"),
 )

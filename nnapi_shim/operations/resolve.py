@@ -3,9 +3,11 @@
 The rules here are those of the graph (semantics.md 2), the same for all operations.
 """
 
-from nnapi_shim.errors import NnapiError, bad_data, op_failed
+from collections.abc import Iterable
+
+from nnapi_shim.errors import NnapiError, Place, bad_data, op_failed
 from nnapi_shim.hal.quantization import ELEMENT_BYTES, MAX_BYTES
-from nnapi_shim.hal.types import Dimensions, element_count
+from nnapi_shim.hal.types import Dimensions, RequestArgument, element_count
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 
 
@@ -36,6 +38,14 @@ def given_dimensions(declared: Dimensions, given: Dimensions) -> Dimensions:
     """
     merge_dimensions(declared, given)
     return given
+
+
+def require_outputs(outputs: Iterable[RequestArgument]) -> None:
+    """Raise BAD_DATA for an output that a request leaves out: no operation can do without one."""
+    for index, argument in enumerate(outputs):
+        if argument.has_no_value:
+            told = f"output {index} is omitted; a computation needs all outputs"
+            raise bad_data(told).about(Place("output", index))
 
 
 def check_operands(op: BoundOperation) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Container, Sequence
 from functools import wraps
 from typing import Any, TypeVar
 
-from nnapi_shim import address, vlog
+from nnapi_shim import address, log, vlog
 from nnapi_shim.errors import NnapiError, Place, bad_data, bad_state
 from nnapi_shim.hal import types as hal
 from nnapi_shim.hal.enums import (
@@ -265,6 +265,8 @@ class Model:
         self.state = "invalid"
         for problem in self.draft.problems():
             raise problem
+        for remark in self.draft.remarks():
+            log.warning(remark)
         self.hal = self.draft.build()
         self.draft = Draft()  # lets go of the values
         self.state = "finished"
