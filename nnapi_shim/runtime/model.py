@@ -236,8 +236,8 @@ class Model:
         """Say which operands are the model's arguments, in the order of the arguments."""
         if not inputs or not outputs:
             raise bad_data("a model needs at least one input and one output", "count")
-        # Differs: the reference leaves the operands before a bad one marked; here a call that fails
-        # changes nothing.
+        # Differs: the reference leaves the operands before a bad one marked (docs/deviations.md,
+        # identify-half-way).
         seen: set[int] = set()
         for role, indexes in (("input", inputs), ("output", outputs)):
             for position, index in enumerate(indexes):

@@ -36,7 +36,7 @@ DEVICE_MATTERS = (
     "overlaps",
 )
 # Also run on what the library chooses.
-ANSWERS = ("answers_models", "answers_executions")
+ANSWERS = ("answers_models", "answers_executions", "deviations")
 ENVIRONMENTS = {
     "without_kernels": {"NNAPI_SHIM_JIT": "off", "NNAPI_SHIM_KERNELS": "/nowhere"},
     "without_devices": {"DEBUG_NN_ENABLED_DEVICES": "nnapi"},
