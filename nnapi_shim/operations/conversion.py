@@ -20,6 +20,7 @@ QUANTIZE = Operation(
     },
     forms=[form("input")],
     allow_zero_sized=True,
+    infinite_scales=True,
     shape=lambda op: [op.input.dimensions],
 )
 
@@ -42,6 +43,7 @@ DEQUANTIZE = Operation(
     rules=[rank_at_most(4, "input")],
     checks=[rank_limit(4, "input")],
     allow_zero_sized=True,
+    infinite_scales=True,
     shape=lambda op: [op.input.dimensions],
 )
 
@@ -80,5 +82,6 @@ CAST = Operation(
     forms=[form("input")],
     rules=[same_dimensions],
     legacy=True,
+    infinite_scales=True,
     shape=lambda op: [op.input.dimensions],
 )

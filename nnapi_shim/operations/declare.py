@@ -256,6 +256,8 @@ class Operation:
     remarks: run in finish; words for what is allowed and most likely a mistake, or None.
     allow_zero_sized: whether an input may have a dimension of 0 at run time (semantics.md 2.4).
     omittable: names of the inputs that may be omitted (semantics.md 2.3).
+    infinite_scales: whether it has a result where a scale is infinite: it does not compute with
+        them, or what it computes is defined all the same.
     data_dependent: whether sizes of outputs follow from the data alone; `shape` gives 0 for them.
     legacy: one of the operations that answer BAD_DATA, not OP_FAILED, to omitted or zero-sized
         inputs (semantics.md 2.6).
@@ -279,6 +281,7 @@ class Operation:
         remarks: Sequence[Remark] = (),
         allow_zero_sized: bool = False,
         omittable: Sequence[str] = (),
+        infinite_scales: bool = False,
         data_dependent: bool = False,
         legacy: bool = False,
         quantization: Quantization = declared,
@@ -299,6 +302,7 @@ class Operation:
         self.remarks = tuple(remarks)
         self.allow_zero_sized = allow_zero_sized
         self.omittable = frozenset(omittable)
+        self.infinite_scales = infinite_scales
         self.data_dependent = data_dependent
         self.legacy = legacy
         self.quantization = quantization

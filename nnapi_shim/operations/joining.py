@@ -101,6 +101,7 @@ PACK = Operation(
     forms=[form("axis:INT32 inputs...")],
     rules=[same_parameters("inputs", "output"), output_has_one_rank_more],
     checks=[can_be_stacked],
+    infinite_scales=True,
     shape=stacked,
     quantization=lambda op: [(op.inputs[0].scale, op.inputs[0].zero_point)],
 )
@@ -114,6 +115,7 @@ TILE = Operation(
     values=["multiples"],
     checks=[multiple_per_dimension, outputs_fit],
     legacy=True,
+    infinite_scales=True,
     shape=repeated,
     quantization=same_as("input"),
 )

@@ -76,6 +76,7 @@ GATHER = Operation(
     },
     forms=[form("input axis:INT32 indices:TENSOR_INT32")],
     remarks=[copied_as_stored],
+    infinite_scales=True,
     shape=gathered,
     quantization=declared_or("input"),
 )
@@ -94,6 +95,7 @@ EMBEDDING_LOOKUP = Operation(
     forms=[form("lookups:TENSOR_INT32 values")],
     checks=[known_rank(1, "lookups"), values_have_rows],
     legacy=True,
+    infinite_scales=True,
     shape=lambda op: [rows_of_values(op)],
     quantization=same_as("values"),
 )
@@ -109,6 +111,7 @@ HASHTABLE_LOOKUP = Operation(
     # the reference checks neither.
     checks=[known_rank(1, "lookups", "keys")],
     legacy=True,
+    infinite_scales=True,
     shape=lambda op: [rows_of_values(op), op.lookups.dimensions],
     quantization=lambda op: [(op.values.scale, op.values.zero_point), (1.0, 0)],
 )
@@ -132,5 +135,6 @@ LSH_PROJECTION = Operation(
     forms=[form("hash input weight type:INT32")],
     omittable=("weight",),
     checks=[known_rank(2, "hash"), projection],
+    infinite_scales=True,
     shape=projected,
 )

@@ -76,6 +76,7 @@ PAD = Operation(
     rules=[rank_at_most(4, "input"), zero_point_level],
     checks=[rank_limit(4, "input"), pair_per_dimension, outputs_fit],
     legacy=True,
+    infinite_scales=True,
     shape=padded,
     quantization=same_as("input"),
 )
@@ -96,6 +97,7 @@ PAD_V2 = Operation(
     rules=[rank_at_most(4, "input")],
     checks=[rank_limit(4, "input"), pair_per_dimension, outputs_fit],
     legacy=True,
+    infinite_scales=True,
     shape=padded,
     quantization=same_as("input"),
 )
@@ -114,6 +116,7 @@ MIRROR_PAD = Operation(
         a_row_per_dimension,
     ],
     checks=[pair_per_dimension, mirror_is_long_enough, outputs_fit],
+    infinite_scales=True,
     shape=padded,
     quantization=same_as("input"),
 )

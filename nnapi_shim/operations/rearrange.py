@@ -154,6 +154,7 @@ TRANSPOSE = Operation(
     rules=[rank_at_most(4, "input")],
     checks=[rank_limit(4, "input"), one_dimensional("perm"), perm_is_a_permutation],
     allow_zero_sized=True,
+    infinite_scales=True,
     shape=permuted,
     quantization=same_as("input"),
 )
@@ -171,6 +172,7 @@ REVERSE = Operation(
         source_dimensions("axis", 1),
     ],
     checks=[rank_limit(8, "input"), one_axis],
+    infinite_scales=True,
     shape=lambda op: [op.input.dimensions],
     quantization=same_as("input"),
 )
@@ -183,6 +185,7 @@ CHANNEL_SHUFFLE = Operation(
     forms=[form("input num_groups:INT32 axis:INT32")],
     rules=[rank_at_most(4, "input")],
     checks=[rank_limit(4, "input"), axis_exists, positive("num_groups"), groups_divide],
+    infinite_scales=True,
     shape=lambda op: [op.input.dimensions],
     quantization=same_as("input"),
 )
@@ -197,6 +200,7 @@ DEPTH_TO_SPACE = Operation(
     defaults={"nchw": False},
     checks=[known_rank(4, "input"), positive("block_size"), depth_divides],
     legacy=True,
+    infinite_scales=True,
     shape=depth_to_space,
     quantization=same_as("input"),
 )
@@ -211,6 +215,7 @@ SPACE_TO_DEPTH = Operation(
     defaults={"nchw": False},
     checks=[known_rank(4, "input"), positive("block_size"), space_divides],
     legacy=True,
+    infinite_scales=True,
     shape=space_to_depth,
     quantization=same_as("input"),
 )
@@ -235,6 +240,7 @@ BATCH_TO_SPACE_ND = Operation(
         blocks_divide_batch,
     ],
     legacy=True,
+    infinite_scales=True,
     shape=batch_to_space,
     quantization=same_as("input"),
 )
@@ -262,6 +268,7 @@ SPACE_TO_BATCH_ND = Operation(
         outputs_fit,
     ],
     legacy=True,
+    infinite_scales=True,
     shape=space_to_batch,
     quantization=same_as("input"),
 )

@@ -60,6 +60,7 @@ def reduction(
         rules=[rank_at_most(4, "input")],
         checks=[rank_limit(4, "input"), one_dimensional("axes"), axes_exist],
         legacy=legacy,
+        infinite_scales=True,
         shape=reduced,
         quantization=same_as("input"),
     )

@@ -63,6 +63,7 @@ RESHAPE = Operation(
     rules=[rank_at_most(4, "input")],
     checks=[rank_limit(4, "input")],
     legacy=True,
+    infinite_scales=True,
     shape=lambda op: [reshaped(op.input.dimensions, op.shape)],
     quantization=same_as("input"),
 )
@@ -77,6 +78,7 @@ SQUEEZE = Operation(
     omittable=["axes"],
     rules=[rank_at_most(4, "input")],
     checks=[rank_limit(4, "input"), one_dimensional("axes"), axes_have_size_one],
+    infinite_scales=True,
     shape=squeezed,
     quantization=same_as("input"),
 )
@@ -89,6 +91,7 @@ EXPAND_DIMS = Operation(
     forms=[form("input axis:INT32")],
     checks=[axis_can_be_inserted],
     legacy=True,
+    infinite_scales=True,
     shape=expanded,
     quantization=same_as("input"),
 )
@@ -110,6 +113,7 @@ RANK = Operation(
         "qc8": (4, QC8, T.INT32),
     },
     forms=[form("input")],
+    infinite_scales=True,
     shape=lambda op: [()],
 )
 

@@ -3,12 +3,14 @@
 The rules here are those of the graph (semantics.md 2), the same for all operations.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from nnapi_shim.errors import NnapiError, Place, bad_data, op_failed
-from nnapi_shim.hal.quantization import ELEMENT_BYTES, MAX_BYTES
+from nnapi_shim.hal.quantization import ELEMENT_BYTES, MAX_BYTES, QUANTIZED_RANGE
 from nnapi_shim.hal.types import Dimensions, RequestArgument, element_count
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
+
+INFINITE = float("inf")
 
 
 def merge_dimensions(known: Dimensions, computed: Dimensions) -> Dimensions:
@@ -68,6 +70,26 @@ def check_operands(op: BoundOperation) -> None:
                 )
 
 
+def check_scales(op: BoundOperation, parameters: Sequence[tuple[float, int]]) -> None:
+    """Infinite scales are refused where no result could be made of them.
+
+    parameters: scale and zero point that the operation gives each output.
+    """
+    if op.match.operation.infinite_scales:
+        return
+    found = list(zip(op.match.output_names, [scale for scale, _ in parameters], strict=True))
+    for name in dict.fromkeys(op.match.input_names):
+        value = getattr(op, name)
+        for operand in value if name == op.match.repeated[0] else (value,):
+            if isinstance(operand, BoundOperand) and operand.type in QUANTIZED_RANGE:
+                scales = operand.channel_quant.scales if operand.channel_quant else ()
+                found += [(name, scale) for scale in (operand.scale, *scales)]
+    for name, scale in found:
+        if scale == INFINITE:
+            kind = op.match.operation.type.name
+            raise op_failed(f"{name} has an infinite scale; {kind} computes with it")
+
+
 def check_size(operand: BoundOperand, name: str, dimensions: Dimensions) -> None:
     """Raise OP_FAILED for an output with more bytes than an operand may have."""
     if element_count(dimensions) * ELEMENT_BYTES[operand.type] > MAX_BYTES:
@@ -110,6 +132,7 @@ def resolve(op: BoundOperation) -> list[BoundOperand]:
         for check in operation.checks:
             check(op)
         parameters = operation.quantization(op)
+        check_scales(op, parameters)
         return [
             output
             for output, name, dimensions, (scale, zero_point) in zip(

@@ -153,6 +153,7 @@ SLICE = Operation(
     ],
     remarks=[copied_as_stored],
     allow_zero_sized=True,
+    infinite_scales=True,
     shape=slice_sizes,
     quantization=declared_or("input"),
 )
@@ -178,6 +179,7 @@ STRIDED_SLICE = Operation(
         shrunk_axes_have_one_element,
     ],
     remarks=[copied_as_stored],
+    infinite_scales=True,
     shape=strided_sizes,
     quantization=declared_or("input"),
 )
@@ -190,6 +192,7 @@ SPLIT = Operation(
     forms=[form("input axis:INT32 num_splits:INT32 -> outputs...")],
     checks=[axis_exists, splits_are_the_outputs],
     legacy=True,
+    infinite_scales=True,
     shape=parts,
     quantization=same_as("input"),
 )

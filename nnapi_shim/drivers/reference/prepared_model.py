@@ -17,6 +17,7 @@ from nnapi_shim.operations import bound_operand, bound_operation, family
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 from nnapi_shim.operations.resolve import (
     check_operands,
+    check_scales,
     check_size,
     merge_dimensions,
     require_outputs,
@@ -200,6 +201,7 @@ class GraphRun:
         for check in declaration.checks:
             check(op)
         parameters = declaration.quantization(op)
+        check_scales(op, parameters)
         for operand, (scale, zero_point) in zip(outputs, parameters, strict=True):
             if not operand.is_model_output:  # what a temporary declares does not count
                 operand.scale, operand.zero_point = scale, zero_point
