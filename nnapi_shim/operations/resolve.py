@@ -70,24 +70,30 @@ def check_operands(op: BoundOperation) -> None:
                 )
 
 
-def check_scales(op: BoundOperation, parameters: Sequence[tuple[float, int]]) -> None:
-    """Infinite scales are refused where no result could be made of them.
-
-    parameters: scale and zero point that the operation gives each output.
-    """
+def check_scales(op: BoundOperation) -> None:
+    """Infinite scales of inputs are refused where no result could be made of them."""
     if op.match.operation.infinite_scales:
         return
-    found = list(zip(op.match.output_names, [scale for scale, _ in parameters], strict=True))
     for name in dict.fromkeys(op.match.input_names):
         value = getattr(op, name)
         for operand in value if name == op.match.repeated[0] else (value,):
             if isinstance(operand, BoundOperand) and operand.type in QUANTIZED_RANGE:
                 scales = operand.channel_quant.scales if operand.channel_quant else ()
-                found += [(name, scale) for scale in (operand.scale, *scales)]
-    for name, scale in found:
-        if scale == INFINITE:
-            kind = op.match.operation.type.name
-            raise op_failed(f"{name} has an infinite scale; {kind} computes with it")
+                _check_finite(op, name, (operand.scale, *scales))
+
+
+def check_output_scales(op: BoundOperation, parameters: Sequence[tuple[float, int]]) -> None:
+    """The same of outputs; parameters: scale and zero point that the operation gives each."""
+    if op.match.operation.infinite_scales:
+        return
+    for name, (scale, _) in zip(op.match.output_names, parameters, strict=True):
+        _check_finite(op, name, (scale,))
+
+
+def _check_finite(op: BoundOperation, name: str, scales: Sequence[float]) -> None:
+    if INFINITE in scales:
+        kind = op.match.operation.type.name
+        raise op_failed(f"{name} has an infinite scale; {kind} computes with it")
 
 
 def check_size(operand: BoundOperand, name: str, dimensions: Dimensions) -> None:
@@ -129,10 +135,11 @@ def resolve(op: BoundOperation) -> list[BoundOperand]:
     operation = op.match.operation
     try:
         check_operands(op)
+        check_scales(op)
         for check in operation.checks:
             check(op)
         parameters = operation.quantization(op)
-        check_scales(op, parameters)
+        check_output_scales(op, parameters)
         return [
             output
             for output, name, dimensions, (scale, zero_point) in zip(

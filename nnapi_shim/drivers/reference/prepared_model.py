@@ -17,6 +17,7 @@ from nnapi_shim.operations import bound_operand, bound_operation, family
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 from nnapi_shim.operations.resolve import (
     check_operands,
+    check_output_scales,
     check_scales,
     check_size,
     merge_dimensions,
@@ -198,10 +199,11 @@ class GraphRun:
     def _run(self, op: BoundOperation, item: hal.Operation) -> None:
         declaration, outputs = op.match.operation, op.outputs
         check_operands(op)
+        check_scales(op)
         for check in declaration.checks:
             check(op)
         parameters = declaration.quantization(op)
-        check_scales(op, parameters)
+        check_output_scales(op, parameters)
         for operand, (scale, zero_point) in zip(outputs, parameters, strict=True):
             if not operand.is_model_output:  # what a temporary declares does not count
                 operand.scale, operand.zero_point = scale, zero_point
