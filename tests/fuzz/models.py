@@ -47,7 +47,7 @@ class Models:
     def build(self, rng: random.Random, wrong: float) -> None:
         """A model of the catalogue, finished or not."""
         recipe = rng.choice(self.recipes)
-        if rng.random() < (0.7 if self.calls.is_traced else 0.4):
+        if rng.random() < 0.4:
             recipe = scrambled(recipe, rng)
             self._kept.append(recipe)
         self._build(rng, recipe, wrong)

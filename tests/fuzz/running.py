@@ -39,7 +39,7 @@ WEIGHTS = {
     "free": 12,
     "single": 120,
 }
-COMPARED_WEIGHTS = WEIGHTS | {"build": 30, "compile": 30, "execute": 60, "single": 60}
+COMPARED_WEIGHTS = WEIGHTS | {"run_changed": 100}
 """Where devices are compared: more that gets as far as them."""
 
 
