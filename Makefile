@@ -91,11 +91,14 @@ SEEDS ?= 0:20000
 random-models: all $(VENV)/ready-dev
 	$(PY) -m tests.random_models --seeds $(SEEDS) --jobs $$(nproc)
 
-# Random calls of the C API: half of them on one thread, half on four. FUZZ takes more options.
+# Random calls of the C API: half of them on one thread, half on four; and a quarter as many in three
+# processes whose result codes are compared, on either device alone and on both. FUZZ takes more
+# options.
 FUZZ_CALLS ?= 100000
 fuzz: all $(VENV)/ready-dev
 	$(PY) -m tests.fuzz --calls $$(($(FUZZ_CALLS) / 2)) --threads 1 $(FUZZ)
 	$(PY) -m tests.fuzz --calls $$(($(FUZZ_CALLS) / 2)) --threads 4 $(FUZZ)
+	$(PY) -m tests.fuzz --compare --calls $$(($(FUZZ_CALLS) / 4)) $(FUZZ)
 
 # Longer than continuous integration should take; see the top of the script for what it needs.
 check-v4: all $(VENV)/ready-dev

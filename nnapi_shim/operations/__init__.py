@@ -73,10 +73,14 @@ def registry() -> list[Operation]:
 def bound_operand(
     index: int, operand: Any, dimensions: hal.Dimensions | None = None
 ) -> BoundOperand:
-    """An operand of a graph, with the dimensions that it declares or with others."""
+    """An operand of a graph, with the dimensions that it declares or with others.
+
+    What an omitted one declares does not count, unless it is given here.
+    """
     lifetime = operand.lifetime
-    declared = operand.dimensions if lifetime is not OperandLifeTime.NO_VALUE else ()
-    return BoundOperand(
+    is_omitted = lifetime is OperandLifeTime.NO_VALUE
+    declared = () if is_omitted else operand.dimensions
+    bound = BoundOperand(
         index,
         operand.type,
         declared if dimensions is None else dimensions,
@@ -85,6 +89,8 @@ def bound_operand(
         operand.channel_quant,
         lifetime is OperandLifeTime.SUBGRAPH_OUTPUT,
     )
+    bound.is_omitted = is_omitted
+    return bound
 
 
 def bound_operation(

@@ -10,7 +10,14 @@ from typing import Any
 from nnapi_shim.errors import Place, bad_data
 from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType
 from nnapi_shim.hal.types import Subgraph
-from nnapi_shim.operations.declare import BoundOperation, Match, Operation, Types, form
+from nnapi_shim.operations.declare import (
+    BoundOperand,
+    BoundOperation,
+    Match,
+    Operation,
+    Types,
+    form,
+)
 
 
 class ControlFlow(Operation):
@@ -50,6 +57,13 @@ def _graph(op: BoundOperation, name: str) -> Subgraph:
     return graph  # type: ignore[no-any-return]
 
 
+def _is_omitted(operand: Any) -> bool:
+    """Whether an operand, bound or of a graph, has no value."""
+    if isinstance(operand, BoundOperand):
+        return operand.is_omitted
+    return operand.lifetime is OperandLifeTime.NO_VALUE
+
+
 def _counted(name: str, what: str, given: int, wanted: int) -> None:
     if given != wanted:
         raise bad_data(f"{name} has {given} {what}; it must have {wanted}")
@@ -69,7 +83,7 @@ def _agree(name: str, role: str, outer: Any, inner: Any) -> None:
                 "type_and_parameters",
             )
     sizes, inside = outer.dimensions, inner.dimensions
-    if sizes and inside and getattr(outer, "lifetime", None) is not OperandLifeTime.NO_VALUE:
+    if sizes and inside and not _is_omitted(outer):
         fits = len(sizes) == len(inside) and all(
             a == b or not a or not b for a, b in zip(sizes, inside, strict=True)
         )
@@ -92,13 +106,18 @@ def _is_condition(operand: Any) -> bool:
 
 
 def branches_fit(op: BoundOperation) -> None:
-    """The condition is one TENSOR_BOOL8, and both graphs take and give the operands of the IF."""
+    """The condition is one TENSOR_BOOL8, and both graphs take and give the operands of the IF.
+
+    A graph may still be missing in addOperation: finish refuses a MODEL operand without a value.
+    """
     if not _is_condition(op.condition):
         raise bad_data(
             f"condition has dimensions {list(op.condition.dimensions)}; they must be [1]"
         )
     for name in ("then_model", "else_model"):
-        graph = _graph(op, name)
+        graph = getattr(op, name).value
+        if graph is None:
+            continue
         inputs = op.inputs or []
         _counted(name, "inputs", len(graph.input_indexes), len(inputs))
         _counted(name, "outputs", len(graph.output_indexes), len(op.outputs))

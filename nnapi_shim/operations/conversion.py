@@ -20,6 +20,7 @@ QUANTIZE = Operation(
     },
     forms=[form("input")],
     allow_zero_sized=True,
+    infinite_scales=True,
     shape=lambda op: [op.input.dimensions],
 )
 
@@ -42,14 +43,18 @@ DEQUANTIZE = Operation(
     rules=[rank_at_most(4, "input")],
     checks=[rank_limit(4, "input")],
     allow_zero_sized=True,
+    infinite_scales=True,
     shape=lambda op: [op.input.dimensions],
 )
 
 
 def same_dimensions(op: BoundOperation) -> None:
-    """Input and output have the same dimensions, where both are fully known."""
+    """An output that is fully known has the dimensions of an input whose rank is known.
+
+    As in the reference, a size of the input that is not known yet differs from any.
+    """
     given, wanted = op.output.dimensions, op.input.dimensions
-    if given and wanted and 0 not in given + wanted and given != wanted:
+    if given and wanted and 0 not in given and given != wanted:
         raise bad_data(f"output has dimensions {list(given)}; input has {list(wanted)}")
 
 
@@ -77,5 +82,6 @@ CAST = Operation(
     forms=[form("input")],
     rules=[same_dimensions],
     legacy=True,
+    infinite_scales=True,
     shape=lambda op: [op.input.dimensions],
 )

@@ -18,9 +18,9 @@ Types = tuple[OperandType, ...]
 class BoundOperand:
     """A tensor of an operation that is being checked, lowered or computed.
 
-    While a model is built, `dimensions` may be unknown (() or with a 0) and `channel_quant` unset;
-    later they are what this run resolved. `value` belongs to the device: the reference device
-    keeps an array in it.
+    While a model is built, `dimensions` may be unknown (() or with a 0), `channel_quant` unset, and
+    `is_omitted` says that the operand has no value; later they are what this run resolved. `value`
+    belongs to the device: the reference device keeps an array in it.
     """
 
     __slots__ = (
@@ -28,6 +28,7 @@ class BoundOperand:
         "dimensions",
         "index",
         "is_model_output",
+        "is_omitted",
         "scale",
         "type",
         "value",
@@ -51,11 +52,12 @@ class BoundOperand:
         self.zero_point = zero_point
         self.channel_quant = channel_quant
         self.is_model_output = is_model_output
+        self.is_omitted = False
         self.value: Any = None
 
     def copy(self) -> "BoundOperand":
         """The same operand, to be changed on its own."""
-        return BoundOperand(
+        other = BoundOperand(
             self.index,
             self.type,
             self.dimensions,
@@ -64,6 +66,16 @@ class BoundOperand:
             self.channel_quant,
             self.is_model_output,
         )
+        other.is_omitted = self.is_omitted
+        return other
+
+    def viewed(self, dimensions: Dimensions) -> "BoundOperand":
+        """The same elements, for one operation, with other dimensions."""
+        other = self.copy()
+        other.dimensions = dimensions
+        if self.value is not None:
+            other.value = self.value.reshape(dimensions)
+        return other
 
     def __repr__(self) -> str:
         return f"<operand {self.index} {self.type.name}{list(self.dimensions)}>"
@@ -188,6 +200,7 @@ class Match(NamedTuple):
 
 Rule = Callable[[BoundOperation], int | None]
 Check = Callable[[BoundOperation], None]
+Remark = Callable[[BoundOperation], str | None]
 Shape = Callable[[BoundOperation], list[Dimensions]]
 Quantization = Callable[[BoundOperation], list[tuple[float, int]]]
 
@@ -203,6 +216,19 @@ def same_as(name: str) -> Quantization:
     def computed(op: BoundOperation) -> list[tuple[float, int]]:
         source = getattr(op, name)
         return [(source.scale, source.zero_point)] * len(op.outputs)
+
+    return computed
+
+
+def declared_or(name: str) -> Quantization:
+    """Output scale and zero point are free; an output that declares none has those of an input."""
+
+    def computed(op: BoundOperation) -> list[tuple[float, int]]:
+        source = getattr(op, name)
+        return [
+            (it.scale, it.zero_point) if it.scale else (source.scale, source.zero_point)
+            for it in op.outputs
+        ]
 
     return computed
 
@@ -227,8 +253,11 @@ class Operation:
     rules: run in addOperation and finish; raise BAD_DATA, or return the feature level that a use
         needs (None: no more than its row and form). They skip what is not known yet.
     checks: run when the operation is reached, with all shapes and values; raise OP_FAILED.
+    remarks: run in finish; words for what is allowed and most likely a mistake, or None.
     allow_zero_sized: whether an input may have a dimension of 0 at run time (semantics.md 2.4).
     omittable: names of the inputs that may be omitted (semantics.md 2.3).
+    infinite_scales: whether it has a result where a scale is infinite: it does not compute with
+        them, or what it computes is defined all the same.
     data_dependent: whether sizes of outputs follow from the data alone; `shape` gives 0 for them.
     legacy: one of the operations that answer BAD_DATA, not OP_FAILED, to omitted or zero-sized
         inputs (semantics.md 2.6).
@@ -249,8 +278,10 @@ class Operation:
         values: Sequence[str] = (),
         rules: Sequence[Rule] = (),
         checks: Sequence[Check] = (),
+        remarks: Sequence[Remark] = (),
         allow_zero_sized: bool = False,
         omittable: Sequence[str] = (),
+        infinite_scales: bool = False,
         data_dependent: bool = False,
         legacy: bool = False,
         quantization: Quantization = declared,
@@ -268,8 +299,10 @@ class Operation:
         self.values = tuple(values)
         self.rules = tuple(rules)
         self.checks = tuple(checks)
+        self.remarks = tuple(remarks)
         self.allow_zero_sized = allow_zero_sized
         self.omittable = frozenset(omittable)
+        self.infinite_scales = infinite_scales
         self.data_dependent = data_dependent
         self.legacy = legacy
         self.quantization = quantization

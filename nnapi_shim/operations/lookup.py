@@ -3,8 +3,8 @@
 from nnapi_shim.errors import op_failed
 from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.hal.types import Dimensions
-from nnapi_shim.operations.declare import BoundOperation, Operation, form, same_as
-from nnapi_shim.operations.rules import axis_in_range, known_rank
+from nnapi_shim.operations.declare import BoundOperation, Operation, declared_or, form, same_as
+from nnapi_shim.operations.rules import axis_in_range, copied_as_stored, known_rank
 from nnapi_shim.operations.signatures import F16, F32, I32, QS8, QU8
 
 SPARSE_DEPRECATED, DENSE, SPARSE = 1, 2, 3
@@ -75,8 +75,10 @@ GATHER = Operation(
         "qs8": (4, QS8, QS8),
     },
     forms=[form("input axis:INT32 indices:TENSOR_INT32")],
+    remarks=[copied_as_stored],
+    infinite_scales=True,
     shape=gathered,
-    quantization=same_as("input"),
+    quantization=declared_or("input"),
 )
 
 EMBEDDING_LOOKUP = Operation(
@@ -93,6 +95,7 @@ EMBEDDING_LOOKUP = Operation(
     forms=[form("lookups:TENSOR_INT32 values")],
     checks=[known_rank(1, "lookups"), values_have_rows],
     legacy=True,
+    infinite_scales=True,
     shape=lambda op: [rows_of_values(op)],
     quantization=same_as("values"),
 )
@@ -108,6 +111,7 @@ HASHTABLE_LOOKUP = Operation(
     # the reference checks neither.
     checks=[known_rank(1, "lookups", "keys")],
     legacy=True,
+    infinite_scales=True,
     shape=lambda op: [rows_of_values(op), op.lookups.dimensions],
     quantization=lambda op: [(op.values.scale, op.values.zero_point), (1.0, 0)],
 )
@@ -131,5 +135,6 @@ LSH_PROJECTION = Operation(
     forms=[form("hash input weight type:INT32")],
     omittable=("weight",),
     checks=[known_rank(2, "hash"), projection],
+    infinite_scales=True,
     shape=projected,
 )

@@ -18,9 +18,10 @@ from nnapi_shim.operations.lstm_cell import (
     parameter_names,
     parts_complete,
     projection_names,
+    recurrent_names,
     sizes_agree,
 )
-from nnapi_shim.operations.rules import known_rank
+from nnapi_shim.operations.rules import known_rank, read_as
 from nnapi_shim.operations.signatures import F16, F32
 
 FLOAT32, FLOAT16 = OperandType.FLOAT32, OperandType.FLOAT16
@@ -90,6 +91,14 @@ def sequence(op: BoundOperation) -> None:
     sizes_agree(op, leading(op)[1], op.input.dimensions[2])
 
 
+def states_of_any_rank(op: BoundOperation, prefix: str) -> None:
+    """The reference does not look at the dimensions of these states; here their number counts."""
+    known_rank(2, input_names(prefix)[-1], recurrent_names(prefix)[-1])(op)
+    found, batch = direction(op, prefix), leading(op)[1]
+    for name, size in zip(DIRECTION_STATES, (found.outputs, found.units), strict=True):
+        read_as(op, prefix + name, (batch, size))
+
+
 def both(op: BoundOperation) -> None:
     """The cells of both directions, and what links them."""
     for prefix in DIRECTIONS:
@@ -109,6 +118,8 @@ def both(op: BoundOperation) -> None:
                 f"aux_input has dimensions {list(op.aux_input.dimensions)}; the first two must be "
                 f"those of the input {list(op.input.dimensions)}"
             )
+    for prefix in DIRECTIONS:
+        states_of_any_rank(op, prefix)
     for prefix, source in zip(DIRECTIONS, (op.input, backward_input(op)), strict=True):
         sizes_agree(op, leading(op)[1], source.dimensions[2], prefix, DIRECTION_STATES)
         if is_cross_linked(op):

@@ -13,6 +13,7 @@ from nnapi_shim.operations.rules import (
     rank_at_most,
     rank_limit,
     same_parameters,
+    same_rank,
     source_dimensions,
     zero_point_level,
 )
@@ -75,6 +76,7 @@ PAD = Operation(
     rules=[rank_at_most(4, "input"), zero_point_level],
     checks=[rank_limit(4, "input"), pair_per_dimension, outputs_fit],
     legacy=True,
+    infinite_scales=True,
     shape=padded,
     quantization=same_as("input"),
 )
@@ -95,6 +97,7 @@ PAD_V2 = Operation(
     rules=[rank_at_most(4, "input")],
     checks=[rank_limit(4, "input"), pair_per_dimension, outputs_fit],
     legacy=True,
+    infinite_scales=True,
     shape=padded,
     quantization=same_as("input"),
 )
@@ -107,8 +110,13 @@ MIRROR_PAD = Operation(
     types=one_to_one(f32=7, f16=7, i32=7, qu8=7, qs8=7),
     forms=[form("input paddings:TENSOR_INT32 mode:INT32")],
     values=["paddings"],
-    rules=[same_parameters("input", "output"), a_row_per_dimension],
+    rules=[
+        same_parameters("input", "output"),
+        same_rank("input", "output"),
+        a_row_per_dimension,
+    ],
     checks=[pair_per_dimension, mirror_is_long_enough, outputs_fit],
+    infinite_scales=True,
     shape=padded,
     quantization=same_as("input"),
 )

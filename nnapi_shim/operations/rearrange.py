@@ -7,11 +7,13 @@ from nnapi_shim.operations.declare import BoundOperation, Operation, form, same_
 from nnapi_shim.operations.rules import (
     axis_exists,
     known_rank,
+    one_dimensional,
     outputs_fit,
     positive,
     rank_at_most,
     rank_limit,
     same_parameters,
+    same_rank,
     sized,
     source_dimensions,
     zero_point_level,
@@ -150,8 +152,9 @@ TRANSPOSE = Operation(
     values=["perm"],
     omittable=["perm"],
     rules=[rank_at_most(4, "input")],
-    checks=[rank_limit(4, "input"), perm_is_a_permutation],
+    checks=[rank_limit(4, "input"), one_dimensional("perm"), perm_is_a_permutation],
     allow_zero_sized=True,
+    infinite_scales=True,
     shape=permuted,
     quantization=same_as("input"),
 )
@@ -163,8 +166,13 @@ REVERSE = Operation(
     types=one_to_one(f32=7, f16=7, i32=7, qu8=7, qs8=7),
     forms=[form("input axis:TENSOR_INT32")],
     values=["axis"],
-    rules=[same_parameters("input", "output"), source_dimensions("axis", 1)],
+    rules=[
+        same_parameters("input", "output"),
+        same_rank("input", "output"),
+        source_dimensions("axis", 1),
+    ],
     checks=[rank_limit(8, "input"), one_axis],
+    infinite_scales=True,
     shape=lambda op: [op.input.dimensions],
     quantization=same_as("input"),
 )
@@ -177,6 +185,7 @@ CHANNEL_SHUFFLE = Operation(
     forms=[form("input num_groups:INT32 axis:INT32")],
     rules=[rank_at_most(4, "input")],
     checks=[rank_limit(4, "input"), axis_exists, positive("num_groups"), groups_divide],
+    infinite_scales=True,
     shape=lambda op: [op.input.dimensions],
     quantization=same_as("input"),
 )
@@ -191,6 +200,7 @@ DEPTH_TO_SPACE = Operation(
     defaults={"nchw": False},
     checks=[known_rank(4, "input"), positive("block_size"), depth_divides],
     legacy=True,
+    infinite_scales=True,
     shape=depth_to_space,
     quantization=same_as("input"),
 )
@@ -205,6 +215,7 @@ SPACE_TO_DEPTH = Operation(
     defaults={"nchw": False},
     checks=[known_rank(4, "input"), positive("block_size"), space_divides],
     legacy=True,
+    infinite_scales=True,
     shape=space_to_depth,
     quantization=same_as("input"),
 )
@@ -229,6 +240,7 @@ BATCH_TO_SPACE_ND = Operation(
         blocks_divide_batch,
     ],
     legacy=True,
+    infinite_scales=True,
     shape=batch_to_space,
     quantization=same_as("input"),
 )
@@ -256,6 +268,7 @@ SPACE_TO_BATCH_ND = Operation(
         outputs_fit,
     ],
     legacy=True,
+    infinite_scales=True,
     shape=space_to_batch,
     quantization=same_as("input"),
 )

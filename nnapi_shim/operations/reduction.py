@@ -5,7 +5,7 @@ from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.hal.types import Dimensions
 from nnapi_shim.operations.declare import BoundOperation, Operation, form, same_as
-from nnapi_shim.operations.rules import axis_in_range, rank_at_most, rank_limit
+from nnapi_shim.operations.rules import axis_in_range, one_dimensional, rank_at_most, rank_limit
 from nnapi_shim.operations.signatures import F16, F32, QS8, QU8
 
 B8 = T.TENSOR_BOOL8
@@ -58,8 +58,9 @@ def reduction(
         forms=[form(f"input axes:TENSOR_INT32 keep_dims:{keep_dims.name}")],
         values=["axes"],
         rules=[rank_at_most(4, "input")],
-        checks=[rank_limit(4, "input"), axes_exist],
+        checks=[rank_limit(4, "input"), one_dimensional("axes"), axes_exist],
         legacy=legacy,
+        infinite_scales=True,
         shape=reduced,
         quantization=same_as("input"),
     )

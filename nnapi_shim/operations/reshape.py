@@ -5,7 +5,13 @@ from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.hal.types import Dimensions
 from nnapi_shim.operations.declare import BoundOperation, Operation, form, same_as
-from nnapi_shim.operations.rules import axis_in_range, outputs_fit, rank_at_most, rank_limit
+from nnapi_shim.operations.rules import (
+    axis_in_range,
+    one_dimensional,
+    outputs_fit,
+    rank_at_most,
+    rank_limit,
+)
 from nnapi_shim.operations.shapes import reshaped
 from nnapi_shim.operations.signatures import F16, F32, I32, ONE_TO_ONE, QC8, QS8, QU8, one_to_one
 
@@ -57,6 +63,7 @@ RESHAPE = Operation(
     rules=[rank_at_most(4, "input")],
     checks=[rank_limit(4, "input")],
     legacy=True,
+    infinite_scales=True,
     shape=lambda op: [reshaped(op.input.dimensions, op.shape)],
     quantization=same_as("input"),
 )
@@ -70,7 +77,8 @@ SQUEEZE = Operation(
     values=["axes"],
     omittable=["axes"],
     rules=[rank_at_most(4, "input")],
-    checks=[rank_limit(4, "input"), axes_have_size_one],
+    checks=[rank_limit(4, "input"), one_dimensional("axes"), axes_have_size_one],
+    infinite_scales=True,
     shape=squeezed,
     quantization=same_as("input"),
 )
@@ -83,6 +91,7 @@ EXPAND_DIMS = Operation(
     forms=[form("input axis:INT32")],
     checks=[axis_can_be_inserted],
     legacy=True,
+    infinite_scales=True,
     shape=expanded,
     quantization=same_as("input"),
 )
@@ -104,6 +113,7 @@ RANK = Operation(
         "qc8": (4, QC8, T.INT32),
     },
     forms=[form("input")],
+    infinite_scales=True,
     shape=lambda op: [()],
 )
 

@@ -81,6 +81,7 @@ def resize(type: OperationType, doc: str, floats: int, flags: int) -> Operation:
         },
         checks=[known_rank(4, "input"), image_not_empty, flags_exclude_each_other],
         allow_zero_sized=True,
+        infinite_scales=type is OperationType.RESIZE_NEAREST_NEIGHBOR,
         shape=resized,
         quantization=same_as("input"),
     )

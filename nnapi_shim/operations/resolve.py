@@ -3,10 +3,14 @@
 The rules here are those of the graph (semantics.md 2), the same for all operations.
 """
 
-from nnapi_shim.errors import NnapiError, bad_data, op_failed
-from nnapi_shim.hal.quantization import ELEMENT_BYTES, MAX_BYTES
-from nnapi_shim.hal.types import Dimensions, element_count
+from collections.abc import Iterable, Sequence
+
+from nnapi_shim.errors import NnapiError, Place, bad_data, op_failed
+from nnapi_shim.hal.quantization import ELEMENT_BYTES, MAX_BYTES, QUANTIZED_RANGE
+from nnapi_shim.hal.types import Dimensions, RequestArgument, element_count
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
+
+INFINITE = float("inf")
 
 
 def merge_dimensions(known: Dimensions, computed: Dimensions) -> Dimensions:
@@ -38,6 +42,14 @@ def given_dimensions(declared: Dimensions, given: Dimensions) -> Dimensions:
     return given
 
 
+def require_outputs(outputs: Iterable[RequestArgument]) -> None:
+    """Raise BAD_DATA for an output that a request leaves out: no operation can do without one."""
+    for index, argument in enumerate(outputs):
+        if argument.has_no_value:
+            told = f"output {index} is omitted; a computation needs all outputs"
+            raise bad_data(told).about(Place("output", index))
+
+
 def check_operands(op: BoundOperation) -> None:
     """Omitted and zero-sized inputs are refused where the operation has no use for them."""
     operation = op.match.operation
@@ -56,6 +68,32 @@ def check_operands(op: BoundOperation) -> None:
                 raise refuse(
                     f"{name} has dimensions {list(operand.dimensions)}; none may be 0", "empty"
                 )
+
+
+def check_scales(op: BoundOperation) -> None:
+    """Infinite scales of inputs are refused where no result could be made of them."""
+    if op.match.operation.infinite_scales:
+        return
+    for name in dict.fromkeys(op.match.input_names):
+        value = getattr(op, name)
+        for operand in value if name == op.match.repeated[0] else (value,):
+            if isinstance(operand, BoundOperand) and operand.type in QUANTIZED_RANGE:
+                scales = operand.channel_quant.scales if operand.channel_quant else ()
+                _check_finite(op, name, (operand.scale, *scales))
+
+
+def check_output_scales(op: BoundOperation, parameters: Sequence[tuple[float, int]]) -> None:
+    """The same of outputs; parameters: scale and zero point that the operation gives each."""
+    if op.match.operation.infinite_scales:
+        return
+    for name, (scale, _) in zip(op.match.output_names, parameters, strict=True):
+        _check_finite(op, name, (scale,))
+
+
+def _check_finite(op: BoundOperation, name: str, scales: Sequence[float]) -> None:
+    if INFINITE in scales:
+        kind = op.match.operation.type.name
+        raise op_failed(f"{name} has an infinite scale; {kind} computes with it")
 
 
 def check_size(operand: BoundOperand, name: str, dimensions: Dimensions) -> None:
@@ -97,9 +135,11 @@ def resolve(op: BoundOperation) -> list[BoundOperand]:
     operation = op.match.operation
     try:
         check_operands(op)
+        check_scales(op)
         for check in operation.checks:
             check(op)
         parameters = operation.quantization(op)
+        check_output_scales(op, parameters)
         return [
             output
             for output, name, dimensions, (scale, zero_point) in zip(

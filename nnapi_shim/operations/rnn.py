@@ -4,7 +4,7 @@ from nnapi_shim.errors import op_failed
 from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.hal.types import Dimensions
 from nnapi_shim.operations.declare import BoundOperation, Check, Operation, form
-from nnapi_shim.operations.rules import expect_dimensions, known_rank
+from nnapi_shim.operations.rules import expect_dimensions, known_rank, read_as
 from nnapi_shim.operations.signatures import F16, F32
 
 NONE, RELU, RELU1, RELU6, TANH, SIGN_BIT, SIGMOID = range(7)
@@ -29,6 +29,13 @@ def time_and_batch(op: BoundOperation) -> tuple[int, int]:
     """(steps, batch) of a sequence operation."""
     first, second, _ = op.input.dimensions
     return (first, second) if op.time_major else (second, first)
+
+
+def input_is_a_matrix(op: BoundOperation) -> None:
+    """The input is [batch, input_size]; the reference does not look at what follows, here 1s."""
+    if len(op.input.dimensions) > 2:
+        read_as(op, "input", op.input.dimensions[:2])
+    known_rank(2, "input")(op)
 
 
 def rnn_sizes(op: BoundOperation) -> None:
@@ -128,6 +135,9 @@ def svdf_sizes(op: BoundOperation) -> None:
     filters, memory = op.weights_feature.dimensions[0], op.weights_time.dimensions[1]
     if op.rank < 1 or filters % op.rank:
         raise op_failed(f"rank is {op.rank}; it must divide the {filters} filters")
+    # The reference does not look at further dimensions of the bias.
+    if op.bias is not None and op.bias.dimensions[:1] == (filters // op.rank,):
+        read_as(op, "bias", op.bias.dimensions[:1])
     # Differs: the documented state lacks one of the memory_size entries per filter.
     expect_dimensions(
         op,
@@ -153,7 +163,8 @@ RNN = Operation(
     types={"f32": (1, *[F32] * 7), "f16": (3, *[F16] * 7)},
     forms=[form("input weights recurrent_weights bias hidden_state_in activation:INT32")],
     checks=[
-        known_rank(2, "input", "weights"),
+        input_is_a_matrix,
+        known_rank(2, "weights"),
         rnn_sizes,
         cell_activation,
     ],

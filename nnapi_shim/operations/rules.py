@@ -73,6 +73,22 @@ def rank_is(rank: int, *names: str) -> Rule:
     return rule
 
 
+def same_rank(*names: str) -> Rule:
+    """Known ranks of these operands are equal."""
+
+    def rule(op: BoundOperation) -> None:
+        first, *others = [found for name in names for found in labelled(op, name)]
+        for label, operand in others:
+            given, wanted = operand.dimensions, first[1].dimensions
+            if given and wanted and len(given) != len(wanted):
+                raise bad_data(
+                    f"{label} has dimensions {list(given)}; it must have the rank of {first[0]} "
+                    f"{list(wanted)}"
+                )
+
+    return rule
+
+
 def level_by_rank(name: str, since: Mapping[int, int]) -> Rule:
     """The feature level at which each rank of an operand became legal; other ranks are refused."""
 
@@ -102,6 +118,20 @@ def same_parameters(*names: str) -> Rule:
                 )
 
     return rule
+
+
+def copied_as_stored(op: BoundOperation) -> str | None:
+    """Where the output has other parameters than the input: stored values are copied all the same.
+
+    As in the reference; the output means what it declares.
+    """
+    given, wanted = ((it.scale, it.zero_point) for it in (op.output, op.input))
+    if given == wanted:
+        return None
+    return (
+        f"output has scale {given[0]:g} and zero point {given[1]}, input {wanted[0]:g} and "
+        f"{wanted[1]}; stored values are copied as they are, and mean something else there"
+    )
 
 
 def zero_point_level(op: BoundOperation) -> int | None:
@@ -271,6 +301,31 @@ def source_dimensions(name: str, *sizes: int) -> Rule:
             raise bad_data(_misfit(name, source, sizes))
 
     return rule
+
+
+def one_dimensional(*names: str) -> Check:
+    """At run time the tensors of these values, unless they are omitted, have one dimension."""
+
+    def check(op: BoundOperation) -> None:
+        for name in names:
+            source = op.sources.get(name)
+            if getattr(op, name) is None or source is None or len(source.dimensions) == 1:
+                continue
+            raise op_failed(
+                f"{name} has dimensions {list(source.dimensions)}; there must be one dimension"
+            )
+
+    return check
+
+
+def read_as(op: BoundOperation, name: str, dimensions: Dimensions) -> None:
+    """Take an operand that has as many elements as these dimensions for one that has these.
+
+    For operands whose dimensions the reference does not compare, or not all of them.
+    """
+    operand = getattr(op, name)
+    if element_count(operand.dimensions) == element_count(dimensions):
+        setattr(op, name, operand.viewed(dimensions))
 
 
 def sized(name: str, *sizes: int) -> Check:

@@ -2,19 +2,26 @@
 
 from nnapi_shim.errors import op_failed
 from nnapi_shim.hal.enums import OperationType
+from nnapi_shim.hal.types import element_count
 from nnapi_shim.operations.declare import BoundOperation, Operation, form
-from nnapi_shim.operations.rules import known_rank
+from nnapi_shim.operations.rules import known_rank, read_as
 from nnapi_shim.operations.signatures import F16, F32, I32
 
 
 def samples(op: BoundOperation) -> None:
-    """There is no negative number of samples, and there are two seeds."""
+    """There is no negative number of samples, and there are two seeds, or one: the other is 0.
+
+    The reference does not look at their dimensions, and reads on behind a single seed.
+    """
     if op.sample_count < 0:
         raise op_failed(f"sample_count is {op.sample_count}; it must not be negative", "count")
-    if op.seeds.dimensions != (2,):
+    count = element_count(op.seeds.dimensions)
+    if count not in (1, 2):
         raise op_failed(
-            f"seeds have dimensions {list(op.seeds.dimensions)}; they must be [2]", "seeds"
+            f"seeds have dimensions {list(op.seeds.dimensions)}; there must be 1 or 2 of them",
+            "seeds",
         )
+    read_as(op, "seeds", (count,))
 
 
 RANDOM_MULTINOMIAL = Operation(

@@ -61,6 +61,7 @@ def extreme(type: OperationType, doc: str) -> Operation:
         forms=[form("input axis:INT32")],
         checks=[axis_exists],
         legacy=True,
+        infinite_scales=True,
         shape=without_axis,
     )
 
@@ -76,6 +77,7 @@ TOPK_V2 = Operation(
     types={variant: (since, type, type, I32) for since, variant, type in LEVELS},
     forms=[form("input k:INT32")],
     checks=[k_elements_exist],
+    infinite_scales=True,
     shape=lambda op: [(*op.input.dimensions[:-1], op.k)] * 2,
     quantization=of_the_input,
 )

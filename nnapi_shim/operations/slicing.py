@@ -6,8 +6,22 @@ from typing import NamedTuple
 from nnapi_shim.errors import bad_data, op_failed
 from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.hal.types import Dimensions
-from nnapi_shim.operations.declare import BoundOperation, Check, Operation, form, same_as
-from nnapi_shim.operations.rules import axis_exists, float32, rank_at_most, rank_limit
+from nnapi_shim.operations.declare import (
+    BoundOperation,
+    Check,
+    Operation,
+    declared_or,
+    form,
+    same_as,
+)
+from nnapi_shim.operations.rules import (
+    axis_exists,
+    copied_as_stored,
+    float32,
+    one_dimensional,
+    rank_at_most,
+    rank_limit,
+)
 from nnapi_shim.operations.signatures import one_to_one
 
 ANY_TENSOR = one_to_one(f32=3, f16=3, i32=3, qu8=3, qs8=4)
@@ -132,10 +146,16 @@ SLICE = Operation(
     types=ANY_TENSOR,
     forms=[form("input begin:TENSOR_INT32 size:TENSOR_INT32")],
     values=["begin", "size"],
-    checks=[one_per_dimension("begin", "size"), slice_is_inside],
+    checks=[
+        one_dimensional("begin", "size"),
+        one_per_dimension("begin", "size"),
+        slice_is_inside,
+    ],
+    remarks=[copied_as_stored],
     allow_zero_sized=True,
+    infinite_scales=True,
     shape=slice_sizes,
-    quantization=same_as("input"),
+    quantization=declared_or("input"),
 )
 
 STRIDED_SLICE = Operation(
@@ -153,12 +173,15 @@ STRIDED_SLICE = Operation(
     rules=[rank_at_most(4, "input")],
     checks=[
         rank_limit(4, "input"),
+        one_dimensional("begin", "end", "strides"),
         one_per_dimension("begin", "end", "strides"),
         strides_not_zero,
         shrunk_axes_have_one_element,
     ],
+    remarks=[copied_as_stored],
+    infinite_scales=True,
     shape=strided_sizes,
-    quantization=same_as("input"),
+    quantization=declared_or("input"),
 )
 
 SPLIT = Operation(
@@ -169,6 +192,7 @@ SPLIT = Operation(
     forms=[form("input axis:INT32 num_splits:INT32 -> outputs...")],
     checks=[axis_exists, splits_are_the_outputs],
     legacy=True,
+    infinite_scales=True,
     shape=parts,
     quantization=same_as("input"),
 )

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from nnapi_shim.errors import NnapiError, Place, bad_data, bad_state
+from nnapi_shim.errors import NnapiError, Place, bad_data, bad_state, op_failed
 from nnapi_shim.hal.quantization import SCALARS
 from nnapi_shim.hal.types import (
     Dimensions,
@@ -113,6 +113,13 @@ class Arguments:
             if type is not None:
                 given = type().dimensions
             dimensions = refined(operand, given)
+            omitted = memory is None and address == 0
+            if role == "input" and not omitted and not is_known(operand.type, dimensions):
+                raise bad_data(
+                    f"{operand.type.name}{list(dimensions)} has unknown dimensions; an input "
+                    "needs all of them",
+                    "unknown_dimensions",
+                )
             if length > MAX_LENGTH:
                 raise bad_data(f"length is {length} bytes; allowed are {MAX_LENGTH}", "too_long")
             measured: int | None = length
@@ -121,17 +128,9 @@ class Arguments:
                 measured = memory.check_argument(role_key, given, offset, length)
             if arguments[index] is not None:
                 raise bad_state("it is set already; once is allowed", "set_already")
-            omitted = memory is None and address == 0
             self._padding_settled = True
-            if not omitted:
-                if role == "input" and not is_known(operand.type, dimensions):
-                    raise bad_data(
-                        f"{operand.type.name}{list(dimensions)} has unknown dimensions; an input "
-                        "needs all of them",
-                        "unknown_dimensions",
-                    )
-                if measured is not None:
-                    self._check_length(operand, dimensions, measured)
+            if not omitted and measured is not None:
+                self._check_length(operand, dimensions, measured, memory)
         except NnapiError as error:
             raise error.at(Place(role, index)) from None
         if memory is None:
@@ -147,9 +146,11 @@ class Arguments:
             else:
                 self.device_outputs += ((index, memory),)
 
-    def _check_length(self, operand: Operand, dimensions: Dimensions, length: int) -> None:
+    def _check_length(
+        self, operand: Operand, dimensions: Dimensions, length: int, memory: Memory | None
+    ) -> None:
         if not is_known(operand.type, dimensions):
-            if length == 0:
+            if length == 0 and memory is None:
                 raise bad_data("length is 0", "empty")
             return
         if dimensions is not operand.dimensions:
@@ -168,11 +169,23 @@ class Arguments:
             raise bad_state("an argument was set before padding was enabled or disabled")
         self._padding = enable
 
+    def require_all(self) -> None:
+        """Raise BAD_DATA for one that is not set, OP_FAILED for a memory without contents."""
+        for role, arguments in (("input", self._inputs), ("output", self._outputs)):
+            if None in arguments:
+                index = arguments.index(None)
+                told = f"{role} {index} is not set; every argument must be"
+                raise bad_data(told, "missing").about(Place(role, index))
+        for index, memory in self.device_inputs:
+            if not memory.is_initialized:
+                told = f"the memory of input {index} has no contents yet"
+                raise op_failed(told, "no_contents").about(Place("input", index))
+
     def request(self) -> Request:
-        """All of them, mapped; raises BAD_DATA for a missing one, UNMAPPABLE."""
+        """All of them, mapped; raises UNMAPPABLE."""
         return Request(
-            tuple([_resolved("input", i, a) for i, a in enumerate(self._inputs)]),
-            tuple([_resolved("output", i, a) for i, a in enumerate(self._outputs)]),
+            tuple([_resolved("input", a) for a in self._inputs]),
+            tuple([_resolved("output", a) for a in self._outputs]),
         )
 
     def outputs_that_overlap(self, request: Request) -> tuple[int, ...]:
@@ -200,10 +213,8 @@ class Arguments:
                 )
 
 
-def _resolved(role: str, index: int, argument: Argument | None) -> RequestArgument:
-    if argument is None:
-        told = f"{role} {index} is not set; every argument must be"
-        raise bad_data(told).about(Place(role, index))
+def _resolved(role: str, argument: Argument | None) -> RequestArgument:
+    assert argument is not None
     if isinstance(argument, RequestArgument):
         return argument
     memory = argument.memory

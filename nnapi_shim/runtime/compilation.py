@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from nnapi_shim import log, vlog
 from nnapi_shim.drivers import is_built_in
-from nnapi_shim.errors import NnapiError, bad_data, bad_state
+from nnapi_shim.errors import NnapiError, bad_data, bad_state, op_failed
 from nnapi_shim.hal.enums import (
     BYTE_SIZE_OF_CACHE_TOKEN,
     ExecutionPreference,
@@ -60,6 +60,7 @@ class Compilation:
         self.explicit = devices is not None
         self._devices = list(devices) if devices is not None else device_manager.devices()
         self._preference = ExecutionPreference.FAST_SINGLE_ANSWER
+        self._negative_preference = 0
         self._priority = Priority.MEDIUM
         self._timeout_ns = 0
         self._cache: CacheHandles | None = None
@@ -89,12 +90,12 @@ class Compilation:
 
     @while_open
     def set_preference(self, preference: int) -> None:
-        """0 low power, 1 fast single answer, 2 sustained speed."""
-        # Differs: negative values pass, as in the reference, and mean the default.
+        """0 low power, 1 fast single answer, 2 sustained speed. Raises BAD_DATA above that."""
         if preference > 2:
             raise bad_data(f"preference is {preference}; allowed are 0 to 2")
-        if preference >= 0:
-            self._preference = ExecutionPreference(preference)
+        # As in the reference, a negative one is noticed by finish.
+        self._negative_preference = min(preference, 0)
+        self._preference = ExecutionPreference(max(preference, 0))
 
     @while_open
     def set_priority(self, priority: int) -> None:
@@ -132,6 +133,8 @@ class Compilation:
         how = NO_FALLBACK if self.explicit else PARTITION.get()
         find = whole if how == NEVER else partitioned
         steps = find(self.hal, self._devices, self._preference)
+        if self._negative_preference:
+            raise op_failed(f"preference is {self._negative_preference}; allowed are 0 to 2")
         try:
             self._prepare(steps, deadline)
         except NnapiError as error:

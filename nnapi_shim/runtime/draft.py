@@ -8,7 +8,7 @@ from nnapi_shim.errors import NnapiError, Place, bad_data
 from nnapi_shim.hal import types as hal
 from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType
 from nnapi_shim.hal.quantization import ELEMENT_BYTES
-from nnapi_shim.operations import bound_operand, bound_operation
+from nnapi_shim.operations import bound_operand, bound_operation, operation
 from nnapi_shim.operations.declare import UNSET, BoundOperand
 from nnapi_shim.runtime import extension
 from nnapi_shim.runtime.referenced import joined
@@ -82,12 +82,23 @@ class Draft:
         except NnapiError as error:
             raise error.at(Place("operation", item.number, item.type.name)) from None
 
+    def remarks(self) -> Iterator[str]:
+        """What is allowed and most likely a mistake; there are no problems."""
+        for item in self.operations:
+            if not isinstance(item.type, OperationType) or item.type is OperationType.OEM_OPERATION:
+                continue
+            remarks = operation(item.type).remarks
+            if remarks:
+                op = bound_operation(item, self.operands, self._given, self._bound)
+                yield from [f"{_place(item)}: {said}" for said in (r(op) for r in remarks) if said]
+
     def _given(self, index: int, is_value: bool) -> Any:
         return UNSET if is_value else self._bound(index)
 
     def _bound(self, index: int) -> BoundOperand:
         operand = self.operands[index]
-        bound = bound_operand(index, operand)
+        # The rules look at the dimensions of an omitted operand, too, as the reference does.
+        bound = bound_operand(index, operand, operand.dimensions)
         if operand.lifetime is L.SUBGRAPH:
             bound.value = operand.value.hal.main
         return bound

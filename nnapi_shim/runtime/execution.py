@@ -166,8 +166,8 @@ class Execution:
             if not event.has_fence:
                 event.wait_for_end()
         self._begin()
-        self._prepare()
         try:
+            self._arguments.require_all()
             if duration_ns:
                 self.compilation.require_single_explicit_device("a duration")
             self._arguments.require_known_outputs()
@@ -178,7 +178,8 @@ class Execution:
             if duration_ns:
                 nearer = monotonic_ns() + min(duration_ns, LONGEST_NS)
                 deadline = nearer if deadline is None else min(deadline, nearer)
-            assert self._bound is not None
+            if self._bound is None:
+                self._bound = self._bind()
             result = self._bound.compute(deadline)
             self._check_device_outputs(result)
             _require_room(result)
@@ -206,11 +207,9 @@ class Execution:
         UNMAPPABLE; the run has ended then.
         """
         try:
+            self._arguments.require_all()
             if self._bound is None:
                 self._bound = self._bind()
-            for index, memory in self._arguments.device_inputs:
-                if not memory.is_initialized:
-                    raise op_failed(f"the memory of input {index} has no contents yet")
         except BaseException:
             self._end()
             raise
@@ -256,7 +255,7 @@ class Execution:
         self._state = COMPLETED
 
     def _bind(self) -> IExecution:
-        """Hand the arguments to the device; raises BAD_DATA for a missing one."""
+        """Hand the arguments, all of which are set, to the device; raises UNMAPPABLE."""
         prepared = self.compilation.prepared
         assert prepared is not None
         request = self._arguments.request()

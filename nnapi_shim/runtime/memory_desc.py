@@ -53,7 +53,7 @@ class MemoryDesc:
                 "operand",
             )
         dimensions = self._merged(operand, operand.dimensions)
-        if not 0 < frequency <= 1:
+        if frequency <= 0 or frequency > 1:  # NaN passes, as in the reference
             raise bad_data(
                 f"frequency is {frequency:g}; it must be above 0 and at most 1", "frequency"
             )

@@ -16,8 +16,9 @@ from nnapi_shim.hal.types import Dimensions
 from nnapi_shim.runtime import extension
 
 _types = {int(member): member for member in OperandType}
-_UNCHECKED = frozenset((OperandType.OEM_SCALAR, OperandType.TENSOR_OEM_BYTE))
-_ANY_PARAMETERS = frozenset((OperandType.TENSOR_INT32, *_UNCHECKED))
+_ANY_PARAMETERS = frozenset(
+    (OperandType.TENSOR_INT32, OperandType.OEM_SCALAR, OperandType.TENSOR_OEM_BYTE)
+)
 
 
 def checked_type(
@@ -42,7 +43,7 @@ def checked_type(
             "dimensions",
         )
     sizes = () if dimensions is None else tuple(dimensions)
-    if kind in SCALARS and kind not in _UNCHECKED and sizes:
+    if kind in SCALARS and sizes:
         raise bad_data(f"{rank} dimensions given; {kind.name} is a scalar and has none", "scalar")
     if kind not in _ANY_PARAMETERS:
         _check_parameters(kind, scale, zero_point)
@@ -58,10 +59,8 @@ def checked_type(
 
 def _check_parameters(kind: OperandType, scale: float, zero_point: int) -> None:
     if kind in ASYMMETRIC or kind in SYMMETRIC:
-        if not 0 < scale < float("inf"):
-            raise bad_data(
-                f"{kind.name}: scale is {scale:g}; it must be greater than 0 and finite", "scale"
-            )
+        if not scale > 0:
+            raise bad_data(f"{kind.name}: scale is {scale:g}; it must be greater than 0", "scale")
         low, high = QUANTIZED_RANGE[kind] if kind in ASYMMETRIC else (0, 0)
         if not low <= zero_point <= high:
             raise bad_data(

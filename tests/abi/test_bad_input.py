@@ -35,6 +35,8 @@ DEVICE_MATTERS = (
     "control_flow",
     "overlaps",
 )
+# Also run on what the library chooses.
+ANSWERS = ("answers_models", "answers_executions", "deviations")
 ENVIRONMENTS = {
     "without_kernels": {"NNAPI_SHIM_JIT": "off", "NNAPI_SHIM_KERNELS": "/nowhere"},
     "without_devices": {"DEBUG_NN_ENABLED_DEVICES": "nnapi"},
@@ -70,6 +72,12 @@ def test_rules_on(group, device):
     run_group(group, f"--device={device}")
 
 
+@pytest.mark.parametrize("device", ["nnapi-cpu", "nnapi-reference", "default"])
+@pytest.mark.parametrize("group", ANSWERS)
+def test_answers_on(group, device):
+    run_group(group, f"--device={device}")
+
+
 @pytest.mark.parametrize("group", ENVIRONMENTS)
 def test_rules_in_another_environment(group):
     run_group(group, env=ENVIRONMENTS[group])
@@ -77,4 +85,4 @@ def test_rules_in_another_environment(group):
 
 def test_no_group_is_left_out():
     groups = {path.stem for path in RULES.glob("*.py")} - HELPERS
-    assert groups == {*DEVICE_DOES_NOT_MATTER, *DEVICE_MATTERS, *ENVIRONMENTS}
+    assert groups == {*DEVICE_DOES_NOT_MATTER, *DEVICE_MATTERS, *ANSWERS, *ENVIRONMENTS}

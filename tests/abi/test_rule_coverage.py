@@ -4,6 +4,12 @@ The rules are the sentences before each mark `[T]` in the specification's notes 
 docstring of a test names one by its section and a few words of it:
 
     api-semantics 4: "Inputs must be fully specified"
+
+The entries of section 15 have numbers, such as api-semantics 15.3. Where an entry says that the
+reference need not be followed, (D), it stands in docs/deviations.md, too, under a name that the
+docstring of a test names:
+
+    deviation: `identify-half-way`
 """
 
 import ast
@@ -16,6 +22,10 @@ ABI = Path(__file__).resolve().parent
 RULES = ABI.parents[2] / "shared" / "spec" / "api-semantics.md"
 MARK = re.compile(r"\[T[^\]]*\]")
 CITATION = re.compile(r'api-semantics (\d+): "([^"]*)"')
+NUMBER = re.compile(r"api-semantics 15\.(\d+)")
+DEVIATION = re.compile(r"deviation: `([^`]*)`")
+DOCUMENT = ABI.parents[1] / "docs" / "deviations.md"
+PARTS = ("Call", "Reference", "Here", "Reason")
 
 
 def plain(text):
@@ -47,16 +57,45 @@ def rules():
 
 
 @pytest.fixture(scope="module")
-def citations():
+def docstrings():
+    """(docstring, test) of each test."""
+    return [
+        (plain_docstring(node), f"{path.name}::{node.name}")
+        for path in sorted(ABI.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
+    ]
+
+
+@pytest.fixture(scope="module")
+def citations(docstrings):
     """(section, words, test) of each citation in the docstring of a test."""
-    found = []
-    for path in sorted(ABI.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
-                text = plain_docstring(node)
-                place = f"{path.name}::{node.name}"
-                found += [(number, plain(words), place) for number, words in CITATION.findall(text)]
-    return found
+    return [
+        (number, plain(words), place)
+        for text, place in docstrings
+        for number, words in CITATION.findall(text)
+    ]
+
+
+@pytest.fixture(scope="module")
+def entries():
+    """Number -> words of each entry of section 15."""
+    if not RULES.exists():
+        pytest.skip(f"{RULES} is not there: nothing says which entries there are")
+    section = RULES.read_text().partition("\n## 15.")[2]
+    found = re.findall(r"^(\d+)\. (.*(?:\n   .*)*)", section, re.M)
+    assert len(found) >= 24
+    return {number: plain(words) for number, words in found}
+
+
+@pytest.fixture(scope="module")
+def deviations():
+    """Name -> what docs/deviations.md says, for each entry of its part `Answers`."""
+    answers = DOCUMENT.read_text().partition("\n## Answers\n")[2].partition("\n## ")[0]
+    _, *found = re.split(r"^### ", answers, flags=re.M)
+    names = [re.match(r"`([^`]*)`\n", text)[1] for text in found]
+    assert len(names) == len({*names})
+    return dict(zip(names, found, strict=True))
 
 
 def plain_docstring(node):
@@ -84,3 +123,28 @@ def test_every_citation_names_one_rule(rules, citations):
         if count != 1:
             wrong[f'{place}: {section}: "{words}"'] = count
     assert not wrong, "\n".join(f"{count} rules match: {place}" for place, count in wrong.items())
+
+
+def test_every_entry_has_a_test(entries, deviations, docstrings):
+    shown = {number for text, _ in docstrings for number in NUMBER.findall(text)}
+    shown |= {number for text in deviations.values() for number in NUMBER.findall(text)}
+    assert shown == {*entries}
+
+
+def test_what_need_not_be_followed_is_documented(entries, deviations):
+    """Every entry with a (D), or whose (A) is for a part of it; no other one."""
+    documented = {number for text in deviations.values() for number in NUMBER.findall(text)}
+    assert documented == {n for n, words in entries.items() if "(D" in words or "(A for" in words}
+
+
+def test_every_deviation_has_a_test(deviations, docstrings):
+    """And the document has every deviation that a test shows."""
+    assert {name for text, _ in docstrings for name in DEVIATION.findall(text)} == {*deviations}
+
+
+def test_every_deviation_says_all(deviations):
+    """The call, what the reference answers, what the library answers, and why."""
+    for name, text in deviations.items():
+        given = re.findall(r"^- \*\*(\w+):\*\* \S", text, re.M)
+        assert tuple(given) == PARTS, name
+        assert len(NUMBER.findall(text)) == 1, name

@@ -215,6 +215,20 @@ def test_refusals_say_where(model: Model) -> None:
     refused(ResultCode.BAD_DATA, words, model.operation, "ADD", [byte, np.zeros(2, np.uint8), 0])
 
 
+@pytest.mark.parametrize(
+    ("name", "others"),
+    [("SLICE", ([0], [2])), ("STRIDED_SLICE", ([0], [2], [1], 0, 0, 0)), ("GATHER", (0, [0, 1]))],
+)
+def test_parameters_of_a_copy(model: Model, name: str, others: tuple[object, ...]) -> None:
+    """Those of the input, or what the program says."""
+    byte = model.input("TENSOR_QUANT8_ASYMM", [3], 0.5, 7)
+    inputs = [np.int32(value) if isinstance(value, list) else value for value in others]
+    copy = model.operation(name, [byte, *inputs])
+    assert (copy.scale, copy.zero_point) == (0.5, 7)
+    other = model.operation(name, [byte, *inputs], scale=0.25, zero_point=3)
+    assert (other.scale, other.zero_point) == (0.25, 3)
+
+
 def test_what_would_fail_when_computed_is_refused_early(model: Model) -> None:
     x = model.input(F32, [2, 3])
     refused(ResultCode.OP_FAILED, "ADD: ", model.operation, "ADD", [x, np.zeros((2, 4)), 0])

@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Sequence
 
 from tests.fuzz.calls import Log
+from tests.fuzz.comparison import compare
 from tests.fuzz.running import run
 
 SHOWN = 30
@@ -24,11 +25,23 @@ def main() -> int:
     parser.add_argument(
         "--minimise", action="store_true", help="look for fewer steps that fail, on one thread"
     )
+    parser.add_argument(
+        "--compare", action="store_true", help="compare result codes between devices, on one thread"
+    )
     parser.add_argument("--log", help=argparse.SUPPRESS)  # in the child alone
+    parser.add_argument("--trace", help=argparse.SUPPRESS)  # in a child that is compared
     given = parser.parse_args()
     numbers = parsed(given.steps) if given.steps else None
     if given.log:
-        return run(given.seed, given.threads, given.calls, given.log, numbers)
+        return run(given.seed, given.threads, given.calls, given.log, numbers, given.trace)
+    if given.compare:
+        steps = ["--steps", given.steps] if given.steps else []
+        told, is_equal = compare(given.seed, given.calls, steps)
+        print(told)
+        if not is_equal:
+            again = ["--compare", "--calls", given.calls, "--seed", given.seed, *steps]
+            print("\nto run it again: python -m tests.fuzz", shlex.join(map(str, again)))
+        return 0 if is_equal else 1
     with tempfile.NamedTemporaryFile() as log:
         status, output = child(given, log.name, numbers)
         print(output, end="")

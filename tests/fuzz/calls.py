@@ -12,6 +12,7 @@ from typing import Any
 import build_ffi
 from nnapi_shim.hal.enums import ResultCode
 from tests.abi.rules.capi import FUNCTIONS, c_type
+from tests.fuzz.comparison import DURATIONS, FOREVER, Answer, Trace
 from tests.fuzz.pool import Pool
 
 CODES = {int(code): code.name for code in ResultCode}
@@ -102,8 +103,11 @@ class Thread(threading.local):
 class Calls:
     """Calls the library; arguments are made wrong now and then."""
 
-    def __init__(self, library: str, log: Log) -> None:
+    def __init__(self, library: str, log: Log, trace: str | None = None) -> None:
+        """trace: a file for all answers; calls are made such that devices answer alike."""
         self.pool = Pool()
+        self.step = -1
+        self._trace = Trace(trace) if trace else None
         self.own = Thread()
         self.made: Counter[str] = Counter()
         self.succeeded: Counter[str] = Counter()
@@ -139,6 +143,8 @@ class Calls:
             values.append(ctypes.addressof(out))
         if wrong and values and rng.random() < wrong:
             self._spoil(rng, name, signature, values)
+        if self.is_traced and name in DURATIONS and values[DURATIONS[name]]:
+            values[DURATIONS[name]] = FOREVER
         self.count += 1
         self._log.note(f"{threading.get_native_id()} {name} {describe(values)}")
         freed = values[0] if name.endswith("_free") else None
@@ -146,6 +152,7 @@ class Calls:
         self.made[name] += 1
         if name in WITH_A_CODE:
             self._check_code(name, result)
+            self._note_answer(name, values, result)
         if freed:
             self.pool.freed(name.partition("_")[0], freed)
         if out is not None and values[-1]:
@@ -155,7 +162,22 @@ class Calls:
                 self.pool.add(makes, out.value, about)
             elif out.value:
                 raise BrokenError(f"{name} failed and left {out.value:#x} in its out-parameter")
+        if self.is_traced and name == "Execution_startCompute" and result == 0 and values[-1]:
+            made = self.made_handle()
+            self.call(rng, "Event_wait", made)
+            self.own.handle.value = made
         return result
+
+    @property
+    def is_traced(self) -> bool:
+        """Whether answers are to be the same on all devices (see comparison.py)."""
+        return self._trace is not None
+
+    def _note_answer(self, name: str, values: list[Any], code: int) -> None:
+        if self._trace is not None:
+            message = self.last_error() if code else ""
+            step = f"step {self.step}:"
+            self._trace.note(Answer(step, name, describe(values), CODES[code], message))
 
     def _check_code(self, name: str, code: int) -> None:
         if code == 0:
@@ -193,7 +215,12 @@ class Calls:
 
 def describe(values: list[Any]) -> str:
     """Arguments in one line."""
-    return " ".join(
-        f"{value:#x}" if isinstance(value, int) and abs(value) > 0xFFFF else str(value)[:40]
-        for value in values
-    )
+    return " ".join(map(_described, values))
+
+
+def _described(value: Any) -> str:
+    if isinstance(value, int) and abs(value) > 0xFFFF:
+        return f"{value:#x}"
+    if isinstance(value, ctypes.Array):
+        return "[" + ",".join(map(_described, value[:12])) + ("]" if len(value) <= 12 else ",...]")
+    return str(value)[:40]

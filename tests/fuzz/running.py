@@ -39,6 +39,8 @@ WEIGHTS = {
     "free": 12,
     "single": 120,
 }
+COMPARED_WEIGHTS = WEIGHTS | {"run_changed": 100}
+"""Where devices are compared: more that gets as far as them."""
 
 
 class Held(NamedTuple):
@@ -90,19 +92,21 @@ class Watchdog:
 class Fuzz:
     """Calls the library until enough calls are made; raises BrokenError where it is."""
 
-    def __init__(self, seed: int, threads: int, log: Log) -> None:
+    def __init__(self, seed: int, threads: int, log: Log, trace: str | None = None) -> None:
         self._seed = seed
         self._threads = threads
-        self.calls = Calls(LIBRARY, log)
+        self.calls = Calls(LIBRARY, log, trace)
         self._resources = Resources(LIBRARY)
         self._steps = Steps(self.calls, self._resources, catalogue(seed))
         self._single = Single(self.calls, self._resources)
-        self._names, self._weights = list(WEIGHTS), list(WEIGHTS.values())
+        weights = WEIGHTS if trace is None else COMPARED_WEIGHTS
+        self._names, self._weights = list(weights), list(weights.values())
         self._errors: list[BaseException] = []
 
     def step(self, number: int) -> None:
         """One story; it is the same for the same number and the same objects."""
         rng = random.Random(self._seed * 1_000_003 + number)
+        self.calls.step = number
         name = rng.choices(self._names, self._weights)[0]
         if name == "single":
             self._single.call(rng)
@@ -193,12 +197,19 @@ def report(fuzz: Fuzz, measured: list[Held], seconds: float) -> None:
     print(f"handles {measured[-1].handles}, descriptors {measured[-1].descriptors}, all as before")
 
 
-def run(seed: int, threads: int, count: int, log: str, numbers: list[int] | None) -> int:
+def run(
+    seed: int,
+    threads: int,
+    count: int,
+    log: str,
+    numbers: list[int] | None,
+    trace: str | None = None,
+) -> int:
     """Run in this process; its exit status."""
     faulthandler.enable()
     resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
     sys.setswitchinterval(0.0005)
-    fuzz = Fuzz(seed, threads, Log(log))
+    fuzz = Fuzz(seed, threads, Log(log), trace)
     began = time.monotonic()
     try:
         measured = fuzz.run(count, numbers)

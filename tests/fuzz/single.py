@@ -9,6 +9,7 @@ from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType as O
 from tests.abi.rules.capi import FUNCTIONS, channel_quant, pointers, uint32s
 from tests.fuzz.calls import NUMBERS, SIGNATURES, Calls, Parameter
+from tests.fuzz.comparison import LEFT_OUT
 from tests.fuzz.models import CompilationFacts, operand_struct
 from tests.fuzz.recipes import Operand, Recipe
 from tests.fuzz.resources import Resources
@@ -36,7 +37,8 @@ class Single:
         self.calls = calls
         self.pool = calls.pool
         self.resources = resources
-        self.names = sorted(set(FUNCTIONS) - NOT_ALONE)
+        left_out = LEFT_OUT if calls.is_traced else ()
+        self.names = sorted(set(FUNCTIONS) - NOT_ALONE - set(left_out))
         self._by_name: dict[str, Callable[[random.Random], Any]] = {
             "index": lambda rng: rng.choice((0, 0, 1, 2, *NUMBERS)),
             "preference": lambda rng: rng.choice((0, 1, 2, *NUMBERS)),

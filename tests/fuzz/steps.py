@@ -6,8 +6,8 @@ import random
 from typing import Any, NamedTuple
 
 from tests.abi.rules.capi import floats, pointers, uint32s
-from tests.fuzz.models import FOREVER, Models, operand_struct
-from tests.fuzz.recipes import CAPACITY, Operand
+from tests.fuzz.models import FOREVER, CompilationFacts, Models, operand_struct
+from tests.fuzz.recipes import CAPACITY, Operand, scrambled
 from tests.fuzz.resources import FILE_BYTES, SHARED_AT_MOST
 
 FENCED = "Execution_startComputeWithDependencies"
@@ -49,6 +49,33 @@ class Steps(Models):
             self._ask(rng, execution, wrong)
         if rng.random() < 0.8:
             call(rng, "Execution_free", execution)
+
+    def run_changed(self, rng: random.Random, wrong: float) -> None:
+        """A changed model from its first call to its last, so that a device sees many of them."""
+        call = self.calls.call
+        recipe = scrambled(rng.choice(self.recipes), rng)
+        self._kept.append(recipe)
+        model = self._build(rng, recipe, 0)
+        facts = CompilationFacts(recipe)
+        device = self.pool.pick(rng, "Device")
+        if rng.random() < 0.5:
+            code = call(rng, "Compilation_create", model, about=facts)
+        else:
+            listed = (pointers(device), 1)
+            code = call(rng, "Compilation_createForDevices", model, *listed, about=facts)
+        if code == 0:
+            compilation = self.calls.made_handle()
+            call(rng, "Compilation_finish", compilation)
+            if call(rng, "Execution_create", compilation, about=facts) == 0:
+                execution = self.calls.made_handle()
+                for role, indexes in (("Input", recipe.inputs), ("Output", recipe.outputs)):
+                    for position, index in enumerate(indexes):
+                        self._set(rng, execution, role, position, recipe.operands[index], wrong)
+                call(rng, "Execution_compute", execution)
+                self._ask(rng, execution, 0)
+                call(rng, "Execution_free", execution)
+            call(rng, "Compilation_free", compilation)
+        call(rng, "Model_free", model)
 
     def _settings(self, rng: random.Random, execution: int, wrong: float) -> None:
         call = self.calls.call

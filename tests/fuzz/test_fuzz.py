@@ -7,7 +7,10 @@ import sys
 
 import pytest
 
+from tests.fuzz.comparison import DEVICES, Answer, Trace, first_difference
+
 CALLS = 25_000
+COMPARED_CALLS = 10_000
 
 
 @pytest.mark.parametrize("threads", [1, 4])
@@ -26,3 +29,41 @@ def test_random_calls(threads):
     calls, succeeded = re.match(r"(\d+) calls .* (\d+)% succeeded", result.stdout).groups()
     assert int(calls) >= CALLS
     assert 30 < int(succeeded) < 90, result.stdout
+
+
+def fuzz_compared(seed, calls):
+    """Exit status and output of a comparison."""
+    command = [sys.executable, "-m", "tests.fuzz", "--compare", "--calls", calls, "--seed", seed]
+    result = subprocess.run(
+        [str(word) for word in command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    return result.returncode, result.stdout
+
+
+def test_devices_answer_alike():
+    """nnapi-cpu, nnapi-reference and both together give the same result codes, call by call."""
+    status, told = fuzz_compared(int.from_bytes(os.urandom(3), "little"), COMPARED_CALLS)
+    assert status == 0, told
+    (calls,) = re.match(r"(\d+) calls have the same result codes", told).groups()
+    assert int(calls) > COMPARED_CALLS / 2
+
+
+def test_a_difference_is_found(tmp_path):
+    """A call that one device alone refuses, and one that only it gets to."""
+    good = Answer("step 1:", "Model_finish", "0x1", "NO_ERROR", "")
+    bad = good._replace(code="BAD_DATA", message="Model_finish: BAD_DATA: it is wrong")
+    for last in ([bad], [], [good._replace(function="Model_create")]):
+        paths = {name: tmp_path / name for name in DEVICES}
+        for name, path in paths.items():
+            trace = Trace(str(path))
+            for answer in (good, good, *(last if name == "nnapi-cpu" else [good])):
+                trace.note(answer)
+        found = first_difference(paths)
+        assert found.number == 2
+        assert found.answers == dict.fromkeys(DEVICES, good) | {"nnapi-cpu": (last or [None])[0]}
+        assert "call 2" in str(found)
+    assert first_difference(dict.fromkeys(DEVICES, paths["both"])) is None

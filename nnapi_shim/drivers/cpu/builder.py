@@ -18,7 +18,7 @@ from nnapi_shim.drivers.cpu.record import (
     record,
 )
 from nnapi_shim.drivers.cpu.weights import Constants
-from nnapi_shim.errors import NnapiError, Place, Where, op_failed
+from nnapi_shim.errors import NnapiError, Place, Where
 from nnapi_shim.hal.enums import OperandLifeTime, OperationType
 from nnapi_shim.hal.quantization import decoded
 from nnapi_shim.hal.types import Dimensions, Model, Operand, Operation, Subgraph, byte_size
@@ -65,7 +65,7 @@ class Builder:
 
     Operands are known by their index in `operands`, to which inlined graphs add theirs.
 
-    omitted: indexes of the graph's inputs and outputs that the run leaves out.
+    omitted: indexes of the graph's inputs that the run leaves out.
     owned: the outputs have no memory of the caller's; they stay in the arena like temporaries.
     """
 
@@ -215,9 +215,6 @@ class Builder:
     def _lower(self, item: Operation) -> None:
         op = bound_operation(item, self.operands, self._input, self.operand, self.base)
         hollow = resolve(op)
-        for index, name in zip(item.outputs, op.match.output_names, strict=True):
-            if index in self.omitted:
-                raise op.refused(op_failed(f"{name} is omitted; it is not optional"))
         place = self.place_of(item)
         if op.match.operation.data_dependent:
             self.add(lowering.lower(op), op, place)

@@ -20,6 +20,7 @@ from nnapi_shim.hal.types import (
     Timing,
     is_known,
 )
+from nnapi_shim.operations.resolve import require_outputs
 
 
 class CpuPreparedModel:
@@ -80,7 +81,7 @@ class CpuPreparedModel:
             tuple(
                 [
                     position
-                    for position, argument in enumerate((*request.inputs, *request.outputs))
+                    for position, argument in enumerate(request.inputs)
                     if argument.has_no_value
                 ]
             ),
@@ -123,13 +124,17 @@ class CpuExecution:
             self._first.frames.append(self._frame)
 
     def compute(self, deadline_ns: int | None) -> ExecutionResult:
-        """Run it; raises OP_FAILED and the like, or answers OUTPUT_INSUFFICIENT_SIZE."""
+        """Run it; raises OP_FAILED and the like, or answers OUTPUT_INSUFFICIENT_SIZE.
+
+        Raises BAD_DATA for an output that is left out.
+        """
         started = monotonic_ns() if self._measure or deadline_ns is not None else 0
         if deadline_ns is not None and started >= deadline_ns:
             raise NnapiError(
                 ResultCode.MISSED_DEADLINE_PERSISTENT, "the deadline passed before the run began"
             )
         if self._done is None:
+            require_outputs(self._request.outputs)
             first = self._first = self._model.first(self._request)
             if not first.is_whole:
                 return self._timed(self._run(first, deadline_ns or 0), started)

@@ -160,7 +160,7 @@ class Graph:
     ) -> Segment:
         """The first segment of a run with these dimensions.
 
-        omitted: positions of arguments that are left out, inputs first.
+        omitted: positions of inputs that are left out.
         owned: as in Builder.
         """
         key = inputs, outputs, omitted
@@ -178,7 +178,6 @@ class Graph:
         owned: bool,
     ) -> Builder:
         graph = self.subgraph
-        arguments = (*graph.input_indexes, *graph.output_indexes)
         return Builder(
             self.library,
             self.model,
@@ -186,6 +185,6 @@ class Graph:
             self.constants,
             inputs,
             outputs,
-            {arguments[position] for position in omitted},
+            {graph.input_indexes[position] for position in omitted},
             owned,
         )

@@ -15,7 +15,15 @@ from nnapi_shim.hal.enums import ErrorStatus, OperandLifeTime, OperationType, Re
 from nnapi_shim.hal.quantization import SCALARS
 from nnapi_shim.operations import bound_operand, bound_operation, family
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
-from nnapi_shim.operations.resolve import check_operands, check_size, merge_dimensions, set_output
+from nnapi_shim.operations.resolve import (
+    check_operands,
+    check_output_scales,
+    check_scales,
+    check_size,
+    merge_dimensions,
+    require_outputs,
+    set_output,
+)
 
 
 class ReferencePreparedModel:
@@ -80,6 +88,7 @@ class ReferenceExecution:
                 ResultCode.MISSED_DEADLINE_PERSISTENT, "the deadline passed before the run began"
             )
         request = self._request
+        require_outputs(request.outputs)
         main = self._model.main
         operands = main.subgraph.operands
         given = [
@@ -94,8 +103,6 @@ class ReferenceExecution:
         run = GraphRun(self._model, main, given, Limits(deadline_ns, self._loop_timeout_ns))
         for index, argument in zip(main.subgraph.output_indexes, request.outputs, strict=True):
             run.operands[index].dimensions = argument.dimensions
-            if argument.has_no_value:
-                run.omitted.add(index)
         run.compute()
         result = self._written(run.outputs())
         if self._measure:
@@ -140,7 +147,7 @@ class GraphRun:
         self._graph = graph.subgraph
         self._limits = limits
         self.omitted: set[int] = set()
-        """Inputs and outputs that this run leaves out."""
+        """Inputs that this run leaves out."""
         self.operands = [
             bound_operand(index, operand) for index, operand in enumerate(self._graph.operands)
         ]
@@ -192,12 +199,11 @@ class GraphRun:
     def _run(self, op: BoundOperation, item: hal.Operation) -> None:
         declaration, outputs = op.match.operation, op.outputs
         check_operands(op)
+        check_scales(op)
         for check in declaration.checks:
             check(op)
-        for index, name in zip(item.outputs, op.match.output_names, strict=True):
-            if index in self.omitted:
-                raise op_failed(f"{name} is omitted; it is not optional")
         parameters = declaration.quantization(op)
+        check_output_scales(op, parameters)
         for operand, (scale, zero_point) in zip(outputs, parameters, strict=True):
             if not operand.is_model_output:  # what a temporary declares does not count
                 operand.scale, operand.zero_point = scale, zero_point
@@ -277,8 +283,6 @@ class GraphRun:
 
     def _finish(self, item: hal.Operation, arrays: Sequence[Array | None]) -> None:
         for position, (index, array) in enumerate(zip(item.outputs, arrays, strict=True)):
-            if index in self.omitted:
-                raise op_failed(f"output {position} is omitted; it is not optional", "output")
             if array is None:
                 raise op_failed(f"input {position} is omitted; no round gave it a value", "input")
             operand = self.operands[index]

@@ -1,6 +1,6 @@
 """A window that slides over an image, tap by tap, and the two layouts of images."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -34,6 +34,19 @@ class Axis(NamedTuple):
     head: int
     output: int
 
+    def reaching(self) -> Sequence[int]:
+        """The taps that lie inside the image in some window; with some more if they are few."""
+        if self.taps <= self.output * self.size:
+            return range(self.taps)
+        # A window may be much larger than the image.
+        found: set[int] = set()
+        for window in range(self.output):
+            offset = self.head - window * self.stride
+            first = max(0, -(-offset // self.dilation))
+            end = min(self.taps, (offset + self.size - 1) // self.dilation + 1)
+            found.update(range(first, end))
+        return sorted(found)
+
     def reached(self, tap: int) -> tuple[slice, slice]:
         """The windows in which a tap lies inside the image, and where in the image."""
         offset = tap * self.dilation - self.head
@@ -53,9 +66,12 @@ class Windows(NamedTuple):
     horizontal: Axis
 
     def taps(self) -> Iterator[tuple[int, int, tuple[slice, ...], tuple[slice, ...]]]:
-        """Per position in the window: (row, column, outputs that see the image there, where)."""
-        for i in range(self.vertical.taps):
-            for j in range(self.horizontal.taps):
+        """Per position in the window: (row, column, outputs that see the image there, where).
+
+        Positions at which no output sees the image may be left out.
+        """
+        for i in self.vertical.reaching():
+            for j in self.horizontal.reaching():
                 windows_down, rows = self.vertical.reached(i)
                 windows_across, columns = self.horizontal.reached(j)
                 every = slice(None)

@@ -224,13 +224,6 @@ def test_omitted_arguments_are_noticed_when_it_runs(run):
     assert result.is_untouched
 
 
-def test_omitted_output(run):
-    run.input(0, floats(1, 2))
-    run.input(1, floats(1, 2))
-    run.ok("setOutput", 0, None, None, 0)
-    run.refuse(ResultCode.OP_FAILED, "compute")
-
-
 # Padding
 
 

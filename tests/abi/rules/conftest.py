@@ -12,7 +12,9 @@ from tests.abi.rules.capi import Api
 
 
 def pytest_addoption(parser):
-    parser.addoption("--device", default="nnapi-reference", help="where models run")
+    parser.addoption(
+        "--device", default="nnapi-reference", help="where models run; default: on any device"
+    )
 
 
 @pytest.fixture
@@ -25,8 +27,9 @@ def api(library, capfd):
 
 @pytest.fixture
 def device(api, request):
-    """The device that models are compiled for."""
-    return api.devices()[request.config.getoption("--device")]
+    """The device that models are compiled for; None where the library chooses."""
+    name = request.config.getoption("--device")
+    return None if name == "default" else api.devices()[name]
 
 
 @pytest.fixture

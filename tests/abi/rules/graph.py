@@ -106,13 +106,20 @@ class Buffer:
         return list(memoryview(self.contents).cast("f"))
 
 
-class Run:
-    """A model compiled for one device, and an execution of it."""
+def compilation_for(api: Api, device: int | None, model: int) -> int:
+    """A compilation for one device, or for any; not finished."""
+    if device is None:
+        return api.make("Compilation_create", model)
+    array = (ctypes.c_void_p * 1)(device)
+    return api.make("Compilation_createForDevices", model, array, 1)
 
-    def __init__(self, api: Api, device: int, model: int) -> None:
+
+class Run:
+    """A model compiled for one device, or for any, and an execution of it."""
+
+    def __init__(self, api: Api, device: int | None, model: int) -> None:
         self.api = api
-        array = (ctypes.c_void_p * 1)(device)
-        self.compilation = api.make("Compilation_createForDevices", model, array, 1)
+        self.compilation = compilation_for(api, device, model)
         api.ok("Compilation_finish", self.compilation)
         self.execution = api.make("Execution_create", self.compilation)
         self._kept: list[Any] = []

@@ -111,10 +111,13 @@ def test_declared_dimensions_that_contradict(device):
 
 def test_omitted_arguments(relu):
     array, none = np.float32([1, 2]), RequestArgument(0, 0, (), True)
-    for request in (Request((none,), (argument(array, ()),)), Request((argument(array),), (none,))):
-        with pytest.raises(NnapiError, match=r"RELU \(operation 0\): .* is omitted") as error:
+    for request, code, saying in (
+        (Request((none,), (argument(array, ()),)), ResultCode.OP_FAILED, r"RELU \(operation 0\): "),
+        (Request((argument(array),), (none,)), ResultCode.BAD_DATA, "output 0"),
+    ):
+        with pytest.raises(NnapiError, match=f"{saying}.* is omitted") as error:
             relu.execute(request, False, None, 0)
-        assert error.value.code is ResultCode.OP_FAILED
+        assert error.value.code is code
 
 
 def test_computed_parameters_replace_declared_ones_inside_a_model(device):

@@ -79,6 +79,18 @@ def test_max_ignores_padding(compute):
     ]
 
 
+@pytest.mark.parametrize("strides", [(1, 1), (2, 3), (9, 9)])
+def test_a_filter_that_is_much_larger_than_the_image(compute, strides):
+    """It sees all of the image, wherever it lies, and is not walked through."""
+    image, size = f32(IMAGE), 1 << 30
+    for type, seen in ((Op.MAX_POOL_2D, 9), (Op.AVERAGE_POOL_2D, 5)):
+        rows = pool(compute, type, image, SAME, *strides, size, size, 0)
+        assert {value for listed in rows for value in listed} == {seen}
+        half = size // 2
+        rows = pool(compute, type, image, *[half] * 4, *[size // 4] * 2, size, size, 0)
+        assert {value for listed in rows for value in listed} == {seen}
+
+
 def test_nchw(compute):
     image = f32([[[[1, 2], [3, 4]], [[5, 6], [7, 8]]]])
     assert compute(Op.MAX_POOL_2D, [image, VALID, 1, 1, 2, 2, 0, True], f32()) == [[[[4]], [[8]]]]

@@ -33,7 +33,7 @@ def lower(builder: "Builder", item: Operation) -> None:
     """Append an IF or WHILE to a builder; raises NeedsControl where the run has to decide."""
     from nnapi_shim.drivers.cpu.builder import NeedsControl, Wait
 
-    check_operands(builder, item)
+    check_condition(builder, item)
     function = _lower_if if item.type is OperationType.IF else _lower_while
     try:
         builder.attempt(lambda: function(builder, item))
@@ -41,15 +41,10 @@ def lower(builder: "Builder", item: Operation) -> None:
         raise NeedsControl(item) from None
 
 
-def check_operands(builder: "Builder", item: Operation) -> None:
-    """The condition of an IF is there, and so are all outputs."""
+def check_condition(builder: "Builder", item: Operation) -> None:
+    """The condition of an IF is there."""
     if item.type is OperationType.IF and builder.is_omitted(item.inputs[0]):
-        raise op_failed("condition is omitted; IF needs it", "condition").at(builder.place_of(item))
-    for position, index in enumerate(item.outputs):
-        if index in builder.omitted:
-            raise op_failed(f"output {position} is omitted; it is not optional", "output").at(
-                builder.place_of(item)
-            )
+        raise op_failed("condition is omitted; IF needs it").at(builder.place_of(item))
 
 
 def graph_of(builder: "Builder", index: int) -> Subgraph:

@@ -1,6 +1,9 @@
 """RANDOM_MULTINOMIAL as steps."""
 
-from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, Buffer, Step, record
+from typing import Any
+
+from nnapi_shim.drivers.cpu.lowering.strided import Axis, copied, filled
+from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, At, Buffer, Step, record
 from nnapi_shim.operations.declare import BoundOperation
 
 CUMULATE = record(logits=ADDRESS, output=ADDRESS, rows=INT64, classes=INT64, tile_rows=INT64)
@@ -22,7 +25,16 @@ def lower_random_multinomial(op: BoundOperation) -> list[Step]:
     sums = Buffer(8 * batch * classes)
     tile_rows = max(1, TILE_CLASSES // classes)
     samples = batch * op.sample_count
+    seeds: Any = op.seeds
+    more: list[Step] = []
+    if seeds.dimensions == (1,):  # the kernel reads two
+        seeds = Buffer(8)
+        more = [
+            copied(op.seeds, seeds, [Axis(1, 4, 4)], 4),
+            *filled(At(seeds, 4), (1,), (4,), bytes(4)),
+        ]
     return [
+        *more,
         Step(
             CUMULATE,
             f"cumulate_{op.variant}",
@@ -38,7 +50,7 @@ def lower_random_multinomial(op: BoundOperation) -> list[Step]:
             "random_multinomial",
             tiles=-(-samples // TILE_SAMPLES),
             sums=sums,
-            seeds=op.seeds,
+            seeds=seeds,
             output=op.samples,
             samples=samples,
             row_samples=op.sample_count,
