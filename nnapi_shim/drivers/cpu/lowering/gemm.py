@@ -168,11 +168,12 @@ def product_with(
     depth: int,
     target: Any,
     tiling: Tiling,
-    activation: int,
+    activation: int | None,
     output_columns: int = 0,
 ) -> list[Step]:
     """Pack a filter and multiply: act(rows x filter + bias).
 
+    activation: None where the operation has none.
     output_columns: from a row of the target to the next, if it has more columns than the filter.
     """
     is_single = rows.tile_rows == 1
@@ -212,7 +213,7 @@ def product_with(
     return steps
 
 
-def _quantized_finish(op: BoundOperation, activation: int) -> dict[str, Any]:
+def _quantized_finish(op: BoundOperation, activation: int | None) -> dict[str, Any]:
     """How int32 sums become stored values; the kernel clamps before it adds the zero point."""
     smallest, largest = quantized_bounds(activation, op.output)
     zero_point = op.output.zero_point
