@@ -2,7 +2,14 @@
 
 import numpy as np
 
-from nnapi_shim.drivers.reference.arrays import Array, dtype_of, is_float, real, rounded
+from nnapi_shim.drivers.reference.arrays import (
+    Array,
+    dtype_of,
+    is_float,
+    real,
+    rounded,
+    within_float32,
+)
 from nnapi_shim.drivers.reference.boxes import check_batch_index, check_corners, reals, stored
 from nnapi_shim.errors import op_failed
 from nnapi_shim.operations.declare import BoundOperation
@@ -29,7 +36,7 @@ def roi_align(op: BoundOperation) -> list[Array]:
         share_y, share_x = share_y[..., None, None], share_x[..., None]
         rows = (1 - share_y) * image[low_y] + share_y * image[high_y]
         samples = (1 - share_x) * rows[:, :, low_x] + share_x * rows[:, :, high_x]
-        result[roi] = samples.mean((1, 3))
+        result[roi] = within_float32(samples.sum((1, 3))) / (ratio_y * ratio_x)
     return [_in_layout(stored(result, op.output), op)]
 
 

@@ -259,6 +259,11 @@ def test_resize_bilinear(compute, nchw):
 # Other tiers
 
 
+@pytest.mark.skipif(TIER not in os.environ, reason="no tier was asked for")
+def test_the_tier_is_the_one_that_was_asked_for():
+    assert library.current().tier == os.environ[TIER]
+
+
 @pytest.mark.skipif(TIER in os.environ, reason="a tier is chosen already")
 @pytest.mark.parametrize(
     "tier", [t for t in library.processor_tiers() if t != library.current().tier]

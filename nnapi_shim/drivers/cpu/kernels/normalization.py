@@ -188,11 +188,10 @@ def change(running, x, count, sign):
 @helper
 def is_negligible(running, count, alpha, bias):
     """Whether what is left of running sums does not count beside the bias; NaN does."""
-    most = 0.0
+    left = 0.0
     for c in range(count):
-        left = abs(read_f64(running, c))
-        most = most if left <= most else left
-    return abs(alpha * most) <= NEGLIGIBLE * abs(bias)
+        left += abs(read_f64(running, c))
+    return abs(alpha * left) <= NEGLIGIBLE * abs(bias)
 
 
 @kernel(LOCAL)
