@@ -86,10 +86,12 @@ stress: all
 check-native: all $(VENV)/ready-dev
 	$(PY) tests/memory/run_sanitized.py
 
-# One random model per seed; a seed always gives the same one.
+# One random model per seed; a seed always gives the same one. SPECIAL=1: with infinities, NaN,
+# the largest and the smallest numbers and scales among its contents.
 SEEDS ?= 0:20000
+SPECIAL ?=
 random-models: all $(VENV)/ready-dev
-	$(PY) -m tests.random_models --seeds $(SEEDS) --jobs $$(nproc)
+	$(PY) -m tests.random_models --seeds $(SEEDS) $(if $(SPECIAL),--special) --jobs $$(nproc)
 
 # Random calls of the C API: half of them on one thread, half on four; and a quarter as many in three
 # processes whose result codes are compared, on either device alone and on both. FUZZ takes more

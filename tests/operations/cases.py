@@ -94,6 +94,7 @@ def example(
     batch: int = 2,
     contents: Contents | None = None,
     plan: Plan | None = None,
+    output_scale: Callable[[Random], float] | None = None,
 ) -> Example:
     """Random sizes, parameters and contents; the first dimension of the data is `batch`.
 
@@ -101,6 +102,7 @@ def example(
 
     contents: where tensors come from that the plan gives no contents for, if they are not to be
         random numbers.
+    output_scale: of the outputs that may have any, if it is not to fit the inputs.
     """
     name = use.operation.type.name
     contents = contents or random_contents
@@ -119,7 +121,8 @@ def example(
             inputs.append(_bias(inputs[position - 2], inputs[position - 1], wanted, rng))
         else:
             inputs.append(contents(type, wanted, rng, name))
-    scale = OUTPUT_SCALE.get(name, _some_scale)(inputs, rng)
+    fitting = OUTPUT_SCALE.get(name, _some_scale)
+    scale = output_scale(rng) if output_scale else fitting(inputs, rng)
     return with_outputs(use, inputs, [_parameters(type, rng, scale) for type in use.outputs])
 
 

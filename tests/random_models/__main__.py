@@ -1,6 +1,6 @@
 """The long run: many random models, one per seed.
 
-python -m tests.random_models --seeds 0:20000 [--operations ADD,RESHAPE] [--jobs 2]
+python -m tests.random_models --seeds 0:20000 [--special] [--operations ADD,RESHAPE] [--jobs 2]
 """
 
 import argparse
@@ -10,7 +10,7 @@ from collections import Counter
 
 from nnapi_shim.hal.enums import OperationType
 from tests.random_models.generator import OPERATIONS, random_model
-from tests.random_models.workers import Operations, results
+from tests.random_models.workers import Models, results
 
 
 def main() -> int:
@@ -20,20 +20,21 @@ def main() -> int:
     seeds = range(int(first), int(end or int(first) + 1))
     names = options.operations.split(",") if options.operations else []
     allowed = tuple(OperationType[name] for name in names) or OPERATIONS
+    models = Models(allowed, options.special)
     if options.show:
         for seed in seeds:
-            print(f"seed {seed}\n{random_model(seed, None, allowed).shown('    ')}")
+            print(f"seed {seed}\n{random_model(seed, None, *models).shown('    ')}")
         return 0
-    return 1 if _run(seeds, allowed, options.jobs, options.failures) else 0
+    return 1 if _run(seeds, models, options.jobs, options.failures) else 0
 
 
-def _run(seeds: range, allowed: Operations, jobs: int, most_failures: int) -> int:
+def _run(seeds: range, which: Models, jobs: int, most_failures: int) -> int:
     """The number of failures."""
     began = time.monotonic()
     seen: Counter[str] = Counter()
     models = failures = 0
     shown = 0.0
-    for done in results(seeds, jobs, allowed):
+    for done in results(seeds, jobs, which):
         models += 1
         seen += done.operations
         if done.failure:
@@ -53,7 +54,7 @@ def _run(seeds: range, allowed: Operations, jobs: int, most_failures: int) -> in
         f"\nseeds {seeds.start} to {seeds.stop - 1}: {models} models, {sum(seen.values())} "
         f"operations of {len(seen)} kinds, {seconds:.0f} s, {failures} failures"
     )
-    missing = [type.name for type in allowed if type.name not in seen]
+    missing = [type.name for type in which.allowed if type.name not in seen]
     if missing:
         print(f"never seen: {', '.join(missing)}")
     return failures
@@ -64,6 +65,9 @@ def _options() -> argparse.Namespace:
         prog="python -m tests.random_models", description="Compare the devices on random models."
     )
     parser.add_argument("--seeds", default="0:1000", help="first:end, or a single one")
+    parser.add_argument(
+        "--special", action="store_true", help="with contents at the edges of their types"
+    )
     parser.add_argument("--operations", default="", help="names; default: all there are")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--failures", type=int, default=10, help="stop after so many")

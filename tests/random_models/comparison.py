@@ -9,6 +9,7 @@ An IF or WHILE has to give, bit for bit, what its graphs give when they run on t
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -107,7 +108,7 @@ def _undeclared(graph: Graph) -> Graph:
         node._replace(graphs=tuple([_undeclared(inner) for inner in node.graphs]))
         for node in graph.nodes
     ]
-    return Graph(items, nodes, graph.inputs, graph.outputs)
+    return replace(graph, items=items, nodes=nodes, failing=None)
 
 
 def _reversed(array: Any) -> Any:
@@ -198,7 +199,9 @@ def _compare_node(
         return
     outputs = [_with(graph.items[i].value, None) for i in node.outputs]
     expected = _expected(graph, node, contents, inputs, outputs)
-    close(node, inputs, outputs, actual, expected)
+    close(node, inputs, outputs, actual, expected, graph.special)
+    if graph.special:
+        return  # scales may be so small that the integers of the reference hold nothing of them
     try:
         real_numbers.check(node, inputs, outputs, actual)
     except real_numbers.Far as error:
@@ -272,7 +275,7 @@ def _of_graph(graph: Graph, arguments: Sequence[Any], cpu: Any, is_later_round: 
     for index, array in zip(graph.inputs, arguments, strict=True):
         value = _with(items[index].value, array)
         items[index] = Item(value, INPUT, value.operand.dimensions if array is not None else ())
-    alone = Graph(items, graph.nodes, graph.inputs, graph.outputs)
+    alone = replace(graph, items=items, failing=None)
     try:
         contents = everything_computed(alone, cpu, is_later_round)
     except Difference as error:

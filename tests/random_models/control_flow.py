@@ -192,7 +192,7 @@ def _some_tensors(growth: Growth, count: int) -> list[int]:
 
 def _inner(growth: Growth, taken: Sequence[int]) -> Growth:
     """A graph that has these operands of the outer one as its inputs."""
-    inner = Growth(growth.rng, growth.allowed, 1.0, growth.depth + 1)
+    inner = Growth(growth.rng, growth.allowed, 1.0, growth.depth + 1, growth.special)
     for index in taken:
         operand, array, *_ = growth.value(index)
         inner.graph.inputs.append(inner.given(Value(operand, array), INPUT))

@@ -7,10 +7,10 @@ import os
 from collections import Counter
 from multiprocessing.connection import Connection
 
-from tests.random_models.workers import Done, Operations
+from tests.random_models.workers import Done, Models
 
 
-def work(seeds: range, allowed: Operations, messages: Connection) -> None:
+def work(seeds: range, models: Models, messages: Connection) -> None:
     """End the process in front of every third seed."""
     for seed in seeds:
         messages.send(seed)

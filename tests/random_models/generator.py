@@ -15,7 +15,7 @@ from nnapi_shim.hal.types import Dimensions
 from nnapi_shim.operations import registry
 from tests.operations.cases import AMPLITUDE, USES, Example, Use, example, random_contents
 from tests.operations.plans.common import Random
-from tests.random_models import control_flow, glue
+from tests.random_models import control_flow, edges, glue
 from tests.random_models.graph import Graph, Node, types_named
 from tests.random_models.growth import Growth, Numbers
 from tests.single import Value, scalar
@@ -83,16 +83,21 @@ def _uses() -> dict[OperationType, list[Use]]:
 
 
 def random_model(
-    seed: int, sizes: Sizes | None = None, allowed: Sequence[OperationType] = OPERATIONS
+    seed: int,
+    sizes: Sizes | None = None,
+    allowed: Sequence[OperationType] = OPERATIONS,
+    special: bool = False,
 ) -> Graph:
     """The model of a seed: always the same one. With fewer operations, it is its beginning.
 
     sizes: None for those that the seed decides too.
+    special: with contents at the edges of their types (edges.py).
     """
     rng = Numbers(np.random.PCG64(seed))
     sizes = sizes or Sizes.of(rng)
     rng.largest = sizes.largest
-    growth = Growth(rng, frozenset(allowed), constants=float(rng.choice((0.0, 0.3, 0.6, 1.0))))
+    constants = float(rng.choice((0.0, 0.3, 0.6, 1.0)))
+    growth = Growth(rng, frozenset(allowed), constants, special=special)
     for _ in range(sizes.operations):
         failing = draw(growth, allowed)
         if failing is not None:
@@ -142,7 +147,10 @@ class _Drawn:
         self.growth = growth
         self.use = use
         self.pooled = pooled
-        self.sample: Example = example(use, growth.rng, self._batch(), self._contents)
+        scale = edges.scale_of if growth.special and growth.chance(0.5) else None
+        self.sample: Example = example(
+            use, growth.rng, self._batch(), self._contents, output_scale=scale
+        )
 
     def _batch(self) -> int:
         rng = self.growth.rng
@@ -159,7 +167,7 @@ class _Drawn:
                 index = self._fitting(candidate, type, dimensions, name)
                 if index is not None:
                     return growth.value(index)
-        return random_contents(type, dimensions, rng, name)
+        return (edges.contents if growth.special else random_contents)(type, dimensions, rng, name)
 
     def _candidates(self, type: T, dimensions: Dimensions) -> list[int]:
         """Up to three tensors to take: one that fits already, a recent one, any."""
@@ -184,6 +192,8 @@ class _Drawn:
             return glue.truth(growth, index, dimensions)
         made = glue.adapted(growth, index, dimensions)
         if made is None or type not in glue.FLOATS:
+            return made
+        if growth.special and OperationType[name] not in edges.ORDINARY and growth.chance(0.7):
             return made
         amplitude = AMPLITUDE.get(name, 8.0)
         array = growth.value(made).array

@@ -60,6 +60,7 @@ class Graph:
     inputs, outputs: those of a graph that an IF or WHILE refers to; the inputs of a model are all
     operands of that kind, its outputs depend on what is tested.
     failing: an operation that is to fail, after all others.
+    special: contents may be at the edges of their types (edges.py).
     """
 
     items: list[Item] = field(default_factory=list)
@@ -67,6 +68,7 @@ class Graph:
     inputs: list[int] = field(default_factory=list)
     outputs: list[int] = field(default_factory=list)
     failing: Node | None = None
+    special: bool = False
 
     def computed(self) -> list[int]:
         """Operands that the operations compute."""
@@ -167,7 +169,7 @@ def part(graph: Graph, numbers: Sequence[int]) -> Graph:
         )
 
     failing = placed(graph.failing) if graph.failing else None
-    return Graph(items, [placed(node) for node in nodes], failing=failing)
+    return Graph(items, [placed(node) for node in nodes], failing=failing, special=graph.special)
 
 
 def assemble(graph: Graph, outputs: Sequence[int], with_failing: bool = False) -> Built:

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -48,17 +49,24 @@ class Growth:
     allowed: the operations that it may consist of.
     constants: how many of the tensors that are not computed are constants, 0 to 1; in a graph that
         an IF or WHILE refers to all are, but for its own inputs.
+    special: whether contents are at the edges of their types, too.
     """
 
     def __init__(
-        self, rng: Random, allowed: Collection[OperationType], constants: float, depth: int = 0
+        self,
+        rng: Random,
+        allowed: Collection[OperationType],
+        constants: float,
+        depth: int = 0,
+        special: bool = False,
     ) -> None:
         self.rng = rng
         self.allowed = allowed
         self.constants = constants
+        self.special = special
         self.depth = depth
         """Of the IFs and WHILEs that the graph is inside of."""
-        self.graph = Graph()
+        self.graph = Graph(special=special)
         self.pool: dict[T, list[int]] = defaultdict(list)
         self._taken: dict[int, int] = {}
         """id of a Value -> index of the operand whose Value it is."""
@@ -155,7 +163,7 @@ class Growth:
         count = len(graph.items)
         items = [*graph.items, *(Item(value, COMPUTED, ()) for value in outputs)]
         failing = node._replace(outputs=tuple(range(count, len(items))))
-        return Graph(items, list(graph.nodes), graph.inputs, graph.outputs, failing)
+        return replace(graph, items=items, nodes=list(graph.nodes), failing=failing)
 
     def _is_settled(self, node: Node) -> bool:
         if node.graphs or operation(node.type).data_dependent:

@@ -1,6 +1,7 @@
 """Dropping what a failure does not need: what dropped operations computed becomes an input."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from tests.random_models.closeness import Difference
 from tests.random_models.graph import Graph, Item, part
@@ -59,7 +60,7 @@ class _Search:
 
 
 def _without_failing(graph: Graph) -> Graph:
-    whole = Graph(graph.items, graph.nodes)
+    whole = replace(graph, failing=None)
     return part(whole, range(len(graph.nodes)))
 
 
@@ -70,4 +71,4 @@ def _plain(graph: Graph) -> Graph:
         known = item.value.operand.dimensions
         return item._replace(declared=known, is_exposed=False, is_misdeclared=False)
 
-    return Graph([plain(item) for item in graph.items], graph.nodes, failing=graph.failing)
+    return replace(graph, items=[plain(item) for item in graph.items])

@@ -14,15 +14,21 @@ from nnapi_shim.drivers.cpu.device import CpuDevice
 from nnapi_shim.drivers.cpu.lowering.activation import lower_relu6
 from nnapi_shim.drivers.reference.device import ReferenceDevice
 from nnapi_shim.errors import NnapiError
-from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType, ResultCode
+from nnapi_shim.hal.enums import (
+    OperandLifeTime,
+    OperandType,
+    OperationType,
+    PaddingCode,
+    ResultCode,
+)
 from tests.random_models import dying, real_numbers
-from tests.random_models.closeness import Difference
+from tests.random_models.closeness import Difference, close
 from tests.random_models.comparison import check
 from tests.random_models.generator import OPERATIONS, Sizes, random_model
-from tests.random_models.graph import Node, types_named
+from tests.random_models.graph import COMPUTED, Node, types_named
 from tests.random_models.minimise import minimal
-from tests.random_models.workers import results
-from tests.single import qu8, scalar
+from tests.random_models.workers import Models, results
+from tests.single import f32, i32, qu8, scalar, valued
 
 MODELS = 300
 NUMERIC = types_named("ADD RELU RESHAPE SLICE TILE TRANSPOSE")
@@ -32,6 +38,7 @@ DIVISION = types_named("DIV ABS")
 """DIV has a type that is accepted and always fails."""
 
 
+@pytest.mark.parametrize("special", [False, True])
 @settings(
     max_examples=MODELS,
     derandomize=True,
@@ -44,8 +51,8 @@ DIVISION = types_named("DIV ABS")
     largest=st.sampled_from((1, 2, 3, 5, 8, 17, 64)),
     seed=st.integers(0, 2**32 - 1),
 )
-def test_the_devices_agree(operations, largest, seed):
-    graph = random_model(seed, Sizes(operations, largest))
+def test_the_devices_agree(special, operations, largest, seed):
+    graph = random_model(seed, Sizes(operations, largest), special=special)
     try:
         check(graph, CpuDevice(), ReferenceDevice())
     except Difference as error:
@@ -72,6 +79,24 @@ def test_every_operation_occurs():
     for seed in range(400):
         seen.update(random_model(seed, Sizes(8, 3)).operations())
     assert seen.keys() == set(OPERATIONS)
+
+
+def test_edges_occur():
+    found = Counter()
+    for seed in range(60):
+        for item in random_model(seed, Sizes(4, 5), special=True).items:
+            array, scale = item.value.array, item.value.operand.scale
+            found["small scale"] += 0 < scale < 2.0**-20
+            found["large scale"] += scale > 2.0**10
+            if item.kind == COMPUTED or array is None or array.dtype != np.float32:
+                continue
+            found["NaN"] += np.isnan(array).any()
+            found["infinity"] += np.isinf(array).any()
+            found["subnormal"] += (np.abs(array[array != 0]) < 2.0**-126).any()
+            found["largest"] += (np.abs(array) == np.finfo(np.float32).max).any()
+            found["minus zero"] += (np.signbit(array) & (array == 0)).any()
+    assert min(found.values()) > 3
+    assert len(found) == 7
 
 
 # The comparison
@@ -219,8 +244,39 @@ def test_a_wrong_result_code_is_caught():
             check(graph, Confused(), ReferenceDevice())
 
 
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [(np.inf, 3.4028235e38), (np.inf, -np.inf), (np.nan, 0), (0, np.nan), (np.nan, np.inf)],
+)
+@pytest.mark.parametrize("special", [False, True])
+def test_what_is_not_finite_has_to_be_the_same(special, ours, theirs):
+    node = Node(OperationType.CONV_2D, (), ())
+    tensors = [f32([[[[1]]]]), f32([[[[1]]]]), f32([0])]
+    inputs = [*tensors, *map(valued, (PaddingCode.VALID, 1, 1, 0))]
+    one, other = (np.full((1, 1, 1, 1), number, np.float32) for number in (ours, theirs))
+    close(node, inputs, [f32()], [one], [one], special)
+    with pytest.raises(Difference):
+        close(node, inputs, [f32()], [one], [other], special)
+
+
+def test_what_the_order_of_additions_decides_is_left_open():
+    node = Node(OperationType.REDUCE_SUM, (), ())
+    rest = [i32([0]), valued(False)]
+    one, other = np.float32([np.nan]), np.float32([3e38])
+    close(node, [f32([3e38, 3e38, -3e38]), *rest], [f32()], [one], [other], True)
+    with pytest.raises(Difference):
+        close(node, [f32([1e38, 1e38, 1e38]), *rest], [f32()], [one], [other], True)
+
+
+def test_one_step_is_a_difference():
+    node = Node(OperationType.ADD, (), ())
+    inputs = [qu8([10]), qu8([1]), valued(0)]
+    with pytest.raises(Difference, match=r"uint8\(11\), expected np.uint8\(12\)"):
+        close(node, inputs, [qu8()], [np.uint8([11])], [np.uint8([12])])
+
+
 def test_a_process_that_dies_is_a_failure():
-    found = {done.seed: done.failure for done in results(range(1, 7), 2, (), dying.work)}
+    found = {done.seed: done.failure for done in results(range(1, 7), 2, Models(()), dying.work)}
     died = "the process ended: 7"
     assert found == {1: "", 2: "", 3: died, 4: "", 5: "", 6: died}
 

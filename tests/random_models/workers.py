@@ -15,7 +15,12 @@ from tests.random_models.generator import random_model
 from tests.random_models.graph import Graph
 from tests.random_models.minimise import minimal
 
-Operations = Sequence[OperationType]
+
+class Models(NamedTuple):
+    """Which models there are: what they are made of, and whether contents are at the edges."""
+
+    allowed: Sequence[OperationType]
+    special: bool = False
 
 
 class Done(NamedTuple):
@@ -26,12 +31,12 @@ class Done(NamedTuple):
     failure: str
 
 
-def failure_of(seed: int, allowed: Operations) -> tuple[Graph, str]:
+def failure_of(seed: int, models: Models) -> tuple[Graph, str]:
     """The model of a seed, and what is wrong with it: an empty text, or a description."""
     cpu, reference = CpuDevice(), ReferenceDevice()
     graph = Graph()
     try:
-        graph = random_model(seed, None, allowed)
+        graph = random_model(seed, None, *models)
         check(graph, cpu, reference)
     except Difference as error:
         smallest, difference = minimal(graph, error, lambda part: check(part, cpu, reference))
@@ -41,11 +46,11 @@ def failure_of(seed: int, allowed: Operations) -> tuple[Graph, str]:
     return graph, ""
 
 
-def work(seeds: range, allowed: Operations, messages: Connection) -> None:
+def work(seeds: range, models: Models, messages: Connection) -> None:
     """What a worker does: it sends every seed that it begins with, and then what came of it."""
     for seed in seeds:
         messages.send(seed)
-        graph, failure = failure_of(seed, allowed)
+        graph, failure = failure_of(seed, models)
         messages.send(Done(seed, Counter(type.name for type in graph.operations()), failure))
     messages.send(None)
 
@@ -56,10 +61,10 @@ class _Running(NamedTuple):
     begun: int
 
 
-Work = Callable[[range, Operations, Connection], None]
+Work = Callable[[range, Models, Connection], None]
 
 
-def results(seeds: range, jobs: int, allowed: Operations, work: Work = work) -> Iterator[Done]:
+def results(seeds: range, jobs: int, models: Models, work: Work = work) -> Iterator[Done]:
     """What comes of every seed, in any order; `jobs` processes work on every n-th each.
 
     One that dies is replaced by one that goes on with its next seed.
@@ -70,7 +75,7 @@ def results(seeds: range, jobs: int, allowed: Operations, work: Work = work) -> 
     def start(seeds: range) -> None:
         if seeds:
             ours, theirs = context.Pipe(duplex=False)
-            process = context.Process(target=work, args=(seeds, allowed, theirs), daemon=True)
+            process = context.Process(target=work, args=(seeds, models, theirs), daemon=True)
             process.start()
             theirs.close()
             running[ours] = _Running(process, seeds, seeds[0])

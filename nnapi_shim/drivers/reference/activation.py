@@ -20,17 +20,17 @@ from nnapi_shim.operations.declare import BoundOperation
 
 
 def relu(op: BoundOperation) -> list[Array]:
-    """max(0, input)."""
+    """max(0, input); 0 where input is NaN."""
     return _clamped(op, FuseCode.RELU)
 
 
 def relu1(op: BoundOperation) -> list[Array]:
-    """min(1, max(-1, input))."""
+    """min(1, max(-1, input)); -1 where input is NaN."""
     return _clamped(op, FuseCode.RELU1)
 
 
 def relu6(op: BoundOperation) -> list[Array]:
-    """min(6, max(0, input))."""
+    """min(6, max(0, input)); 0 where input is NaN."""
     return _clamped(op, FuseCode.RELU6)
 
 
@@ -89,14 +89,19 @@ def prelu(op: BoundOperation) -> list[Array]:
 
 
 def _clamped(op: BoundOperation, activation: FuseCode) -> list[Array]:
-    """Quantized values stay as they are; the bounds come from the input's parameters."""
+    """Quantized values stay as they are; the bounds come from the input's parameters.
+
+    The bound is the first operand of the maximum, so that it stands where the input is NaN.
+    """
     source = op.input
     if is_float(source):
-        return [activated(real(source), activation, source.type)]
+        values = real(source)
+        numbers = np.where(np.isnan(values), -np.inf, values)
+        return [activated(numbers, activation, source.type)]
     return [activated_raw(source.value, activation, source.type, source.scale, source.zero_point)]
 
 
 def _stored(op: BoundOperation, reals: Array, scale: float, zero_point: int) -> list[Array]:
     if is_float(op.output):
-        return [activated(reals, FuseCode.NONE, op.output.type)]
+        return [reals.astype(dtype_of(op.output.type))]
     return [quantized(reals, op.output.type, scale, zero_point)]

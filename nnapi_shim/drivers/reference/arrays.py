@@ -15,7 +15,7 @@ Array = NDArray[Any]
 _FLOAT_MAX = float(np.finfo(np.float32).max)
 
 _ACTIVATION = {
-    FuseCode.NONE: (-np.inf, np.inf),
+    FuseCode.NONE: (-_FLOAT_MAX, _FLOAT_MAX),
     FuseCode.RELU: (0.0, _FLOAT_MAX),
     FuseCode.RELU1: (-1.0, 1.0),
     FuseCode.RELU6: (0.0, 6.0),
@@ -93,9 +93,18 @@ def requantized(source: BoundOperand, target: BoundOperand) -> Array:
 
 
 def activated(reals: Array, activation: int, type: OperandType) -> Array:
-    """Real numbers after a fused activation, rounded once to the element type."""
+    """Real numbers after a fused activation, rounded once to the element type.
+
+    What exceeds float32, infinities too, is its largest number, whatever the activation; float16
+    is rounded after that, which makes it infinite again. NaN stays NaN. See semantics.md 5.1.
+    """
     low, high = _ACTIVATION[FuseCode(activation)]
     return np.clip(reals, low, high).astype(dtype_of(type))
+
+
+def within_float32(reals: Array) -> Array:
+    """Infinity for what is too large for a float32: for sums that the reference keeps in one."""
+    return np.where(np.abs(reals) > _FLOAT_MAX, np.copysign(np.inf, reals), reals)
 
 
 def activated_raw(
@@ -106,7 +115,7 @@ def activated_raw(
     The bounds are zero_point + round(bound / scale), the quotient in float32 (semantics.md 5.1).
     """
     bounds = np.array(_ACTIVATION[FuseCode(activation)], np.float32)
-    bounds[bounds == _FLOAT_MAX] = np.inf  # RELU has no upper bound but that of the type
+    bounds[np.abs(bounds) == _FLOAT_MAX] *= np.inf  # no bound but that of the type
     low, high = zero_point + rounded(bounds / np.float32(scale))
     return saturated(np.clip(raw, low, high), type)
 

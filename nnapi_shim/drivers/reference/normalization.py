@@ -2,7 +2,14 @@
 
 import numpy as np
 
-from nnapi_shim.drivers.reference.arrays import Array, centred, dtype_of, is_float, saturated
+from nnapi_shim.drivers.reference.arrays import (
+    Array,
+    centred,
+    dtype_of,
+    is_float,
+    saturated,
+    within_float32,
+)
 from nnapi_shim.drivers.reference.fixed_point import (
     doubling_high_product,
     inverse_square_root,
@@ -12,7 +19,7 @@ from nnapi_shim.operations.declare import BoundOperation
 
 
 def l2_normalization(op: BoundOperation) -> list[Array]:
-    """Divide: input / max(sqrt(sum of squares), 1e-6), along axis.
+    """Divide: input / max(sqrt(sum of squares), 1e-6), along axis; NaN is no smaller than 1e-6.
 
     Quantized in steps of 1/128: 128 * (q - z) / sqrt(sum of squares), in the fixed-point
     arithmetic of the reference (semantics.md 8.1), around 128 in the unsigned type.
@@ -20,7 +27,7 @@ def l2_normalization(op: BoundOperation) -> list[Array]:
     values = centred(op.input)
     squares = (values**2).sum(axis=op.axis, keepdims=True)
     if is_float(op.input):
-        norm = np.maximum(np.sqrt(squares), 1e-6)
+        norm = np.maximum(np.sqrt(within_float32(squares)), 1e-6)
         return [(values / norm).astype(dtype_of(op.input.type))]
     mantissa, shift = inverse_square_root(squares.astype(np.int64))
     steps = rounding_shift(doubling_high_product(128 * values.astype(np.int64), mantissa), shift)
@@ -38,7 +45,8 @@ def local_response_normalization(op: BoundOperation) -> list[Array]:
             for i in range(length)
         ]
     )
-    normalized = values * (op.bias + op.alpha * sums) ** -op.beta
+    scale = within_float32(op.bias + within_float32(op.alpha * within_float32(sums))) ** -op.beta
+    normalized = values * within_float32(scale)
     return [np.moveaxis(normalized, 0, op.axis).astype(dtype_of(op.input.type))]
 
 
@@ -46,7 +54,10 @@ def instance_normalization(op: BoundOperation) -> list[Array]:
     """(input - mean) * gamma / sqrt(variance + epsilon) + beta, over height and width."""
     values = op.input.value.astype(np.float64)
     image = (2, 3) if op.nchw else (1, 2)
-    mean = values.mean(axis=image, keepdims=True)
-    variance = values.var(axis=image, keepdims=True)
-    normalized = (values - mean) * op.gamma / np.sqrt(variance + op.epsilon) + op.beta
+    count = values.shape[image[0]] * values.shape[image[1]]
+    mean = within_float32(values.sum(axis=image, keepdims=True)) / count
+    deviation = within_float32(values - mean)
+    variance = within_float32((deviation**2).sum(axis=image, keepdims=True)) / count
+    scaled = within_float32(deviation * op.gamma)
+    normalized = scaled / np.sqrt(variance + op.epsilon) + op.beta
     return [normalized.astype(dtype_of(op.input.type))]

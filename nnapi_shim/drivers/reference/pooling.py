@@ -2,36 +2,45 @@
 
 import numpy as np
 
-from nnapi_shim.drivers.reference.arrays import Array, activated, activated_raw, is_float
+from nnapi_shim.drivers.reference.arrays import (
+    Array,
+    activated,
+    activated_raw,
+    is_float,
+    within_float32,
+)
 from nnapi_shim.drivers.reference.windows import from_nhwc, to_nhwc, windows
 from nnapi_shim.operations.declare import BoundOperation
 
 
 def average_pool_2d(op: BoundOperation) -> list[Array]:
-    """The average, sum / count, over the part of each window inside the image.
+    """The average, sum / count, over the part of each window inside the image; a sum that exceeds
+    float32 is infinite.
 
     Quantized: of raw values, (sum +- count // 2) / count towards zero, + where sum is positive.
     """
     total, count = _sums(op, op.input.value.astype(np.float64))
     if is_float(op.input):
-        return _stored(op, total / count)
+        return _stored(op, within_float32(total) / count)
     return _stored(op, np.trunc((total + np.copysign(count // 2, total)) / count))
 
 
 def l2_pool_2d(op: BoundOperation) -> list[Array]:
-    """sqrt(sum of squares / count) over the part of each window inside the image."""
+    """sqrt(sum of squares / count) over the part of each window inside the image; a sum that
+    exceeds float32 is infinite.
+    """
     total, count = _sums(op, op.input.value.astype(np.float64) ** 2)
-    return _stored(op, np.sqrt(total / count))
+    return _stored(op, np.sqrt(within_float32(total) / count))
 
 
 def max_pool_2d(op: BoundOperation) -> list[Array]:
-    """The largest value in the part of each window inside the image."""
+    """The largest value in the part of each window inside the image; NaN is passed over."""
     image = to_nhwc(op.input.value.astype(np.float64), op.nchw)
     seen = windows(op, image, op.filter_height, op.filter_width)
     shape = (len(image), seen.vertical.output, seen.horizontal.output, image.shape[3])
     largest = np.full(shape, -np.inf)
     for _, _, outputs, inside in seen.taps():
-        largest[outputs] = np.maximum(largest[outputs], image[inside])
+        largest[outputs] = np.fmax(largest[outputs], image[inside])
     return _stored(op, largest)
 
 

@@ -7,13 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from nnapi_shim.drivers.reference.arrays import Array, dtype_of, is_float
+from nnapi_shim.drivers.reference.arrays import Array, dtype_of, is_float, within_float32
 from nnapi_shim.operations.declare import BoundOperation
 
 
 def mean(op: BoundOperation) -> list[Array]:
-    """The sum / count along axes; quantized: of stored values, rounded toward zero."""
-    means = op.input.value.mean(**_along_axes(op), dtype=np.float64)
+    """The sum / count along axes, infinite where the sum exceeds float32; quantized: of stored
+    values, rounded toward zero.
+    """
+    axes = _along_axes(op)
+    total = within_float32(op.input.value.sum(**axes, dtype=np.float64))
+    means = total / np.prod([op.input.value.shape[axis] for axis in axes["axis"]])
     return _stored(op, means if is_float(op.input) else np.trunc(means))
 
 

@@ -2,7 +2,14 @@
 
 import numpy as np
 
-from nnapi_shim.drivers.reference.arrays import Array, dtype_of, is_float, real, rounded
+from nnapi_shim.drivers.reference.arrays import (
+    Array,
+    dtype_of,
+    is_float,
+    real,
+    rounded,
+    within_float32,
+)
 from nnapi_shim.drivers.reference.boxes import check_batch_index, check_corners, reals, stored
 from nnapi_shim.errors import op_failed
 from nnapi_shim.operations.declare import BoundOperation
@@ -29,7 +36,7 @@ def roi_align(op: BoundOperation) -> list[Array]:
         share_y, share_x = share_y[..., None, None], share_x[..., None]
         rows = (1 - share_y) * image[low_y] + share_y * image[high_y]
         samples = (1 - share_x) * rows[:, :, low_x] + share_x * rows[:, :, high_x]
-        result[roi] = samples.mean((1, 3))
+        result[roi] = within_float32(samples.sum((1, 3))) / (ratio_y * ratio_x)
     return [_in_layout(stored(result, op.output), op)]
 
 
@@ -51,20 +58,24 @@ def _samples(
 
 
 def roi_pooling(op: BoundOperation) -> list[Array]:
-    """Per roi, its corners rounded, and bin: the maximum, or real 0 if the bin is empty.
+    """Per roi, its corners rounded, and bin: the maximum, or real 0 if the bin is empty. NaN is
+    passed over.
 
     Quantized numbers are compared as they are stored.
     """
     images = _nhwc(op.input.value, op)
     shape = (len(op.rois.value), op.out_height, op.out_width, images.shape[3])
     empty = 0 if is_float(op.input) else op.input.zero_point
+    lowest = -np.inf if is_float(op.input) else None
     result = np.full(shape, empty, dtype_of(op.output.type))
     for roi, (image, *corners) in enumerate(_rois(op, images)):
         x1, y1, x2, y2 = rounded(np.array(corners))
         for i, (top, bottom) in enumerate(_bins(y1, y2, op.out_height, images.shape[1])):
             for j, (left, right) in enumerate(_bins(x1, x2, op.out_width, images.shape[2])):
                 if top < bottom and left < right:
-                    result[roi, i, j] = image[top:bottom, left:right].max((0, 1))
+                    result[roi, i, j] = np.fmax.reduce(
+                        image[top:bottom, left:right], (0, 1), initial=lowest
+                    )
     return [_in_layout(result, op)]
 
 

@@ -2,7 +2,14 @@
 
 import numpy as np
 
-from nnapi_shim.drivers.reference.arrays import Array, dtype_of, is_float, quantized, real
+from nnapi_shim.drivers.reference.arrays import (
+    Array,
+    dtype_of,
+    is_float,
+    quantized,
+    real,
+    within_float32,
+)
 from nnapi_shim.operations.declare import BoundOperation
 
 
@@ -15,7 +22,7 @@ def softmax(op: BoundOperation) -> list[Array]:
     values = real(op.input)
     # `initial` is the maximum along an axis of size 0.
     largest = values.max(axis=op.axis, keepdims=True, initial=-np.inf)
-    weights = np.exp((values - largest) * op.beta)
+    weights = np.exp(within_float32(values - largest) * op.beta)
     shares = weights / weights.sum(axis=op.axis, keepdims=True)
     if is_float(op.output):
         return [shares.astype(dtype_of(op.output.type))]
@@ -25,6 +32,7 @@ def softmax(op: BoundOperation) -> list[Array]:
 def log_softmax(op: BoundOperation) -> list[Array]:
     """(input - max) * beta - log(sum exp((input - max) * beta)), along axis."""
     values = real(op.input)
-    exponents = (values - values.max(axis=op.axis, keepdims=True)) * op.beta
+    differences = within_float32(values - values.max(axis=op.axis, keepdims=True))
+    exponents = within_float32(differences * op.beta)
     total = np.exp(exponents).sum(axis=op.axis, keepdims=True)
     return [(exponents - np.log(total)).astype(dtype_of(op.output.type))]

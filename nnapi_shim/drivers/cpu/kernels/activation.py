@@ -6,7 +6,7 @@ from nnapi_shim.drivers.cpu.kernels.broadcasting import bare, nothing, pairwise
 from nnapi_shim.drivers.cpu.kernels.elements import READ, WRITE, mapped, part
 from nnapi_shim.drivers.cpu.kernels.exponential import expm1, logistic, tanh
 from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
-from nnapi_shim.drivers.cpu.kernels.numeric import bits_of, clamp, quantized
+from nnapi_shim.drivers.cpu.kernels.numeric import bits_of, bounded, clamp, quantized
 from nnapi_shim.drivers.cpu.kernels.translation import translate
 from nnapi_shim.drivers.cpu.lowering.activation import CLAMP, CLAMP_RAW, ELU, PRELU_QUANTIZED
 from nnapi_shim.drivers.cpu.lowering.broadcasting import PLAIN
@@ -17,14 +17,14 @@ ZERO, THREE, SIX, SIXTH = np.float32(0), np.float32(3), np.float32(6), np.float3
 
 
 def clamp_float(variant):
-    """input, output: float[count]. output = min(max(input, low), high); NaN stays NaN."""
+    """input, output: float[count]. output = min(max(input, low), high); NaN becomes low."""
     read, write = READ[variant], WRITE[variant]
 
     def body(a, tile):
         x, y, low, high = a.input, a.output, a.low, a.high
         first, end = part(a.count, tile)
         for i in range(first, end):
-            write(y, i, clamp(read(x, i), low, high))
+            write(y, i, bounded(read(x, i), low, high))
         return 0
 
     body.__name__ = f"clamp_{variant}"

@@ -27,8 +27,12 @@ from nnapi_shim.drivers.cpu.lowering.normalization import (
     LOCAL,
     LOCAL_SCRATCH,
 )
+from nnapi_shim.drivers.cpu.record import FLOAT32_MAX
 
 SMALLEST_NORM = 1e-6
+LARGEST_SUM = np.float64(FLOAT32_MAX)
+"""Sums are infinite beyond it: the reference keeps them in float32."""
+NEGLIGIBLE = 2.0**-24
 LOWEST_STEP, LARGEST_STEP = np.float32(-128), np.float32(127)
 ZERO = np.float32(0)
 SIZE = 4
@@ -73,8 +77,9 @@ l2_constants = helper(lambda a: (np.uint8(a.flip), a.zero, np.int32(a.zero_point
 
 @helper
 def l2_factor(total, unit):
-    """What numbers whose squares sum up to `total` are multiplied by."""
-    return np.float32(unit / max(np.sqrt(total), SMALLEST_NORM))
+    """What numbers whose squares sum up to `total` are multiplied by; NaN stays NaN."""
+    norm = np.sqrt(total) if total <= LARGEST_SUM else total * np.inf
+    return np.float32(unit / (SMALLEST_NORM if norm < SMALLEST_NORM else norm))
 
 
 def l2_rows(variant, size, element, store):
@@ -180,11 +185,23 @@ def change(running, x, count, sign):
         write_f64(running, c, read_f64(running, c) + sign * (value * value))
 
 
+@helper
+def is_negligible(running, count, alpha, bias):
+    """Whether what is left of running sums does not count beside the bias; NaN does."""
+    left = 0.0
+    for c in range(count):
+        left += abs(read_f64(running, c))
+    return abs(alpha * left) <= NEGLIGIBLE * abs(bias)
+
+
 @kernel(LOCAL)
 def local_response_running_f32(a, tile):
-    """Windows are summed in float64, each from the one before; an element that is not finite
-    spoils those that follow it along the axis. A tile is tile_blocks blocks of lanes. scratch:
-    float64 sums, float32 sums of as many rows as there is room for.
+    """Windows are summed in float64, each from the one before. A tile is tile_blocks blocks of
+    lanes. scratch: float64 sums, float32 sums of as many rows as there is room for.
+
+    An element that is not finite, or so large that others vanish beside it, spoils the windows
+    that follow it. Then something is left when all elements have been taken out again, and every
+    window is summed anew.
     """
     length, inner, radius = a.length, a.inner, a.radius
     bias, alpha, minus_beta = a.bias, a.alpha, -a.beta
@@ -200,12 +217,12 @@ def local_response_running_f32(a, tile):
         rows = LANES // inner if count == inner else 1
         for c in range(count):
             write_f64(running, c, 0.0)
-        for i in range(-radius, length):
+        for i in range(-radius, length + radius + 1):
             if i + radius < length:
                 change(running, x + (i + radius) * pitch, count, 1.0)
             if i > radius:
                 change(running, x + (i - radius - 1) * pitch, count, -1.0)
-            if i < 0:
+            if i < 0 or i >= length:
                 continue
             total = sums + i % rows * count * 4
             for c in range(count):
@@ -218,6 +235,16 @@ def local_response_running_f32(a, tile):
                     read(x + back, p), read_f32(sums, p), bias, alpha, minus_beta
                 )
                 write_f32(y + back, p, value)
+        if not is_negligible(running, count, alpha, bias):
+            for i in range(length):
+                for c in range(count):
+                    write_f64(running, c, 0.0)
+                for j in range(max(0, i - radius), min(length, i + radius + 1)):
+                    change(running, x + j * pitch, count, 1.0)
+                for c in range(count):
+                    total = np.float32(read_f64(running, c))
+                    value = local_response(read(x + i * pitch, c), total, bias, alpha, minus_beta)
+                    write_f32(y + i * pitch, c, value)
     return 0
 
 
@@ -226,10 +253,18 @@ def local_response_running_f32(a, tile):
 
 @helper
 def statistics(origin, total, squares, count, gamma, epsilon):
-    """(mean, rest of the mean, factor) in float32, from sums of x - origin and of its squares."""
+    """(mean, rest of the mean, factor) in float32, from sums of x - origin and of its squares.
+
+    The sums that the reference has, of x and of (x - mean)^2, are infinite if they exceed float32.
+    """
     shift = total / count
-    variance = max(squares / count - shift * shift, 0.0)
+    variance = squares / count - shift * shift
+    variance = 0.0 if variance < 0.0 else variance
+    if variance * count > LARGEST_SUM:
+        variance = np.inf
     mean = origin + shift
+    if abs(mean) * count > LARGEST_SUM:
+        mean *= np.inf
     high = np.float32(mean)
     return high, np.float32(mean - high), np.float32(gamma / np.sqrt(variance + epsilon))
 

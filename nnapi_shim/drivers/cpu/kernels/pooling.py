@@ -71,8 +71,8 @@ def pool(name, layout, size, constants, pixel):
 
 
 def largest(read, read_back, write):
-    """The maximum, clamped in every pass, which changes nothing: clamping keeps the order. A tap
-    that is missing repeats the last one.
+    """The maximum from `low` on, cut off at `high` in every pass, which changes nothing: it keeps
+    the order. NaN is passed over. A tap that is missing repeats the last one.
     """
 
     @helper
@@ -85,21 +85,23 @@ def largest(read, read_back, write):
                 x2 = x0 + min(2, width - 1 - tap) * pixel_step
                 if row + tap == 0:
                     for c in range(depth):
-                        most = larger(larger(read(x0, c), read(x1, c)), read(x2, c))
-                        write(target, c, clamp(most, low, high))
+                        most = largest_of(read(x0, c), read(x1, c), read(x2, c), low)
+                        write(target, c, min(most, high))
                 else:
                     for c in range(depth):
-                        most = larger(larger(read(x0, c), read(x1, c)), read(x2, c))
-                        most = larger(most, read_back(target, c))
-                        write(target, c, clamp(most, low, high))
+                        most = read_back(target, c)
+                        most = largest_of(read(x0, c), read(x1, c), read(x2, c), most)
+                        write(target, c, min(most, high))
 
     return pixel
 
 
 @helper
-def larger(x, y):
-    """The larger of two numbers."""
-    return x if x > y else y
+def largest_of(x0, x1, x2, most):
+    """The largest of four numbers, of which the last is not NaN; NaN counts as smaller."""
+    most = x0 if x0 > most else most
+    most = x1 if x1 > most else most
+    return x2 if x2 > most else most
 
 
 bounds = helper(lambda a, tile: (a.low, a.high))

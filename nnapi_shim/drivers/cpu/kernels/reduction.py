@@ -150,8 +150,8 @@ def sum_floats(x, length, constants):
 
 @helper
 def write_quotient(y, at, total, constants):
-    """The sum or the mean."""
-    write_f32(y, at, np.float32(total / constants[0]))
+    """The sum or the mean; of a sum that exceeds float32 infinity."""
+    write_f32(y, at, np.float32(total) / np.float32(constants[0]))
 
 
 _shared = SUM, "f32", sum_constants, no_sum

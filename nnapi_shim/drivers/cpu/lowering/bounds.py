@@ -15,26 +15,29 @@ NUDGE = 1 + 2.0**-23
 """Times a number that lies halfway between integers, just more than halfway to the outer one."""
 
 _REALS = {
-    FuseCode.NONE: (-inf, inf),
+    FuseCode.NONE: (-FLOAT32_MAX, FLOAT32_MAX),
     FuseCode.RELU: (0.0, FLOAT32_MAX),
     FuseCode.RELU1: (-1.0, 1.0),
     FuseCode.RELU6: (0.0, 6.0),
 }
 
 
-def float_bounds(activation: int) -> tuple[float, float]:
-    """Bounds of real results."""
-    return _REALS[FuseCode(activation)]
+def float_bounds(activation: int | None) -> tuple[float, float]:
+    """Bounds of real results: with FuseCode.NONE the largest numbers of float32.
+
+    activation: None for the results of an operation that has no fused activation.
+    """
+    return (-inf, inf) if activation is None else _REALS[FuseCode(activation)]
 
 
-def quantized_bounds(activation: int, operand: BoundOperand) -> tuple[int, int]:
+def quantized_bounds(activation: int | None, operand: BoundOperand) -> tuple[int, int]:
     """Bounds of stored results: zero_point + round(bound / scale) within the range of the type.
 
     The parameters are those of `operand`; the quotient is in float32, halves away from zero.
     """
     lowest, highest = QUANTIZED_RANGE[operand.type]
     low, high = float_bounds(activation)
-    if low > -inf:
+    if low > -FLOAT32_MAX:
         lowest = max(lowest, operand.zero_point + _steps(low, operand.scale))
     if high < FLOAT32_MAX:
         highest = min(highest, operand.zero_point + _steps(high, operand.scale))

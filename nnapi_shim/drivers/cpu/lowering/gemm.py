@@ -166,11 +166,12 @@ def product_with(
     depth: int,
     target: Any,
     tiling: Tiling,
-    activation: int,
+    activation: int | None,
     output_columns: int = 0,
 ) -> list[Step]:
     """Pack a filter and multiply: act(rows x filter + bias).
 
+    activation: None where the operation has none.
     output_columns: from a row of the target to the next, if it has more columns than the filter.
     """
     is_single = rows.tile_rows == 1

@@ -21,7 +21,6 @@ from nnapi_shim.drivers.cpu.lowering.recurrent import (
 )
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling, tiling
 from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32, INT64, At, Buffer, Step, record
-from nnapi_shim.hal.enums import FuseCode
 from nnapi_shim.hal.quantization import ELEMENT_BYTES
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 from nnapi_shim.operations.lstm import (
@@ -262,7 +261,7 @@ def _products(
             depth,
             At(buffer, 4 * at * units),
             geometry,
-            FuseCode.NONE,
+            None,
             output_columns=len(gates) * units,
         )
     return steps, buffer

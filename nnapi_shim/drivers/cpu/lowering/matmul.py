@@ -154,7 +154,7 @@ def _product(op: BoundOperation, sizes: Matrices, lhs: Any, rhs: Any, target: An
     filter = Filter(
         rhs, no_bias, columns, 1, op.rhs, factors, count, depth_first=not is_quantized(op)
     )
-    return product_with(view, filter, input, order, depth, target, geometry, FuseCode.NONE)
+    return product_with(view, filter, input, order, depth, target, geometry, None)
 
 
 def _unpacked_product(

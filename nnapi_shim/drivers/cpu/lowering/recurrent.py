@@ -7,7 +7,7 @@ from nnapi_shim.drivers.cpu.lowering.packing import Filter, packed_filter, prepa
 from nnapi_shim.drivers.cpu.lowering.rearrange import narrowed, widened
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
 from nnapi_shim.drivers.cpu.record import Buffer, Step
-from nnapi_shim.hal.enums import FuseCode, OperandType
+from nnapi_shim.hal.enums import OperandType
 from nnapi_shim.hal.types import element_count
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 
@@ -81,5 +81,5 @@ def products(
     target = Buffer(4 * count * weights.columns)
     input = prepared_input(op, source, count, depth, geometry)
     rows = consecutive_rows(source, count, 4 * depth, geometry.tile_rows(count))
-    steps = product_with(op, weights, input, rows, depth, target, geometry, FuseCode.NONE)
+    steps = product_with(op, weights, input, rows, depth, target, geometry, None)
     return steps, target

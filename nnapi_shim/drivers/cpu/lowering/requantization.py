@@ -53,7 +53,7 @@ FINISH = {
 """Fields that say what becomes of quantized sums."""
 
 
-def finish(activation: int, target: BoundOperand) -> dict[str, Any]:
+def finish(activation: int | None, target: BoundOperand) -> dict[str, Any]:
     """Values of FINISH: zero point and bounds of the output as of an int8, and what to xor then."""
     smallest, largest = quantized_bounds(activation, target)
     flip, zero_point = signed_zero(target)

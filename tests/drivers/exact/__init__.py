@@ -1,0 +1,1 @@
+"""What both devices have to give exactly."""

@@ -1,0 +1,98 @@
+"""The trained models that lie beside the repository: files, inputs, what others made of them.
+
+`shared/models/README.md` describes the folder and says how near a right run comes.
+"""
+
+import csv
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tests.trained_models.flat_model import Array, FlatModel, read
+
+FOLDER = Path(__file__).resolve().parents[3] / "shared" / "models"
+WHY_SKIPPED = "the trained models, ../shared/models, are not here"
+
+
+class Case(NamedTuple):
+    """Inputs, and the outputs of LiteRT with its optimised and with its reference kernels."""
+
+    inputs: list[Array]
+    optimised: list[Array]
+    reference: list[Array]
+
+
+class Trained(NamedTuple):
+    """A model: what its file says, what the manifest says of it, its cases."""
+
+    name: str
+    flat: FlatModel
+    entry: dict[str, Any]
+    cases: list[Case]
+
+    @property
+    def bounds(self) -> list[float]:
+        """Per output, the largest difference between the two kinds of kernels of LiteRT."""
+        return list(self.entry["max_abs_diff_opt_vs_ref"])
+
+
+@cache
+def entries() -> dict[str, dict[str, Any]]:
+    """Name -> what the manifest says; none where the folder is not there."""
+    path = FOLDER / "manifest.json"
+    listed = json.loads(path.read_text())["models"] if path.exists() else []
+    return {entry["name"]: entry for entry in listed}
+
+
+def flat_model(name: str) -> FlatModel:
+    """What the file of a model says."""
+    return read(FOLDER / entries()[name]["file"])
+
+
+def android(name: str) -> dict[str, Any]:
+    """What Android's reference gave behind the delegate, against the optimised kernels."""
+    return dict(entries()[name]["aosp_reference_via_tflite_delegate"])
+
+
+def is_quantized(flat: FlatModel) -> bool:
+    """Whether operators compute quantized values; constants alone do not count."""
+    made = [flat.tensors[index] for operator in flat.operators for index in operator.outputs]
+    return any(tensor.scales and tensor.type in ("INT8", "UINT8") for tensor in made)
+
+
+@cache
+def quantized() -> tuple[str, ...]:
+    """Names of the quantized models."""
+    return tuple(name for name in entries() if is_quantized(flat_model(name)))
+
+
+def trained(name: str) -> Trained:
+    """A model with its cases."""
+    entry, flat = entries()[name], flat_model(name)
+    with np.load(FOLDER / entry["npz"]) as arrays:
+
+        def values(kind: str, case: int, count: int) -> list[Array]:
+            keys = (f"{kind}{case}_{index}" for index in range(count))
+            return [arrays[key] for key in keys if key in arrays]
+
+        cases = [
+            Case(
+                values("in", case, len(flat.inputs)),
+                values("opt", case, len(flat.outputs)),
+                values("ref", case, len(flat.outputs)),
+            )
+            for case in range(entry["cases"])
+        ]
+    assert all(len(case.optimised) == len(flat.outputs) for case in cases)
+    return Trained(name, flat, entry, cases)
+
+
+def key_points() -> Array:
+    """Rows of y and x: those that the publishers of MoveNet give for its picture."""
+    path = FOLDER / "movenet_single_pose_lightning_ptq_reference.csv"
+    with path.open(newline="") as file:
+        rows = [(row["keypoint_y"], row["keypoint_x"]) for row in csv.DictReader(file)]
+    return np.array(rows, np.float64)
