@@ -1,52 +1,94 @@
 """ROI_ALIGN ROI_POOLING."""
 
+from math import prod
+from typing import NamedTuple
+
 import numpy as np
 
 from nnapi_shim.drivers.reference.arrays import (
     Array,
+    centred,
     dtype_of,
     is_float,
-    real,
     rounded,
+    saturated,
     within_float32,
 )
-from nnapi_shim.drivers.reference.boxes import check_batch_index, check_corners, reals, stored
+from nnapi_shim.drivers.reference.boxes import check_batch_index, check_corners, reals
+from nnapi_shim.drivers.reference.fixed_point import scaled
 from nnapi_shim.errors import op_failed
 from nnapi_shim.operations.declare import BoundOperation
 
 
 def roi_align(op: BoundOperation) -> list[Array]:
-    """Per roi and bin: the mean of bilinear samples, evenly spread over the bin."""
-    images = _nhwc(real(op.input), op)
-    result = np.empty((len(op.rois.value), op.out_height, op.out_width, images.shape[3]))
-    for roi, (image, x1, y1, x2, y2) in enumerate(_rois(op, images)):
-        low_y, high_y, share_y = _samples(
-            y1, y2, op.out_height, op.height_sampling_ratio, images.shape[1]
-        )
-        low_x, high_x, share_x = _samples(
-            x1, x2, op.out_width, op.width_sampling_ratio, images.shape[2]
-        )
-        ratio_y, ratio_x = low_y.shape[1], low_x.shape[1]
-        # The integers of the reference hold weights in steps of 1/255, and fail from here on.
-        if not is_float(op.output) and op.input.scale >= 255 * ratio_y * ratio_x * op.output.scale:
-            raise op_failed(
-                f"output has scale {op.output.scale:g}; it must be greater than that of the "
-                f"input, {op.input.scale:g}, over 255 * {ratio_y} * {ratio_x} samples"
-            )
-        share_y, share_x = share_y[..., None, None], share_x[..., None]
-        rows = (1 - share_y) * image[low_y] + share_y * image[high_y]
-        samples = (1 - share_x) * rows[:, :, low_x] + share_x * rows[:, :, high_x]
-        result[roi] = within_float32(samples.sum((1, 3))) / (ratio_y * ratio_x)
-    return [_in_layout(stored(result, op.output), op)]
+    """Per roi and bin: the mean of bilinear samples, evenly spread over the bin.
 
-
-def _samples(
-    start: Array, end: Array, bins: int, ratio: int, size: int
-) -> tuple[Array, Array, Array]:
-    """Along one axis, [bin, sample]: the points on both sides, and the share of the higher one.
-
-    Positions are in float32. At and beyond the last point a sample is that point.
+    Quantized, it is computed with integers (semantics.md 12.8), see `_sum_of_samples`.
     """
+    images = _nhwc(centred(op.input), op)
+    shape = (len(op.rois.value), op.out_height, op.out_width, images.shape[3])
+    result = np.empty(shape, dtype_of(op.output.type))
+    for roi, (image, x1, y1, x2, y2) in enumerate(_rois(op, images)):
+        rows = _samples(y1, y2, op.out_height, op.height_sampling_ratio, images.shape[1])
+        columns = _samples(x1, x2, op.out_width, op.width_sampling_ratio, images.shape[2])
+        if is_float(op.output):
+            result[roi] = _mean_of_samples(image, rows, columns)
+            continue
+        multiplier = _multiplier(op, rows.low.shape[1], columns.low.shape[1])
+        steps = scaled(_sum_of_samples(image.astype(np.int64), rows, columns), multiplier)
+        result[roi] = saturated(steps + op.output.zero_point, op.output.type)
+    return [_in_layout(result, op)]
+
+
+class _Samples(NamedTuple):
+    """Along one axis, [bin, sample]: the points on both sides, and the share of the higher one."""
+
+    low: Array
+    high: Array
+    share: Array
+
+
+def _mean_of_samples(image: Array, rows: _Samples, columns: _Samples) -> Array:
+    """In float64; a sum that exceeds float32 is infinite."""
+    share_y = rows.share.astype(np.float64)[..., None, None]
+    share_x = columns.share.astype(np.float64)[..., None]
+    means = (1 - share_y) * image[rows.low] + share_y * image[rows.high]
+    samples = (1 - share_x) * means[:, :, columns.low] + share_x * means[:, :, columns.high]
+    mean: Array = within_float32(samples.sum((1, 3))) / (samples.shape[1] * samples.shape[3])
+    return mean
+
+
+WEIGHT_STEP = np.float32(1) / np.float32(255)
+
+
+def _sum_of_samples(image: Array, rows: _Samples, columns: _Samples) -> Array:
+    """The sum of q - zero_point times weights in steps of 1/255, of which 32 bits stay.
+
+    A weight is the product of two shares over that step, in float32, rounded to nearest.
+    """
+    one = np.float32(1)
+    total: Array = np.zeros((), np.int64)
+    for row, share_y in ((rows.low, one - rows.share), (rows.high, rows.share)):
+        for column, share_x in ((columns.low, one - columns.share), (columns.high, columns.share)):
+            weights = rounded(share_y[:, :, None, None] * share_x / WEIGHT_STEP).astype(np.int64)
+            total = total + weights[..., None] * image[row[:, :, None, None], column]
+    return total.sum((1, 3)).astype(np.int32)
+
+
+def _multiplier(op: BoundOperation, *samples: int) -> np.float32:
+    """Scale of the sum of so many samples, over that of the output; in float32, from the left."""
+    scale = np.float32(op.input.scale) * WEIGHT_STEP / np.float32(op.output.scale)
+    multiplier = scale / np.float32(prod(samples))
+    if not multiplier < 1:
+        raise op_failed(
+            f"output has scale {op.output.scale:g}; it must be greater than that of the input, "
+            f"{op.input.scale:g}, over 255 * {samples[0]} * {samples[1]} samples"
+        )
+    return multiplier
+
+
+def _samples(start: Array, end: Array, bins: int, ratio: int, size: int) -> _Samples:
+    """Positions are in float32. At and beyond the last point a sample is that point."""
     bin_size = np.maximum(end - start, np.float32(1)) / np.float32(bins)
     count = ratio or int(np.ceil(bin_size))
     step = bin_size / np.float32(count)
@@ -54,28 +96,25 @@ def _samples(
     positions = (start + bin_size * np.arange(bins, dtype=np.float32))[:, None] + inside
     low = np.minimum(np.floor(positions).astype(np.int64), size - 1)
     high = np.minimum(low + 1, size - 1)
-    return low, high, np.where(low < size - 1, positions.astype(np.float64) - low, 0)
+    share = np.where(low < size - 1, positions - low.astype(np.float32), np.float32(0))
+    return _Samples(low, high, share)
 
 
 def roi_pooling(op: BoundOperation) -> list[Array]:
-    """Per roi, its corners rounded, and bin: the maximum, or real 0 if the bin is empty. NaN is
-    passed over.
+    """Per roi, its corners rounded, and bin: the maximum, or real 0 if the bin is empty.
 
     Quantized numbers are compared as they are stored.
     """
     images = _nhwc(op.input.value, op)
     shape = (len(op.rois.value), op.out_height, op.out_width, images.shape[3])
     empty = 0 if is_float(op.input) else op.input.zero_point
-    lowest = -np.inf if is_float(op.input) else None
     result = np.full(shape, empty, dtype_of(op.output.type))
     for roi, (image, *corners) in enumerate(_rois(op, images)):
         x1, y1, x2, y2 = rounded(np.array(corners))
         for i, (top, bottom) in enumerate(_bins(y1, y2, op.out_height, images.shape[1])):
             for j, (left, right) in enumerate(_bins(x1, x2, op.out_width, images.shape[2])):
                 if top < bottom and left < right:
-                    result[roi, i, j] = np.fmax.reduce(
-                        image[top:bottom, left:right], (0, 1), initial=lowest
-                    )
+                    result[roi, i, j] = image[top:bottom, left:right].max((0, 1))
     return [_in_layout(result, op)]
 
 

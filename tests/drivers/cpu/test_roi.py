@@ -51,10 +51,23 @@ def test_align(variant, depth, nchw, ratios):
     output = TYPES[variant](None, 0.75, 3) if variant.startswith("q") else TYPES[variant]()
     (found,) = execute(CpuDevice(), Op.ROI_ALIGN, inputs, [output])
     (wanted,) = execute(ReferenceDevice(), Op.ROI_ALIGN, inputs, [output])
-    tolerance = {"f32": 2e-5, "f16": 0.008}.get(variant, 1)
+    tolerance = {"f32": 2e-5, "f16": 0.008}.get(variant, 0)
     np.testing.assert_allclose(found.astype(float), wanted.astype(float), rtol=0, atol=tolerance)
-    if variant.startswith("q"):
-        assert (found != wanted).mean() < 0.01
+
+
+@pytest.mark.parametrize("variant", ["qu8", "qs8"])
+@pytest.mark.parametrize("ratios", [(16, 16), (257, 1), (300, 300)])
+def test_many_samples_at_the_ends_of_the_type(variant, ratios):
+    low, high = {"qu8": (0, 255), "qs8": (-128, 127)}[variant]
+    inputs = regions(variant, 2, 3, False, ratios)
+    for value, zero_point in ((low, high), (high, low)):
+        maps = np.full(inputs[0].array.shape, value)
+        maps[..., 1] = np.random.default_rng(1).choice((low, high), maps.shape[:-1])
+        inputs[0] = TYPES[variant](maps, 1.0, zero_point)
+        output = TYPES[variant](None, 2.5, zero_point)
+        (found,) = execute(CpuDevice(), Op.ROI_ALIGN, inputs, [output])
+        (wanted,) = execute(ReferenceDevice(), Op.ROI_ALIGN, inputs, [output])
+        np.testing.assert_array_equal(found, wanted)
 
 
 both = pytest.mark.parametrize("type", [Op.ROI_ALIGN, Op.ROI_POOLING], ids=lambda type: type.name)

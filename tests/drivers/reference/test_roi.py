@@ -8,7 +8,7 @@ from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType as Op
 from nnapi_shim.hal.enums import ResultCode
-from tests.single import f32, i32, qu8, tensor
+from tests.single import f32, i32, q16, qu8, tensor
 
 
 def image(rows):
@@ -40,6 +40,13 @@ def align(compute, feature_map, roi, out=(1, 1), strides=(1.0, 1.0), ratios=(1, 
 def test_a_sample_lies_between_four_points(compute):
     assert align(compute, FOUR, [0, 0, 1, 1]) == [[2.5]]
     assert align(compute, FOUR, [0, 0, 1, 0]) == [[1.5 + 2 * 0.5]]  # at least 1 high
+
+
+def test_quantized_weights_have_steps(compute):
+    # Both weights are 1/2, over 1/255 in float32 less than 127.5: 127 steps.
+    inputs = [qu8([image([[255, 255]])], 0.5), q16([[0, 0, 8, 0]], 0.125), i32([0]), 1, 1]
+    inputs += [1.0, 1.0, 1, 1, False]
+    assert compute(Op.ROI_ALIGN, inputs, qu8(None, 0.5)) == [[[[254]]]]
 
 
 def test_samples_at_and_behind_the_last_point_stick_to_it(compute):

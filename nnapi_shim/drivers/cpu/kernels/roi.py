@@ -7,17 +7,15 @@ import numpy as np
 
 from nnapi_shim.drivers.cpu.kernels.boxes import is_box
 from nnapi_shim.drivers.cpu.kernels.elements import READ, READ_BACK, WRITE
+from nnapi_shim.drivers.cpu.kernels.fixed_point import scaled
 from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
-from nnapi_shim.drivers.cpu.kernels.numeric import bounded, f32, i32, rounded
+from nnapi_shim.drivers.cpu.kernels.numeric import bits_of, f32, i32, rounded
 from nnapi_shim.drivers.cpu.kernels.pooling import bounds, largest, signed_bounds, unsigned_bounds
-from nnapi_shim.drivers.cpu.lowering.roi import ROI_ALIGN, ROI_POOL, ROI_POOL_RAW
+from nnapi_shim.drivers.cpu.lowering.roi import ROI_ALIGN, ROI_POOL, ROI_POOL_RAW, WEIGHT_STEP
 
 OP_FAILED = 5
-ZERO, HALF, ONE = (np.float32(value) for value in (0, 0.5, 1))
-LARGEST_WEIGHT = np.float32(255)
-"""The integers of the reference hold weights in steps of 1/255, and fail for larger scales."""
-
-read_sum, write_sum = READ_BACK["f32"], WRITE["f32"]
+ZERO, HALF, ONE, STEP = (np.float32(value) for value in (0, 0.5, 1, WEIGHT_STEP))
+ALMOST_HALF = np.nextafter(HALF, ZERO)
 
 
 @helper
@@ -56,13 +54,19 @@ def neighbours(position, size):
     return low, low + 1, position - np.float32(low)
 
 
-def roi_align(variant, size, stored, finish):
-    """output[roi, i, j, c] = finish(sum of the samples, their number, constants)."""
-    read, write = READ[variant], WRITE[stored]
+def roi_align(variant, size, types, scaling_of, weights_of, add, finish):
+    """output[roi, i, j, c] = finish(sum of the samples, sum of their weights, scaling).
+
+    types: element types of input, output and sums, which have 4 bytes.
+    scaling_of(record, number of samples) -> (whether that is legal, scaling);
+    weights_of(down, right) -> weights of four points; add(sum, points, weights) -> sum.
+    """
+    source, stored, summed = types
+    read, write = READ[source], WRITE[stored]
+    read_sum, write_sum = READ_BACK[summed], WRITE[summed]
 
     def body(a, tile):
         height, width, depth, out_width = a.height, a.width, a.depth, a.out_width
-        constants = a.scale, a.zero_in, a.zero_out, a.low, a.high
         pixel = depth * size
         sums = a.sums + tile * depth * 4
         first = tile * a.tile_rois
@@ -73,8 +77,8 @@ def roi_align(variant, size, stored, finish):
                 return OP_FAILED
             bin_height, rows, step_y = bins(y1, y2, a.out_height, a.ratio_height)
             bin_width, columns, step_x = bins(x1, x2, out_width, a.ratio_width)
-            count = np.float32(rows * columns)
-            if a.scale >= LARGEST_WEIGHT * count:
+            legal, scaling = scaling_of(a, np.float32(rows * columns))
+            if not legal:
                 return OP_FAILED
             image = a.input + np.int64(i32(a.batch_index)[roi]) * height * width * pixel
             for i in range(a.out_height):
@@ -82,7 +86,8 @@ def roi_align(variant, size, stored, finish):
                 for j in range(out_width):
                     left = x1 + bin_width * np.float32(j)
                     for c in range(depth):
-                        write_sum(sums, c, ZERO)
+                        write_sum(sums, c, 0)
+                    weight = np.int64(0)
                     for row in range(rows):
                         at = top + step_y * (np.float32(row) + HALF)
                         low, high, down = neighbours(at, height)
@@ -90,16 +95,15 @@ def roi_align(variant, size, stored, finish):
                         for column in range(columns):
                             at = left + step_x * (np.float32(column) + HALF)
                             low, high, right = neighbours(at, width)
-                            w0, w1 = (ONE - down) * (ONE - right), (ONE - down) * right
-                            w2, w3 = down * (ONE - right), down * right
+                            weights = weights_of(down, right)
+                            weight += np.int64(sum_of(weights))
                             p0, p1 = above + low * pixel, above + high * pixel
                             p2, p3 = below + low * pixel, below + high * pixel
                             for c in range(depth):
-                                upper = w0 * read(p0, c) + w1 * read(p1, c)
-                                lower = w2 * read(p2, c) + w3 * read(p3, c)
-                                write_sum(sums, c, read_sum(sums, c) + (upper + lower))
+                                points = read(p0, c), read(p1, c), read(p2, c), read(p3, c)
+                                write_sum(sums, c, add(read_sum(sums, c), points, weights))
                     for c in range(depth):
-                        write(target, c, finish(read_sum(sums, c), count, constants))
+                        write(target, c, finish(read_sum(sums, c), weight, scaling))
                     target += pixel
         return 0
 
@@ -108,22 +112,126 @@ def roi_align(variant, size, stored, finish):
 
 
 @helper
-def mean(total, count, constants):
+def sum_of(weights):
+    """Of four points."""
+    return (weights[0] + weights[1]) + (weights[2] + weights[3])
+
+
+@helper
+def shares(down, right):
+    """The weights of the points above, left and right, and below."""
+    return (ONE - down) * (ONE - right), (ONE - down) * right, down * (ONE - right), down * right
+
+
+@helper
+def add_floats(total, p, w):
+    """One more sample."""
+    return total + ((w[0] * p[0] + w[1] * p[1]) + (w[2] * p[2] + w[3] * p[3]))
+
+
+@helper
+def mean(total, weight, count):
     """The quotient total / count."""
     return total / count
 
 
+number_of_samples = helper(lambda a, count: (True, count))
+
+for _type, _size in (("f32", 4), ("f16", 2)):
+    _types = _type, _type, "f32"
+    roi_align(_type, _size, _types, number_of_samples, shares, add_floats, mean)
+
+
+# Quantized: weights in steps of 1/255, sums of integers (semantics.md 12.8)
+
+
 @helper
-def requantized_mean(total, count, constants):
-    """The mean of stored numbers in the parameters of the output."""
-    scale, zero_in, zero_out, low, high = constants
-    return rounded(bounded((total / count - zero_in) * scale + zero_out, low, high))
+def steps_of(share):
+    """To the nearest, halves up."""
+    return np.floor(share / STEP + ALMOST_HALF)
 
 
-roi_align("f32", 4, "f32", mean)
-roi_align("f16", 2, "f16", mean)
-roi_align("qu8", 1, "b8", requantized_mean)
-roi_align("qs8", 1, "b8", requantized_mean)
+@helper
+def whole_shares(down, right):
+    """The weights in such steps, as float32."""
+    w0, w1, w2, w3 = shares(down, right)
+    return steps_of(w0), steps_of(w1), steps_of(w2), steps_of(w3)
+
+
+@helper
+def multiplier(a, count):
+    """(whether scale / count is below 1, itself as (float32, exponent)); 0 below 2^-32."""
+    factor = a.scale / count
+    exponent = (np.int64(bits_of(factor)) >> 23) - 126
+    if exponent < -31:
+        return True, ZERO, np.int64(0)
+    return factor < ONE, factor, exponent
+
+
+@helper
+def scaling_of_few(a, count):
+    """What `requantized` needs: zero points, bounds, the factor and its roundings."""
+    legal, factor, exponent = multiplier(a, count)
+    step = 1.0 / np.float64(1 << -min(exponent, 0))
+    half, down = (0.5, 0.0) if exponent >= 0 else (0.5 + step / 2.0, step)
+    return legal, (
+        a.zero_in,
+        a.zero_out,
+        a.low,
+        a.high,
+        np.float64(factor),
+        half,
+        down,
+        -step / 2.0,
+    )
+
+
+@helper
+def requantized(total, weight, scaling):
+    """The sum less that of as many zero points, in steps of the output.
+
+    MBQM (5.3) in float64, in which products of 24 bits each are exact. Of its two roundings the
+    first is to multiples of 2^e, halves up, the second to integers, halves away from 0: both are
+    one rounding down, of a number that is raised by half of either, a negative one by 2^e less.
+    """
+    zero_in, zero_out, low, high, factor, half, down, negative = scaling
+    product = (np.float64(total) - np.float64(zero_in * weight)) * factor
+    raised = product + half - (down if product < negative else 0.0)
+    steps = np.int32(np.floor(raised)) + np.int32(zero_out)
+    return np.int32(min(max(steps, low), high))
+
+
+@helper
+def scaling_of_many(a, count):
+    """What `requantized_many` needs."""
+    legal, factor, exponent = multiplier(a, count)
+    mantissa = (np.int64(bits_of(factor)) & 0x7FFFFF | 0x800000) << 7
+    mantissa = np.int64(0) if factor == ZERO else mantissa
+    return legal, (a.zero_in, a.zero_out, a.low, a.high, mantissa, exponent)
+
+
+@helper
+def requantized_many(total, weight, scaling):
+    """The same for any number of samples, whose sum wraps."""
+    zero_in, zero_out, low, high, mantissa, exponent = scaling
+    centred = np.int64(np.int32(total - zero_in * weight))
+    return np.int32(min(max(scaled(centred, mantissa, exponent) + zero_out, low), high))
+
+
+@helper
+def add_bytes(total, p, w):
+    """One more sample."""
+    upper = np.int64(p[0]) * np.int64(w[0]) + np.int64(p[1]) * np.int64(w[1])
+    lower = np.int64(p[2]) * np.int64(w[2]) + np.int64(p[3]) * np.int64(w[3])
+    return total + (upper + lower)
+
+
+for _type, _stored in (("qu8", "u8"), ("qs8", "s8")):
+    _types = _type, "b8", "f32"
+    roi_align(_type, 1, _types, scaling_of_few, whole_shares, add_floats, requantized)
+    _types = _stored, "b8", "i32"
+    _functions = scaling_of_many, whole_shares, add_bytes, requantized_many
+    roi_align(f"many_{_type}", 1, _types, *_functions)
 
 
 # ROI_POOLING

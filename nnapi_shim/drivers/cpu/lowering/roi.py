@@ -7,6 +7,7 @@ from nnapi_shim.drivers.cpu.lowering.rearrange import from_nhwc, to_nhwc
 from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32, INT64, Buffer, Record, Step, record
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE
 from nnapi_shim.operations.declare import BoundOperation
+from nnapi_shim.operations.rules import float32
 from nnapi_shim.operations.shapes import nhwc
 
 ROIS = {
@@ -19,13 +20,20 @@ ROIS = {
 
 ROI_ALIGN = record(
     **ROIS, sums=ADDRESS, ratio_height=INT64, ratio_width=INT64,
-    scale=FLOAT32, zero_in=FLOAT32, zero_out=FLOAT32, low=FLOAT32, high=FLOAT32,
+    scale=FLOAT32, zero_in=INT64, zero_out=INT64, low=INT64, high=INT64,
 )  # fmt: skip
+"""scale: of weight steps times input steps, over that of the output."""
 ROI_POOL = record(**ROIS, low=FLOAT32, high=FLOAT32, zero=FLOAT32)
 ROI_POOL_RAW = record(**ROIS, low=INT64, high=INT64, zero=INT64)
 
 TILES = 64
 """Tiles at most, each of which has sums of its own."""
+
+WEIGHT_STEP = float32(1 / 255)
+"""Of the weights of quantized samples."""
+
+FEW_SAMPLES = 256
+"""Samples of a bin, at most, whose sum is exact in float32: each is at most 257 * 255."""
 
 INFINITY = float("inf")
 
@@ -36,7 +44,7 @@ def lower_roi_align(op: BoundOperation) -> list[Step]:
     if op.variant in ("qu8", "qs8"):
         low, high = QUANTIZED_RANGE[op.output.type]
         fields = {
-            "scale": op.input.scale / op.output.scale,
+            "scale": float32(float32(op.input.scale * WEIGHT_STEP) / op.output.scale),
             "zero_in": op.input.zero_point,
             "zero_out": op.output.zero_point,
             "low": low,
@@ -47,7 +55,17 @@ def lower_roi_align(op: BoundOperation) -> list[Step]:
         op.height_sampling_ratio,
         op.width_sampling_ratio,
     )
-    return _rois(op, ROI_ALIGN, "roi_align", sums=Buffer(4 * TILES * depth), **fields)
+    is_many = op.variant in ("qu8", "qs8") and _samples(op) > FEW_SAMPLES
+    name = "roi_align_many" if is_many else "roi_align"
+    return _rois(op, ROI_ALIGN, name, sums=Buffer(4 * TILES * depth), **fields)
+
+
+def _samples(op: BoundOperation) -> int:
+    """Of a bin, at most: it is no larger than the feature map."""
+    _, height, width, _ = nhwc(op.input.dimensions, op.nchw)
+    rows = op.height_sampling_ratio or -(-height // op.out_height)
+    columns = op.width_sampling_ratio or -(-width // op.out_width)
+    return int(rows * columns)
 
 
 def lower_roi_pooling(op: BoundOperation) -> list[Step]:
