@@ -1,9 +1,9 @@
 """QUANTIZED_16BIT_LSTM and QUANTIZED_LSTM as steps: tables of the activations, and one kernel."""
 
-from math import frexp
 from struct import pack
 from typing import Any
 
+from nnapi_shim.drivers.cpu.lowering.fixed_point import decomposed
 from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32_MAX, INT64, Buffer, Step, record
 from nnapi_shim.operations.declare import BoundOperation
 from nnapi_shim.operations.lstm_cell import GATES, Cell, Gates
@@ -146,18 +146,6 @@ def lower_quantized_lstm(op: BoundOperation) -> list[Step]:
         high=clip or 127,
     )
     return [*steps, step]
-
-
-def decomposed(multiplier: float) -> tuple[int, int]:
-    """(M, e) with multiplier = M * 2^(e - 31) and 2^30 <= M < 2^31 (semantics.md 5.2)."""
-    fraction, exponent = frexp(multiplier)
-    mantissa = int(fraction * 2**31 + 0.5)
-    if mantissa == 2**31:
-        mantissa, exponent = 2**30, exponent + 1
-    if exponent < -31:
-        return 0, 0
-    # A number shifted by 31 bits is at the end of its range in any case.
-    return mantissa, min(exponent, 31)
 
 
 def effective(*factors: float, divisor: float) -> float:
