@@ -12,11 +12,11 @@ from nnapi_shim.operations.declare import BoundOperand
 
 Array = NDArray[Any]
 
-_FLOAT_MAX = float(np.finfo(np.float32).max)
+FLOAT_MAX = float(np.finfo(np.float32).max)
 
 _ACTIVATION = {
     FuseCode.NONE: (-np.inf, np.inf),
-    FuseCode.RELU: (0.0, _FLOAT_MAX),
+    FuseCode.RELU: (0.0, FLOAT_MAX),
     FuseCode.RELU1: (-1.0, 1.0),
     FuseCode.RELU6: (0.0, 6.0),
 }
@@ -95,7 +95,7 @@ def activated_raw(
     The bounds are zero_point + round(bound / scale), the quotient in float32 (semantics.md 5.1).
     """
     bounds = np.array(_ACTIVATION[FuseCode(activation)], np.float32)
-    bounds[bounds == _FLOAT_MAX] = np.inf  # RELU has no upper bound but that of the type
+    bounds[bounds == FLOAT_MAX] = np.inf  # RELU has no upper bound but that of the type
     low, high = zero_point + rounded(bounds / np.float32(scale))
     return saturated(np.clip(raw, low, high), type)
 
