@@ -6,6 +6,7 @@ reached in a computation, where everything is known, and raise OP_FAILED.
 """
 
 from collections.abc import Mapping
+from math import copysign, inf
 from struct import pack, unpack
 
 from nnapi_shim.errors import bad_data, op_failed
@@ -254,8 +255,11 @@ def bias_scale(input_name: str, filter_name: str) -> Check:
 
 
 def float32(value: float) -> float:
-    """Rounded to the nearest float32."""
-    return unpack("f", pack("f", value))[0]  # type: ignore[no-any-return]
+    """Rounded to the nearest float32; what is too large becomes infinite."""
+    try:
+        return unpack("f", pack("f", value))[0]  # type: ignore[no-any-return]
+    except OverflowError:
+        return copysign(inf, value)
 
 
 def source_dimensions(name: str, *sizes: int) -> Rule:

@@ -2,7 +2,15 @@
 
 import numpy as np
 
-from nnapi_shim.drivers.reference.arrays import Array, dtype_of, is_float, quantized, real
+from nnapi_shim.drivers.reference.arrays import (
+    Array,
+    centred,
+    dtype_of,
+    is_float,
+    real,
+    rounded,
+    saturated,
+)
 from nnapi_shim.operations.declare import BoundOperation
 
 
@@ -34,14 +42,16 @@ def neg(op: BoundOperation) -> list[Array]:
 def rsqrt(op: BoundOperation) -> list[Array]:
     """1 / sqrt(input).
 
-    Quantized: 0 and negative numbers give the largest number of the type, as in the reference.
+    Quantized, in float32: 0 and negative numbers give the largest number of the type, as in the
+    reference.
     """
-    roots = 1 / np.sqrt(_numbers(op))
     target = op.output
     if is_float(target):
-        return _stored(op, roots)
-    roots = np.where(np.isnan(roots), np.inf, roots)
-    return [quantized(roots, target.type, target.scale, target.zero_point)]
+        return _stored(op, 1 / np.sqrt(_numbers(op)))
+    values = centred(op.input).astype(np.float32) * np.float32(op.input.scale)
+    roots = np.where(values > 0, 1 / np.sqrt(values), np.float32(np.inf))
+    steps = rounded(roots / np.float32(target.scale))
+    return [saturated(target.zero_point + steps, target.type)]
 
 
 def sin(op: BoundOperation) -> list[Array]:

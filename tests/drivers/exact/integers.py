@@ -8,6 +8,9 @@ import math
 from collections.abc import Sequence
 from struct import pack, unpack
 
+LARGEST = 3.4028234663852886e38
+"""Of all float32; larger multipliers count as this one."""
+
 RANGE = {"qu8": (0, 255), "qs8": (-128, 127)}
 
 
@@ -198,9 +201,11 @@ def prelu(
     """PRELU."""
     value = x - of_x[1]
     if value >= 0:
-        return into(of_z[1] + scaled(value, of_x[0] / of_z[0]), variant)
-    product = value * (alpha - of_alpha[1])
-    return into(of_z[1] + scaled(product, single(of_x[0] * of_alpha[0]) / of_z[0]), variant)
+        steps = scaled(value, min(single(of_x[0] / of_z[0]), LARGEST))
+    else:
+        real = min(single(of_x[0] * of_alpha[0]) / of_z[0], LARGEST)
+        steps = scaled(value * (alpha - of_alpha[1]), real)
+    return into(of_z[1] + steps, variant)
 
 
 def squashed(x: int, of_x: tuple[float, int], variant: str, name: str) -> int:
@@ -223,7 +228,7 @@ def hard_swish(x: int, of_x: tuple[float, int], of_z: tuple[float, int], variant
     """HARD_SWISH."""
     fine = single(of_x[0] / 128)
     out, out_exponent = multiplier(single(fine / of_z[0]))
-    relu, relu_exponent = multiplier(min(single(fine / single(3 / 32768)), 3.4028234663852886e38))
+    relu, relu_exponent = multiplier(min(single(fine / single(3 / 32768)), LARGEST))
     out, relu = (min((m + 2**15) >> 16, 32767) for m in (out, relu))
     value = (x - of_x[1]) * 128
     product = high(value, out, 16)
@@ -263,10 +268,24 @@ def softmax(row: Sequence[int], scale: float, beta: float, variant: str) -> list
     return result
 
 
-def l2_normalization(row: Sequence[int], zero: int, variant: str) -> list[int]:
-    """L2_NORMALIZATION of the numbers along the axis."""
+def l2_normalization(row: Sequence[int], zero: int, variant: str, is_last: bool) -> list[int]:
+    """L2_NORMALIZATION of the numbers along the axis, which may be the last one.
+
+    The reference multiplies signed numbers by 128 together with the inverse root where the axis is
+    the last one (its own bytes show it), all others before that.
+    """
     low, _ = RANGE[variant]
     mantissa, shift = inverse_root(wrapped(sum((q - zero) ** 2 for q in row)))
-    return [
-        into(divided(high(128 * (q - zero), mantissa), shift) + low + 128, variant) for q in row
-    ]
+    late = variant == "qs8" and is_last
+    before, after = (max(7 - shift, 0), max(shift - 7, 0)) if late else (7, shift)
+    steps = [divided(high((q - zero) << before, mantissa), after) for q in row]
+    return [into(value + low + 128, variant) for value in steps]
+
+
+def reciprocal_root(x: int, of_x: tuple[float, int], of_z: tuple[float, int], variant: str) -> int:
+    """RSQRT, in float32."""
+    value = single((x - of_x[1]) * of_x[0])
+    if value <= 0:
+        return RANGE[variant][1]
+    steps = single(single(1 / single(math.sqrt(value))) / of_z[0])
+    return into(of_z[1] + away(min(steps, 1e9)), variant)

@@ -1,11 +1,19 @@
 """ABS EXP FLOOR LOG NEG RSQRT SIN SQRT as steps."""
 
-from math import inf
+from math import inf, sqrt
 from struct import pack
 
-from nnapi_shim.drivers.cpu.lowering.elements import MAP, element_wise, lookup
+from nnapi_shim.drivers.cpu.lowering.elements import (
+    MAP,
+    byte_table,
+    element_wise,
+    rounded_away,
+    saturated,
+    translated,
+)
 from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, Step, record
 from nnapi_shim.operations.declare import BoundOperation
+from nnapi_shim.operations.rules import float32
 
 SINE = record(input=ADDRESS, output=ADDRESS, count=INT64, table=ADDRESS)
 
@@ -39,8 +47,17 @@ def lower_rsqrt(op: BoundOperation) -> list[Step]:
     """Quantized: a table of all 256 results."""
     if op.variant in ("f32", "f16"):
         return [element_wise(MAP, f"rsqrt_{op.variant}", op)]
-    # The reference ends up at the largest number below 0, too, where there is no root.
-    return [lookup(op, lambda x: x**-0.5 if x > 0 else inf)]
+    source, target = op.input, op.output
+
+    def result(stored: int) -> int:
+        """In float32 after every step."""
+        x = float32((stored - source.zero_point) * source.scale)
+        # The reference ends up at the largest number below 0, too, where there is no root.
+        root = float32(1 / float32(sqrt(x))) if x > 0 else inf
+        steps = rounded_away(float32(root / target.scale))
+        return saturated(target.zero_point + steps, target.type)
+
+    return [translated(op, byte_table(source.type, result))]
 
 
 def lower_sin(op: BoundOperation) -> list[Step]:
