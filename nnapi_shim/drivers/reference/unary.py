@@ -48,10 +48,10 @@ def rsqrt(op: BoundOperation) -> list[Array]:
     target = op.output
     if is_float(target):
         return _stored(op, 1 / np.sqrt(_numbers(op)))
-    values = centred(op.input).astype(np.float32) * np.float32(op.input.scale)
-    roots = np.where(values > 0, 1 / np.sqrt(values), np.float32(np.inf))
-    steps = rounded(roots / np.float32(target.scale))
-    return [saturated(target.zero_point + steps, target.type)]
+    with np.errstate(all="ignore"):
+        values = centred(op.input).astype(np.float32) * np.float32(op.input.scale)
+        steps = rounded(1 / np.sqrt(values) / np.float32(target.scale))
+    return [saturated(target.zero_point + np.where(values > 0, steps, np.inf), target.type)]
 
 
 def sin(op: BoundOperation) -> list[Array]:

@@ -393,6 +393,51 @@ def test_scales_that_are_refused(case: str) -> None:
     assert "scale" in cpu.message
 
 
+INFINITE = {
+    "PRELU, input": (Op.PRELU, (np.inf, 1.0), 1.0, []),
+    "PRELU, alpha": (Op.PRELU, (1.0, np.inf), 1.0, []),
+    "PRELU, output": (Op.PRELU, (1.0, 1.0), np.inf, []),
+    "PRELU, all": (Op.PRELU, (np.inf, np.inf), np.inf, []),
+    "LOGISTIC": (Op.LOGISTIC, (np.inf,), 1 / 256, []),
+    "TANH": (Op.TANH, (np.inf,), 1 / 128, []),
+    "SOFTMAX, input": (Op.SOFTMAX, (np.inf,), 1 / 256, [1.0]),
+    "SOFTMAX, beta": (Op.SOFTMAX, (1.0,), 1 / 256, [np.inf]),
+    "HARD_SWISH, output": (Op.HARD_SWISH, (1.0,), np.inf, []),
+    "RSQRT, input": (Op.RSQRT, (np.inf,), 1.0, []),
+    "RSQRT, output": (Op.RSQRT, (1.0,), np.inf, []),
+    "RELU6": (Op.RELU6, (np.inf,), np.inf, []),
+}
+
+
+@pytest.mark.parametrize("case", INFINITE)
+def test_infinite_scales_do_no_harm(case: str) -> None:
+    """Their results mean nothing, but both devices have the same."""
+    type, scales, result, tail = INFINITE[case]
+    zeros = {Op.TANH: 128, Op.RELU6: 3}
+    inputs = [operand("qu8", [0, 1, 3, 4, 128, 255], (value, 3)) for value in scales]
+    of_output = (result, zeros.get(type, 0))
+    reference, cpu = on_devices(type, [*inputs, *tail], operand("qu8", None, of_output))
+    assert reference.tolist() == cpu.tolist()
+
+
+NO_SCALE_MATTERS = {
+    "ADD": (Op.ADD, (1.0, 1.0), 2.0**-30, [0]),
+    "MUL": (Op.MUL, (2.0**-100, 2.0**-100), 1.0, [0]),
+    "LOGISTIC": (Op.LOGISTIC, (2.0**-27,), 1 / 256, []),
+    "SOFTMAX": (Op.SOFTMAX, (2.0**-26,), 1 / 256, [1.0]),
+    "HARD_SWISH": (Op.HARD_SWISH, (128.0,), 1.0, []),
+}
+
+
+@pytest.mark.parametrize("case", NO_SCALE_MATTERS)
+def test_scales_of_empty_tensors(case: str) -> None:
+    """There is nothing to compute, so nothing is refused."""
+    type, scales, result, tail = NO_SCALE_MATTERS[case]
+    inputs = [operand("qu8", np.zeros((0, 2)), (value, 0)) for value in scales]
+    reference, cpu = on_devices(type, [*inputs, *tail], operand("qu8", None, (result, 0)))
+    assert reference.shape == cpu.shape == (0, 2)
+
+
 def test_known_answers_of_the_integers_themselves() -> None:
     """semantics.md 15, for the formulas that everything here is compared with."""
     logistic = {

@@ -52,9 +52,10 @@ def lower_rsqrt(op: BoundOperation) -> list[Step]:
     def result(stored: int) -> int:
         """In float32 after every step."""
         x = float32((stored - source.zero_point) * source.scale)
-        # The reference ends up at the largest number below 0, too, where there is no root.
-        root = float32(1 / float32(sqrt(x))) if x > 0 else inf
-        steps = rounded_away(float32(root / target.scale))
+        if not x > 0:
+            # The reference ends up there below 0, too, where there is no root.
+            return saturated(inf, target.type)
+        steps = rounded_away(float32(float32(1 / float32(sqrt(x))) / target.scale))
         return saturated(target.zero_point + steps, target.type)
 
     return [translated(op, byte_table(source.type, result))]
