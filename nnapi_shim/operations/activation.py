@@ -14,14 +14,19 @@ from nnapi_shim.operations.declare import (
     form,
     same_as,
 )
-from nnapi_shim.operations.rules import rank_at_most, rank_limit
+from nnapi_shim.operations.rules import float32, rank_at_most, rank_limit
 from nnapi_shim.operations.signatures import F16, F32, ONE_TO_ONE, QS8, QU8
 
 
 def fine_enough(op: BoundOperation) -> None:
     """A quantized input's scale is above 2^-27: the reference works in Q4.27 and fails below."""
-    if op.variant.startswith("q") and op.input.scale * 2**27 <= 1:
+    if _is_quantized(op) and op.input.scale * 2**27 <= 1:
         raise op_failed(f"input has scale {op.input.scale:g}; it must be greater than 2^-27")
+
+
+def _is_quantized(op: BoundOperation) -> bool:
+    """Whether there are quantized numbers to compute with."""
+    return op.variant in ("qu8", "qs8") and 0 not in op.input.dimensions
 
 
 def activation(
@@ -74,8 +79,8 @@ def shift_not_positive(op: BoundOperation) -> None:
     """A quantized input's scale is below 128 times the output's: the reference works with 7 more
     bits of the input and fails where its multiplier would exceed 1.
     """
-    quantized = op.variant.startswith("q") and 0 not in op.input.dimensions
-    if quantized and op.input.scale / 128 >= op.output.scale:
+    # Both quotients in float32, as in the reference.
+    if _is_quantized(op) and not float32(float32(op.input.scale / 128) / op.output.scale) < 1:
         raise op_failed(
             f"input has scale {op.input.scale:g}; it must be less than 128 times the scale of the "
             f"output, {op.output.scale:g}"

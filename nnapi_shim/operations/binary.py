@@ -4,6 +4,7 @@ ADD, SUB, MUL, DIV have a fused activation; MAXIMUM, MINIMUM, POW have none, and
 """
 
 from collections.abc import Sequence
+from math import inf
 
 from nnapi_shim.errors import bad_data, op_failed
 from nnapi_shim.hal.enums import OperationType
@@ -29,14 +30,38 @@ def product_fits(op: BoundOperation) -> None:
             )
 
 
+def product_is_not_lost(op: BoundOperation) -> None:
+    """The multiplier of a quantized product, the input scales over the output's, is not 0."""
+    scales = op.input0.scale, op.input1.scale
+    if _is_quantized(op) and not float32(scales[0] * scales[1]) / op.output.scale > 0:
+        raise op_failed(
+            f"the inputs have scales {scales[0]:g} and {scales[1]:g} and the output "
+            f"{op.output.scale:g}; the product of the input scales must not vanish beside it"
+        )
+
+
 def sum_fits(op: BoundOperation) -> None:
-    """The reference adds in units of 2 * max(input scales) / 2^20, which the output must exceed."""
-    if op.variant in ("qu8", "qs8"):
-        unit = 2 * max(op.input0.scale, op.input1.scale) / 2**20
-        if not op.output.scale > unit:
-            raise op_failed(
-                f"output has scale {op.output.scale:g}; it must be greater than {unit:g}"
-            )
+    """The reference adds in units of 2 * max(input scales) / 2^20, which the output must exceed,
+    and which, like 2^20 times the output's scale, must be a float32.
+    """
+    if not _is_quantized(op):
+        return
+    largest, scale = max(op.input0.scale, op.input1.scale), op.output.scale
+    unit, limit = float32(2 * largest), float32(2**20 * scale)
+    if not unit < inf:
+        raise op_failed(f"an input has scale {largest:g}; it must be less than 2^127", "input")
+    if not limit < inf:
+        raise op_failed(f"output has scale {scale:g}; it must be less than 2^108", "output")
+    if not unit < limit:
+        raise op_failed(
+            f"output has scale {scale:g}; it must be greater than {unit / 2**20:g}", "unit"
+        )
+
+
+def _is_quantized(op: BoundOperation) -> bool:
+    """Whether there are quantized numbers to compute with."""
+    is_empty = 0 in (*op.input0.dimensions, *op.input1.dimensions)
+    return op.variant in ("qu8", "qs8") and not is_empty
 
 
 def not_quantized(op: BoundOperation) -> None:
@@ -106,6 +131,7 @@ MUL = binary(
     "output = act(input0 * input1).",
     {"f32": 1, "f16": 3, "i32": 4, "qu8": 1, "qs8": 4},
     rules=[product_fits],
+    checks=[product_is_not_lost],
 )
 DIV = binary(
     OperationType.DIV,

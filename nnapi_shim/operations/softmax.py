@@ -22,7 +22,8 @@ def output_quantization(op: BoundOperation) -> None:
 
 def fine_enough(op: BoundOperation) -> None:
     """Beta * input scale is above 2^-26: the reference works in Q5.26 and fails below."""
-    if op.variant in OUTPUT_QUANTIZATION and op.beta * op.input.scale * 2**26 <= 1:
+    is_quantized = op.variant in OUTPUT_QUANTIZATION and 0 not in op.input.dimensions
+    if is_quantized and op.beta * op.input.scale * 2**26 <= 1:
         raise op_failed(
             f"beta times the scale of input is {op.beta * op.input.scale:g}; it must be greater "
             "than 2^-26"

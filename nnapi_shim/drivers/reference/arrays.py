@@ -12,11 +12,11 @@ from nnapi_shim.operations.declare import BoundOperand
 
 Array = NDArray[Any]
 
-_FLOAT_MAX = float(np.finfo(np.float32).max)
+FLOAT_MAX = float(np.finfo(np.float32).max)
 
 _ACTIVATION = {
-    FuseCode.NONE: (-_FLOAT_MAX, _FLOAT_MAX),
-    FuseCode.RELU: (0.0, _FLOAT_MAX),
+    FuseCode.NONE: (-FLOAT_MAX, FLOAT_MAX),
+    FuseCode.RELU: (0.0, FLOAT_MAX),
     FuseCode.RELU1: (-1.0, 1.0),
     FuseCode.RELU6: (0.0, 6.0),
 }
@@ -104,7 +104,7 @@ def activated(reals: Array, activation: int, type: OperandType) -> Array:
 
 def within_float32(reals: Array) -> Array:
     """Infinity for what is too large for a float32: for sums that the reference keeps in one."""
-    return np.where(np.abs(reals) > _FLOAT_MAX, np.copysign(np.inf, reals), reals)
+    return np.where(np.abs(reals) > FLOAT_MAX, np.copysign(np.inf, reals), reals)
 
 
 def activated_raw(
@@ -115,7 +115,7 @@ def activated_raw(
     The bounds are zero_point + round(bound / scale), the quotient in float32 (semantics.md 5.1).
     """
     bounds = np.array(_ACTIVATION[FuseCode(activation)], np.float32)
-    bounds[np.abs(bounds) == _FLOAT_MAX] *= np.inf  # no bound but that of the type
+    bounds[np.abs(bounds) == FLOAT_MAX] *= np.inf  # no bound but that of the type
     low, high = zero_point + rounded(bounds / np.float32(scale))
     return saturated(np.clip(raw, low, high), type)
 

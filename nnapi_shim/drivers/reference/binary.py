@@ -81,7 +81,7 @@ def _plain(op: BoundOperation, function: Callable[[Array, Array], Array]) -> lis
 def _sum(op: BoundOperation, sign: int) -> list[Array]:
     """Both inputs in units of 2 * max(s0, s1) / 2^20, added, and rescaled (semantics.md 6.1)."""
     x0, x1 = _broadcast(op)
-    unit = 2 * max(op.input0.scale, op.input1.scale)
+    unit = float(np.float32(2 * max(op.input0.scale, op.input1.scale)))
     total = scaled(x0 * 2**20, op.input0.scale / unit) + scaled(
         x1 * 2**20, sign * op.input1.scale / unit
     )

@@ -20,7 +20,7 @@ def scaled(values: Array, multiplier: Any) -> Array:
     mantissa, exponent = decomposed(multiplier)
     up, down = np.clip(exponent, 0, 31), np.maximum(-exponent, 0)
     # The reference overflows when a shifted value leaves 32 bits; the nearest sense is the limit.
-    shifted = np.clip(values.astype(np.int64) * (1 << up), -(2**31), 2**31 - 1)
+    shifted = limited(values.astype(np.int64) * (1 << up), 32)
     return rounding_shift(doubling_high_product(shifted, mantissa), down)
 
 
@@ -36,27 +36,58 @@ def decomposed(multiplier: Any) -> tuple[Array, Array]:
     return np.where(vanishes, 0, mantissa), np.where(vanishes, 0, exponent)
 
 
-def doubling_high_product(a: Array, b: Array) -> Array:
-    """SRDHM: a * b / 2^31 rounded to nearest, halves upwards."""
+def input_radius(multiplier: float, integer_bits: int) -> int:
+    """The distance from the zero point where numbers times a multiplier leave a 32-bit format with
+    so many integer bits (semantics.md 5.7); the multiplier is above 1.
+    """
+    _, exponent = decomposed(multiplier)
+    return ((1 << integer_bits) - 1) << (31 - integer_bits) >> int(exponent)
+
+
+def doubling_high_product(a: Array, b: Array, width: int = 32) -> Array:
+    """SRDHM of numbers of `width` bits: a * b / 2^(width - 1) to nearest, halves upwards."""
     product = a * b
-    nudged: Array = product + np.where(product >= 0, 2**30, 1 - 2**30)
-    quotient: Array = np.sign(nudged) * (np.abs(nudged) >> 31)
-    return quotient
+    half = 1 << (width - 2)
+    nudged: Array = product + np.where(product >= 0, half, 1 - half)
+    quotient: Array = np.sign(nudged) * (np.abs(nudged) >> (width - 1))
+    return limited(quotient, width)
 
 
-def rounding_shift(x: Array, bits: Array) -> Array:
-    """RDPOT: x / 2^bits rounded to nearest, halves away from zero."""
-    mask = (1 << bits) - 1
+def rounding_shift(x: Array, bits: Array, width: int = 32) -> Array:
+    """RDPOT: x / 2^bits rounded to nearest, halves away from zero; bits from 0 to 31.
+
+    width: bits of the numbers that the reference computes with. The mask is such a number, too: to
+    shift a 16-bit number by 16 or more gives 1, and -1 for a negative one.
+    """
+    mask = np.where(bits < width, (1 << bits) - 1, -1)
     threshold = (mask >> 1) + (x < 0)
     result: Array = (x >> bits) + ((x & mask) > threshold)
     return result
 
 
+def limited(values: Array, width: int) -> Array:
+    """The nearest numbers of `width` bits."""
+    return np.clip(values, -one(width) - 1, one(width))
+
+
+def wrapped(values: Array, width: int = 32) -> Array:
+    """The low `width` bits, signed: what remains of a sum that overflows."""
+    half = 1 << (width - 1)
+    result: Array = (values + half) % (2 * half) - half
+    return result
+
+
+def one(width: int) -> int:
+    """1 without integer bits: the largest number of `width` bits."""
+    return (1 << (width - 1)) - 1
+
+
 def inverse_square_root(n: Array) -> tuple[Array, Array]:
-    """(M, shift) with 1 / sqrt(n) = M * 2^-31 * 2^-shift (semantics.md 5.6); n is at least 0.
+    """(M, shift) with 1 / sqrt(n) = M * 2^-31 * 2^-shift (semantics.md 5.6).
 
     Newton's iteration for 1 / sqrt(v) of v = n / 2^29 * 4^k in [1/4, 1), numbers in Q3.28. As in
-    the reference, 1 is the largest mantissa, and so is 1 / sqrt(0).
+    the reference, 1 is the largest mantissa, and so is 1 / sqrt(0), and what belongs to a sum that
+    has overflowed.
     """
     v, shift = n.astype(np.int64), np.full(n.shape, 11)
     while (too_large := v >= 2**29).any():
@@ -67,17 +98,12 @@ def inverse_square_root(n: Array) -> tuple[Array, Array]:
     half = rounding_shift(v, np.asarray(1))
     x = np.full(n.shape, 2**28)
     for _ in range(5):
-        cube = _to_q3(doubling_high_product(doubling_high_product(x, x), x), 6)
+        cube = limited(doubling_high_product(doubling_high_product(x, x), x) << 6, 32)
         step = doubling_high_product(np.asarray(3 * 2**27), x) - doubling_high_product(half, cube)
-        x = _to_q3(step, 3)
+        x = limited(step << 3, 32)
     mantissa = doubling_high_product(x, np.asarray(1518500250)) << np.maximum(-shift, 0)
     is_trivial = n <= 1
     return (
         np.where(is_trivial, 2**31 - 1, mantissa),
         np.where(is_trivial, 0, np.maximum(shift, 0)),
     )
-
-
-def _to_q3(x: Array, bits: int) -> Array:
-    """A saturating shift to the left."""
-    return np.clip(x << bits, -(2**31), 2**31 - 1)

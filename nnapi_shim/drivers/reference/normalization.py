@@ -14,6 +14,7 @@ from nnapi_shim.drivers.reference.fixed_point import (
     doubling_high_product,
     inverse_square_root,
     rounding_shift,
+    wrapped,
 )
 from nnapi_shim.operations.declare import BoundOperation
 
@@ -24,14 +25,27 @@ def l2_normalization(op: BoundOperation) -> list[Array]:
     Quantized in steps of 1/128: 128 * (q - z) / sqrt(sum of squares), in the fixed-point
     arithmetic of the reference (semantics.md 8.1), around 128 in the unsigned type.
     """
+    if not is_float(op.input):
+        return [_quantized_l2(op)]
     values = centred(op.input)
     squares = (values**2).sum(axis=op.axis, keepdims=True)
-    if is_float(op.input):
-        norm = np.maximum(np.sqrt(within_float32(squares)), 1e-6)
-        return [(values / norm).astype(dtype_of(op.input.type))]
-    mantissa, shift = inverse_square_root(squares.astype(np.int64))
-    steps = rounding_shift(doubling_high_product(128 * values.astype(np.int64), mantissa), shift)
-    return [saturated(steps + {"qu8": 128, "qs8": 0}[op.variant], op.input.type)]
+    norm = np.maximum(np.sqrt(within_float32(squares)), 1e-6)
+    return [(values / norm).astype(dtype_of(op.input.type))]
+
+
+def _quantized_l2(op: BoundOperation) -> Array:
+    """Signed numbers are multiplied by 128 at the end where the axis is the last one, all others
+    at the beginning: the reference has a formula of its own there.
+    """
+    values = centred(op.input).astype(np.int64)
+    squares = wrapped((values**2).sum(axis=op.axis, keepdims=True))
+    mantissa, shift = inverse_square_root(squares)
+    if op.variant == "qs8" and op.axis % values.ndim == values.ndim - 1:
+        values, shift = values << np.maximum(7 - shift, 0), np.maximum(shift - 7, 0)
+    else:
+        values = 128 * values
+    steps = rounding_shift(doubling_high_product(values, mantissa), shift)
+    return saturated(steps + {"qu8": 128, "qs8": 0}[op.variant], op.input.type)
 
 
 def local_response_normalization(op: BoundOperation) -> list[Array]:

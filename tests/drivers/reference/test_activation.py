@@ -98,8 +98,8 @@ def test_hard_swish_has_a_limit_to_its_scales(compute):
     with pytest.raises(NnapiError, match="scale") as error:
         compute(Op.HARD_SWISH, [qu8([1], 128)], qu8(None, 1))
     assert error.value.code is ResultCode.OP_FAILED
-    # 127 * (127 + 3) / 6 is beyond 127, what the second factor is limited to.
-    assert compute(Op.HARD_SWISH, [qu8([1], 127)], qu8(None, 1)) == [127]
+    # The second factor is at most 1 - 2^-15, and the product is cut off.
+    assert compute(Op.HARD_SWISH, [qu8([1], 127)], qu8(None, 1)) == [126]
 
 
 def test_prelu(compute):

@@ -1,18 +1,40 @@
-"""Activations. Computed in float32, rounded once to the stored type."""
+"""Activations.
+
+Float: computed in float32, rounded once to the stored type. Quantized: in fixed point, rounded
+where the reference does; functions of one number through a table of all 256 results.
+"""
 
 import numpy as np
 
 from nnapi_shim.drivers.cpu.kernels.broadcasting import bare, nothing, pairwise
 from nnapi_shim.drivers.cpu.kernels.elements import READ, WRITE, mapped, part
 from nnapi_shim.drivers.cpu.kernels.exponential import expm1, logistic, tanh
+from nnapi_shim.drivers.cpu.kernels.fixed_point import (
+    logistic_32,
+    product_16,
+    rounding_shift,
+    rounding_shift_16,
+    saturated,
+    scaled,
+    scaled_short,
+    tanh_32,
+)
 from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
-from nnapi_shim.drivers.cpu.kernels.numeric import bits_of, bounded, clamp, quantized
+from nnapi_shim.drivers.cpu.kernels.numeric import add32, bounded, clamp, multiply32
 from nnapi_shim.drivers.cpu.kernels.translation import translate
-from nnapi_shim.drivers.cpu.lowering.activation import CLAMP, CLAMP_RAW, ELU, PRELU_QUANTIZED
+from nnapi_shim.drivers.cpu.lowering.activation import (
+    CLAMP,
+    CLAMP_RAW,
+    ELU,
+    HARD_SWISH,
+    PRELU_QUANTIZED,
+    SQUASHED,
+)
 from nnapi_shim.drivers.cpu.lowering.broadcasting import PLAIN
 from nnapi_shim.drivers.cpu.lowering.elements import LOOKUP
 
-u8, write_b8 = READ["u8"], WRITE["b8"]
+write_b8 = WRITE["b8"]
+ZERO_STEPS = np.int32(0)
 ZERO, THREE, SIX, SIXTH = np.float32(0), np.float32(3), np.float32(6), np.float32(1 / 6)
 
 
@@ -79,13 +101,12 @@ def prelu(x, alpha):
 
 @helper
 def prelu_quantized(x, alpha, values):
-    """Steps of the output: x * scale for x >= 0, else alpha * x * negative_scale, both without
-    their zero points. Signed bytes are flipped to be 128 higher.
-    """
-    signed, zero0, zero1, scale, negative_scale, low, high, zero_point = values
-    x = np.float32(x ^ signed) - zero0
-    negative = (np.float32(alpha ^ signed) - zero1) * negative_scale
-    return quantized(x * (negative if bits_of(x) < 0 else scale), low, high, zero_point)
+    """Steps of the output: x times its multiplier for x >= 0, else x * alpha times another."""
+    zero0, zero1, positive, negative, zero_point, lowest, highest = values
+    x, alpha = add32(np.int32(x), zero0), add32(np.int32(alpha), zero1)
+    above = scaled_short(x, positive)
+    below = scaled_short(multiply32(x, alpha), negative)
+    return min(max(add32(above if x >= ZERO_STEPS else below, zero_point), lowest), highest)
 
 
 for _variant, _size in (("f32", 4), ("f16", 2)):
@@ -101,17 +122,32 @@ for _variant, _size in (("f32", 4), ("f16", 2)):
 
 prelu_constants = helper(
     lambda a: (
-        np.uint8(a.signed),
-        a.zero0,
-        a.zero1,
-        a.scale,
-        a.negative_scale,
-        a.low,
-        a.high,
-        a.zero_point,
+        np.int32(a.zero0),
+        np.int32(a.zero1),
+        (
+            np.int32(a.positive_high),
+            np.int32(a.positive_low),
+            np.int32(a.positive_shift),
+            np.int32(a.positive_nudge),
+            np.int32(a.positive_away),
+            np.int32(a.positive_down),
+        ),
+        (
+            np.int32(a.negative_high),
+            np.int32(a.negative_low),
+            np.int32(a.negative_shift),
+            np.int32(a.negative_nudge),
+            np.int32(a.negative_away),
+            np.int32(a.negative_down),
+        ),
+        np.int32(a.zero_point),
+        np.int32(a.lowest),
+        np.int32(a.highest),
     )
 )
-pairwise("prelu_b8", PRELU_QUANTIZED, u8, write_b8, (1, 1), prelu_constants, prelu_quantized)
+for _type in ("qu8", "qs8"):
+    _io = READ[_type[1:]], write_b8, (1, 1)
+    pairwise(f"prelu_{_type}", PRELU_QUANTIZED, *_io, prelu_constants, prelu_quantized)
 
 clamp_quantized("qu8", np.uint8, READ["u8"])
 clamp_quantized("qs8", np.int8, READ["s8"])
@@ -123,4 +159,65 @@ def lookup_b8(a, tile):
     x, y, table = a.input, a.output, a.table
     first, end = part(a.count, tile)
     translate(y + first, x + first, end - first, table)
+    return 0
+
+
+@helper
+def number_of(byte, zero, lowest):
+    """What a byte of a quantized type stands for, less its zero point."""
+    return ((byte - lowest) & 255) + lowest - zero
+
+
+@helper
+def within(steps, lowest):
+    """The nearest number of an 8-bit type."""
+    return min(max(steps, lowest), lowest + 255)
+
+
+def squashing_table(name, function, whole, bits):
+    """The kernel that fills a table of a function of numbers in Q4.27 (semantics.md 6.9, 6.10).
+
+    For -x the result is `whole` less the one for x; results are divided by 2^bits.
+    """
+
+    def body(a, tile):
+        lowest, radius = a.lowest, a.radius
+        for byte in range(256):
+            x = number_of(byte, a.zero, lowest)
+            if x <= -radius:
+                steps = lowest
+            elif x >= radius:
+                steps = lowest + 255
+            else:
+                exponent = scaled(x, a.mantissa, a.exponent)
+                result = function(abs(exponent), 4)
+                result = whole - result if exponent < 0 else result
+                steps = within(rounding_shift(result, bits) + a.zero_point, lowest)
+            write_b8(a.output, byte, np.int32(steps))
+        return 0
+
+    body.__name__ = name
+    return kernel(SQUASHED)(body)
+
+
+logistic_bytes = squashing_table("logistic_bytes", logistic_32, 2**31 - 1, 23)
+tanh_bytes = squashing_table("tanh_bytes", tanh_32, 0, 24)
+
+
+@kernel(HARD_SWISH)
+def hard_swish_table(a, tile):
+    """output: byte[256]. All numbers have 16 bits (semantics.md 6.11), the last sum included."""
+    lowest, up, down = a.lowest, a.share_up, a.share_down
+    for byte in range(256):
+        x = number_of(byte, a.zero, lowest) * 128
+        product = product_16(x, a.product)
+        # The last bit to the left waits until the end, and so does every bit to the right.
+        share = product_16(saturated(x << max(up - 1, 0), 16), a.share)
+        share = saturated(share << min(up, 1), 16)
+        share = (rounding_shift_16(share, down) + (1 << 15)) >> 1
+        result = share * product
+        result = result >> 15 if result >= 0 else -(-result >> 15)
+        steps = rounding_shift_16(result, a.product_down) + a.zero_point
+        steps = np.int64(np.int16(steps))
+        write_b8(a.output, byte, np.int32(within(steps, lowest)))
     return 0

@@ -2,8 +2,8 @@
 
 float: computed in float32, rounded once to the stored type, clamped; NaN stays NaN.
 int32: 64-bit integers, of which the lower half stays; division rounds down.
-quantized: float32, rounded to the nearest, halves away from zero. Differences and products of
-quantized numbers are exact in it.
+quantized: ADD, SUB and MUL in fixed point, rounded where the reference does (semantics.md 6.1 and
+6.2); MAXIMUM and MINIMUM in float32, rounded to the nearest, halves away from zero.
 """
 
 from operator import add, mul, sub, truediv
@@ -12,20 +12,26 @@ import numpy as np
 
 from nnapi_shim.drivers.cpu.kernels.broadcasting import bare, nothing, pairwise
 from nnapi_shim.drivers.cpu.kernels.elements import READ, WRITE
+from nnapi_shim.drivers.cpu.kernels.fixed_point import (
+    long_product,
+    rounded_twice,
+    scaled_short,
+    short_constants,
+)
 from nnapi_shim.drivers.cpu.kernels.kernel import helper
 from nnapi_shim.drivers.cpu.kernels.logarithm import power
 from nnapi_shim.drivers.cpu.kernels.numeric import (
+    add32,
     bits_of,
     clamp,
     float_of,
-    multiply_add,
+    multiply32,
     quantized,
-    quantized_product,
+    shift_right32,
     xor32,
 )
 from nnapi_shim.drivers.cpu.lowering.binary import (
     FLOAT,
-    LARGE_SUM,
     LARGEST,
     LARGEST_REQUANTIZED,
     PRODUCT,
@@ -35,6 +41,7 @@ from nnapi_shim.drivers.cpu.lowering.bounds import MAGIC
 from nnapi_shim.drivers.cpu.lowering.broadcasting import PLAIN
 
 ZERO_STEPS = np.float32(MAGIC)
+TEN, AWAY = np.int32(10), np.int32(-2)
 
 
 def clamped(function):
@@ -60,28 +67,29 @@ def divide_rounding_down(x, y):
 
 @helper
 def add_quantized(x, y, values):
-    """Steps of the output: x * scale0 + y * scale1 + offset."""
-    scale0, scale1, offset, low, high, zero_point = values
-    steps = multiply_add(x, scale0, multiply_add(y, scale1, offset))
-    return quantized(steps, low, high, zero_point)
-
-
-@helper
-def add_large_quantized(x, y, values):
-    """As add_quantized, for scales of `LARGE` and above: the large products are exact, so that
-    what is left when they cancel each other is exact, too.
-    """
-    (zero0, coarse0, fine0), (zero1, coarse1, fine1), low, high, zero_point = values
-    x, y = x - zero0, y - zero1
-    steps = (x * coarse0 + y * coarse1) + (x * fine0 + y * fine1)
-    return quantized(steps, low, high, zero_point)
+    """The sum of both, each times its multiplier, times that of the sum."""
+    (zero0, coarse), (zero1, high, low, nudge, down), mantissa, total, result = values
+    x, y = add32(np.int32(x), zero0), add32(np.int32(y), zero1)
+    # y * 2^20 * M / 2^30
+    fine = add32(multiply32(y, high), shift_right32(multiply32(y, low), TEN))
+    fine = rounded_twice(fine, nudge, AWAY, down)
+    product = long_product(add32(multiply32(x, coarse), fine), mantissa)
+    return stored(rounded_twice(product, *total), result)
 
 
 @helper
 def mul_quantized(x, y, values):
-    """Steps of the output: (x - zero0) * (y - zero1) * scale."""
-    zero0, zero1, scale, low, high, zero_point = values
-    return quantized_product((x - zero0) * (y - zero1), scale, low, high, zero_point)
+    """The product of both without their zero points, times the multiplier."""
+    zero0, zero1, multiplier, result = values
+    product = multiply32(add32(np.int32(x), zero0), add32(np.int32(y), zero1))
+    return stored(scaled_short(product, multiplier), result)
+
+
+@helper
+def stored(steps, result):
+    """Steps from the zero point, within bounds."""
+    zero_point, low, high = result
+    return min(max(add32(steps, zero_point), low), high)
 
 
 @helper
@@ -116,17 +124,25 @@ def largest_requantized(x, y, values):
 
 
 bounds = helper(lambda a: (a.low, a.high))
-sum_constants = helper(lambda a: (a.scale0, a.scale1, a.offset, a.low, a.high, a.zero_point))
-large_sum_constants = helper(
+result = helper(lambda a: (np.int32(a.zero_point), np.int32(a.lowest), np.int32(a.highest)))
+sum_constants = helper(
     lambda a: (
-        (a.zero0, a.coarse0, a.fine0),
-        (a.zero1, a.coarse1, a.fine1),
-        a.low,
-        a.high,
-        a.zero_point,
+        (np.int32(a.zero0), np.int32(a.coarse)),
+        (
+            np.int32(a.zero1),
+            np.int32(a.fine_high),
+            np.int32(a.fine_low),
+            np.int32(a.fine_nudge),
+            np.int32(a.fine_down),
+        ),
+        np.int32(a.mantissa),
+        (np.int32(a.nudge), np.int32(a.away), np.int32(a.down)),
+        result(a),
     )
 )
-product_constants = helper(lambda a: (a.zero0, a.zero1, a.scale, a.low, a.high, a.zero_point))
+product_constants = helper(
+    lambda a: (np.int32(a.zero0), np.int32(a.zero1), short_constants(a), result(a))
+)
 
 flip_word = helper(lambda a: np.int32(a.flip))
 flip_byte = helper(lambda a: np.uint8(a.flip))
@@ -157,9 +173,8 @@ for _name, _function in {"add": add, "sub": sub, "mul": mul, "div": divide_round
 pairwise("largest_i32", LARGEST, *_io, flip_word, largest_word)
 
 for _type in ("qu8", "qs8"):
-    _io = READ[_type], WRITE["b8"], (1, 1)
+    _io = READ[_type[1:]], WRITE["b8"], (1, 1)
     pairwise(f"add_{_type}", SUM, *_io, sum_constants, add_quantized)
-    pairwise(f"add_large_{_type}", LARGE_SUM, *_io, large_sum_constants, add_large_quantized)
     pairwise(f"mul_{_type}", PRODUCT, *_io, product_constants, mul_quantized)
 
 _io = READ["u8"], WRITE["b8"], (1, 1)

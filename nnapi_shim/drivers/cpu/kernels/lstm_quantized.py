@@ -17,6 +17,7 @@ from nnapi_shim.drivers.cpu.kernels.fixed_point import (
     saturated,
     scaled,
     tanh_16,
+    wrapped_32,
 )
 from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
 from nnapi_shim.drivers.cpu.kernels.numeric import add32, i8, i16, i32, i64, multiply32, u8
@@ -107,12 +108,6 @@ def bias_of(a, gate):
     return of_gate(gate, a.bias_input, a.bias_forget, a.bias_cell, a.bias_output)
 
 
-@helper
-def int32_of(x):
-    """The low 32 bits."""
-    return np.int64(np.int32(x))
-
-
 @kernel(CELL_16)
 def lstm_q16(a, tile):
     """input, prev_output: uint8; states: int16 with 11 fractional bits, gates with 12.
@@ -139,7 +134,7 @@ def lstm_q16(a, tile):
         for u in range(outputs):
             products = dot_u8(activations, recurrent + u * outputs, outputs)
             products += dot_u8(activations + 2 * outputs, direct + u * inputs, inputs)
-            value = scaled(int32_of(products + bias[u] - correction), a.mantissa, a.exponent)
+            value = scaled(wrapped_32(products + bias[u] - correction), a.mantissa, a.exponent)
             gates[gate * outputs + u] = table[saturated(value, 16) + MIDDLE]
     tanh = i16(a.tanh)
     before, after = i16(a.prev_cell_state), i16(a.cell_state_out)
@@ -244,7 +239,7 @@ def lstm_q8(a, tile):
         bias = i32(a.projection_bias)
         for n in range(outputs):
             products = dot_s8(h + 2 * outputs, a.projection + n * units, units) + bias[n]
-            value = scaled(int32_of(products), a.projection_mantissa, a.projection_exponent)
+            value = scaled(wrapped_32(products), a.projection_mantissa, a.projection_exponent)
             y[n] = min(max(saturated(a.output_zero + value, 8), a.low), a.high)
     copy = i8(a.output_state_out + tile * outputs)
     for n in range(outputs):

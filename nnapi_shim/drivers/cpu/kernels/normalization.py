@@ -1,27 +1,35 @@
 """L2_NORMALIZATION, LOCAL_RESPONSE_NORMALIZATION and INSTANCE_NORMALIZATION.
 
 input, output: [outer, length, inner], normalized along `length`; see lowering/normalization.py.
-Sums along it are float64, in an order that depends on the tier, never on the number of threads;
-the rest is float32, rounded to the stored type at the end.
+Sums of floats along it are float64, in an order that depends on the tier, never on the number of
+threads; the rest is float32, rounded to the stored type at the end. Bytes are normalized in fixed
+point, rounded where the reference does (semantics.md 8.1).
 """
 
 import numpy as np
 
 from nnapi_shim.drivers.cpu.kernels.elements import READ, READ_BACK, WRITE
+from nnapi_shim.drivers.cpu.kernels.fixed_point import (
+    inverse_root,
+    long_product,
+    rounded_twice,
+    short_product,
+)
 from nnapi_shim.drivers.cpu.kernels.kernel import helper, inlined, kernel
 from nnapi_shim.drivers.cpu.kernels.logarithm import power
 from nnapi_shim.drivers.cpu.kernels.numeric import (
     add32,
     add_any_order_f64,
-    bounded,
     copy_bytes,
+    multiply32,
     multiply_add,
-    rounded,
 )
 from nnapi_shim.drivers.cpu.lowering.normalization import (
     INSTANCE,
     INSTANCE_SCRATCH,
     L2,
+    L2_BYTES,
+    L2_BYTES_SCRATCH,
     L2_SCRATCH,
     LANES,
     LOCAL,
@@ -33,13 +41,15 @@ SMALLEST_NORM = 1e-6
 LARGEST_SUM = np.float64(FLOAT32_MAX)
 """Sums are infinite beyond it: the reference keeps them in float32."""
 NEGLIGIBLE = 2.0**-24
-LOWEST_STEP, LARGEST_STEP = np.float32(-128), np.float32(127)
+LOWEST_STEP, LARGEST_STEP, UNIT = np.int32(-128), np.int32(127), np.int32(128)
+FOURTEEN = np.int32(14)
 ZERO = np.float32(0)
 SIZE = 4
 """Bytes of a float."""
 
 read, read_u8 = READ["f32"], READ["u8"]
 read_f32, write_f32 = READ_BACK["f32"], WRITE["f32"]
+read_i32, write_i32 = READ_BACK["i32"], WRITE["i32"]
 read_f64, write_f64 = READ_BACK["f64"], WRITE["f64"]
 write_b8 = WRITE["b8"]
 
@@ -54,90 +64,136 @@ def lanes_of(block, blocks, inner):
 # L2_NORMALIZATION
 
 
-# element(address, index, constants) -> float32; store(address, index, value, constants)
-plain_element = helper(lambda x, i, constants: read(x, i))
-plain_store = helper(lambda y, i, value, constants: write_f32(y, i, value))
-
-
 @helper
-def centred_byte(x, i, constants):
-    """A stored number less its zero point."""
-    return np.float32(np.uint8(read_u8(x, i) ^ constants[0])) - constants[1]
-
-
-@helper
-def store_byte(y, i, value, constants):
-    """A number of steps around the zero point of the output."""
-    steps = rounded(bounded(value, LOWEST_STEP, LARGEST_STEP))
-    write_b8(y, i, add32(steps, constants[2]))
-
-
-l2_constants = helper(lambda a: (np.uint8(a.flip), a.zero, np.int32(a.zero_point)))
-
-
-@helper
-def l2_factor(total, unit):
+def l2_factor(total):
     """What numbers whose squares sum up to `total` are multiplied by; NaN stays NaN."""
     norm = np.sqrt(total) if total <= LARGEST_SUM else total * np.inf
-    return np.float32(unit / (SMALLEST_NORM if norm < SMALLEST_NORM else norm))
+    return np.float32(1 / (SMALLEST_NORM if norm < SMALLEST_NORM else norm))
 
 
-def l2_rows(variant, size, element, store):
+@kernel(L2)
+def l2_normalization_f32(a, tile):
     """A tile is tile_blocks rows."""
-
-    def body(a, tile):
-        length, constants = a.length, l2_constants(a)
-        first = tile * a.tile_blocks
-        for row in range(first, min(first + a.tile_blocks, a.outer)):
-            x, y = a.input + row * length * size, a.output + row * length * size
-            total = 0.0
-            for i in range(length):
-                value = np.float64(element(x, i, constants))
-                total = add_any_order_f64(total, value * value)
-            factor = l2_factor(total, a.unit)
-            for i in range(length):
-                store(y, i, element(x, i, constants) * factor, constants)
-        return 0
-
-    body.__name__ = f"l2_normalization_{variant}"
-    return kernel(L2)(body)
+    length = a.length
+    first = tile * a.tile_blocks
+    for row in range(first, min(first + a.tile_blocks, a.outer)):
+        x, y = a.input + row * length * SIZE, a.output + row * length * SIZE
+        total = 0.0
+        for i in range(length):
+            value = np.float64(read(x, i))
+            total = add_any_order_f64(total, value * value)
+        factor = l2_factor(total)
+        for i in range(length):
+            write_f32(y, i, read(x, i) * factor)
+    return 0
 
 
-def l2_lanes(variant, size, element, store):
+@kernel(L2)
+def l2_normalization_lanes_f32(a, tile):
     """A tile is tile_blocks blocks of lanes. scratch: float64 sums, float32 factors."""
-
-    def body(a, tile):
-        length, inner, constants = a.length, a.inner, l2_constants(a)
-        unit, pitch = a.unit, inner * size
-        sums = a.scratch + tile * L2_SCRATCH
-        factors = sums + 8 * LANES
-        blocks = (inner + LANES - 1) // LANES
-        first = tile * a.tile_blocks
-        for block in range(first, min(first + a.tile_blocks, a.outer * blocks)):
-            at, lane, count = lanes_of(block, blocks, inner)
-            start = (at * length * inner + lane) * size
-            x, y = a.input + start, a.output + start
+    length, inner = a.length, a.inner
+    pitch = inner * SIZE
+    sums = a.scratch + tile * L2_SCRATCH
+    factors = sums + 8 * LANES
+    blocks = (inner + LANES - 1) // LANES
+    first = tile * a.tile_blocks
+    for block in range(first, min(first + a.tile_blocks, a.outer * blocks)):
+        at, lane, count = lanes_of(block, blocks, inner)
+        start = (at * length * inner + lane) * SIZE
+        x, y = a.input + start, a.output + start
+        for c in range(count):
+            write_f64(sums, c, 0.0)
+        for i in range(length):
             for c in range(count):
-                write_f64(sums, c, 0.0)
-            for i in range(length):
-                for c in range(count):
-                    value = np.float64(element(x + i * pitch, c, constants))
-                    write_f64(sums, c, read_f64(sums, c) + value * value)
+                value = np.float64(read(x + i * pitch, c))
+                write_f64(sums, c, read_f64(sums, c) + value * value)
+        for c in range(count):
+            write_f32(factors, c, l2_factor(read_f64(sums, c)))
+        for i in range(length):
             for c in range(count):
-                write_f32(factors, c, l2_factor(read_f64(sums, c), unit))
-            for i in range(length):
-                for c in range(count):
-                    value = element(x + i * pitch, c, constants)
-                    store(y + i * pitch, c, value * read_f32(factors, c), constants)
-        return 0
-
-    body.__name__ = f"l2_normalization_lanes_{variant}"
-    return kernel(L2)(body)
+                write_f32(y + i * pitch, c, read(x + i * pitch, c) * read_f32(factors, c))
+    return 0
 
 
-for _type in (("f32", SIZE, plain_element, plain_store), ("b8", 1, centred_byte, store_byte)):
-    l2_rows(*_type)
-    l2_lanes(*_type)
+@helper
+def centred_byte(x, i, flip, zero):
+    """A stored number less its zero point."""
+    return add32(np.int32(np.uint8(read_u8(x, i) ^ flip)), zero)
+
+
+@helper
+def store_byte(y, i, steps, zero_point):
+    """A number of steps around the zero point of the output."""
+    write_b8(y, i, add32(min(max(steps, LOWEST_STEP), LARGEST_STEP), zero_point))
+
+
+@helper
+def rounding_by(bits):
+    """Values for ROUNDING (lowering/fixed_point.py) of a product to be divided by 2^bits."""
+    nudge = 1 + (1 << bits if bits > 0 else 0)
+    return np.int32(nudge), np.int32(-2 if bits > 0 else 0), np.int32(bits + 1)
+
+
+@kernel(L2_BYTES)
+def l2_normalization_b8(a, tile):
+    """A tile is tile_blocks rows. Sums wrap."""
+    length, flip, zero, zero_point = a.length, np.uint8(a.flip), np.int32(a.zero), a.zero_point
+    zero_point = np.int32(zero_point)
+    first = tile * a.tile_blocks
+    for row in range(first, min(first + a.tile_blocks, a.outer)):
+        x, y = a.input + row * length, a.output + row * length
+        total = np.int32(0)
+        for i in range(length):
+            value = centred_byte(x, i, flip, zero)
+            total = add32(total, multiply32(value, value))
+        mantissa, down = inverse_root(np.int64(total))
+        up = min(7, max(7 - down, 0)) if a.late else 7
+        down = max(down - 7, 0) if a.late else down
+        high = np.int32((mantissa + (1 << 15)) >> 16)
+        low, factor = np.int32(mantissa - (np.int64(high) << 16)), np.int32(1 << up)
+        nudge, away, down = rounding_by(down)
+        for i in range(length):
+            value = multiply32(centred_byte(x, i, flip, zero), factor)
+            product = short_product(value, high, low, FOURTEEN)
+            store_byte(y, i, rounded_twice(product, nudge, away, down), zero_point)
+    return 0
+
+
+@kernel(L2_BYTES)
+def l2_normalization_lanes_b8(a, tile):
+    """A tile is tile_blocks blocks of lanes. scratch: int32 sums, then multipliers; roundings."""
+    length, inner, flip, zero = a.length, a.inner, np.uint8(a.flip), np.int32(a.zero)
+    zero_point = np.int32(a.zero_point)
+    sums = a.scratch + tile * L2_BYTES_SCRATCH
+    nudges, aways, downs = sums + 4 * LANES, sums + 8 * LANES, sums + 12 * LANES
+    blocks = (inner + LANES - 1) // LANES
+    first = tile * a.tile_blocks
+    for block in range(first, min(first + a.tile_blocks, a.outer * blocks)):
+        at, lane, count = lanes_of(block, blocks, inner)
+        start = at * length * inner + lane
+        x, y = a.input + start, a.output + start
+        for c in range(count):
+            write_i32(sums, c, 0)
+        for i in range(length):
+            for c in range(count):
+                value = centred_byte(x + i * inner, c, flip, zero)
+                total = add32(np.int32(read_i32(sums, c)), multiply32(value, value))
+                write_i32(sums, c, np.int64(total))
+        for c in range(count):
+            mantissa, down = inverse_root(read_i32(sums, c))
+            nudge, away, down = rounding_by(down)
+            write_i32(sums, c, mantissa)
+            write_i32(nudges, c, np.int64(nudge))
+            write_i32(aways, c, np.int64(away))
+            write_i32(downs, c, np.int64(down))
+        for i in range(length):
+            for c in range(count):
+                value = multiply32(centred_byte(x + i * inner, c, flip, zero), UNIT)
+                product = long_product(value, np.int32(read_i32(sums, c)))
+                nudge, away = np.int32(read_i32(nudges, c)), np.int32(read_i32(aways, c))
+                steps = rounded_twice(product, nudge, away, np.int32(read_i32(downs, c)))
+                store_byte(y + i * inner, c, steps, zero_point)
+    return 0
 
 
 # LOCAL_RESPONSE_NORMALIZATION

@@ -15,7 +15,6 @@ from numba.extending import intrinsic
 
 from nnapi_shim.drivers.cpu.kernels.kernel import helper
 from nnapi_shim.drivers.cpu.kernels.target import target
-from nnapi_shim.drivers.cpu.lowering.bounds import NUDGE
 
 
 def _pointer(element: types.Type) -> Any:
@@ -92,7 +91,7 @@ def copy_bytes(typing_context: Any, target: Any, source: Any, length: Any) -> An
     return types.void(types.int64, types.int64, types.int64), generate
 
 
-def _arithmetic(element: types.Type, emit: Any) -> Any:
+def arithmetic(element: types.Type, emit: Any) -> Any:
     """An intrinsic of two arguments, all of one type; emit(builder, x, y) -> value."""
 
     @intrinsic
@@ -105,13 +104,14 @@ def _arithmetic(element: types.Type, emit: Any) -> Any:
     return compute
 
 
-add32 = _arithmetic(types.int32, lambda b, x, y: b.add(x, y))
-multiply32 = _arithmetic(types.int32, lambda b, x, y: b.mul(x, y))
-xor32 = _arithmetic(types.int32, lambda b, x, y: b.xor(x, y))
-shift_right32 = _arithmetic(types.int32, lambda b, x, y: b.ashr(x, y))
-add_any_order = _arithmetic(types.float32, lambda b, x, y: b.fadd(x, y, flags=["reassoc"]))
-add_any_order_f64 = _arithmetic(types.float64, lambda b, x, y: b.fadd(x, y, flags=["reassoc"]))
-multiply_any_order_f64 = _arithmetic(types.float64, lambda b, x, y: b.fmul(x, y, flags=["reassoc"]))
+add32 = arithmetic(types.int32, lambda b, x, y: b.add(x, y))
+multiply32 = arithmetic(types.int32, lambda b, x, y: b.mul(x, y))
+xor32 = arithmetic(types.int32, lambda b, x, y: b.xor(x, y))
+and32 = arithmetic(types.int32, lambda b, x, y: b.and_(x, y))
+shift_right32 = arithmetic(types.int32, lambda b, x, y: b.ashr(x, y))
+add_any_order = arithmetic(types.float32, lambda b, x, y: b.fadd(x, y, flags=["reassoc"]))
+add_any_order_f64 = arithmetic(types.float64, lambda b, x, y: b.fadd(x, y, flags=["reassoc"]))
+multiply_any_order_f64 = arithmetic(types.float64, lambda b, x, y: b.fmul(x, y, flags=["reassoc"]))
 """A step of a sum or product whose order does not matter: it may be taken in several parts at once.
 """
 
@@ -171,7 +171,8 @@ def rounded(x):
     return truncated(x + float_of((bits_of(x) & SIGN) | ALMOST_HALF))
 
 
-NUDGE_FLOAT = np.float32(NUDGE)
+NUDGE = np.float32(1 + 2.0**-23)
+"""Times a number that lies halfway between integers, just more than halfway to the outer one."""
 
 
 @helper
@@ -180,13 +181,7 @@ def quantized(steps, low, high, zero_point):
     bounds. These three have MAGIC added, which makes the sum round, to even; the nudge moves halves
     on to where they belong.
     """
-    return quantized_product(steps, NUDGE_FLOAT, low, high, zero_point)
-
-
-@helper
-def quantized_product(x, scale, low, high, zero_point):
-    """As `quantized` for x * scale, if x is an exact integer and the scale has been nudged."""
-    return bits_of(bounded(multiply_add(x, scale, zero_point), low, high))
+    return bits_of(bounded(multiply_add(steps, NUDGE, zero_point), low, high))
 
 
 @helper

@@ -1,31 +1,40 @@
-"""SOFTMAX and LOG_SOFTMAX: maximum, exponentials and their sum, results, each a loop of its own; in
-float32.
+"""SOFTMAX and LOG_SOFTMAX: maximum, exponentials and their sum, results, each a loop of its own.
 
-Sums are taken in as many parts as the processor has lanes: their order depends on the tier, never
-on the number of threads. Those along a row are float64 from block to block.
+Floats in float32. Sums are taken in as many parts as the processor has lanes: their order depends
+on the tier, never on the number of threads. Those along a row are float64 from block to block.
 """
 
 import numpy as np
 
 from nnapi_shim.drivers.cpu.kernels.elements import READ, READ_BACK, WRITE
 from nnapi_shim.drivers.cpu.kernels.exponential import exp_negative
+from nnapi_shim.drivers.cpu.kernels.fixed_point import (
+    exponential_32,
+    floor_log2,
+    reciprocal_32,
+    scaled,
+    shift_right_unsigned,
+    wrapped_32,
+)
 from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
 from nnapi_shim.drivers.cpu.kernels.logarithm import log
 from nnapi_shim.drivers.cpu.kernels.numeric import (
+    add32,
     add_any_order,
     bits_of,
-    bounded,
     float_of,
     from_ordered,
+    i32,
     larger_number,
     ordered,
-    rounded,
     xor32,
 )
+from nnapi_shim.drivers.cpu.kernels.translation import translate
 from nnapi_shim.drivers.cpu.lowering.softmax import (
     LANES,
     LOG_SCRATCH,
     LOG_SOFTMAX,
+    POWERS,
     SOFTMAX,
     SOFTMAX_LANES,
     SOFTMAX_TABLE,
@@ -33,10 +42,12 @@ from nnapi_shim.drivers.cpu.lowering.softmax import (
 
 ZERO, ONE = np.float32(0), np.float32(1)
 LOWEST = np.int32(-(2**31))
+HALF, TWELVE = np.int32(1 << 11), np.int32(12)
 BLOCK = 1024
 """Numbers that are summed in float32."""
 
 read_float, write_float, read_back = READ["f32"], WRITE["f32"], READ_BACK["f32"]
+read_word = READ["i32"]
 read_double, write_double = READ_BACK["f64"], WRITE["f64"]
 
 
@@ -126,16 +137,48 @@ for _variant, _size in (("f32", 4), ("f16", 2)):
     lanes(_variant, _size)
 
 
+# Quantized: exponentials without integer bits, their sum in Q12.19 (semantics.md 8.4).
+
+
+@kernel(POWERS)
+def softmax_powers(a, tile):
+    """See POWERS in lowering/softmax.py."""
+    y = i32(a.output)
+    for i in range(256):
+        below = 255 - i
+        exponent = -scaled(-below, a.mantissa, a.exponent)
+        y[i] = exponential_32(exponent, 5) if below <= a.radius else 0
+    return 0
+
+
+@helper
+def share_of(total):
+    """(share, bits): what exponentials are multiplied by, and the bits that the products are then
+    shifted by, for a sum of exponentials, an unsigned 32-bit number.
+    """
+    headroom = 31 - floor_log2(total) if total > 0 else 32
+    share = reciprocal_32(wrapped_32((total << headroom) - (1 << 31)))
+    bits = 12 - headroom + 31 - 8
+    # Sums of 512 and above leave less than half a step; one that overflows to 0 gives any number.
+    return (share, bits) if bits < 32 and share > 0 else (0, 31)
+
+
+@helper
+def steps_of(power, share, nudge, bits):
+    """Both roundings in one (see fixed_point.py); nothing is negative."""
+    return min((np.int64(power) * share + nudge) >> bits, 255)
+
+
 def quantized(variant, flip):
-    """input, output: byte[outer, length, inner], table: float32[256]; a tile is tile_rows lanes.
+    """input, output: byte[outer, length, inner]; a tile is tile_rows lanes. scratch: results of
+    a long lane by its bytes.
 
     output = round(256 * p), at most 255. Signed numbers are flipped to unsigned ones, 128 higher.
     """
     read, write = READ["u8"], WRITE["b8"]
-    scale, largest = np.float32(256), np.float32(255)
 
     def body(a, tile):
-        length, inner = a.length, a.inner
+        length, inner, results = a.length, a.inner, a.scratch + 256 * tile
         first = tile * a.tile_rows
         for lane in range(first, min(first + a.tile_rows, a.outer * inner)):
             start = lane // inner * length * inner + lane % inner
@@ -144,14 +187,23 @@ def quantized(variant, flip):
             for i in range(length):
                 most = max(most, np.uint8(read(x, i * inner) ^ flip))
             table = a.table + (255 - most) * 4
-            total = ZERO
+            total = np.int32(0)
             for i in range(length):
-                total = add_any_order(total, read_float(table, read(x, i * inner) ^ flip))
-            share = scale / total
-            for i in range(length):
-                power = read_float(table, read(x, i * inner) ^ flip)
-                steps = rounded(bounded(power * share, ZERO, largest))
-                write(y, i * inner, xor32(steps, flip))
+                power = np.int32(read_word(table, read(x, i * inner) ^ flip))
+                # Positive, so 12 bits can be cut off, but for the sign that the sum may get.
+                total = add32(total, shift_right_unsigned(add32(power, HALF), TWELVE))
+            share, bits = share_of(np.int64(total) & 0xFFFFFFFF)
+            nudge, bits = (1 << 30) + (1 << (30 + bits)), bits + 31
+            if inner == 1 and length > 256:
+                for byte in range(most + 1):
+                    steps = np.int32(steps_of(read_word(table, byte), share, nudge, bits))
+                    write(results, byte ^ np.int64(flip), xor32(steps, np.int32(flip)))
+                translate(y, x, length, results)
+            else:
+                for i in range(length):
+                    power = read_word(table, read(x, i * inner) ^ flip)
+                    steps = np.int32(steps_of(power, share, nudge, bits))
+                    write(y, i * inner, xor32(steps, np.int32(flip)))
         return 0
 
     body.__name__ = f"softmax_{variant}"

@@ -1,26 +1,49 @@
 """RELU RELU1 RELU6 TANH LOGISTIC ELU HARD_SWISH PRELU as steps."""
 
-from collections.abc import Callable
-from math import exp, tanh
+from typing import Any
 
-from nnapi_shim.drivers.cpu.lowering.bounds import MAGIC, float_bounds, quantized_bounds
+from nnapi_shim.drivers.cpu.lowering.bounds import float_bounds, quantized_bounds
 from nnapi_shim.drivers.cpu.lowering.broadcasting import PLAIN, WALK_FIELDS, pairwise
-from nnapi_shim.drivers.cpu.lowering.elements import MAP, element_wise, lookup
-from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32, INT64, Step, record
+from nnapi_shim.drivers.cpu.lowering.elements import MAP, element_wise, translated
+from nnapi_shim.drivers.cpu.lowering.fixed_point import (
+    SHORT,
+    decomposed,
+    input_radius,
+    short_multiplier,
+)
+from nnapi_shim.drivers.cpu.record import (
+    ADDRESS,
+    FLOAT32,
+    FLOAT32_MAX,
+    INT64,
+    Buffer,
+    Record,
+    Step,
+    record,
+)
 from nnapi_shim.hal.enums import FuseCode
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE
 from nnapi_shim.operations.declare import BoundOperation
+from nnapi_shim.operations.rules import float32
 
 CLAMP = record(input=ADDRESS, output=ADDRESS, count=INT64, low=FLOAT32, high=FLOAT32)
 CLAMP_RAW = record(input=ADDRESS, output=ADDRESS, count=INT64, low=INT64, high=INT64)
 ELU = record(input=ADDRESS, output=ADDRESS, count=INT64, alpha=FLOAT32)
 PRELU_QUANTIZED = record(
     **WALK_FIELDS,
-    signed=INT64, zero0=FLOAT32, zero1=FLOAT32, scale=FLOAT32, negative_scale=FLOAT32,
-    low=FLOAT32, high=FLOAT32, zero_point=FLOAT32,
+    zero0=INT64, zero1=INT64, zero_point=INT64, lowest=INT64, highest=INT64,
+    **{f"{side}_{name}": kind for side in ("positive", "negative") for name, kind in SHORT.items()},
 )  # fmt: skip
-"""signed: bits to flip in a stored byte that make it an unsigned one, as zero0 and zero1 see it.
-low, high, zero_point: of the result, with MAGIC added."""
+"""zero0, zero1: negated. positive, negative: the multipliers of positive inputs, and of negative
+ones times alpha."""
+
+TABLE = {"output": ADDRESS, "zero": INT64, "lowest": INT64, "zero_point": INT64}
+"""byte[256]: results by the byte that each number is stored in. zero: zero point of the input."""
+SQUASHED = record(**TABLE, mantissa=INT64, exponent=INT64, radius=INT64)
+HARD_SWISH = record(
+    **TABLE, product=INT64, product_down=INT64, share=INT64, share_up=INT64, share_down=INT64
+)
+"""product, share: 16-bit multipliers, of the input and in front of its limits."""
 
 
 def lower_relu(op: BoundOperation) -> list[Step]:
@@ -40,12 +63,12 @@ def lower_relu6(op: BoundOperation) -> list[Step]:
 
 def lower_tanh(op: BoundOperation) -> list[Step]:
     """Quantized: a table of all 256 results."""
-    return [_mapped(op, "tanh", tanh)]
+    return _squashed(op, "tanh")
 
 
 def lower_logistic(op: BoundOperation) -> list[Step]:
     """Quantized: a table of all 256 results."""
-    return [_mapped(op, "logistic", _logistic)]
+    return _squashed(op, "logistic")
 
 
 def lower_elu(op: BoundOperation) -> list[Step]:
@@ -54,37 +77,46 @@ def lower_elu(op: BoundOperation) -> list[Step]:
 
 
 def lower_hard_swish(op: BoundOperation) -> list[Step]:
-    """Quantized: a table of all 256 results."""
-    return [_mapped(op, "hard_swish", lambda x: x * min(6.0, max(0.0, x + 3)) / 6)]
+    """Quantized: a table of all 256 results. Multipliers come from quotients in float32."""
+    if op.variant in ("f32", "f16"):
+        return [element_wise(MAP, f"hard_swish_{op.variant}", op)]
+    scale = float32(op.input.scale / 128)
+    product, product_exponent = _multiplier_16(float32(scale / op.output.scale))
+    share, share_exponent = _multiplier_16(float32(scale / float32(3 / 32768)))
+    return _through_table(
+        op,
+        HARD_SWISH,
+        "hard_swish_table",
+        product=product,
+        product_down=-product_exponent,
+        share=share,
+        share_up=max(share_exponent, 0),
+        share_down=max(-share_exponent, 0),
+    )
 
 
 def lower_prelu(op: BoundOperation) -> list[Step]:
-    """Quantized: positive and negative inputs have a multiplier each."""
+    """Quantized: positive and negative inputs have a multiplier each, which begin in float32."""
     source, alpha, target = op.input, op.alpha, op.output
     if op.variant in ("f32", "f16"):
         return pairwise(PLAIN, f"prelu_{op.variant}", source, alpha, target)
     lowest, highest = QUANTIZED_RANGE[target.type]
+    positive = short_multiplier(float32(source.scale / target.scale))
+    negative = short_multiplier(float32(source.scale * alpha.scale) / target.scale)
     return pairwise(
         PRELU_QUANTIZED,
-        "prelu_b8",
+        f"prelu_{op.variant}",
         source,
         alpha,
         target,
-        signed=lowest & 0xFF,
-        zero0=source.zero_point - lowest,
-        zero1=alpha.zero_point - lowest,
-        scale=source.scale / target.scale,
-        negative_scale=source.scale * alpha.scale / target.scale,
-        low=MAGIC + lowest,
-        high=MAGIC + highest,
-        zero_point=MAGIC + target.zero_point,
+        zero0=-source.zero_point,
+        zero1=-alpha.zero_point,
+        zero_point=target.zero_point,
+        lowest=lowest,
+        highest=highest,
+        **{f"positive_{name}": value for name, value in positive.items()},
+        **{f"negative_{name}": value for name, value in negative.items()},
     )
-
-
-def _logistic(x: float) -> float:
-    """1 / (1 + e^-x), in a form that does not overflow."""
-    small = exp(-abs(x))
-    return 1 / (1 + small) if x >= 0 else small / (1 + small)
 
 
 def _clamp(op: BoundOperation, activation: FuseCode) -> Step:
@@ -96,7 +128,33 @@ def _clamp(op: BoundOperation, activation: FuseCode) -> Step:
     return element_wise(CLAMP_RAW, f"clamp_{op.variant}", op, low=lowest, high=highest)
 
 
-def _mapped(op: BoundOperation, name: str, function: Callable[[float], float]) -> Step:
+def _squashed(op: BoundOperation, name: str) -> list[Step]:
+    """LOGISTIC and TANH; quantized ones in Q4.27 (semantics.md 6.9, 6.10)."""
     if op.variant in ("f32", "f16"):
-        return element_wise(MAP, f"{name}_{op.variant}", op)
-    return lookup(op, function)
+        return [element_wise(MAP, f"{name}_{op.variant}", op)]
+    mantissa, exponent = decomposed(min(op.input.scale * 2.0**27, FLOAT32_MAX))
+    scale = {"mantissa": mantissa, "exponent": exponent, "radius": input_radius(exponent, 4)}
+    return _through_table(op, SQUASHED, f"{name}_bytes", **scale)
+
+
+def _through_table(op: BoundOperation, layout: Record, kernel: str, **fields: Any) -> list[Step]:
+    """A kernel that fills a table when the model is compiled, and the step that uses it."""
+    table = Buffer(256)
+    lowest, _ = QUANTIZED_RANGE[op.output.type]
+    fill = Step(
+        layout,
+        kernel,
+        once=True,
+        output=table,
+        zero=op.input.zero_point,
+        lowest=lowest,
+        zero_point=op.output.zero_point,
+        **fields,
+    )
+    return [fill, translated(op, table)]
+
+
+def _multiplier_16(multiplier: float) -> tuple[int, int]:
+    """As `decomposed`, with the mantissa rounded to 16 bits."""
+    mantissa, exponent = decomposed(min(multiplier, FLOAT32_MAX))
+    return min((mantissa + 2**15) >> 16, 2**15 - 1), exponent

@@ -1,25 +1,36 @@
 """ADD SUB MUL DIV MAXIMUM MINIMUM POW as steps."""
 
-from math import frexp, ldexp
 from typing import Any
 
-from nnapi_shim.drivers.cpu.lowering.bounds import MAGIC, NUDGE, float_bounds, quantized_bounds
+from nnapi_shim.drivers.cpu.lowering.bounds import MAGIC, float_bounds, quantized_bounds
 from nnapi_shim.drivers.cpu.lowering.broadcasting import PLAIN, WALK_FIELDS, pairwise
+from nnapi_shim.drivers.cpu.lowering.fixed_point import (
+    ROUNDING,
+    SHORT,
+    SUM_BITS,
+    decomposed,
+    halves,
+    rounding,
+    short_multiplier,
+    vanishing,
+)
 from nnapi_shim.drivers.cpu.record import FLOAT32, INT64, Record, Step, record
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE
 from nnapi_shim.operations.declare import BoundOperation
 from nnapi_shim.operations.rules import float32
 
 FLOAT = record(**WALK_FIELDS, low=FLOAT32, high=FLOAT32)
-QUANTIZED_FIELDS = {**WALK_FIELDS, "low": FLOAT32, "high": FLOAT32, "zero_point": FLOAT32}
-"""low, high, zero_point: of the result, with MAGIC added."""
-SUM = record(**QUANTIZED_FIELDS, scale0=FLOAT32, scale1=FLOAT32, offset=FLOAT32)
-LARGE_SUM = record(
-    **QUANTIZED_FIELDS,
-    zero0=FLOAT32, coarse0=FLOAT32, fine0=FLOAT32,
-    zero1=FLOAT32, coarse1=FLOAT32, fine1=FLOAT32,
+ZEROS = {"zero0": INT64, "zero1": INT64}
+"""Zero points of the inputs, negated."""
+RESULT = {"zero_point": INT64, "lowest": INT64, "highest": INT64}
+SUM = record(
+    **WALK_FIELDS, **ZEROS, **RESULT, **ROUNDING,
+    coarse=INT64, fine_high=INT64, fine_low=INT64, fine_nudge=INT64, fine_down=INT64,
+    mantissa=INT64,
 )  # fmt: skip
-PRODUCT = record(**QUANTIZED_FIELDS, zero0=FLOAT32, zero1=FLOAT32, scale=FLOAT32)
+"""coarse: what input 0 is multiplied by, which has the larger scale. fine_*: the multiplier of the
+other, 64 * high and low; mantissa and ROUNDING: of the sum."""
+PRODUCT = record(**WALK_FIELDS, **ZEROS, **RESULT, **SHORT)
 LARGEST = record(**WALK_FIELDS, flip=INT64)
 LARGEST_REQUANTIZED = record(
     **WALK_FIELDS,
@@ -29,18 +40,17 @@ LARGEST_REQUANTIZED = record(
 """signed: bits to flip in a stored byte that make it an unsigned one, as zero0 and zero1 see it.
 low, high: with MAGIC added."""
 
-LARGE = 2**8
-"""Scales, over the output's, from which float32 does not keep a sum of quantized numbers apart from
-its neighbours well enough when most of it cancels."""
+SUM_SHIFT = 20
+"""Bits that quantized numbers are shifted by before they are scaled and added."""
 
 
 def lower_add(op: BoundOperation) -> list[Step]:
-    """Quantized: each input times its scale over the output's."""
+    """Quantized: fixed point, in units of 2 * max(scales) / 2^20."""
     return _sum(op, "add", +1)
 
 
 def lower_sub(op: BoundOperation) -> list[Step]:
-    """Quantized: the sum with a negative second scale."""
+    """Quantized: the sum with a negative second multiplier."""
     return _sum(op, "sub", -1)
 
 
@@ -49,8 +59,8 @@ def lower_mul(op: BoundOperation) -> list[Step]:
     if not op.variant.startswith("q"):
         return _plain(op, "mul")
     scale = float32(op.input0.scale * op.input1.scale) / op.output.scale
-    zeros = {"zero0": op.input0.zero_point, "zero1": op.input1.zero_point}
-    return _steps(op, PRODUCT, "mul", **_quantized(op), **zeros, scale=scale * NUDGE)
+    zeros = {"zero0": -op.input0.zero_point, "zero1": -op.input1.zero_point}
+    return _steps(op, PRODUCT, "mul", **_result(op), **zeros, **short_multiplier(scale))
 
 
 def lower_div(op: BoundOperation) -> list[Step]:
@@ -106,38 +116,39 @@ def _largest(op: BoundOperation, sign: int) -> list[Step]:
 
 
 def _sum(op: BoundOperation, name: str, sign: int) -> list[Step]:
+    """The larger scale is half the unit, so that its multiplier is a shift to the left by 19; both
+    roundings of the other are one (see `rounded_twice` in the kernels).
+    """
     if not op.variant.startswith("q"):
         return _plain(op, name)
-    zero0, zero1 = op.input0.zero_point, op.input1.zero_point
-    scale0 = op.input0.scale / op.output.scale
-    scale1 = sign * op.input1.scale / op.output.scale
-    if max(scale0, abs(scale1)) < LARGE:
-        offset = -(zero0 * scale0 + zero1 * scale1)
-        scales = {"scale0": scale0, "scale1": scale1, "offset": offset}
-        return _steps(op, SUM, "add", **_quantized(op), **scales)
-    coarse0, fine0 = _split(scale0)
-    coarse1, fine1 = _split(scale1)
-    return _steps(
-        op,
-        LARGE_SUM,
-        "add_large",
-        **_quantized(op),
-        zero0=zero0,
-        coarse0=coarse0,
-        fine0=fine0,
-        zero1=zero1,
-        coarse1=coarse1,
-        fine1=fine1,
+    coarse, fine, coarse_sign, fine_sign = op.input0, op.input1, 1, sign
+    if fine.scale > coarse.scale:
+        coarse, fine, coarse_sign, fine_sign = fine, coarse, sign, 1
+    unit = float32(2 * coarse.scale)
+    mantissa, exponent = vanishing(*decomposed(fine.scale / unit), SUM_BITS)
+    if exponent == 0:  # a half, as twice that divided by 2 like the others
+        mantissa, exponent = 2 * mantissa, -1
+    high, low = halves(fine_sign * mantissa)
+    fine_rounding = rounding(exponent)
+    multiplier = unit / float32(2**SUM_SHIFT * op.output.scale)
+    mantissa, exponent = vanishing(*decomposed(multiplier), SUM_BITS)
+    return pairwise(
+        SUM,
+        f"add_{op.variant}",
+        coarse,
+        fine,
+        op.output,
+        **_result(op),
+        zero0=-coarse.zero_point,
+        zero1=-fine.zero_point,
+        coarse=coarse_sign << (SUM_SHIFT - 1),
+        fine_high=64 * high,
+        fine_low=low,
+        fine_nudge=fine_rounding["nudge"],
+        fine_down=fine_rounding["down"],
+        mantissa=mantissa,
+        **rounding(exponent),
     )
-
-
-def _split(scale: float) -> tuple[float, float]:
-    """A scale as the sum of 15 bits, whose product with a quantized number is exact in float32,
-    and the rest: large terms that cancel each other leave no error behind.
-    """
-    mantissa, exponent = frexp(scale)
-    coarse = ldexp(round(mantissa * 2**15), exponent - 15)
-    return coarse, scale - coarse
 
 
 def _plain(op: BoundOperation, name: str) -> list[Step]:
@@ -147,10 +158,9 @@ def _plain(op: BoundOperation, name: str) -> list[Step]:
     return _steps(op, FLOAT, name, low=low, high=high)
 
 
-def _quantized(op: BoundOperation) -> dict[str, Any]:
+def _result(op: BoundOperation) -> dict[str, int]:
     low, high = quantized_bounds(op.activation, op.output)
-    zero_point = op.output.zero_point
-    return {"low": MAGIC + low, "high": MAGIC + high, "zero_point": MAGIC + zero_point}
+    return {"zero_point": op.output.zero_point, "lowest": low, "highest": high}
 
 
 def _steps(op: BoundOperation, layout: Record, name: str, **fields: Any) -> list[Step]:

@@ -11,9 +11,6 @@ from nnapi_shim.operations.rules import float32
 MAGIC = 1.5 * 2.0**23
 """A number this large in float32 has no bits behind the point, and its low bits are an integer."""
 
-NUDGE = 1 + 2.0**-23
-"""Times a number that lies halfway between integers, just more than halfway to the outer one."""
-
 _REALS = {
     FuseCode.NONE: (-FLOAT32_MAX, FLOAT32_MAX),
     FuseCode.RELU: (0.0, FLOAT32_MAX),

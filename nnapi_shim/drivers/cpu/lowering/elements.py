@@ -38,20 +38,11 @@ def element_wise(layout: Record, kernel: str, op: BoundOperation, **fields: Any)
     )
 
 
-def lookup(op: BoundOperation, function: Callable[[float], float]) -> Step:
-    """Quantized: zero_point + function(real input) / scale, from a table of all 256 results.
-
-    The function may answer with an infinity, which becomes an end of the type.
+def translated(op: BoundOperation, table: Any) -> Step:
+    """Quantized: every number by a table of all 256 results, a constant or a Buffer, by the byte
+    that each is stored in.
     """
-    source, target = op.input, op.output
-    lowest, highest = QUANTIZED_RANGE[source.type]
-
-    def result(stored: int) -> int:
-        steps = function((stored - source.zero_point) * source.scale) / target.scale
-        within = min(max(steps, lowest - target.zero_point), highest - target.zero_point)
-        return int(target.zero_point + round(within))
-
-    return element_wise(LOOKUP, "lookup_b8", op, table=byte_table(source.type, result))
+    return element_wise(LOOKUP, "lookup_b8", op, table=table)
 
 
 def byte_table(type: OperandType, function: Callable[[int], int]) -> bytes:

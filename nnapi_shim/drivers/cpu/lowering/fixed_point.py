@@ -2,6 +2,8 @@
 
 from math import frexp
 
+from nnapi_shim.drivers.cpu.record import FLOAT32_MAX, INT64
+
 
 def decomposed(multiplier: float) -> tuple[int, int]:
     """(M, e) with multiplier = M * 2^(e - 31) and 2^30 <= M < 2^31 (semantics.md 5.2)."""
@@ -13,3 +15,52 @@ def decomposed(multiplier: float) -> tuple[int, int]:
         return 0, 0
     # A number shifted by 31 bits is at the end of its range in any case.
     return mantissa, min(exponent, 31)
+
+
+ROUNDING = {"nudge": INT64, "away": INT64, "down": INT64}
+"""The two roundings of a product in one (see `rounded_twice` in the kernels): nudge is added to it,
+and away to a negative one, before it is shifted by down."""
+
+SHORT = {"high": INT64, "low": INT64, "shift": INT64, **ROUNDING}
+"""A multiplier of numbers of up to 16 bits and a sign; see `scaled_short` in the kernels."""
+
+SHORT_BITS = 16
+SUM_BITS = 28
+"""Bits of the sums of ADD, and of what is added."""
+
+
+def rounding(exponent: int) -> dict[str, int]:
+    """Values for ROUNDING, of a product shifted by 30 bits; exponent: 0 or below."""
+    half = 1 << -exponent if exponent < 0 else 0
+    return {"nudge": 1 + half, "away": -2 if exponent < 0 else 0, "down": 1 - exponent}
+
+
+def halves(mantissa: int) -> tuple[int, int]:
+    """(high, low) with mantissa = high * 2^16 + low, both of 16 bits and signed."""
+    high = (mantissa + 2**15) >> 16
+    return high, mantissa - (high << 16)
+
+
+def vanishing(mantissa: int, exponent: int, bits: int) -> tuple[int, int]:
+    """A multiplier of numbers of so many bits, or 0 if it leaves less than half of 1 of them."""
+    return (0, 0) if exponent < -bits else (mantissa, exponent)
+
+
+def short_multiplier(multiplier: float) -> dict[str, int]:
+    """Values for SHORT. The results are right where they fit a byte, zero point included; others
+    are beyond it, on the same side.
+    """
+    # NaN is no scale's fault but an infinite one's; it counts as too large, too.
+    largest = multiplier if multiplier < FLOAT32_MAX else FLOAT32_MAX
+    mantissa, exponent = vanishing(*decomposed(largest), SHORT_BITS)
+    high, low = halves(mantissa)
+    # A number shifted by 13 bits does not overflow, and is far beyond a byte.
+    shift = 14 - min(max(exponent, 0), 13)
+    return {"high": high, "low": low, "shift": shift, **rounding(min(exponent, 0))}
+
+
+def input_radius(exponent: int, integer_bits: int) -> int:
+    """The distance from the zero point where numbers leave a 32-bit format with so many integer
+    bits (semantics.md 5.7); exponent: that of the multiplier, above 0.
+    """
+    return ((1 << integer_bits) - 1) << (31 - integer_bits) >> exponent

@@ -37,14 +37,17 @@ VIEW = {
 }
 """A tile is `tile_blocks` rows or blocks of lanes, and has a part of `scratch` to itself."""
 
-L2 = record(**VIEW, unit=FLOAT64, flip=INT64, zero=FLOAT32, zero_point=INT64)
-"""unit: the norm of the output. Of bytes: flip is xor-ed to them, then zero subtracted; zero_point
-is added to the results."""
+L2 = record(**VIEW)
+L2_BYTES = record(**VIEW, flip=INT64, zero=INT64, zero_point=INT64, late=INT64)
+"""flip is xor-ed to the bytes, then zero added; zero_point is added to the results. late: whether
+results, not numbers, are multiplied by 128."""
 LOCAL = record(**VIEW, radius=INT64, bias=FLOAT32, alpha=FLOAT32, beta=FLOAT32)
 INSTANCE = record(**VIEW, fold=INT64, gamma=FLOAT64, beta=FLOAT32, epsilon=FLOAT64)
 
 L2_SCRATCH = 12 * LANES
 """float64 sums and float32 factors of the lanes."""
+L2_BYTES_SCRATCH = 16 * LANES
+"""Per lane the sum of squares, then the multiplier, and how its product is rounded, as int32."""
 LOCAL_SCRATCH = 12 * LANES
 """float64 sums of the lanes, and as float32 those of a part of the output."""
 INSTANCE_SCRATCH = 36 * LANES
@@ -55,15 +58,24 @@ FEW = 16
 
 
 def lower_l2_normalization(op: BoundOperation) -> list[Step]:
-    """Quantized: in steps of 1/128, of unsigned numbers less their zero point."""
+    """Quantized: in fixed point and steps of 1/128, of unsigned numbers less their zero point."""
     outer, length, inner = _along_axis(op)
     kernel = "l2_normalization" if inner == 1 else "l2_normalization_lanes"
-    fields: dict[str, Any] = {"unit": 1.0, "flip": 0, "zero": 0, "zero_point": 0}
-    if op.variant in ("qu8", "qs8"):
-        lowest, _ = QUANTIZED_RANGE[op.input.type]
-        zero, zero_point = op.input.zero_point - lowest, op.output.zero_point
-        fields = {"unit": 128.0, "flip": lowest & 0xFF, "zero": zero, "zero_point": zero_point}
-    return _steps(op, L2, kernel, **_blocks(outer, length, inner, L2_SCRATCH), **fields)
+    if op.variant in ("f32", "f16"):
+        return _steps(op, L2, kernel, **_blocks(outer, length, inner, L2_SCRATCH))
+    lowest, _ = QUANTIZED_RANGE[op.input.type]
+    rank = len(op.input.dimensions)
+    return _steps(
+        op,
+        L2_BYTES,
+        kernel,
+        **_blocks(outer, length, inner, L2_BYTES_SCRATCH),
+        flip=lowest & 0xFF,
+        zero=lowest - op.input.zero_point,
+        zero_point=op.output.zero_point,
+        # The reference has a formula of its own for signed numbers along the last axis.
+        late=op.variant == "qs8" and op.axis % rank == rank - 1,
+    )
 
 
 def lower_local_response_normalization(op: BoundOperation) -> list[Step]:

@@ -1,10 +1,10 @@
 """SOFTMAX and LOG_SOFTMAX as steps."""
 
-from math import exp, prod
-from struct import pack
+from math import prod
 from typing import Any
 
 from nnapi_shim.drivers.cpu.lowering.elements import TILE
+from nnapi_shim.drivers.cpu.lowering.fixed_point import decomposed, input_radius
 from nnapi_shim.drivers.cpu.lowering.rearrange import image_in, image_out
 from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32, INT64, Buffer, Step, record
 from nnapi_shim.operations.declare import BoundOperation
@@ -12,7 +12,11 @@ from nnapi_shim.operations.declare import BoundOperation
 SHAPE = {"outer": INT64, "length": INT64, "inner": INT64, "tile_rows": INT64}
 SOFTMAX = record(input=ADDRESS, output=ADDRESS, **SHAPE, beta=FLOAT32)
 SOFTMAX_LANES = record(input=ADDRESS, output=ADDRESS, **SHAPE, beta=FLOAT32, scratch=ADDRESS)
-SOFTMAX_TABLE = record(input=ADDRESS, output=ADDRESS, **SHAPE, table=ADDRESS)
+POWERS = record(output=ADDRESS, mantissa=INT64, exponent=INT64, radius=INT64)
+"""output: int32[256]: at index i the exponential, without integer bits, of a number that is 255 - i
+below the maximum; 0 where that is more than `radius`."""
+SOFTMAX_TABLE = record(input=ADDRESS, output=ADDRESS, **SHAPE, table=ADDRESS, scratch=ADDRESS)
+"""scratch: byte[tiles, 256]."""
 LOG_SOFTMAX = record(
     input=ADDRESS, output=ADDRESS, **SHAPE, beta=FLOAT32, flip=INT64, scratch=ADDRESS
 )
@@ -36,8 +40,11 @@ def lower_softmax(op: BoundOperation) -> list[Step]:
     """
     outer, length, inner = _view(op)
     if op.variant in ("qu8", "qs8"):
+        fill, table = _powers(op)
         rows = _rows(op, outer * inner, length)
-        return [Step(SOFTMAX_TABLE, f"softmax_{op.variant}", **rows, table=_table(op))]
+        scratch = Buffer(rows["tiles"] * 256)
+        kernel = f"softmax_{op.variant}"
+        return [fill, Step(SOFTMAX_TABLE, kernel, **rows, table=table, scratch=scratch)]
     if inner == 1:
         rows = _rows(op, outer, length)
         return [Step(SOFTMAX, f"softmax_{op.variant}", **rows, beta=op.beta)]
@@ -88,7 +95,17 @@ def _rows(op: BoundOperation, rows: int, row_elements: int) -> dict[str, Any]:
     }
 
 
-def _table(op: BoundOperation) -> bytes:
-    """e^(beta * scale * (i - 255)) at index i: of a number that is 255 - i below the maximum."""
-    step = op.beta * op.input.scale
-    return pack("<256f", *(exp(step * (i - 255)) for i in range(256)))
+def _powers(op: BoundOperation) -> tuple[Step, Buffer]:
+    """The table of exponentials, filled when the model is compiled (semantics.md 8.4)."""
+    table = Buffer(4 * 256)
+    mantissa, exponent = decomposed(min(op.beta * op.input.scale * 2.0**26, 2.0**31 - 1))
+    fill = Step(
+        POWERS,
+        "softmax_powers",
+        once=True,
+        output=table,
+        mantissa=mantissa,
+        exponent=exponent,
+        radius=input_radius(exponent, 5),
+    )
+    return fill, table

@@ -4,12 +4,12 @@ from math import inf, sqrt
 from struct import pack
 
 from nnapi_shim.drivers.cpu.lowering.elements import (
-    LOOKUP,
     MAP,
     byte_table,
     element_wise,
     rounded_away,
     saturated,
+    translated,
 )
 from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, Step, record
 from nnapi_shim.operations.declare import BoundOperation
@@ -47,21 +47,18 @@ def lower_rsqrt(op: BoundOperation) -> list[Step]:
     """Quantized: a table of all 256 results."""
     if op.variant in ("f32", "f16"):
         return [element_wise(MAP, f"rsqrt_{op.variant}", op)]
-    return [element_wise(LOOKUP, "lookup_b8", op, table=_reciprocal_roots(op))]
-
-
-def _reciprocal_roots(op: BoundOperation) -> bytes:
-    """clamp(zero_point + round(1 / sqrt(input) / scale)), every step in float32."""
     source, target = op.input, op.output
 
     def result(stored: int) -> int:
+        """In float32 after every step."""
         x = float32((stored - source.zero_point) * source.scale)
-        # The reference ends up at the largest number below 0, too, where there is no root.
-        root = float32(1 / float32(sqrt(x))) if x > 0 else inf
-        steps = rounded_away(float32(root / target.scale))
+        if not x > 0:
+            # The reference ends up there below 0, too, where there is no root.
+            return saturated(inf, target.type)
+        steps = rounded_away(float32(float32(1 / float32(sqrt(x))) / target.scale))
         return saturated(target.zero_point + steps, target.type)
 
-    return byte_table(source.type, result)
+    return [translated(op, byte_table(source.type, result))]
 
 
 def lower_sin(op: BoundOperation) -> list[Step]:
