@@ -16,11 +16,13 @@ from nnapi_shim.drivers.cpu.kernels.kernel import helper
 from nnapi_shim.drivers.cpu.kernels.logarithm import power
 from nnapi_shim.drivers.cpu.kernels.numeric import (
     bits_of,
+    bounded,
     clamp,
     float_of,
     multiply_add,
     quantized,
     quantized_product,
+    rounded,
     xor32,
 )
 from nnapi_shim.drivers.cpu.lowering.binary import (
@@ -31,10 +33,7 @@ from nnapi_shim.drivers.cpu.lowering.binary import (
     PRODUCT,
     SUM,
 )
-from nnapi_shim.drivers.cpu.lowering.bounds import MAGIC
 from nnapi_shim.drivers.cpu.lowering.broadcasting import PLAIN
-
-ZERO_STEPS = np.float32(MAGIC)
 
 
 def clamped(function):
@@ -112,7 +111,7 @@ def largest_requantized(x, y, values):
     signed, zero0, scale0, zero1, scale1, sign, zero_point, low, high = values
     x = (np.float32(x ^ signed) - zero0) * scale0
     y = (np.float32(y ^ signed) - zero1) * scale1
-    return quantized((y if x < y else x) * sign + zero_point, low, high, ZERO_STEPS)
+    return rounded(bounded((y if x < y else x) * sign + zero_point, low, high))
 
 
 bounds = helper(lambda a: (a.low, a.high))

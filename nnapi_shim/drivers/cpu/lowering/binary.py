@@ -5,9 +5,10 @@ from typing import Any
 
 from nnapi_shim.drivers.cpu.lowering.bounds import MAGIC, NUDGE, float_bounds, quantized_bounds
 from nnapi_shim.drivers.cpu.lowering.broadcasting import PLAIN, WALK_FIELDS, pairwise
+from nnapi_shim.drivers.cpu.lowering.elements import requantize, requantized, saturated
 from nnapi_shim.drivers.cpu.record import FLOAT32, INT64, Record, Step, record
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE
-from nnapi_shim.operations.declare import BoundOperation
+from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 from nnapi_shim.operations.rules import float32
 
 FLOAT = record(**WALK_FIELDS, low=FLOAT32, high=FLOAT32)
@@ -26,8 +27,7 @@ LARGEST_REQUANTIZED = record(
     signed=INT64, zero0=FLOAT32, scale0=FLOAT32, zero1=FLOAT32, scale1=FLOAT32,
     sign=FLOAT32, zero_point=FLOAT32, low=FLOAT32, high=FLOAT32,
 )  # fmt: skip
-"""signed: bits to flip in a stored byte that make it an unsigned one, as zero0 and zero1 see it.
-low, high: with MAGIC added."""
+"""signed: bits to flip in a stored byte that make it an unsigned one, as zero0 and zero1 see it."""
 
 LARGE = 2**8
 """Scales, over the output's, from which float32 does not keep a sum of quantized numbers apart from
@@ -88,6 +88,13 @@ def _largest(op: BoundOperation, sign: int) -> list[Step]:
         # Bytes are compared as unsigned ones: signed ones are 128 lower.
         flip ^= 0x80 if signed else 0
         return pairwise(LARGEST, "largest_b8", *operands, flip=flip)
+    if not all(_is_exact_in_float32(operand, op.output) for operand in operands[:2]):
+        before0, source0 = requantize(op.input0, op.output)
+        before1, source1 = requantize(op.input1, op.output)
+        flip ^= 0x80 if signed else 0
+        sources = source0, source1
+        step = pairwise(LARGEST, "largest_b8", *operands, sources=sources, flip=flip)
+        return [*before0, *before1, *step]
     lowest, highest = QUANTIZED_RANGE[op.output.type]
     return pairwise(
         LARGEST_REQUANTIZED,
@@ -100,9 +107,20 @@ def _largest(op: BoundOperation, sign: int) -> list[Step]:
         scale1=sign * op.input1.scale / op.output.scale,
         sign=sign,
         zero_point=op.output.zero_point,
-        low=MAGIC + lowest,
-        high=MAGIC + highest,
+        low=lowest,
+        high=highest,
     )
+
+
+def _is_exact_in_float32(operand: BoundOperand, target: BoundOperand) -> bool:
+    """Whether the kernel's formula requantizes all 256 stored values as the specification does."""
+    lowest, highest = QUANTIZED_RANGE[operand.type]
+    scale, expected = float32(operand.scale / target.scale), requantized(operand, target)
+    for stored in range(lowest, highest + 1):
+        product = float32((stored - operand.zero_point) * scale)
+        if saturated(float32(product + target.zero_point), target.type) != expected(stored):
+            return False
+    return True
 
 
 def _sum(op: BoundOperation, name: str, sign: int) -> list[Step]:
