@@ -23,10 +23,11 @@ from nnapi_shim.drivers.cpu.kernels.logarithm import power
 from nnapi_shim.drivers.cpu.kernels.numeric import (
     add32,
     bits_of,
+    bounded,
     clamp,
     float_of,
     multiply32,
-    quantized,
+    rounded,
     shift_right32,
     xor32,
 )
@@ -37,10 +38,8 @@ from nnapi_shim.drivers.cpu.lowering.binary import (
     PRODUCT,
     SUM,
 )
-from nnapi_shim.drivers.cpu.lowering.bounds import MAGIC
 from nnapi_shim.drivers.cpu.lowering.broadcasting import PLAIN
 
-ZERO_STEPS = np.float32(MAGIC)
 TEN, AWAY = np.int32(10), np.int32(-2)
 
 
@@ -120,7 +119,7 @@ def largest_requantized(x, y, values):
     signed, zero0, scale0, zero1, scale1, sign, zero_point, low, high = values
     x = (np.float32(x ^ signed) - zero0) * scale0
     y = (np.float32(y ^ signed) - zero1) * scale1
-    return quantized((y if x < y else x) * sign + zero_point, low, high, ZERO_STEPS)
+    return rounded(bounded((y if x < y else x) * sign + zero_point, low, high))
 
 
 bounds = helper(lambda a: (a.low, a.high))

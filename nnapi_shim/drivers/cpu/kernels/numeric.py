@@ -171,19 +171,6 @@ def rounded(x):
     return truncated(x + float_of((bits_of(x) & SIGN) | ALMOST_HALF))
 
 
-NUDGE = np.float32(1 + 2.0**-23)
-"""Times a number that lies halfway between integers, just more than halfway to the outer one."""
-
-
-@helper
-def quantized(steps, low, high, zero_point):
-    """Bits whose low byte is zero_point + the nearest integer, halves away from zero, within
-    bounds. These three have MAGIC added, which makes the sum round, to even; the nudge moves halves
-    on to where they belong.
-    """
-    return bits_of(bounded(multiply_add(steps, NUDGE, zero_point), low, high))
-
-
 @helper
 def ordered(x):
     """An int32 that compares as x does; NaN lies beyond the infinity of its sign."""

@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from nnapi_shim.drivers.cpu.lowering.bounds import MAGIC, float_bounds, quantized_bounds
+from nnapi_shim.drivers.cpu.lowering.bounds import float_bounds, quantized_bounds
 from nnapi_shim.drivers.cpu.lowering.broadcasting import PLAIN, WALK_FIELDS, pairwise
+from nnapi_shim.drivers.cpu.lowering.elements import requantize, requantized, saturated
 from nnapi_shim.drivers.cpu.lowering.fixed_point import (
     ROUNDING,
     SHORT,
@@ -16,7 +17,7 @@ from nnapi_shim.drivers.cpu.lowering.fixed_point import (
 )
 from nnapi_shim.drivers.cpu.record import FLOAT32, INT64, Record, Step, record
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE
-from nnapi_shim.operations.declare import BoundOperation
+from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 from nnapi_shim.operations.rules import float32
 
 FLOAT = record(**WALK_FIELDS, low=FLOAT32, high=FLOAT32)
@@ -37,8 +38,7 @@ LARGEST_REQUANTIZED = record(
     signed=INT64, zero0=FLOAT32, scale0=FLOAT32, zero1=FLOAT32, scale1=FLOAT32,
     sign=FLOAT32, zero_point=FLOAT32, low=FLOAT32, high=FLOAT32,
 )  # fmt: skip
-"""signed: bits to flip in a stored byte that make it an unsigned one, as zero0 and zero1 see it.
-low, high: with MAGIC added."""
+"""signed: bits to flip in a stored byte that make it an unsigned one, as zero0 and zero1 see it."""
 
 SUM_SHIFT = 20
 """Bits that quantized numbers are shifted by before they are scaled and added."""
@@ -98,6 +98,13 @@ def _largest(op: BoundOperation, sign: int) -> list[Step]:
         # Bytes are compared as unsigned ones: signed ones are 128 lower.
         flip ^= 0x80 if signed else 0
         return pairwise(LARGEST, "largest_b8", *operands, flip=flip)
+    if not all(_is_exact_in_float32(operand, op.output) for operand in operands[:2]):
+        before0, source0 = requantize(op.input0, op.output)
+        before1, source1 = requantize(op.input1, op.output)
+        flip ^= 0x80 if signed else 0
+        sources = source0, source1
+        step = pairwise(LARGEST, "largest_b8", *operands, sources=sources, flip=flip)
+        return [*before0, *before1, *step]
     lowest, highest = QUANTIZED_RANGE[op.output.type]
     return pairwise(
         LARGEST_REQUANTIZED,
@@ -110,9 +117,20 @@ def _largest(op: BoundOperation, sign: int) -> list[Step]:
         scale1=sign * op.input1.scale / op.output.scale,
         sign=sign,
         zero_point=op.output.zero_point,
-        low=MAGIC + lowest,
-        high=MAGIC + highest,
+        low=lowest,
+        high=highest,
     )
+
+
+def _is_exact_in_float32(operand: BoundOperand, target: BoundOperand) -> bool:
+    """Whether the kernel's formula requantizes all 256 stored values as the specification does."""
+    lowest, highest = QUANTIZED_RANGE[operand.type]
+    scale, expected = float32(operand.scale / target.scale), requantized(operand, target)
+    for stored in range(lowest, highest + 1):
+        product = float32((stored - operand.zero_point) * scale)
+        if saturated(float32(product + target.zero_point), target.type) != expected(stored):
+            return False
+    return True
 
 
 def _sum(op: BoundOperation, name: str, sign: int) -> list[Step]:
@@ -158,7 +176,7 @@ def _plain(op: BoundOperation, name: str) -> list[Step]:
     return _steps(op, FLOAT, name, low=low, high=high)
 
 
-def _result(op: BoundOperation) -> dict[str, int]:
+def _result(op: BoundOperation) -> dict[str, Any]:
     low, high = quantized_bounds(op.activation, op.output)
     return {"zero_point": op.output.zero_point, "lowest": low, "highest": high}
 

@@ -6,6 +6,7 @@ with the output or stands still. A short row that repeats (a value per channel, 
 is repeated in memory first, as often as fills a part that is worth a loop.
 """
 
+from collections.abc import Sequence
 from math import prod
 from struct import pack
 from typing import Any, NamedTuple
@@ -88,9 +89,13 @@ def pairwise(
     input0: BoundOperand,
     input1: BoundOperand,
     output: BoundOperand,
+    sources: Sequence[Any] = (),
     **fields: Any,
 ) -> list[Step]:
-    """Steps that walk a kernel through two inputs of one type. layout: WALK_FIELDS and `fields`."""
+    """Steps that walk a kernel through two inputs of one type. layout: WALK_FIELDS and `fields`.
+
+    sources: where the elements of the inputs lie, if not in the operands themselves.
+    """
     operands = (input0, input1)
     element_bytes = ELEMENT_BYTES[input0.type]
     in_place = ""
@@ -98,7 +103,7 @@ def pairwise(
         whole = [i for i in (0, 1) if operands[i].dimensions == output.dimensions]
         in_place = f"input{whole[0]}" if whole else ""
     axes = walk(input0.dimensions, input1.dimensions)
-    inputs: list[Any] = list(operands)
+    inputs: list[Any] = list(sources or operands)
     steps = []
     part = min(axes[-1].size, TILE)
     part_steps = [part * step for step in axes[-1].steps]

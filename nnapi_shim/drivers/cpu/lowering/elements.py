@@ -4,11 +4,12 @@ from collections.abc import Callable
 from math import copysign, floor, isfinite
 from typing import Any
 
-from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, Record, Step, record
+from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, Buffer, Record, Step, record
 from nnapi_shim.hal.enums import OperandType
 from nnapi_shim.hal.quantization import ELEMENT_BYTES, QUANTIZED_RANGE
 from nnapi_shim.hal.types import element_count
-from nnapi_shim.operations.declare import BoundOperation
+from nnapi_shim.operations.declare import BoundOperand, BoundOperation
+from nnapi_shim.operations.rules import float32
 
 MAP = record(input=ADDRESS, output=ADDRESS, count=INT64)
 LOOKUP = record(input=ADDRESS, output=ADDRESS, count=INT64, table=ADDRESS)
@@ -43,6 +44,36 @@ def translated(op: BoundOperation, table: Any) -> Step:
     that each is stored in.
     """
     return element_wise(LOOKUP, "lookup_b8", op, table=table)
+
+
+def requantize(operand: BoundOperand, target: BoundOperand) -> tuple[list[Step], Any]:
+    """Steps before, and where an operand then lies in the scale and zero point of `target`."""
+    if (operand.scale, operand.zero_point) == (target.scale, target.zero_point):
+        return [], operand
+    count = element_count(operand.dimensions)
+    buffer = Buffer(count)
+    step = Step(
+        LOOKUP,
+        "lookup_b8",
+        tiles=tiles(count),
+        input=operand,
+        output=buffer,
+        count=count,
+        table=byte_table(operand.type, requantized(operand, target)),
+    )
+    return [step], buffer
+
+
+def requantized(operand: BoundOperand, target: BoundOperand) -> Callable[[int], int]:
+    """The function round((q - z) * s / s_target + z_target) of a stored value within the type, the
+    product in float32 (semantics.md 5.5).
+    """
+
+    def result(stored: int) -> int:
+        product = float32((stored - operand.zero_point) * operand.scale)
+        return saturated(product / target.scale + target.zero_point, target.type)
+
+    return result
 
 
 def byte_table(type: OperandType, function: Callable[[int], int]) -> bytes:

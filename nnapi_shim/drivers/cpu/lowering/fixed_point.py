@@ -1,6 +1,7 @@
 """Real multipliers as the fixed-point numbers that kernels multiply by."""
 
 from math import frexp
+from typing import Any
 
 from nnapi_shim.drivers.cpu.record import FLOAT32_MAX, INT64
 
@@ -29,7 +30,7 @@ SUM_BITS = 28
 """Bits of the sums of ADD, and of what is added."""
 
 
-def rounding(exponent: int) -> dict[str, int]:
+def rounding(exponent: int) -> dict[str, Any]:
     """Values for ROUNDING, of a product shifted by 30 bits; exponent: 0 or below."""
     half = 1 << -exponent if exponent < 0 else 0
     return {"nudge": 1 + half, "away": -2 if exponent < 0 else 0, "down": 1 - exponent}
@@ -46,7 +47,7 @@ def vanishing(mantissa: int, exponent: int, bits: int) -> tuple[int, int]:
     return (0, 0) if exponent < -bits else (mantissa, exponent)
 
 
-def short_multiplier(multiplier: float) -> dict[str, int]:
+def short_multiplier(multiplier: float) -> dict[str, Any]:
     """Values for SHORT. The results are right where they fit a byte, zero point included; others
     are beyond it, on the same side.
     """

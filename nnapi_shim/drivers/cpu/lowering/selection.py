@@ -1,15 +1,13 @@
 """SELECT, ARGMAX, ARGMIN and TOPK_V2 as steps."""
 
 from math import prod
-from typing import Any
 
-from nnapi_shim.drivers.cpu.lowering.elements import LOOKUP, TILE, byte_table, saturated, tiles
+from nnapi_shim.drivers.cpu.lowering.elements import TILE, requantize, tiles
 from nnapi_shim.drivers.cpu.lowering.rearrange import image_in, image_out
 from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, Buffer, Step, record
 from nnapi_shim.hal.quantization import ELEMENT_BYTES, QUANTIZED_RANGE
 from nnapi_shim.hal.types import element_count
-from nnapi_shim.operations.declare import BoundOperand, BoundOperation
-from nnapi_shim.operations.rules import float32
+from nnapi_shim.operations.declare import BoundOperation
 
 SELECT = record(condition=ADDRESS, input1=ADDRESS, input2=ADDRESS, output=ADDRESS, count=INT64)
 EXTREME = record(
@@ -62,15 +60,11 @@ BYTE_ORDER = {"qu8": 0, "qs8": 0x80}
 
 def lower_select(op: BoundOperation) -> list[Step]:
     """Quantized inputs with other parameters than the output are requantized before."""
-    steps, sources = [], []
-    is_quantized = op.output.type in QUANTIZED_RANGE  # a TENSOR_INT32 may have a scale, too
-    for operand in (op.input1, op.input2):
-        source: Any = operand
-        same = (operand.scale, operand.zero_point) == (op.output.scale, op.output.zero_point)
-        if is_quantized and not same:
-            source = Buffer(element_count(operand.dimensions))
-            steps.append(_requantized(operand, source, op.output))
-        sources.append(source)
+    steps, sources = [], [op.input1, op.input2]
+    if op.output.type in QUANTIZED_RANGE:  # a TENSOR_INT32 may have a scale, too
+        for i, operand in enumerate(sources):
+            before, sources[i] = requantize(operand, op.output)
+            steps += before
     count = element_count(op.output.dimensions)
     select = Step(
         SELECT,
@@ -84,25 +78,6 @@ def lower_select(op: BoundOperation) -> list[Step]:
         count=count,
     )
     return [*steps, select]
-
-
-def _requantized(operand: BoundOperand, buffer: Buffer, target: BoundOperand) -> Step:
-    """round((q - z) * s / s_target + z_target), the product in float32 (semantics.md 5.5)."""
-
-    def result(stored: int) -> int:
-        product = float32((stored - operand.zero_point) * operand.scale)
-        return saturated(product / target.scale + target.zero_point, target.type)
-
-    count = buffer.length
-    return Step(
-        LOOKUP,
-        "lookup_b8",
-        tiles=tiles(count),
-        input=operand,
-        output=buffer,
-        count=count,
-        table=byte_table(operand.type, result),
-    )
 
 
 def lower_argmax(op: BoundOperation) -> list[Step]:
