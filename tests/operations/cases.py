@@ -14,6 +14,7 @@ from nnapi_shim.hal.quantization import ASYMMETRIC, QUANTIZED_RANGE, SCALARS, SY
 from nnapi_shim.hal.types import Dimensions, SymmPerChannelQuantParams
 from nnapi_shim.operations import registry
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation, Operands, Operation
+from nnapi_shim.operations.rules import copied_as_stored
 from tests.operations.plans import merged
 from tests.operations.plans.common import Plan, Random
 from tests.single import Value, omitted, scalar, tensor
@@ -123,7 +124,10 @@ def example(
             inputs.append(contents(type, wanted, rng, name))
     fitting = OUTPUT_SCALE.get(name, _some_scale)
     scale = output_scale(rng) if output_scale else fitting(inputs, rng)
-    return with_outputs(use, inputs, [_parameters(type, rng, scale) for type in use.outputs])
+    free = [_parameters(type, rng, scale) for type in use.outputs]
+    if copied_as_stored in use.operation.remarks:  # as the input, which is what programs mean
+        free = [tensor(type) for type in use.outputs]
+    return with_outputs(use, inputs, free)
 
 
 def with_outputs(use: Use, inputs: list[Value], free: list[Value]) -> Example:
