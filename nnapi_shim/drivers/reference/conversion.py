@@ -7,8 +7,12 @@ from nnapi_shim.operations.declare import BoundOperation
 
 
 def quantize(op: BoundOperation) -> list[Array]:
-    """clamp(zero_point + round(input / scale)), the quotient in float32."""
+    """clamp(zero_point + round(input / scale)), the quotient in float32.
+
+    NaN, which the specification leaves open, becomes the largest number of the type, as in RSQRT.
+    """
     quotient = op.input.value.astype(np.float32) / np.float32(op.output.scale)
+    quotient = np.where(np.isnan(quotient), np.inf, quotient)
     return [saturated(op.output.zero_point + rounded(quotient.astype(np.float64)), op.output.type)]
 
 

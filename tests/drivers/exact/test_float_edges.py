@@ -17,7 +17,7 @@ from nnapi_shim.drivers.cpu.device import CpuDevice
 from nnapi_shim.drivers.reference.device import ReferenceDevice
 from nnapi_shim.hal.enums import FuseCode
 from nnapi_shim.hal.enums import OperationType as Op
-from tests.single import execute, f16, f32, i32
+from tests.single import execute, f16, f32, i32, qs8, qu8
 
 DEVICES = {"nnapi-cpu": CpuDevice, "nnapi-reference": ReferenceDevice}
 ROOT = Path(__file__).resolve().parents[3]
@@ -153,6 +153,15 @@ def test_activations_of_their_own_let_no_nan_through(compute):
         same(compute(Op.RELU, [x], tensor()), [0, largest, 0, 60000, 0, 0.5] * many)
         same(compute(Op.RELU1, [x], tensor()), [-1, 1, -1, 1, 0, 0.5] * many)
         same(compute(Op.RELU6, [x], tensor()), [0, 6, 0, 6, 0, 0.5] * many)
+
+
+def test_quantize_has_no_nan(compute):
+    for tensor in (f32, f16):
+        x = tensor([NAN, INF, -INF, 60000, -60000, 0.3] * 7)
+        unsigned = compute(Op.QUANTIZE, [x], qu8(None, 1.0, 7))
+        same(unsigned, [255, 255, 0, 255, 0, 7] * 7)
+        signed = compute(Op.QUANTIZE, [x], qs8(None, 1.0, 7))
+        same(signed, [127, 127, -128, 127, -128, 7] * 7)
 
 
 # Normalizations, softmax, reductions

@@ -8,11 +8,18 @@ from nnapi_shim.drivers.cpu.kernels.numeric import add32, bounded, rounded, trun
 from nnapi_shim.drivers.cpu.lowering.conversion import DEQUANTIZE, DEQUANTIZE_CHANNELS, QUANTIZE
 
 
+@helper
+def within_bounds(x, low, high):
+    """max(min(x, high), low); NaN becomes `high`."""
+    x = x if x < high else high
+    return x if x > low else low
+
+
 def quantize(variant):
     """input: float[count], output: byte[count].
 
     output = zero_point + round(min(max(input / scale, low), high)), halves away from zero; NaN
-    becomes the smallest number.
+    becomes the largest number.
     """
     read, write = READ[variant], WRITE["b8"]
 
@@ -21,7 +28,7 @@ def quantize(variant):
         zero_point = np.int32(a.zero_point)
         first, end = part(a.count, tile)
         for i in range(first, end):
-            steps = bounded(read(x, i) / scale, low, high)
+            steps = within_bounds(read(x, i) / scale, low, high)
             write(y, i, add32(rounded(steps), zero_point))
         return 0
 
