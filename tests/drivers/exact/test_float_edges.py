@@ -17,7 +17,7 @@ from nnapi_shim.drivers.cpu.device import CpuDevice
 from nnapi_shim.drivers.reference.device import ReferenceDevice
 from nnapi_shim.hal.enums import FuseCode
 from nnapi_shim.hal.enums import OperationType as Op
-from tests.single import execute, f16, f32, i32
+from tests.single import execute, f16, f32, i32, qs8, qu8
 
 DEVICES = {"nnapi-cpu": CpuDevice, "nnapi-reference": ReferenceDevice}
 ROOT = Path(__file__).resolve().parents[3]
@@ -32,6 +32,8 @@ VALID = 2
 @pytest.fixture(params=DEVICES)
 def compute(request):
     """Runs an operation: its type, inputs, outputs; the numbers of the last output."""
+    tier = library.current().tier
+    assert tier == os.environ.get(TIER, tier)
     device = DEVICES[request.param]()
 
     def run(type, inputs, *outputs):
@@ -153,6 +155,15 @@ def test_activations_of_their_own_let_no_nan_through(compute):
         same(compute(Op.RELU6, [x], tensor()), [0, 6, 0, 6, 0, 0.5] * many)
 
 
+def test_quantize_has_no_nan(compute):
+    for tensor in (f32, f16):
+        x = tensor([NAN, INF, -INF, 60000, -60000, 0.3] * 7)
+        unsigned = compute(Op.QUANTIZE, [x], qu8(None, 1.0, 7))
+        same(unsigned, [255, 255, 0, 255, 0, 7] * 7)
+        signed = compute(Op.QUANTIZE, [x], qs8(None, 1.0, 7))
+        same(signed, [127, 127, -128, 127, -128, 7] * 7)
+
+
 # Normalizations, softmax, reductions
 
 
@@ -259,17 +270,12 @@ def test_resize_bilinear(compute, nchw):
 # Other tiers
 
 
-@pytest.mark.skipif(TIER not in os.environ, reason="no tier was asked for")
-def test_the_tier_is_the_one_that_was_asked_for():
-    assert library.current().tier == os.environ[TIER]
-
-
-@pytest.mark.skipif(TIER in os.environ, reason="a tier is chosen already")
 @pytest.mark.parametrize(
     "tier", [t for t in library.processor_tiers() if t != library.current().tier]
 )
 def test_on_tier(tier):
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", __file__]
+    command += ["-k", "not on_tier"]
     done = subprocess.run(
         command,
         env=os.environ | {TIER: tier},
