@@ -1,10 +1,14 @@
-"""Random tensors of every element type, and how near a result must come to the real number."""
+"""Random tensors of every element type, and how near a result must come to the real number, or that
+it must be the reference device's.
+"""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from nnapi_shim.drivers.reference.device import ReferenceDevice
 from tests import single
+from tests.drivers.cpu.single import Single
 from tests.single import Value
 
 
@@ -73,3 +77,9 @@ def expect(
     difference = np.abs(found.astype(int) + (128 if variant == "qs8" else 0) - raw)
     assert difference.max(initial=0) <= 1
     assert (difference > 0).mean() <= off, "rounded otherwise"
+
+
+def expect_of_reference(type: Any, inputs: Any, output: Value, found: Any) -> None:
+    """Quantized results that are defined in integers: those of nnapi-reference, exactly."""
+    wanted = Single(ReferenceDevice(), type, inputs, output, found.shape).checked()
+    np.testing.assert_array_equal(found, wanted)

@@ -7,7 +7,7 @@ from nnapi_shim.drivers.cpu.device import CpuDevice
 from nnapi_shim.hal.enums import OperandType
 from nnapi_shim.hal.enums import OperationType as Op
 from tests import single
-from tests.drivers.cpu.elements import Quantized, expect, random_tensor, tensor
+from tests.drivers.cpu.elements import Quantized, expect, expect_of_reference, random_tensor, tensor
 from tests.drivers.cpu.single import Single
 
 SHARES = Quantized(1 / 256, 0)
@@ -41,7 +41,8 @@ def test_softmax(shape, axis, beta):
         wanted = softmax(x, beta, axis)
         found = compute(variant, given, beta, axis, shape)
         if variant.startswith("q"):
-            expect(variant, found, wanted, SHARES, off=0.02)
+            output = tensor(variant, quantized=SHARES)
+            expect_of_reference(Op.SOFTMAX, [given, beta, axis], output, found)
         else:
             relative = {"f32": 3e-6, "f16": 2e-3}[variant]
             np.testing.assert_allclose(found, wanted, rtol=relative, atol=1e-7)
