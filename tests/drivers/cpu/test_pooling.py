@@ -120,3 +120,17 @@ def test_a_large_window(variant):
     geometry = ((1, 250, 260, 2), (250, 260), (1, 1), (0, 0, 0, 0))
     found, x, kind = compute(Op.AVERAGE_POOL_2D, variant, geometry)
     expect(variant, found, x.mean((1, 2), keepdims=True), kind, absolute=1e-4, off=0)
+
+
+@pytest.mark.parametrize("variant", ["qu8", "qs8"])
+def test_the_sum_of_a_large_window_is_exact(variant):
+    """One step in 160,000 pixels, whose sum float32 does not hold, decides how it is rounded."""
+    shift, exact = 128 if variant == "qs8" else 0, Quantized(1.0, 0)
+    raw = np.full((1, 400, 400, 1), 200)
+    raw[:, ::2] += 1
+    for first, wanted in ((200, 200), (201, 201), (202, 201)):
+        raw[0, 0, 0, 0] = first
+        inputs = [tensor(variant, raw, exact), 0, 0, 0, 0, 1, 1, 400, 400, 0]
+        output = tensor(variant, quantized=exact)
+        found = Single(CpuDevice(), Op.AVERAGE_POOL_2D, inputs, output, (1, 1, 1, 1)).checked()
+        assert found.item() == wanted - shift

@@ -27,8 +27,9 @@ def angles(use: "Use", rng: Random, batch: int) -> Plan:
 
 
 def root_scale(inputs: list[Value], rng: Random) -> float:
-    """A part of the largest root: that of one step of the input."""
-    return float(inputs[0].operand.scale ** -0.5 / rng.uniform(10, 200))
+    """A part of the largest root: that of one step of the input; 0 of numbers without steps."""
+    step = inputs[0].operand.scale
+    return float(step**-0.5 / rng.uniform(10, 200)) if step else 0.0
 
 
 PLANS = {

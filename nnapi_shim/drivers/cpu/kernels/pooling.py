@@ -27,6 +27,7 @@ PASSES = 32
 """Passes whose sum goes to the total."""
 
 write_sum, read_sum = WRITE["f32"], READ_BACK["f32"]
+write_whole, read_whole = WRITE["i32"], READ_BACK["i32"]
 
 
 @helper
@@ -121,19 +122,44 @@ for _type, _stored, _bounds in (("qu8", "u8", unsigned_bounds), ("qs8", "s8", si
 
 
 @helper
-def add_up(y, x, count):
+def keep(totals, count):
+    """They stay what they are."""
+
+
+@helper
+def add_floats(y, x, count):
     """y: float32[count] += x."""
     for c in range(count):
         write_sum(y, c, read_sum(y, c) + read_sum(x, c))
 
 
-def average(read, write, finish):
+@helper
+def whole(y, count):
+    """Turn float32[count] into int32[count]."""
+    for c in range(count):
+        write_whole(y, c, np.int64(truncated(read_sum(y, c))))
+
+
+@helper
+def add_whole(y, x, count):
+    """y: int32[count] += x: float32[count]."""
+    for c in range(count):
+        write_whole(y, c, read_whole(y, c) + np.int64(truncated(read_sum(x, c))))
+
+
+FLOATS = keep, add_floats, read_sum
+INTEGERS = whole, add_whole, read_whole
+
+
+def average(read, write, finish, sums_of_many, finish_many):
     """finish(sum, number of taps), clamped. Sums are float32, from the first tap to the last, three
     at a time; those of PASSES passes are added up apart from each other, so that the error does not
     grow with the number of taps but with its root. A row of zeros stands in for a missing tap.
 
-    Sums of quantized numbers are exact for windows of up to 65 793 taps.
+    sums_of_many, finish_many: what the sum of more passes than that is kept in, FLOATS or, for
+    quantized numbers, INTEGERS, which are exact; and its end.
     """
+    turn, add_up, read_total = sums_of_many
 
     @helper
     def pixel(corner, pixel_step, row_step, height, width, depth, target, values):
@@ -145,6 +171,8 @@ def average(read, write, finish):
                 x1 = x0 + pixel_step if tap + 1 < width else zeros
                 x2 = x0 + 2 * pixel_step if tap + 2 < width else zeros
                 if passes % PASSES == 0:
+                    if passes == PASSES:
+                        turn(totals, depth)
                     if passes > PASSES:
                         add_up(totals, sums, depth)
                     sums = totals if passes == 0 else totals + 4 * depth
@@ -155,11 +183,14 @@ def average(read, write, finish):
                         total = read_sum(sums, c) + (read(x0, c) + read(x1, c) + read(x2, c))
                         write_sum(sums, c, total)
                 passes += 1
+        count = height * width
         if passes > PASSES:
             add_up(totals, sums, depth)
-        sums, count = totals, height * width
-        for c in range(depth):
-            write(target, c, finish(read_sum(sums, c), count, low, high))
+            for c in range(depth):
+                write(target, c, finish_many(read_total(totals, c), count, low, high))
+        else:
+            for c in range(depth):
+                write(target, c, finish(read_sum(totals, c), count, low, high))
 
     return pixel
 
@@ -194,15 +225,23 @@ def rounded_mean(total, count, low, high):
     return truncated(clamp((total + half) / np.float32(count), low, high))
 
 
+@helper
+def rounded_mean_of_many(total, count, low, high):
+    """The same of an int32, in float64."""
+    half = np.float64(count // 2)
+    quotient = (np.float64(total) + (half if total > 0 else -half)) / np.float64(count)
+    return np.int32(clamp(quotient, np.float64(low), np.float64(high)))
+
+
 average_constants = helper(lambda a, tile: (a.low, a.high, a.zeros, a.sums + tile * a.depth * 8))
 
 for _type, _size in (("f32", 4), ("f16", 2)):
-    _pixel = average(READ[_type], WRITE[_type], mean)
+    _pixel = average(READ[_type], WRITE[_type], mean, FLOATS, mean)
     pool(f"average_pool_{_type}", AVERAGE_POOL, _size, average_constants, _pixel)
 
-_pixel = average(squared(READ["f32"]), WRITE["f32"], root_mean)
+_pixel = average(squared(READ["f32"]), WRITE["f32"], root_mean, FLOATS, root_mean)
 pool("l2_pool_f32", AVERAGE_POOL, 4, average_constants, _pixel)
 
 for _type in ("qu8", "qs8"):
-    _pixel = average(READ[_type], WRITE["b8"], rounded_mean)
+    _pixel = average(READ[_type], WRITE["b8"], rounded_mean, INTEGERS, rounded_mean_of_many)
     pool(f"average_pool_{_type}", AVERAGE_POOL, 1, average_constants, _pixel)
