@@ -14,6 +14,7 @@ from tests.operations.cases import USES, Use, example
 
 F32, I32, B8 = T.TENSOR_FLOAT32, T.TENSOR_INT32, T.TENSOR_BOOL8
 OMITTED = b""
+INFINITE = float("inf")
 CAPACITY = 1 << 15
 """Bytes for an output whose size the recipe does not know."""
 
@@ -233,7 +234,7 @@ def scrambled(recipe: Recipe, rng: random.Random) -> Recipe:
                 changed.operands[index].value = None
                 changed.inputs.append(index)
         else:
-            operand.scale = operand.scale and rng.choice((0.001, 0.5, 1.0, 100.0))
+            operand.scale = operand.scale and rng.choice((1e-30, 0.001, 0.5, 1.0, 100.0, INFINITE))
     return changed
 
 

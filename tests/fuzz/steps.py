@@ -135,6 +135,8 @@ class Steps(Models):
         else:
             where = self.resources.output_address(rng)
             length = min(length, CAPACITY)
+        if rng.random() < 0.02:  # omitted
+            where, length = None, 0
         name = f"Execution_set{role}"
         call(rng, name, execution, position, type, where, length, wrong=wrong)
 
