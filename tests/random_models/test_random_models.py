@@ -83,7 +83,7 @@ def test_every_operation_occurs():
 
 def test_edges_occur():
     found = Counter()
-    for seed in range(60):
+    for seed in range(120):
         for item in random_model(seed, Sizes(4, 5), special=True).items:
             array, scale = item.value.array, item.value.operand.scale
             found["small scale"] += 0 < scale < 2.0**-20

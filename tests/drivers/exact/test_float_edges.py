@@ -104,6 +104,15 @@ def test_sums_of_products_end_at_the_largest_number(compute, activation):
     same(connected, wanted.reshape(6, 1))
 
 
+def test_half_precision_sums_of_products_may_be_infinite(compute):
+    image, taps = f16([[[[60000.0], [-60000.0], [1.0]]]]), f16([[[[2.0]]]])
+    for activation, wanted in ((NONE, [INF, -INF, 2]), (RELU, [INF, 0, 2]), (RELU6, [6, 0, 2])):
+        scalars = [f16([0.0]), VALID, 1, 1]
+        same(compute(Op.CONV_2D, [image, taps, *scalars, activation], f16()).ravel(), wanted)
+        found = compute(Op.DEPTHWISE_CONV_2D, [image, taps, *scalars, 1, activation], f16())
+        same(found.ravel(), wanted)
+
+
 def test_products_without_an_activation_are_not_clamped(compute):
     x = f32([[3e38, 3e38], [INF, 1]])
     same(compute(Op.BATCH_MATMUL, [x, x, False, False]), [[INF, INF], [INF, INF]])
