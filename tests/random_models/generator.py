@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nnapi_shim.errors import NnapiError, op_failed
+from nnapi_shim.errors import NnapiError, bad_data, op_failed
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType
-from nnapi_shim.hal.quantization import SCALARS
+from nnapi_shim.hal.quantization import QUANTIZED_RANGE, SCALARS
 from nnapi_shim.hal.types import Dimensions
 from nnapi_shim.operations import registry
 from tests.operations.cases import AMPLITUDE, USES, Example, Use, example, random_contents
@@ -209,6 +209,9 @@ class _Drawn:
     def check(self) -> None:
         """Raise BAD_DATA if a rule refuses the use, OP_FAILED if a tensor is too large."""
         operation = self.use.operation
+        for value in self.sample.outputs:
+            if value.operand.type in QUANTIZED_RANGE and not value.operand.scale:
+                raise bad_data("a scale that fits the inputs is too small for a float32")
         operation.required_level(self.sample.op)
         try:
             shapes = operation.shape(self.sample.op)
