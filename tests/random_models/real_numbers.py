@@ -141,6 +141,6 @@ def _compare(what: str, output: Value, actual: Any, expected: Any, allowed: floa
     if not (distance <= allowed).all():
         at = tuple(np.argwhere(distance > allowed)[0].tolist())
         raise Far(
-            f"{what} is more than {allowed:.3g} steps from the real number at {list(at)}: {actual[at]}, "
-            f"expected {steps[at]:.3f}"
+            f"{what} is more than {allowed:.3g} steps from the real number at {list(at)}: "
+            f"{actual[at]}, expected {steps[at]:.3f}"
         )
