@@ -74,7 +74,7 @@ def hard_swish(op: BoundOperation) -> list[Array]:
     """The product input * min(6, max(0, input + 3)) / 6."""
     if is_float(op.output):
         x = real(op.input)
-        return [activated(x * np.clip(x + 3, 0, 6) / 6, FuseCode.NONE, op.output.type)]
+        return [(x * np.clip(x + 3, 0, 6) / 6).astype(dtype_of(op.output.type))]
     return [_quantized_hard_swish(op)]
 
 

@@ -101,20 +101,24 @@ def _samples(start: Array, end: Array, bins: int, ratio: int, size: int) -> _Sam
 
 
 def roi_pooling(op: BoundOperation) -> list[Array]:
-    """Per roi, its corners rounded, and bin: the maximum, or real 0 if the bin is empty.
+    """Per roi, its corners rounded, and bin: the maximum, or real 0 if the bin is empty. NaN is
+    passed over.
 
     Quantized numbers are compared as they are stored.
     """
     images = _nhwc(op.input.value, op)
     shape = (len(op.rois.value), op.out_height, op.out_width, images.shape[3])
     empty = 0 if is_float(op.input) else op.input.zero_point
+    lowest = -np.inf if is_float(op.input) else None
     result = np.full(shape, empty, dtype_of(op.output.type))
     for roi, (image, *corners) in enumerate(_rois(op, images)):
         x1, y1, x2, y2 = rounded(np.array(corners))
         for i, (top, bottom) in enumerate(_bins(y1, y2, op.out_height, images.shape[1])):
             for j, (left, right) in enumerate(_bins(x1, x2, op.out_width, images.shape[2])):
                 if top < bottom and left < right:
-                    result[roi, i, j] = image[top:bottom, left:right].max((0, 1))
+                    result[roi, i, j] = np.fmax.reduce(
+                        image[top:bottom, left:right], (0, 1), initial=lowest
+                    )
     return [_in_layout(result, op)]
 
 
