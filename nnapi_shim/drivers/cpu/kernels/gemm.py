@@ -6,8 +6,9 @@ panel stays in the first-level cache while the rows of the block, which fit into
 
 from typing import Any
 
+from nnapi_shim.drivers.cpu.kernels.arithmetic import float32, pairs16, quads8
 from nnapi_shim.drivers.cpu.kernels.kernel import kernel
-from nnapi_shim.drivers.cpu.kernels.microkernel import float32, pairs16, quads8, tile
+from nnapi_shim.drivers.cpu.kernels.microkernel import tile
 from nnapi_shim.drivers.cpu.kernels.target import target_tiling
 from nnapi_shim.drivers.cpu.kernels.vector import BYTE
 from nnapi_shim.drivers.cpu.lowering.gemm import GEMM

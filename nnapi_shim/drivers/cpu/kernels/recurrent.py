@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from nnapi_shim.drivers.cpu.kernels.arithmetic import float32
 from nnapi_shim.drivers.cpu.kernels.elements import READ, READ_BACK, WRITE
 from nnapi_shim.drivers.cpu.kernels.exponential import logistic, tanh
 from nnapi_shim.drivers.cpu.kernels.kernel import helper
-from nnapi_shim.drivers.cpu.kernels.microkernel import float32
 from nnapi_shim.drivers.cpu.kernels.microkernel import tile as micro_kernel
 from nnapi_shim.drivers.cpu.kernels.numeric import SIGN, bits_of, clamp
 from nnapi_shim.drivers.cpu.kernels.target import target_tiling
