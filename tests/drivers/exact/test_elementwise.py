@@ -220,6 +220,53 @@ def test_long_pairs(type: Op, variant: str) -> None:
         assert cpu.ravel().tolist() == wanted
 
 
+NEAR_INTEGERS = [
+    (1.0, 1.0, 1.0),
+    (1.0, 1.0, 2.0),  # every second result lies halfway between two steps
+    (1.0, 0.5, 1.0),
+    (0.25, 1.0, 4.0),
+    (0.02, 0.013, 0.018),
+    (0.7, 0.3, 0.9),
+    (1.0, 2.0**-8, 1.0),
+    (1.0, 2.0**-9, 0.500978),
+    (1.0, 2.0**-13, 2.0**-1),
+    (1.0, 2.0**-30, 0.5),
+    (1.0, 1.0, 1.0000001),
+    (1.0, 1.0, 0.9999999),  # more than 2 steps of the output in all: not in float32
+    (1.0, 0.3, 2.0**-5),
+    (1.0, 0.9, 2.0**7),
+    (1.0, 1.0, 2.0**9),
+]
+"""Scales of inputs and output with sums on either side of the numbers that are rounded apart."""
+
+SHAPES = [((65536,), (65536,)), ((256, 1), (1, 256)), ((1, 256), (256, 1))]
+"""Of all pairs of bytes, one loop of the walk each."""
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("type", [Op.ADD, Op.SUB], ids=lambda type: type.name)
+def test_sums_of_all_bytes(type: Op, variant: str) -> None:
+    """Where float32 tells a result from its neighbours, and where it does not."""
+    rng = seeded("all", type, variant)
+    scales = list(NEAR_INTEGERS)
+    for _ in range(21):
+        of = [scale(rng), scale(rng)]
+        scales.append((*of, integers.single(sum(of) / 2 ** rng.uniform(-3, 1.1))))
+    columns, rows = np.meshgrid(every(variant), every(variant))
+    for number, ratios in enumerate(scales):
+        ratios = (ratios[1], ratios[0], ratios[2]) if rng.randrange(2) else ratios
+        x, y, z = ((integers.single(value), zero(rng, variant)) for value in ratios)
+        shapes = SHAPES[number % 3]
+        values = [
+            np.unique(grid).reshape(shape) if 1 in shape else grid.reshape(shape)
+            for grid, shape in zip((rows, columns), shapes, strict=True)
+        ]
+        inputs = [operand(variant, values[0], x), operand(variant, values[1], y), 0]
+        reference, cpu = on_devices(type, inputs, operand(variant, None, z))
+        wrong = np.argwhere(reference != cpu)
+        assert not len(wrong), f"{len(wrong)} differ, first at {wrong[0]}: {x=} {y=} {z=}"
+
+
 SQUASHED = {
     Op.LOGISTIC: {"qu8": (1 / 256, 0), "qs8": (1 / 256, -128)},
     Op.TANH: {"qu8": (1 / 128, 128), "qs8": (1 / 128, 0)},

@@ -3,14 +3,16 @@
 float: computed in float32, rounded once to the stored type, clamped; NaN stays NaN.
 int32: 64-bit integers, of which the lower half stays; division rounds down.
 quantized: ADD, SUB and MUL in fixed point, rounded where the reference does (semantics.md 6.1 and
-6.2); MAXIMUM and MINIMUM in float32, rounded to the nearest, halves away from zero.
+6.2), or in float32 where that gives the same; MAXIMUM and MINIMUM in float32, rounded to the
+nearest, halves away from zero.
 """
 
 from operator import add, mul, sub, truediv
 
 import numpy as np
 
-from nnapi_shim.drivers.cpu.kernels.broadcasting import bare, nothing, pairwise
+from nnapi_shim.drivers.cpu.kernels.broadcasting import bare, guarded, nothing, pairwise
+from nnapi_shim.drivers.cpu.kernels.close import told
 from nnapi_shim.drivers.cpu.kernels.elements import READ, WRITE
 from nnapi_shim.drivers.cpu.kernels.fixed_point import (
     long_product,
@@ -27,6 +29,7 @@ from nnapi_shim.drivers.cpu.kernels.numeric import (
     clamp,
     float_of,
     multiply32,
+    multiply_add,
     rounded,
     shift_right32,
     xor32,
@@ -74,6 +77,15 @@ def add_quantized(x, y, values):
     fine = rounded_twice(fine, nudge, AWAY, down)
     product = long_product(add32(multiply32(x, coarse), fine), mantissa)
     return stored(rounded_twice(product, *total), result)
+
+
+@helper
+def add_close(x, y, values):
+    """As add_quantized, in float32; see lowering/close.py."""
+    zero0, zero1, close0, close1, middle, lowest, highest = values
+    x, y = np.float32(add32(np.int32(x), zero0)), np.float32(add32(np.int32(y), zero1))
+    units = multiply_add(x, close0, multiply_add(y, close1, middle))
+    return told(units, lowest, highest)
 
 
 @helper
@@ -139,6 +151,20 @@ sum_constants = helper(
         result(a),
     )
 )
+guarded_sum_constants = helper(
+    lambda a: (
+        sum_constants(a),
+        (
+            np.int32(a.zero0),
+            np.int32(a.zero1),
+            a.close0,
+            a.close1,
+            a.middle,
+            np.int32(a.lowest),
+            np.int32(a.highest),
+        ),
+    )
+)
 product_constants = helper(
     lambda a: (np.int32(a.zero0), np.int32(a.zero1), short_constants(a), result(a))
 )
@@ -172,8 +198,12 @@ for _name, _function in {"add": add, "sub": sub, "mul": mul, "div": divide_round
 pairwise("largest_i32", LARGEST, *_io, flip_word, largest_word)
 
 for _type in ("qu8", "qs8"):
-    _io = READ[_type[1:]], WRITE["b8"], (1, 1)
+    _read, _write = READ[_type[1:]], WRITE["b8"]
+    _io = _read, _write, (1, 1)
     pairwise(f"add_{_type}", SUM, *_io, sum_constants, add_quantized)
+    guarded(
+        f"add_guarded_{_type}", SUM, _read, _write, guarded_sum_constants, add_close, add_quantized
+    )
     pairwise(f"mul_{_type}", PRODUCT, *_io, product_constants, mul_quantized)
 
 _io = READ["u8"], WRITE["b8"], (1, 1)

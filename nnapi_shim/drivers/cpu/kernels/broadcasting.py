@@ -25,8 +25,9 @@ def place_of(row, size, step_0, step_1, outer, outer_count):
     return at_0, at_1
 
 
-def pairwise(name, layout, read, write, sizes, constants, formula):
-    """The kernel output = formula(element of input0, element of input1, constants of the record).
+def walked(name, layout, sizes, constants, fill):
+    """The kernel that calls fill(places of input0, input1 and output, whether input0 and input1
+    move, elements, constants of the record, what it answered last or 0) for every row.
 
     How it walks is in lowering/broadcasting.py. sizes: bytes of an element of the inputs and of
     the output.
@@ -40,6 +41,7 @@ def pairwise(name, layout, read, write, sizes, constants, formula):
         step_0, step_1, row_bytes = a.step_0 * size, a.step_1 * size, length * output_size
         row, end, part, count = share_of(tile, length, a.part, a.rows, a.all_rows)
         y = a.output + row * row_bytes + part * a.part * output_size
+        last = 0
         while row < end:
             # A run of rows along the axis around, where both inputs move in equal steps.
             at_0, at_1 = place_of(row, around, a.step_0, a.step_1, a.outer, a.outer_count)
@@ -48,22 +50,88 @@ def pairwise(name, layout, read, write, sizes, constants, formula):
             run = min(end - row, around - row % around)
             row += run
             for _ in range(run):
-                if moves0 and moves1:
-                    for i in range(count):
-                        write(y, i, formula(read(x0, i), read(x1, i), values))
-                elif moves0:
-                    still = read(x1, 0)
-                    for i in range(count):
-                        write(y, i, formula(read(x0, i), still, values))
-                else:
-                    still = read(x0, 0)
-                    for i in range(count):
-                        write(y, i, formula(still, read(x1, i), values))
+                last = fill(x0, x1, y, moves0, moves1, count, values, last)
                 x0, x1, y = x0 + step_0, x1 + step_1, y + row_bytes
         return 0
 
     body.__name__ = name
     return kernel(layout)(body)
+
+
+def filler(read, write, formula):
+    """The `fill` that computes every element by itself."""
+
+    @inlined
+    def fill(x0, x1, y, moves0, moves1, count, values, last):
+        if moves0 and moves1:
+            for i in range(count):
+                write(y, i, formula(read(x0, i), read(x1, i), values))
+        elif moves0:
+            still = read(x1, 0)
+            for i in range(count):
+                write(y, i, formula(read(x0, i), still, values))
+        else:
+            still = read(x0, 0)
+            for i in range(count):
+                write(y, i, formula(still, read(x1, i), values))
+        return last
+
+    return fill
+
+
+def pairwise(name, layout, read, write, sizes, constants, formula):
+    """The kernel output = formula(element of input0, element of input1, constants of the record).
+
+    sizes: bytes of an element of the inputs and of the output.
+    """
+    walked(name, layout, sizes, constants, filler(read, write, formula))
+
+
+BLOCK = 128
+"""Elements that are looked at together."""
+LEAST_LUCK = -8
+"""Blocks computed in vain, less those that were not, after which no more of a tile are tried."""
+
+
+def guarded(name, layout, read, write, constants, close, formula):
+    """As pairwise, of bytes: close(x, y, constants) gives (is unsure, result). Where one is unsure,
+    the formula computes the block around it once more, from the same inputs: the output must not
+    lie in their place. constants: a pair, for the formula and for close.
+    """
+    exactly = filler(read, write, formula)
+
+    @inlined
+    def element(x, y, place, i, values):
+        is_unsure, result = close(x, y, values)
+        write(place, i, result)
+        return is_unsure
+
+    @inlined
+    def fill(x0, x1, y, moves0, moves1, count, values, luck):
+        start = 0
+        while start < count:
+            size, unsure = min(BLOCK, count - start), False
+            if luck < LEAST_LUCK:
+                size, unsure = count - start, True
+            elif moves0 and moves1:
+                for i in range(size):
+                    unsure |= element(read(x0, i), read(x1, i), y, i, values[1])
+            elif moves0:
+                still = read(x1, 0)
+                for i in range(size):
+                    unsure |= element(read(x0, i), still, y, i, values[1])
+            else:
+                still = read(x0, 0)
+                for i in range(size):
+                    unsure |= element(still, read(x1, i), y, i, values[1])
+            if unsure:
+                exactly(x0, x1, y, moves0, moves1, size, values[0], 0)
+            luck += -1 if unsure else 1
+            x0, x1, y = x0 + size * moves0, x1 + size * moves1, y + size
+            start += size
+        return luck
+
+    walked(name, layout, (1, 1), constants, fill)
 
 
 def bare(function):

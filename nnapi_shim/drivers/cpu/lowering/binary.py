@@ -4,6 +4,7 @@ from typing import Any
 
 from nnapi_shim.drivers.cpu.lowering.bounds import float_bounds, quantized_bounds
 from nnapi_shim.drivers.cpu.lowering.broadcasting import PLAIN, WALK_FIELDS, pairwise
+from nnapi_shim.drivers.cpu.lowering.close import CLOSE_SUM, close_sum
 from nnapi_shim.drivers.cpu.lowering.elements import requantize, requantized, saturated
 from nnapi_shim.drivers.cpu.lowering.fixed_point import (
     ROUNDING,
@@ -25,7 +26,7 @@ ZEROS = {"zero0": INT64, "zero1": INT64}
 """Zero points of the inputs, negated."""
 RESULT = {"zero_point": INT64, "lowest": INT64, "highest": INT64}
 SUM = record(
-    **WALK_FIELDS, **ZEROS, **RESULT, **ROUNDING,
+    **WALK_FIELDS, **ZEROS, **RESULT, **ROUNDING, **CLOSE_SUM,
     coarse=INT64, fine_high=INT64, fine_low=INT64, fine_nudge=INT64, fine_down=INT64,
     mantissa=INT64,
 )  # fmt: skip
@@ -148,14 +149,18 @@ def _sum(op: BoundOperation, name: str, sign: int) -> list[Step]:
         mantissa, exponent = 2 * mantissa, -1
     high, low = halves(fine_sign * mantissa)
     fine_rounding = rounding(exponent)
+    share = fine_sign * mantissa * 2.0 ** (exponent - 30)
     multiplier = unit / float32(2**SUM_SHIFT * op.output.scale)
     mantissa, exponent = vanishing(*decomposed(multiplier), SUM_BITS)
+    steps = mantissa * 2.0 ** (exponent - 31 + SUM_SHIFT - 1)
+    close = close_sum(coarse_sign * steps, share * steps, op.output.zero_point)
     return pairwise(
         SUM,
-        f"add_{op.variant}",
+        f"add_guarded_{op.variant}" if close else f"add_{op.variant}",
         coarse,
         fine,
         op.output,
+        may_overwrite=close is None,
         **_result(op),
         zero0=-coarse.zero_point,
         zero1=-fine.zero_point,
@@ -166,6 +171,7 @@ def _sum(op: BoundOperation, name: str, sign: int) -> list[Step]:
         fine_down=fine_rounding["down"],
         mantissa=mantissa,
         **rounding(exponent),
+        **(close or dict.fromkeys(CLOSE_SUM, 0.0)),
     )
 
 

@@ -90,16 +90,19 @@ def pairwise(
     input1: BoundOperand,
     output: BoundOperand,
     sources: Sequence[Any] = (),
+    may_overwrite: bool = True,
     **fields: Any,
 ) -> list[Step]:
     """Steps that walk a kernel through two inputs of one type. layout: WALK_FIELDS and `fields`.
 
     sources: where the elements of the inputs lie, if not in the operands themselves.
+    may_overwrite: whether the kernel reads an element for the last time before it writes the one
+        in its place.
     """
     operands = (input0, input1)
     element_bytes = ELEMENT_BYTES[input0.type]
     in_place = ""
-    if element_bytes == ELEMENT_BYTES[output.type]:
+    if may_overwrite and element_bytes == ELEMENT_BYTES[output.type]:
         whole = [i for i in (0, 1) if operands[i].dimensions == output.dimensions]
         in_place = f"input{whole[0]}" if whole else ""
     axes = walk(input0.dimensions, input1.dimensions)
