@@ -38,10 +38,10 @@ def decomposed(multiplier: Any) -> tuple[Array, Array]:
 
 def input_radius(multiplier: float, integer_bits: int) -> int:
     """The distance from the zero point where numbers times a multiplier leave a 32-bit format with
-    so many integer bits (semantics.md 5.7); the multiplier is above 1.
+    so many integer bits (semantics.md 5.7); the multiplier is above 1, but for empty tensors.
     """
     _, exponent = decomposed(multiplier)
-    return ((1 << integer_bits) - 1) << (31 - integer_bits) >> int(exponent)
+    return ((1 << integer_bits) - 1) << (31 - integer_bits) >> max(int(exponent), 0)
 
 
 def doubling_high_product(a: Array, b: Array, width: int = 32) -> Array:

@@ -456,6 +456,8 @@ NO_SCALE_MATTERS = {
     "MUL": (Op.MUL, (2.0**-100, 2.0**-100), 1.0, [0]),
     "LOGISTIC": (Op.LOGISTIC, (2.0**-27,), 1 / 256, []),
     "SOFTMAX": (Op.SOFTMAX, (2.0**-26,), 1 / 256, [1.0]),
+    "SOFTMAX, tiny": (Op.SOFTMAX, (2.0**-40,), 1 / 256, [1.0]),
+    "LOGISTIC, tiny": (Op.LOGISTIC, (2.0**-40,), 1 / 256, []),
     "HARD_SWISH": (Op.HARD_SWISH, (128.0,), 1.0, []),
 }
 
