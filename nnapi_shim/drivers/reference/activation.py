@@ -103,12 +103,14 @@ def prelu(op: BoundOperation) -> list[Array]:
 def _clamped(op: BoundOperation, activation: FuseCode) -> list[Array]:
     """Quantized values stay as they are; the bounds come from the input's parameters.
 
-    The bound is the first operand of the maximum, so that it stands where the input is NaN.
+    The bound is the first operand of the maximum, so that it stands where the input is NaN, or a 0
+    of the other sign.
     """
     source = op.input
     if is_float(source):
         values = real(source)
-        numbers = np.where(np.isnan(values), -np.inf, values)
+        low = {FuseCode.RELU1: -1.0}.get(activation, 0.0)
+        numbers = np.where(values > low, values, low)
         return [activated(numbers, activation, source.type)]
     return [activated_raw(source.value, activation, source.type, source.scale, source.zero_point)]
 

@@ -84,11 +84,11 @@ def requantized(source: BoundOperand, target: BoundOperand) -> Array:
     saturated(round((q - z) * s / s_target + z_target)), the product in float32 (semantics.md 5.5).
     What is not quantized stays as it is, also TENSOR_INT32 with a scale.
     """
-    same = (source.scale, source.zero_point) == (target.scale, target.zero_point)
-    if same or target.type not in QUANTIZED_RANGE:
+    if target.type not in QUANTIZED_RANGE:
         unchanged: Array = source.value
         return unchanged
-    product = (centred(source).astype(np.float32) * np.float32(source.scale)).astype(np.float64)
+    with np.errstate(over="ignore"):
+        product = (centred(source).astype(np.float32) * np.float32(source.scale)).astype(np.float64)
     return saturated(rounded(product / target.scale + target.zero_point), target.type)
 
 
@@ -96,10 +96,14 @@ def activated(reals: Array, activation: int, type: OperandType) -> Array:
     """Real numbers after a fused activation, rounded once to the element type.
 
     What exceeds float32, infinities too, is its largest number, whatever the activation; float16
-    is rounded after that, which makes it infinite again. NaN stays NaN. See semantics.md 5.1.
+    is rounded after that, which makes it infinite again. NaN stays NaN, and so does a 0 the sign
+    that it has in float32. See semantics.md 5.1.
     """
     low, high = _ACTIVATION[FuseCode(activation)]
-    return np.clip(reals, low, high).astype(dtype_of(type))
+    with np.errstate(over="ignore"):
+        results = reals.astype(np.float32) if type == OperandType.TENSOR_FLOAT32 else reals
+    results = np.where(results < low, low, results)
+    return np.where(results > high, high, results).astype(dtype_of(type))
 
 
 def within_float32(reals: Array) -> Array:

@@ -49,9 +49,13 @@ def _quantized_l2(op: BoundOperation) -> Array:
 
 
 def local_response_normalization(op: BoundOperation) -> list[Array]:
-    """input[i] * (bias + alpha * sum of input[j]^2)^-beta, |j - i| <= radius, along axis."""
+    """input[i] * (bias + alpha * sum of input[j]^2)^-beta, |j - i| <= radius, along axis.
+
+    Squares vanish and overflow in float32.
+    """
     values = np.moveaxis(op.input.value.astype(np.float64), op.axis, 0)
-    squares = values**2
+    with np.errstate(over="ignore", under="ignore"):
+        squares = np.square(values.astype(np.float32)).astype(np.float64)
     length = len(values)
     sums = np.array(
         [

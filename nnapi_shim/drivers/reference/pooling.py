@@ -26,10 +26,12 @@ def average_pool_2d(op: BoundOperation) -> list[Array]:
 
 
 def l2_pool_2d(op: BoundOperation) -> list[Array]:
-    """sqrt(sum of squares / count) over the part of each window inside the image; a sum that
-    exceeds float32 is infinite.
+    """sqrt(sum of squares / count) over the part of each window inside the image; squares vanish in
+    float32, and a sum that exceeds it is infinite.
     """
-    total, count = _sums(op, op.input.value.astype(np.float64) ** 2)
+    with np.errstate(over="ignore", under="ignore"):
+        squares = np.square(op.input.value.astype(np.float32)).astype(np.float64)
+    total, count = _sums(op, squares)
     return _stored(op, np.sqrt(within_float32(total) / count))
 
 

@@ -451,6 +451,13 @@ def test_infinite_beta(type: str) -> None:
     assert reference.tolist() == cpu.tolist()
 
 
+def test_numbers_beyond_float32() -> None:
+    """MINIMUM takes what a stored number stands for as a float32, whatever the parameters are."""
+    inputs = [operand("qs8", values, (1e37, 0)) for values in ([50, -60, 100], [127, 127, 127])]
+    reference, cpu = on_devices(Op.MINIMUM, inputs, operand("qs8", None, (1e37, 0)))
+    assert reference.tolist() == cpu.tolist() == [127, -128, 127]
+
+
 NO_SCALE_MATTERS = {
     "ADD": (Op.ADD, (1.0, 1.0), 2.0**-30, [0]),
     "MUL": (Op.MUL, (2.0**-100, 2.0**-100), 1.0, [0]),

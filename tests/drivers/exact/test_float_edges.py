@@ -164,6 +164,18 @@ def test_activations_of_their_own_let_no_nan_through(compute):
         same(compute(Op.RELU6, [x], tensor()), [0, 6, 0, 6, 0, 0.5] * many)
 
 
+@pytest.mark.parametrize("type", [Op.RELU, Op.RELU6])
+def test_a_zero_has_the_sign_of_the_bound(compute, type):
+    found = compute(type, [f32([-0.0, 0.0])])
+    assert not np.signbit(found).any()
+
+
+def test_a_product_that_vanishes_keeps_its_sign(compute):
+    """It is 0 before it is clamped, and not below the bound."""
+    found = compute(Op.MUL, [f32([-1e-45]), f32([1e-45]), int(RELU)])
+    assert np.signbit(found).all()
+
+
 def test_quantize_has_no_nan(compute):
     for tensor in (f32, f16):
         x = tensor([NAN, INF, -INF, 60000, -60000, 0.3] * 7)
@@ -214,6 +226,15 @@ def test_local_response_normalization(compute, axis, radius):
         inputs = [f32(along(axis, x)), radius, 1.0, 0.5, 1.0, axis]
         found = compute(Op.LOCAL_RESPONSE_NORMALIZATION, inputs)
         near(found, along(axis, wanted))
+
+
+def test_squares_that_vanish(compute):
+    """They do in float32: 0^-0.5 is infinite."""
+    x = f32([[[[0, 1e-30, 2e-25, -1e-30]]]])
+    found = compute(Op.LOCAL_RESPONSE_NORMALIZATION, [x, 0, 0.0, 1.0, 0.5])
+    same(found, [[[[NAN, INF, INF, -INF]]]])
+    pooled = compute(Op.L2_POOL_2D, [f32([[[[1e-23]]]]), VALID, 1, 1, 1, 1, int(NONE)])
+    same(pooled, [[[[0]]]])
 
 
 @pytest.mark.parametrize("nchw", [False, True])

@@ -5,7 +5,7 @@ from typing import Any
 from nnapi_shim.drivers.cpu.lowering.bounds import float_bounds, quantized_bounds
 from nnapi_shim.drivers.cpu.lowering.broadcasting import PLAIN, WALK_FIELDS, pairwise
 from nnapi_shim.drivers.cpu.lowering.close import CLOSE_SUM, close_sum
-from nnapi_shim.drivers.cpu.lowering.elements import requantize, requantized, saturated
+from nnapi_shim.drivers.cpu.lowering.elements import requantize, requantized, saturated, stays
 from nnapi_shim.drivers.cpu.lowering.fixed_point import (
     ROUNDING,
     SHORT,
@@ -95,7 +95,7 @@ def _largest(op: BoundOperation, sign: int) -> list[Step]:
         return _steps(op, LARGEST, "largest", flip=flip)
     signed = op.variant == "qs8"
     operands = (op.input0, op.input1, op.output)
-    if len({(operand.scale, operand.zero_point) for operand in operands}) == 1:
+    if stays(op.input0, op.output) and stays(op.input1, op.output):
         # Bytes are compared as unsigned ones: signed ones are 128 lower.
         flip ^= 0x80 if signed else 0
         return pairwise(LARGEST, "largest_b8", *operands, flip=flip)

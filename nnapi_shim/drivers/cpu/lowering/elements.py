@@ -4,7 +4,15 @@ from collections.abc import Callable
 from math import copysign, floor, isfinite
 from typing import Any
 
-from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, Buffer, Record, Step, record
+from nnapi_shim.drivers.cpu.record import (
+    ADDRESS,
+    FLOAT32_MAX,
+    INT64,
+    Buffer,
+    Record,
+    Step,
+    record,
+)
 from nnapi_shim.hal.enums import OperandType
 from nnapi_shim.hal.quantization import ELEMENT_BYTES, QUANTIZED_RANGE
 from nnapi_shim.hal.types import element_count
@@ -48,7 +56,7 @@ def translated(op: BoundOperation, table: Any) -> Step:
 
 def requantize(operand: BoundOperand, target: BoundOperand) -> tuple[list[Step], Any]:
     """Steps before, and where an operand then lies in the scale and zero point of `target`."""
-    if (operand.scale, operand.zero_point) == (target.scale, target.zero_point):
+    if stays(operand, target):
         return [], operand
     count = element_count(operand.dimensions)
     buffer = Buffer(count)
@@ -62,6 +70,14 @@ def requantize(operand: BoundOperand, target: BoundOperand) -> tuple[list[Step],
         table=byte_table(operand.type, requantized(operand, target)),
     )
     return [step], buffer
+
+
+def stays(operand: BoundOperand, target: BoundOperand) -> bool:
+    """Whether `requantized` changes nothing: the parameters are the same, and no number that the
+    operand stands for exceeds float32.
+    """
+    same = (operand.scale, operand.zero_point) == (target.scale, target.zero_point)
+    return same and operand.scale <= FLOAT32_MAX / 255
 
 
 def requantized(operand: BoundOperand, target: BoundOperand) -> Callable[[int], int]:
