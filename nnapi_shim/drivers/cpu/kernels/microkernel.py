@@ -268,10 +268,13 @@ class _Tile:
         """Store the first `count` lanes."""
         builder, kind = self.builder, value.type
         if self.tiling.masked:
-            lanes = ir.Constant(vector(BYTE, kind.count), list(range(kind.count)))
-            wanted = splat(builder, builder.trunc(count, BYTE), kind.count)
-            mask = builder.icmp_signed("<", lanes, wanted)
-            suffix = "f32" if self.arithmetic.element is FLOAT else "i8"
+            # In the size that makes a mask of the store's lanes without more ado.
+            is_float = self.arithmetic.element is FLOAT
+            number = LONG if is_float else BYTE
+            lanes = ir.Constant(vector(number, kind.count), list(range(kind.count)))
+            wanted = count if is_float else builder.trunc(count, BYTE)
+            mask = builder.icmp_signed("<", lanes, splat(builder, wanted, kind.count))
+            suffix = "f32" if is_float else "i8"
             masked = declaration(
                 builder.module,
                 f"llvm.masked.store.v{kind.count}{suffix}.p0",
