@@ -4,8 +4,7 @@ A record is a row of 8-byte words, one per field, so that an address can be patc
 number. Records are declared beside the lowering that fills them, and import nothing heavy.
 """
 
-from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from struct import Struct
 from typing import Any
 
@@ -43,13 +42,8 @@ class Record:
             return self._pack(*map(_in_range, values, kinds))
 
 
-def _in_range(value: Any, kind: str = FLOAT32) -> Any:
+def _in_range(value: Any, kind: str) -> Any:
     return max(-FLOAT32_MAX, min(FLOAT32_MAX, value)) if kind == FLOAT32 else value
-
-
-def float32s(values: Iterable[float]) -> bytes:
-    """An array of float32; what it cannot hold becomes its largest number."""
-    return array("f", map(_in_range, values)).tobytes()
 
 
 def record(**fields: str) -> Record:

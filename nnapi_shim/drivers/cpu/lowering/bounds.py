@@ -8,9 +8,6 @@ from nnapi_shim.hal.quantization import QUANTIZED_RANGE
 from nnapi_shim.operations.declare import BoundOperand
 from nnapi_shim.operations.rules import float32
 
-MAGIC = 1.5 * 2.0**23
-"""A number this large in float32 has no bits behind the point, and its low bits are an integer."""
-
 _REALS = {
     FuseCode.NONE: (-FLOAT32_MAX, FLOAT32_MAX),
     FuseCode.RELU: (0.0, FLOAT32_MAX),
