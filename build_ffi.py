@@ -1,9 +1,12 @@
-"""Builds libneuralnetworks.so from the public headers, with cffi in embedding mode.
+"""Builds libneuralnetworks.so and the half of it that cffi makes, from the public headers.
 
 The headers in include/ are the only declaration of the C API. What stands in them between two
 marker comments is parsed here, and becomes: the types that Python sees, one `extern "Python"`
 function per API function, the exported C function that calls it, and the linker's version script.
-The C code that starts Python is in nnapi_shim/native/.
+
+libneuralnetworks.so is C alone (nnapi_shim/native/) and refers to no Python: it finds one when it
+is first called. The callbacks are a Python extension module of the stable ABI, which it then loads.
+So one build serves every CPython from 3.10 on.
 
     python build_ffi.py [--out build/lib]
 """
@@ -11,6 +14,7 @@ The C code that starts Python is in nnapi_shim/native/.
 import argparse
 import hashlib
 import importlib.util
+import json
 import os
 import re
 import shlex
@@ -26,10 +30,11 @@ from pycparser import c_ast, c_generator, c_parser
 
 ROOT = Path(__file__).resolve().parent
 NATIVE = ROOT / "nnapi_shim" / "native"
-SOURCES = ("boot.c", "interpreter.c", "location.c", "message.c", "values.c")
 LIBRARY = "libneuralnetworks.so"
+CALLBACKS = "nnapi_shim_callbacks"
+CALLBACKS_FILE = f"{CALLBACKS}.abi3.so"
 LOCATION = "libneuralnetworks.location"
-MODULE = "nnapi_shim_embedding"
+STABLE_ABI = "0x030a0000"  # of CPython 3.10
 
 # Header → version node of the functions that it declares.
 HEADERS = {
@@ -72,9 +77,14 @@ class Function:
         return f"{self.returns} py_{self.name}({self._join(self._callback_type)})"
 
     @property
+    def member(self) -> str:
+        """Its place in the table of callbacks, nn_calls."""
+        return f"{self.returns} (*{self.name})({self._join(self._callback_type)});"
+
+    @property
     def wrapper(self) -> str:
         """The definition of the exported function."""
-        call = f"py_{self.name}({self._join(self._argument)})"
+        call = f"nn_calls.{self.name}({', '.join(map(self._argument, self.parameters))})"
         if self.returns == "int":  # out-parameters are NULL after a failure
             nulls = "".join(f"    if ({o} != NULL)\n        *{o} = NULL;\n" for o in self.outputs)
             failed = f"{nulls}    return ANEURALNETWORKS_OP_FAILED;"
@@ -153,65 +163,138 @@ def version_script(functions: list[Function]) -> str:
     return "".join([first + "  local:\n    *;\n};\n", *(other + "};\n" for other in others)])
 
 
-def c_source(types: str, functions: list[Function], path: Path) -> None:
-    """Writes the C source that cffi generates, with the exported functions in it."""
-    in_python = [function for function in functions if function.is_written_in_python]
-    lines = [f"#include <{header}>" for header in HEADERS] + [
-        '#include "boot.h"',
-        f'#define NN_MODULE "{MODULE}"',
-        *(f"static {f.callback};" for f in in_python),
-        *(f"static struct _cffi_externpy_s _cffi_externpy__py_{f.name};" for f in in_python),
-        "static const struct nn_callback nn_callbacks[] = {",
-        *(f'    {{"{f.name}", &_cffi_externpy__py_{f.name}}},' for f in in_python),
-        "    {NULL, NULL},",
-        "};",
-        '#include "attach.c"',
-        *(f.wrapper for f in in_python),
+def calls_header(functions: list[Function]) -> str:
+    """What the two halves share: the table of callbacks."""
+    members = "".join(f"    {function.member}\n" for function in functions)
+    return (
+        "#include <stdint.h>\n"
+        f"#include <{next(iter(HEADERS))}>\n"
+        "struct nn_calls {\n"
+        "    const char *build;            /* tells one build from another */\n"
+        "    const char *(*missing)(void); /* a function that Python does not answer, or NULL */\n"
+        f"{members}}};\n"
+        'extern __attribute__((visibility("hidden"))) struct nn_calls nn_calls;\n'
+    )
+
+
+def exports_source(functions: list[Function]) -> str:
+    """The exported functions that Python answers."""
+    includes = "".join(f"#include <{header}>\n" for header in HEADERS)
+    wrappers = "".join(function.wrapper for function in functions)
+    return f'#include <stddef.h>\n{includes}#include "boot.h"\n#include "calls.h"\n{wrappers}'
+
+
+def write_callbacks_source(types: str, functions: list[Function], path: Path) -> None:
+    """Writes the C source that cffi generates, with the table of its functions in it."""
+    members = "".join(f"    .{f.name} = py_{f.name},\n" for f in functions)
+    # A static of cffi's code: set by def_extern().
+    entry = "_cffi_externpy__py_{}"
+    checks = "".join(
+        f"    if ({entry.format(f.name)}.reserved1 == NULL) return {json.dumps(f.name)};\n"
+        for f in functions
+    )
+    lines = [
+        *(f"#include <{header}>" for header in HEADERS),
+        '#include "calls.h"',
+        *(f"static {f.callback};" for f in functions),
+        *(f"static struct _cffi_externpy_s {entry.format(f.name)};" for f in functions),
+        f"static const char *missing(void)\n{{\n{checks}    return NULL;\n}}",
+        f"static const struct nn_calls calls = {{\n    NN_BUILD, missing,\n{members}}};",
+        "static uintptr_t calls_address(void) { return (uintptr_t)&calls; }",
+        "static void (*store_error)(const char *);",
+        "static void store_errors_with(uintptr_t function)",
+        "{ store_error = (void (*)(const char *))function; }",
+        "static void nnapi_shim_storeError(const char *message) { store_error(message); }",
     ]
     ffi = cffi.FFI()
-    ffi.embedding_api("")  # switches embedding on; the exported functions are ours, not cffi's
-    ffi.embedding_init_code("")
     ffi.cdef(types)
-    ffi.cdef("void nnapi_shim_storeError(const char *message);")
-    ffi.cdef("".join(f'extern "Python" {f.callback};\n' for f in in_python))
-    make_c_source(ffi, MODULE, "\n".join(lines), str(path))
+    ffi.cdef(
+        "uintptr_t calls_address(void);"
+        "void store_errors_with(uintptr_t function);"
+        "void nnapi_shim_storeError(const char *message);"
+    )
+    ffi.cdef("".join(f'extern "Python" {f.callback};\n' for f in functions))
+    make_c_source(ffi, CALLBACKS, "\n".join(lines), str(path))
+
+
+def python_headers() -> Path:
+    """The folder of the running interpreter's C headers; ends the build if there is none."""
+    folder = Path(sysconfig.get_config_var("INCLUDEPY"))
+    if (folder / "Python.h").exists():
+        return folder
+    version = sysconfig.get_python_version()
+    sys.exit(
+        f"build_ffi.py: {sys.executable} has no C headers (no {folder}/Python.h); on Debian and "
+        f"Ubuntu: apt install python{version}-dev; on Fedora: dnf install python{version}-devel"
+    )
 
 
 def libpython() -> Path:
     """The shared libpython of the running interpreter; ends the build if there is none."""
     variables = sysconfig.get_config_vars()
     file = Path(variables["LIBDIR"], variables["INSTSONAME"])
-    headers = Path(variables["INCLUDEPY"], "Python.h")
-    if variables["Py_ENABLE_SHARED"] and file.exists() and headers.exists():
+    if variables["Py_ENABLE_SHARED"] and file.exists():
         return file
+    version = sysconfig.get_python_version()
     sys.exit(
-        f"build_ffi.py: {sys.executable} cannot be embedded: it has no shared libpython, or no C "
-        "headers. On Debian and Ubuntu: apt install python3-dev. With pyenv: "
-        f"PYTHON_CONFIGURE_OPTS=--enable-shared pyenv install {sys.version_info[0]}."
-        f"{sys.version_info[1]}. Then make the virtual environment anew."
+        f"build_ffi.py: {sys.executable} has no shared libpython, which C programs need. On Debian "
+        f"and Ubuntu: apt install libpython{version}. With pyenv: "
+        f"PYTHON_CONFIGURE_OPTS=--enable-shared pyenv install {version}. "
+        "Then make the virtual environment anew."
     )
 
 
-def compiler_command(version: str) -> list[str]:
-    """The compiler and its arguments, all but the input and output files."""
-    python = libpython()
+def compiler_command() -> list[str]:
+    """The compiler and the arguments that all C files have in common."""
     compiler = os.environ.get("CC") or sysconfig.get_config_var("CC")
-    command = [
+    return [
         *shlex.split(compiler),
-        *("-shared", "-fPIC", "-O2", "-DNDEBUG", "-Wall", "-Wextra", "-pthread"),
-        "-Wno-unused-parameter",  # in cffi's part
-        f'-DNN_VERSION="{version}"',
+        *("-shared", "-fPIC", "-O2", "-g", "-DNDEBUG", "-D_GNU_SOURCE", "-Wall", "-Wextra"),
+        *("-std=gnu11", "-pthread"),
         *(f"-I{folder}" for folder in (ROOT / "include", NATIVE)),
-        f"-I{sysconfig.get_config_var('INCLUDEPY')}",
         *shlex.split(os.environ.get("CFLAGS", "")),
-        f"-Wl,-soname,{LIBRARY}",
-        # Python and the threads that run in it outlive a dlclose().
-        *("-Wl,-z,nodelete", "-Wl,-z,defs", "-Wl,--no-undefined-version"),
-        str(python),
     ]
-    if not str(python).startswith(("/usr/lib/", "/lib/")):  # where the loader looks anyway
-        command.append(f"-Wl,-rpath,{python.parent}")
-    return command + shlex.split(os.environ.get("LDFLAGS", ""))
+
+
+def linker_options() -> list[str]:
+    """What LDFLAGS adds, and what tells one build from another."""
+    return ["-Wl,--build-id=sha1", *shlex.split(os.environ.get("LDFLAGS", ""))]
+
+
+def compile_library(folder: Path, functions: list[Function], macros: list[str]) -> Path:
+    """Compiles libneuralnetworks.so; `folder` has calls.h, and the results."""
+    exports, script = folder / "exports.c", folder / "exports.map"
+    in_python = [function for function in functions if function.is_written_in_python]
+    exports.write_text(exports_source(in_python))
+    script.write_text(version_script(functions))
+    triplet = f"{os.uname().machine}-linux-gnu"
+    command = [
+        *(*compiler_command(), *macros, f'-DNN_TRIPLET="{triplet}"', f"-I{folder}"),
+        *(exports, *sorted(NATIVE.glob("*.c"))),
+        *(f"-Wl,-soname,{LIBRARY}", f"-Wl,--version-script={script}"),
+        # Python and the threads that run in it outlive a dlclose().
+        *("-Wl,-z,nodelete", "-Wl,-z,defs", *linker_options(), "-ldl"),
+        *("-o", folder / LIBRARY),
+    ]
+    subprocess.run(command, check=True)
+    return folder / LIBRARY
+
+
+def compile_callbacks(
+    folder: Path, types: str, functions: list[Function], macros: list[str]
+) -> Path:
+    """Compiles cffi's half; `folder` has calls.h, and the results."""
+    source = folder / f"{CALLBACKS}.c"
+    in_python = [function for function in functions if function.is_written_in_python]
+    write_callbacks_source(types, in_python, source)
+    command = [
+        *(*compiler_command(), *macros, f"-DPy_LIMITED_API={STABLE_ABI}", f"-I{folder}"),
+        *(f"-I{python_headers()}", "-Wno-unused-parameter", source),  # in cffi's part
+        *("-Wno-missing-field-initializers", *linker_options()),
+        *("-o", folder / CALLBACKS_FILE),
+    ]
+    subprocess.run(command, check=True)
+    return folder / CALLBACKS_FILE
 
 
 def checkout_location(out: Path) -> str:
@@ -221,7 +304,7 @@ def checkout_location(out: Path) -> str:
         if spec := importlib.util.find_spec(name):
             folders[Path(spec.origin).resolve().parents[1 if spec.parent == name else 0]] = None
     paths = "".join(f"path={os.path.relpath(folder, out)}\n" for folder in folders)
-    return f"{paths}origin={out}\n"
+    return f"{paths}python={libpython()}\norigin={out}\n"
 
 
 def package_version() -> str:
@@ -250,37 +333,42 @@ def replace(path: Path, content: str) -> None:
 
 
 def build(out: Path, location: str | None = None) -> Path:
-    """Builds the library and its location file into the folder `out`.
+    """Builds both halves of the library and its location file into the folder `out`.
 
     location: what the location file says; by default, this checkout and the running environment.
     Returns the library's path. Does nothing when nothing has changed.
     """
     out.mkdir(parents=True, exist_ok=True)
     out = out.resolve()
-    library = out / LIBRARY
-    command = compiler_command(package_version())
+    library, callbacks, record = out / LIBRARY, out / CALLBACKS_FILE, out / LOCATION
     location = location or checkout_location(out)
-    key = fingerprint(*command, location, sys.version, cffi.__version__)
+    key = fingerprint(
+        *compiler_command(), *linker_options(), location, sys.version, cffi.__version__
+    )
     location += f"build={key}\n"
-    record = out / LOCATION
-    if library.exists() and record.exists() and record.read_text() == location:
+    if (
+        library.exists()
+        and callbacks.exists()
+        and record.exists()
+        and record.read_text() == location
+    ):
         print(f"{library.name} is up to date")
         return library
 
     types, functions = read_headers()
-    with tempfile.TemporaryDirectory(dir=out, prefix=".build-") as folder:
-        generated = Path(folder, "generated.c")
-        exports = Path(folder, "exports.map")
-        built = Path(folder, LIBRARY)
-        c_source(types, functions, generated)
-        exports.write_text(version_script(functions))
-        compiler, *options = command
-        inputs = [generated, *(NATIVE / source for source in SOURCES)]
-        outputs = [f"-Wl,--version-script={exports}", "-o", built]
-        subprocess.run([compiler, *inputs, *options, *outputs], check=True)
-        built.replace(library)
+    macros = [f'-DNN_VERSION="{package_version()}"', f'-DNN_BUILD="{key}"']
+    with tempfile.TemporaryDirectory(dir=out, prefix=".build-") as name:
+        folder = Path(name)
+        in_python = [function for function in functions if function.is_written_in_python]
+        (folder / "calls.h").write_text(calls_header(in_python))
+        built = [
+            (compile_callbacks(folder, types, functions, macros), callbacks),
+            (compile_library(folder, functions, macros), library),
+        ]
+        for new, old in built:
+            new.replace(old)
     replace(record, location)
-    print(f"built {library}: {len(functions)} functions, Python {sysconfig.get_python_version()}")
+    print(f"built {library}: {len(functions)} functions")
     return library
 
 

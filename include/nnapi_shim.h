@@ -22,6 +22,12 @@ const char* nnapi_shim_getLastError(void);
 /** Version of this library, such as "1.0.0"; a string owned by the library. */
 const char* nnapi_shim_getVersion(void);
 
+/**
+ * The best instruction-set tier that this processor runs: "v4" (AVX-512 with VNNI), "v3" (AVX2, FMA,
+ * F16C), "v2" (x86-64-v2), "" for an older one, "generic" on other architectures.
+ */
+const char* nnapi_shim_getProcessorTier(void);
+
 /* nnapi_shim: declarations end */
 
 #ifdef __cplusplus

@@ -88,16 +88,17 @@ def of_function(function: Any) -> int:
 
 
 def loaded_function(
-    name: str, signature: str, libraries: Iterable[str]
+    name: str, signature: str, libraries: Iterable[str], load: bool = False
 ) -> tuple[Callable[..., Any], Any] | None:
     """A C function that the process has loaded already, and what must be kept while it is used.
 
     libraries: names of shared libraries to look in where the program's own scope lacks it, as when
-    they were loaded for one part of the program only. None of them is loaded for this.
+    they were loaded for one part of the program only. None of them is loaded for this, unless
+    `load` says so.
     """
     type = _ffi.typeof(signature)
     for library in (None, *libraries):
-        flags = os.RTLD_NOW if library is None else os.RTLD_NOW | os.RTLD_NOLOAD
+        flags = os.RTLD_NOW if library is None or load else os.RTLD_NOW | os.RTLD_NOLOAD
         try:
             loaded = _cffi_backend.load_library(library, flags)
             return loaded.load_function(type, name), loaded

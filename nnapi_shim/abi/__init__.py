@@ -3,7 +3,9 @@
 `attach` is what the library calls when it starts (native/attach.c).
 """
 
+import os
 from importlib import import_module
+from importlib.machinery import ExtensionFileLoader, ModuleSpec
 from typing import Any
 
 from nnapi_shim.abi import cdata
@@ -23,9 +25,19 @@ NOUNS = (
 """Files of exported functions, by the noun in their names."""
 
 
-def attach(ffi: Any, lib: Any) -> None:
-    """Make every exported function callable from C; raises if one cannot be."""
-    cdata.use(ffi)
+def attach(callbacks: str, store_error: int) -> int:
+    """Make every exported function callable from C; raises if one cannot be.
+
+    callbacks: file of the half of the library that cffi made. store_error: address of the function
+    that keeps a thread's last error. Returns the address of the table of C functions.
+    """
+    name = os.path.basename(callbacks).partition(".")[0]
+    loader = ExtensionFileLoader(name, callbacks)
+    module: Any = loader.create_module(ModuleSpec(name, loader, origin=callbacks))
+    loader.exec_module(module)
+    module.lib.store_errors_with(store_error)
+    cdata.use(module.ffi)
     for noun in NOUNS:
         import_module(f"{__name__}.{noun}")
-    attach_all(ffi, lib)
+    attach_all(module.ffi, module.lib)
+    return int(module.lib.calls_address())

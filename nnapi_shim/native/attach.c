@@ -1,62 +1,66 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Makes Python callable from C. The generated source includes this file, because it needs what cffi
- * keeps static there. Before, it defines nn_callbacks: every `extern "Python"` function, then NULL.
+ * Loads the half of the library that cffi made, a Python extension module, and takes the addresses
+ * of its functions, one for each exported function that Python answers.
  *
- * Not cffi_start_python(): before CPython 3.12 it uses PyCapsule_Type.tp_version_tag as a spin lock
- * and never returns in a program where that type has a version tag already (after `import torch`).
- * Nor cffi's embedding_init_code: when that fails, cffi answers 0 for every function, which is
- * NO_ERROR. Here, a function is called only after all of them have been attached.
+ * An extension module and not cffi's embedding: one file serves every version of Python, and when
+ * cffi's own start-up fails, it answers 0 for every function, which is NO_ERROR. Here, a function is
+ * called only after all of them have been attached.
  */
-/* Imports the module that is compiled into this library, NN_MODULE: its ffi and lib. */
-static bool nn_start_cffi(void)
-{
-    /* Looked for first, because cffi reports its absence in twenty lines. */
-    PyObject *backend = PyImport_ImportModule("_cffi_backend");
-    if (backend == NULL) {
-        nn_fail_with_exception("cannot import from the package cffi, which nnapi_shim needs");
-        return false;
-    }
-    Py_DECREF(backend);
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
 
-    if (_cffi_initialize_python() != 0) {
-        _cffi_call_python_org = NULL;
-        nn_fail("cffi could not set up the Python module " NN_MODULE);
-        return false;
-    }
-    __sync_synchronize();
-    _cffi_call_python = (_cffi_call_python_fnptr)_cffi_call_python_org;
-    return true;
-}
+#include "boot.h"
+#include "calls.h"
+#include "libpython.h"
 
-/* nnapi_shim.abi.attach(ffi, lib) */
-static bool nn_call_attach(void)
+struct nn_calls nn_calls;
+
+/* nnapi_shim.abi.attach(file, store_error): the address of the half's table of functions. */
+static const struct nn_calls *call_attach(const char *callbacks)
 {
-    PyObject *module = PyImport_ImportModule(NN_MODULE);
-    PyObject *abi = module != NULL ? PyImport_ImportModule("nnapi_shim.abi") : NULL;
-    PyObject *ffi = abi != NULL ? PyObject_GetAttrString(module, "ffi") : NULL;
-    PyObject *lib = ffi != NULL ? PyObject_GetAttrString(module, "lib") : NULL;
-    PyObject *done = lib != NULL ? PyObject_CallMethod(abi, "attach", "OO", ffi, lib) : NULL;
-    bool ok = done != NULL;
-    if (!ok)
+    const struct nn_libpython *py = nn_py();
+    void (*store_error)(const char *) = nnapi_shim_storeError;
+    PyObject *abi = py->PyImport_ImportModule("nnapi_shim.abi");
+    PyObject *table = abi == NULL ? NULL : py->PyObject_CallMethod(
+        abi, "attach", "sK", callbacks, (unsigned long long)(uintptr_t)store_error);
+    const struct nn_calls *calls = table != NULL ? py->PyLong_AsVoidPtr(table) : NULL;
+    if (calls == NULL)
         nn_fail_with_exception("cannot start the Python package nnapi_shim");
-    Py_XDECREF(done);
-    Py_XDECREF(lib);
-    Py_XDECREF(ffi);
-    Py_XDECREF(abi);
-    Py_XDECREF(module);
-    return ok;
+    if (table != NULL)
+        py->Py_DecRef(table);
+    if (abi != NULL)
+        py->Py_DecRef(abi);
+    return calls;
 }
 
-bool nn_attach(void)
+bool nn_attach(const struct nn_location *location)
 {
-    if (!nn_start_cffi() || !nn_call_attach())
+    const struct nn_libpython *py = nn_py();
+    /* Looked for first, because cffi reports its absence in twenty lines. */
+    PyObject *backend = py->PyImport_ImportModule("_cffi_backend");
+    if (backend == NULL) {
+        nn_fail_with_exception("cannot import from the package cffi, which nnapi_shim needs in the "
+                               "Python that runs it (pip install cffi)");
         return false;
-    for (const struct nn_callback *callback = nn_callbacks; callback->name != NULL; callback++)
-        if (callback->entry->reserved1 == NULL) { /* set by def_extern() */
-            nn_fail("the Python package nnapi_shim has no function for %s; "
-                    "library and package are of different versions", callback->name);
-            return false;
-        }
+    }
+    py->Py_DecRef(backend);
+
+    const struct nn_calls *calls = call_attach(location->callbacks);
+    if (calls == NULL)
+        return false;
+    if (strcmp(calls->build, NN_BUILD) != 0) {
+        nn_fail("%s is not of the same build as the library; build or install both again",
+                location->callbacks);
+        return false;
+    }
+    const char *missing = calls->missing();
+    if (missing != NULL) {
+        nn_fail("the Python package nnapi_shim has no function for %s; library and package are of "
+                "different versions", missing);
+        return false;
+    }
+    nn_calls = *calls;
     return true;
 }

@@ -8,17 +8,18 @@
  *   NNAPI_SHIM_HOME, if set: the folder that holds the package nnapi_shim (a checkout, or a
  *   site-packages folder), and whose .venv, if it has one, holds what the package needs;
  *   libneuralnetworks.location, the file that the build puts beside the library (see location.c).
- * PYTHONPATH, PYTHONHOME, an activated environment and the current folder never matter.
+ * PYTHONPATH, PYTHONHOME, an activated environment and the current folder never matter. Which Python
+ * runs it, find_python.c says.
  *
  * Start-up happens once per process. If it fails, it stays failed: every call returns OP_FAILED.
  */
-#include <Python.h>
-
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stddef.h>
 
 #include "boot.h"
+#include "libpython.h"
 
 enum state { UNTRIED, READY, FAILED, ENDED };
 
@@ -30,21 +31,19 @@ static bool owns_python = false;
 
 static bool python_is_alive(void)
 {
-#if PY_VERSION_HEX >= 0x030D0000
-    return Py_IsInitialized() && !Py_IsFinalizing();
-#else
-    return Py_IsInitialized() && !_Py_IsFinalizing();
-#endif
+    const struct nn_libpython *py = nn_py();
+    return py->Py_IsInitialized() && !py->Py_IsFinalizing();
 }
 
 /* PyGILState_Check() without its exception: that one says yes to every thread as soon as the
  * program has made a subinterpreter. */
 static bool thread_holds_gil(void)
 {
-    if (!Py_IsInitialized())
+    const char *reason;
+    if (!nn_take_present_python(&reason) || !nn_py()->Py_IsInitialized())
         return false;
-    PyThreadState *mine = PyGILState_GetThisThreadState();
-    return mine != NULL && mine == _PyThreadState_UncheckedGet();
+    PyThreadState *mine = nn_py()->PyGILState_GetThisThreadState();
+    return mine != NULL && mine == nn_py()->PyThreadState_GetUnchecked();
 }
 
 /* Py_Finalize() by the program: what was attached is gone, and a second Py_Initialize() does not
@@ -58,19 +57,20 @@ static bool start(void)
 {
     static struct nn_location location;
 
-    if (!nn_python_matches() || !nn_locate(&location))
+    if (!nn_locate(&location) || !nn_find_python(&location))
         return false;
 
-    bool joins = Py_IsInitialized();
+    const struct nn_libpython *py = nn_py();
+    bool joins = py->Py_IsInitialized();
     if (!joins && !nn_python_start(&location))
         return false;
     owns_python = !joins;
 
-    PyGILState_STATE gil = PyGILState_Ensure();
-    bool ready = (!joins || nn_python_join(&location)) && nn_attach();
+    PyGILState_STATE gil = py->PyGILState_Ensure();
+    bool ready = (!joins || nn_python_join(&location)) && nn_attach(&location);
     if (ready)
-        Py_AtExit(python_has_ended);
-    PyGILState_Release(gil);
+        py->Py_AtExit(python_has_ended);
+    py->PyGILState_Release(gil);
     return ready;
 }
 
@@ -78,7 +78,7 @@ static __attribute__((noinline, cold)) bool start_once(void)
 {
     /* A thread that comes in with the GIL must not wait for the lock with it: the thread that has
      * the lock needs the GIL to get on. */
-    PyThreadState *suspended = thread_holds_gil() ? PyEval_SaveThread() : NULL;
+    PyThreadState *suspended = thread_holds_gil() ? nn_py()->PyEval_SaveThread() : NULL;
 
     if (pthread_mutex_lock(&start_lock) == EDEADLK) {
         nnapi_shim_storeError("called while the library was being started by the same thread");
@@ -93,7 +93,7 @@ static __attribute__((noinline, cold)) bool start_once(void)
     }
 
     if (suspended != NULL)
-        PyEval_RestoreThread(suspended);
+        nn_py()->PyEval_RestoreThread(suspended);
     return atomic_load(&state) == READY;
 }
 
@@ -129,16 +129,16 @@ static void before_fork(void)
     fork_kind = FORK_WITHOUT_PYTHON;
     if (owns_python && python_is_alive()) {
         fork_kind = FORK_OWN_PYTHON;
-        fork_gil = PyGILState_Ensure();
-        PyOS_BeforeFork();
+        fork_gil = nn_py()->PyGILState_Ensure();
+        nn_py()->PyOS_BeforeFork();
     }
 }
 
 static void after_fork_in_parent(void)
 {
     if (fork_kind == FORK_OWN_PYTHON) {
-        PyOS_AfterFork_Parent();
-        PyGILState_Release(fork_gil);
+        nn_py()->PyOS_AfterFork_Parent();
+        nn_py()->PyGILState_Release(fork_gil);
     }
     if (fork_kind != FORK_INSIDE_PYTHON)
         pthread_mutex_unlock(&start_lock);
@@ -149,10 +149,10 @@ static void after_fork_in_child(void)
     static const pthread_mutex_t fresh = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
 
     if (fork_kind == FORK_OWN_PYTHON) {
-        PyOS_AfterFork_Child();
+        nn_py()->PyOS_AfterFork_Child();
         /* Not PyGILState_Release(): it may free the last thread state, after which CPython 3.11
          * cannot make another ("thread state already initialized"). */
-        PyEval_SaveThread();
+        nn_py()->PyEval_SaveThread();
     }
     /* The child's thread has another id, so it could not unlock what its parent locked. */
     start_lock = fresh;

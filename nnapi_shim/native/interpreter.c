@@ -6,103 +6,152 @@
  * leaves the locale and the standard streams of the program alone. `site` is not imported; the
  * module search path is what location.c found, behind the standard library.
  */
-#include <Python.h>
-
-#include <dlfcn.h>
 #include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "boot.h"
+#include "libpython.h"
 
-static bool same_version(const char *version)
-{
-    static const char ours[] =
-        Py_STRINGIFY(PY_MAJOR_VERSION) "." Py_STRINGIFY(PY_MINOR_VERSION) ".";
-    return strncmp(version, ours, sizeof ours - 1) == 0;
-}
+/* What an interpreter is started with. */
+struct settings {
+    char prefix[PATH_MAX];             /* sys.prefix */
+    char executable[PATH_MAX + 64];    /* sys.executable, which otherwise depends on PATH */
+    int count;
+    char paths[NN_MAX_FOLDERS + 2][PATH_MAX + 64];
+};
 
-/* Only one Python fits into a process: another one in the program has taken over the symbols that
- * this library and all extension modules refer to. */
-bool nn_python_matches(void)
-{
-    const char *(*get_version)(void) = (const char *(*)(void))dlsym(RTLD_DEFAULT, "Py_GetVersion");
-    const char *version = Py_GetVersion();
-    if (get_version != NULL && same_version(version))
-        version = get_version();
-    if (same_version(version))
-        return true;
-    nn_fail("this program runs Python %.*s, the library was built for Python " PY_VERSION
-            "; build it with the program's Python", (int)strcspn(version, " "), version);
-    return false;
-}
-
-/* The file that Python's functions come from: libpython, or a program that contains it. */
-static const char *python_file(void)
-{
-    Dl_info python;
-    return dladdr((void *)&Py_GetVersion, &python) != 0 ? python.dli_fname : "";
-}
-
-/* Extension modules are not linked with libpython and expect its symbols in the global scope,
- * where they are not if the program has opened this library with RTLD_LOCAL. */
-static void make_python_global(void)
-{
-    const char *file = python_file();
-    if (strstr(file, "libpython") != NULL)
-        dlopen(file, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD);
-}
-
-/* Finds the standard library: the folder pythonX.Y that is nearest to libpython, in its folder or
+/* Finds the standard library: the folder python3.N that is nearest to libpython, in its folder or
  * above (Debian has libpython in /usr/lib/<architecture>). Cuts `folder` to what contains it. */
 static bool find_standard_library(char folder[PATH_MAX])
 {
-    if (realpath(python_file(), folder) == NULL)
+    if (realpath(nn_python_file(), folder) == NULL)
         return false;
     for (char *end = strrchr(folder, '/'); end != NULL; end = strrchr(folder, '/')) {
         char landmark[PATH_MAX];
         *end = '\0';
-        if (snprintf(landmark, sizeof landmark, "%s/" NN_PYTHON "/os.py", folder) < PATH_MAX
+        if (snprintf(landmark, sizeof landmark, "%s/python3.%d/os.py", folder, nn_py()->minor)
+                < PATH_MAX
             && access(landmark, R_OK) == 0)
             return true;
     }
     return false;
 }
 
-static PyStatus append_folder(PyWideStringList *list, const char *format, const char *folder)
+static void settle(struct settings *settings, const struct nn_location *location, char *folder)
 {
-    char path[PATH_MAX + 64];
-    snprintf(path, sizeof path, format, folder);
-    wchar_t *wide = Py_DecodeLocale(path, NULL);
-    if (wide == NULL)
-        return PyStatus_NoMemory();
-    PyStatus status = PyWideStringList_Append(list, wide);
-    PyMem_RawFree(wide);
+    const int minor = nn_py()->minor;
+    const size_t size = sizeof *settings->paths;
+    snprintf(settings->paths[0], size, "%s/python3.%d", folder, minor);
+    snprintf(settings->paths[1], size, "%s/python3.%d/lib-dynload", folder, minor);
+    for (int i = 0; i < location->count; i++)
+        snprintf(settings->paths[2 + i], size, "%s", location->folders[i]);
+    settings->count = 2 + location->count;
+    *strrchr(folder, '/') = '\0';
+    snprintf(settings->prefix, sizeof settings->prefix, "%s", folder);
+    snprintf(settings->executable, sizeof settings->executable, "%s/bin/python3.%d", folder, minor);
+}
+
+/* Where the fields that are set lie in PyConfig, which is opaque here: offsets in bytes, the same
+ * in all releases of a version. tests/native/test_libpython.py compares them with the headers. */
+struct layout {
+    int minor;
+    size_t buffered_stdio, site_import, module_search_paths_set, module_search_paths, home,
+        executable;
+};
+static const struct layout layouts[] = {
+    {10, 200, 152, 272, 280, 256, 296},
+    {11, 216, 168, 296, 304, 280, 328},
+    {12, 224, 176, 304, 312, 288, 336},
+    {13, 224, 176, 312, 320, 296, 344},
+};
+enum { UTF8_MODE = 28 }; /* in PyPreConfig, in all of them */
+
+union config {
+    max_align_t alignment;
+    char bytes[4096]; /* several times what it takes */
+};
+
+static int *number_at(union config *config, size_t offset)
+{
+    return (int *)(config->bytes + offset);
+}
+
+static PyStatus append_path(void *list, const char *path)
+{
+    wchar_t *wide = nn_py()->Py_DecodeLocale(path, NULL);
+    PyStatus status = {.type = 1, .message = "out of memory"};
+    if (wide != NULL)
+        status = nn_py()->PyWideStringList_Append(list, wide);
+    nn_py()->PyMem_RawFree(wide);
     return status;
 }
 
-static PyStatus configure(PyConfig *config, const struct nn_location *location, char *folder)
+static PyStatus set_string(union config *config, size_t offset, const char *text)
 {
-    config->buffered_stdio = 0; /* there is no finalization that would flush */
-    config->site_import = 0;
-    config->module_search_paths_set = 1;
+    return nn_py()->PyConfig_SetBytesString(config, (wchar_t **)(config->bytes + offset), text);
+}
 
-    PyWideStringList *paths = &config->module_search_paths;
-    PyStatus status = append_folder(paths, "%s/" NN_PYTHON, folder);
-    if (!PyStatus_Exception(status))
-        status = append_folder(paths, "%s/" NN_PYTHON "/lib-dynload", folder);
-    for (int i = 0; i < location->count && !PyStatus_Exception(status); i++)
-        status = append_folder(paths, "%s", location->folders[i]);
+static bool start_by_struct(const struct settings *settings, const char **reason)
+{
+    const struct nn_libpython *py = nn_py();
+    static union config preconfig, config;
+    const struct layout *at = layouts;
+    while (at->minor != py->minor)
+        at++;
 
-    /* sys.prefix and sys.executable, which otherwise depend on PATH. */
-    char path[PATH_MAX + 64];
-    *strrchr(folder, '/') = '\0';
-    if (!PyStatus_Exception(status))
-        status = PyConfig_SetBytesString(config, &config->home, folder);
-    snprintf(path, sizeof path, "%s/bin/" NN_PYTHON, folder);
-    if (!PyStatus_Exception(status))
-        status = PyConfig_SetBytesString(config, &config->executable, path);
-    return status;
+    py->PyPreConfig_InitIsolatedConfig(&preconfig);
+    *number_at(&preconfig, UTF8_MODE) = 1; /* file names and messages do not depend on the locale */
+    PyStatus status = py->Py_PreInitialize(&preconfig);
+    if (status.type == 0) {
+        py->PyConfig_InitIsolatedConfig(&config);
+        *number_at(&config, at->buffered_stdio) = 0; /* no finalization would flush */
+        *number_at(&config, at->site_import) = 0;
+        *number_at(&config, at->module_search_paths_set) = 1;
+        for (int i = 0; i < settings->count && status.type == 0; i++)
+            status = append_path(config.bytes + at->module_search_paths, settings->paths[i]);
+        if (status.type == 0)
+            status = set_string(&config, at->home, settings->prefix);
+        if (status.type == 0)
+            status = set_string(&config, at->executable, settings->executable);
+        if (status.type == 0)
+            status = py->Py_InitializeFromConfig(&config);
+        py->PyConfig_Clear(&config);
+    }
+    *reason = status.message;
+    return status.type == 0;
+}
+
+static bool start_by_names(const struct settings *settings, const char **reason)
+{
+    const struct nn_libpython *py = nn_py();
+    static char message[512];
+    char *paths[NN_MAX_FOLDERS + 2];
+    for (int i = 0; i < settings->count; i++)
+        paths[i] = (char *)settings->paths[i];
+
+    PyInitConfig *config = py->PyInitConfig_Create(); /* isolated */
+    if (config == NULL)
+        return false;
+    bool started = py->PyInitConfig_SetInt(config, "utf8_mode", 1) == 0
+        && py->PyInitConfig_SetInt(config, "buffered_stdio", 0) == 0
+        && py->PyInitConfig_SetInt(config, "site_import", 0) == 0
+        && py->PyInitConfig_SetStrList(config, "module_search_paths", (size_t)settings->count, paths)
+            == 0
+        && py->PyInitConfig_SetStr(config, "home", settings->prefix) == 0
+        && py->PyInitConfig_SetStr(config, "executable", settings->executable) == 0
+        && py->Py_InitializeFromInitConfig(config) == 0;
+    const char *error = NULL;
+    if (!started && py->PyInitConfig_GetError(config, &error) == 1 && error != NULL) {
+        snprintf(message, sizeof message, "%s", error);
+        *reason = message;
+    }
+    py->PyInitConfig_Free(config);
+    return started;
 }
 
 /* The built-in module _signal gives SIGINT to Python as soon as something imports it, whatever the
@@ -111,71 +160,89 @@ static bool import_signal_quietly(void)
 {
     struct sigaction interrupt;
     sigaction(SIGINT, NULL, &interrupt);
-    PyObject *module = PyImport_ImportModule("_signal");
+    PyObject *module = nn_py()->PyImport_ImportModule("_signal");
     sigaction(SIGINT, &interrupt, NULL);
     if (module == NULL)
         nn_fail_with_exception("cannot import what every Python has");
-    Py_XDECREF(module);
+    else
+        nn_py()->Py_DecRef(module);
     return module != NULL;
 }
 
 bool nn_python_start(const struct nn_location *location)
 {
+    static struct settings settings;
     char folder[PATH_MAX];
+    const char *reason = NULL;
+    const int minor = nn_py()->minor;
     if (!find_standard_library(folder)) {
-        nn_fail("there is no folder " NN_PYTHON ", Python's standard library, at %s or above",
-                python_file());
+        nn_fail("there is no folder python3.%d, Python's standard library, at %s or above; on Debian "
+                "and Ubuntu: apt install libpython3.%d-stdlib", minor, nn_python_file(), minor);
         return false;
     }
-    make_python_global();
-
-    PyPreConfig preconfig;
-    PyPreConfig_InitIsolatedConfig(&preconfig);
-    preconfig.utf8_mode = 1; /* file names and messages do not depend on the locale */
-    PyStatus status = Py_PreInitialize(&preconfig);
-
-    if (!PyStatus_Exception(status)) {
-        PyConfig config;
-        PyConfig_InitIsolatedConfig(&config);
-        status = configure(&config, location, folder);
-        if (!PyStatus_Exception(status))
-            status = Py_InitializeFromConfig(&config);
-        PyConfig_Clear(&config);
-    }
-    if (PyStatus_Exception(status)) {
-        nn_fail("cannot start Python: %s",
-                status.err_msg != NULL ? status.err_msg : "no reason given");
+    settle(&settings, location, folder);
+    if (!(minor < NN_FIRST_WITH_NAMES ? start_by_struct(&settings, &reason)
+                                      : start_by_names(&settings, &reason))) {
+        nn_fail("cannot start Python: %s", reason != NULL ? reason : "no reason given");
         return false;
     }
-
     bool started = import_signal_quietly();
-    PyEval_SaveThread();
+    nn_py()->PyEval_SaveThread();
     return started;
 }
 
 /* At the end: what the program imports stays what it was. */
 static bool append_to_sys_path(const char *name)
 {
-    PyObject *path = PySys_GetObject("path");
-    PyObject *folder = PyUnicode_DecodeFSDefault(name);
-    int known = path != NULL && folder != NULL ? PySequence_Contains(path, folder) : -1;
-    bool ok = known == 1 || (known == 0 && PyList_Append(path, folder) == 0);
-    Py_XDECREF(folder);
+    const struct nn_libpython *py = nn_py();
+    PyObject *path = py->PySys_GetObject("path");
+    PyObject *folder = py->PyUnicode_DecodeFSDefault(name);
+    int known = path != NULL && folder != NULL ? py->PySequence_Contains(path, folder) : -1;
+    bool ok = known == 1 || (known == 0 && py->PyList_Append(path, folder) == 0);
+    if (folder != NULL)
+        py->Py_DecRef(folder);
     if (!ok)
         nn_fail_with_exception("cannot extend sys.path");
     return ok;
 }
 
+/* Whether a folder holds packages of another version, whose compiled modules would not load. */
+static bool is_of_another_version(const char *folder)
+{
+    const char *name = strstr(folder, "/python3.");
+    return name != NULL && atoi(name + strlen("/python3.")) != nn_py()->minor;
+}
+
+/* Imports nnapi_shim from a folder that the program shall not find anything else in. */
+static bool import_from(const char *folder)
+{
+    const struct nn_libpython *py = nn_py();
+    if (!append_to_sys_path(folder))
+        return false;
+    PyObject *package = py->PyImport_ImportModule("nnapi_shim");
+    PyObject *path = package != NULL ? py->PySys_GetObject("path") : NULL;
+    PyObject *last = path != NULL ? py->PyObject_CallMethod(path, "pop", NULL) : NULL;
+    if (last == NULL)
+        nn_fail_with_exception("cannot import the Python package nnapi_shim");
+    else
+        py->Py_DecRef(last);
+    if (package != NULL)
+        py->Py_DecRef(package);
+    return last != NULL;
+}
+
 bool nn_python_join(const struct nn_location *location)
 {
     char folder[PATH_MAX], modules[PATH_MAX + 64];
-    make_python_global();
+    if (is_of_another_version(location->folders[0]) && !import_from(location->folders[0]))
+        return false;
     for (int i = 0; i < location->count; i++)
-        if (!append_to_sys_path(location->folders[i]))
+        if (!is_of_another_version(location->folders[i])
+            && !append_to_sys_path(location->folders[i]))
             return false;
     /* A program that started Python with an empty environment may have the library without this. */
     if (!find_standard_library(folder))
         return true;
-    snprintf(modules, sizeof modules, "%s/" NN_PYTHON "/lib-dynload", folder);
+    snprintf(modules, sizeof modules, "%s/python3.%d/lib-dynload", folder, nn_py()->minor);
     return access(modules, R_OK) != 0 || append_to_sys_path(modules);
 }

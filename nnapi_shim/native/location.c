@@ -5,20 +5,22 @@
  * libneuralnetworks.location lies beside the library. Its lines are key=value:
  *   path=FOLDER    a folder for Python's module search path, relative to the library; the first
  *                  one holds the package nnapi_shim, the others what the package imports
+ *   python=FILE    the libpython to use, relative to the library or not; without it, find_python.c
+ *                  finds the Python of the environment that the package lies in
  *   origin=FOLDER  where the library was built; the paths are tried from there, too, so that
  *                  library and location file can be copied to a folder for libraries
  *   build=DIGEST   of no meaning here: by it, build_ffi.py knows whether to build again
  * A tree that is moved as a whole keeps working, because the library's own folder comes first.
  */
-#include <Python.h> /* first: it also asks for the GNU extensions used here */
-
 #include <dlfcn.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "boot.h"
+#include "libpython.h"
 
 static const char location_file[] = "libneuralnetworks.location";
 static const char how_to_mend[] =
@@ -71,6 +73,7 @@ struct record {
     int count;
     char paths[NN_MAX_FOLDERS][PATH_MAX];
     char origin[PATH_MAX];
+    char python[PATH_MAX];
 };
 
 static void read_record(const char *name, struct record *record)
@@ -89,6 +92,8 @@ static void read_record(const char *name, struct record *record)
             strcpy(record->paths[record->count++], value);
         else if (strcmp(line, "origin") == 0)
             strcpy(record->origin, value);
+        else if (strcmp(line, "python") == 0)
+            strcpy(record->python, value);
     }
     fclose(file);
 }
@@ -118,6 +123,32 @@ static void fail(const char *file, const struct record *record)
                 realpath(path, folder) != NULL ? folder : path, file, how_to_mend);
 }
 
+/* The packages of the virtual environment of a checkout. */
+static void append_environment(struct nn_location *location, const char *home)
+{
+    char pattern[PATH_MAX];
+    glob_t found;
+    if (!join(pattern, home, ".venv/lib/python3.*/site-packages")
+        || glob(pattern, 0, NULL, &found) != 0)
+        return;
+    for (size_t i = 0; i < found.gl_pathc; i++)
+        append(location, found.gl_pathv[i], ".");
+    globfree(&found);
+}
+
+/* The half that cffi made: beside the library, or where that was copied from. */
+static bool find_callbacks(struct nn_location *location, const struct record *record)
+{
+    static const char name[] = "nnapi_shim_callbacks.abi3.so";
+    const char *folders[] = {library_folder, record->origin};
+    for (int i = 0; i < 2; i++)
+        if (folders[i][0] != '\0' && join(location->callbacks, folders[i], name)
+            && access(location->callbacks, R_OK) == 0)
+            return true;
+    nn_fail("%s is not beside the library, in %s; %s", name, library_folder, how_to_mend);
+    return false;
+}
+
 bool nn_locate(struct nn_location *location)
 {
     /* A program that runs with raised privileges does not take code from where its user says. */
@@ -128,7 +159,7 @@ bool nn_locate(struct nn_location *location)
             return false;
         }
         append(location, home, ".");
-        append(location, home, ".venv/lib/" NN_PYTHON "/site-packages");
+        append_environment(location, home);
     }
 
     static struct record record;
@@ -139,7 +170,13 @@ bool nn_locate(struct nn_location *location)
     for (int i = 0; base != NULL && i < record.count; i++)
         append(location, base, record.paths[i]);
 
-    if (location->count == 0)
+    if (location->count == 0) {
         fail(file, &record);
-    return location->count > 0;
+        return false;
+    }
+    if (record.python[0] == '/')
+        strcpy(location->python, record.python);
+    else if (record.python[0] != '\0' && base != NULL)
+        join(location->python, base, record.python);
+    return find_callbacks(location, &record);
 }

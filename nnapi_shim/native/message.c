@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What went wrong: the last error of each thread, and the failure that keeps the library down. */
-#include <Python.h>
-
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include <nnapi_shim.h>
 
 #include "boot.h"
+#include "libpython.h"
 
 static __thread char last_error[4096];
 static char failure[2048];
@@ -79,29 +79,43 @@ void nn_fail(const char *format, ...)
         fprintf(stderr, "libneuralnetworks: %s\n", failure);
 }
 
+/* The text of str(object), or of an attribute of it; "" if there is none. */
+static const char *text_of(char *to, size_t size, PyObject *object, const char *attribute)
+{
+    const struct nn_libpython *py = nn_py();
+    PyObject *text = attribute != NULL ? py->PyObject_GetAttrString(object, attribute)
+                                       : py->PyObject_Str(object);
+    const char *utf8 = text != NULL ? py->PyUnicode_AsUTF8(text) : NULL;
+    copy(to, size, utf8 != NULL ? utf8 : "");
+    if (text != NULL)
+        py->Py_DecRef(text);
+    py->PyErr_Clear();
+    return to;
+}
+
 void nn_fail_with_exception(const char *what)
 {
+    const struct nn_libpython *py = nn_py();
     PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
-    PyErr_NormalizeException(&type, &value, &traceback);
+    py->PyErr_Fetch(&type, &value, &traceback);
+    py->PyErr_NormalizeException(&type, &value, &traceback);
     if (traceback != NULL)
-        PyException_SetTraceback(value, traceback);
+        py->PyException_SetTraceback(value, traceback);
 
-    PyObject *text = PyUnicode_FromFormat("%s: %S", ((PyTypeObject *)type)->tp_name, value);
-    const char *utf8 = text != NULL ? PyUnicode_AsUTF8(text) : NULL;
-    char line[1024];
-    copy(line, sizeof line, utf8 != NULL ? utf8 : "an exception that cannot be printed");
+    char line[1024], name[256];
+    text_of(name, sizeof name, type, "__name__");
+    text_of(line, sizeof line, value, NULL);
     for (char *at = line; *at != '\0'; at++)
         if (*at == '\n')
             *at = ' ';
-    Py_XDECREF(text);
-    PyErr_Clear();
 
     bool details = log_has("debug") && !log_has("json");
     if (details) /* not PyErr_Print(), which ends the program when it meets a SystemExit */
-        PyErr_Display(type, value, traceback);
-    nn_fail("%s: %s%s", what, line, details ? "" : "; NNAPI_SHIM_LOG=debug shows the traceback");
-    Py_XDECREF(type);
-    Py_XDECREF(value);
-    Py_XDECREF(traceback);
+        py->PyErr_Display(type, value, traceback);
+    nn_fail("%s: %s: %s%s", what, name, line,
+            details ? "" : "; NNAPI_SHIM_LOG=debug shows the traceback");
+    PyObject *const objects[] = {type, value, traceback};
+    for (int i = 0; i < 3; i++)
+        if (objects[i] != NULL)
+            py->Py_DecRef(objects[i]);
 }

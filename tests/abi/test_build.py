@@ -16,6 +16,7 @@ def test_second_build_does_nothing(tmp_path, capsys):
     assert library.stat() == first
     assert {path.name for path in library.parent.iterdir()} == {
         build_ffi.LIBRARY,
+        build_ffi.CALLBACKS_FILE,
         build_ffi.LOCATION,
     }
 
@@ -23,9 +24,17 @@ def test_second_build_does_nothing(tmp_path, capsys):
 @pytest.mark.parametrize("change", [{"Py_ENABLE_SHARED": 0}, {"LIBDIR": "/nowhere"}])
 def test_python_without_shared_library(monkeypatch, change):
     variables = sysconfig.get_config_vars() | change
+    monkeypatch.setattr(sysconfig, "get_config_var", variables.get)
     monkeypatch.setattr(sysconfig, "get_config_vars", lambda: variables)
-    with pytest.raises(SystemExit, match=r"no shared libpython.*apt install python3-dev"):
+    with pytest.raises(SystemExit, match=r"no shared libpython.*apt install libpython3"):
         build_ffi.libpython()
+
+
+def test_python_without_headers(monkeypatch):
+    variables = sysconfig.get_config_vars() | {"INCLUDEPY": "/nowhere"}
+    monkeypatch.setattr(sysconfig, "get_config_var", variables.get)
+    with pytest.raises(SystemExit, match=r"no C headers.*apt install python3.*-dev"):
+        build_ffi.python_headers()
 
 
 def test_wrappers():

@@ -17,9 +17,10 @@ OP_FAILED = 5
 
 
 def copy_library(library, folder, location=None):
-    """Copies the library and its location file, or writes another one."""
+    """Copies both halves of the library and its location file, or writes another one."""
     folder.mkdir(parents=True)
     shutil.copy(library, folder)
+    shutil.copy(library.with_name(build_ffi.CALLBACKS_FILE), folder)
     if location is None:
         shutil.copy(library.with_name(build_ffi.LOCATION), folder)
     else:
@@ -140,7 +141,7 @@ def test_another_python_is_refused(compile_c, run_bare):
     result = run_bare(compile_c("other_python", "-rdynamic"))
     assert result.returncode == 0
     assert result.stderr.count("\n") == 1
-    assert "this program runs Python 3.7.0, the library was built for" in result.stderr
+    assert "this program runs Python 3.7.0; 3.10 or newer is needed" in result.stderr
 
 
 # Where the library is, and where the package is.
@@ -170,7 +171,7 @@ def test_moved_with_its_environment(compile_c, run_well, library, tmp_path):
         tmp_path / "old" / "nnapi_shim",
         ignore=shutil.ignore_patterns("__pycache__"),
     )
-    location = "path=../..\npath=../../env/site-packages\n"
+    location = f"path=../..\npath=../../env/site-packages\npython={build_ffi.libpython()}\n"
     copy = copy_library(library, tmp_path / "old" / "build" / "lib", location)
     run_well(compile_c("dlopen_local"), copy)
     (tmp_path / "old").rename(tmp_path / "new")
@@ -242,13 +243,18 @@ raise Exception("came back")
 """
 
 
-def attach_all_but(name):
-    """Source of an attach() that leaves out one function."""
+def attach_all_but(left_out):
+    """Source of an attach() that leaves out some functions."""
     return f"""
-def attach(ffi, lib):
-    for name in dir(lib):
-        if name.startswith("py_") and name != "py_{name}":
-            ffi.def_extern(name=name)(lambda *arguments: 0)
+from importlib.machinery import ExtensionFileLoader, ModuleSpec
+def attach(callbacks, store_error):
+    loader = ExtensionFileLoader("nnapi_shim_callbacks", callbacks)
+    module = loader.create_module(ModuleSpec("nnapi_shim_callbacks", loader, origin=callbacks))
+    loader.exec_module(module)
+    for name in dir(module.lib):
+        if name.startswith("py_") and not name.startswith("py_{left_out}"):
+            module.ffi.def_extern(name=name)(lambda *arguments: 0)
+    return module.lib.calls_address()
 """
 
 
@@ -260,9 +266,10 @@ def attach(ffi, lib):
         ("raise Exception('two\\nlines')", "Exception: two lines"),
         ("raise SystemExit(0)", "SystemExit: 0"),
         ("", "AttributeError: module 'nnapi_shim.abi' has no attribute 'attach'"),
-        ("def attach(ffi, lib): raise KeyError(1)", "KeyError: 1"),
+        ("def attach(*arguments): raise KeyError(1)", "KeyError: 1"),
+        ("def attach(*arguments): return None", "TypeError: an integer is required"),
         (CALLS_THE_LIBRARY, "Exception: came back"),
-        ("def attach(ffi, lib): pass", "has no function for"),
+        (attach_all_but(""), "has no function for"),
         (attach_all_but("ANeuralNetworksModel_finish"), "for ANeuralNetworksModel_finish"),
     ],
 )
@@ -315,7 +322,11 @@ def test_home_without_package(failure, tmp_path):
             "path=../elsewhere\n",
             "no Python package nnapi_shim in {}/lib/../elsewhere, where {}/lib/lib",
         ),
-        ("path=../package\n", "No module named '_cffi_backend'"),
+        (
+            f"path=../package\npython={build_ffi.libpython()}\n",
+            "No module named '_cffi_backend'",
+        ),
+        ("path=../package\n", "nothing in {}/package tells which Python it is installed for"),
     ],
 )
 def test_wrong_location(failure, call_everything, library, tmp_path, location, reason):

@@ -20,23 +20,18 @@ VERSION_SYMBOL = SYMBOL_PREFIX + "version_" + __version__.replace(".", "_")
 """A symbol that only libraries built for this version of the package have."""
 
 RTLD_NOW = 2
+_PROCESSOR_TIER = "nnapi_shim_getProcessorTier"
 
-TIER_FLAGS = {
-    "v4": {"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512_vnni", "avx2", "fma", "f16c"},
-    "v3": {"avx2", "fma", "f16c", "bmi1", "bmi2", "movbe"},
-    "v2": {"sse4_2", "ssse3", "popcnt"},
-}
-"""Tier -> flags of /proc/cpuinfo that it needs."""
+TIERS = ("v4", "v3", "v2")
+"""Tiers of x86-64, best first; native/processor.c says what each needs."""
 
 _signature = address.type_of(KERNEL_SIGNATURE)
 
 
 def processor_tiers() -> list[str]:
     """Tiers that this processor can run, best first."""
-    if platform_machine() != "x86_64":
-        return ["generic"]
-    flags = set(_processor_flags())
-    return [tier for tier, needed in TIER_FLAGS.items() if needed <= flags]
+    best = _processor_tier()
+    return list(TIERS[TIERS.index(best) :]) if best in TIERS else [best] if best else []
 
 
 def platform_machine() -> str:
@@ -44,16 +39,19 @@ def platform_machine() -> str:
     return os.uname().machine
 
 
-def _processor_flags() -> list[str]:
-    cpuinfo = os.open("/proc/cpuinfo", os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        first = os.read(cpuinfo, 1 << 16).decode()  # that of the first processor, at least
-    finally:
-        os.close(cpuinfo)
-    for line in first.splitlines():
-        if line.startswith("flags"):
-            return line.split()
-    return []
+def _processor_tier() -> str:
+    """What the C library finds out: the one that the process has loaded, else the one built here."""
+    name = "libneuralnetworks.so"
+    signature = "const char *(*)(void)"
+    files = [os.path.join(folder, name) for folder in package_folders()]
+    found = address.loaded_function(_PROCESSOR_TIER, signature, [name])
+    found = found or address.loaded_function(_PROCESSOR_TIER, signature, files, load=True)
+    if found is None:
+        raise op_failed(
+            f"{name} is in none of {', '.join(package_folders())}; "
+            "`make library` builds it, or install nnapi_shim again"
+        )
+    return address.text(found[0]()).decode()
 
 
 def allowed_tiers() -> list[str]:
@@ -62,7 +60,7 @@ def allowed_tiers() -> list[str]:
     wanted = TIER.get()
     if not wanted:
         return tiers
-    order = list(TIER_FLAGS) if platform_machine() == "x86_64" else ["generic"]
+    order = TIERS if platform_machine() == "x86_64" else ("generic",)
     if wanted not in order:
         TIER.refuse(wanted, f"allowed are {', '.join(order)}")
         return tiers
@@ -71,8 +69,11 @@ def allowed_tiers() -> list[str]:
 
 def library_folders() -> list[str]:
     """Where the built libraries may lie: the setting, the installed package, the source tree."""
-    if KERNELS.get():
-        return [KERNELS.get()]
+    return [KERNELS.get()] if KERNELS.get() else package_folders()
+
+
+def package_folders() -> list[str]:
+    """Where what is compiled may lie: the installed package, the source tree."""
     package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     return [os.path.join(package, "lib"), os.path.join(os.path.dirname(package), "build", "lib")]
 

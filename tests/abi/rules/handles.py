@@ -207,6 +207,7 @@ def test_everything_is_covered():
         "_getRuntimeFeatureLevel",
         "nnapi_shim_getLastError",
         "nnapi_shim_getVersion",
+        "nnapi_shim_getProcessorTier",
     }
     kinds = {p.handle for name in WITH_POINTERS for p in parameters_of(name) if p.handle}
     assert kinds == set(KINDS)

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Takes the functions of a libpython, the process's own or one from a file, into a table. */
+#include <dlfcn.h>
+#include <link.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libpython.h"
+
+_Atomic(const struct nn_libpython *) nn_libpython = NULL;
+
+static char problem[512]; /* what is wrong with the last libpython that was looked at */
+
+/* 3.minor from "3.11.2 (main, ...)"; 0 for what this library does not run on. */
+static int minor_version(const char *version)
+{
+    int minor = 0;
+    const char *why = NULL;
+    if (sscanf(version, "3.%d.", &minor) != 1 || minor < NN_OLDEST_PYTHON)
+        why = "3.10 or newer is needed";
+    else if (strstr(version, "free-threading") != NULL)
+        why = "a build of it that has the GIL is needed";
+    if (why == NULL)
+        return minor;
+    snprintf(problem, sizeof problem, "Python %.*s; %s", (int)strcspn(version, " "), version, why);
+    return 0;
+}
+
+/* Fills the table from an open library, or RTLD_DEFAULT. */
+static bool fill(struct nn_libpython *table, void *library)
+{
+    const char *missing = NULL;
+#define TAKE(result, name, parameters) \
+    table->name = (result(*) parameters)dlsym(library, #name); \
+    if (table->name == NULL) \
+        missing = #name;
+#define TAKE_RENAMED(result, name, older, parameters) \
+    table->name = (result(*) parameters)dlsym(library, #name); \
+    if (table->name == NULL) \
+        table->name = (result(*) parameters)dlsym(library, #older); \
+    if (table->name == NULL) \
+        missing = #name;
+
+    table->Py_GetVersion = (const char *(*)(void))dlsym(library, "Py_GetVersion");
+    if (table->Py_GetVersion == NULL) {
+        snprintf(problem, sizeof problem, "it has no Py_GetVersion");
+        return false;
+    }
+    table->minor = minor_version(table->Py_GetVersion());
+    if (table->minor == 0)
+        return false;
+    NN_LIBPYTHON(TAKE)
+    NN_LIBPYTHON_RENAMED(TAKE_RENAMED)
+    if (table->minor < NN_FIRST_WITH_NAMES) {
+        NN_LIBPYTHON_STRUCTS(TAKE)
+    } else {
+        NN_LIBPYTHON_NAMES(TAKE)
+    }
+    if (missing != NULL)
+        snprintf(problem, sizeof problem, "Python 3.%d without %s", table->minor, missing);
+    return missing == NULL;
+}
+
+/* Two threads may come here at once: one table is kept, and both are the same. */
+static bool take(void *library)
+{
+    struct nn_libpython *table = calloc(1, sizeof *table);
+    const struct nn_libpython *none = NULL;
+    if (table == NULL || !fill(table, library)) {
+        free(table);
+        return false;
+    }
+    if (!atomic_compare_exchange_strong(&nn_libpython, &none, table))
+        free(table);
+    return true;
+}
+
+/* Finds a libpython that the program has opened for itself alone, with RTLD_LOCAL. */
+static int is_libpython(struct dl_phdr_info *object, size_t size, void *name)
+{
+    (void)size;
+    const char *file = strrchr(object->dlpi_name, '/');
+    file = file != NULL ? file + 1 : object->dlpi_name;
+    if (strncmp(file, "libpython3.", 11) != 0)
+        return 0;
+    *(char **)name = strdup(object->dlpi_name);
+    return 1;
+}
+
+bool nn_take_present_python(const char **reason)
+{
+    *reason = NULL;
+    if (nn_py() != NULL)
+        return true;
+    if (dlsym(RTLD_DEFAULT, "Py_GetVersion") != NULL) {
+        if (take(RTLD_DEFAULT))
+            return true;
+        *reason = problem;
+        return false;
+    }
+    char *name = NULL;
+    if (dl_iterate_phdr(is_libpython, &name) == 0 || name == NULL)
+        return false;
+    /* Global from now on: extension modules are not linked with libpython. */
+    void *library = dlopen(name, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD);
+    bool taken = library != NULL && take(library);
+    if (library != NULL && !taken)
+        *reason = problem;
+    free(name);
+    return taken;
+}
+
+bool nn_open_python(const char *file, const char **reason)
+{
+    void *library = dlopen(file, RTLD_NOW | RTLD_GLOBAL);
+    if (library == NULL) {
+        snprintf(problem, sizeof problem, "%s", dlerror());
+    } else if (take(library)) {
+        return true;
+    } else {
+        dlclose(library);
+    }
+    *reason = problem;
+    return false;
+}
+
+const char *nn_python_file(void)
+{
+    Dl_info python;
+    const struct nn_libpython *py = nn_py();
+    return py != NULL && dladdr((void *)py->Py_GetVersion, &python) != 0 ? python.dli_fname : "";
+}
