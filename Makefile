@@ -20,12 +20,12 @@ $(VENV)/ready: pyproject.toml
 	@$(PYTHON) -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))' \
 		|| { echo "$(PYTHON) must be CPython 3.10 or newer with venv (Debian: python3-venv)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(PY) -m pip install --quiet 'setuptools>=77' wheel
-	$(PY) -m pip install --quiet --no-build-isolation --editable .
+	$(PY) -m pip install --quiet 'hatchling>=1.27' editables
+	$(PY) -m pip install --quiet --no-build-isolation --editable '.[build]'
 	@touch $@
 
 $(VENV)/ready-dev: $(VENV)/ready
-	$(PY) -m pip install --quiet --no-build-isolation --editable '.[dev]'
+	$(PY) -m pip install --quiet --no-build-isolation --editable '.[build,dev]'
 	@touch $@
 
 # Both look at what has changed themselves.
@@ -56,8 +56,8 @@ lint: $(VENV)/ready-dev
 # The peers have an environment of their own.
 $(VENV)-bench/ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)-bench
-	$(VENV)-bench/bin/python -m pip install --quiet 'setuptools>=77' wheel
-	$(VENV)-bench/bin/python -m pip install --quiet --no-build-isolation --editable '.[bench]'
+	$(VENV)-bench/bin/python -m pip install --quiet 'hatchling>=1.27' editables
+	$(VENV)-bench/bin/python -m pip install --quiet --no-build-isolation --editable '.[build,bench]'
 	@touch $@
 
 bench: all $(VENV)-bench/ready

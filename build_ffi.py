@@ -267,9 +267,9 @@ def compile_library(folder: Path, functions: list[Function], macros: list[str]) 
     in_python = [function for function in functions if function.is_written_in_python]
     exports.write_text(exports_source(in_python))
     script.write_text(version_script(functions))
-    triplet = f"{os.uname().machine}-linux-gnu"
+    triplet = f"lib/{os.uname().machine}-linux-gnu"
     command = [
-        *(*compiler_command(), *macros, f'-DNN_TRIPLET="{triplet}"', f"-I{folder}"),
+        *(*compiler_command(), *macros, f'-DNN_TRIPLET_FOLDER="{triplet}"', f"-I{folder}"),
         *(exports, *sorted(NATIVE.glob("*.c"))),
         *(f"-Wl,-soname,{LIBRARY}", f"-Wl,--version-script={script}"),
         # Python and the threads that run in it outlive a dlclose().

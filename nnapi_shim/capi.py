@@ -15,7 +15,8 @@ from typing import Any
 
 import cffi
 
-_PACKAGE = Path(__file__).resolve().parent
+from nnapi_shim.folders import LIBRARY, get_include, get_library_dir
+
 _HEADERS = (
     "android/NeuralNetworksTypes.h",
     "android/NeuralNetworks.h",
@@ -25,18 +26,6 @@ _HEADERS = (
 _MARKED = re.compile(
     r"/\* nnapi_shim: declarations begin \*/(.*)/\* nnapi_shim: declarations end \*/", re.DOTALL
 )
-
-
-def _found(installed: str, built: str, how: str) -> Path:
-    """A path of an installed package, or else of a checkout; raises ImportError in words."""
-    candidates = (_PACKAGE / installed, _PACKAGE.parent / built)
-    for path in candidates:
-        if path.exists():
-            return path
-    raise ImportError(
-        f"nnapi_shim.capi needs {candidates[0].name}, which is neither {candidates[0]} nor "
-        f"{candidates[1]}; {how}"
-    )
 
 
 def _declarations(folder: Path) -> str:
@@ -51,16 +40,11 @@ def _declarations(folder: Path) -> str:
 
 
 ffi = cffi.FFI()
-ffi.cdef(_declarations(_found("include", "include", "install nnapi_shim again")))
-lib: Any = ffi.dlopen(
-    str(
-        _found(
-            "lib/libneuralnetworks.so",
-            "build/lib/libneuralnetworks.so",
-            "run `make`, or install nnapi_shim again",
-        )
-    )
-)
+try:
+    ffi.cdef(_declarations(Path(get_include())))
+    lib: Any = ffi.dlopen(str(Path(get_library_dir(), LIBRARY)))
+except FileNotFoundError as error:
+    raise ImportError(f"nnapi_shim.capi needs what is not there: {error}") from None
 
 
 def __getattr__(name: str) -> Any:

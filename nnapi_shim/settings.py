@@ -107,12 +107,18 @@ DRIVER_TIMEOUT = Setting(
     "60",
     "seconds that a device of HAL 1.0 or 1.1 may take for an answer; 0 means any time",
 )
-# Read by native/boot.c before Python runs; listed here so that the table is complete.
+# Read in native/ before Python runs; listed here so that the table is complete.
 HOME = Setting(
     "NNAPI_SHIM_HOME",
     "",
     "folder that holds the package nnapi_shim, in place of what the location file beside the "
     "library says",
+)
+PYTHON = Setting(
+    "NNAPI_SHIM_PYTHON",
+    "",
+    "Python that a C program is to use: a shared libpython, a python, or the folder of an "
+    "environment; empty means the one that nnapi_shim is installed for",
 )
 # Read by the companion libraries (native/companion).
 ASSETS = Setting("NNAPI_SHIM_ASSETS", ".", "folder that a NULL AAssetManager stands for")
@@ -135,6 +141,7 @@ SETTINGS = (
     DRIVERS,
     DRIVER_TIMEOUT,
     HOME,
+    PYTHON,
     ASSETS,
     LOG_PRIORITY,
 )

@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "nnapi_shim"
-OPEN = {"errors", "settings", "log", "vlog", "address"}
+OPEN = {"errors", "settings", "log", "vlog", "address", "folders"}
 
 RIGHT_OF = {
     "hal": set(),
@@ -29,6 +29,7 @@ RIGHT_OF = {
     "log": set(),
     "vlog": set(),
     "address": set(),
+    "folders": set(),
     "handles": {"hal"},
     "capi": set(),
     "__main__": {"cli"},

@@ -3,7 +3,6 @@
 `attach` is what the library calls when it starts (native/attach.c).
 """
 
-import os
 from importlib import import_module
 from importlib.machinery import ExtensionFileLoader, ModuleSpec
 from typing import Any
@@ -31,7 +30,7 @@ def attach(callbacks: str, store_error: int) -> int:
     callbacks: file of the half of the library that cffi made. store_error: address of the function
     that keeps a thread's last error. Returns the address of the table of C functions.
     """
-    name = os.path.basename(callbacks).partition(".")[0]
+    name = callbacks.rpartition("/")[2].partition(".")[0]
     loader = ExtensionFileLoader(name, callbacks)
     module: Any = loader.create_module(ModuleSpec(name, loader, origin=callbacks))
     loader.exec_module(module)

@@ -19,9 +19,6 @@
 #include "boot.h"
 #include "libpython.h"
 
-#define STRING(text) #text
-#define EXPANDED(text) STRING(text)
-
 /* Why the last libpython that exists could not be used; "" if none exists. */
 static char refused[PATH_MAX + 600];
 
@@ -38,7 +35,7 @@ static bool open_file(const char *file)
 /* Where a Python with this prefix has its shared library: /usr on Debian, /usr on Fedora. */
 static bool open_below(const char *prefix, int minor)
 {
-    static const char *const folders[] = {"lib", "lib/" NN_TRIPLET, "lib64"};
+    static const char *const folders[] = {"lib", NN_TRIPLET_FOLDER, "lib64"};
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
         char file[PATH_MAX];
         int length = snprintf(file, sizeof file, "%s/%s/libpython3.%d.so.1.0", prefix, folders[i],

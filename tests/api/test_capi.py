@@ -1,5 +1,7 @@
 """The C API from Python: the same functions, constants and handles as in C."""
 
+import importlib
+import sys
 import threading
 from typing import Any
 
@@ -142,6 +144,10 @@ def test_names() -> None:
         _ = capi.ANeuralNetworksModle
 
 
-def test_a_library_that_is_not_built() -> None:
-    with pytest.raises(ImportError, match=r"needs libother\.so, which is neither .*run `make`"):
-        capi._found("lib/libother.so", "build/lib/libother.so", "run `make`")
+def test_a_library_that_is_not_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nnapi_shim.folders.library_folders", lambda: ["/nowhere"])
+    monkeypatch.delitem(sys.modules, "nnapi_shim.capi")
+    with pytest.raises(
+        ImportError, match=r"libneuralnetworks\.so is in none of /nowhere; run `make`"
+    ):
+        importlib.import_module("nnapi_shim.capi")

@@ -31,6 +31,8 @@ FACE = {
     "capi",
     "compliance",
     "devices",
+    "get_include",
+    "get_library_dir",
     "last_error",
     "lint",
     "register_driver",

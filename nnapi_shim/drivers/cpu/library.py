@@ -10,7 +10,7 @@ from typing import Any
 
 import _cffi_backend
 
-from nnapi_shim import __version__, address, log
+from nnapi_shim import __version__, address, folders, log
 from nnapi_shim.errors import op_failed
 from nnapi_shim.settings import JIT, KERNELS, TIER
 
@@ -40,15 +40,15 @@ def platform_machine() -> str:
 
 
 def _processor_tier() -> str:
-    """What the C library finds out: the one that the process has loaded, else the one built here."""
-    name = "libneuralnetworks.so"
+    """What the C library says: the one that the process has loaded, else the one built here."""
     signature = "const char *(*)(void)"
-    files = [os.path.join(folder, name) for folder in package_folders()]
-    found = address.loaded_function(_PROCESSOR_TIER, signature, [name])
-    found = found or address.loaded_function(_PROCESSOR_TIER, signature, files, load=True)
+    found = address.loaded_function(_PROCESSOR_TIER, signature, [folders.LIBRARY])
+    if found is None:
+        files = [os.path.join(folder, folders.LIBRARY) for folder in folders.library_folders()]
+        found = address.loaded_function(_PROCESSOR_TIER, signature, files, load=True)
     if found is None:
         raise op_failed(
-            f"{name} is in none of {', '.join(package_folders())}; "
+            f"{folders.LIBRARY} is in none of {', '.join(folders.library_folders())}; "
             "`make library` builds it, or install nnapi_shim again"
         )
     return address.text(found[0]()).decode()
@@ -68,14 +68,8 @@ def allowed_tiers() -> list[str]:
 
 
 def library_folders() -> list[str]:
-    """Where the built libraries may lie: the setting, the installed package, the source tree."""
-    return [KERNELS.get()] if KERNELS.get() else package_folders()
-
-
-def package_folders() -> list[str]:
-    """Where what is compiled may lie: the installed package, the source tree."""
-    package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    return [os.path.join(package, "lib"), os.path.join(os.path.dirname(package), "build", "lib")]
+    """Where the built kernels may lie: what the setting says, else where all libraries are."""
+    return [KERNELS.get()] if KERNELS.get() else folders.library_folders()
 
 
 def library_name(tier: str) -> str:

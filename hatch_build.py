@@ -1,0 +1,69 @@
+"""Adds to the wheel what is compiled, its headers, and what finds them: nnapi_shim/lib, .../include.
+
+The wheel serves every CPython from 3.10 on, and any Linux with a C library as new as GLIBC or newer:
+it is compiled with zig, which links against that one wherever it runs. With another compiler in CC,
+the wheel is for systems like the one that it was made on. All else is in pyproject.toml.
+"""
+
+import importlib
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+ROOT = Path(__file__).resolve().parent
+GLIBC = "2.28"
+PYTHON_TAG = "cp310-abi3"
+
+# In the wheel, what the library needs is two folders up, wherever the wheel is installed.
+WHEEL_LOCATION = "path=../..\n"
+
+
+class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]
+    """hatchling's hook: runs before the files of a wheel are collected."""
+
+    def dependencies(self) -> list[str]:
+        """What the environment of the build has to have."""
+        extras = self.metadata.config["project"]["optional-dependencies"]
+        return [*extras["build"], "ziglang>=0.13"]
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Compiles; `version` is "editable" where the package stays in the checkout."""
+        if version == "editable":
+            return
+        sys.path.insert(0, str(ROOT))
+        machine = os.uname().machine
+        tree = ROOT / "build" / "wheel"
+        shutil.rmtree(tree, ignore_errors=True)
+        if "CC" not in os.environ and importlib.util.find_spec("ziglang"):
+            os.environ["CC"] = f"{sys.executable} -m ziglang cc -target {machine}-linux-gnu.{GLIBC}"
+            platform = f"manylinux_{GLIBC.replace('.', '_')}_{machine}"
+        else:
+            platform = f"linux_{machine}"
+        compile_into(tree / "lib")
+        install = importlib.import_module("install.tree")
+        install.write_package_files(tree / "lib", include="../../include")
+        build_data["tag"] = f"{PYTHON_TAG}-{platform}"
+        build_data["pure_python"] = False
+        build_data["force_include"] |= {
+            str(tree / "lib"): "nnapi_shim/lib",
+            str(ROOT / "include"): "nnapi_shim/include",
+        }
+
+
+def compile_into(libraries: Path) -> None:
+    """Fills a folder with the library, its companions and the kernels of all tiers."""
+    importlib.import_module("build_ffi").build(libraries, location=WHEEL_LOCATION)
+    companion = ROOT / "nnapi_shim" / "native" / "companion" / "companion.mk"
+    objects = libraries.with_name("companion")
+    variables = [f"LIB_DIR={libraries}", f"COMPANION_OBJECT_DIR={objects}"]
+    compiler = os.environ.get("CC", "cc")
+    command = ["make", "--silent", "--directory", ROOT, "--file", companion, f"CC={compiler}"]
+    subprocess.run([*command, *variables], check=True)
+    kernels = importlib.import_module("nnapi_shim.drivers.cpu.kernels.build")
+    kernels.build(libraries, objects=ROOT / "build" / "kernels")

@@ -1,0 +1,1 @@
+"""Where things lie once they are installed, and the packages that hold them."""

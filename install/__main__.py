@@ -1,0 +1,47 @@
+"""The command line that the Makefile uses: `python -m install prefix|uninstall|dist|deb ...`."""
+
+import argparse
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from install import deb, dist, prefix
+
+
+def main() -> None:
+    """Runs one of the commands; what went wrong is one line."""
+    parser = argparse.ArgumentParser(prog="python -m install", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    for name in ("prefix", "uninstall"):
+        command = commands.add_parser(name)
+        command.add_argument("prefix", type=Path)
+        command.add_argument("--destdir", default="")
+    for name in ("dist", "deb"):
+        commands.add_parser(name).add_argument("--out", type=Path, default=Path("dist"))
+    options = parser.parse_args()
+    try:
+        if options.command == "prefix":
+            prefix.install(Path(os.path.abspath(options.prefix)), options.destdir)
+        elif options.command == "uninstall":
+            prefix.uninstall(Path(os.path.abspath(options.prefix)), options.destdir)
+        elif options.command == "dist":
+            dist.make_archive(options.out)
+        else:
+            deb.make_packages(options.out)
+    except subprocess.CalledProcessError as error:
+        words = " ".join(str(word) for word in error.cmd[:4])
+        sys.exit(f"install: `{words} ...` failed (see above); nothing was installed")
+    except FileNotFoundError as error:
+        sys.exit(
+            f"install: {error.filename} is not there; on Debian and Ubuntu, tools that are "
+            "missing come with: apt install binutils dpkg gcc make"
+        )
+    except OSError as error:
+        sys.exit(f"install: {error.filename}: {error.strerror}")
+    except KeyboardInterrupt:
+        sys.exit("install: interrupted; nothing was installed")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+"""`make dist`: the library with a Python of its own, in an archive that runs where it is unpacked."""
+
+import lzma
+import os
+import re
+import shutil
+import tarfile
+from pathlib import Path
+
+from install.layout import build_wheel, lay_out
+from install.tree import ROOT, package_version
+
+GLIBC = re.compile(rb"GLIBC_2\.(\d+)\0")
+
+
+def name() -> str:
+    """Name of the archive and of the folder in it."""
+    return f"nnapi-shim-{package_version()}-linux-{os.uname().machine}"
+
+
+def make_archive(out: Path) -> Path:
+    """Writes the archive into the folder `out`, and prints its size and what it needs."""
+    stage = ROOT / "build" / "dist" / name()
+    shutil.rmtree(stage.parent, ignore_errors=True)
+    print("dist: the wheel", flush=True)
+    wheel = build_wheel(ROOT / "build" / "wheels", portable=True)
+    print("dist: Python and its packages", flush=True)
+    lay_out(stage, wheel)
+    archive = out / f"{name()}.tar.xz"
+    out.mkdir(parents=True, exist_ok=True)
+    print(f"dist: packing {_size(stage) / 1e6:.0f} MB", flush=True)
+    new = archive.with_name(f".{archive.name}.new")
+    with lzma.open(new, "wb", preset=9) as stream, tarfile.open(fileobj=stream, mode="w") as tar:
+        for path in sorted([stage, *stage.rglob("*")]):
+            tar.add(path, path.relative_to(stage.parent), recursive=False, filter=_plain)
+    new.replace(archive)
+    ours = [*stage.glob("lib/nnapi-shim/nnapi_shim/lib/*.so")]
+    print(
+        f"{archive}: {archive.stat().st_size / 1e6:.1f} MB, unpacked {_size(stage) / 1e6:.0f} MB; "
+        f"needs glibc 2.{newest_glibc(stage.rglob('*.so*'))} "
+        f"(what is ours 2.{newest_glibc(ours)}, the rest Python and numpy)"
+    )
+    return archive
+
+
+def newest_glibc(files) -> int:
+    """The newest version 2.N of the C library that any of these files asks for."""
+    found = {0}
+    for path in files:
+        if path.is_file():
+            found.update(int(minor) for minor in GLIBC.findall(path.read_bytes()))
+    return max(found)
+
+
+def _size(folder: Path) -> int:
+    return sum(path.lstat().st_size for path in folder.rglob("*") if not path.is_dir())
+
+
+def _plain(item: tarfile.TarInfo) -> tarfile.TarInfo:
+    """Nobody's file, of no particular time: two archives of one state are equal."""
+    item.uid = item.gid = 0
+    item.uname = item.gname = "root"
+    item.mtime = int(os.environ.get("SOURCE_DATE_EPOCH", "0"))
+    return item

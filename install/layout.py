@@ -1,0 +1,100 @@
+"""Lays out an installed tree: below a prefix, in a tarball, in a Debian package.
+
+lib/                    libneuralnetworks.so and its companions (links), pkgconfig/, cmake/
+lib/nnapi-shim/         what the library runs: the package, cffi's half, kernels, numpy
+lib/nnapi-shim/python/  a Python of its own, where the tree brings one
+include/                the C headers; those of the companions in include/nnapi-shim/companion
+share/doc/nnapi-shim/   README, licence, examples
+"""
+
+import compileall
+import os
+import py_compile
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from install.private_python import install_python
+from install.tree import LIBRARIES, ROOT, write_package_files
+
+PRIVATE = "nnapi-shim"
+DOCUMENTS = ("README.md", "LICENSE", "docs", "c_examples")
+
+
+def build_wheel(folder: Path, portable: bool) -> Path:
+    """Builds the package's wheel into an empty folder with what this environment has.
+
+    portable: with zig, for any Linux with a C library as new as hatch_build.GLIBC.
+    """
+    shutil.rmtree(folder, ignore_errors=True)
+    environment = dict(os.environ)
+    if not portable:
+        environment.setdefault("CC", "cc")
+    command = [
+        *(sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "wheel"),
+        *("--no-deps", "--no-build-isolation", "--wheel-dir", str(folder), str(ROOT)),
+    ]
+    subprocess.run(command, check=True, env=environment)
+    (wheel,) = folder.glob("*.whl")
+    return wheel
+
+
+def lay_out(
+    stage: Path, wheel: Path, library_folder: str = "lib", python: Path | None = None
+) -> None:
+    """Fills the empty folder `stage`.
+
+    library_folder: such as lib, or Debian's lib/x86_64-linux-gnu. python: the shared libpython that
+    C programs are to use; by default the tree gets its own.
+    """
+    libraries = stage / library_folder
+    private = libraries / PRIVATE
+    install_packages(private, wheel)
+    location = private / "nnapi_shim" / "lib" / "libneuralnetworks.location"
+    chosen = str(python) if python else f"../../{install_python(private)}"
+    location.write_text(f"{location.read_text()}python={chosen}\n")
+    compile_python(private)
+
+    for name in LIBRARIES:
+        link = libraries / f"lib{name}.so"
+        link.symlink_to(Path(PRIVATE, "nnapi_shim", "lib", link.name))
+    up = "/".join([".."] * len(Path(library_folder).parts))
+    write_package_files(libraries, f"{up}/include", f"{up}/include/{PRIVATE}/companion")
+    headers = stage / "include"
+    shutil.copytree(ROOT / "include", headers, ignore=shutil.ignore_patterns("companion"))
+    shutil.copytree(ROOT / "include" / "companion", headers / PRIVATE / "companion")
+    documents = stage / "share" / "doc" / PRIVATE
+    documents.mkdir(parents=True)
+    for name in DOCUMENTS:
+        path = ROOT / name
+        if path.is_dir():
+            shutil.copytree(path, documents / name, ignore=shutil.ignore_patterns("*.py", "*.mk"))
+        else:
+            shutil.copy(path, documents)
+
+
+def install_packages(folder: Path, wheel: Path) -> None:
+    """Puts the package and what it needs into a folder."""
+    command = [
+        *(sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "install"),
+        *("--target", str(folder), "--no-compile", "--only-binary", ":all:", str(wheel)),
+    ]
+    subprocess.run(command, check=True)
+    shutil.rmtree(folder / "bin", ignore_errors=True)
+    # Tests and tools of numpy, which no program of ours opens.
+    for unwanted in ("numpy/**/tests", "numpy/f2py", "numpy/_pyinstaller", "numpy/**/*.pyi"):
+        for path in folder.glob(unwanted):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    for unwanted in ("numpy/**/*.a", "numpy/_core/include", "numpy/random/_examples"):
+        for path in folder.glob(unwanted):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def compile_python(folder: Path) -> None:
+    """Compiles to bytecode that is used whatever times the files get when they are copied."""
+    mode = py_compile.PycInvalidationMode.UNCHECKED_HASH
+    if not compileall.compile_dir(
+        folder, quiet=2, invalidation_mode=mode, stripdir=str(folder), prependdir=PRIVATE
+    ):
+        raise SystemExit(f"Python files in {folder} could not be compiled")

@@ -1,0 +1,102 @@
+"""A Python without the rest of it: libpython, and of its standard library what is reached.
+
+What is reached is found by following imports (modulefinder) from the package and from numpy, and
+what of compiled modules needs nothing but the C library.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+from modulefinder import ModuleFinder
+from pathlib import Path
+
+from build_ffi import libpython
+
+FOLDER = "python"
+C_LIBRARY = re.compile(r"^(lib(c|m|dl|pthread|rt|util)\.so|ld-linux|libpython3)")
+# numpy is linked with these, which a C library alone does not bring.
+RUNTIMES = ("libgcc_s.so.1", "libstdc++.so.6")
+UNUSED = {
+    *("antigravity", "ensurepip", "idlelib", "lib2to3", "pdb", "pip", "pydoc", "pydoc_data"),
+    *("setuptools", "sqlite3", "test", "this", "tkinter", "turtle", "turtledemo", "venv", "xml"),
+    *("asyncio", "ctypes", "curses", "dbm", "distutils", "doctest", "email", "ftplib", "http"),
+    *("imaplib", "mailbox", "multiprocessing", "nntplib", "optparse", "smtplib", "ssl", "unittest"),
+    *("urllib.request", "webbrowser", "wsgiref", "xmlrpc", "zipapp"),
+}
+"""What is imported here and there for purposes that a program of ours has not."""
+ALWAYS = ("encodings", "codecs", "io", "site", "os", "importlib", "_signal")
+
+
+def install_python(folder: Path) -> Path:
+    """Puts a Python into the folder python/ of `folder`; gives its libpython's path from there."""
+    version = f"python{sysconfig.get_python_version()}"
+    libraries = folder / FOLDER / "lib"
+    modules = libraries / version
+    modules.mkdir(parents=True)
+    source = libpython()
+    shutil.copy(source, libraries / source.name)
+    (libraries / source.name).chmod(0o755)
+    _strip(libraries / source.name)
+    standard = Path(sysconfig.get_path("stdlib"))
+    for path in sorted(_reached(folder, standard)):
+        target = modules / path.relative_to(standard)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, target)
+        if path.suffix == ".so":
+            _strip(target)
+    for licence in (standard / "LICENSE.txt", Path(f"/usr/share/doc/{version}/copyright")):
+        if licence.exists():
+            shutil.copy(licence, folder / FOLDER / "LICENSE.txt")
+            break
+    _install_runtimes(folder)
+    return (libraries / source.name).relative_to(folder)
+
+
+def _reached(folder: Path, standard: Path) -> set[Path]:
+    """The files of the standard library that are imported, from the packages in `folder`."""
+    finder = ModuleFinder([str(folder), *sys.path], excludes=sorted(UNUSED))
+    for name in ALWAYS:
+        finder.import_hook(name)
+    finder.import_hook("encodings", fromlist=["*"])
+    for package in ("nnapi_shim", "numpy"):
+        for path in sorted((folder / package).rglob("*.py")):
+            parts = path.relative_to(folder).with_suffix("").parts
+            try:
+                finder.import_hook(".".join(parts[:-1] if parts[-1] == "__init__" else parts))
+            except ImportError:  # what is there for other systems or other packages
+                continue
+    files = {Path(m.__file__) for m in finder.modules.values() if m.__file__}
+    reached = {path for path in files if path.is_relative_to(standard)}
+    return {
+        path
+        for path in reached
+        if "site-packages" not in path.parts and (path.suffix == ".py" or _needs_libc_alone(path))
+    }
+
+
+def needed(path: Path) -> list[str]:
+    """The shared libraries that an ELF file is linked with."""
+    output = subprocess.check_output(["readelf", "--dynamic", path], text=True)
+    return re.findall(r"\(NEEDED\).*\[(.+)\]", output)
+
+
+def _needs_libc_alone(path: Path) -> bool:
+    return all(C_LIBRARY.match(name) for name in needed(path))
+
+
+def _strip(path: Path) -> None:
+    subprocess.run(["strip", "--strip-unneeded", path], check=True)
+
+
+def _install_runtimes(folder: Path) -> None:
+    """Puts the compiler's runtime libraries where numpy's own are looked for."""
+    compiler = os.environ.get("CC_RUNTIMES", "cc")
+    target = folder / "numpy.libs"
+    for name in RUNTIMES:
+        found = subprocess.check_output([compiler, f"-print-file-name={name}"], text=True).strip()
+        if Path(found).is_absolute():
+            shutil.copy(Path(found).resolve(), target / name)
+            _strip(target / name)

@@ -1,0 +1,57 @@
+"""What finds an installed library: files for pkg-config and CMake, relative to themselves."""
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+TEMPLATES = Path(__file__).parent / "templates"
+LIBRARIES = {
+    "neuralnetworks": "Android's Neural Networks API",
+    "android": "What programs for Android use of libandroid beside the Neural Networks API",
+    "log": "Android's log, on stderr",
+    "nativewindow": "Hardware buffers of Android, of the BLOB kind",
+}
+"""Library -> what its .pc file says it is."""
+
+
+def package_version() -> str:
+    """The version of the package, which it is not imported for."""
+    source = (ROOT / "nnapi_shim" / "__init__.py").read_text()
+    return re.search(r'^__version__ = "(.+)"$', source, re.M)[1]
+
+
+def _filled(template: str, **values: str) -> str:
+    text = (TEMPLATES / template).read_text()
+    for name, value in values.items():
+        text = text.replace(f"@{name.upper()}@", value)
+    return text
+
+
+def write_package_files(libraries: Path, include: str, companion: str | None = None) -> None:
+    """Writes pkgconfig/ and cmake/ into the folder of the libraries.
+
+    include: the folder of the headers, seen from `libraries`. companion: that of the companions'
+    headers; by default the folder of this name in the other.
+    """
+    companion = companion or f"{include}/companion"
+    version = package_version()
+    pkgconfig, cmake = libraries / "pkgconfig", libraries / "cmake" / "NeuralNetworks"
+    for folder in (pkgconfig, cmake):
+        folder.mkdir(parents=True, exist_ok=True)
+    for name, description in LIBRARIES.items():
+        flags = "-I${includedir}"
+        if name != "neuralnetworks":
+            flags += f" -I${{libdir}}/{companion}"
+        text = _filled(
+            "library.pc",
+            name=name,
+            description=description,
+            version=version,
+            include=include,
+            cflags=flags,
+        )
+        stem = name if name == "neuralnetworks" else f"lib{name}"
+        (pkgconfig / f"{stem}.pc").write_text(text)
+    for path in TEMPLATES.glob("*.cmake"):
+        text = _filled(path.name, include=include, companion=companion, version=version)
+        (cmake / path.name).write_text(text)

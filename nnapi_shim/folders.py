@@ -1,0 +1,37 @@
+"""Where what is compiled lies: in the installed package, or in a checkout's build/lib."""
+
+import os
+
+LIBRARY = "libneuralnetworks.so"
+
+_PACKAGE = os.path.dirname(os.path.abspath(__file__))
+_CHECKOUT = os.path.dirname(_PACKAGE)
+
+
+def library_folders() -> list[str]:
+    """Folders that may hold the libraries, best first."""
+    return [os.path.join(_PACKAGE, "lib"), os.path.join(_CHECKOUT, "build", "lib")]
+
+
+def _found(name: str, folders: list[str], cure: str) -> str:
+    for folder in folders:
+        if os.path.exists(os.path.join(folder, name)):
+            return folder
+    raise FileNotFoundError(f"{name} is in none of {', '.join(folders)}; {cure}")
+
+
+def get_library_dir() -> str:
+    """Folder of libneuralnetworks.so and its companions: for `-L`, and LD_LIBRARY_PATH.
+
+    Its folder `pkgconfig` is for PKG_CONFIG_PATH. Raises FileNotFoundError where nothing is built.
+    """
+    return _found(LIBRARY, library_folders(), "run `make`, or install nnapi_shim again")
+
+
+def get_include() -> str:
+    """Folder of the C headers, for `-I`; its folder `companion` has those of the companions.
+
+    Raises FileNotFoundError where the package is installed without them.
+    """
+    folders = [os.path.join(parent, "include") for parent in (_PACKAGE, _CHECKOUT)]
+    return _found("android/NeuralNetworks.h", folders, "install nnapi_shim again")
