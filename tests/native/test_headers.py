@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from enum import IntEnum
 from itertools import pairwise, product
 from pathlib import Path
@@ -23,20 +24,27 @@ API_HEADERS = [
     "android/NeuralNetworksExtensions.h",
     "nnapi_shim.h",
 ]
+# What NeuralNetworks.h includes lies beside it, as in the NDK.
+BESIDE_IT = [
+    "android/NeuralNetworksOEM.h",
+    "android/hardware_buffer.h",
+    "android/rect.h",
+]
 COMPANION_HEADERS = [
     "android/asset_manager.h",
-    "android/hardware_buffer.h",
     "android/log.h",
-    "android/rect.h",
     "android/sharedmem.h",
     "nnapi_shim_assets.h",
 ]
-EVERY_HEADER = API_HEADERS + COMPANION_HEADERS
+EVERY_HEADER = API_HEADERS + BESIDE_IT + COMPANION_HEADERS
 
 COMPILERS = {
     "gcc-c99": ["gcc", "-xc", "-std=c99"],
+    "gcc-c11": ["gcc", "-xc", "-std=c11"],
     "gcc-c17": ["gcc", "-xc", "-std=c17"],
+    "g++-c++11": ["g++", "-xc++", "-std=c++11"],
     "g++-c++17": ["g++", "-xc++", "-std=c++17"],
+    "g++-c++20": ["g++", "-xc++", "-std=c++20"],
     "clang-c99": ["clang", "-xc", "-std=c99"],
     "clang++-c++17": ["clang++", "-xc++", "-std=c++17"],
 }
@@ -56,8 +64,7 @@ ENUMERATIONS: dict[str, tuple[type[IntEnum], str]] = {
     "DurationCode": (enums.DurationCode, ""),
     "PriorityCode": (enums.Priority, "PRIORITY_"),
 }
-# A second name for a value, which Python does not need. The OEM codes are left out the other way
-# round: they are accepted, but in no public header.
+# A second name for a value, which Python does not need. The OEM codes have a header of their own.
 ALIASES = {"PriorityCode": {"ANEURALNETWORKS_PRIORITY_DEFAULT": 100}}
 CONSTANTS = {
     "ANEURALNETWORKS_MAX_SIZE_OF_IMMEDIATELY_COPIED_VALUES": 128,
@@ -143,12 +150,18 @@ def prototypes() -> list[str]:
     return [" ".join(text.split()).replace("( ", "(") for text in found]
 
 
-def compile_source(compiler: list[str], source: str, *options: str) -> None:
-    """Compile C or C++ text; the compiler's messages are the failure."""
+def compile_source(
+    compiler: list[str],
+    source: str,
+    *options: str,
+    folders: Sequence[Path] = (INCLUDE, COMPANION),
+) -> None:
+    """Compile C or C++ text with include folders; the compiler's messages are the failure."""
     if shutil.which(compiler[0]) is None:
         pytest.skip(f"{compiler[0]} is not installed")
     warnings = [w for w in WARNINGS if "++" not in compiler[0] or w != "-Wstrict-prototypes"]
-    command = [*compiler, *warnings, f"-I{INCLUDE}", f"-I{COMPANION}", *options, "-"]
+    includes = [f"-I{folder}" for folder in folders]
+    command = [*compiler, *warnings, *includes, *options, "-"]
     result = subprocess.run(command, input=source, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
 
@@ -189,9 +202,45 @@ def test_all_headers_compile_together(headers: list[str], compiler: str) -> None
     compile_source(COMPILERS[compiler], source, "-fsyntax-only")
 
 
-@pytest.mark.parametrize("compiler", ["gcc-c99", "g++-c++17"])
-def test_a_program_may_have_its_own_hardware_buffer_header(compiler: str) -> None:
-    """Without the companion headers, a program can declare the buffer's type itself."""
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_the_main_header_brings_hardware_buffers(compiler: str) -> None:
+    """As in the NDK: nothing else is included, and only -Iinclude is given."""
+    source = (
+        "#include <android/NeuralNetworks.h>\n"
+        "int use(AHardwareBuffer_Desc* desc, ANeuralNetworksMemory** memory);\n"
+        "int use(AHardwareBuffer_Desc* desc, ANeuralNetworksMemory** memory) {\n"
+        "  AHardwareBuffer* buffer = 0;\n"
+        "  if (AHardwareBuffer_allocate(desc, &buffer) != 0) return 1;\n"
+        "  int code = ANeuralNetworksMemory_createFromAHardwareBuffer(buffer, memory);\n"
+        "  AHardwareBuffer_release(buffer);\n"
+        "  return code;\n"
+        "}\n"
+    )
+    compile_source(COMPILERS[compiler], source, "-fsyntax-only", folders=[INCLUDE])
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_a_program_may_have_its_own_hardware_buffer_header(compiler: str, tmp_path: Path) -> None:
+    """One that comes first in the include path is the one that the main header includes."""
+    own = tmp_path / "android" / "hardware_buffer.h"
+    own.parent.mkdir()
+    own.write_text(
+        "#pragma once\n"
+        "typedef struct AHardwareBuffer AHardwareBuffer;\n"
+        "typedef struct AHardwareBuffer_Desc { int own; } AHardwareBuffer_Desc;\n"
+    )
+    source = (
+        "#include <android/hardware_buffer.h>\n"
+        "#include <android/NeuralNetworks.h>\n"
+        "int own(const AHardwareBuffer_Desc* desc);\n"
+        "int own(const AHardwareBuffer_Desc* desc) { return desc->own; }\n"
+    )
+    compile_source(COMPILERS[compiler], source, "-fsyntax-only", folders=[tmp_path, INCLUDE])
+
+
+@pytest.mark.parametrize("compiler", ["gcc-c11", "g++-c++17"])
+def test_a_program_may_declare_the_buffer_itself(compiler: str) -> None:
+    """Since C11, and in C++, a type definition may be repeated."""
     source = (
         "#include <android/NeuralNetworks.h>\n"
         "typedef struct AHardwareBuffer AHardwareBuffer;\n"
@@ -215,6 +264,14 @@ def test_enumerators_have_the_values_of_the_vocabulary(tmp_path: Path) -> None:
             if "OEM" not in member.name
         }
         assert in_header == in_python | ALIASES.get(typedef, {}), typedef
+
+
+def test_oem_codes_are_those_of_the_vocabulary(tmp_path: Path) -> None:
+    """The header of the OEM codes has what hal/enums.py has of them."""
+    codes: list[IntEnum] = [*enums.OperandType, *enums.OperationType]
+    oem = {f"ANEURALNETWORKS_{code.name}": int(code) for code in codes if "OEM" in code.name}
+    assert len(oem) == 3
+    assert run_printer(tmp_path, list(oem)) == oem
 
 
 def test_operations_and_operand_types_are_numbered_without_gaps() -> None:

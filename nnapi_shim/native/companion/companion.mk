@@ -7,7 +7,7 @@ LIB_DIR ?= build/lib
 COMPANION_SOURCE_DIR := nnapi_shim/native/companion
 COMPANION_OBJECT_DIR := build/companion
 COMPANION_CFLAGS = -std=c11 -O2 -g -fPIC -fvisibility=hidden -Wall -Wextra -Wpedantic \
-	-D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Iinclude/companion
+	-D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Iinclude -Iinclude/companion
 COMPANION_LDFLAGS = -shared -Wl,-z,defs -Wl,-z,relro -Wl,-z,now
 
 COMPANION_LIBRARIES := $(addprefix $(LIB_DIR)/,libandroid.so libnativewindow.so liblog.so)
