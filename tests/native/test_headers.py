@@ -31,10 +31,14 @@ BESIDE_IT = [
     "android/rect.h",
 ]
 COMPANION_HEADERS = [
+    "android/api-level.h",
     "android/asset_manager.h",
     "android/log.h",
+    "android/ndk-version.h",
     "android/sharedmem.h",
+    "android/versioning.h",
     "nnapi_shim_assets.h",
+    "sys/system_properties.h",
 ]
 EVERY_HEADER = API_HEADERS + BESIDE_IT + COMPANION_HEADERS
 
@@ -122,6 +126,16 @@ COMPANION_VALUES = {
     "ANDROID_LOG_ERROR": 6,
     "ANDROID_LOG_FATAL": 7,
     "ANDROID_LOG_SILENT": 8,
+    "__ANDROID_API__": 10000,
+    "__ANDROID_API_O_MR1__": 27,
+    "__ANDROID_API_P__": 28,
+    "__ANDROID_API_Q__": 29,
+    "__ANDROID_API_R__": 30,
+    "__ANDROID_API_S__": 31,
+    "__ANDROID_API_T__": 33,
+    "__ANDROID_API_U__": 34,
+    "PROP_NAME_MAX": 32,
+    "PROP_VALUE_MAX": 92,
 }
 
 
@@ -184,7 +198,8 @@ def run_printer(tmp_path: Path, expressions: list[str]) -> dict[str, int]:
 def test_each_header_compiles_alone(header: str, compiler: str) -> None:
     """A header brings all that it needs, also if it is included twice."""
     include = f"#include <{header}>\n"
-    compile_source(COMPILERS[compiler], include * 2, "-fsyntax-only")
+    something = "extern int something;\n"  # without which C calls the unit empty
+    compile_source(COMPILERS[compiler], include * 2 + something, "-fsyntax-only")
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)
@@ -294,6 +309,35 @@ def test_structures_have_the_specified_layout(tmp_path: Path) -> None:
 def test_companion_values(tmp_path: Path) -> None:
     """Formats, usage bits, modes and priorities are Android's."""
     assert run_printer(tmp_path, list(COMPANION_VALUES)) == COMPANION_VALUES
+
+
+def test_nothing_says_that_this_is_android() -> None:
+    """Only api-level.h defines the level compiled for, and it keeps one that the compiler has."""
+    for header in EVERY_HEADER:
+        expected = "defined" if header == "android/api-level.h" else "!defined"
+        source = (
+            f"#include <{header}>\n"
+            f"#if defined(__ANDROID__) || !({expected}(__ANDROID_API__))\n"
+            f"#error {header}\n"
+            "#endif\n"
+            "extern int something;\n"
+        )
+        compile_source(COMPILERS["gcc-c17"], source, "-fsyntax-only")
+    source = "#include <android/api-level.h>\n#if __ANDROID_API__ != 29\n#error level\n#endif\n"
+    compile_source(COMPILERS["gcc-c17"], source, "-fsyntax-only", "-D__ANDROID_API__=29")
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_declarations_of_the_ndk_may_say_since_when_they_hold(compiler: str) -> None:
+    """The macros vanish, and a program that has defined them away itself is left alone."""
+    use = (
+        "#include <android/versioning.h>\n"
+        "int since(void) __INTRODUCED_IN(29) __DEPRECATED_IN(33);\n"
+        'int until(void) __INTRODUCED_IN_64(30) __REMOVED_IN(33, "use since");\n'
+    )
+    compile_source(COMPILERS[compiler], use, "-fsyntax-only")
+    own = "#define __INTRODUCED_IN(x)\n"
+    compile_source(COMPILERS[compiler], own + use, "-fsyntax-only")
 
 
 def test_every_declaration_is_documented() -> None:
