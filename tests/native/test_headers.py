@@ -36,6 +36,7 @@ COMPANION_HEADERS = [
     "android/log.h",
     "android/ndk-version.h",
     "android/sharedmem.h",
+    "android/trace.h",
     "android/versioning.h",
     "nnapi_shim_assets.h",
     "sys/system_properties.h",

@@ -8,7 +8,8 @@ COMPANION_SOURCE_DIR := nnapi_shim/native/companion
 COMPANION_OBJECT_DIR := build/companion
 COMPANION_CFLAGS = -std=c11 -O2 -g -fPIC -fvisibility=hidden -Wall -Wextra -Wpedantic \
 	-D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Iinclude -Iinclude/companion
-COMPANION_LDFLAGS = -shared -pthread -Wl,-z,defs -Wl,-z,relro -Wl,-z,now
+# What they give out, such as properties, and a trace that is being written, outlive a dlclose().
+COMPANION_LDFLAGS = -shared -pthread -Wl,-z,defs -Wl,-z,relro -Wl,-z,now -Wl,-z,nodelete
 
 COMPANION_LIBRARIES := $(addprefix $(LIB_DIR)/,libandroid.so libnativewindow.so liblog.so)
 
@@ -18,7 +19,7 @@ companion: $(COMPANION_LIBRARIES)
 # On Android, system properties are in the C library: here they are in both libraries of which nearly
 # every program links one.
 $(LIB_DIR)/libandroid.so: $(addprefix $(COMPANION_OBJECT_DIR)/,shared_memory.o hardware_buffer.o asset_manager.o \
-	system_properties.o log_line.o)
+	system_properties.o trace.o json_text.o log_line.o)
 $(LIB_DIR)/libnativewindow.so: $(COMPANION_OBJECT_DIR)/hardware_buffer.o
 $(LIB_DIR)/liblog.so: $(addprefix $(COMPANION_OBJECT_DIR)/,log.o log_line.o system_properties.o)
 
