@@ -3,7 +3,8 @@
 import os
 import shutil
 import subprocess
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -26,20 +27,24 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Program]:
         pytest.skip("there is no C compiler")
     folder = tmp_path_factory.mktemp("programs")
 
-    def build_program(name: str, *libraries: str) -> Program:
-        program = folder / "-".join([name, *libraries])
+    def build_program(name: str, *libraries: str, first: Sequence[Path] = ()) -> Program:
+        """first: folders of headers that come before the library's."""
+        program = Path(tempfile.mkdtemp(dir=folder)) / "-".join([name, *libraries])
         command = ["cc", "-std=gnu11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-g"]
+        command += [f"-I{include}" for include in first]
         command += [f"-I{ROOT / 'include'}", f"-I{ROOT / 'include' / 'companion'}"]
         command += ["-o", str(program), str(HERE / f"{name}.c"), f"-L{LIBRARIES}"]
         command += [f"-l{library}" for library in libraries] + ["-lpthread", "-ldl"]
         compiled = subprocess.run(command, capture_output=True, text=True, check=False)
         assert compiled.returncode == 0, compiled.stderr
 
-        def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        def run(
+            *arguments: str, under: Sequence[str] = (), **environment: str
+        ) -> subprocess.CompletedProcess[str]:
             clean = {k: v for k, v in os.environ.items() if not k.startswith("NNAPI_SHIM_")}
             clean |= {"LD_LIBRARY_PATH": str(LIBRARIES)} | environment
             return subprocess.run(
-                [program, *arguments],
+                [*under, program, *arguments],
                 capture_output=True,
                 text=True,
                 env=clean,

@@ -18,6 +18,7 @@ EXPORTS = {
         "ASharedMemory_create",
         "ASharedMemory_getSize",
         "ASharedMemory_setProt",
+        "AAssetManager_fromJava",
         "AAssetManager_open",
         "AAssetManager_openDir",
         "AAssetDir_close",
@@ -39,6 +40,8 @@ EXPORTS = {
         "ATrace_isEnabled",
         "ATrace_setCounter",
         "nnapi_shim_closeAssetFolder",
+        "nnapi_shim_getJavaEnv",
+        "nnapi_shim_newJavaAssetManager",
         "nnapi_shim_openAssetFolder",
     },
     "libnativewindow.so": {

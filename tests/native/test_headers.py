@@ -33,12 +33,16 @@ BESIDE_IT = [
 COMPANION_HEADERS = [
     "android/api-level.h",
     "android/asset_manager.h",
+    "android/asset_manager_jni.h",
     "android/log.h",
     "android/ndk-version.h",
     "android/sharedmem.h",
     "android/trace.h",
     "android/versioning.h",
+    "jni.h",
     "nnapi_shim_assets.h",
+    "nnapi_shim_jni.h",
+    "nnapi_shim_jni_functions.h",
     "sys/system_properties.h",
 ]
 EVERY_HEADER = API_HEADERS + BESIDE_IT + COMPANION_HEADERS
@@ -98,6 +102,32 @@ STRUCTURES = {
             "rfu1": 32,
         },
     ),
+    # Numbers of the functions in the table, from Java's specification.
+    "struct JNINativeInterface": (
+        233 * 8,
+        {
+            "GetVersion": 4 * 8,
+            "FindClass": 6 * 8,
+            "ExceptionClear": 17 * 8,
+            "GetObjectClass": 31 * 8,
+            "CallObjectMethod": 34 * 8,
+            "CallNonvirtualVoidMethodA": 93 * 8,
+            "GetFieldID": 94 * 8,
+            "GetStaticMethodID": 113 * 8,
+            "NewString": 163 * 8,
+            "GetStringUTFChars": 169 * 8,
+            "GetArrayLength": 171 * 8,
+            "GetFloatArrayElements": 189 * 8,
+            "SetDoubleArrayRegion": 214 * 8,
+            "GetJavaVM": 219 * 8,
+            "ExceptionCheck": 228 * 8,
+            "GetObjectRefType": 232 * 8,
+        },
+    ),
+    "struct JNIInvokeInterface": (
+        8 * 8,
+        {"DestroyJavaVM": 3 * 8, "GetEnv": 6 * 8, "AttachCurrentThreadAsDaemon": 7 * 8},
+    ),
     "ARect": (16, {"left": 0, "top": 4, "right": 8, "bottom": 12}),
 }
 COMPANION_VALUES = {
@@ -135,6 +165,15 @@ COMPANION_VALUES = {
     "__ANDROID_API_S__": 31,
     "__ANDROID_API_T__": 33,
     "__ANDROID_API_U__": 34,
+    "JNI_FALSE": 0,
+    "JNI_TRUE": 1,
+    "JNI_OK": 0,
+    "JNI_ERR": -1,
+    "JNI_EDETACHED": -2,
+    "JNI_EVERSION": -3,
+    "JNI_COMMIT": 1,
+    "JNI_ABORT": 2,
+    "JNI_VERSION_1_6": 0x10006,
     "PROP_NAME_MAX": 32,
     "PROP_VALUE_MAX": 92,
 }

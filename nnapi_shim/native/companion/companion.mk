@@ -19,7 +19,8 @@ companion: $(COMPANION_LIBRARIES)
 # On Android, system properties are in the C library: here they are in both libraries of which nearly
 # every program links one.
 $(LIB_DIR)/libandroid.so: $(addprefix $(COMPANION_OBJECT_DIR)/,shared_memory.o hardware_buffer.o asset_manager.o \
-	system_properties.o trace.o json_text.o log_line.o)
+	asset_manager_jni.o java_machine.o java_missing.o java_references.o java_objects.o java_strings.o \
+	java_arrays.o java_exceptions.o system_properties.o trace.o json_text.o log_line.o)
 $(LIB_DIR)/libnativewindow.so: $(COMPANION_OBJECT_DIR)/hardware_buffer.o
 $(LIB_DIR)/liblog.so: $(addprefix $(COMPANION_OBJECT_DIR)/,log.o log_line.o system_properties.o)
 
