@@ -9,18 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.java import java_headers
+
 COMPANION = Path(__file__).resolve().parents[2] / "include" / "companion"
 
 Program = Callable[..., subprocess.CompletedProcess[str]]
-
-
-def java_headers() -> list[Path]:
-    """The folders of the headers of a Java on this machine; none if there is none."""
-    compiler = shutil.which("javac")
-    if compiler is None:
-        return []
-    folder = Path(compiler).resolve().parents[1] / "include"
-    return [folder, folder / "linux"] if (folder / "jni.h").exists() else []
 
 
 @pytest.fixture(params=["own", "java"])
