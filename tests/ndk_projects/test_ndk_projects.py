@@ -147,6 +147,31 @@ def test_basic_without_its_data(run: Run, assets: Path, name: str, line: str) ->
 
 
 @pytest.mark.parametrize("header", ["own", "java"])
+def test_basic_in_a_real_java(
+    libraries: Callable[[str, str], Path], assets: Path, tmp_path: Path, header: str
+) -> None:
+    """The same library, called by Java itself."""
+    if shutil.which("javac") is None or shutil.which("java") is None:
+        pytest.skip("there is no Java")
+    finished("javac", "-d", tmp_path, HERE / "basic" / "MainActivity.java")
+    clean = {k: v for k, v in os.environ.items() if not k.startswith("NNAPI_SHIM_")}
+    result = subprocess.run(
+        [
+            *("java", "-cp", tmp_path, "com.example.android.basic.MainActivity"),
+            *(libraries("basic", header), "model_data.bin"),
+        ],
+        capture_output=True,
+        text=True,
+        env=clean | {"LD_LIBRARY_PATH": str(LIBRARIES), "NNAPI_SHIM_ASSETS": str(assets)},
+        timeout=60,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.split("\n") == ["200 elements", "3.75", ""]
+    assert "the object is not from nnapi_shim_newJavaAssetManager()" in result.stderr
+
+
+@pytest.mark.parametrize("header", ["own", "java"])
 def test_sequential(run: Run, tmp_path: Path, header: str) -> None:
     """200 executions that wait for each other, with a trace of what the project says of itself."""
     trace = tmp_path / "trace.json"

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The NDK that these headers stand for: the first with all of Android 14, whose level the
- * properties name as well if no setting says otherwise.
- */
+/* The NDK that these headers stand for: one of the time of Android 14. */
 #ifndef NNAPI_SHIM_ANDROID_NDK_VERSION_H
 #define NNAPI_SHIM_ANDROID_NDK_VERSION_H
 
