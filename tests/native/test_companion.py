@@ -96,6 +96,7 @@ def test_library_exports_only_its_api(library: str) -> None:
         ["readelf", "-d", path], capture_output=True, text=True, check=True
     ).stdout
     assert f"soname: [{library}]" in dynamic
+    assert "NODELETE" in dynamic  # what it has given out outlives a dlclose()
     assert "RPATH" not in dynamic and "RUNPATH" not in dynamic
 
 

@@ -38,7 +38,15 @@ def test_defaults(run: Program) -> None:
 
 @pytest.mark.parametrize(
     ("level", "release"),
-    [("27", "8.1.0"), ("28", "9"), ("29", "10"), ("31", "12"), ("32", "12"), ("33", "13")],
+    [
+        ("27", "8.1.0"),
+        ("28", "9"),
+        ("29", "10"),
+        ("31", "12"),
+        ("32", "12"),
+        ("33", "13"),
+        ("36", "16"),
+    ],
 )
 def test_level_is_a_setting(run: Program, level: str, release: str) -> None:
     """The level asked for, and the release that has it."""
@@ -69,14 +77,19 @@ def test_long_values_are_read_whole_by_the_callback(run: Program) -> None:
     assert read(run, "ro.long", NNAPI_SHIM_PROPERTIES="ro.long=" + "x" * 300)[1] == "x" * 300
 
 
-@pytest.mark.parametrize("level", ["0", "-3", "13x", "Tiramisu", "100000000000000000000"])
+def test_a_level_above_all_others(run: Program) -> None:
+    """__ANDROID_API_FUTURE__, as an Android that is not yet released may say."""
+    assert read(run, NNAPI_SHIM_ANDROID_API="10000") == ["10000"]
+
+
+@pytest.mark.parametrize("level", ["0", "10001", "-3", "13x", "Tiramisu", "100000000000000000000"])
 def test_a_level_that_is_none_is_told_of(run: Program, level: str) -> None:
     """One line, and the default."""
     result = run(NNAPI_SHIM_ANDROID_API=level)
     assert result.stdout == "34\n"
     assert result.stderr == (
         f"E/nnapi_shim: NNAPI_SHIM_ANDROID_API is '{level}', which is not used; "
-        "allowed are 1 to 99\n"
+        "allowed are 1 to 10000\n"
     )
 
 

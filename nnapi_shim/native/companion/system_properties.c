@@ -17,7 +17,7 @@
 
 #include "log_line.h"
 
-enum { LOWEST_API = 1, HIGHEST_API = 99, RELEASE_CAPACITY = 12 };
+enum { LOWEST_API = 1, HIGHEST_API = 10000, RELEASE_CAPACITY = 12 };
 
 struct prop_info {
   const char* name;
