@@ -127,6 +127,23 @@ LOG_PRIORITY = Setting(
     "VERBOSE",
     "lowest priority that __android_log_* writes to stderr",
 )
+ANDROID_API = Setting(
+    "NNAPI_SHIM_ANDROID_API",
+    "34",
+    "API level of the Android version that a program believes to run on (docs/android.md)",
+)
+PROPERTIES = Setting(
+    "NNAPI_SHIM_PROPERTIES",
+    "",
+    "system properties, as name=value with commas between them; a comma within a value is written "
+    "twice",
+)
+TRACE = Setting(
+    "NNAPI_SHIM_TRACE",
+    "",
+    "file for what a program says with ATrace_*: trace events in JSON, which Perfetto and Chrome "
+    "show; `%p` in its name is the process's number; empty means none",
+)
 
 SETTINGS = (
     LOG,
@@ -144,4 +161,7 @@ SETTINGS = (
     PYTHON,
     ASSETS,
     LOG_PRIORITY,
+    ANDROID_API,
+    PROPERTIES,
+    TRACE,
 )

@@ -28,6 +28,7 @@
 #include <stdbool.h>
 
 #include <android/NeuralNetworksTypes.h>
+#include <android/hardware_buffer.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -35,7 +36,7 @@ extern "C" {
 
 /* nnapi_shim: declarations begin */
 
-/** A buffer of android/hardware_buffer.h, which may be included before or after this header. */
+/** A buffer of android/hardware_buffer.h. */
 struct AHardwareBuffer;
 
 /** Creates a memory descriptor without any property. Level 4. */

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from enum import IntEnum
 from itertools import pairwise, product
 from pathlib import Path
@@ -23,20 +24,36 @@ API_HEADERS = [
     "android/NeuralNetworksExtensions.h",
     "nnapi_shim.h",
 ]
-COMPANION_HEADERS = [
-    "android/asset_manager.h",
+# What NeuralNetworks.h includes lies beside it, as in the NDK.
+BESIDE_IT = [
+    "android/NeuralNetworksOEM.h",
     "android/hardware_buffer.h",
-    "android/log.h",
     "android/rect.h",
-    "android/sharedmem.h",
-    "nnapi_shim_assets.h",
 ]
-EVERY_HEADER = API_HEADERS + COMPANION_HEADERS
+COMPANION_HEADERS = [
+    "android/api-level.h",
+    "android/asset_manager.h",
+    "android/asset_manager_jni.h",
+    "android/log.h",
+    "android/ndk-version.h",
+    "android/sharedmem.h",
+    "android/trace.h",
+    "android/versioning.h",
+    "jni.h",
+    "nnapi_shim_assets.h",
+    "nnapi_shim_jni.h",
+    "nnapi_shim_jni_functions.h",
+    "sys/system_properties.h",
+]
+EVERY_HEADER = API_HEADERS + BESIDE_IT + COMPANION_HEADERS
 
 COMPILERS = {
     "gcc-c99": ["gcc", "-xc", "-std=c99"],
+    "gcc-c11": ["gcc", "-xc", "-std=c11"],
     "gcc-c17": ["gcc", "-xc", "-std=c17"],
+    "g++-c++11": ["g++", "-xc++", "-std=c++11"],
     "g++-c++17": ["g++", "-xc++", "-std=c++17"],
+    "g++-c++20": ["g++", "-xc++", "-std=c++20"],
     "clang-c99": ["clang", "-xc", "-std=c99"],
     "clang++-c++17": ["clang++", "-xc++", "-std=c++17"],
 }
@@ -56,8 +73,7 @@ ENUMERATIONS: dict[str, tuple[type[IntEnum], str]] = {
     "DurationCode": (enums.DurationCode, ""),
     "PriorityCode": (enums.Priority, "PRIORITY_"),
 }
-# A second name for a value, which Python does not need. The OEM codes are left out the other way
-# round: they are accepted, but in no public header.
+# A second name for a value, which Python does not need. The OEM codes have a header of their own.
 ALIASES = {"PriorityCode": {"ANEURALNETWORKS_PRIORITY_DEFAULT": 100}}
 CONSTANTS = {
     "ANEURALNETWORKS_MAX_SIZE_OF_IMMEDIATELY_COPIED_VALUES": 128,
@@ -85,6 +101,32 @@ STRUCTURES = {
             "rfu0": 28,
             "rfu1": 32,
         },
+    ),
+    # Numbers of the functions in the table, from Java's specification.
+    "struct JNINativeInterface": (
+        233 * 8,
+        {
+            "GetVersion": 4 * 8,
+            "FindClass": 6 * 8,
+            "ExceptionClear": 17 * 8,
+            "GetObjectClass": 31 * 8,
+            "CallObjectMethod": 34 * 8,
+            "CallNonvirtualVoidMethodA": 93 * 8,
+            "GetFieldID": 94 * 8,
+            "GetStaticMethodID": 113 * 8,
+            "NewString": 163 * 8,
+            "GetStringUTFChars": 169 * 8,
+            "GetArrayLength": 171 * 8,
+            "GetFloatArrayElements": 189 * 8,
+            "SetDoubleArrayRegion": 214 * 8,
+            "GetJavaVM": 219 * 8,
+            "ExceptionCheck": 228 * 8,
+            "GetObjectRefType": 232 * 8,
+        },
+    ),
+    "struct JNIInvokeInterface": (
+        8 * 8,
+        {"DestroyJavaVM": 3 * 8, "GetEnv": 6 * 8, "AttachCurrentThreadAsDaemon": 7 * 8},
     ),
     "ARect": (16, {"left": 0, "top": 4, "right": 8, "bottom": 12}),
 }
@@ -115,6 +157,25 @@ COMPANION_VALUES = {
     "ANDROID_LOG_ERROR": 6,
     "ANDROID_LOG_FATAL": 7,
     "ANDROID_LOG_SILENT": 8,
+    "__ANDROID_API__": 10000,
+    "__ANDROID_API_O_MR1__": 27,
+    "__ANDROID_API_P__": 28,
+    "__ANDROID_API_Q__": 29,
+    "__ANDROID_API_R__": 30,
+    "__ANDROID_API_S__": 31,
+    "__ANDROID_API_T__": 33,
+    "__ANDROID_API_U__": 34,
+    "JNI_FALSE": 0,
+    "JNI_TRUE": 1,
+    "JNI_OK": 0,
+    "JNI_ERR": -1,
+    "JNI_EDETACHED": -2,
+    "JNI_EVERSION": -3,
+    "JNI_COMMIT": 1,
+    "JNI_ABORT": 2,
+    "JNI_VERSION_1_6": 0x10006,
+    "PROP_NAME_MAX": 32,
+    "PROP_VALUE_MAX": 92,
 }
 
 
@@ -143,12 +204,18 @@ def prototypes() -> list[str]:
     return [" ".join(text.split()).replace("( ", "(") for text in found]
 
 
-def compile_source(compiler: list[str], source: str, *options: str) -> None:
-    """Compile C or C++ text; the compiler's messages are the failure."""
+def compile_source(
+    compiler: list[str],
+    source: str,
+    *options: str,
+    folders: Sequence[Path] = (INCLUDE, COMPANION),
+) -> None:
+    """Compile C or C++ text with include folders; the compiler's messages are the failure."""
     if shutil.which(compiler[0]) is None:
         pytest.skip(f"{compiler[0]} is not installed")
     warnings = [w for w in WARNINGS if "++" not in compiler[0] or w != "-Wstrict-prototypes"]
-    command = [*compiler, *warnings, f"-I{INCLUDE}", f"-I{COMPANION}", *options, "-"]
+    includes = [f"-I{folder}" for folder in folders]
+    command = [*compiler, *warnings, *includes, *options, "-"]
     result = subprocess.run(command, input=source, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
 
@@ -171,7 +238,8 @@ def run_printer(tmp_path: Path, expressions: list[str]) -> dict[str, int]:
 def test_each_header_compiles_alone(header: str, compiler: str) -> None:
     """A header brings all that it needs, also if it is included twice."""
     include = f"#include <{header}>\n"
-    compile_source(COMPILERS[compiler], include * 2, "-fsyntax-only")
+    something = "extern int something;\n"  # without which C calls the unit empty
+    compile_source(COMPILERS[compiler], include * 2 + something, "-fsyntax-only")
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)
@@ -189,9 +257,45 @@ def test_all_headers_compile_together(headers: list[str], compiler: str) -> None
     compile_source(COMPILERS[compiler], source, "-fsyntax-only")
 
 
-@pytest.mark.parametrize("compiler", ["gcc-c99", "g++-c++17"])
-def test_a_program_may_have_its_own_hardware_buffer_header(compiler: str) -> None:
-    """Without the companion headers, a program can declare the buffer's type itself."""
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_the_main_header_brings_hardware_buffers(compiler: str) -> None:
+    """As in the NDK: nothing else is included, and only -Iinclude is given."""
+    source = (
+        "#include <android/NeuralNetworks.h>\n"
+        "int use(AHardwareBuffer_Desc* desc, ANeuralNetworksMemory** memory);\n"
+        "int use(AHardwareBuffer_Desc* desc, ANeuralNetworksMemory** memory) {\n"
+        "  AHardwareBuffer* buffer = 0;\n"
+        "  if (AHardwareBuffer_allocate(desc, &buffer) != 0) return 1;\n"
+        "  int code = ANeuralNetworksMemory_createFromAHardwareBuffer(buffer, memory);\n"
+        "  AHardwareBuffer_release(buffer);\n"
+        "  return code;\n"
+        "}\n"
+    )
+    compile_source(COMPILERS[compiler], source, "-fsyntax-only", folders=[INCLUDE])
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_a_program_may_have_its_own_hardware_buffer_header(compiler: str, tmp_path: Path) -> None:
+    """One that comes first in the include path is the one that the main header includes."""
+    own = tmp_path / "android" / "hardware_buffer.h"
+    own.parent.mkdir()
+    own.write_text(
+        "#pragma once\n"
+        "typedef struct AHardwareBuffer AHardwareBuffer;\n"
+        "typedef struct AHardwareBuffer_Desc { int own; } AHardwareBuffer_Desc;\n"
+    )
+    source = (
+        "#include <android/hardware_buffer.h>\n"
+        "#include <android/NeuralNetworks.h>\n"
+        "int own(const AHardwareBuffer_Desc* desc);\n"
+        "int own(const AHardwareBuffer_Desc* desc) { return desc->own; }\n"
+    )
+    compile_source(COMPILERS[compiler], source, "-fsyntax-only", folders=[tmp_path, INCLUDE])
+
+
+@pytest.mark.parametrize("compiler", ["gcc-c11", "g++-c++17"])
+def test_a_program_may_declare_the_buffer_itself(compiler: str) -> None:
+    """Since C11, and in C++, a type definition may be repeated."""
     source = (
         "#include <android/NeuralNetworks.h>\n"
         "typedef struct AHardwareBuffer AHardwareBuffer;\n"
@@ -217,6 +321,14 @@ def test_enumerators_have_the_values_of_the_vocabulary(tmp_path: Path) -> None:
         assert in_header == in_python | ALIASES.get(typedef, {}), typedef
 
 
+def test_oem_codes_are_those_of_the_vocabulary(tmp_path: Path) -> None:
+    """The header of the OEM codes has what hal/enums.py has of them."""
+    codes: list[IntEnum] = [*enums.OperandType, *enums.OperationType]
+    oem = {f"ANEURALNETWORKS_{code.name}": int(code) for code in codes if "OEM" in code.name}
+    assert len(oem) == 3
+    assert run_printer(tmp_path, list(oem)) == oem
+
+
 def test_operations_and_operand_types_are_numbered_without_gaps() -> None:
     """106 operations and 16 operand types."""
     names = enumerators()
@@ -237,6 +349,35 @@ def test_structures_have_the_specified_layout(tmp_path: Path) -> None:
 def test_companion_values(tmp_path: Path) -> None:
     """Formats, usage bits, modes and priorities are Android's."""
     assert run_printer(tmp_path, list(COMPANION_VALUES)) == COMPANION_VALUES
+
+
+def test_nothing_says_that_this_is_android() -> None:
+    """Only api-level.h defines the level compiled for, and it keeps one that the compiler has."""
+    for header in EVERY_HEADER:
+        expected = "defined" if header == "android/api-level.h" else "!defined"
+        source = (
+            f"#include <{header}>\n"
+            f"#if defined(__ANDROID__) || !({expected}(__ANDROID_API__))\n"
+            f"#error {header}\n"
+            "#endif\n"
+            "extern int something;\n"
+        )
+        compile_source(COMPILERS["gcc-c17"], source, "-fsyntax-only")
+    source = "#include <android/api-level.h>\n#if __ANDROID_API__ != 29\n#error level\n#endif\n"
+    compile_source(COMPILERS["gcc-c17"], source, "-fsyntax-only", "-D__ANDROID_API__=29")
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_declarations_of_the_ndk_may_say_since_when_they_hold(compiler: str) -> None:
+    """The macros vanish, and a program that has defined them away itself is left alone."""
+    use = (
+        "#include <android/versioning.h>\n"
+        "int since(void) __INTRODUCED_IN(29) __DEPRECATED_IN(33);\n"
+        'int until(void) __INTRODUCED_IN_64(30) __REMOVED_IN(33, "use since");\n'
+    )
+    compile_source(COMPILERS[compiler], use, "-fsyntax-only")
+    own = "#define __INTRODUCED_IN(x)\n"
+    compile_source(COMPILERS[compiler], own + use, "-fsyntax-only")
 
 
 def test_every_declaration_is_documented() -> None:

@@ -21,8 +21,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "asset_folder.h"
+
 _Static_assert(sizeof(off_t) == sizeof(int64_t), "off_t has 64 bits");
 
+/* A folder of -1 is the one that the environment names when it is used. */
 struct AAssetManager {
   int folder;
 };
@@ -44,11 +47,20 @@ static int open_folder(const char* path) {
   return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
+const char* asset_folder_path(void) {
+  const char* path = getenv("NNAPI_SHIM_ASSETS");
+  return path != NULL && path[0] != '\0' ? path : ".";
+}
+
+AAssetManager* asset_folder_of_setting(void) {
+  static AAssetManager of_setting = {.folder = -1};
+  return &of_setting;
+}
+
 /* A descriptor of the manager's folder, to be closed by the caller; -1 with errno. */
 static int folder_of(const AAssetManager* manager) {
-  if (manager != NULL) return fcntl(manager->folder, F_DUPFD_CLOEXEC, 0);
-  const char* path = getenv("NNAPI_SHIM_ASSETS");
-  return open_folder(path != NULL && path[0] != '\0' ? path : ".");
+  if (manager != NULL && manager->folder >= 0) return fcntl(manager->folder, F_DUPFD_CLOEXEC, 0);
+  return open_folder(asset_folder_path());
 }
 
 /* Whether a name is absolute or has a part "..". */
@@ -124,7 +136,7 @@ AAssetManager* nnapi_shim_openAssetFolder(const char* path) {
 }
 
 void nnapi_shim_closeAssetFolder(AAssetManager* manager) {
-  if (manager == NULL) return;
+  if (manager == NULL || manager->folder < 0) return;
   close(manager->folder);
   free(manager);
 }

@@ -7,17 +7,22 @@ LIB_DIR ?= build/lib
 COMPANION_SOURCE_DIR := nnapi_shim/native/companion
 COMPANION_OBJECT_DIR := build/companion
 COMPANION_CFLAGS = -std=c11 -O2 -g -fPIC -fvisibility=hidden -Wall -Wextra -Wpedantic \
-	-D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Iinclude/companion
-COMPANION_LDFLAGS = -shared -Wl,-z,defs -Wl,-z,relro -Wl,-z,now
+	-D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Iinclude -Iinclude/companion
+# What they give out, such as properties, and a trace that is being written, outlive a dlclose().
+COMPANION_LDFLAGS = -shared -pthread -Wl,-z,defs -Wl,-z,relro -Wl,-z,now -Wl,-z,nodelete
 
 COMPANION_LIBRARIES := $(addprefix $(LIB_DIR)/,libandroid.so libnativewindow.so liblog.so)
 
 .PHONY: companion clean-companion
 companion: $(COMPANION_LIBRARIES)
 
-$(LIB_DIR)/libandroid.so: $(addprefix $(COMPANION_OBJECT_DIR)/,shared_memory.o hardware_buffer.o asset_manager.o)
+# On Android, system properties are in the C library: here they are in both libraries of which nearly
+# every program links one.
+$(LIB_DIR)/libandroid.so: $(addprefix $(COMPANION_OBJECT_DIR)/,shared_memory.o hardware_buffer.o asset_manager.o \
+	asset_manager_jni.o java_machine.o java_missing.o java_references.o java_objects.o java_strings.o \
+	java_arrays.o java_exceptions.o system_properties.o trace.o json_text.o log_line.o)
 $(LIB_DIR)/libnativewindow.so: $(COMPANION_OBJECT_DIR)/hardware_buffer.o
-$(LIB_DIR)/liblog.so: $(COMPANION_OBJECT_DIR)/log.o
+$(LIB_DIR)/liblog.so: $(addprefix $(COMPANION_OBJECT_DIR)/,log.o log_line.o system_properties.o)
 
 # Linked under another name first: a program that runs keeps the library it has mapped.
 $(COMPANION_LIBRARIES):

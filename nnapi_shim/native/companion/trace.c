@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ATrace as trace events in JSON, in the form of an array: "[", one event a line, "]". Each event
+ * is one write() to a file that is opened for appending, so lines of several threads stay whole,
+ * and the file can be read after a crash, too: viewers do without the last bracket.
+ *
+ * This file is the only writer. What the library has to tell of itself belongs into the same file,
+ * on the same clock: through write_event().
+ */
+#pragma GCC visibility push(default)
+#include <android/trace.h>
+#pragma GCC visibility pop
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "json_text.h"
+#include "log_line.h"
+
+enum { UNREAD, OFF, ON };
+enum { NAME_BYTES = 256, TEXT_BYTES = NAME_BYTES * JSON_BYTES_PER_BYTE + 1 };
+enum { MORE_BYTES = 64, EVENT_BYTES = TEXT_BYTES + MORE_BYTES + 128, PATH_BYTES = 4096 };
+
+static atomic_int state = UNREAD;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static int file = -1;
+/* Held by whoever writes, so that nothing comes behind the last bracket. */
+static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER;
+
+/* Writes what fits behind what is written, and then is in a new state. */
+static void write_line(const char* line, size_t length, int next) {
+  int saved_errno = errno;
+  pthread_mutex_lock(&writing);
+  if (atomic_load(&state) == ON) {
+    int is_written = write(file, line, length) == (ssize_t)length;
+    atomic_store(&state, is_written ? next : OFF);
+    if (!is_written) {
+      log_say(ANDROID_LOG_ERROR, "NNAPI_SHIM_TRACE: the trace ends here; %s", strerror(errno));
+    }
+  }
+  pthread_mutex_unlock(&writing);
+  errno = saved_errno;
+}
+
+/*
+ * Writes one event. phase is the letter of the trace event format; name may be NULL; more is
+ * further members of the event's object, each behind a comma.
+ */
+static void write_event(char phase, const char* name, const char* more) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  char text[TEXT_BYTES];
+  json_text(text, name == NULL ? "" : name, NAME_BYTES);
+  char event[EVENT_BYTES];
+  int length = snprintf(
+      event, sizeof event,
+      ",\n{\"ph\":\"%c\",\"name\":\"%s\",\"pid\":%d,\"tid\":%ld,\"ts\":%" PRId64 ".%03ld%s}", phase,
+      text, (int)getpid(), syscall(SYS_gettid),
+      (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000, now.tv_nsec % 1000, more);
+  write_line(event, (size_t)length, ON);
+}
+
+/* Makes an array that is complete of what the file holds. */
+static void finish(void) {
+  /* The lock may have been taken over locked by a child, which writes nothing. */
+  if (atomic_load(&state) == ON) write_line("\n]\n", 3, OFF);
+}
+
+static void stop_in_child(void) { atomic_store(&state, OFF); }
+
+/* The path that the setting names; 0 if it is too long. */
+static int expand(char* path, const char* setting) {
+  const char* place = strstr(setting, "%p");
+  int length = place == NULL
+                   ? snprintf(path, PATH_BYTES, "%s", setting)
+                   : snprintf(path, PATH_BYTES, "%.*s%d%s", (int)(place - setting), setting,
+                              (int)getpid(), place + 2);
+  return length > 0 && length < PATH_BYTES;
+}
+
+/* Opens the file and makes it empty. Returns its descriptor, or -1 and the reason. */
+static int open_trace(const char* setting, const char** reason) {
+  char path[PATH_BYTES];
+  if (!expand(path, setting)) {
+    *reason = strerror(ENAMETOOLONG);
+    return -1;
+  }
+  int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (fd < 0) {
+    *reason = strerror(errno);
+    return -1;
+  }
+  if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    *reason = "another process writes to it (%p in a name is the process's number)";
+    close(fd);
+    return -1;
+  }
+  /* Fails where there is nothing to empty, as in a pipe. */
+  if (ftruncate(fd, 0) != 0) errno = 0;
+  return fd;
+}
+
+/* Begins the trace that the setting asks for. Returns the state that comes of it. */
+static int begin(void) {
+  const char* setting = getenv("NNAPI_SHIM_TRACE");
+  if (setting == NULL || setting[0] == '\0') return OFF;
+  const char* reason = NULL;
+  file = open_trace(setting, &reason);
+  char program[TEXT_BYTES];
+  json_text(program, program_invocation_short_name, NAME_BYTES);
+  char first[EVENT_BYTES];
+  int length = snprintf(
+      first, sizeof first,
+      "[\n{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%d,\"args\":{\"name\":\"%s\"}}",
+      (int)getpid(), program);
+  if (file >= 0 && write(file, first, (size_t)length) != length) reason = strerror(errno);
+  if (reason != NULL) {
+    log_say(ANDROID_LOG_ERROR, "NNAPI_SHIM_TRACE is '%s', which is not used; %s", setting, reason);
+    return OFF;
+  }
+  pthread_atfork(NULL, NULL, stop_in_child);
+  atexit(finish);
+  return ON;
+}
+
+static void start(void) {
+  int saved_errno = errno;
+  atomic_store(&state, begin());
+  errno = saved_errno;
+}
+
+static bool start_and_tell(int now) {
+  if (now == UNREAD) pthread_once(&once, start);
+  return atomic_load(&state) == ON;
+}
+
+/* All that a call costs without a trace: one load and one branch. */
+static inline bool is_enabled(void) {
+  int now = atomic_load_explicit(&state, memory_order_relaxed);
+  return __builtin_expect(now != OFF, 0) && start_and_tell(now);
+}
+
+bool ATrace_isEnabled(void) { return is_enabled(); }
+
+void ATrace_beginSection(const char* sectionName) {
+  if (is_enabled()) write_event('B', sectionName, "");
+}
+
+void ATrace_endSection(void) {
+  if (is_enabled()) write_event('E', NULL, "");
+}
+
+static void write_async(char phase, const char* name, int32_t cookie) {
+  char more[MORE_BYTES];
+  snprintf(more, sizeof more, ",\"cat\":\"async\",\"id\":%" PRId32, cookie);
+  write_event(phase, name, more);
+}
+
+void ATrace_beginAsyncSection(const char* sectionName, int32_t cookie) {
+  if (is_enabled()) write_async('b', sectionName, cookie);
+}
+
+void ATrace_endAsyncSection(const char* sectionName, int32_t cookie) {
+  if (is_enabled()) write_async('e', sectionName, cookie);
+}
+
+void ATrace_setCounter(const char* counterName, int64_t counterValue) {
+  if (!is_enabled()) return;
+  char more[MORE_BYTES];
+  snprintf(more, sizeof more, ",\"args\":{\"value\":%" PRId64 "}", counterValue);
+  write_event('C', counterName, more);
+}
