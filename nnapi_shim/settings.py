@@ -42,7 +42,7 @@ class Setting(NamedTuple):
 
 LOG = Setting(
     "NNAPI_SHIM_LOG",
-    "error",
+    "warning",
     "what is written to stderr: silent, error, warning or debug; with `json` behind it, such as "
     "`warning,json`, as lines of JSON",
 )

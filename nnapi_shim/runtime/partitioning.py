@@ -107,10 +107,13 @@ def supported_by(device: IDevice, model: Model) -> list[bool]:
     try:
         answer = list(device.getSupportedOperations(model))
     except NnapiError as error:
-        log.error(f"{device.name} does not say which operations it runs: {error}")
+        log.warning(f"{device.name} is left out, it does not say which operations it runs: {error}")
         return [False] * count
     if len(answer) != count:
-        log.error(f"{device.name} says of {len(answer)} operations what it runs, not of {count}")
+        log.warning(
+            f"{device.name} is left out, it says of {len(answer)} operations whether it runs them; "
+            f"the model has {count}"
+        )
         return [False] * count
     return answer
 
@@ -260,7 +263,10 @@ class Answers:
             try:
                 found = self._devices[device].getCapabilities()
             except NnapiError as error:
-                log.error(f"{self._devices[device].name} does not say how fast it is: {error}")
+                name = self._devices[device].name
+                log.warning(
+                    f"{name} counts as the slowest, it does not say how fast it is: {error}"
+                )
                 found = Capabilities(_WORST, _WORST, {}, _WORST, _WORST)
             self._capabilities[device] = found
         return found

@@ -91,7 +91,9 @@ BAD = {
 )
 @pytest.mark.parametrize("alone", [True, False])
 def test_a_bad_driver(tmp_path, behaviour, message, alone):
-    """A C program gets a result code, or the result of another device; it ends in time."""
+    """A C program gets a result code, or the result of another device; it ends in time, and one
+    line says why.
+    """
     methods = [BAD["execute"], BAD[behaviour]]
     body = "\n".join(f"    {line}" for text in methods for line in text.splitlines())
     (tmp_path / "bad.py").write_text(
@@ -107,7 +109,6 @@ def test_a_bad_driver(tmp_path, behaviour, message, alone):
     given = environment("bad" if alone else "bad|nnapi-reference") | {
         "NNAPI_SHIM_DRIVERS": str(tmp_path),
         "NNAPI_SHIM_DRIVER_TIMEOUT": "0.3",
-        "NNAPI_SHIM_LOG": "warning",
     }
     result = subprocess.run(
         [PROGRAMS / "simple_add"],
@@ -117,9 +118,21 @@ def test_a_bad_driver(tmp_path, behaviour, message, alone):
         check=False,
         timeout=30,
     )
-    assert message in result.stderr
+    line = result.stderr.splitlines()[0]
+    assert message in line
     assert (result.returncode == 0) is not alone
     assert ("1 + 0.5 = 1.5" in result.stdout) is not alone
+    if not alone:
+        assert line.startswith("nnapi_shim warning: ") and result.stderr.count("\n") == 1
+    debug = subprocess.run(
+        [PROGRAMS / "simple_add"],
+        env=given | {"NNAPI_SHIM_LOG": "debug"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=30,
+    )
+    assert ("Traceback" in debug.stderr) == (behaviour == "raise")
 
 
 def vectors(devices, *options):
