@@ -55,7 +55,15 @@ def __getattr__(name: str) -> Any:
         return import_module(f"{__name__}.capi")
     if name not in _home:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = getattr(import_module(f"{__name__}.{_home[name]}"), name)
+    try:
+        found = globals()[name] = getattr(import_module(f"{__name__}.{_home[name]}"), name)
+    except ImportError as error:
+        if error.name != "numpy":
+            raise
+        raise ImportError(
+            f"{__name__}.{name} needs numpy, which is not there; `pip install numpy` (C programs "
+            "on nnapi-cpu need none)"
+        ) from None
     return found
 
 

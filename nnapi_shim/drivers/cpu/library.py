@@ -138,27 +138,26 @@ class KernelLibrary:
         if symbol is not None:
             return address.of_function(symbol)
         where = self._path or f"a built kernel library ({', '.join(library_folders())})"
-        missing = f"kernel {name} is not in {where}"
         if JIT.get() == "off":
             raise op_failed(
-                f"{missing}, and NNAPI_SHIM_JIT is off; `make kernels` builds it", "jit_off"
+                f"kernel {name} is not in {where}, and NNAPI_SHIM_JIT is off; `make kernels` "
+                "builds it",
+                "jit_off",
             )
         try:
             from nnapi_shim.drivers.cpu.kernels import jit
         except ImportError as error:
             raise op_failed(
-                f"{missing}, and cannot be compiled ({error}); `pip install 'nnapi_shim[jit]'` "
-                "adds the compiler, `make kernels` builds it",
+                f"kernel {name} is not in {where}, and cannot be compiled ({error}); `pip install "
+                "'nnapi_shim[jit]'` adds the compiler, `make kernels` builds the kernel",
                 "no_compiler",
             ) from None
-        if self._compiles:
-            log.write("debug", f"{missing}; it is compiled now")
-        else:
-            self._compiles = True
-            log.warning(
-                f"{missing}; it and others that are missing are compiled now, which takes seconds; "
-                "`make kernels` builds them"
-            )
+        log.write(
+            "debug" if self._compiles else "warning",
+            f"kernel {name} is not in {where}; it and others that are missing are compiled now, "
+            "which takes seconds; `make kernels` builds them",
+        )
+        self._compiles = True
         return jit.compile_kernel(name, self.tier)
 
 
