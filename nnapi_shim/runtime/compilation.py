@@ -86,7 +86,14 @@ class Compilation:
     def require_finished(self) -> None:
         """Raise BAD_STATE unless finish has succeeded."""
         if self.state != "finished":
-            raise bad_state(f"the compilation is {self.state}; it must be finished")
+            raise bad_state(f"the compilation is {self.state}; {self.what_to_do}")
+
+    @property
+    def what_to_do(self) -> str:
+        """What makes a compilation that is not finished one that is."""
+        if self.state == "failed":
+            return "its finish has failed, so another one must be made"
+        return "it must be finished first, by ANeuralNetworksCompilation_finish"
 
     @while_open
     def set_preference(self, preference: int) -> None:

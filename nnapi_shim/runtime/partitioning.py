@@ -26,6 +26,7 @@ from nnapi_shim.hal.types import (
     is_known,
 )
 from nnapi_shim.runtime.step_order import in_steps
+from nnapi_shim.settings import ENABLED_DEVICES
 
 _WORST = PerformanceInfo(float("inf"), float("inf"))
 """Of an operand type that a device gives no figures for."""
@@ -146,14 +147,24 @@ class Answers:
         for device in self._ranking(item):
             if self._runs(device)[position]:
                 return device
-        names = ", ".join(device.name for device in self._devices) or "none"
+        if not self._devices:
+            raise bad_data(
+                f"{_named(item)} is supported by no device, for there is none; "
+                f"{ENABLED_DEVICES.name} is {ENABLED_DEVICES.get()!r}",
+                "no_devices",
+            )
+        names = ", ".join(device.name for device in self._devices)
         if position in self._refused:
             raise op_failed(
                 f"{_named(item)}: an output has unknown dimensions and is read on another device; "
                 f"no device of {names} can tell them",
                 "order",
             )
-        raise bad_data(f"{_named(item)} is supported by no device of: {names}", "unsupported")
+        raise bad_data(
+            f"{_named(item)} is supported by no device of: {names}; DEBUG_NN_VLOG=device tells "
+            "what they run",
+            "unsupported",
+        )
 
     def equal_device(self, chosen: Sequence[int]) -> int | None:
         """The first device that runs everything, at no worse figure than the chosen ones."""
