@@ -44,8 +44,9 @@ def test_a_c_program(device):
     assert "1 + 0.5 = 1.5" in run(device, PROGRAMS / "simple_add")
 
 
-def test_listed_in_front():
-    printed = run("", PROGRAMS / "devices", "-v")
+@pytest.mark.parametrize("option", [[], ["-v"]])
+def test_listed_in_front(option):
+    printed = run("", PROGRAMS / "devices", *option)
     assert re.findall(r"^(\S+): type (\w+), feature level (\d+)", printed, re.MULTILINE) == [
         ("example-plain", "other", "27"),
         ("example-threaded", "other", "28"),
@@ -171,3 +172,13 @@ def test_the_report_in_the_documents():
     shown = "".join(f"    {line}\n" for line in printed.splitlines())
     for page in ("docs/drivers.md", "README.md"):
         assert shown in (ROOT / page).read_text(), page
+
+
+@pytest.mark.parametrize(("device", "operation"), [("example-plain", "MUL"), ("nnapi-cpu", "SUB")])
+def test_compared_with_the_reference(device, operation):
+    command = [sys.executable, ROOT / "examples" / "compare_devices.py"]
+    printed = run("", *command, device)
+    found = dict(line.split(": ") for line in printed.splitlines())
+    assert found[operation].startswith("largest difference ")
+    assert all(float(text.split()[-1]) < 1e-5 for text in found.values() if "largest" in text)
+    assert (found["SUB"] == "not supported") == (device == "example-plain")
