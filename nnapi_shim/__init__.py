@@ -4,6 +4,7 @@ The names of the Python face are imported when they are first used: the library 
 package in every C program, which needs neither numpy nor the face.
 """
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -54,7 +55,8 @@ def __getattr__(name: str) -> Any:
     if name == "capi":
         return import_module(f"{__name__}.capi")
     if name not in _home:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        told = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(told, name=name, obj=sys.modules[__name__])  # for a suggestion
     try:
         found = globals()[name] = getattr(import_module(f"{__name__}.{_home[name]}"), name)
     except ImportError as error:

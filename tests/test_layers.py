@@ -30,7 +30,7 @@ RIGHT_OF = {
     "vlog": set(),
     "address": set(),
     "handles": {"hal"},
-    "capi": set(),
+    "capi": {"api"},
     "__main__": {"cli"},
 }
 """Layer -> what it may import beside itself and the modules that are open to all."""
