@@ -77,7 +77,8 @@ LINT = Setting(
     "NNAPI_SHIM_LINT",
     "0",
     "1: calls that build a model go on after a refusal, which is told of and answered with "
-    "NO_ERROR; finish tells of everything that is wrong with the model, and then fails",
+    "NO_ERROR; finish tells of everything that is wrong with the model, and then fails; where "
+    "nothing is, of what computations will refuse whatever their inputs are",
     ("0", "1"),
 )
 TIER = Setting(
