@@ -174,8 +174,16 @@ class Draft:
         """What reads an operand first."""
         for item in self.operations:
             if index in item.inputs:
-                return f"{_place(item)} reads it as input {item.inputs.index(index)}"
+                return f"{_place(item)} reads it as {self._role(item, item.inputs.index(index))}"
         return "nothing reads it" if index not in self.outputs else "it is an output of the model"
+
+    def _role(self, item: hal.Operation, position: int) -> Place:
+        """What an input is to its operation, with its name where that is known."""
+        try:
+            names = bound_operation(item, self.operands, self._given, self._bound).match.input_names
+        except (NnapiError, ValueError):  # of an extension, or with operands that were refused
+            return Place("input", position)
+        return Place("input", position, names[position])
 
     def _without_arguments(self) -> str:
         """What is most likely amiss where nothing is an input."""

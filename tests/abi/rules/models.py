@@ -249,7 +249,9 @@ def test_operand_that_nobody_writes(api):
         graph.operation(O.RELU, [given], [result])
     graph.operation(O.ADD, [a, c, kind], [graph.operand(F32, (2,))])
     graph.arguments([a], [d])
-    graph.refuse_finish(BAD_DATA, saying=f"{c} has no value, and ADD (operation 2) reads it as")
+    graph.refuse_finish(
+        BAD_DATA, saying=f"{c} has no value, and ADD (operation 2) reads it as input1 (input 1)"
+    )
 
 
 def test_operand_that_is_written_twice(api):
