@@ -162,7 +162,7 @@ class Answers:
             )
         raise bad_data(
             f"{_named(item)} is supported by no device of: {names}; DEBUG_NN_VLOG=device tells "
-            "what they run",
+            "what each does not run",
             "unsupported",
         )
 
