@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lists the devices and what they support of a small model. Processors of the machine's own are
- * always there; with the argument -v, all other devices and the versions are shown, too.
+ * Lists the devices and what they support of a small model; with the argument -v, their versions,
+ * too.
  */
 #include <android/NeuralNetworks.h>
 #include <inttypes.h>
@@ -73,8 +73,6 @@ static void show(const ANeuralNetworksDevice* device, const ANeuralNetworksModel
     fprintf(stderr, "%s: type %" PRId32 ", version \"%s\"\n", name, type, version);
     exit(EXIT_FAILURE);
   }
-  if (type != ANEURALNETWORKS_DEVICE_CPU && !is_verbose) return;
-
   printf("%s: type %s, feature level %" PRId64 "\n", name, types[type], level);
   if (is_verbose) printf("  version %s\n", version);
   printf("  supports");

@@ -108,9 +108,15 @@ def _template(message: ast.expr, function: ast.FunctionDef | None) -> str:
     if isinstance(message, ast.BinOp):
         return _template(message.left, function) + _template(message.right, function)
     if isinstance(message, ast.Name) and function is not None:
-        for node in ast.walk(function):
-            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == message.id:
-                return _template(node.value, None)
+        assigned = [
+            node
+            for node in ast.walk(function)
+            if isinstance(node, ast.Assign)
+            and ast.unparse(node.targets[0]) == message.id
+            and node.lineno < message.lineno
+        ]
+        if assigned:  # the last one before it is used
+            return _template(max(assigned, key=lambda node: node.lineno).value, None)
     return f"{{{_short(message)}}}"
 
 

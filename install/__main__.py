@@ -1,7 +1,6 @@
 """The command line that the Makefile uses: `python -m install prefix|uninstall|dist|deb ...`."""
 
 import argparse
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -22,9 +21,9 @@ def main() -> None:
     options = parser.parse_args()
     try:
         if options.command == "prefix":
-            prefix.install(Path(os.path.abspath(options.prefix)), options.destdir)
+            prefix.install(options.prefix.absolute(), options.destdir)
         elif options.command == "uninstall":
-            prefix.uninstall(Path(os.path.abspath(options.prefix)), options.destdir)
+            prefix.uninstall(options.prefix.absolute(), options.destdir)
         elif options.command == "dist":
             dist.make_archive(options.out)
         else:

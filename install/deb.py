@@ -112,7 +112,8 @@ def _write_documents(tree: Path, package: str) -> None:
     )
     date = formatdate(int(os.environ.get("SOURCE_DATE_EPOCH", time.time())), localtime=False)
     changes = (
-        f"nnapi-shim ({_version()}) unstable; urgency=medium\n\n  * Release {package_version()}.\n\n"
+        f"nnapi-shim ({_version()}) unstable; urgency=medium\n\n"
+        f"  * Release {package_version()}.\n\n"
         f" -- {_maintainer()}  {date}\n"
     )
     changelog = folder / "changelog.Debian.gz"

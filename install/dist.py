@@ -1,4 +1,4 @@
-"""`make dist`: the library with a Python of its own, in an archive that runs where it is unpacked."""
+"""`make dist`: the library and a Python of its own, in one archive."""
 
 import lzma
 import os

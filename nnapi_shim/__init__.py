@@ -4,6 +4,7 @@ The names of the Python face are imported when they are first used: the library 
 package in every C program, which needs neither numpy nor the face.
 """
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -57,8 +58,17 @@ def __getattr__(name: str) -> Any:
     if name == "capi":
         return import_module(f"{__name__}.capi")
     if name not in _home:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = getattr(import_module(f"{__name__}.{_home[name]}"), name)
+        told = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(told, name=name, obj=sys.modules[__name__])  # for a suggestion
+    try:
+        found = globals()[name] = getattr(import_module(f"{__name__}.{_home[name]}"), name)
+    except ImportError as error:
+        if error.name != "numpy":
+            raise
+        raise ImportError(
+            f"{__name__}.{name} needs numpy, which is not there; `pip install numpy` (C programs "
+            "on nnapi-cpu need none)"
+        ) from None
     return found
 
 

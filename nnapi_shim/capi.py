@@ -15,6 +15,7 @@ from typing import Any
 
 import cffi
 
+from nnapi_shim.api.names import close_to
 from nnapi_shim.folders import LIBRARY, get_include, get_library_dir
 
 _HEADERS = (
@@ -53,7 +54,9 @@ def __getattr__(name: str) -> Any:
     try:
         return getattr(lib, name)
     except AttributeError:
-        raise AttributeError(f"the C API of NNAPI has no {name}") from None
+        close = close_to(name, dir(lib))
+        hint = f"; did you mean {' or '.join(close)}?" if close else ""
+        raise AttributeError(f"the C API of NNAPI has no {name}{hint}") from None
 
 
 def __dir__() -> list[str]:

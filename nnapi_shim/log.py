@@ -18,7 +18,7 @@ _CONTROLS = {code: f"\\x{code:02x}" for code in (*range(32), 127) if chr(code) n
 
 def _words() -> list[str]:
     """The level first."""
-    level, as_json = "error", []
+    level, as_json = LOG.default, []
     for word in LOG.get().replace(",", " ").split():
         if word in LEVELS:
             level = word
@@ -62,6 +62,27 @@ def error(message: str, details: dict[str, Any] | None = None) -> None:
     write("error", message, details)
 
 
-def warning(message: str) -> None:
-    """Something unwise that is allowed all the same."""
-    write("warning", message)
+def warning(message: str, details: dict[str, Any] | None = None) -> None:
+    """Something unwise or unexpected that is no refusal, shown by default: not for what a correct
+    program does, nor again for each execution.
+    """
+    write("warning", message, details)
+
+
+_noted: dict[object, object] = {}
+"""What a warning has told of, where one is enough."""
+
+
+def warning_once(about: object, message: str) -> None:
+    """A warning, unless there was one about the same in this process."""
+    mine = object()
+    if _noted.setdefault(about, mine) is mine:  # one thread, once
+        warning(message)
+
+
+def trace(error: BaseException) -> None:
+    """At `debug`, where an exception comes from: for what another level tells of in one line."""
+    if enabled("debug"):
+        from traceback import format_exception
+
+        write("debug", "".join(format_exception(error)).rstrip())

@@ -42,7 +42,7 @@ class Setting(NamedTuple):
 
 LOG = Setting(
     "NNAPI_SHIM_LOG",
-    "error",
+    "warning",
     "what is written to stderr: silent, error, warning or debug; with `json` behind it, such as "
     "`warning,json`, as lines of JSON",
 )
@@ -77,7 +77,8 @@ LINT = Setting(
     "NNAPI_SHIM_LINT",
     "0",
     "1: calls that build a model go on after a refusal, which is told of and answered with "
-    "NO_ERROR; finish tells of everything that is wrong with the model, and then fails",
+    "NO_ERROR; finish tells of everything that is wrong with the model, and then fails; where "
+    "nothing is, of what computations will refuse whatever their inputs are",
     ("0", "1"),
 )
 TIER = Setting(

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The shortest way to a result: RELU of three numbers on nnapi-cpu. As a program, it then prints
+ * The shortest way to a result: RELU of three numbers on nnapi-cpu, or on DEVICE. As a program, it then prints
  * what is mapped into its memory; as a library, Python calls its functions one by one.
  */
 #include <android/NeuralNetworks.h>
@@ -13,6 +13,10 @@
     if ((call) != ANEURALNETWORKS_NO_ERROR)     \
       return __LINE__;                          \
   } while (0)
+
+#ifndef DEVICE
+#define DEVICE "nnapi-cpu"
+#endif
 
 enum { SIZE = 3 };
 
@@ -52,7 +56,7 @@ int compute_once(void) {
   CHECK(ANeuralNetworksModel_finish(model));
 
   const ANeuralNetworksDevice* device = NULL;
-  CHECK(find_device("nnapi-cpu", &device));
+  CHECK(find_device(DEVICE, &device));
   ANeuralNetworksCompilation* compilation = NULL;
   CHECK(ANeuralNetworksCompilation_createForDevices(model, &device, 1, &compilation));
   CHECK(ANeuralNetworksCompilation_finish(compilation));

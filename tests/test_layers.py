@@ -31,7 +31,7 @@ RIGHT_OF = {
     "address": set(),
     "folders": set(),
     "handles": {"hal"},
-    "capi": set(),
+    "capi": {"api"},
     "__main__": {"cli"},
 }
 """Layer -> what it may import beside itself and the modules that are open to all."""

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from nnapi_shim.api.given import shown
 from nnapi_shim.errors import bad_data
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.quantization import STRUCT_CODES
@@ -40,17 +41,28 @@ _SCALARS = {
 }
 
 
+def as_array(value: ArrayLike) -> Array:
+    """A value as numpy sees it; raises BAD_DATA for lists of unequal lengths and the like."""
+    try:
+        return np.asarray(value)
+    except (TypeError, ValueError) as error:
+        raise bad_data(f"a value is {shown(value)}, which is no array: {error}") from None
+
+
 def natural_type(value: ArrayLike) -> T:
     """The operand type of a constant that says no more than its value.
 
     Arrays of rank 0 are scalars. What numpy makes of Python numbers, float64 and int64, stands for
     FLOAT32 and INT32. Raises BAD_DATA for an element type that NNAPI does not have.
     """
-    array = np.asarray(value)
+    array = as_array(value)
     types = _TENSORS if array.ndim else _SCALARS
     if array.dtype.name not in types:
         what = "tensors" if array.ndim else "scalars"
-        raise bad_data(f"NNAPI has no {what} of {array.dtype}; allowed are {', '.join(types)}")
+        raise bad_data(
+            f"NNAPI has no {what} of {array.dtype}, which {shown(value)} is; allowed are "
+            f"{', '.join(types)}"
+        )
     return types[array.dtype.name]
 
 
@@ -63,7 +75,7 @@ def elements(value: ArrayLike, type: T) -> Array:
     wanted = DTYPES.get(type)
     if wanted is None:
         raise bad_data(f"{type.name} holds nothing that an array can give")
-    array = np.asarray(value)
+    array = as_array(value)
     if array.dtype != wanted:
         array = _converted(array, wanted, type)
     return np.require(array, requirements=["C", "ALIGNED"])

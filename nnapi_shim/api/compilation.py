@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 from nnapi_shim.api.arrays import DTYPES, Array, elements
 from nnapi_shim.api.devices import Choice, Device, chosen, described
 from nnapi_shim.api.execution import Execution
-from nnapi_shim.api.model import Model
+from nnapi_shim.api.given import integer, wrong_type
+from nnapi_shim.api.model import Model, require_model
 from nnapi_shim.api.names import member
 from nnapi_shim.errors import NnapiError, bad_data, bad_state
 from nnapi_shim.hal.enums import ExecutionPreference, OperandType, Priority, ResultCode
@@ -58,14 +59,15 @@ class Compilation:
         Raises NnapiError: BAD_DATA for an unknown device, and for an operation that no device
         runs; BAD_STATE for a model that is not finished.
         """
+        item_of = require_model(model).runtime
         drivers = None if devices is None else chosen(devices)
-        item = runtime.Compilation(model.runtime, drivers)
+        item = runtime.Compilation(item_of, drivers)
         item.set_preference(member(ExecutionPreference, preference))
         item.set_priority(member(Priority, priority))
         if timeout_ns:
-            item.set_timeout(timeout_ns)
+            item.set_timeout(integer("timeout_ns", timeout_ns))
         if cache is not None:
-            item.set_caching(os.fspath(cache[0]), cache[1])
+            item.set_caching(*_folder_and_token(cache))
         item.finish()
         self._compilation: runtime.Compilation | None = item
         self.inputs = tuple(map(_argument, item.inputs))
@@ -155,6 +157,14 @@ class Compilation:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _folder_and_token(cache: object) -> tuple[str, bytes]:
+    if isinstance(cache, tuple | list) and len(cache) == 2:
+        folder, token = cache
+        if isinstance(folder, str | os.PathLike) and isinstance(token, bytes):
+            return os.fspath(folder), token
+    raise wrong_type("cache", cache, "a folder and a token of 32 bytes, such as ('folder', token)")
 
 
 def _argument(operand: Operand) -> Argument:

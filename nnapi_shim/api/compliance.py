@@ -1,6 +1,6 @@
 """Which devices of older versions a model is for."""
 
-from nnapi_shim.api.model import Model
+from nnapi_shim.api.model import Model, require_model
 from nnapi_shim.drivers.versioned import compliance as versioned
 from nnapi_shim.drivers.versioned.defaults import without_defaults
 
@@ -11,4 +11,4 @@ def compliance(model: Model) -> versioned.Compliance:
     Inputs that say no more than their absence would count as absent: a device is shown the model
     without them.
     """
-    return versioned.compliance(without_defaults(model.finished))
+    return versioned.compliance(without_defaults(require_model(model).finished))

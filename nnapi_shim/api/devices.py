@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from nnapi_shim.api.given import listed, wrong_type
 from nnapi_shim.api.names import unknown
 from nnapi_shim.errors import bad_data
 from nnapi_shim.hal.enums import DeviceType, FeatureLevel
@@ -38,11 +39,13 @@ def chosen(choice: Choice) -> list[IDevice]:
 
     Raises BAD_DATA for a name that no device has, one that is given twice, and an empty list.
     """
-    if isinstance(choice, str | Device):
-        choice = [choice]
+    wanted = "the name of a device, a Device, or a list of them"
+    choice = [choice] if isinstance(choice, str | Device) else listed("devices", choice, wanted)
     drivers = {driver.name: driver for driver in device_manager.devices()}
     found: dict[str, IDevice] = {}
     for item in choice:
+        if not isinstance(item, str | Device):
+            raise wrong_type("a device", item, "a name or a Device")
         name = item if isinstance(item, str) else item.name
         if name not in drivers:
             raise unknown("device", name, list(drivers))

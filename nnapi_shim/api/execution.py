@@ -3,15 +3,18 @@
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from nnapi_shim.api.arrays import DTYPES, Array, address, elements
+from nnapi_shim.api.given import integer, wrong_type
 from nnapi_shim.api.names import member
 from nnapi_shim.errors import bad_data, bad_state
 from nnapi_shim.hal.enums import DurationCode
 from nnapi_shim.hal.types import Dimensions, is_known
 from nnapi_shim.runtime import execution as runtime
 from nnapi_shim.runtime.argument import ArgumentType
+from nnapi_shim.runtime.compilation import Compilation as RuntimeCompilation
 from nnapi_shim.runtime.event import Event
 
 if TYPE_CHECKING:
@@ -37,7 +40,10 @@ class Execution:
     """
 
     def __init__(self, compilation: "Compilation", *, reusable: bool = False) -> None:
-        self._execution: _Execution | None = _Execution(compilation.runtime)
+        item = getattr(compilation, "runtime", None)
+        if not isinstance(item, RuntimeCompilation):
+            raise wrong_type("compilation", compilation, "a nnapi_shim.Compilation")
+        self._execution: _Execution | None = _Execution(item)
         self._execution.arrays = {}
         self._inputs = compilation.inputs
         self._outputs = compilation.outputs
@@ -102,11 +108,11 @@ class Execution:
 
     def set_timeout(self, duration_ns: int) -> None:
         """Longest time of a computation in ns; for compilations for one device."""
-        self._open().set_timeout(duration_ns)
+        self._open().set_timeout(integer("duration_ns", duration_ns))
 
     def set_loop_timeout(self, duration_ns: int) -> None:
         """Longest time of a WHILE in ns."""
-        self._open().set_loop_timeout(duration_ns)
+        self._open().set_loop_timeout(integer("duration_ns", duration_ns))
 
     def set_measure_timing(self, measure: bool) -> None:
         """Whether durations are measured; for compilations for one device."""
@@ -129,7 +135,7 @@ class Execution:
 
     def output_dimensions(self, index: int) -> Dimensions:
         """Dimensions of an output in the last run, also if its array was too small for them."""
-        return self._open().output_dimensions(index)[0]
+        return self._open().output_dimensions(integer("index", index))[0]
 
     def duration(self, code: DurationCode | str) -> int | None:
         """A duration of the last run in ns; None where the device does not know."""
@@ -153,6 +159,7 @@ class Execution:
 
 
 def _at(role: str, arguments: "tuple[Argument, ...]", index: int) -> "Argument":
+    index = integer(f"the index of an {role}", index, "a whole number", None)
     if not 0 <= index < len(arguments):
         raise bad_data(f"{role} {index} does not exist; the model has {len(arguments)}")
     return arguments[index]
@@ -161,6 +168,8 @@ def _at(role: str, arguments: "tuple[Argument, ...]", index: int) -> "Argument":
 def _require_writable(index: int, argument: "Argument", array: Array) -> None:
     """Raise BAD_DATA unless an output can be written to an array as it is."""
     wanted = DTYPES[argument.type]
+    if not isinstance(array, np.ndarray):
+        raise wrong_type(f"output {index}", array, "a numpy array, which is written to")
     if array.dtype != wanted:
         raise bad_data(
             f"output {index} is given as {array.dtype}; {argument.type.name} needs {wanted}", "type"

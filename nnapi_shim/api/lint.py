@@ -1,6 +1,6 @@
 """lint: everything that is wrong with a model at once."""
 
-from nnapi_shim.api.model import Model
+from nnapi_shim.api.model import Model, require_model
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.runtime.lint import problems
 
@@ -12,4 +12,4 @@ def lint(model: Model) -> list[NnapiError]:
     In the order in which it would be found; the model stays as it is. Raises BAD_STATE for a model
     that is closed.
     """
-    return problems(model.runtime)
+    return problems(require_model(model).runtime)

@@ -2,6 +2,7 @@
 
 import operator
 from collections.abc import Iterable, Sequence
+from os import PathLike
 from types import TracebackType
 from typing import Any
 
@@ -11,12 +12,13 @@ from numpy.typing import ArrayLike
 from nnapi_shim.api import control_flow
 from nnapi_shim.api.arrays import address, elements, natural_type
 from nnapi_shim.api.devices import Choice, chosen
+from nnapi_shim.api.given import integer, listed, number, wrong_type
 from nnapi_shim.api.names import member
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.api.signature import Input, chosen_use, results
 from nnapi_shim.errors import NnapiError, bad_data, bad_state
 from nnapi_shim.hal.enums import OperandType, OperationType
-from nnapi_shim.hal.quantization import SCALARS
+from nnapi_shim.hal.quantization import ASYMMETRIC, SYMMETRIC
 from nnapi_shim.hal.types import Model as HalModel
 from nnapi_shim.hal.types import SymmPerChannelQuantParams
 from nnapi_shim.operations import operation as declaration_of
@@ -40,7 +42,8 @@ class Model:
     The end of the block finishes the model; when the block fails, the model is dropped. Without
     `with`, `finish()` does it. A finished model may be compiled any number of times.
 
-    Every method raises NnapiError: BAD_DATA for what it is given, BAD_STATE after finish.
+    Every method raises NnapiError: BAD_DATA for what it is given, BAD_STATE after finish; and
+    TypeError for what is not of the Python type that it takes.
     """
 
     def __init__(self) -> None:
@@ -127,6 +130,10 @@ class Model:
         """
         kind = member(OperationType, type)
         wanted = None if output is None else member(OperandType, output)
+        inputs = listed("inputs", inputs, "a list of operands, numbers and arrays")
+        if output_count is not None:
+            output_count = integer("output_count", output_count, "a whole number from 1", 1)
+        zero_point = integer("zero_point", zero_point, "a whole number", None)
         for given in inputs:
             if isinstance(given, Operand):
                 self._index(given)
@@ -167,6 +174,9 @@ class Model:
 
     def outputs(self, *operands: Operand) -> None:
         """Say which operands are the outputs, in this order; inputs are those of `input()`."""
+        if len(operands) == 1 and isinstance(operands[0], list | tuple):
+            told = "an Operand; several stand side by side: outputs(a, b)"
+            raise wrong_type("an output", operands[0], told)
         self.identify_inputs_and_outputs(self._inputs, operands)
 
     def _input(self, given: Input, type: OperandType) -> Operand:
@@ -174,7 +184,8 @@ class Model:
             return given
         if given is not None:
             return self.constant(given, type)
-        operand = self.add_operand(type, None, float(type not in SCALARS))
+        scale = float(type in ASYMMETRIC or type in SYMMETRIC)  # these must have one
+        operand = self.add_operand(type, None, scale)
         self.set_operand_value(operand, None)
         return operand
 
@@ -186,7 +197,8 @@ class Model:
         """Add an operand that has no role yet. Scales are rounded to float32, as in C."""
         kind = member(OperandType, type)
         sizes = _sizes(dimensions)
-        scale = float(np.float32(scale))
+        scale = float(np.float32(number("scale", scale)))
+        zero_point = integer("zero_point", zero_point, "a whole number", None)
         index = self.runtime.add_operand(kind, sizes or None, len(sizes), scale, zero_point)
         operand = Operand(index, kind, sizes, scale, zero_point)
         self._operands.append(operand)
@@ -211,13 +223,19 @@ class Model:
     ) -> None:
         """Give a TENSOR_QUANT8_SYMM_PER_CHANNEL operand its scales along a dimension."""
         index = self._index(operand)
-        rounded = tuple(np.asarray(scales, np.float32).tolist())
+        channel_dim = integer("channel_dim", channel_dim)
+        given = [
+            number("a scale", scale) for scale in listed("scales", scales, "a list of numbers")
+        ]
+        rounded = tuple(np.asarray(given, np.float32).tolist())
         self.runtime.set_operand_symm_per_channel_quant_params(index, channel_dim, rounded)
         self._operands[index].channel_quant = SymmPerChannelQuantParams(rounded, channel_dim)
 
     def set_operand_value_from_model(self, operand: Operand | int, value: "Model") -> None:
         """Let an operand of type MODEL refer to a finished model."""
-        self.runtime.set_operand_value_from_model(self._index(operand), value.runtime)
+        self.runtime.set_operand_value_from_model(
+            self._index(operand), require_model(value).runtime
+        )
 
     def add_operation(
         self,
@@ -226,7 +244,11 @@ class Model:
         outputs: Iterable[Operand | int],
     ) -> None:
         """Add an operation whose operands are all there already."""
-        code = member(OperationType, type) if isinstance(type, str) else int(type)
+        code = (
+            member(OperationType, type)
+            if isinstance(type, str)
+            else integer("type", type, "the name or number of an operation")
+        )
         self.runtime.add_operation(code, self._indexes(inputs), self._indexes(outputs))
 
     def identify_inputs_and_outputs(
@@ -243,7 +265,9 @@ class Model:
     def finish(self) -> None:
         """Check the model as a whole and close it to changes. A failure is final."""
         if self._inputs and not self._has_outputs:
-            raise bad_state("the model has inputs, and nothing said what its outputs are")
+            raise bad_state(
+                "the model has inputs, and nothing said what its outputs are; Model.outputs does"
+            )
         try:
             self.runtime.finish()
         finally:
@@ -255,7 +279,10 @@ class Model:
         return runtime_compilation.supported_operations(self.runtime, drivers)
 
     def _index(self, operand: Operand | int) -> int:
-        index = operator.index(operand)
+        try:
+            index = operator.index(operand)
+        except TypeError:
+            raise wrong_type("an operand", operand, "an Operand, or the index of one") from None
         known = 0 <= index < len(self._operands)
         if isinstance(operand, Operand) and not (known and self._operands[index] is operand):
             raise bad_data(f"{operand!r} belongs to another model", "other_model")
@@ -267,7 +294,8 @@ class Model:
         return index
 
     def _indexes(self, operands: Iterable[Operand | int]) -> list[int]:
-        return [self._index(operand) for operand in operands]
+        given = listed("the list of operands", operands, "a list of Operands")
+        return [self._index(operand) for operand in given]
 
     # Ending
 
@@ -295,9 +323,24 @@ class Model:
             self.finish()
 
 
+def require_model(given: object) -> Model:
+    """A model as it is; raises TypeError for anything else."""
+    if not isinstance(given, Model):
+        is_path = isinstance(given, str | PathLike)
+        told = "; files of models, such as .tflite, are not read yet" if is_path else ""
+        raise wrong_type("model", given, f"a nnapi_shim.Model{told}")
+    return given
+
+
 def _sizes(dimensions: Sizes) -> tuple[int, ...]:
-    return tuple(0 if size is None else operator.index(size) for size in dimensions or ())
+    if dimensions is None:
+        return ()
+    wanted = "a size, or None for an unknown one"
+    return tuple(
+        0 if size is None else integer(f"dimension {at}", size, wanted)
+        for at, size in enumerate(listed("dimensions", dimensions, "a list of sizes"))
+    )
 
 
 def _float32(scale: float | None) -> float | None:
-    return None if scale is None else float(np.float32(scale))
+    return None if scale is None else float(np.float32(number("scale", scale)))

@@ -1,5 +1,7 @@
 """Names in place of numbers: `"TENSOR_FLOAT32"` wherever an enumeration's member may stand."""
 
+import re
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from enum import IntEnum
 from typing import TypeVar
@@ -19,7 +21,7 @@ def member(kind: type[Member], given: Member | str | int) -> Member:
 
 def unknown(what: str, given: object, names: list[str]) -> NnapiError:
     """The refusal of a name that is not among `names`; says which are close, or a few of them."""
-    close = get_close_matches(str(given), names)
+    close = close_to(given.__name__ if isinstance(given, type) else str(given), names)
     if close:
         hint = f"did you mean {' or '.join(close)}?"
     elif len(names) <= 8:
@@ -27,3 +29,25 @@ def unknown(what: str, given: object, names: list[str]) -> NnapiError:
     else:
         hint = f"there are {len(names)}, such as {', '.join(names[:3])}"
     return bad_data(f"there is no {what} {given!r}; {hint}")
+
+
+def close_to(given: str, names: Iterable[str]) -> list[str]:
+    """Names that may be meant: spelt as another library does (`Conv2D`), turned round
+    (`FLOAT32_TENSOR`), or else mistyped.
+    """
+    names = list(names)
+    spellings: tuple[Callable[[str], str], ...] = (_letters, _words)
+    for spelling in spellings:
+        same = [name for name in names if spelling(name) == spelling(given)]
+        if same:
+            return same
+    by_letters = {_letters(name): name for name in names}
+    return [by_letters[found] for found in get_close_matches(_letters(given), by_letters)]
+
+
+def _letters(name: str) -> str:
+    return re.sub(r"[\W_]", "", name).upper()
+
+
+def _words(name: str) -> str:
+    return " ".join(sorted(re.split(r"[\W_]+", name.upper())))

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nnapi_shim.api.arrays import natural_type
+from nnapi_shim.api.arrays import as_array, natural_type
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.errors import bad_data
 from nnapi_shim.hal.enums import OperandType as T
@@ -55,7 +55,7 @@ def _accepts(type: T, given: Input) -> bool:
         return True
     if isinstance(given, Operand):
         return given.type is type
-    array = np.asarray(given)
+    array = as_array(given)
     if (array.ndim == 0) is not (type in SCALARS):
         return False
     if isinstance(given, np.ndarray) and array.ndim:

@@ -11,12 +11,12 @@ def no_use(declaration: Operation, inputs: Types, outputs: Types) -> NnapiError:
     forms = declaration.forms
     fitting = [accepted for accepted in forms if accepted.inputs.spread(len(inputs))]
     if not fitting:
-        told = _counts("inputs", len(inputs), [accepted.inputs for accepted in forms])
-        return bad_data(told, "input_count")
+        counts = _counts([accepted.inputs for accepted in forms])
+        return bad_data(f"{len(inputs)} inputs given; allowed are {counts}", "input_count")
     candidates = list(declaration.uses(len(inputs), len(outputs)))
     if not candidates:
-        told = _counts("outputs", len(outputs), list(map(declaration.outputs_of, fitting)))
-        return bad_data(told, "output_count")
+        counts = _counts(list(map(declaration.outputs_of, fitting)))
+        return bad_data(f"{len(outputs)} outputs given; allowed are {counts}", "output_count")
 
     given = inputs + outputs
 
@@ -38,7 +38,8 @@ def no_use(declaration: Operation, inputs: Types, outputs: Types) -> NnapiError:
     return bad_data(told, "type").about(role)
 
 
-def _counts(role: str, given: int, accepted: Sequence[Operands]) -> str:
+def _counts(accepted: Sequence[Operands]) -> str:
+    """How many operands there may be."""
     counts = sorted({len(operands.names) for operands in accepted})
     more = " or more" if any(operands.repeated for operands in accepted) else ""
-    return f"{given} {role} given; allowed are {', '.join(map(str, counts))}{more}"
+    return f"{', '.join(map(str, counts))}{more}"

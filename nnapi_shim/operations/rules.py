@@ -130,7 +130,8 @@ def copied_as_stored(op: BoundOperation) -> str | None:
         return None
     return (
         f"output has scale {given[0]:g} and zero point {given[1]}, input {wanted[0]:g} and "
-        f"{wanted[1]}; stored values are copied as they are, and mean something else there"
+        f"{wanted[1]}; stored values are copied as they are, and mean something else there; give "
+        "both operands the same"
     )
 
 

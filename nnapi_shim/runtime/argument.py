@@ -166,7 +166,9 @@ class Arguments:
     def enable_padding(self, enable: bool) -> None:
         """Whether lengths may exceed what an argument needs; BAD_STATE once an argument is set."""
         if self._padding_settled:
-            raise bad_state("an argument was set before padding was enabled or disabled")
+            raise bad_state(
+                "an argument is set already; padding is enabled or disabled before the first one"
+            )
         self._padding = enable
 
     def require_all(self) -> None:
@@ -174,7 +176,7 @@ class Arguments:
         for role, arguments in (("input", self._inputs), ("output", self._outputs)):
             if None in arguments:
                 index = arguments.index(None)
-                told = f"{role} {index} is not set; every argument must be"
+                told = f"{role} {index} is not set; every argument must be (set{role.title()})"
                 raise bad_data(told, "missing").about(Place(role, index))
         for index, memory in self.device_inputs:
             if not memory.is_initialized:

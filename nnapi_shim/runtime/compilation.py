@@ -86,7 +86,14 @@ class Compilation:
     def require_finished(self) -> None:
         """Raise BAD_STATE unless finish has succeeded."""
         if self.state != "finished":
-            raise bad_state(f"the compilation is {self.state}; it must be finished")
+            raise bad_state(f"the compilation is {self.state}; {self.what_to_do}")
+
+    @property
+    def what_to_do(self) -> str:
+        """What makes a compilation that is not finished one that is."""
+        if self.state == "failed":
+            return "its finish has failed, so another one must be made"
+        return "it must be finished first, by ANeuralNetworksCompilation_finish"
 
     @while_open
     def set_preference(self, preference: int) -> None:
@@ -141,14 +148,16 @@ class Compilation:
             fallback = None if how == NO_FALLBACK else self._fallback(steps, error)
             if fallback is None:
                 raise
-            names = ", ".join(dict.fromkeys([step.device.name for step in steps]))
-            log.error(f"{names} is passed over, it cannot run this: {error.message}")
-            self._prepare([fallback], deadline)
-        else:
-            if how != NO_FALLBACK and not all(is_built_in(step.device.name) for step in steps):
-                self._add_fallback(steps)
-        if vlog.enabled("execution"):
-            self._tell_of_executions(steps)
+            instead = fallback.device.name
+            log.warning(
+                f"{_names(steps)} is passed over, {instead} runs the model: {error.message}"
+            )
+            steps = [fallback]
+            self._prepare(steps, deadline)
+        assert self.prepared is not None
+        self.prepared = _told(self.prepared, steps)
+        if how != NO_FALLBACK and not all(is_built_in(step.device.name) for step in steps):
+            self._add_fallback(steps)
         self.state = "finished"
 
     def _prepare(self, steps: Sequence[Step], deadline: int | None) -> None:
@@ -193,13 +202,6 @@ class Compilation:
             vlog.write("driver", f"{device.name} prepared {count} operations in {took:.1f} ms")
         return prepared
 
-    def _tell_of_executions(self, steps: Sequence[Step]) -> None:
-        from nnapi_shim.runtime.told import ToldPreparedModel
-
-        assert self.prepared is not None
-        names = ", ".join(dict.fromkeys([step.device.name for step in steps]))
-        self.prepared = ToldPreparedModel(self.prepared, names)
-
     def _fallback(self, steps: Sequence[Step], error: NnapiError) -> Step | None:
         """What can step in for these; None where there is nothing or the error is the program's."""
         from nnapi_shim.runtime.fallback import fallback_step, is_of_the_device
@@ -214,10 +216,10 @@ class Compilation:
         if fallback is not None:
             assert self.prepared is not None
             # Not a method of this object: what it has prepared is not to keep it alive.
-            prepare = partial(
-                fallback.device.prepareModel, self.hal, self._preference, self._priority, None, None
+            prepare = partial(_prepared_whole, fallback, self.hal, self._preference, self._priority)
+            self.prepared = FallbackPreparedModel(
+                self.prepared, _names(steps), fallback.device.name, prepare
             )
-            self.prepared = FallbackPreparedModel(self.prepared, fallback.device.name, prepare)
 
     def devices_of(self, role: str, index: int) -> list[IDevice]:
         """The devices that an input or output of the finished compilation is used on."""
@@ -232,6 +234,28 @@ class Compilation:
         if not 0 <= index < len(operands):
             raise bad_data(f"{role} {index} does not exist; the model has {len(operands)}")
         return PREFERRED_ALIGNMENT
+
+
+def _names(steps: Sequence[Step]) -> str:
+    """The devices of steps, each once."""
+    return ", ".join(dict.fromkeys([step.device.name for step in steps]))
+
+
+def _prepared_whole(
+    step: Step, model: HalModel, preference: ExecutionPreference, priority: Priority
+) -> IPreparedModel:
+    """A model on the device of its only step."""
+    prepared = step.device.prepareModel(model, preference, priority, None, None)
+    return _told(prepared, [step])
+
+
+def _told(prepared: IPreparedModel, steps: Sequence[Step]) -> IPreparedModel:
+    """What these steps have prepared, with executions told of if that is wanted."""
+    if not vlog.enabled("execution"):
+        return prepared
+    from nnapi_shim.runtime.told import ToldPreparedModel
+
+    return ToldPreparedModel(prepared, _names(steps))
 
 
 def supported_operations(model: Model, devices: Sequence[IDevice]) -> list[bool]:

@@ -15,6 +15,7 @@ from nnapi_shim.runtime.referenced import joined
 
 L = OperandLifeTime
 _VALUE_ALIGNMENT = 64
+_IDENTIFY = "ANeuralNetworksModel_identifyInputsAndOutputs"
 _WRITTEN = (L.TEMPORARY_VARIABLE, L.SUBGRAPH_OUTPUT)
 
 
@@ -84,6 +85,8 @@ class Draft:
 
     def remarks(self) -> Iterator[str]:
         """What is allowed and most likely a mistake; there are no problems."""
+        if not self.outputs:
+            yield f"the model has no outputs, so it gives nothing; {_IDENTIFY} names them"
         for item in self.operations:
             if not isinstance(item.type, OperationType) or item.type is OperationType.OEM_OPERATION:
                 continue
@@ -160,11 +163,31 @@ class Draft:
         written |= self.excused
         for index, operand in enumerate(self.operands):
             if operand.lifetime in _WRITTEN and index not in written:
+                use, hint = self._use_of(index), self._without_arguments()
                 told = (
-                    f"operand {index} has no value; it must be an input, a constant, or written by "
-                    "an operation"
+                    f"operand {index} has no value, and {use}; it must be an input, a constant, or "
+                    f"written by an operation{hint}"
                 )
                 yield bad_data(told, "no_value").about(Place("operand", index))
+
+    def _use_of(self, index: int) -> str:
+        """What reads an operand first."""
+        for item in self.operations:
+            if index in item.inputs:
+                return f"{_place(item)} reads it as {self._role(item, item.inputs.index(index))}"
+        return "nothing reads it" if index not in self.outputs else "it is an output of the model"
+
+    def _role(self, item: hal.Operation, position: int) -> Place:
+        """What an input is to its operation, with its name where that is known."""
+        try:
+            names = bound_operation(item, self.operands, self._given, self._bound).match.input_names
+        except (NnapiError, ValueError):  # of an extension, or with operands that were refused
+            return Place("input", position)
+        return Place("input", position, names[position])
+
+    def _without_arguments(self) -> str:
+        """What is most likely amiss where nothing is an input."""
+        return "" if self.inputs else f" ({_IDENTIFY} has named no inputs)"
 
     # What becomes of it
 

@@ -195,7 +195,12 @@ class Execution:
             if state is COMPUTATION or (state is COMPLETED and not self._reusable):
                 raise bad_state(
                     f"the execution is {state}"
-                    + ("" if state is COMPUTATION else ", and it is not reusable")
+                    + (
+                        "; its end must come first"
+                        if state is COMPUTATION
+                        else ", and it is not reusable; setReusable must come before the first "
+                        "computation"
+                    )
                 )
             self._state = COMPUTATION
             self._result = None

@@ -46,11 +46,16 @@ class FallbackPreparedModel:
     """IPreparedModel: one that may fail, and another of the same model that steps in then."""
 
     def __init__(
-        self, prepared: IPreparedModel, name: str, prepare: Callable[[], IPreparedModel]
+        self, prepared: IPreparedModel, names: str, name: str, prepare: Callable[[], IPreparedModel]
     ) -> None:
-        """name: of the device that steps in. prepare: prepares the model on it, when needed."""
+        """names: of the devices that may fail. name: of the one that steps in.
+        prepare: prepares the model on that one, when needed.
+        """
         self.prepared = prepared
-        self.name = name
+        self._names = names
+        self._name = name
+        self._told: dict[str, object] = {}
+        """Rules that were broken; a line about each is enough."""
         self._prepare = prepare
         self._other: IPreparedModel | None = None
         self._lock = allocate_lock()
@@ -61,6 +66,16 @@ class FallbackPreparedModel:
             if self._other is None:
                 self._other = self._prepare()
             return self._other
+
+    def tell(self, error: NnapiError) -> None:
+        """A line about a failure, and none when the next execution fails in the same way."""
+        mine = object()
+        is_first = self._told.setdefault(error.rule, mine) is mine
+        log.write(
+            "warning" if is_first else "debug",
+            f"a computation failed on {self._names} and runs again on {self._name}, which will not "
+            f"be said again for this compilation: {error}",
+        )
 
     def createReusableExecution(  # noqa: N802 (the name in the HAL)
         self, request: Request, measure: bool, loop_timeout_ns: int
@@ -95,7 +110,7 @@ class FallbackExecution:
         except NnapiError as error:
             if not is_of_the_device(error):
                 raise
-            log.warning(f"a computation failed and runs again on {self._model.name}: {error}")
+            self._model.tell(error)
         if self._other is None:
             self._other = self._model.other().createReusableExecution(*self._arguments)
         return self._other.compute(deadline_ns)

@@ -138,6 +138,14 @@ def _tell(method: str, error: NnapiError) -> None:
     )
 
 
+def _tell_of_computations(error: NnapiError) -> None:
+    """A line about what every computation of a model will end with, however good its inputs are."""
+    log.warning(
+        f"a computation will fail: {error} [{error.rule}]",
+        {"function": "ANeuralNetworksExecution_compute", **error.as_dict()},
+    )
+
+
 def _follows(draft: Draft, name: str, arguments: Sequence[Any]) -> bool:
     """Whether a refusal follows from an earlier one: it is about an operand of which, therefore,
     nothing is known.
@@ -148,12 +156,15 @@ def _follows(draft: Draft, name: str, arguments: Sequence[Any]) -> bool:
 
 
 def _finish(model: "Model", method: Callable[..., Any]) -> None:
-    """Finish a model, and tell of all that is wrong; raises the first of it."""
+    """Finish a model, and tell of all that is wrong; raises the first of it.
+
+    What only a computation refuses is told of, and finish succeeds as it does otherwise.
+    """
     own = list(model.draft.problems())
     found = [*model.refused, *own]
     if not found:
         for error in refused_values(model.draft.build()):
-            log.warning(f"a computation will fail: {error} [{error.rule}]")
+            _tell_of_computations(error)
         method(model)
         return
     model.state = "invalid"

@@ -40,7 +40,7 @@ class MemoryDesc:
             raise bad_data(f"the memory has the role of {role} {index} already", "twice")
         if compilation.state != "finished":
             raise bad_data(
-                f"the compilation is {compilation.state}; it must be finished", "not_finished"
+                f"the compilation is {compilation.state}; {compilation.what_to_do}", "not_finished"
             )
         operands = compilation.inputs if role == "input" else compilation.outputs
         if not 0 <= index < len(operands):
@@ -92,7 +92,9 @@ class MemoryDesc:
         """Raises BAD_DATA, and stays open, without a role; BAD_STATE when called again."""
         self._require_open()
         if not self._roles:
-            raise bad_data("the memory descriptor has no role")
+            raise bad_data(
+                "the memory descriptor has no role; addInputRole and addOutputRole give it some"
+            )
         self.finished = True
 
     def create_memory(self) -> "DeviceMemory":
@@ -102,7 +104,11 @@ class MemoryDesc:
         device of those that the program named has all the roles.
         """
         if not self.finished:
-            raise bad_state("the memory descriptor is not finished", "not_finished")
+            raise bad_state(
+                "the memory descriptor is not finished; ANeuralNetworksMemoryDesc_finish must come "
+                "first",
+                "not_finished",
+            )
         assert self._operand is not None
         operand = self._operand._replace(dimensions=self._dimensions)
         if not is_known(operand.type, operand.dimensions):

@@ -172,7 +172,7 @@ class Model:
     def set_operand_value_from_model(self, index: int, value: "Model") -> None:
         """Refer to a finished model, for IF and WHILE. Raises BAD_STATE if it is not finished."""
         if value.state != "finished":
-            raise bad_state(f"the model given as a value is {value.state}; it must be finished")
+            raise bad_state(f"the model given as a value is {value.state}; {value.what_to_do}")
         operand = self._operand(index)
         operand.lifetime, operand.value = L.SUBGRAPH, value
 
@@ -189,7 +189,14 @@ class Model:
     def require_finished(self) -> None:
         """Raise BAD_STATE unless finish has succeeded."""
         if self.state != "finished":
-            raise bad_state(f"the model is {self.state}; it must be finished")
+            raise bad_state(f"the model is {self.state}; {self.what_to_do}")
+
+    @property
+    def what_to_do(self) -> str:
+        """What makes a model that is not finished one that is."""
+        if self.state == "invalid":
+            return "its finish has failed, so another one must be built"
+        return "it must be finished first, by ANeuralNetworksModel_finish (Python: Model.finish)"
 
     @while_building
     def add_operation(self, code: int, inputs: Sequence[int], outputs: Sequence[int]) -> None:

@@ -91,5 +91,5 @@ def warn(compilation: Compilation, chosen: Sequence[int]) -> None:
         names = ", ".join(f"output {number}" for number in chosen)
         log.warning(
             f"{names}: the buffer overlaps that of an input or of another output; the result is "
-            "computed apart and copied, which takes time"
+            "computed apart and copied, which takes time that buffers of their own do not"
         )

@@ -26,6 +26,7 @@ from nnapi_shim.hal.types import (
     is_known,
 )
 from nnapi_shim.runtime.step_order import in_steps
+from nnapi_shim.settings import ENABLED_DEVICES
 
 _WORST = PerformanceInfo(float("inf"), float("inf"))
 """Of an operand type that a device gives no figures for."""
@@ -107,10 +108,13 @@ def supported_by(device: IDevice, model: Model) -> list[bool]:
     try:
         answer = list(device.getSupportedOperations(model))
     except NnapiError as error:
-        log.error(f"{device.name} does not say which operations it runs: {error}")
+        log.warning(f"{device.name} is left out, it does not say which operations it runs: {error}")
         return [False] * count
     if len(answer) != count:
-        log.error(f"{device.name} says of {len(answer)} operations what it runs, not of {count}")
+        log.warning(
+            f"{device.name} is left out, it says of {len(answer)} operations whether it runs them; "
+            f"the model has {count}"
+        )
         return [False] * count
     return answer
 
@@ -143,14 +147,24 @@ class Answers:
         for device in self._ranking(item):
             if self._runs(device)[position]:
                 return device
-        names = ", ".join(device.name for device in self._devices) or "none"
+        if not self._devices:
+            raise bad_data(
+                f"{_named(item)} is supported by no device, for there is none; "
+                f"{ENABLED_DEVICES.name} is {ENABLED_DEVICES.get()!r}",
+                "no_devices",
+            )
+        names = ", ".join(device.name for device in self._devices)
         if position in self._refused:
             raise op_failed(
                 f"{_named(item)}: an output has unknown dimensions and is read on another device; "
                 f"no device of {names} can tell them",
                 "order",
             )
-        raise bad_data(f"{_named(item)} is supported by no device of: {names}", "unsupported")
+        raise bad_data(
+            f"{_named(item)} is supported by no device of: {names}; DEBUG_NN_VLOG=device tells "
+            "what each does not run",
+            "unsupported",
+        )
 
     def equal_device(self, chosen: Sequence[int]) -> int | None:
         """The first device that runs everything, at no worse figure than the chosen ones."""
@@ -260,7 +274,10 @@ class Answers:
             try:
                 found = self._devices[device].getCapabilities()
             except NnapiError as error:
-                log.error(f"{self._devices[device].name} does not say how fast it is: {error}")
+                name = self._devices[device].name
+                log.warning(
+                    f"{name} counts as the slowest, it does not say how fast it is: {error}"
+                )
                 found = Capabilities(_WORST, _WORST, {}, _WORST, _WORST)
             self._capabilities[device] = found
         return found

@@ -20,6 +20,7 @@ DEVICE_DOES_NOT_MATTER = (
     "devices",
     "signatures",
     "several_devices",
+    "delegate",
 )
 DEVICE_MATTERS = (
     "handles",

@@ -36,16 +36,21 @@ PLAIN_TYPES = {T.FLOAT32, T.INT32, T.TENSOR_FLOAT32, T.TENSOR_INT32}
 
 
 def replay(program, folder, device, chosen, **settings):
-    """Runs the program in a bare environment; its output by lines."""
+    """Runs the program in a bare environment; its output by lines.
+
+    Some examples are there to be refused; beyond that, the library says nothing.
+    """
     file = folder / "vectors.flat"
     file.write_bytes(flatten(chosen))
-    env = {"LD_LIBRARY_PATH": str(LIBRARIES), "NNAPI_SHIM_LOG": "silent", **settings}
+    env = {"LD_LIBRARY_PATH": str(LIBRARIES), **settings}
     if device == "nnapi-cpu":
         env["NNAPI_SHIM_JIT"] = "off"  # a kernel that was not built is a failure
     result = subprocess.run(
         [program, file, device], env=env, capture_output=True, text=True, check=False
     )
-    assert (result.returncode, result.stderr) == (0, ""), result.stdout + result.stderr
+    refused = "nnapi_shim error: ANeuralNetworks"
+    other = [line for line in result.stderr.splitlines() if not line.startswith(refused)]
+    assert (result.returncode, other) == (0, []), result.stdout + result.stderr
     return result.stdout.splitlines()
 
 

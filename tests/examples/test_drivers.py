@@ -44,8 +44,9 @@ def test_a_c_program(device):
     assert "1 + 0.5 = 1.5" in run(device, PROGRAMS / "simple_add")
 
 
-def test_listed_in_front():
-    printed = run("", PROGRAMS / "devices", "-v")
+@pytest.mark.parametrize("option", [[], ["-v"]])
+def test_listed_in_front(option):
+    printed = run("", PROGRAMS / "devices", *option)
     assert re.findall(r"^(\S+): type (\w+), feature level (\d+)", printed, re.MULTILINE) == [
         ("example-plain", "other", "27"),
         ("example-threaded", "other", "28"),
@@ -91,7 +92,9 @@ BAD = {
 )
 @pytest.mark.parametrize("alone", [True, False])
 def test_a_bad_driver(tmp_path, behaviour, message, alone):
-    """A C program gets a result code, or the result of another device; it ends in time."""
+    """A C program gets a result code, or the result of another device; it ends in time, and one
+    line says why.
+    """
     methods = [BAD["execute"], BAD[behaviour]]
     body = "\n".join(f"    {line}" for text in methods for line in text.splitlines())
     (tmp_path / "bad.py").write_text(
@@ -107,7 +110,6 @@ def test_a_bad_driver(tmp_path, behaviour, message, alone):
     given = environment("bad" if alone else "bad|nnapi-reference") | {
         "NNAPI_SHIM_DRIVERS": str(tmp_path),
         "NNAPI_SHIM_DRIVER_TIMEOUT": "0.3",
-        "NNAPI_SHIM_LOG": "warning",
     }
     result = subprocess.run(
         [PROGRAMS / "simple_add"],
@@ -117,9 +119,21 @@ def test_a_bad_driver(tmp_path, behaviour, message, alone):
         check=False,
         timeout=30,
     )
-    assert message in result.stderr
+    line = result.stderr.splitlines()[0]
+    assert message in line
     assert (result.returncode == 0) is not alone
     assert ("1 + 0.5 = 1.5" in result.stdout) is not alone
+    if not alone:
+        assert line.startswith("nnapi_shim warning: ") and result.stderr.count("\n") == 1
+    debug = subprocess.run(
+        [PROGRAMS / "simple_add"],
+        env=given | {"NNAPI_SHIM_LOG": "debug"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=30,
+    )
+    assert ("Traceback" in debug.stderr) == (behaviour == "raise")
 
 
 def vectors(devices, *options):
@@ -158,3 +172,13 @@ def test_the_report_in_the_documents():
     shown = "".join(f"    {line}\n" for line in printed.splitlines())
     for page in ("docs/drivers.md", "README.md"):
         assert shown in (ROOT / page).read_text(), page
+
+
+@pytest.mark.parametrize(("device", "operation"), [("example-plain", "MUL"), ("nnapi-cpu", "SUB")])
+def test_compared_with_the_reference(device, operation):
+    command = [sys.executable, ROOT / "examples" / "compare_devices.py"]
+    printed = run("", *command, device)
+    found = dict(line.split(": ") for line in printed.splitlines())
+    assert found[operation].startswith("largest difference ")
+    assert all(float(text.split()[-1]) < 1e-5 for text in found.values() if "largest" in text)
+    assert (found["SUB"] == "not supported") == (device == "example-plain")

@@ -57,7 +57,7 @@ def listed(monkeypatch):
         monkeypatch.setattr(device_manager, "_devices", {"all": every})
 
     monkeypatch.delenv("DEBUG_NN_PARTITION", raising=False)
-    monkeypatch.setenv("NNAPI_SHIM_LOG", "warning")
+    monkeypatch.delenv("NNAPI_SHIM_LOG", raising=False)
     return listed
 
 
@@ -74,7 +74,8 @@ def test_a_device_that_cannot_prepare_is_passed_over(listed, capfd, code, runs):
     assert isinstance(compilation.prepared, ReferencePreparedModel)
     assert compilation.device.name == "nnapi-reference"
     (line,) = capfd.readouterr().err.splitlines()
-    assert "failing" in line and "is passed over" in line and "it is broken" in line
+    assert line.startswith("nnapi_shim warning: failing")
+    assert "is passed over, nnapi-reference runs" in line and "it is broken" in line
     assert Bound(compilation.prepared, model, [f32(1, 2)]).outputs()[0].tolist() == [8, 32]
 
 
@@ -85,15 +86,45 @@ def test_a_computation_that_fails_runs_elsewhere(listed, capfd, code, where, run
     device = Failing(where, code, runs)
     listed(device)
     model = chain("ADD MUL ADD")
-    bound = Bound(compiled(model, None).prepared, model, [x := f32(1, 2)])
-    for value in (1, 2):
-        x[:] = value
-        assert bound.outputs()[0].tolist() == [8 * value * value] * 2
-        (line,) = capfd.readouterr().err.splitlines()
-        assert "runs again on nnapi-reference" in line and "it is broken" in line
+    prepared = compiled(model, None).prepared
+    said = ""
+    for _ in range(2):
+        bound = Bound(prepared, model, [x := f32(1, 2)])
+        for value in (1, 2):
+            x[:] = value
+            assert bound.outputs()[0].tolist() == [8 * value * value] * 2
+        said += capfd.readouterr().err
+    (line,) = said.splitlines()
+    assert line.startswith("nnapi_shim warning: a computation failed on failing")
+    assert "runs again on nnapi-reference" in line and "it is broken" in line
     device.code = None
     assert bound.outputs()[0].tolist() == [32, 32]
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("where", ["prepare", "bind", "compute"])
+def test_the_device_that_computed_is_named(listed, capfd, monkeypatch, where):
+    monkeypatch.setenv("DEBUG_NN_VLOG", "execution")
+    monkeypatch.setenv("NNAPI_SHIM_LOG", "error")
+    listed(Failing(where, ResultCode.OP_FAILED))
+    model = chain("ADD")
+    Bound(compiled(model, None).prepared, model, [f32(1, 2)]).compute()
+    said = capfd.readouterr().err
+    assert "a computation on nnapi-reference: NONE" in said
+    assert "a computation on failing: " not in said
+    failed = "a computation on failing failed: OP_FAILED: it is broken"
+    assert (failed in said) == (where == "compute")
+
+
+def test_at_debug_every_failure_is_told_of(listed, capfd, monkeypatch):
+    monkeypatch.setenv("NNAPI_SHIM_LOG", "debug")
+    listed(Failing("compute", ResultCode.OP_FAILED))
+    model = chain("ADD")
+    bound = Bound(compiled(model, None).prepared, model, [f32(1, 2)])
+    for _ in range(3):
+        bound.compute()
+    kinds = [line.split()[1] for line in capfd.readouterr().err.splitlines()]
+    assert kinds == ["warning:", "debug:", "debug:"]
 
 
 @pytest.mark.parametrize("where", ["prepare", "compute"])

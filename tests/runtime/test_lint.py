@@ -139,6 +139,61 @@ def test_without_the_setting_a_call_is_refused():
     library.ANeuralNetworksModel_free(model)
 
 
+REFUSED_LATER = """
+import ctypes, struct, sys
+library = ctypes.CDLL(sys.argv[1])
+model = ctypes.c_void_p()
+library.ANeuralNetworksModel_create(ctypes.byref(model))
+sizes = (ctypes.c_uint32 * 2)(2, 3)
+for code, rank in ((3, 2), (1, 0), (1, 0), (3, 0), (3, 0)):
+    where = ctypes.addressof(sizes) if rank else 0
+    packed = struct.pack("<iIQfi", code, rank, where, 0, 0)
+    assert library.ANeuralNetworksModel_addOperand(model, packed) == 0
+for index, value in ((1, 5), (2, 99)):
+    kept = ctypes.c_int32(value)
+    assert library.ANeuralNetworksModel_setOperandValue(model, index, ctypes.byref(kept), 4) == 0
+lists = [(ctypes.c_uint32 * len(given))(*given) for given in ((0, 0, 1), (3,), (0, 0, 2), (4,))]
+for code, inputs, outputs in ((2, *lists[:2]), (0, *lists[2:])):
+    assert library.ANeuralNetworksModel_addOperation(model, code, 3, inputs, 1, outputs) == 0
+arguments = (ctypes.c_uint32 * 1)(0), (ctypes.c_uint32 * 2)(3, 4)
+identify = library.ANeuralNetworksModel_identifyInputsAndOutputs
+assert identify(model, 1, arguments[0], 2, arguments[1]) == 0
+assert library.ANeuralNetworksModel_finish(model) == 0
+"""
+
+
+@pytest.mark.parametrize("setting", ["0", "1"])
+@pytest.mark.parametrize("form", ["", "json"])
+def test_a_c_program_is_told_of_what_computations_refuse(setting, form):
+    """Without a change of what finish answers; the same as lint() gives in Python."""
+    done = subprocess.run(
+        [sys.executable, "-c", REFUSED_LATER, LIBRARY],
+        env={"NNAPI_SHIM_LINT": setting, "NNAPI_SHIM_LOG": form},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    lines = done.stderr.splitlines()
+    if setting == "0":
+        assert lines == []
+        return
+    expected = nnapi_shim.lint(values_refused_later())
+    assert len(lines) == len(expected) == 2
+    for line, error in zip(lines, expected, strict=True):
+        if form:
+            parts = json.loads(line)
+            assert (parts["level"], parts["code"], parts["rule"]) == (
+                "warning",
+                "OP_FAILED",
+                error.rule,
+            )
+            assert parts["operation"]["number"] == error.place("operation").number
+        else:
+            told = f"nnapi_shim warning: a computation will fail: {error} [{error.rule}]"
+            assert line == told
+
+
 FOLLOW_UPS = """
 import ctypes, struct, sys
 library = ctypes.CDLL(sys.argv[1])

@@ -175,7 +175,7 @@ def test_an_operation_that_nobody_runs():
     with pytest.raises(NnapiError, match=r"MUL \(operation 1\) .* no device of: one, other") as e:
         partitioned(chain("ADD MUL"), devices, FAST)
     assert e.value.code is ResultCode.BAD_DATA
-    with pytest.raises(NnapiError, match="no device of: none"):
+    with pytest.raises(NnapiError, match="no device, for there is none"):
         partitioned(chain("ADD"), [], FAST)
 
 

@@ -104,7 +104,9 @@ class Cache:
             return None
         found = self._loaded(mapped, changed)
         if found is None:
-            log.warning(f"{self.path} is damaged, or another model's; the model is compiled again")
+            log.warning(
+                f"{self.path} is damaged, or another model's; the model is compiled and kept again"
+            )
         return found
 
     def _loaded(self, mapped: mmap.mmap, changed: int) -> Stored | None:

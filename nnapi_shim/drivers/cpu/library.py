@@ -25,6 +25,8 @@ _PROCESSOR_TIER = "nnapi_shim_getProcessorTier"
 TIERS = ("v4", "v3", "v2")
 """Tiers of x86-64, best first; native/processor.c says what each needs."""
 
+_CURE = "`make kernels` builds it; an installed nnapi_shim has it when it is installed again"
+
 _signature = address.type_of(KERNEL_SIGNATURE)
 
 
@@ -90,6 +92,8 @@ class KernelLibrary:
         self.tier = tiers[0]
         """Tier whose kernels are used; lowering packs constants for it."""
         self._path = ""
+        self._compiles = False
+        """Whether a kernel has been compiled by the JIT, which is told of once."""
         for tier in tiers:
             for folder in library_folders():
                 path = os.path.join(folder, library_name(tier))
@@ -128,20 +132,27 @@ class KernelLibrary:
         symbol = _symbol(self._library, SYMBOL_PREFIX + name)
         if symbol is not None:
             return address.of_function(symbol)
+        where = self._path or f"a built kernel library ({', '.join(library_folders())})"
         if JIT.get() == "off":
             raise op_failed(
-                f"kernel {name} is not in a built kernel library ({', '.join(library_folders())}), "
-                "and NNAPI_SHIM_JIT is off; `make kernels` builds it",
+                f"kernel {name} is not in {where}, and NNAPI_SHIM_JIT is off; `make kernels` "
+                "builds it",
                 "jit_off",
             )
         try:
             from nnapi_shim.drivers.cpu.kernels import jit
         except ImportError as error:
             raise op_failed(
-                f"kernel {name} is not in a built kernel library ({', '.join(library_folders())}), "
-                f"and cannot be compiled: {error}; `make kernels` builds it",
+                f"kernel {name} is not in {where}, and cannot be compiled ({error}); `pip install "
+                "'nnapi_shim[jit]'` adds the compiler, `make kernels` builds the kernel",
                 "no_compiler",
             ) from None
+        log.write(
+            "debug" if self._compiles else "warning",
+            f"kernel {name} is not in {where}; it and others that are missing are compiled now, "
+            "which takes seconds; `make kernels` builds them",
+        )
+        self._compiles = True
         return jit.compile_kernel(name, self.tier)
 
 
@@ -150,10 +161,10 @@ def _load(path: str) -> Any:
     try:
         library = _cffi_backend.load_library(path, RTLD_NOW)
     except OSError as error:
-        log.error(f"the kernel library cannot be loaded and is not used: {error}")
+        log.error(f"the kernel library cannot be loaded and is not used: {error}; {_CURE}")
         return None
     if _symbol(library, VERSION_SYMBOL) is None:
-        log.error(f"{path} is not of version {__version__}; it is not used")
+        log.error(f"{path} is not of version {__version__} and is not used; {_CURE}")
         return None
     return library
 

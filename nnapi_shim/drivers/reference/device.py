@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from nnapi_shim import __version__
+from nnapi_shim.errors import op_failed
 from nnapi_shim.hal.enums import (
     DeviceType,
     ExecutionPreference,
@@ -41,9 +42,19 @@ class ReferenceDevice:
         deadline_ns: int | None,
         cache: CacheHandles | None,
     ) -> "ReferencePreparedModel":
-        """Nothing to prepare but the constants: the model is interpreted."""
-        from nnapi_shim.drivers.reference.prepared_model import ReferencePreparedModel
+        """Nothing to prepare but the constants: the model is interpreted.
 
+        Raises OP_FAILED where there is no numpy.
+        """
+        try:
+            from nnapi_shim.drivers.reference.prepared_model import ReferencePreparedModel
+        except ImportError as error:
+            if error.name != "numpy":
+                raise
+            raise op_failed(
+                "nnapi-reference needs numpy, which cannot be found; `pip install numpy` where "
+                "nnapi_shim and cffi are installed, or use nnapi-cpu"
+            ) from None
         return ReferencePreparedModel(model)
 
     def wait(self) -> None:

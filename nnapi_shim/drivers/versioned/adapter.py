@@ -127,7 +127,7 @@ class VersionedDevice:
         try:
             answers = returned(what, lambda: _answers(method(converted), len(part.operations)))
         except NnapiError as error:
-            log.error(f"{self.name} is left out: {error.message}")
+            log.warning(f"{self.name} is left out: {error.message}")
             return supported
         for position, answer in zip(part.operations, answers, strict=True):
             supported[position] = answer

@@ -44,8 +44,11 @@ def guarded(what: str, call: Callable[[], Any]) -> Any:
     except BaseException as error:
         if _is_of_the_user(error):
             raise
+        log.trace(error)
+        hint = "" if log.enabled("debug") else "; NNAPI_SHIM_LOG=debug shows the traceback"
         raise op_failed(
-            f"{what} raised {type(error).__name__}: {_text(error)}{_where(error)}", "exception"
+            f"{what} raised {type(error).__name__}: {_text(error)}{_where(error)}{hint}",
+            "exception",
         ) from None
 
 
@@ -105,7 +108,7 @@ def time_limit_ns() -> int | None:
     except ValueError:
         seconds = -1.0
     if not 0 <= seconds < 1e9:
-        log.error(f"{DRIVER_TIMEOUT.name} is {text!r}; it must be a number of seconds from 0")
+        DRIVER_TIMEOUT.refuse(text, "allowed are numbers of seconds from 0")
         seconds = float(DRIVER_TIMEOUT.default)
     return int(seconds * 1e9) if seconds else None
 
@@ -114,7 +117,7 @@ class Answer:
     """The callback of a call: IPreparedModelCallback and IExecutionCallback in one.
 
     The first answer counts. More of them, and those that come when nobody waits any more, are
-    noted on stderr. `notify` may come from any thread.
+    noted on stderr, once for a method. `notify` may come from any thread.
     """
 
     def __init__(self, what: str) -> None:
@@ -133,7 +136,11 @@ class Answer:
             self._status, self._value = status, preparedModel
             self._arrived.release()
         else:
-            log.warning(f"{self._what} answered once more, or too late; that is ignored")
+            log.warning_once(
+                ("answer", self._what),
+                f"{self._what} answered once more, or too late, which is ignored; a call takes one "
+                f"answer, within the time of {DRIVER_TIMEOUT.name}",
+            )
 
     def _first(self) -> bool:
         with self._lock:

@@ -52,8 +52,11 @@ def test_model_that_is_not_finished(api, device, invalid_model):
     """api-semantics 2: "Compilation_create* -> BAD_STATE with *compilation = NULL"
     api-semantics 3: "create: model unfinished/invalid -> BAD_STATE".
     """
-    for model in (api.make("Model_create"), invalid_model):
-        api.make_none(BAD_STATE, "Compilation_create", model)
+    for model, saying in (
+        (api.make("Model_create"), "it must be finished first, by ANeuralNetworksModel_finish"),
+        (invalid_model, "its finish has failed"),
+    ):
+        api.make_none(BAD_STATE, "Compilation_create", model, saying=saying)
         api.make_none(BAD_STATE, "Compilation_createForDevices", model, pointers(device), 1)
 
 
@@ -228,7 +231,7 @@ def test_compilation_that_is_not_finished(api, for_one):
     api-semantics 3: "getPreferredMemoryAlignment/Padding: NULL -> UNEXPECTED_NULL;
     unfinished/invalid -> BAD_STATE".
     """
-    refuse_to_use(api, for_one)
+    refuse_to_use(api, for_one, "must be finished first, by ANeuralNetworksCompilation_finish")
 
 
 @pytest.mark.parametrize("named", [True, False], ids=["named", "default"])
@@ -244,7 +247,7 @@ def test_failed_finish(api, device, oem_model, named):
     api.refuse(BAD_DATA, "Compilation_finish", compilation, saying="OEM_OPERATION (operation 0)")
     api.refuse(BAD_STATE, "Compilation_finish", compilation)
     api.refuse(BAD_STATE, "Compilation_setPreference", compilation, 1)
-    refuse_to_use(api, compilation)
+    refuse_to_use(api, compilation, "its finish has failed")
 
 
 def test_extension_operation(api):
@@ -263,9 +266,9 @@ def test_extension_operation(api):
     api.refuse(BAD_DATA, "Compilation_finish", compilation, saying="extension")
 
 
-def refuse_to_use(api, compilation):
+def refuse_to_use(api, compilation, saying):
     """What has to be refused for a compilation that is not finished."""
-    api.make_none(BAD_STATE, "Execution_create", compilation)
+    api.make_none(BAD_STATE, "Execution_create", compilation, saying=saying)
     api.make_none(BAD_STATE, "Burst_create", compilation)
     bytes = ctypes.c_uint32(77)
     for name in PREFERRED:

@@ -238,8 +238,20 @@ def test_operand_that_nobody_writes(api):
 
     api-semantics 2: "neither input, constant nor omitted is never written"
     """
-    relu_graph(api).refuse_finish(BAD_DATA, saying=f"operand {C}")
+    relu_graph(api).refuse_finish(
+        BAD_DATA, saying=f"operand {C} has no value, and nothing reads it"
+    )
     relu_graph(api, ([A], [C])).finish()
+    graph = Graph(api)
+    a, b, c, d = (graph.operand(F32, (2,)) for _ in range(4))
+    kind = graph.int32(0)
+    for given, result in ((a, b), (b, d)):
+        graph.operation(O.RELU, [given], [result])
+    graph.operation(O.ADD, [a, c, kind], [graph.operand(F32, (2,))])
+    graph.arguments([a], [d])
+    graph.refuse_finish(
+        BAD_DATA, saying=f"{c} has no value, and ADD (operation 2) reads it as input1 (input 1)"
+    )
 
 
 def test_operand_that_is_written_twice(api):
@@ -266,14 +278,21 @@ def test_output_that_nobody_writes(api):
     a, b, c = (graph.operand(F32, (2,)) for _ in range(3))
     graph.operation(O.RELU, [a], [b])
     graph.arguments([a], [b, c])
-    graph.refuse_finish(BAD_DATA, saying=f"operand {c}")
+    graph.refuse_finish(BAD_DATA, saying=f"{c} has no value, and it is an output of the model")
 
 
 def test_arguments_that_were_not_identified(api):
+    """It is allowed where nothing needs a value from outside, with a warning."""
     graph = Graph(api)
     a, b = (graph.operand(F32, (2,)) for _ in range(2))
     graph.operation(O.RELU, [a], [b])
-    graph.refuse_finish(BAD_DATA)
+    graph.refuse_finish(BAD_DATA, saying="identifyInputsAndOutputs has named no inputs")
+    graph = Graph(api)
+    a, b = graph.constant(floats(1, 2), F32, (2,)), graph.operand(F32, (2,))
+    graph.operation(O.RELU, [a], [b])
+    said = api.ok_saying("Model_finish", graph.model)
+    assert said.startswith("nnapi_shim warning: the model has no outputs")
+    assert "identifyInputsAndOutputs" in said and said.count("\n") == 1
 
 
 def test_unused_inputs_and_constants(api):

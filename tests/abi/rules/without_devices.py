@@ -18,4 +18,5 @@ def test_compilation_for_any_device(api):
     """
     compilation = api.make("Compilation_create", add_graph(api).finish())
     api.refuse(ResultCode.BAD_DATA, "Compilation_finish", compilation, saying="ADD (operation 0)")
+    assert "DEBUG_NN_ENABLED_DEVICES is 'nnapi'" in api.last_error()
     api.make_none(ResultCode.BAD_STATE, "Execution_create", compilation)
