@@ -112,7 +112,8 @@ static int open_trace(const char* setting, const char** reason) {
 
 /* Begins the trace that the setting asks for. Returns the state that comes of it. */
 static int begin(void) {
-  const char* setting = getenv("NNAPI_SHIM_TRACE");
+  /* secure: no program with more rights than its user's writes where the user may not. */
+  const char* setting = secure_getenv("NNAPI_SHIM_TRACE");
   if (setting == NULL || setting[0] == '\0') return OFF;
   const char* reason = NULL;
   file = open_trace(setting, &reason);
