@@ -256,8 +256,9 @@ def _link(folder: Path, library: Path) -> None:
     flags = ["-shared", "-nostdlib", "-Wl,-z,defs", "-Wl,-z,noexecstack", "-Wl,--gc-sections"]
     objects = [str(folder / f"{family}.o") for family in FAMILIES]
     command = [*compiler, *flags, f"-Wl,--version-script={exports}", "-o", str(fresh), *objects]
-    version_mark = f"-Wl,--defsym={VERSION_SYMBOL}={SYMBOL_PREFIX}walk"
-    subprocess.run([*command, version_mark, "-lm", "-lc"], check=True)
+    version = folder / "version.c"
+    version.write_text(f"const char {VERSION_SYMBOL} = 0;\n")
+    subprocess.run([*command, "-fPIC", str(version), "-lm", "-lc"], check=True)
     fresh.replace(library)
     _replace(folder / "linked.json", json.dumps(_parts()).encode())
 
