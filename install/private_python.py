@@ -4,11 +4,9 @@ What is reached is found by following imports (modulefinder) from the package an
 what of compiled modules needs nothing but the C library.
 """
 
-import os
 import re
 import shutil
 import subprocess
-import sys
 import sysconfig
 from modulefinder import ModuleFinder
 from pathlib import Path
@@ -17,8 +15,6 @@ from build_ffi import libpython
 
 FOLDER = "python"
 C_LIBRARY = re.compile(r"^(lib(c|m|dl|pthread|rt|util)\.so|ld-linux|libpython3)")
-# numpy is linked with these, which a C library alone does not bring.
-RUNTIMES = ("libgcc_s.so.1", "libstdc++.so.6")
 UNUSED = {
     *("antigravity", "ensurepip", "idlelib", "lib2to3", "pdb", "pip", "pydoc", "pydoc_data"),
     *("setuptools", "sqlite3", "test", "this", "tkinter", "turtle", "turtledemo", "venv", "xml"),
@@ -57,12 +53,15 @@ def install_python(folder: Path) -> Path:
 
 def _reached(folder: Path, standard: Path) -> set[Path]:
     """The files of the standard library that are imported, from the packages in `folder`."""
-    finder = ModuleFinder([str(folder), *sys.path], excludes=sorted(UNUSED))
+    compiled = sysconfig.get_config_var("DESTSHARED")
+    finder = ModuleFinder([str(folder), str(standard), compiled], excludes=sorted(UNUSED))
     for name in ALWAYS:
         finder.import_hook(name)
     finder.import_hook("encodings", fromlist=["*"])
     for package in ("nnapi_shim", "numpy"):
         for path in sorted((folder / package).rglob("*.py")):
+            if not (path.parent / "__init__.py").exists():
+                continue
             parts = path.relative_to(folder).with_suffix("").parts
             try:
                 finder.import_hook(".".join(parts[:-1] if parts[-1] == "__init__" else parts))
@@ -92,11 +91,21 @@ def _strip(path: Path) -> None:
 
 
 def _install_runtimes(folder: Path) -> None:
-    """Puts the compiler's runtime libraries where numpy's own are looked for."""
-    compiler = os.environ.get("CC_RUNTIMES", "cc")
+    """Puts what numpy is linked with beyond a C library where its own libraries are looked for:
+    those of the compiler, and zlib.
+    """
     target = folder / "numpy.libs"
-    for name in RUNTIMES:
-        found = subprocess.check_output([compiler, f"-print-file-name={name}"], text=True).strip()
-        if Path(found).is_absolute():
+    while missing := _missing(folder):
+        for name in sorted(missing):
+            found = subprocess.check_output(["cc", f"-print-file-name={name}"], text=True).strip()
+            if not Path(found).is_absolute():
+                raise SystemExit(f"{name}, which numpy needs, is not on this machine")
             shutil.copy(Path(found).resolve(), target / name)
             _strip(target / name)
+
+
+def _missing(folder: Path) -> set[str]:
+    """The shared libraries that files in a folder need and that are not there."""
+    files = [path for path in folder.rglob("*.so*") if path.is_file()]
+    wanted = {name for path in files for name in needed(path) if not C_LIBRARY.match(name)}
+    return wanted - {path.name for path in files}

@@ -49,13 +49,19 @@ class ReferenceDevice:
         try:
             from nnapi_shim.drivers.reference.prepared_model import ReferencePreparedModel
         except ImportError as error:
-            if error.name != "numpy":
+            if (error.name or "").startswith("nnapi_shim"):
                 raise
+            found = "found" if error.name == "numpy" else f"imported ({_last_line(error)})"
             raise op_failed(
-                "nnapi-reference needs numpy, which cannot be found; `pip install numpy` where "
+                f"nnapi-reference needs numpy, which cannot be {found}; `pip install numpy` where "
                 "nnapi_shim and cffi are installed, or use nnapi-cpu"
             ) from None
         return ReferencePreparedModel(model)
 
     def wait(self) -> None:
         """It is always ready."""
+
+
+def _last_line(error: ImportError) -> str:
+    """What matters of numpy's long explanation."""
+    return str(error).strip().rpartition("\n")[2]

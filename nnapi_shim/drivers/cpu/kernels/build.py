@@ -258,7 +258,7 @@ def _link(folder: Path, library: Path) -> None:
     command = [*compiler, *flags, f"-Wl,--version-script={exports}", "-o", str(fresh), *objects]
     version = folder / "version.c"
     version.write_text(f"const char {VERSION_SYMBOL} = 0;\n")
-    subprocess.run([*command, "-fPIC", str(version), "-lm", "-lc"], check=True)
+    subprocess.run([*command, "-fPIC", "-O2", "-g0", str(version), "-lm", "-lc"], check=True)
     fresh.replace(library)
     _replace(folder / "linked.json", json.dumps(_parts()).encode())
 
