@@ -59,9 +59,9 @@ class Compilation:
         Raises NnapiError: BAD_DATA for an unknown device, and for an operation that no device
         runs; BAD_STATE for a model that is not finished.
         """
-        item_of = require_model(model).runtime
+        source = require_model(model).runtime
         drivers = None if devices is None else chosen(devices)
-        item = runtime.Compilation(item_of, drivers)
+        item = runtime.Compilation(source, drivers)
         item.set_preference(member(ExecutionPreference, preference))
         item.set_priority(member(Priority, priority))
         if timeout_ns:
