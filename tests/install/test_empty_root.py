@@ -1,4 +1,4 @@
-"""The tarball and the Debian package in a root that has a C library, a shell, a program; no Python."""
+"""Tarball and Debian package in a root with a C library, a shell and a program, without Python."""
 
 import os
 import shutil

@@ -1,13 +1,11 @@
 """pip, uv and build from a fresh clone, in isolated environments, with nothing compiled beside."""
 
 import shutil
-import subprocess
 import sys
 
 import pytest
 
 from tests.install.trees import (
-    PIP,
     PROJECTS,
     ROOT,
     Tree,
@@ -76,6 +74,5 @@ def test_build_and_pip_wheel(clone, bare, tmp_path):
     finished(bare, "-m", "build", "--outdir", out, clone, cwd="/")
     (wheel,) = out.glob("*.whl")
     assert "manylinux" in wheel.name
-    (archive,) = out.glob("*.tar.gz")
-    assert subprocess.run([*PIP, "--version"], capture_output=True).returncode == 0
+    assert len(list(out.glob("*.tar.gz"))) == 1
     program_runs(install_wheel(wheel, make_environment(tmp_path / "env")), tmp_path)

@@ -79,7 +79,8 @@ def test_a_host_that_is_python_uses_its_own(name, wheel, environment, tmp_path):
         pytest.skip("without venv")
     own = make_environment(tmp_path / "env", python)
     code = (
-        f"import ctypes, sys; library = ctypes.CDLL({str(tree.libraries / 'libneuralnetworks.so')!r})\n"
+        "import ctypes\n"
+        f"library = ctypes.CDLL({str(tree.libraries / 'libneuralnetworks.so')!r})\n"
         "count = ctypes.c_uint32()\n"
         "print(library.ANeuralNetworks_getDeviceCount(ctypes.byref(count)), count.value)\n"
     )

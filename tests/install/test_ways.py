@@ -1,4 +1,4 @@
-"""Every tree is found by CMake, by pkg-config and in the NDK's manner, and runs where it is moved."""
+"""Every tree is found by CMake, pkg-config and in the NDK's manner, and runs where it is moved."""
 
 import shutil
 

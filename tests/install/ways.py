@@ -1,4 +1,4 @@
-"""How C projects find the library in an installed tree; a test for each kind of tree calls these."""
+"""How C projects find the library in an installed tree: what tests of each kind of tree call."""
 
 import os
 from pathlib import Path
