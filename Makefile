@@ -31,6 +31,7 @@ $(VENV)/ready-dev: $(VENV)/ready
 # Both look at what has changed themselves.
 library: $(VENV)/ready
 	@$(PY) build_ffi.py --out $(LIB_DIR)
+	@$(PY) -m install files $(LIB_DIR)
 
 kernels: $(VENV)/ready
 	@$(PY) -m nnapi_shim.drivers.cpu.kernels.build --out $(LIB_DIR)

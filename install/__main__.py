@@ -1,11 +1,12 @@
-"""The command line that the Makefile uses: `python -m install prefix|uninstall|dist|deb ...`."""
+"""The command line that the Makefile uses: `python -m install prefix|uninstall|files|dist|deb`."""
 
 import argparse
+import os
 import subprocess
 import sys
 from pathlib import Path
 
-from install import deb, dist, prefix
+from install import deb, dist, prefix, tree
 
 
 def main() -> None:
@@ -16,6 +17,7 @@ def main() -> None:
         command = commands.add_parser(name)
         command.add_argument("prefix", type=Path)
         command.add_argument("--destdir", default="")
+    commands.add_parser("files").add_argument("libraries", type=Path)
     for name in ("dist", "deb"):
         commands.add_parser(name).add_argument("--out", type=Path, default=Path("dist"))
     options = parser.parse_args()
@@ -24,6 +26,9 @@ def main() -> None:
             prefix.install(options.prefix.absolute(), options.destdir)
         elif options.command == "uninstall":
             prefix.uninstall(options.prefix.absolute(), options.destdir)
+        elif options.command == "files":
+            include = os.path.relpath(tree.ROOT / "include", options.libraries)
+            tree.write_package_files(options.libraries, include)
         elif options.command == "dist":
             dist.make_archive(options.out)
         else:

@@ -19,6 +19,12 @@ def environment(wheel, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def checkout():
+    """What `make` gives."""
+    return trees.Tree(trees.ROOT / "build", trees.ROOT / "build" / "lib")
+
+
+@pytest.fixture(scope="session")
 def prefix(tmp_path_factory):
     """What `make install` gives."""
     return trees.make_prefix(tmp_path_factory.mktemp("prefix") / "usr")

@@ -6,7 +6,7 @@ import pytest
 
 from tests.install.ways import WAYS
 
-TREES = ("environment", "prefix", "tarball", "debian")
+TREES = ("checkout", "environment", "prefix", "tarball", "debian")
 
 
 @pytest.fixture(params=TREES)
