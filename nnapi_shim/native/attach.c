@@ -17,6 +17,28 @@
 
 struct nn_calls nn_calls;
 
+/* Whether the package is of the library's version: another may come first on a program's path. */
+static bool is_of_this_version(void)
+{
+    const struct nn_libpython *py = nn_py();
+    PyObject *package = py->PyImport_ImportModule("nnapi_shim");
+    PyObject *text = package != NULL ? py->PyObject_GetAttrString(package, "__version__") : NULL;
+    PyObject *file = text != NULL ? py->PyObject_GetAttrString(package, "__file__") : NULL;
+    const char *version = file != NULL ? py->PyUnicode_AsUTF8(text) : NULL;
+    const char *where = version != NULL ? py->PyUnicode_AsUTF8(file) : NULL;
+    const bool same = where != NULL && strcmp(version, NN_VERSION) == 0;
+    if (where == NULL)
+        nn_fail_with_exception("cannot import the Python package nnapi_shim");
+    else if (!same)
+        nn_fail("the library is version " NN_VERSION " and the Python package %s version %s; "
+                "install one of them again, or remove the one that is too many", where, version);
+    PyObject *const objects[] = {package, text, file};
+    for (int i = 0; i < 3; i++)
+        if (objects[i] != NULL)
+            py->Py_DecRef(objects[i]);
+    return same;
+}
+
 /* nnapi_shim.abi.attach(file, store_error): the address of the half's table of functions. */
 static const struct nn_calls *call_attach(const char *callbacks)
 {
@@ -47,7 +69,8 @@ bool nn_attach(const struct nn_location *location)
     }
     py->Py_DecRef(backend);
 
-    const struct nn_calls *calls = call_attach(location->callbacks);
+    const struct nn_calls *calls =
+        is_of_this_version() ? call_attach(location->callbacks) : NULL;
     if (calls == NULL)
         return false;
     if (strcmp(calls->build, NN_BUILD) != 0) {

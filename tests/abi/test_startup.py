@@ -3,7 +3,6 @@
 import importlib.util
 import json
 import shutil
-import subprocess
 import sys
 import sysconfig
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import build_ffi
+import nnapi_shim
 
 ROOT = Path(build_ffi.__file__).parent
 OP_FAILED = 5
@@ -28,11 +28,11 @@ def copy_library(library, folder, location=None):
     return folder / library.name
 
 
-def write_package(folder, abi):
+def write_package(folder, abi, version=nnapi_shim.__version__):
     """A package nnapi_shim in `folder` whose abi is the given source."""
     package = folder / "nnapi_shim"
     package.mkdir(parents=True)
-    (package / "__init__.py").touch()
+    (package / "__init__.py").write_text(f"__version__ = {version!r}\n")
     (package / "abi.py").write_text(abi)
     return folder
 
@@ -310,6 +310,13 @@ def test_silence(call_everything, run_bare, tmp_path):
     assert str(tmp_path) in result.stdout
 
 
+def test_package_of_another_version(failure, tmp_path):
+    write_package(tmp_path, "", version="7.8.9")
+    message = failure({"NNAPI_SHIM_HOME": str(tmp_path)})
+    assert f"is version {nnapi_shim.__version__} and the Python package {tmp_path}/" in message
+    assert "version 7.8.9; install one of them again" in message
+
+
 def test_home_without_package(failure, tmp_path):
     assert f"NNAPI_SHIM_HOME is {tmp_path}" in failure({"NNAPI_SHIM_HOME": str(tmp_path)})
 
@@ -334,38 +341,3 @@ def test_wrong_location(failure, call_everything, library, tmp_path, location, r
     copy = copy_library(library, tmp_path / "lib", location)
     message = failure({"LD_PRELOAD": str(copy)}, call_everything)
     assert reason.replace("{}", str(tmp_path)) in message
-
-
-# Installed.
-
-
-@pytest.mark.slow
-def test_installed_wheel(compile_c, run_well, tmp_path):
-    source = tmp_path / "source"
-    unwanted = shutil.ignore_patterns(".*", "build", "__pycache__", "*.egg-info")
-    shutil.copytree(ROOT, source, ignore=unwanted)
-    compiled = Path("build", "kernels")  # compiling them again would take minutes
-    shutil.copytree(ROOT / compiled, source / compiled)
-    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
-    options = ["--no-deps", "--no-build-isolation", "--wheel-dir", tmp_path]
-    subprocess.run([*pip, "wheel", source, *options], check=True)
-    (wheel,) = tmp_path.glob("*.whl")
-    tag = f"cp{sysconfig.get_config_var('py_version_nodot')}"
-    assert f"-{tag}-{tag}-linux_" in wheel.name
-
-    env = tmp_path / "env"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", env], check=True)
-    python = env / "bin" / "python"
-    install = ["--python", python, "install", "--no-deps", "--no-index", wheel]
-    subprocess.run([*pip, *install], check=True)
-    platlib = "import sysconfig; print(sysconfig.get_path('platlib'))"
-    folder = Path(subprocess.check_output([python, "-c", platlib], text=True).strip())
-    shutil.copy(importlib.util.find_spec("_cffi_backend").origin, folder)
-    shutil.rmtree(source)
-
-    libraries = folder / "nnapi_shim" / "lib"
-    run_well(compile_c("dlopen_local"), libraries / build_ffi.LIBRARY)
-    wanted = {"libandroid.so", "liblog.so", "libnativewindow.so", "libnnapi_kernels_v3.so"}
-    assert {path.name for path in libraries.glob("lib*.so")} > wanted
-    assert not list((folder / "nnapi_shim").rglob("*.o"))
-    assert (folder / "nnapi_shim" / "include" / "android" / "NeuralNetworks.h").exists()
