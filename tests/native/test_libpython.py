@@ -1,0 +1,55 @@
+"""What start-up assumes of libpython is what the headers of every Python here say."""
+
+import re
+import subprocess
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+NATIVE = Path(__file__).resolve().parents[2] / "nnapi_shim" / "native"
+FIELDS = (
+    *("buffered_stdio", "site_import", "module_search_paths_set", "module_search_paths"),
+    *("home", "executable"),
+)
+PROBE = f"""
+#include <Python.h>
+#include <stddef.h>
+#include <stdio.h>
+int main(void)
+{{
+    printf("%d %zu %zu", PY_MINOR_VERSION, offsetof(PyPreConfig, utf8_mode), sizeof(PyConfig));
+    {"".join(f'printf(" %zu", offsetof(PyConfig, {field}));' for field in FIELDS)}
+    printf(" %zu %zu", sizeof(PyStatus), offsetof(PyStatus, err_msg));
+    return 0;
+}}
+"""
+
+
+def headers():
+    """Folders with Python.h, each version once."""
+    folders = [Path(sysconfig.get_config_var("INCLUDEPY"))]
+    folders += [*Path.home().glob(".pyenv/versions/*/include/python3.*")]
+    folders += Path("/usr/include").glob("python3.*")
+    found = {folder.name: folder for folder in folders if (folder / "Python.h").exists()}
+    return {name: found[name] for name in found if re.fullmatch(r"python3\.\d\d", name)}
+
+
+@pytest.mark.parametrize("name", headers())
+def test_layout(name, tmp_path):
+    minor = int(re.match(r"python3\.(\d+)", name)[1])
+    if not 10 <= minor < 14:
+        pytest.skip(f"{name} is not configured by struct")
+    source = tmp_path / "probe.c"
+    source.write_text(PROBE)
+    program = tmp_path / "probe"
+    subprocess.run(["cc", f"-I{headers()[name]}", source, "-o", program], check=True)
+    told = [int(word) for word in subprocess.check_output([program], text=True).split()]
+    text = (NATIVE / "interpreter.c").read_text()
+    assert told[1] == int(re.search(r"UTF8_MODE = (\d+)", text)[1])
+    assert told[2] < int(re.search(r"char bytes\[(\d+)\]", text)[1])
+    (row,) = (
+        row for row in re.findall(r"^    \{([\d, ]+)\},$", text, re.M) if row[:2] == str(minor)
+    )
+    assert [told[0], *told[3:9]] == [int(word) for word in row.split(",")]
+    assert told[9:] == [32, 16]  # PyStatus in libpython.h
