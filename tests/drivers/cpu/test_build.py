@@ -52,7 +52,7 @@ def test_a_build_then_nothing_to_do(tmp_path):
     assert code == 0, stderr
     assert stderr.startswith("kernels: 2 parts to compile, about ")
     objects = {f"{family}.{kind}" for family in SMALL for kind in ("o", "stamp")}
-    assert left(out) == objects | {"linked.json", "exports.map", library_name(TIER)}
+    assert left(out) == objects | {"linked.json", "exports.map", "version.c", library_name(TIER)}
     before = (out / library_name(TIER)).stat()
     assert run(out) == (0, "")
     assert (out / library_name(TIER)).stat() == before

@@ -297,7 +297,15 @@ def _work(tier: str, folder: Path, families: Iterable[str]) -> None:
 # Linking
 
 
-FLAGS = ["-shared", "-fPIC", "-nostdlib", "-Wl,-z,defs", "-Wl,-z,noexecstack", "-Wl,--gc-sections"]
+FLAGS = [
+    "-shared",
+    "-fPIC",
+    "-O2",
+    "-nostdlib",
+    "-Wl,-z,defs",
+    "-Wl,-z,noexecstack",
+    "-Wl,--gc-sections",
+]
 
 
 def _compiler() -> list[str]:
@@ -307,19 +315,18 @@ def _compiler() -> list[str]:
 def _try_linker(folder: Path) -> None:
     """Link a tiny library, before the long part: says what is missing if that fails."""
     with tempfile.TemporaryDirectory(dir=folder) as place:
-        source = Path(place, "tiny.c")
-        source.write_text(f"int {SYMBOL_PREFIX}walk(void) {{ return 0; }}\n")
-        _run_linker([str(source)], Path(place), Path(place, "tiny.so"))
+        _run_linker([], Path(place), Path(place, "tiny.so"))
 
 
 def _run_linker(inputs: Sequence[str], folder: Path, library: Path) -> None:
     exports = folder / "exports.map"
     exports.write_text(f"{{ global: {SYMBOL_PREFIX}*; local: *; }};\n")
-    mark = f"-Wl,--defsym={VERSION_SYMBOL}={SYMBOL_PREFIX}walk"
+    mark = folder / "version.c"
+    mark.write_text(f"int {VERSION_SYMBOL}(void);\nint {VERSION_SYMBOL}(void) {{ return 0; }}\n")
     command = [*_compiler(), *FLAGS, f"-Wl,--version-script={exports}", "-o", str(library)]
     try:
         subprocess.run(
-            [*command, *inputs, mark, "-lm", "-lc"], check=True, stdin=subprocess.DEVNULL
+            [*command, *inputs, str(mark), "-lm", "-lc"], check=True, stdin=subprocess.DEVNULL
         )
     except FileNotFoundError:
         raise SystemExit(
