@@ -9,7 +9,7 @@ PY := $(VENV)/bin/python
 NDK_DATA := $(wildcard ../shared/ndk/model_data.bin)
 RUN := LD_LIBRARY_PATH=$(LIB_DIR)
 
-.PHONY: all library kernels demo test test-install install uninstall dist deb tiny lint bench bench-operations docs check-memory check-v4 random-models fuzz stress check-native clean
+.PHONY: all library kernels best-kernels demo test test-install install uninstall dist deb tiny lint bench bench-operations docs check-memory check-v4 random-models fuzz stress check-native clean
 all: library kernels companion c_examples
 
 include nnapi_shim/native/companion/companion.mk
@@ -17,8 +17,9 @@ include c_examples/examples.mk
 
 # The environment: what runs, and what develops and tests.
 $(VENV)/ready: pyproject.toml
-	@$(PYTHON) -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))' \
-		|| { echo "$(PYTHON) must be CPython 3.10 or newer with venv (Debian: python3-venv)"; exit 1; }
+	@command -v $(PYTHON) > /dev/null || { echo "build: there is no $(PYTHON): install CPython 3.10 \
+	or newer (Debian, Ubuntu: apt install python3 python3-dev python3-venv)" >&2; exit 1; }
+	@CC="$(CC)" CXX="$(CXX)" $(PYTHON) check_build.py $(LIB_DIR)
 	$(PYTHON) -m venv $(VENV)
 	$(PY) -m pip install --quiet 'hatchling>=1.27' editables
 	$(PY) -m pip install --quiet --no-build-isolation --editable '.[build]'
@@ -28,20 +29,30 @@ $(VENV)/ready-dev: $(VENV)/ready
 	$(PY) -m pip install --quiet --no-build-isolation --editable '.[build,dev]'
 	@touch $@
 
-# Both look at what has changed themselves.
+# These look at what has changed themselves.
 library: $(VENV)/ready
 	@$(PY) build_ffi.py --out $(LIB_DIR)
 	@$(PY) -m install files $(LIB_DIR)
 
 kernels: $(VENV)/ready
-	@$(PY) -m nnapi_shim.drivers.cpu.kernels.build --out $(LIB_DIR)
+	@CC="$(CC)" $(PY) -m nnapi_shim.drivers.cpu.kernels.build --out $(LIB_DIR)
+
+# Of the instruction-set tiers the one that is best on this processor.
+best-kernels: $(VENV)/ready
+	@CC="$(CC)" $(PY) -m nnapi_shim.drivers.cpu.kernels.build --out $(LIB_DIR) --tiers best
 
 $(LIB_DIR)/libneuralnetworks.so: | library
 
-demo: all
+demo: library best-kernels companion c_examples
 	$(RUN) $(EXAMPLE_DIR)/devices
 	$(RUN) $(EXAMPLE_DIR)/basic $(NDK_DATA)
 	$(RUN) $(EXAMPLE_DIR)/mobilenet_block
+	@echo
+	@echo "The library is in $(LIB_DIR). Next, a program of your own:"
+	@echo "    $(CC) -Iinclude program.c -L$(LIB_DIR) -lneuralnetworks -o program"
+	@echo "    LD_LIBRARY_PATH=$(LIB_DIR) ./program"
+	@echo 'README.md goes on from there: "Compile and run your own program", "From Python".'
+	@echo "These kernels are for this processor; \`make\` builds those for all others as well."
 
 test: all $(VENV)/ready-dev lint
 	$(PY) -m pytest -m 'not installed'

@@ -42,12 +42,14 @@ class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]
         shutil.rmtree(tree, ignore_errors=True)
         if "CC" not in os.environ and importlib.util.find_spec("ziglang"):
             os.environ["CC"] = f"{sys.executable} -m ziglang cc -target {machine}-linux-gnu.{GLIBC}"
+            # Debug information would have paths of this machine, in parts of the C library.
+            os.environ["LDFLAGS"] = f"{os.environ.get('LDFLAGS', '')} -Wl,--strip-debug"
             platform = f"manylinux_{GLIBC.replace('.', '_')}_{machine}"
         else:
             platform = f"linux_{machine}"
         compile_into(tree / "lib")
         install = importlib.import_module("install.tree")
-        install.write_package_files(tree / "lib", include="../../include")
+        install.write_package_files(tree / "lib", include="../include")
         build_data["tag"] = f"{PYTHON_TAG}-{platform}"
         build_data["pure_python"] = False
         build_data["force_include"] |= {

@@ -39,7 +39,8 @@ def install(prefix: Path, destdir: str = "") -> None:
     except OSError as error:
         _remove(target, done)
         raise SystemExit(
-            f"make install: {error.filename}: {error.strerror}; what was installed is removed again"
+            f"make install: {error.filename2 or error.filename}: {error.strerror}; "
+            "what was installed is removed again"
         ) from None
     size = sum((stage / path).lstat().st_size for path in files)
     shutil.rmtree(stage)

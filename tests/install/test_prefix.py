@@ -51,7 +51,8 @@ def test_a_folder_that_cannot_be_written(tmp_path):
     target = "/proc" if os.geteuid() == 0 else closed  # where not even root writes
     result = make("install", f"PREFIX={target}/nn")
     assert result.returncode != 0
-    assert result.stderr.splitlines()[0].startswith(("make install: ", "install: "))
+    assert f"make install: {target}" in result.stderr
+    assert "Traceback" not in result.stderr
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")

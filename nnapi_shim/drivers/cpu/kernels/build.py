@@ -1,32 +1,41 @@
 """Compile all kernels ahead of time: one library per instruction-set tier, `libnnapi_kernels_*.so`.
 
-Each tier has processes of its own, because numba chooses its processor once, and each family of
-kernels is an object file that is compiled again only when one of the files it imports has changed.
+Each family of kernels is an object file that is compiled again only when one of the files it
+imports has changed, by workers: processes that compile for one tier, because what the emitters of
+micro-kernels write depends on it, and take one family after another, longest first.
 What is built here is what the JIT (jit.py) would compile; only numba's internals are different.
 
-    python -m nnapi_shim.drivers.cpu.kernels.build [--out build/lib] [--tiers v2 v3 v4]
+    python -m nnapi_shim.drivers.cpu.kernels.build [--out build/lib] [--tiers best | v2 v3 v4]
 """
 
 import argparse
 import ast
+import errno
 import hashlib
 import json
 import os
+import selectors
+import shlex
+import shutil
+import signal
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from nnapi_shim.drivers.cpu.kernels import FAMILIES, load
+from nnapi_shim.drivers.cpu.kernels import FAMILIES
+from nnapi_shim.drivers.cpu.kernels.progress import Progress
 from nnapi_shim.drivers.cpu.library import (
     SYMBOL_PREFIX,
     VERSION_SYMBOL,
     library_name,
     platform_machine,
+    processor_tiers,
 )
 
 PROCESSORS = {
@@ -51,41 +60,161 @@ def build(
 ) -> None:
     """Bring the kernel libraries in the folder `out` up to date.
 
+    tiers: all by default; "best" is the best that this processor runs.
     objects: folder of the object files, by default `kernels` beside `out`.
+    Ends the program with one line where that cannot be done. What was compiled by then is kept.
     """
     out = Path(out)
     objects = Path(objects) if objects else out.parent / "kernels"
-    tiers = list(tiers or all_tiers())
+    tiers = processor_tiers()[:1] if tiers and "best" in tiers else list(tiers or all_tiers())
     began = time.monotonic()
-    out.mkdir(parents=True, exist_ok=True)
-    jobs: list[tuple[str, Path, list[str]]] = []
-    for tier in tiers:
-        folder = objects / tier
-        folder.mkdir(parents=True, exist_ok=True)
-        stale = [family for family in FAMILIES if not _is_current(family, folder)]
-        # Two processes per tier, so that two cores have work to the end.
-        jobs += [(tier, folder, part) for part in (stale[::2], stale[1::2]) if part]
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(lambda job: _compile_apart(*job), jobs))
-    linked = [_link_tier(objects / tier, out / library_name(tier)) for tier in tiers]
+    with _told(out):
+        out.mkdir(parents=True, exist_ok=True)
+        for tier in tiers:
+            (objects / tier).mkdir(parents=True, exist_ok=True)
+        jobs = [
+            (tier, family)
+            for tier in tiers
+            for family in sorted(FAMILIES, key=_weight, reverse=True)
+            if not _is_current(family, objects / tier)
+        ]
+        if jobs:
+            _try_linker(objects)
+            _compile_all(jobs, objects)
+        linked = [_link_tier(objects / tier, out / library_name(tier)) for tier in tiers]
     if any(linked):
         print(f"kernels: {', '.join(tiers)} built in {time.monotonic() - began:.0f} s", flush=True)
 
 
-def _compile_apart(tier: str, folder: Path, families: Sequence[str]) -> None:
-    """Compile families of kernels in a process of its own."""
-    processor, features = PROCESSORS[tier]
-    environment = {
-        **os.environ,
-        "NUMBA_CPU_NAME": processor,
-        "NUMBA_CPU_FEATURES": features,
-        "NUMBA_DISABLE_JIT": "0",
-        "NNAPI_SHIM_BUILD_TIER": tier,
-        "PYTHONPATH": str(PACKAGE.parent),
-    }
-    command = [sys.executable, "-m", __spec__.name, "--compile", tier, str(folder), *families]
-    if subprocess.run(command, env=environment).returncode:
-        raise SystemExit(f"kernels: tier {tier} could not be compiled (see above)")
+@contextmanager
+def _told(out: Path) -> Iterator[None]:
+    """What the machine lacks becomes one line that says what to do."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise SystemExit(
+            "kernels: interrupted; what is compiled is kept, the same command goes on from there"
+        ) from None
+    except OSError as error:
+        raise SystemExit(f"kernels: {_cure(error, out)}") from None
+
+
+def _cure(error: OSError, out: Path) -> str:
+    where = error.filename or out
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"the disk of {where} is full; make room (100 MB are plenty) and start again"
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST):
+        return f"{where} cannot be written ({error.strerror}); choose another folder with --out"
+    return f"{where}: {error.strerror}"
+
+
+# Workers
+
+
+WEIGHTS = {
+    "activation": 4.4, "binary": 9.2, "comparison": 3.6, "conversion": 1.5, "depthwise": 5.0,
+    "detection": 3.4, "gemm": 5.6, "lstm": 3.0, "lstm_quantized": 2.7, "lookup": 1.6,
+    "matmul": 2.0, "normalization": 2.7, "packing": 2.9, "pooling": 4.0, "proposal": 1.8,
+    "reduction": 4.2, "resize": 2.2, "roi": 5.2, "rnn": 1.7, "sampling": 0.6, "selection": 1.8,
+    "softmax": 2.8, "strided": 9.0, "topk": 2.0, "unary": 2.2,
+}  # fmt: skip
+"""Family -> seconds that it takes, roughly; tells what to begin with, and how much is left."""
+
+
+def _weight(family: str) -> float:
+    return WEIGHTS.get(family, 0.5)
+
+
+class _Worker:
+    """A process that compiles families of a tier; one line in is a family, one line out its end."""
+
+    def __init__(self, tier: str, folder: Path) -> None:
+        processor, features = PROCESSORS[tier]
+        environment = {
+            **os.environ,
+            "NUMBA_CPU_NAME": processor,
+            "NUMBA_CPU_FEATURES": features,
+            "NUMBA_DISABLE_JIT": "0",
+            "NNAPI_SHIM_BUILD_TIER": tier,
+            # All that was found here: with pip, requirements lie in folders of this build alone.
+            "PYTHONPATH": os.pathsep.join([str(PACKAGE.parent), *filter(None, sys.path)]),
+        }
+        self.tier, self.folder, self.family = tier, folder, ""
+        self.process: Any = subprocess.Popen(
+            [sys.executable, "-m", f"{__package__}.build", "--worker", tier, str(folder)],
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,  # it is the build that is interrupted, and ends its workers
+        )
+
+    def give(self, family: str) -> None:
+        self.family = family
+        self.process.stdin.write(family + "\n")
+        self.process.stdin.flush()
+
+    def take(self) -> None:
+        """The end of its family; raises what went wrong there."""
+        answer = self.process.stdout.readline()
+        if not answer:
+            code = self.process.wait()
+            by = " (was it killed for want of memory?)" if code == -signal.SIGKILL else ""
+            raise SystemExit(
+                f"kernels: {self.family} could not be compiled for tier {self.tier}: the compiler "
+                f"ended with {code}{by}"
+            )
+        code, place = json.loads(answer)
+        if code:
+            raise OSError(code, os.strerror(code), place)
+
+    def end(self) -> None:
+        """Ends it, whatever it does; what it has half written goes."""
+        self.process.kill()
+        self.process.wait()
+        self.process.stdin.close()
+        self.process.stdout.close()
+        for half in self.folder.glob(f"*.{self.process.pid}"):
+            half.unlink(missing_ok=True)
+
+
+def _compile_all(jobs: list[tuple[str, str]], objects: Path) -> None:
+    """Compile (tier, family) after (tier, family), on all processors."""
+    slots = min(len(os.sched_getaffinity(0)), len(jobs))
+    progress = Progress("kernels", [_weight(family) for _, family in jobs], slots)
+    waiting = list(jobs)
+    workers: dict[Any, _Worker] = {}
+
+    def next_job(idle: _Worker | None) -> None:
+        if waiting:
+            tier, family = waiting.pop(0)
+            if idle is None or idle.tier != tier:
+                if idle is not None:
+                    idle.end()
+                idle = _Worker(tier, objects / tier)
+            with suppress(BrokenPipeError):  # it has ended: take says so
+                idle.give(family)
+            workers[idle.process.stdout] = idle
+            selector.register(idle.process.stdout, selectors.EVENT_READ)
+        elif idle is not None:
+            idle.end()
+
+    with selectors.DefaultSelector() as selector, progress:
+        try:
+            for _ in range(slots):
+                next_job(None)
+            while workers:
+                for key, _ in selector.select(timeout=0.5):
+                    selector.unregister(key.fileobj)
+                    worker = workers[key.fileobj]
+                    worker.take()
+                    del workers[key.fileobj]
+                    progress.done(_weight(worker.family), f"{worker.tier} {worker.family}")
+                    next_job(worker)
+                progress.show()
+        finally:
+            for worker in workers.values():
+                worker.end()
 
 
 def _link_tier(folder: Path, library: Path) -> bool:
@@ -104,7 +233,7 @@ def _link_tier(folder: Path, library: Path) -> bool:
 def _sources(family: str) -> list[Path]:
     """The files of this device that a family of kernels imports, itself included."""
     found: dict[str, Path] = {}
-    todo = [f"{__package__}.{family}", f"{__package__}.kernel", f"{__package__}.build"]
+    todo = [f"{__package__}.{file}" for file in (family, "kernel", "build", "compiling")]
     while todo:
         name = todo.pop()
         if name in found or not name.startswith("nnapi_shim.drivers.cpu."):
@@ -145,142 +274,118 @@ def _linked(folder: Path) -> list[str]:
     return json.loads(stamp.read_text()) if stamp.exists() else []
 
 
-# Compiling: in the process of a tier
+# In a worker
 
 
-def _compile(tier: str, folder: Path, families: Sequence[str]) -> None:
-    import llvmlite.binding as llvm
+def _work(tier: str, folder: Path, families: Iterable[str]) -> None:
+    """Compile families; prints [0, ""] after each, or the number of an error and its file."""
+    from nnapi_shim.drivers.cpu.kernels.compiling import FamilyCompiler
 
-    if tier != "generic":
-        # It would take the additions out of dot product instructions, to make loops that wait for
-        # them faster; ours have enough else to do, and it makes them longer.
-        llvm.set_option("nnapi_shim", "--x86-machine-combiner=0")
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    processor, features = PROCESSORS[tier]
-    triple = llvm.get_process_triple()
-    machine = llvm.Target.from_triple(triple).create_target_machine(
-        cpu=processor, features=features, opt=3, reloc="pic", codemodel="default"
-    )
-    for number, family in enumerate(families, 1):
-        began = time.monotonic()
-        digest = _digest(family)
-        module, count = _family_module(family)
-        _replace(folder / f"{family}.o", machine.emit_object(module))
-        _replace(folder / f"{family}.stamp", digest.encode())
-        print(
-            f"kernels: {tier} {number}/{len(families)} {family}: {count} kernels, "
-            f"{time.monotonic() - began:.1f} s",
-            flush=True,
-        )
-
-
-def _family_module(family: str) -> tuple[Any, int]:
-    """All kernels of a family as one LLVM module, each with an entry of the C ABI.
-
-    Fails on a kernel that belongs to no family, and on a family without kernels: the library would
-    lack them, and the JIT would hide it.
-    """
-    import llvmlite.binding as llvm
-
-    from nnapi_shim.drivers.cpu.kernels.kernel import KERNELS
-
-    load(family)
-    files = {name: k.function.__module__.rpartition(".")[2] for name, k in KERNELS.items()}
-    strays = [name for name, file in files.items() if file not in FAMILIES]
-    if strays:
-        raise SystemExit(f"kernels of no file in FAMILIES: {', '.join(strays)}")
-    own = [kernel for name, kernel in KERNELS.items() if files[name] == family]
-    if not own:
-        raise SystemExit(f"{family} has no kernels")
-    module = llvm.parse_assembly("")
-    module.triple = llvm.get_process_triple()
-    for kernel in own:
-        module.link_in(llvm.parse_assembly(_kernel_assembly(kernel)))
-    module.verify()
-    return module, len(own)
-
-
-def _kernel_assembly(kernel: Any) -> str:
-    """A kernel and all that it calls as LLVM assembly, under the symbol nnk_<name>."""
-    from llvmlite import ir
-    from numba.core import compiler
-    from numba.core.compiler_lock import global_compiler_lock
-    from numba.core.registry import cpu_target
-
-    from nnapi_shim.drivers.cpu.kernels.kernel import entry
-
-    with global_compiler_lock:
-        context, typing = cpu_target.target_context, cpu_target.typing_context
-        function, result, arguments = entry(kernel)
-        flags = compiler.Flags()
-        flags.no_cpython_wrapper = True
-        flags.no_cfunc_wrapper = True
-        flags.nrt = True
-        flags.no_compile = True  # to machine code: that is done for the whole family at once
-        flags.error_model = "numpy"
-        compiled = compiler.compile_extra(typing, context, function, arguments, result, flags, {})
-        description, convention = compiled.fndesc, context.call_conv
-        wrapper = ir.Module(f"{kernel.name}_entry")
-        callee = ir.Function(
-            wrapper,
-            convention.get_function_type(description.restype, description.argtypes),
-            description.llvm_func_name,
-        )
-        symbol = ir.Function(
-            wrapper,
-            ir.FunctionType(
-                context.get_value_type(result), [context.get_value_type(a) for a in arguments]
-            ),
-            SYMBOL_PREFIX + kernel.name,
-        )
-        builder = ir.IRBuilder(symbol.append_basic_block())
-        status, value = convention.call_function(builder, callee, result, arguments, symbol.args)
-        builder.ret(builder.select(status.is_ok, value, status.code))
-        library = context.codegen().create_library(kernel.name)
-        library.add_ir_module(wrapper)
-        library.add_linking_library(compiled.library)
-        library.finalize()
-        return str(library._final_module)
+    compiler = FamilyCompiler(*PROCESSORS[tier])
+    for family in map(str.strip, families):
+        try:
+            digest = _digest(family)
+            _replace(folder / f"{family}.o", compiler.object_code(family))
+            # Only now: without a stamp an object is not used.
+            _replace(folder / f"{family}.stamp", digest.encode())
+            answer = [0, ""]
+        except OSError as error:
+            answer = [error.errno or errno.EIO, str(error.filename or folder)]
+        print(json.dumps(answer), flush=True)
 
 
 # Linking
 
 
-def _link(folder: Path, library: Path) -> None:
-    """All objects into one library; fails on a symbol that neither libm nor libc has."""
+FLAGS = [
+    "-shared",
+    "-fPIC",
+    "-O2",
+    "-g0",
+    "-nostdlib",
+    "-Wl,-z,defs",
+    "-Wl,-z,noexecstack",
+    "-Wl,--gc-sections",
+]
+
+
+def _compiler() -> list[str]:
+    return shlex.split(os.environ.get("CC") or "cc")
+
+
+def _try_linker(folder: Path) -> None:
+    """Link a tiny library, before the long part: says what is missing if that fails."""
+    with tempfile.TemporaryDirectory(dir=folder) as place:
+        _run_linker([], Path(place), Path(place, "tiny.so"))
+
+
+def _run_linker(inputs: Sequence[str], folder: Path, library: Path) -> None:
     exports = folder / "exports.map"
     exports.write_text(f"{{ global: {SYMBOL_PREFIX}*; local: *; }};\n")
+    mark = folder / "version.c"
+    mark.write_text(f"int {VERSION_SYMBOL}(void);\nint {VERSION_SYMBOL}(void) {{ return 0; }}\n")
+    command = [*_compiler(), *FLAGS, f"-Wl,--version-script={exports}", "-o", str(library)]
+    try:
+        subprocess.run(
+            [*command, *inputs, str(mark), "-lm", "-lc"], check=True, stdin=subprocess.DEVNULL
+        )
+    except FileNotFoundError:
+        raise SystemExit(
+            f"kernels: there is no C compiler {command[0]}; install one (Debian: apt install gcc "
+            "libc6-dev), or name it with CC"
+        ) from None
+    except subprocess.CalledProcessError:
+        if shutil.disk_usage(folder).free < 4 << 20:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(library)) from None
+        raise SystemExit(
+            f"kernels: {' '.join(_compiler())} could not link {library.name} (see above); it has "
+            "to be a C compiler for this machine with its C library (Debian: apt install gcc "
+            "libc6-dev)"
+        ) from None
+
+
+def _link(folder: Path, library: Path) -> None:
+    """All objects into one library; fails on a symbol that neither libm nor libc has."""
     fresh = library.with_suffix(f".{os.getpid()}")
-    compiler = os.environ.get("CC", "cc").split()
-    flags = ["-shared", "-nostdlib", "-Wl,-z,defs", "-Wl,-z,noexecstack", "-Wl,--gc-sections"]
-    objects = [str(folder / f"{family}.o") for family in FAMILIES]
-    command = [*compiler, *flags, f"-Wl,--version-script={exports}", "-o", str(fresh), *objects]
-    version = folder / "version.c"
-    version.write_text(f"const char {VERSION_SYMBOL} = 0;\n")
-    subprocess.run([*command, "-fPIC", "-O2", "-g0", str(version), "-lm", "-lc"], check=True)
-    fresh.replace(library)
+    try:
+        _run_linker([str(folder / f"{family}.o") for family in FAMILIES], folder, fresh)
+        fresh.replace(library)
+    finally:
+        fresh.unlink(missing_ok=True)
     _replace(folder / "linked.json", json.dumps(_parts()).encode())
 
 
 def _replace(path: Path, data: bytes) -> None:
     """Write a file such that nobody ever sees half of it."""
     fresh = path.with_name(f"{path.name}.{os.getpid()}")
-    fresh.write_bytes(data)
-    fresh.replace(path)
+    try:
+        fresh.write_bytes(data)
+        fresh.replace(path)
+    finally:
+        fresh.unlink(missing_ok=True)
+
+
+def _end(number: int, frame: Any) -> None:
+    raise KeyboardInterrupt
 
 
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(prog=__spec__.name, description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("build/lib"), help="folder of libraries")
-    parser.add_argument("--tiers", nargs="*", choices=list(PROCESSORS), help="default: all")
-    parser.add_argument("--compile", nargs="+", help=argparse.SUPPRESS)
+    parser.add_argument(
+        "--tiers",
+        nargs="*",
+        choices=["best", *PROCESSORS],
+        help="default: all; best: the best that this processor runs",
+    )
+    parser.add_argument("--worker", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.compile:
-        tier, folder, *families = options.compile
-        _compile(tier, Path(folder), families)
+    if options.worker:
+        tier, folder = options.worker
+        _work(tier, Path(folder), sys.stdin)
     else:
+        signal.signal(signal.SIGTERM, _end)
         build(options.out, options.tiers)
 
 

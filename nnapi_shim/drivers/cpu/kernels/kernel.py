@@ -67,7 +67,7 @@ def record_type(record: Record) -> types.Record:
 
 def entry(item: Kernel) -> tuple[Callable[[Any, int], int], types.Type, tuple[types.Type, ...]]:
     """What is compiled for a kernel: (function, return type, argument types)."""
-    body = helper(item.function)
+    body = inlined(item.function)
 
     def call(block: Any, tile: int) -> Any:
         return np.int32(body(carray(block, 1)[0], tile))

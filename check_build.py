@@ -1,0 +1,100 @@
+"""Looks, before the long part of a build, whether everything is there that it needs.
+
+Runs with any Python, before there is an environment. What is missing is told in one line each, with
+what to do; the exit status is then 1.
+
+    python3 check_build.py FOLDER
+"""
+
+import importlib.util
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from pathlib import Path
+
+NEEDED_MB = 700
+"""The environment with its packages, objects and libraries."""
+
+OLDEST = (3, 10)
+
+
+def missing_python():
+    """What the running Python lacks to make an environment and to compile against."""
+    if sys.implementation.name != "cpython" or sys.version_info < OLDEST:
+        yield (
+            f"{sys.executable} is {sys.implementation.name} {sys.version.split()[0]}: CPython "
+            f"{OLDEST[0]}.{OLDEST[1]} or newer is needed; name one with `make PYTHON=python3.12`"
+        )
+        return
+    lacking = [name for name in ("venv", "ensurepip") if importlib.util.find_spec(name) is None]
+    if lacking:
+        yield (
+            f"{sys.executable} has no {' and no '.join(lacking)}: install it (Debian, Ubuntu: "
+            "apt install python3-venv)"
+        )
+    header = Path(sysconfig.get_path("include"), "Python.h")
+    if not header.exists():
+        yield (
+            f"{header} is missing: install the headers of this Python (Debian, Ubuntu: apt install "
+            "python3-dev)"
+        )
+
+
+def missing_compiler(variable, default, suffix, package):
+    """What the compiler in an environment variable lacks to compile and link a small program."""
+    command = shlex.split(os.environ.get(variable) or default)
+    if shutil.which(command[0]) is None:
+        yield (
+            f"there is no compiler {command[0]}: install one (Debian, Ubuntu: apt install "
+            f"{package} libc6-dev), or name it with {variable}"
+        )
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder, "tiny" + suffix)
+        source.write_text("#include <stdint.h>\n#include <stdio.h>\nint main(void) { return 0; }\n")
+        done = subprocess.run(
+            [*command, str(source), "-o", str(Path(folder, "tiny")), "-lm"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    if done.returncode:
+        said = (done.stderr.strip().splitlines() or ["no word why"])[0]
+        yield (
+            f"{' '.join(command)} cannot compile a small program: {said} (Debian, Ubuntu: apt "
+            f"install {package} libc6-dev)"
+        )
+
+
+def missing_place(folder):
+    """Whether the folder, or where it will be made, can be written and has room."""
+    place = Path(folder).resolve()
+    while not place.exists():
+        place = place.parent
+    if not place.is_dir() or not os.access(place, os.W_OK | os.X_OK):
+        yield f"{place} cannot be written: build in a folder that is yours"
+        return
+    free = shutil.disk_usage(place).free >> 20
+    if free < NEEDED_MB:
+        yield f"{place} has {free} MB free, {NEEDED_MB} are needed: make room"
+
+
+def main():
+    """Print what is missing; the number of things."""
+    found = [
+        *missing_python(),
+        *missing_compiler("CC", "cc", ".c", "gcc"),
+        *missing_compiler("CXX", "g++", ".cpp", "g++"),
+        *missing_place(sys.argv[1] if len(sys.argv) > 1 else "build"),
+    ]
+    for line in found:
+        print(f"build: {line}", file=sys.stderr)
+    return len(found)
+
+
+if __name__ == "__main__":
+    sys.exit(1 if main() else 0)
