@@ -43,11 +43,14 @@ best-kernels: $(VENV)/ready
 
 $(LIB_DIR)/libneuralnetworks.so: | library
 
+BEGAN := $(shell date +%s)
 demo: library best-kernels companion c_examples
 	$(RUN) $(EXAMPLE_DIR)/devices
 	$(RUN) $(EXAMPLE_DIR)/basic $(NDK_DATA)
 	$(RUN) $(EXAMPLE_DIR)/mobilenet_block
 	@echo
+	@echo "All of this took $$(( $$(date +%s) - $(BEGAN) )) seconds; .venv and build take" \
+		"$$(du -scm $(VENV) build | tail -1 | cut -f1) MB."
 	@echo "The library is in $(LIB_DIR). Next, a program of your own:"
 	@echo "    $(CC) -Iinclude program.c -L$(LIB_DIR) -lneuralnetworks -o program"
 	@echo "    LD_LIBRARY_PATH=$(LIB_DIR) ./program"
