@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import build_ffi
 from install import deb, dist, prefix, tree
 
 
@@ -27,7 +28,7 @@ def main() -> None:
         elif options.command == "uninstall":
             prefix.uninstall(options.prefix.absolute(), options.destdir)
         elif options.command == "files":
-            include = os.path.relpath(tree.ROOT / "include", options.libraries)
+            include = os.path.relpath(build_ffi.ROOT / "include", options.libraries)
             tree.write_package_files(options.libraries, include)
         elif options.command == "dist":
             dist.make_archive(options.out)

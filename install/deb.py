@@ -13,9 +13,9 @@ import time
 from email.utils import formatdate
 from pathlib import Path
 
+from build_ffi import ROOT, package_version
 from install.dist import newest_glibc
 from install.layout import PRIVATE, build_wheel, lay_out
-from install.tree import ROOT, package_version
 
 LIBRARY, DEVELOPMENT = "libneuralnetworks", "libneuralnetworks-dev"
 REVISION = "1"

@@ -7,8 +7,8 @@ import shutil
 import tarfile
 from pathlib import Path
 
+from build_ffi import ROOT, package_version
 from install.layout import build_wheel, lay_out
-from install.tree import ROOT, package_version
 
 GLIBC = re.compile(rb"GLIBC_2\.(\d+)\0")
 

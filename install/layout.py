@@ -15,8 +15,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from build_ffi import ROOT
 from install.private_python import install_python
-from install.tree import LIBRARIES, ROOT, write_package_files
+from install.tree import LIBRARIES, write_package_files
 
 PRIVATE = "nnapi-shim"
 DOCUMENTS = ("README.md", "LICENSE", "docs", "c_examples")

@@ -4,9 +4,8 @@ import os
 import shutil
 from pathlib import Path
 
-from build_ffi import libpython
+from build_ffi import ROOT, libpython, package_version
 from install.layout import PRIVATE, build_wheel, lay_out
-from install.tree import ROOT, package_version
 
 MANIFEST = Path("lib", PRIVATE, "installed.txt")
 

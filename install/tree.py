@@ -1,9 +1,9 @@
 """What finds an installed library: files for pkg-config and CMake, relative to themselves."""
 
-import re
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+from build_ffi import package_version
+
 TEMPLATES = Path(__file__).parent / "templates"
 LIBRARIES = {
     "neuralnetworks": "Android's Neural Networks API",
@@ -12,12 +12,6 @@ LIBRARIES = {
     "nativewindow": "Hardware buffers of Android, of the BLOB kind",
 }
 """Library -> what its .pc file says it is."""
-
-
-def package_version() -> str:
-    """The version of the package, which it is not imported for."""
-    source = (ROOT / "nnapi_shim" / "__init__.py").read_text()
-    return re.search(r'^__version__ = "(.+)"$', source, re.M)[1]
 
 
 def _filled(template: str, **values: str) -> str:
