@@ -36,6 +36,8 @@ class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]
         """Compiles; `version` is "editable" where the package stays in the checkout."""
         if version == "editable":
             return
+        if shutil.which("make") is None:
+            self.app.abort("nnapi_shim: make is needed to build; Debian, Ubuntu: apt install make")
         sys.path.insert(0, str(ROOT))
         machine = os.uname().machine
         tree = ROOT / "build" / "wheel"
