@@ -21,7 +21,7 @@ sys.path.insert(0, str(ROOT))
 import build_ffi  # noqa: E402
 
 PROGRAM = Path(__file__).with_name("every_function.c")
-SUPPRESSIONS = Path(__file__).with_name("valgrind.supp")
+SUPPRESSIONS = ROOT / "nnapi_shim" / "debugging" / "valgrind.supp"
 SANITIZED = ROOT / "build" / "sanitized"
 FLAGS = "-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g"
 DEVICES = ("nnapi-cpu", "nnapi-reference")
