@@ -1,0 +1,58 @@
+"""perf shows kernels by their names, and who called them."""
+
+import re
+
+import pytest
+
+from tests.debugging.conftest import need, run
+
+CALLERS = (
+    "main",
+    "run_model",
+    "ANeuralNetworksExecution_compute",
+    "nnk_depthwise_conv_2d_f32",
+)
+"""Of the function that does the work of a depthwise convolution, from outside in."""
+
+
+@pytest.fixture(scope="module")
+def recorded(mobilenet_block, tmp_path_factory):
+    """What perf recorded of many executions."""
+    need("perf")
+    data = tmp_path_factory.mktemp("perf") / "perf.data"
+    command = ("perf", "record", "-q", "-e", "cpu-clock", "-F", "1999", "--call-graph", "dwarf")
+    done = run(*command, "-o", data, mobilenet_block, "20000")
+    if done.returncode != 0 and re.search("not supported|[Pp]ermission|perf_event", done.stderr):
+        pytest.skip(f"perf cannot record here: {done.stderr.strip().splitlines()[0]}")
+    assert done.returncode == 0, done.stderr
+    return data
+
+
+def report(data, *arguments):
+    done = run("perf", "report", "--stdio", "-i", data, *arguments)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_kernels_have_names(recorded):
+    told = report(recorded, "--no-children", "-g", "none", "--sort", "dso,symbol")
+    in_kernels = re.findall(r" libnnapi_kernels_\w+\.so +\[\.\] (\S+)", told)
+    assert any(name.startswith("nnk_depthwise_f32_") for name in in_kernels)
+    assert any(re.match(r"nnk_tile_(u8s8|q8|f32)_", name) for name in in_kernels)
+    assert not [name for name in in_kernels if name.startswith("0x")]
+
+
+def stacks(data, innermost):
+    """The stacks of samples, from outside in, innermost function of such a name."""
+    script = run("perf", "script", "-i", data, "-F", "comm,ip,sym")
+    assert script.returncode == 0, script.stderr
+    for sample in script.stdout.split("\n\n"):
+        names = [line.split(maxsplit=1)[-1] for line in sample.splitlines()[1:]]
+        if names and names[0].startswith(innermost):
+            yield names[::-1]
+
+
+def test_kernels_have_callers(recorded):
+    found = list(stacks(recorded, "nnk_depthwise_f32_"))
+    whole = [names for names in found if [n for n in names if n in CALLERS] == list(CALLERS)]
+    assert len(whole) > 0.9 * len(found) > 0, found
