@@ -7,16 +7,15 @@ import pytest
 from tests.debugging.conftest import ROOT, SUPPRESSIONS, line_of, need, run
 
 EXAMPLES = ROOT / "c_examples"
+VALGRIND = "valgrind --leak-check=full --error-exitcode=9 --num-callers=40 --suppressions={}"
 LEAKS = "suppressions={}:print_suppressions=0:intercept_tls_get_addr=0"
 
 
 def valgrind(*program, **environment):
     """What runs a program in memcheck; errors are exit status 9."""
     need("valgrind")
-    command = ("valgrind", "-q", "--leak-check=full", "--error-exitcode=9")
-    return run(
-        *command, f"--suppressions={SUPPRESSIONS / 'valgrind.supp'}", *program, **environment
-    )
+    command = VALGRIND.format(SUPPRESSIONS / "valgrind.supp").split()
+    return run(*command, "-q", *program, **environment)
 
 
 @pytest.fixture(scope="module", params=["gcc", "clang"])

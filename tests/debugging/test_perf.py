@@ -6,6 +6,8 @@ import pytest
 
 from tests.debugging.conftest import need, run
 
+RECORD = "perf record -e cpu-clock -F 1999 --call-graph dwarf"
+REPORT = "perf report --no-children -g none --sort dso,symbol"
 CALLERS = (
     "main",
     "run_model",
@@ -20,30 +22,24 @@ def recorded(mobilenet_block, tmp_path_factory):
     """What perf recorded of many executions."""
     need("perf")
     data = tmp_path_factory.mktemp("perf") / "perf.data"
-    command = ("perf", "record", "-q", "-e", "cpu-clock", "-F", "1999", "--call-graph", "dwarf")
-    done = run(*command, "-o", data, mobilenet_block, "20000")
+    done = run(*RECORD.split(), "-q", "-o", data, mobilenet_block, "20000")
     if done.returncode != 0 and re.search("not supported|[Pp]ermission|perf_event", done.stderr):
         pytest.skip(f"perf cannot record here: {done.stderr.strip().splitlines()[0]}")
     assert done.returncode == 0, done.stderr
     return data
 
 
-def report(data, *arguments):
-    done = run("perf", "report", "--stdio", "-i", data, *arguments)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 def test_kernels_have_names(recorded):
-    told = report(recorded, "--no-children", "-g", "none", "--sort", "dso,symbol")
-    in_kernels = re.findall(r" libnnapi_kernels_\w+\.so +\[\.\] (\S+)", told)
+    done = run(*REPORT.split(), "--stdio", "-i", recorded)
+    assert done.returncode == 0, done.stderr
+    in_kernels = re.findall(r" libnnapi_kernels_\w+\.so +\[\.\] (\S+)", done.stdout)
     assert any(name.startswith("nnk_depthwise_f32_") for name in in_kernels)
     assert any(re.match(r"nnk_tile_(u8s8|q8|f32)_", name) for name in in_kernels)
     assert not [name for name in in_kernels if name.startswith("0x")]
 
 
 def stacks(data, innermost):
-    """The stacks of samples, from outside in, innermost function of such a name."""
+    """The stacks, from outside in, of samples in functions whose names begin so."""
     script = run("perf", "script", "-i", data, "-F", "comm,ip,sym")
     assert script.returncode == 0, script.stderr
     for sample in script.stdout.split("\n\n"):
