@@ -68,7 +68,8 @@ int main(int argc, char **argv)
     CHECK(ANeuralNetworksCompilation_create(model, &compilation));
     CHECK(ANeuralNetworksCompilation_finish(compilation));
 
-    float *input = calloc(1, BYTES), *output = malloc(BYTES);
+    float *volatile input = calloc(1, BYTES); /* volatile: the compiler would warn of what is done */
+    float *output = malloc(BYTES);
     compute(compilation, input, output);
     free(input);
     if (argc > 1)
