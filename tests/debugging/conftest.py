@@ -71,8 +71,9 @@ def gdb(program, *commands, libraries=LIBRARIES, **environment):
     return done.stdout
 
 
-def line_of(source, text):
-    """The number of the line that has a text."""
+def line_of(source, text, last=False):
+    """The number of the line that has a text, or of the last that has."""
     lines = (HERE / source).read_text().splitlines()
-    (number,) = (number for number, line in enumerate(lines, 1) if text in line)
-    return number
+    numbers = [number for number, line in enumerate(lines, 1) if text in line]
+    assert last or len(numbers) == 1
+    return numbers[-1]

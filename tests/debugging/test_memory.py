@@ -56,7 +56,11 @@ def test_valgrind_finds_what_a_kernel_reads_of_freed_memory(compile_c):
     assert done.returncode == 9
     report = done.stderr.partition("Invalid read of size")[2].partition("Invalid read")[0]
     assert re.match(r" \d+\n.*? at 0x\w+: .*libnnapi_kernels_\w+\.so\)\n", report)
-    assert f"main (leaking.c:{line_of('leaking.c', '    free(input);')})" in report
+    stack, _, block = report.partition("free'd")
+    assert "nnk_add_f32" in stack
+    assert "ANeuralNetworksExecution_compute" in stack
+    assert f"main (leaking.c:{line_of('leaking.c', 'input, output);', last=True)})" in stack
+    assert f"main (leaking.c:{line_of('leaking.c', '    free(input);')})" in block
 
 
 @pytest.mark.parametrize("device", ["nnapi-cpu", "nnapi-reference"])

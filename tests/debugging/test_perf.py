@@ -39,16 +39,23 @@ def test_kernels_have_names(recorded):
 
 
 def stacks(data, innermost):
-    """The stacks, from outside in, of samples in functions whose names begin so."""
-    script = run("perf", "script", "-i", data, "-F", "comm,ip,sym")
+    """The stacks, from outside in, of samples in functions of such a name or library."""
+    script = run("perf", "script", "-i", data, "-F", "comm,ip,sym,dso")
     assert script.returncode == 0, script.stderr
     for sample in script.stdout.split("\n\n"):
-        names = [line.split(maxsplit=1)[-1] for line in sample.splitlines()[1:]]
-        if names and names[0].startswith(innermost):
-            yield names[::-1]
+        frames = [line.split(maxsplit=1)[-1] for line in sample.splitlines()[1:]]
+        if frames and re.search(innermost, frames[0]):
+            yield [frame.rpartition(" (/")[0] or frame for frame in frames[::-1]]
 
 
 def test_kernels_have_callers(recorded):
-    found = list(stacks(recorded, "nnk_depthwise_f32_"))
+    found = list(stacks(recorded, "^nnk_depthwise_f32_"))
     whole = [names for names in found if [n for n in names if n in CALLERS] == list(CALLERS)]
     assert len(whole) > 0.9 * len(found) > 0, found
+
+
+def test_a_stack_goes_through_any_kernel(recorded):
+    found = list(stacks(recorded, r"\(\S*/libnnapi_kernels_\w+\.so\)"))
+    whole = [names for names in found if set(CALLERS[:3]) <= set(names)]
+    assert len(found) > 50
+    assert len(whole) > 0.95 * len(found), [names for names in found if names not in whole]
