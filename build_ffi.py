@@ -202,17 +202,18 @@ def write_callbacks_source(types: str, functions: list[Function], path: Path) ->
         f"static const char *missing(void)\n{{\n{checks}    return NULL;\n}}",
         f"static const struct nn_calls calls = {{\n    NN_BUILD, missing,\n{members}}};",
         "static uintptr_t calls_address(void) { return (uintptr_t)&calls; }",
-        "static void (*store_error)(const char *);",
+        # Not named as what it calls: a debugger would stop twice at each error.
+        "static void (*keep)(const char *);",
         "static void store_errors_with(uintptr_t function)",
-        "{ store_error = (void (*)(const char *))function; }",
-        "static void nnapi_shim_storeError(const char *message) { store_error(message); }",
+        "{ keep = (void (*)(const char *))function; }",
+        "static void store_error(const char *message) { keep(message); }",
     ]
     ffi = cffi.FFI()
     ffi.cdef(types)
     ffi.cdef(
         "uintptr_t calls_address(void);"
         "void store_errors_with(uintptr_t function);"
-        "void nnapi_shim_storeError(const char *message);"
+        "void store_error(const char *message);"
     )
     ffi.cdef("".join(f'extern "Python" {f.callback};\n' for f in functions))
     make_c_source(ffi, CALLBACKS, "\n".join(lines), str(path))
@@ -254,6 +255,7 @@ def compiler_command() -> list[str]:
         *("-std=gnu11", "-pthread"),
         # Debug information without the paths of the machine that it was made on.
         *(f"-ffile-prefix-map={ROOT}=nnapi_shim", f"-ffile-prefix-map={INCLUDEPY}=python"),
+        "-fno-optimize-sibling-calls",  # a backtrace shows the function that was called
         *(f"-I{folder}" for folder in (ROOT / "include", NATIVE)),
         *shlex.split(os.environ.get("CFLAGS", "")),
     ]
@@ -362,6 +364,7 @@ def build(out: Path, location: str | None = None) -> Path:
     macros = [f'-DNN_VERSION="{package_version()}"', f'-DNN_BUILD="{key}"']
     with tempfile.TemporaryDirectory(dir=out, prefix=".build-") as name:
         folder = Path(name)
+        macros.append(f"-ffile-prefix-map={folder}=generated")  # in debug information
         in_python = [function for function in functions if function.is_written_in_python]
         (folder / "calls.h").write_text(calls_header(in_python))
         built = [

@@ -4,6 +4,8 @@
  * convolution, residual sum, pooling, fully connected layer, softmax. It runs in float32, in quant8
  * with one scale per filter, and in quant8 with one scale per output channel, and each result is
  * compared with an evaluation of the same network in plain C below.
+ *
+ *     mobilenet_block [ROUNDS]
  */
 #include <android/NeuralNetworks.h>
 #include <float.h>
@@ -35,6 +37,9 @@ enum {
 /* Differences that are allowed: in float32, and in steps of the quantized output. */
 static const float float_tolerance = 1e-4f;
 static const int quantized_tolerance = 3;
+
+/* How often each model is run: once, or often for a profiler. */
+static int rounds = 1;
 
 /* real value = (stored value - zero_point) * scale */
 typedef struct {
@@ -464,11 +469,13 @@ static void run_model(ANeuralNetworksModel* model, const void* input, size_t inp
   ANeuralNetworksExecution* execution = NULL;
   CHECK(ANeuralNetworksCompilation_create(model, &compilation));
   CHECK(ANeuralNetworksCompilation_finish(compilation));
-  CHECK(ANeuralNetworksExecution_create(compilation, &execution));
-  CHECK(ANeuralNetworksExecution_setInput(execution, 0, NULL, input, input_size));
-  CHECK(ANeuralNetworksExecution_setOutput(execution, 0, NULL, output, output_size));
-  CHECK(ANeuralNetworksExecution_compute(execution));
-  ANeuralNetworksExecution_free(execution);
+  for (int round = 0; round < rounds; ++round) {
+    CHECK(ANeuralNetworksExecution_create(compilation, &execution));
+    CHECK(ANeuralNetworksExecution_setInput(execution, 0, NULL, input, input_size));
+    CHECK(ANeuralNetworksExecution_setOutput(execution, 0, NULL, output, output_size));
+    CHECK(ANeuralNetworksExecution_compute(execution));
+    ANeuralNetworksExecution_free(execution);
+  }
   ANeuralNetworksCompilation_free(compilation);
 }
 
@@ -544,7 +551,12 @@ static int run_quantized(Form form, const char* name) {
   return is_close && top == float_top;
 }
 
-int main(void) {
+int main(int argc, char** argv) {
+  if (argc > 1) rounds = atoi(argv[1]);
+  if (argc > 2 || rounds < 1) {
+    fprintf(stderr, "usage: %s [ROUNDS]\n", argv[0]);
+    return EXIT_FAILURE;
+  }
   int is_float_right = run_float32();
   int is_quantized_right = run_quantized(QUANT8, "quant8");
   int is_per_channel_right = run_quantized(QUANT8_PER_CHANNEL, "quant8 per channel");

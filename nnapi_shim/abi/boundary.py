@@ -34,7 +34,7 @@ def attach_all(ffi: Any, lib: Any) -> None:
     0, and 0 is NO_ERROR.
     """
     global _store_error
-    _store_error = lib.nnapi_shim_storeError
+    _store_error = lib.store_error
     for name, function in EXPORTED.items():
         if name.endswith("_free"):
             ffi.def_extern(name=f"py_{name}", onerror=_failed(name))(function)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What went wrong: the last error of each thread, and the failure that keeps the library down. */
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -37,9 +38,14 @@ const char *nnapi_shim_getLastError(void)
     return last_error;
 }
 
-void nnapi_shim_storeError(const char *message)
+/* Every refusal comes here, after it was printed: the place for a breakpoint. Not inlined, so that
+ * there is one. */
+__attribute__((noinline)) void nnapi_shim_storeError(const char *message)
 {
+    const char *set = getenv("NNAPI_SHIM_BREAK");
     copy(last_error, sizeof last_error, message != NULL ? message : "");
+    if (set != NULL && strcmp(set, "1") == 0)
+        raise(SIGTRAP);
 }
 
 void nn_repeat_failure(void)

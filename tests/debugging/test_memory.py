@@ -1,0 +1,88 @@
+"""valgrind, AddressSanitizer and LeakSanitizer with the files of suppressions, as the page says."""
+
+import re
+
+import pytest
+
+from tests.debugging.conftest import ROOT, SUPPRESSIONS, line_of, need, run
+
+EXAMPLES = ROOT / "c_examples"
+VALGRIND = "valgrind --leak-check=full --error-exitcode=9 --num-callers=40 --suppressions={}"
+LEAKS = "suppressions={}:print_suppressions=0:intercept_tls_get_addr=0"
+
+
+def valgrind(*program, **environment):
+    """What runs a program in memcheck; errors are exit status 9."""
+    need("valgrind")
+    command = VALGRIND.format(SUPPRESSIONS / "valgrind.supp").split()
+    return run(*command, "-q", *program, **environment)
+
+
+@pytest.fixture(scope="module", params=["gcc", "clang"])
+def sanitized(request, compile_c):
+    """A function that compiles with AddressSanitizer and runs a program."""
+    need(request.param)
+
+    def run_sanitized(name, source=None, arguments=(), **environment):
+        program = compile_c(name, "-fsanitize=address", compiler=request.param, source=source)
+        leaks = {"LSAN_OPTIONS": LEAKS.format(SUPPRESSIONS / "lsan.supp")}
+        return run(program, *arguments, **(leaks | environment))
+
+    return run_sanitized
+
+
+@pytest.mark.parametrize("name", ["mobilenet_block", "async"])
+def test_valgrind_finds_nothing_in_a_correct_program(name):
+    done = valgrind(ROOT / "build" / "c_examples" / name)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == (EXAMPLES / f"{name}.expected").read_text()
+
+
+def test_valgrind_finds_nothing_on_the_reference_device(mobilenet_block):
+    done = valgrind(mobilenet_block, DEBUG_NN_CPUONLY="1")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_valgrind_finds_what_a_program_loses(compile_c):
+    done = valgrind(compile_c("leaking"))
+    assert done.returncode == 9
+    lost = re.findall(r"([\d,]+) bytes in 1 blocks are \w+ lost", done.stderr)
+    assert lost == ["1,001", "2,002"]
+    assert re.search(r"lose_late \(leaking\.c:", done.stderr)
+
+
+def test_valgrind_finds_what_a_kernel_reads_of_freed_memory(compile_c):
+    done = valgrind(compile_c("leaking"), "again")
+    assert done.returncode == 9
+    report = done.stderr.partition("Invalid read of size")[2].partition("Invalid read")[0]
+    assert re.match(r" \d+\n.*? at 0x\w+: .*libnnapi_kernels_\w+\.so\)\n", report)
+    stack, _, block = report.partition("free'd")
+    assert "nnk_add_f32" in stack
+    assert "ANeuralNetworksExecution_compute" in stack
+    assert f"main (leaking.c:{line_of('leaking.c', 'input, output);', last=True)})" in stack
+    assert f"main (leaking.c:{line_of('leaking.c', '    free(input);')})" in block
+
+
+@pytest.mark.parametrize("device", ["nnapi-cpu", "nnapi-reference"])
+@pytest.mark.parametrize("name", ["mobilenet_block", "async"])
+def test_sanitizers_find_nothing_in_a_correct_program(sanitized, name, device):
+    only = {"DEBUG_NN_CPUONLY": "1"} if device == "nnapi-reference" else {}
+    done = sanitized(name, source=EXAMPLES / f"{name}.c", **only)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == (EXAMPLES / f"{name}.expected").read_text()
+
+
+def test_sanitizers_find_what_a_program_loses(sanitized):
+    done = sanitized("leaking")
+    assert done.returncode != 0
+    lost = re.findall(r"leak of (\d+) byte\(s\) in 1 object", done.stderr)
+    assert sorted(lost) == ["1001", "2002"]
+    assert "in lose_early" in done.stderr
+    assert "SUMMARY: AddressSanitizer: 3003 byte(s) leaked in 2 allocation(s)." in done.stderr
+
+
+def test_without_the_file_python_is_found(sanitized):
+    """It's the file that does it."""
+    done = sanitized("mobilenet_block", source=EXAMPLES / "mobilenet_block.c", LSAN_OPTIONS="")
+    assert done.returncode != 0
+    assert "libpython3." in done.stderr
