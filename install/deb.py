@@ -54,7 +54,10 @@ OVERRIDES = (
         "for a Python of its own, in folders that no user writes",
     ),
     ("custom-library-search-path", "of numpy, relative to itself"),
-    ("unstripped-binary-or-object", "numpy's layout does not survive it, ours keep their names for gdb"),
+    (
+        "unstripped-binary-or-object",
+        "numpy's layout does not survive it, ours keep their names for gdb",
+    ),
     ("embedded-library", "the package depends on the C library alone"),
     ("library-not-linked-against-libc", "modules of Python and numpy that call nothing in it"),
     ("shared-library-lacks-prerequisites", "modules of Python and numpy that call nothing in it"),
