@@ -34,7 +34,6 @@ LIBRARY = "libneuralnetworks.so"
 CALLBACKS = "nnapi_shim_callbacks"
 CALLBACKS_FILE = f"{CALLBACKS}.abi3.so"
 LOCATION = "libneuralnetworks.location"
-INCLUDEPY = sysconfig.get_config_var("INCLUDEPY")
 STABLE_ABI = "0x030a0000"  # of CPython 3.10
 
 # Header → version node of the functions that it declares.
@@ -253,8 +252,6 @@ def compiler_command() -> list[str]:
         *shlex.split(compiler),
         *("-shared", "-fPIC", "-O2", "-g", "-DNDEBUG", "-D_GNU_SOURCE", "-Wall", "-Wextra"),
         *("-std=gnu11", "-pthread"),
-        # Debug information without the paths of the machine that it was made on.
-        *(f"-ffile-prefix-map={ROOT}=nnapi_shim", f"-ffile-prefix-map={INCLUDEPY}=python"),
         "-fno-optimize-sibling-calls",  # a backtrace shows the function that was called
         *(f"-I{folder}" for folder in (ROOT / "include", NATIVE)),
         *shlex.split(os.environ.get("CFLAGS", "")),

@@ -7,7 +7,7 @@ LIB_DIR ?= build/lib
 COMPANION_SOURCE_DIR := nnapi_shim/native/companion
 COMPANION_OBJECT_DIR := build/companion
 COMPANION_CFLAGS = -std=c11 -O2 -g -fPIC -fvisibility=hidden -Wall -Wextra -Wpedantic \
-	-ffile-prefix-map=$(CURDIR)=nnapi_shim -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Iinclude -Iinclude/companion
+	-D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Iinclude -Iinclude/companion
 # What they give out, such as properties, and a trace that is being written, outlive a dlclose().
 COMPANION_LDFLAGS = -shared -pthread -Wl,-z,defs -Wl,-z,relro -Wl,-z,now -Wl,-z,nodelete
 
