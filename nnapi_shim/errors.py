@@ -144,3 +144,8 @@ def remember(error: NnapiError) -> None:
 def last_error() -> NnapiError | None:
     """The last refusal on this thread through the C functions, or None."""
     return getattr(_last, "error", None)
+
+
+def last_line(error: BaseException) -> str:
+    """What matters of the long explanations that some packages give, such as numpy and numba."""
+    return str(error).strip().rpartition("\n")[2]

@@ -11,7 +11,7 @@ from typing import Any
 import _cffi_backend
 
 from nnapi_shim import __version__, address, folders, log
-from nnapi_shim.errors import op_failed
+from nnapi_shim.errors import last_line, op_failed
 from nnapi_shim.settings import JIT, KERNELS, TIER
 
 KERNEL_SIGNATURE = "int32_t(*)(uintptr_t, int64_t)"
@@ -143,8 +143,8 @@ class KernelLibrary:
             from nnapi_shim.drivers.cpu.kernels import jit
         except ImportError as error:
             raise op_failed(
-                f"kernel {name} is not in {where}, and cannot be compiled ({error}); `pip install "
-                "'nnapi_shim[jit]'` adds the compiler, `make kernels` builds the kernel",
+                f"kernel {name} is not in {where}, and cannot be compiled ({last_line(error)}); "
+                "`pip install 'nnapi_shim[jit]'` adds the compiler, `make kernels` builds the kernel",
                 "no_compiler",
             ) from None
         log.write(

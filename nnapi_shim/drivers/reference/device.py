@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from nnapi_shim import __version__
-from nnapi_shim.errors import op_failed
+from nnapi_shim.errors import last_line, op_failed
 from nnapi_shim.hal.enums import (
     DeviceType,
     ExecutionPreference,
@@ -51,7 +51,7 @@ class ReferenceDevice:
         except ImportError as error:
             if (error.name or "").startswith("nnapi_shim"):
                 raise
-            found = "found" if error.name == "numpy" else f"imported ({_last_line(error)})"
+            found = "found" if error.name == "numpy" else f"imported ({last_line(error)})"
             raise op_failed(
                 f"nnapi-reference needs numpy, which cannot be {found}; `pip install numpy` where "
                 "nnapi_shim and cffi are installed, or use nnapi-cpu"
@@ -60,8 +60,3 @@ class ReferenceDevice:
 
     def wait(self) -> None:
         """It is always ready."""
-
-
-def _last_line(error: ImportError) -> str:
-    """What matters of numpy's long explanation."""
-    return str(error).strip().rpartition("\n")[2]
