@@ -144,7 +144,7 @@ class KernelLibrary:
         except ImportError as error:
             raise op_failed(
                 f"kernel {name} is not in {where}, and cannot be compiled ({last_line(error)}); "
-                "`pip install 'nnapi_shim[jit]'` adds the compiler, `make kernels` builds the kernel",
+                "`pip install 'nnapi_shim[jit]'` adds the compiler, `make kernels` builds it",
                 "no_compiler",
             ) from None
         log.write(
