@@ -67,11 +67,12 @@ test-install: all $(VENV)/ready-dev
 # Below PREFIX; DESTDIR is for packagers. What was installed is what `uninstall` removes.
 PREFIX ?= /usr/local
 DESTDIR ?=
+export PREFIX DESTDIR
 install: all
-	@$(PY) -m install prefix '$(PREFIX)' --destdir '$(DESTDIR)'
+	@$(PY) -m install prefix "$$PREFIX" --destdir "$$DESTDIR"
 
 uninstall: $(VENV)/ready
-	@$(PY) -m install uninstall '$(PREFIX)' --destdir '$(DESTDIR)'
+	@$(PY) -m install uninstall "$$PREFIX" --destdir "$$DESTDIR"
 
 # dist/nnapi-shim-<version>-linux-x86_64.tar.xz, which needs no Python; Debian packages.
 dist: kernels $(VENV)/ready-dev

@@ -8,6 +8,7 @@ in CC, the wheel is for systems like the one that it was made on. All else is in
 import importlib
 import importlib.util
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -43,13 +44,14 @@ class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]
         tree = ROOT / "build" / "wheel"
         shutil.rmtree(tree, ignore_errors=True)
         if "CC" not in os.environ and importlib.util.find_spec("ziglang"):
-            os.environ["CC"] = f"{sys.executable} -m ziglang cc -target {machine}-linux-gnu.{GLIBC}"
+            python = shlex.quote(sys.executable)
+            os.environ["CC"] = f"{python} -m ziglang cc -target {machine}-linux-gnu.{GLIBC}"
             # Debug information would have paths of this machine, in parts of the C library.
             os.environ["LDFLAGS"] = f"{os.environ.get('LDFLAGS', '')} -Wl,--strip-debug"
             platform = f"manylinux_{GLIBC.replace('.', '_')}_{machine}"
         else:
             platform = f"linux_{machine}"
-        compile_into(tree / "lib")
+        compile_into(tree)
         install = importlib.import_module("install.tree")
         install.write_package_files(tree / "lib", include="../include")
         build_data["tag"] = f"{PYTHON_TAG}-{platform}"
@@ -60,14 +62,15 @@ class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]
         }
 
 
-def compile_into(libraries: Path) -> None:
-    """Fills a folder with the library, its companions and the kernels of all tiers."""
+def compile_into(tree: Path) -> None:
+    """Fills the folder lib/ of `tree`: the library, its companions, the kernels of all tiers."""
+    libraries = tree / "lib"
     importlib.import_module("build_ffi").build(libraries, location=WHEEL_LOCATION)
-    companion = ROOT / "nnapi_shim" / "native" / "companion" / "companion.mk"
-    objects = libraries.with_name("companion")
-    variables = [f"LIB_DIR={libraries}", f"COMPANION_OBJECT_DIR={objects}"]
-    compiler = os.environ.get("CC", "cc")
-    command = ["make", "--silent", "--directory", ROOT, "--file", companion, f"CC={compiler}"]
-    subprocess.run([*command, *variables], check=True)
+    # Relative paths: make takes no spaces in names.
+    inside = tree.relative_to(ROOT)
+    command = ["make", "--silent", "--file", "nnapi_shim/native/companion/companion.mk"]
+    variables = [f"LIB_DIR={inside}/lib", f"COMPANION_OBJECT_DIR={inside}/companion"]
+    compiler = os.environ.get("CC", "cc").replace("$", "$$")
+    subprocess.run([*command, *variables, f"CC={compiler}"], cwd=ROOT, check=True)
     kernels = importlib.import_module("nnapi_shim.drivers.cpu.kernels.build")
     kernels.build(libraries, objects=ROOT / "build" / "kernels")

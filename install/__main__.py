@@ -22,6 +22,8 @@ def main() -> None:
     for name in ("dist", "deb"):
         commands.add_parser(name).add_argument("--out", type=Path, default=Path("dist"))
     options = parser.parse_args()
+    if options.command in ("prefix", "uninstall") and options.prefix == Path():
+        parser.error("PREFIX is empty; `make install PREFIX=/usr/local` is the default")
     try:
         if options.command == "prefix":
             prefix.install(options.prefix.absolute(), options.destdir)

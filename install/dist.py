@@ -30,10 +30,16 @@ def make_archive(out: Path) -> Path:
     out.mkdir(parents=True, exist_ok=True)
     print(f"dist: packing {_size(stage) / 1e6:.0f} MB", flush=True)
     new = archive.with_name(f".{archive.name}.new")
-    with lzma.open(new, "wb", preset=9) as stream, tarfile.open(fileobj=stream, mode="w") as tar:
-        for path in sorted([stage, *stage.rglob("*")]):
-            tar.add(path, path.relative_to(stage.parent), recursive=False, filter=_plain)
-    new.replace(archive)
+    try:
+        with (
+            lzma.open(new, "wb", preset=9) as stream,
+            tarfile.open(fileobj=stream, mode="w") as tar,
+        ):
+            for path in sorted([stage, *stage.rglob("*")]):
+                tar.add(path, path.relative_to(stage.parent), recursive=False, filter=_plain)
+        new.replace(archive)
+    finally:
+        new.unlink(missing_ok=True)
     ours = [*stage.glob("lib/nnapi-shim/nnapi_shim/lib/*.so")]
     print(
         f"{archive}: {archive.stat().st_size / 1e6:.1f} MB, unpacked {_size(stage) / 1e6:.0f} MB; "

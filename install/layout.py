@@ -83,6 +83,8 @@ def install_packages(folder: Path, wheel: Path) -> None:
     ]
     subprocess.run(command, check=True)
     shutil.rmtree(folder / "bin", ignore_errors=True)
+    for path in folder.glob("*.dist-info/direct_url.json"):  # a file of this machine
+        path.unlink()
     # Tests and tools of numpy, which no program of ours opens.
     for unwanted in ("numpy/**/tests", "numpy/f2py", "numpy/_pyinstaller", "numpy/**/*.pyi"):
         for path in folder.glob(unwanted):

@@ -1,26 +1,34 @@
 """`make install` and `make uninstall`: a tree below PREFIX, and what is in it."""
 
 import os
+import shlex
 import shutil
+import signal
 from pathlib import Path
 
 from build_ffi import ROOT, libpython, package_version
 from install.layout import PRIVATE, build_wheel, lay_out
 
 MANIFEST = Path("lib", PRIVATE, "installed.txt")
+"""What is installed, a path per line; it lists files before the first of them is there."""
+
+SIGNALS = {signal.SIGINT, signal.SIGTERM}
 
 
 def install(prefix: Path, destdir: str = "") -> None:
     """Installs below `prefix`; with `destdir`, below that folder, for packagers.
 
-    What another program has put there is not overwritten, and what cannot be finished is undone.
+    What another program has put there is not overwritten. Until all is copied, nothing that is
+    there is touched; what cannot be finished is undone.
     """
     target = Path(f"{destdir}{prefix}") if destdir else prefix
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     _check_writable(target)
     stage = ROOT / "build" / "stage"
     shutil.rmtree(stage, ignore_errors=True)
     lay_out(stage, build_wheel(ROOT / "build" / "wheels", portable=False), python=libpython())
     files = sorted(path.relative_to(stage) for path in stage.rglob("*") if not _is_folder(path))
+    files.append(MANIFEST)
     known = set(_installed(target))
     for path in files:
         if os.path.lexists(target / path) and path not in known:
@@ -28,24 +36,34 @@ def install(prefix: Path, destdir: str = "") -> None:
                 f"make install: {target / path} is there and not of nnapi_shim; nothing was "
                 "installed. Move it away, or choose another PREFIX"
             )
-    _remove(target, [path for path in known if path not in set(files)])
-    (stage / MANIFEST).write_text("".join(f"{path}\n" for path in (*files, MANIFEST)))
-    done: list[Path] = []
+    (stage / MANIFEST).write_text("".join(f"{path}\n" for path in files))
+    fresh = not (target / MANIFEST).exists()
     try:
-        for path in (*files, MANIFEST):
-            done.append(path)
-            _copy(stage / path, target / path)
-    except OSError as error:
-        _remove(target, done)
-        raise SystemExit(
-            f"make install: {error.filename2 or error.filename}: {error.strerror}; "
-            "what was installed is removed again"
-        ) from None
+        (target / MANIFEST).parent.mkdir(parents=True, exist_ok=True)
+        _write_manifest(target, known | set(files))
+        for path in files:
+            _copy_beside(stage / path, target / path)
+    except (OSError, KeyboardInterrupt) as error:
+        _remove(target, [_beside(path) for path in files])
+        if fresh:
+            _remove(target, [MANIFEST])
+        else:
+            _write_manifest(target, known)
+        left = "nothing was installed" if fresh else "what was installed before is as it was"
+        told = "interrupted"
+        if isinstance(error, OSError):
+            told = f"{error.filename2 or error.filename}: {error.strerror}"
+        raise SystemExit(f"make install: {told}; {left}") from None
+    signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)  # from here on it is done in a moment
+    for path in files:
+        (target / _beside(path)).replace(target / path)
+    _remove(target, known - set(files))
     size = sum((stage / path).lstat().st_size for path in files)
     shutil.rmtree(stage)
+    words = ["make", "uninstall", f"PREFIX={prefix}", *([f"DESTDIR={destdir}"] if destdir else [])]
     print(
         f"installed nnapi_shim {package_version()} in {target}: {len(files)} files, "
-        f"{size / 1e6:.0f} MB; `make uninstall PREFIX={prefix}` removes them"
+        f"{size / 1e6:.0f} MB; `{shlex.join(words)}` removes them"
     )
 
 
@@ -55,7 +73,7 @@ def uninstall(prefix: Path, destdir: str = "") -> None:
     files = _installed(target)
     if not files:
         raise SystemExit(f"make uninstall: nnapi_shim is not installed in {target}")
-    _remove(target, files)
+    _remove(target, [*map(_beside, files), *files])
     print(f"removed nnapi_shim from {target}")
 
 
@@ -65,7 +83,18 @@ def _is_folder(path: Path) -> bool:
 
 def _installed(target: Path) -> list[Path]:
     manifest = target / MANIFEST
-    return [Path(line) for line in manifest.read_text().splitlines()] if manifest.exists() else []
+    lines = manifest.read_text().splitlines() if manifest.exists() else []
+    paths = [Path(line) for line in lines]
+    for path in paths:
+        if path.is_absolute() or ".." in path.parts:
+            raise SystemExit(f"make install: {manifest} names {path}, which is not below {target}")
+    return paths
+
+
+def _write_manifest(target: Path, files: set[Path]) -> None:
+    new = target / _beside(MANIFEST)
+    new.write_text("".join(f"{path}\n" for path in sorted(files)))
+    new.replace(target / MANIFEST)
 
 
 def _check_writable(target: Path) -> None:
@@ -73,30 +102,30 @@ def _check_writable(target: Path) -> None:
     folder = target
     while not folder.exists():
         folder = folder.parent
-    if not os.access(folder, os.W_OK):
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
         raise SystemExit(
             f"make install: {folder} cannot be written to; choose another folder, such as "
-            f"`make install PREFIX=$HOME/.local`, or become the user who may"
+            "`make install PREFIX=$HOME/.local`, or become the user who may"
         )
 
 
-def _copy(source: Path, target: Path) -> None:
-    """So that a program that runs keeps the file that it has open."""
+def _beside(path: Path) -> Path:
+    """Where a file is copied to first: a program that runs keeps the file that it has open."""
+    return path.with_name(f".{path.name}.new")
+
+
+def _copy_beside(source: Path, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
-    new = target.with_name(f".{target.name}.new")
+    new = _beside(target)
     new.unlink(missing_ok=True)
-    try:
-        shutil.copy2(source, new, follow_symlinks=False)
-        new.replace(target)
-    except OSError:
-        new.unlink(missing_ok=True)
-        raise
+    shutil.copy2(source, new, follow_symlinks=False)
 
 
-def _remove(target: Path, files: list[Path]) -> None:
+def _remove(target: Path, files) -> None:
     """Removes files, and the folders that they leave empty."""
     for path in files:
         (target / path).unlink(missing_ok=True)
     for folder in sorted({parent for path in files for parent in path.parents}, reverse=True):
-        if folder != Path() and (target / folder).is_dir() and not any((target / folder).iterdir()):
-            (target / folder).rmdir()
+        inside = target / folder
+        if folder != Path() and _is_folder(inside) and not any(inside.iterdir()):
+            inside.rmdir()

@@ -17,7 +17,7 @@ from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE, SCALARS
 from nnapi_shim.hal.types import Dimensions
 from nnapi_shim.operations.declare import UNSET, BoundOperand, Match, Operation
-from nnapi_shim.operations.resolve import resolve
+from nnapi_shim.operations.resolve import check_omitted, resolve
 
 Input = Operand | ArrayLike | None
 """An input of an operation: an operand, a constant, or None for an omitted one."""
@@ -142,6 +142,7 @@ def results(
             output.scale, output.zero_point = scale, zero_point
     values = [_value(operand, at in use.match.value_positions) for at, operand in enumerate(inputs)]
     op = declaration.bind(use.match, values, outputs, lambda at: _tensor(inputs[at]))
+    check_omitted(op)
     if scale is None:
         for output, (own_scale, own_zero_point) in zip(
             outputs, declaration.quantization(op), strict=True

@@ -9,6 +9,7 @@
  */
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "boot.h"
@@ -63,8 +64,11 @@ bool nn_attach(const struct nn_location *location)
     /* Looked for first, because cffi reports its absence in twenty lines. */
     PyObject *backend = py->PyImport_ImportModule("_cffi_backend");
     if (backend == NULL) {
-        nn_fail_with_exception("cannot import from the package cffi, which nnapi_shim needs in the "
-                               "Python that runs it (pip install cffi)");
+        char what[PATH_MAX + 256];
+        snprintf(what, sizeof what, "cannot import from the package cffi, which has to be there for "
+                 "Python 3.%d, which runs this program (%s); with it: pip install cffi numpy",
+                 py->minor, nn_python_file());
+        nn_fail_with_exception(what);
         return false;
     }
     py->Py_DecRef(backend);

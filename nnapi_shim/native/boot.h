@@ -36,10 +36,13 @@ struct nn_location {
 /* The functions below run once, under the lock of boot.c. Those that return bool say false when
  * they failed, and have then called nn_fail() with the reason. */
 bool nn_locate(struct nn_location *location);
-bool nn_find_python(const struct nn_location *location);
+bool nn_find_python(struct nn_location *location);
 bool nn_python_start(const struct nn_location *location);  /* leaves the GIL released */
 bool nn_python_join(const struct nn_location *location);   /* needs the GIL */
 bool nn_attach(const struct nn_location *location);        /* needs the GIL */
+
+/* Appends base/relative for Python's search path, if that folder exists and is not there yet. */
+void nn_append_folder(struct nn_location *location, const char *base, const char *relative);
 
 /* Keeps the reason why the library cannot work, and prints it. */
 void nn_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -7,8 +7,8 @@
  *   names, or by cffi's compiled module; its shared library lies below the environment's prefix,
  *   the prefix of the Python that a virtual environment was made with, or where the loader looks.
  */
+#include <dirent.h>
 #include <dlfcn.h>
-#include <glob.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -133,19 +133,15 @@ static bool split_folder(const char *folder, char prefix[PATH_MAX], int *minor)
 /* The versions, 3.N, that cffi's compiled module is there for, as a set of bits. */
 static unsigned backend_versions(const char *folder)
 {
-    char pattern[PATH_MAX];
     unsigned versions = 0;
-    glob_t found;
-    if (snprintf(pattern, sizeof pattern, "%s/_cffi_backend.cpython-3*.so", folder) >= PATH_MAX
-        || glob(pattern, GLOB_NOSORT, NULL, &found) != 0)
-        return 0;
-    for (size_t i = 0; i < found.gl_pathc; i++) {
+    DIR *files = opendir(folder);
+    for (struct dirent *file; files != NULL && (file = readdir(files)) != NULL;) {
         int minor;
-        const char *name = strrchr(found.gl_pathv[i], '/');
-        if (sscanf(name, "/_cffi_backend.cpython-3%2d-", &minor) == 1 && minor < 32)
+        if (sscanf(file->d_name, "_cffi_backend.cpython-3%2d-", &minor) == 1 && minor < 32)
             versions |= 1u << minor;
     }
-    globfree(&found);
+    if (files != NULL)
+        closedir(files);
     return versions;
 }
 
@@ -178,8 +174,8 @@ static bool open_version(const struct nn_location *location, int minor)
     return open_file(name) || open_from_path(minor);
 }
 
-/* What NNAPI_SHIM_PYTHON names. */
-static bool open_setting(const char *setting)
+/* What NNAPI_SHIM_PYTHON names; an environment's packages are of use, too. */
+static bool open_setting(struct nn_location *location, const char *setting)
 {
     char path[PATH_MAX + 16];
     struct stat status;
@@ -196,8 +192,11 @@ static bool open_setting(const char *setting)
         for (int minor = 40; minor >= NN_OLDEST_PYTHON; minor--) {
             char file[PATH_MAX + 64];
             snprintf(file, sizeof file, "%s/bin/python3.%d", path, minor);
-            if (access(file, X_OK) == 0 && open_environment(path, minor))
+            if (access(file, X_OK) == 0 && open_environment(path, minor)) {
+                snprintf(file, sizeof file, "lib/python3.%d/site-packages", minor);
+                nn_append_folder(location, path, file);
                 return true;
+            }
         }
     nn_fail("NNAPI_SHIM_PYTHON is %s: %s", setting,
             refused[0] != '\0' ? refused : "there is no shared library of a Python 3.10 or newer");
@@ -211,9 +210,9 @@ static void fail(const struct nn_location *location, int minor)
         nn_fail("%s", refused);
     else if (minor != 0)
         nn_fail("Python 3.%d, which nnapi_shim is installed for in %s, has no shared library "
-                "libpython3.%d.so.1.0; on Debian and Ubuntu: apt install libpython3.%d; with pyenv: "
-                "PYTHON_CONFIGURE_OPTS=--enable-shared pyenv install 3.%d; or name the Python to "
-                "use in NNAPI_SHIM_PYTHON",
+                "libpython3.%d.so.1.0 where one was looked for; if it has one elsewhere, name that "
+                "Python in NNAPI_SHIM_PYTHON; else, on Debian and Ubuntu: apt install libpython3.%d; "
+                "with pyenv: PYTHON_CONFIGURE_OPTS=--enable-shared pyenv install 3.%d",
                 minor, location->folders[0], minor, minor, minor);
     else
         nn_fail("nothing in %s tells which Python it is installed for: there is no package cffi; "
@@ -221,7 +220,7 @@ static void fail(const struct nn_location *location, int minor)
                 location->folders[0]);
 }
 
-bool nn_find_python(const struct nn_location *location)
+bool nn_find_python(struct nn_location *location)
 {
     const char *reason;
     if (nn_take_present_python(&reason))
@@ -232,7 +231,7 @@ bool nn_find_python(const struct nn_location *location)
     }
     const char *setting = secure_getenv("NNAPI_SHIM_PYTHON");
     if (setting != NULL && setting[0] != '\0')
-        return open_setting(setting);
+        return open_setting(location, setting);
     if (location->python[0] != '\0' && access(location->python, R_OK) == 0
         && open_file(location->python))
         return true;

@@ -13,7 +13,6 @@
  * A tree that is moved as a whole keeps working, because the library's own folder comes first.
  */
 #include <dlfcn.h>
-#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,8 +52,7 @@ static bool holds_package(const char *folder)
     return join(file, folder, "nnapi_shim/__init__.py") && access(file, R_OK) == 0;
 }
 
-/* Appends base/relative if that folder exists and is not there yet. */
-static void append(struct nn_location *location, const char *base, const char *relative)
+void nn_append_folder(struct nn_location *location, const char *base, const char *relative)
 {
     char path[PATH_MAX];
     if (location->count == NN_MAX_FOLDERS || !join(path, base, relative))
@@ -126,26 +124,28 @@ static void fail(const char *file, const struct record *record)
 /* The packages of the virtual environment of a checkout. */
 static void append_environment(struct nn_location *location, const char *home)
 {
-    char pattern[PATH_MAX];
-    glob_t found;
-    if (!join(pattern, home, ".venv/lib/python3.*/site-packages")
-        || glob(pattern, 0, NULL, &found) != 0)
-        return;
-    for (size_t i = 0; i < found.gl_pathc; i++)
-        append(location, found.gl_pathv[i], ".");
-    globfree(&found);
+    for (int minor = NN_OLDEST_PYTHON; minor < 32; minor++) {
+        char folder[64];
+        snprintf(folder, sizeof folder, ".venv/lib/python3.%d/site-packages", minor);
+        nn_append_folder(location, home, folder);
+    }
 }
 
-/* The half that cffi made: beside the library, or where that was copied from. */
+/* The half that cffi made: beside the library, where that was copied from, or with the package. */
 static bool find_callbacks(struct nn_location *location, const struct record *record)
 {
     static const char name[] = "nnapi_shim_callbacks.abi3.so";
-    const char *folders[] = {library_folder, record->origin};
-    for (int i = 0; i < 2; i++)
+    char in_package[PATH_MAX], in_checkout[PATH_MAX];
+    const char *folders[] = {library_folder, record->origin, in_package, in_checkout};
+    if (!join(in_package, location->folders[0], "nnapi_shim/lib"))
+        in_package[0] = '\0';
+    if (!join(in_checkout, location->folders[0], "build/lib"))
+        in_checkout[0] = '\0';
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
         if (folders[i][0] != '\0' && join(location->callbacks, folders[i], name)
             && access(location->callbacks, R_OK) == 0)
             return true;
-    nn_fail("%s is not beside the library, in %s; %s", name, library_folder, how_to_mend);
+    nn_fail("%s is not beside the library, in %s; build or install it again", name, library_folder);
     return false;
 }
 
@@ -158,7 +158,7 @@ bool nn_locate(struct nn_location *location)
             nn_fail("NNAPI_SHIM_HOME is %s, but there is no Python package nnapi_shim in it", home);
             return false;
         }
-        append(location, home, ".");
+        nn_append_folder(location, home, ".");
         append_environment(location, home);
     }
 
@@ -168,7 +168,7 @@ bool nn_locate(struct nn_location *location)
         read_record(file, &record);
     const char *base = base_of(&record);
     for (int i = 0; base != NULL && i < record.count; i++)
-        append(location, base, record.paths[i]);
+        nn_append_folder(location, base, record.paths[i]);
 
     if (location->count == 0) {
         fail(file, &record);

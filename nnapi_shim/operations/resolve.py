@@ -50,17 +50,26 @@ def require_outputs(outputs: Iterable[RequestArgument]) -> None:
             raise bad_data(told).about(Place("output", index))
 
 
+def check_omitted(op: BoundOperation, name: str = "") -> None:
+    """Omitted inputs are refused where the operation cannot do without: all, or those of a name."""
+    operation = op.match.operation
+    for required in [name] if name else dict.fromkeys(op.match.input_names):
+        value = getattr(op, required)
+        repeated = required == op.match.repeated[0]
+        if (None in value if repeated else value is None) and required not in operation.omittable:
+            refuse = bad_data if operation.legacy else op_failed
+            raise refuse(f"{required} is omitted; {operation.type.name} needs it")
+
+
 def check_operands(op: BoundOperation) -> None:
     """Omitted and zero-sized inputs are refused where the operation has no use for them."""
     operation = op.match.operation
     refuse = bad_data if operation.legacy else op_failed
     for name in dict.fromkeys(op.match.input_names):
         value = getattr(op, name)
+        check_omitted(op, name)
         for operand in value if name == op.match.repeated[0] else (value,):
-            if operand is None:
-                if name not in operation.omittable:
-                    raise refuse(f"{name} is omitted; {operation.type.name} needs it", "omitted")
-            elif (
+            if (
                 not operation.allow_zero_sized
                 and isinstance(operand, BoundOperand)
                 and 0 in operand.dimensions

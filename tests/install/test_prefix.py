@@ -1,7 +1,10 @@
 """`make install` and `make uninstall`: all or nothing, and nothing of anybody else's."""
 
 import os
+import signal
 import subprocess
+import sys
+import time
 
 import pytest
 
@@ -65,7 +68,60 @@ def test_a_full_disk(tmp_path):
     try:
         result = make("install", f"PREFIX={disk}/nn")
         assert result.returncode != 0
-        assert "No space left on device; what was installed is removed again" in result.stderr
+        assert "No space left on device; nothing was installed" in result.stderr
         assert files_in(disk) == []
     finally:
         subprocess.run(["umount", disk], check=True)
+
+
+def started_then_stopped(target, number):
+    """Starts an installation, and sends it a signal as soon as files are copied."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "install", "prefix", target],
+        cwd=ROOT,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while process.poll() is None and len(files_in(target)) < 20:
+        time.sleep(0.001)
+    process.send_signal(number)
+    return process.communicate(timeout=60)[1]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_interrupted(number, tmp_path):
+    target = tmp_path / "nn"
+    target.mkdir()
+    told = started_then_stopped(target, number)
+    if number != signal.SIGKILL:
+        assert "make install: interrupted; nothing was installed" in told
+        assert files_in(target) == []
+    finished("make", "install", f"PREFIX={target}", cwd=ROOT)
+    whole = files_in(target)
+    assert "lib/pkgconfig/neuralnetworks.pc" in whole
+    told = started_then_stopped(target, number)  # now over what is there
+    if number != signal.SIGKILL:
+        assert "what was installed before is as it was" in told
+        assert files_in(target) == whole
+    finished("make", "uninstall", f"PREFIX={target}", cwd=ROOT)
+    assert files_in(target) == []
+
+
+def test_a_manifest_that_names_other_files(tmp_path):
+    manifest = tmp_path / "nn" / "lib" / "nnapi-shim" / "installed.txt"
+    manifest.parent.mkdir(parents=True)
+    manifest.write_text("../precious\n")
+    (tmp_path / "precious").write_text("mine")
+    result = make("uninstall", f"PREFIX={tmp_path / 'nn'}")
+    assert result.returncode != 0
+    assert "which is not below" in result.stderr
+    assert (tmp_path / "precious").exists()
+
+
+def test_a_prefix_with_odd_characters(tmp_path):
+    target = tmp_path / "it's a $prefix é"
+    finished("make", "install", f"PREFIX={str(target).replace('$', '$$')}", cwd=ROOT)
+    assert (target / "lib" / "libneuralnetworks.so").exists()
+    result = make("install", "PREFIX=")
+    assert result.returncode != 0
+    assert "PREFIX is empty" in result.stderr

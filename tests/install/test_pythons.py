@@ -90,7 +90,8 @@ def test_a_host_that_is_python_uses_its_own(name, wheel, environment, tmp_path):
         assert without.stdout == "5 0\n"
         assert without.stderr.count("\n") == 1
         assert "cannot import from the package cffi" in without.stderr
-        assert "pip install cffi" in without.stderr
+        assert f"for Python {same[0]}.{same[1]}, which runs this program" in without.stderr
+        assert "pip install cffi numpy" in without.stderr
     pip = (sys.executable, "-m", "pip", "--quiet", "--python", own)
     finished(*pip, "install", "--only-binary", ":all:", "cffi")
     assert finished(own, "-c", code, cwd="/") == "0 2\n"

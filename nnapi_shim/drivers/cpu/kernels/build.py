@@ -259,9 +259,10 @@ def _digest(family: str) -> str:
 
 
 def _is_current(family: str, folder: Path) -> bool:
-    stamp = folder / f"{family}.stamp"
-    built = (folder / f"{family}.o").exists() and stamp.exists()
-    return built and stamp.read_text() == _digest(family)
+    code, stamp = folder / f"{family}.o", folder / f"{family}.stamp"
+    if not code.exists() or not stamp.exists():
+        return False
+    return stamp.read_text() == f"{_digest(family)} {code.stat().st_size}"
 
 
 def _parts() -> list[str]:
@@ -285,9 +286,10 @@ def _work(tier: str, folder: Path, families: Iterable[str]) -> None:
     for family in map(str.strip, families):
         try:
             digest = _digest(family)
-            _replace(folder / f"{family}.o", compiler.object_code(family))
+            code = compiler.object_code(family)
+            _replace(folder / f"{family}.o", code)
             # Only now: without a stamp an object is not used.
-            _replace(folder / f"{family}.stamp", digest.encode())
+            _replace(folder / f"{family}.stamp", f"{digest} {len(code)}".encode())
             answer = [0, ""]
         except OSError as error:
             answer = [error.errno or errno.EIO, str(error.filename or folder)]
