@@ -1,7 +1,7 @@
 """Looks, before the long part of a build, whether everything is there that it needs.
 
-Runs with any Python 3, before there is an environment. What is missing is told in one line each, with
-what to do; the exit status is then 1.
+Runs with any Python 3, before there is an environment. What is missing is told in one line each,
+with what to do; the exit status is then 1.
 
     python3 check_build.py FOLDER
 """
@@ -60,7 +60,7 @@ def missing_compiler(variable, default, suffix, package):
             [*command, str(source), "-o", str(Path(folder, "tiny")), "-lm"],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
-            universal_newlines=True,
+            universal_newlines=True,  # noqa: UP021 - Python 3.6 may come here, to be told
         )
     if done.returncode:
         said = (done.stderr.strip().splitlines() or ["no word why"])[0]
