@@ -31,6 +31,8 @@ $(VENV)/ready-dev: $(VENV)/ready
 
 # These look at what has changed themselves.
 library: $(VENV)/ready
+	@$(PY) -c '' 2> /dev/null || { echo "build: the Python that $(VENV) was made with is gone; remove \
+	$(VENV) and start again" >&2; exit 1; }
 	@$(PY) build_ffi.py --out $(LIB_DIR)
 	@$(PY) -m install files $(LIB_DIR)
 

@@ -82,7 +82,7 @@ def started_then_stopped(target, number):
         stderr=subprocess.PIPE,
         text=True,
     )
-    while process.poll() is None and len(files_in(target)) < 20:
+    while process.poll() is None and len([*target.rglob(".*.new")]) < 20:
         time.sleep(0.001)
     process.send_signal(number)
     return process.communicate(timeout=60)[1]
