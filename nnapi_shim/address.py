@@ -94,14 +94,28 @@ def loaded_function(
 
     libraries: names of shared libraries to look in where the program's own scope lacks it, as when
     they were loaded for one part of the program only. None of them is loaded for this, unless
-    `load` says so.
+    `load` says so: then they are paths.
     """
     type = _ffi.typeof(signature)
-    for library in (None, *libraries):
-        flags = os.RTLD_NOW if library is None or load else os.RTLD_NOW | os.RTLD_NOLOAD
+    for library in (None, *(libraries if load else _loaded_files(libraries))):
         try:
-            loaded = _cffi_backend.load_library(library, flags)
+            loaded = _cffi_backend.load_library(library, os.RTLD_NOW)
             return loaded.load_function(type, name), loaded
         except (OSError, AttributeError):
             continue
     return None
+
+
+def _loaded_files(libraries: Iterable[str]) -> list[str]:
+    """The files of those libraries that are loaded.
+
+    Not by RTLD_NOLOAD: for a library that could be loaded and is not, dlopen() gives neither a
+    handle nor an error, which cffi does not expect.
+    """
+    wanted = tuple(f"/{name}" for name in libraries)
+    try:
+        with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as maps:
+            files = {line.rstrip("\n").partition("/")[2] for line in maps}
+    except OSError:
+        return []
+    return [f"/{file}" for file in sorted(files) if f"/{file}".endswith(wanted)]

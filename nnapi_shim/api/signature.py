@@ -142,7 +142,9 @@ def results(
             output.scale, output.zero_point = scale, zero_point
     values = [_value(operand, at in use.match.value_positions) for at, operand in enumerate(inputs)]
     op = declaration.bind(use.match, values, outputs, lambda at: _tensor(inputs[at]))
-    check_omitted(op)
+    for operand, name in zip(inputs, use.match.input_names, strict=True):
+        if operand.is_omitted:
+            check_omitted(op, name)
     if scale is None:
         for output, (own_scale, own_zero_point) in zip(
             outputs, declaration.quantization(op), strict=True

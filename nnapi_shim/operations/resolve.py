@@ -50,15 +50,14 @@ def require_outputs(outputs: Iterable[RequestArgument]) -> None:
             raise bad_data(told).about(Place("output", index))
 
 
-def check_omitted(op: BoundOperation, name: str = "") -> None:
-    """Omitted inputs are refused where the operation cannot do without: all, or those of a name."""
+def check_omitted(op: BoundOperation, name: str) -> None:
+    """An input of this name that is omitted is refused where the operation cannot do without."""
     operation = op.match.operation
-    for required in [name] if name else dict.fromkeys(op.match.input_names):
-        value = getattr(op, required)
-        repeated = required == op.match.repeated[0]
-        if (None in value if repeated else value is None) and required not in operation.omittable:
-            refuse = bad_data if operation.legacy else op_failed
-            raise refuse(f"{required} is omitted; {operation.type.name} needs it")
+    value = getattr(op, name)
+    is_omitted = None in value if name == op.match.repeated[0] else value is None
+    if is_omitted and name not in operation.omittable:
+        refuse = bad_data if operation.legacy else op_failed
+        raise refuse(f"{name} is omitted; {operation.type.name} needs it")
 
 
 def check_operands(op: BoundOperation) -> None:

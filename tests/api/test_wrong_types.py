@@ -186,3 +186,18 @@ def test_near_misses_of_other_names(finished):
     with pytest.raises(AttributeError) as caught:
         nnapi_shim.Modle  # noqa: B018
     assert (caught.value.name, caught.value.obj) == ("Modle", nnapi_shim)
+
+
+@pytest.mark.parametrize("name", ["ADD", "RELU", "CONV_2D", "CONCATENATION", "SOFTMAX"])
+def test_an_input_that_is_needed_is_omitted(name: str) -> None:
+    model = Model()
+    x = model.input(F32, [1, 2, 2, 3])
+    inputs = {
+        "ADD": [x, None, 0],
+        "RELU": [None],
+        "CONV_2D": [None, x, model.input(F32, [1]), 1, 1, 1, 0],
+        "CONCATENATION": [x, None, 0],
+        "SOFTMAX": [None, 1.0],
+    }[name]
+    with pytest.raises(NnapiError, match=f"is omitted; {name} needs it"):
+        model.operation(name, inputs)
