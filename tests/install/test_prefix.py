@@ -88,6 +88,7 @@ def started_then_stopped(target, number):
     return process.communicate(timeout=60)[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_interrupted(number, tmp_path):
     target = tmp_path / "nn"
