@@ -70,7 +70,9 @@ def lay_out(
     for name in DOCUMENTS:
         path = ROOT / name
         if path.is_dir():
-            shutil.copytree(path, documents / name, ignore=shutil.ignore_patterns("*.py", "*.mk"))
+            shutil.copytree(
+                path, documents / name, ignore=shutil.ignore_patterns("*.py", "*.mk", "__pycache__")
+            )
         else:
             shutil.copy(path, documents)
 
