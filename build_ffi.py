@@ -368,6 +368,7 @@ def build(out: Path, location: str | None = None) -> Path:
             (compile_callbacks(folder, types, functions, macros), callbacks),
             (compile_library(folder, functions, macros), library),
         ]
+        record.unlink(missing_ok=True)  # so that a build that ends here is not up to date
         for new, old in built:
             new.replace(old)
     replace(record, location)

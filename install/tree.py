@@ -47,5 +47,11 @@ def write_package_files(libraries: Path, include: str, companion: str | None = N
         stem = name if name == "neuralnetworks" else f"lib{name}"
         (pkgconfig / f"{stem}.pc").write_text(text)
     for path in TEMPLATES.glob("*.cmake"):
-        text = _filled(path.name, include=include, companion=companion, version=version)
+        text = _filled(
+            path.name,
+            include=include,
+            companion=companion,
+            version=version,
+            libraries=" ".join(LIBRARIES),
+        )
         (cmake / path.name).write_text(text)

@@ -7,7 +7,7 @@ get_filename_component(_nn_lib "${CMAKE_CURRENT_LIST_DIR}/../.." REALPATH)
 get_filename_component(_nn_include "${_nn_lib}/@INCLUDE@" ABSOLUTE)
 get_filename_component(_nn_companion "${_nn_lib}/@COMPANION@" ABSOLUTE)
 
-foreach(_nn_name neuralnetworks android log nativewindow)
+foreach(_nn_name @LIBRARIES@)
   if(NOT EXISTS "${_nn_lib}/lib${_nn_name}.so")
     set(NeuralNetworks_FOUND FALSE)
     set(NeuralNetworks_NOT_FOUND_MESSAGE
@@ -31,6 +31,6 @@ foreach(_nn_component IN LISTS NeuralNetworks_FIND_COMPONENTS)
   if(NOT TARGET NeuralNetworks::${_nn_component})
     set(NeuralNetworks_FOUND FALSE)
     set(NeuralNetworks_NOT_FOUND_MESSAGE
-      "there is no ${_nn_component}; there are neuralnetworks, android, log and nativewindow")
+      "there is no ${_nn_component}; there are: @LIBRARIES@")
   endif()
 endforeach()

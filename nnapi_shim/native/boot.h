@@ -37,6 +37,7 @@ struct nn_location {
  * they failed, and have then called nn_fail() with the reason. */
 bool nn_locate(struct nn_location *location);
 bool nn_find_python(struct nn_location *location);
+int nn_minor_of_folder(const char *folder); /* N of .../lib/python3.N/site-packages; else 0 */
 bool nn_python_start(const struct nn_location *location);  /* leaves the GIL released */
 bool nn_python_join(const struct nn_location *location);   /* needs the GIL */
 bool nn_attach(const struct nn_location *location);        /* needs the GIL */

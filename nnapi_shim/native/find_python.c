@@ -130,6 +130,13 @@ static bool split_folder(const char *folder, char prefix[PATH_MAX], int *minor)
     return cut(prefix, 2);
 }
 
+int nn_minor_of_folder(const char *folder)
+{
+    char prefix[PATH_MAX];
+    int minor;
+    return split_folder(folder, prefix, &minor) ? minor : 0;
+}
+
 /* The versions, 3.N, that cffi's compiled module is there for, as a set of bits. */
 static unsigned backend_versions(const char *folder)
 {

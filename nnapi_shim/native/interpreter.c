@@ -209,8 +209,8 @@ static bool append_to_sys_path(const char *name)
 /* Whether a folder holds packages of another version, whose compiled modules would not load. */
 static bool is_of_another_version(const char *folder)
 {
-    const char *name = strstr(folder, "/python3.");
-    return name != NULL && atoi(name + strlen("/python3.")) != nn_py()->minor;
+    const int minor = nn_minor_of_folder(folder);
+    return minor != 0 && minor != nn_py()->minor;
 }
 
 /* Imports nnapi_shim from a folder that the program shall not find anything else in. */

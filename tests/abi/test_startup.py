@@ -178,6 +178,20 @@ def test_moved_with_its_environment(compile_c, run_well, library, tmp_path):
     run_well(compile_c("dlopen_local"), tmp_path / "new" / "build" / "lib" / copy.name)
 
 
+def test_a_folder_that_is_called_like_a_python(run_python, library, tmp_path):
+    """Only lib/python3.N/site-packages tells a version, not a folder above it."""
+    version = f"python{sysconfig.get_python_version()}"
+    packages = tmp_path / "python3.29" / "lib" / version / "site-packages"
+    packages.mkdir(parents=True)
+    (packages / "nnapi_shim").symlink_to(ROOT / "nnapi_shim")
+    location = f"path=../lib/{version}/site-packages\n"
+    copy = copy_library(library, tmp_path / "python3.29" / "bin", location)
+    run_python(
+        f"import sys\nlibrary = ctypes.CDLL({str(copy)!r}){COUNT}"
+        f"assert {str(packages)!r} in sys.path, sys.path"
+    )
+
+
 def test_home_instead_of_location_file(compile_c, run_well, library, tmp_path):
     copy = copy_library(library, tmp_path / "lib")
     location = copy.with_name(build_ffi.LOCATION)
