@@ -53,3 +53,19 @@ def test_layout(name, tmp_path):
     )
     assert [told[0], *told[3:9]] == [int(word) for word in row.split(",")]
     assert told[9:] == [32, 16]  # PyStatus in libpython.h
+
+
+def test_the_oldest_version_is_the_same_everywhere():
+    """What pip, the C parts, the wheel's tag and the build say of it."""
+    root = NATIVE.parents[1]
+    said = {
+        "pyproject.toml": r'requires-python = ">=3\.(\d+)"',
+        "hatch_build.py": r'PYTHON_TAG = "cp3(\d+)-abi3"',
+        "check_build.py": r"OLDEST = \(3, (\d+)\)",
+        "nnapi_shim/native/libpython.h": r"NN_OLDEST_PYTHON = (\d+)",
+    }
+    found = {
+        file: re.search(pattern, (root / file).read_text())[1] for file, pattern in said.items()
+    }
+    stable = re.search(r'STABLE_ABI = "0x03([0-9a-f]{2})0000"', (root / "build_ffi.py").read_text())
+    assert {*map(int, found.values()), int(stable[1], 16)} == {10}, found
