@@ -28,6 +28,18 @@ const char* nnapi_shim_getVersion(void);
  */
 const char* nnapi_shim_getProcessorTier(void);
 
+/**
+ * Loads now what later calls would load when they first need it: Python, its modules, the devices,
+ * their libraries. Takes about half a second. For programs that give up rights afterwards, such as
+ * that to open files (seccomp, chroot, no descriptors left): from then on the library opens none,
+ * unless a program asks for it (caching, memory of files) or a kernel is missing in the built
+ * libraries. A child that is forked afterwards finds everything as well.
+ *
+ * @return ANEURALNETWORKS_NO_ERROR, or ANEURALNETWORKS_OP_FAILED with the reason in
+ *         nnapi_shim_getLastError(); what could be loaded is loaded then.
+ */
+int nnapi_shim_loadEverything(void);
+
 /* nnapi_shim: declarations end */
 
 #ifdef __cplusplus

@@ -4,6 +4,7 @@ NNAPI_SHIM_LOG says which: a level, and `json` for lines that programs read, suc
 """
 
 import os
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from nnapi_shim.settings import LOG
@@ -12,8 +13,41 @@ LEVELS = ("silent", "error", "warning", "debug")
 JSON = "json"
 
 
-_CONTROLS = {code: f"\\x{code:02x}" for code in (*range(32), 127) if chr(code) not in "\t\n"}
-"""What might come from a driver and would do something to a terminal."""
+_INVISIBLE = (
+    *range(0x20),
+    *range(0x7F, 0xA0),
+    0x61C,  # and what else turns the direction of text, or ends a line
+    *range(0x200E, 0x2010),
+    *range(0x2028, 0x202F),
+    *range(0x2066, 0x206A),
+)
+_ESCAPES = {
+    code: repr(chr(code))[1:-1] if code < 0x100 else f"\\u{code:04x}" for code in _INVISIBLE
+}
+"""What programs and drivers say may stand in messages, and must not look like another line, nor do
+anything to a terminal.
+"""
+
+
+def _to_stderr(line: bytes) -> None:
+    try:
+        os.write(2, line)
+    except OSError:
+        pass  # a program may have closed its stderr
+
+
+_write: Callable[[bytes], None] = _to_stderr
+
+
+def write_with(function: Callable[[bytes], None]) -> None:
+    """Let lines be written by another function, which must not raise."""
+    global _write
+    _write = function
+
+
+def one_line(text: str) -> str:
+    """Text without what would end a line or do something to a terminal."""
+    return text.translate(_ESCAPES)
 
 
 def _words() -> list[str]:
@@ -45,16 +79,21 @@ def write(level: str, message: str, details: dict[str, Any] | None = None) -> No
 
 def put(kind: str, message: str, details: dict[str, Any] | None = None) -> None:
     """One line on stderr, whatever the level: for what a program asked for in another way."""
-    if JSON in _words():
-        import json
-
-        line = json.dumps({"level": kind, **(details or {"message": message})})
+    dumps = _dumps() if JSON in _words() else None
+    if dumps is None:
+        line = f"nnapi_shim {kind}: {one_line(message)}"
     else:
-        line = f"nnapi_shim {kind}: {message.translate(_CONTROLS)}"
+        line = dumps({"level": kind, **(details or {"message": message})})
+    _write(f"{line}\n".encode(errors="replace"))
+
+
+def _dumps() -> Callable[[Any], str] | None:
+    """What makes JSON; None where its module can no longer be loaded, so that text has to do."""
     try:
-        os.write(2, f"{line}\n".encode(errors="replace"))
-    except OSError:
-        pass  # a program may have closed its stderr
+        from json import dumps
+    except (ImportError, OSError, MemoryError):
+        return None
+    return dumps
 
 
 def error(message: str, details: dict[str, Any] | None = None) -> None:
@@ -80,9 +119,30 @@ def warning_once(about: object, message: str) -> None:
         warning(message)
 
 
-def trace(error: BaseException) -> None:
-    """At `debug`, where an exception comes from: for what another level tells of in one line."""
-    if enabled("debug"):
-        from traceback import format_exception
+def trace(error: BaseException, level: str = "debug") -> None:
+    """Where an exception comes from: for what another line tells of in words.
 
-        write("debug", "".join(format_exception(error)).rstrip())
+    The module traceback would do it better, but reads files, and is itself one.
+    """
+    if enabled(level):
+        write(level, " < ".join(_origins(error)))
+
+
+def _origins(error: BaseException) -> Iterator[str]:
+    """An exception and its frames, the innermost first; then what it was raised for."""
+    seen: set[int] = set()
+    cause: BaseException | None = error
+    while cause is not None and id(cause) not in seen:
+        seen.add(id(cause))
+        yield f"{type(cause).__name__}: {cause}"
+        frames, trace = [], cause.__traceback__
+        while trace is not None:
+            code = trace.tb_frame.f_code
+            frames.append(f"{code.co_filename}:{trace.tb_lineno} in {code.co_name}")
+            trace = trace.tb_next
+        yield from reversed(frames[:_OUTERMOST] + frames[_OUTERMOST:][-_INNERMOST:])
+        cause = cause.__cause__ or cause.__context__
+
+
+_OUTERMOST, _INNERMOST = 5, 25
+"""Frames that are told of; a recursion has thousands."""

@@ -7,6 +7,7 @@ from importlib import import_module
 from importlib.machinery import ExtensionFileLoader, ModuleSpec
 from typing import Any
 
+from nnapi_shim import address, log
 from nnapi_shim.abi import cdata
 from nnapi_shim.abi.boundary import attach_all
 from nnapi_shim.settings import BREAK
@@ -25,12 +26,15 @@ NOUNS = (
 """Files of exported functions, by the noun in their names."""
 
 
-def attach(callbacks: str, store_error: int) -> int:
+def attach(callbacks: str, store_error: int, print_line: int) -> int:
     """Make every exported function callable from C; raises if one cannot be.
 
     callbacks: file of the half of the library that cffi made. store_error: address of the function
-    that keeps a thread's last error. Returns the address of the table of C functions.
+    that keeps a thread's last error. print_line: of the one that writes to stderr. Returns the
+    address of the table of C functions.
     """
+    printed = address.function(print_line, "void(*)(char *, size_t)")
+    log.write_with(lambda line: printed(line, len(line)))
     name = callbacks.rpartition("/")[2].partition(".")[0]
     loader = ExtensionFileLoader(name, callbacks)
     module: Any = loader.create_module(ModuleSpec(name, loader, origin=callbacks))

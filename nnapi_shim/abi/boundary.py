@@ -5,6 +5,7 @@ it raises, `failed` answers in its place.
 """
 
 from collections.abc import Callable
+from errno import ENOMEM
 from typing import Any
 
 from nnapi_shim import log
@@ -48,18 +49,29 @@ def _failed(name: str) -> Callable[[Any, Any, Any], int | None]:
     is_free = name.endswith("_free")
 
     def failed(kind: Any, error: BaseException, trace: Any) -> int | None:
-        code = report(name, error)
+        try:
+            code = report(name, error)
+        except BaseException:  # there is not even the memory for a message
+            if _store_error is not None:
+                _store_error(_NO_WORDS)
+            code = int(ResultCode.OUT_OF_MEMORY)
         return None if is_free else code
 
     return failed
 
 
+_NO_WORDS = b"OUT_OF_MEMORY: the call failed, and there is no memory to say why"
+
+
 def report(name: str, error: BaseException) -> int:
-    """Log an error, keep it as the thread's last error, and give its result code."""
+    """Log an error, keep it as the thread's last error, and give its result code.
+
+    Nothing is imported and no file opened: the failure may be that this is no longer possible.
+    """
     if not isinstance(error, NnapiError):
         error = _as_nnapi_error(error)
     remember(error.again())
-    message = f"{name}: {error} [{error.rule}]"
+    message = log.one_line(f"{name}: {error} [{error.rule}]")
     if log.enabled("error"):
         operation = error.place("operation")
         see = f"{name} in {HEADER}"
@@ -72,13 +84,18 @@ def report(name: str, error: BaseException) -> int:
 
 
 def _as_nnapi_error(error: BaseException) -> NnapiError:
-    """An exception that no rule raised: no memory, or a defect of this library."""
-    if isinstance(error, MemoryError):
+    """An exception that no rule raised: no memory, no file, or a defect of this library."""
+    if isinstance(error, MemoryError) or getattr(error, "errno", None) == ENOMEM:
         return NnapiError(ResultCode.OUT_OF_MEMORY, "out of memory", "memory")
-    if log.enabled("error"):
-        from traceback import format_exception
-
-        log.error("unexpected error:\n" + "".join(format_exception(error)).rstrip())
+    if isinstance(error, OSError | ImportError):
+        log.trace(error)
+        return NnapiError(
+            ResultCode.OP_FAILED,
+            f"a file of the library that is needed now cannot be had: {error}; what may need more "
+            "later can be loaded beforehand with nnapi_shim_loadEverything()",
+            "file",
+        )
+    log.trace(error, "error")
     return NnapiError(
         ResultCode.OP_FAILED,
         f"unexpected {type(error).__name__}: {error} (please report this)",

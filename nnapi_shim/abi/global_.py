@@ -31,6 +31,15 @@ def ANeuralNetworks_getDevice(devIndex, device):
     return NO_ERROR
 
 
+@exported
+def nnapi_shim_loadEverything():
+    """Load now what calls would load when they first need it."""
+    from nnapi_shim.runtime.everything import load_everything
+
+    load_everything()
+    return NO_ERROR
+
+
 def listed_devices(handles: list[int]) -> list[IDevice]:
     """The devices behind a program's list: none NULL, none twice (UNEXPECTED_NULL, BAD_DATA)."""
     found = []

@@ -40,14 +40,16 @@ static bool is_of_this_version(void)
     return same;
 }
 
-/* nnapi_shim.abi.attach(file, store_error): the address of the half's table of functions. */
+/* nnapi_shim.abi.attach(file, store_error, print): the address of the half's table of functions. */
 static const struct nn_calls *call_attach(const char *callbacks)
 {
     const struct nn_libpython *py = nn_py();
     void (*store_error)(const char *) = nnapi_shim_storeError;
+    void (*print)(const char *, size_t) = nn_print;
     PyObject *abi = py->PyImport_ImportModule("nnapi_shim.abi");
     PyObject *table = abi == NULL ? NULL : py->PyObject_CallMethod(
-        abi, "attach", "sK", callbacks, (unsigned long long)(uintptr_t)store_error);
+        abi, "attach", "sKK", callbacks, (unsigned long long)(uintptr_t)store_error,
+        (unsigned long long)(uintptr_t)print);
     const struct nn_calls *calls = table != NULL ? py->PyLong_AsVoidPtr(table) : NULL;
     if (calls == NULL)
         nn_fail_with_exception("cannot start the Python package nnapi_shim");

@@ -19,6 +19,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 #pragma GCC visibility push(hidden)
 
@@ -44,6 +45,10 @@ bool nn_attach(const struct nn_location *location);        /* needs the GIL */
 
 /* Appends base/relative for Python's search path, if that folder exists and is not there yet. */
 void nn_append_folder(struct nn_location *location, const char *base, const char *relative);
+
+/* Writes a line to stderr, in one write: not where the program has none, and without a signal where
+ * nobody reads it. */
+void nn_print(const char *line, size_t length);
 
 /* Keeps the reason why the library cannot work, and prints it. */
 void nn_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What went wrong: the last error of each thread, and the failure that keeps the library down. */
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <nnapi_shim.h>
 
@@ -15,10 +20,47 @@
 static __thread char last_error[4096];
 static char failure[2048];
 
+/* Whether the program had a stderr when it loaded the library. */
+static bool had_stderr;
+
+__attribute__((constructor)) static void look_for_stderr(void)
+{
+    had_stderr = fcntl(STDERR_FILENO, F_GETFD) != -1;
+}
+
+/* Whether descriptor 2 is for messages: in a program without a stderr it may be any file that was
+ * opened later, with weights or results in it. */
+static bool has_stderr(void)
+{
+    struct stat file;
+    if (had_stderr)
+        return true;
+    const int flags = fcntl(STDERR_FILENO, F_GETFL);
+    return flags != -1 && fstat(STDERR_FILENO, &file) == 0
+        && (!S_ISREG(file.st_mode) || (flags & O_APPEND) != 0);
+}
+
+void nn_print(const char *line, size_t length)
+{
+    if (!has_stderr())
+        return;
+    const int saved = errno;
+    sigset_t pipe_signal, pending, before;
+    sigemptyset(&pipe_signal);
+    sigaddset(&pipe_signal, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe_signal, &before);
+    sigpending(&pending);
+    /* A signal of ours goes as it came; one that the program has waiting stays. */
+    if (write(STDERR_FILENO, line, length) < 0 && errno == EPIPE && !sigismember(&pending, SIGPIPE))
+        sigtimedwait(&pipe_signal, NULL, &(struct timespec){0});
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = saved;
+}
+
 /* Whether a word stands in NNAPI_SHIM_LOG. */
 static bool log_has(const char *word)
 {
-    const char *set = getenv("NNAPI_SHIM_LOG");
+    const char *set = secure_getenv("NNAPI_SHIM_LOG");
     return set != NULL && strstr(set, word) != NULL;
 }
 
@@ -42,7 +84,7 @@ const char *nnapi_shim_getLastError(void)
  * there is one. */
 __attribute__((noinline)) void nnapi_shim_storeError(const char *message)
 {
-    const char *set = getenv("NNAPI_SHIM_BREAK");
+    const char *set = secure_getenv("NNAPI_SHIM_BREAK");
     copy(last_error, sizeof last_error, message != NULL ? message : "");
     if (set != NULL && strcmp(set, "1") == 0)
         raise(SIGTRAP);
@@ -53,22 +95,30 @@ void nn_repeat_failure(void)
     nnapi_shim_storeError(failure);
 }
 
-/* As the lines of other refusals, in one write. */
-static void print_json(void)
+/* The failure, with what could end a line or a string written in another way. */
+static char *escape(char *to, bool for_json)
 {
-    char line[6 * sizeof failure], *to = line;
     for (const char *from = failure; *from != '\0'; from++) {
-        unsigned char byte = (unsigned char)*from;
-        if (byte < 0x20)
-            to += sprintf(to, "\\u%04x", byte);
-        else if (byte == '"' || byte == '\\')
+        const unsigned char byte = (unsigned char)*from;
+        if (byte < 0x20 || byte == 0x7F)
+            to += sprintf(to, for_json ? "\\u%04x" : "\\x%02x", byte);
+        else if (for_json && (byte == '"' || byte == '\\'))
             to += sprintf(to, "\\%c", byte);
         else
             *to++ = *from;
     }
-    *to = '\0';
-    fprintf(stderr, "{\"level\": \"error\", \"code\": \"OP_FAILED\", \"rule\": \"native.boot\", "
-            "\"message\": \"%s\"}\n", line);
+    return to;
+}
+
+static void print_failure(void)
+{
+    const bool json = log_has("json");
+    char line[6 * sizeof failure + 128];
+    char *end = stpcpy(line, json ? "{\"level\": \"error\", \"code\": \"OP_FAILED\", "
+                                    "\"rule\": \"native.boot\", \"message\": \""
+                                  : "libneuralnetworks: ");
+    end = stpcpy(escape(end, json), json ? "\"}\n" : "\n");
+    nn_print(line, (size_t)(end - line));
 }
 
 void nn_fail(const char *format, ...)
@@ -77,12 +127,8 @@ void nn_fail(const char *format, ...)
     va_start(arguments, format);
     vsnprintf(failure, sizeof failure, format, arguments);
     va_end(arguments);
-    if (log_has("silent"))
-        return;
-    if (log_has("json"))
-        print_json();
-    else
-        fprintf(stderr, "libneuralnetworks: %s\n", failure);
+    if (!log_has("silent"))
+        print_failure();
 }
 
 /* The text of str(object), or of an attribute of it; "" if there is none. */

@@ -261,7 +261,7 @@ def attach_all_but(left_out):
     """Source of an attach() that leaves out some functions."""
     return f"""
 from importlib.machinery import ExtensionFileLoader, ModuleSpec
-def attach(callbacks, store_error):
+def attach(callbacks, store_error, *others):
     loader = ExtensionFileLoader("nnapi_shim_callbacks", callbacks)
     module = loader.create_module(ModuleSpec("nnapi_shim_callbacks", loader, origin=callbacks))
     loader.exec_module(module)

@@ -35,7 +35,7 @@ def replayable():
 PLAIN_TYPES = {T.FLOAT32, T.INT32, T.TENSOR_FLOAT32, T.TENSOR_INT32}
 
 
-def replay(program, folder, device, chosen, **settings):
+def replay(program, folder, device, chosen, *how, **settings):
     """Runs the program in a bare environment; its output by lines.
 
     Some examples are there to be refused; beyond that, the library says nothing.
@@ -46,7 +46,7 @@ def replay(program, folder, device, chosen, **settings):
     if device == "nnapi-cpu":
         env["NNAPI_SHIM_JIT"] = "off"  # a kernel that was not built is a failure
     result = subprocess.run(
-        [program, file, device], env=env, capture_output=True, text=True, check=False
+        [program, file, device, *how], env=env, capture_output=True, text=True, check=False
     )
     refused = "nnapi_shim error: ANeuralNetworks"
     other = [line for line in result.stderr.splitlines() if not line.startswith(refused)]
@@ -79,6 +79,15 @@ def test_reference_from_c(program, tmp_path):
     lines = replay(program, tmp_path, "nnapi-reference", chosen)
     # The reference device computes with numpy, which shows that replay.c would find it above.
     assert lines == ["mapped: numpy", f"{len(chosen)} passed, 0 failed"]
+
+
+@pytest.mark.parametrize("device", ["nnapi-cpu", "nnapi-reference"])
+def test_without_files(program, tmp_path, device):
+    """After nnapi_shim_loadEverything(), every operation runs in a program that can open none."""
+    chosen = a_quarter()
+    require_every_operation(chosen)
+    lines = replay(program, tmp_path, device, chosen, "sandbox")
+    assert lines == [f"{len(chosen)} passed, 0 failed"]
 
 
 @pytest.mark.parametrize(("device", "level", "operations"), DEVICES)

@@ -43,4 +43,5 @@ class CpuDevice:
         return CpuPreparedModel(model, library.current(), cache)
 
     def wait(self) -> None:
-        """It is always ready."""
+        """It is ready when its kernels are loaded; raises OP_FAILED where that cannot be."""
+        library.current()

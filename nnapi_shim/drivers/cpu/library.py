@@ -5,6 +5,7 @@ Tiers, best first: v4 (AVX-512 F, BW, DQ, VL and VNNI), v3 (AVX2, FMA, F16C), v2
 """
 
 import os
+from _struct import unpack_from
 from collections.abc import Callable
 from typing import Any
 
@@ -157,16 +158,31 @@ class KernelLibrary:
 
 
 def _load(path: str) -> Any:
-    """A kernel library, or None and a message when it is damaged or of another version."""
+    """A kernel library, or None and a message when it is damaged or of another version.
+
+    It is looked at before it is loaded, which runs what it has to run first. Raises OSError where
+    it is there, and cannot be opened now.
+    """
+    with open(path, "rb", buffering=0) as file:
+        contents = file.read()
+    if f"\0{VERSION_SYMBOL}\0".encode() not in contents:
+        log.error(f"{path} is not of version {__version__} and is not used; {_CURE}")
+        return None
+    if not _is_whole(contents):  # the loader would not see it, and crash
+        log.error(f"{path} is cut off and is not used; {_CURE}")
+        return None
     try:
-        library = _cffi_backend.load_library(path, RTLD_NOW)
+        return _cffi_backend.load_library(path, RTLD_NOW)
     except OSError as error:
         log.error(f"the kernel library cannot be loaded and is not used: {error}; {_CURE}")
         return None
-    if _symbol(library, VERSION_SYMBOL) is None:
-        log.error(f"{path} is not of version {__version__} and is not used; {_CURE}")
-        return None
-    return library
+
+
+def _is_whole(contents: bytes) -> bool:
+    """Whether an ELF file reaches to its table of sections, which comes last."""
+    (start,) = unpack_from("<Q", contents, 40)
+    size, count = unpack_from("<HH", contents, 58)
+    return bool(start + size * count <= len(contents))
 
 
 def _symbol(library: Any, name: str) -> Any:

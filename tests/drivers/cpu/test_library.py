@@ -1,10 +1,15 @@
 """The kernel library that is used, and what is said of one that cannot be."""
 
+import subprocess
+from pathlib import Path
+
 import pytest
 
 from nnapi_shim.drivers.cpu import library
 from nnapi_shim.drivers.cpu.library import KernelLibrary, allowed_tiers, library_name
 from nnapi_shim.errors import NnapiError
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture
@@ -19,12 +24,24 @@ def test_a_missing_kernel_is_named_with_what_to_do(folder):
         KernelLibrary().address("walk")
 
 
-def test_a_damaged_library_is_passed_over_with_a_message(folder, capfd):
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda contents: contents[:0x8000], "is cut off"),
+        (lambda contents: contents[:-1], "is cut off"),
+        (lambda contents: b"\0" + contents[1:], "cannot be loaded"),
+        (lambda contents: b"", "is not of version"),
+    ],
+)
+def test_a_damaged_library_is_passed_over_with_a_message(folder, capfd, damage, message):
     for tier in allowed_tiers():
-        (folder / library_name(tier)).write_bytes(b"")
+        built = ROOT / "build" / "lib" / library_name(tier)
+        (folder / built.name).write_bytes(damage(built.read_bytes()))
     with pytest.raises(NnapiError, match="kernel walk is not in"):
         KernelLibrary().address("walk")
-    assert "cannot be loaded and is not used" in capfd.readouterr().err
+    said = capfd.readouterr().err
+    assert message in said
+    assert "not used" in said
 
 
 def test_a_library_of_another_version_is_passed_over(capfd, monkeypatch):
@@ -33,6 +50,23 @@ def test_a_library_of_another_version_is_passed_over(capfd, monkeypatch):
     with pytest.raises(NnapiError, match="kernel walk is not in"):
         KernelLibrary().address("walk")
     assert "is not of version" in capfd.readouterr().err
+
+
+FOREIGN = """
+#include <fcntl.h>
+__attribute__((constructor)) static void run(void) { open("ran", O_CREAT, 0600); }
+"""
+
+
+def test_nothing_runs_of_a_library_of_another_version(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    (folder / "foreign.c").write_text(FOREIGN)
+    for tier in allowed_tiers():
+        subprocess.run(
+            ["cc", "-shared", "-fPIC", "foreign.c", "-o", library_name(tier)], check=True
+        )
+    assert not KernelLibrary().identity.count(" ")  # that of no file
+    assert not (folder / "ran").exists()
 
 
 @pytest.mark.parametrize("tier", ["bogus", "v5", "V3", "generic"])

@@ -1,0 +1,39 @@
+"""All modules, devices and libraries at once, for programs that give up rights afterwards."""
+
+from collections.abc import Iterable
+from importlib import import_module
+from pkgutil import iter_modules
+
+import nnapi_shim
+from nnapi_shim.runtime.device_manager import devices
+
+PARTS = ("hal", "operations", "drivers", "runtime", "abi")
+"""The packages that a C program may come to use."""
+
+COMPILER = "nnapi_shim.drivers.cpu.kernels"
+"""What compiles kernels, which is of no use to a program that opens no files."""
+
+LATER = ("json", "select", "signal")
+"""Modules of Python that functions import when they are called."""
+
+
+def load_everything() -> None:
+    """Import what any later call may need, and make the devices.
+
+    Raises ImportError for what is missing, such as numpy.
+    """
+    for name in LATER:
+        import_module(name)
+    for part in PARTS:
+        package = f"{nnapi_shim.__name__}.{part}"
+        _load(package, import_module(package).__path__)
+    for device in devices():
+        device.wait()
+
+
+def _load(package: str, path: Iterable[str]) -> None:
+    for module in iter_modules(path, f"{package}."):
+        if module.name != COMPILER:
+            loaded = import_module(module.name)
+            if module.ispkg:
+                _load(module.name, loaded.__path__)
