@@ -10,20 +10,34 @@ from typing import NamedTuple
 _refused: dict[tuple[str, str], object] = {}
 """Values that a message was written about; one is enough."""
 
+_environment_counts = True
+
+
+def ignore_environment() -> None:
+    """Let every setting be its default: the program runs with rights that whoever started it, and
+    made its environment, does not have.
+    """
+    global _environment_counts
+    _environment_counts = False
+
 
 class Setting(NamedTuple):
     """One environment variable: its name, its default and what it does.
 
     allowed: the values that it may have; empty if any text will do.
+    privileged: its value in a program with raised privileges, if not the default.
     """
 
     name: str
     default: str
     meaning: str
     allowed: tuple[str, ...] = ()
+    privileged: str | None = None
 
     def get(self) -> str:
         """The value in the environment, or the default where there is none that is allowed."""
+        if not _environment_counts:
+            return self.default if self.privileged is None else self.privileged
         value = os.environ.get(self.name, self.default)
         if self.allowed and value not in self.allowed:
             if value:
@@ -104,6 +118,7 @@ JIT = Setting(
     "on",
     "off: a kernel that is missing in the built library is an error, and is not compiled by numba",
     ("on", "off"),
+    privileged="off",  # numba has settings of its own in the environment
 )
 DRIVERS = Setting(
     "NNAPI_SHIM_DRIVERS",

@@ -10,7 +10,7 @@ from typing import Any
 from nnapi_shim import address, log
 from nnapi_shim.abi import cdata
 from nnapi_shim.abi.boundary import attach_all
-from nnapi_shim.settings import BREAK
+from nnapi_shim.settings import BREAK, ignore_environment
 
 NOUNS = (
     "burst",
@@ -26,13 +26,16 @@ NOUNS = (
 """Files of exported functions, by the noun in their names."""
 
 
-def attach(callbacks: str, store_error: int, print_line: int) -> int:
+def attach(callbacks: str, store_error: int, print_line: int, is_privileged: int) -> int:
     """Make every exported function callable from C; raises if one cannot be.
 
     callbacks: file of the half of the library that cffi made. store_error: address of the function
-    that keeps a thread's last error. print_line: of the one that writes to stderr. Returns the
-    address of the table of C functions.
+    that keeps a thread's last error. print_line: of the one that writes to stderr. is_privileged:
+    whether the program has rights that its user does not have. Returns the address of the table of
+    C functions.
     """
+    if is_privileged:
+        ignore_environment()
     printed = address.function(print_line, "void(*)(char *, size_t)")
     log.write_with(lambda line: printed(line, len(line)))
     name = callbacks.rpartition("/")[2].partition(".")[0]

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "boot.h"
 #include "calls.h"
@@ -40,7 +41,7 @@ static bool is_of_this_version(void)
     return same;
 }
 
-/* nnapi_shim.abi.attach(file, store_error, print): the address of the half's table of functions. */
+/* nnapi_shim.abi.attach(file, store_error, print, is_privileged): the address of the half's table of functions. */
 static const struct nn_calls *call_attach(const char *callbacks)
 {
     const struct nn_libpython *py = nn_py();
@@ -48,8 +49,8 @@ static const struct nn_calls *call_attach(const char *callbacks)
     void (*print)(const char *, size_t) = nn_print;
     PyObject *abi = py->PyImport_ImportModule("nnapi_shim.abi");
     PyObject *table = abi == NULL ? NULL : py->PyObject_CallMethod(
-        abi, "attach", "sKK", callbacks, (unsigned long long)(uintptr_t)store_error,
-        (unsigned long long)(uintptr_t)print);
+        abi, "attach", "sKKi", callbacks, (unsigned long long)(uintptr_t)store_error,
+        (unsigned long long)(uintptr_t)print, getauxval(AT_SECURE) != 0);
     const struct nn_calls *calls = table != NULL ? py->PyLong_AsVoidPtr(table) : NULL;
     if (calls == NULL)
         nn_fail_with_exception("cannot start the Python package nnapi_shim");

@@ -27,7 +27,7 @@ static bool open_file(const char *file)
     const char *reason = NULL;
     if (nn_open_python(file, &reason))
         return true;
-    if (strchr(file, '/') != NULL && access(file, R_OK) == 0)
+    if (strchr(file, '/') != NULL && eaccess(file, R_OK) == 0)
         snprintf(refused, sizeof refused, "%s cannot be used: %s", file, reason);
     return false;
 }
@@ -40,7 +40,7 @@ static bool open_below(const char *prefix, int minor)
         char file[PATH_MAX];
         int length = snprintf(file, sizeof file, "%s/%s/libpython3.%d.so.1.0", prefix, folders[i],
                               minor);
-        if (length < PATH_MAX && access(file, R_OK) == 0 && open_file(file))
+        if (length < PATH_MAX && eaccess(file, R_OK) == 0 && open_file(file))
             return true;
     }
     return false;
@@ -104,7 +104,7 @@ static bool open_environment(const char *environment, int minor)
         return true;
     if (cut(home, 1) && open_below(home, minor))
         return true;
-    if (access(home, X_OK) != 0)
+    if (eaccess(home, X_OK) != 0)
         snprintf(refused, sizeof refused, "the virtual environment %s was made with a Python in %s,"
                  " which is not there any more; make the environment anew", environment, home);
     return false;
@@ -199,7 +199,7 @@ static bool open_setting(struct nn_location *location, const char *setting)
         for (int minor = 40; minor >= NN_OLDEST_PYTHON; minor--) {
             char file[PATH_MAX + 64];
             snprintf(file, sizeof file, "%s/bin/python3.%d", path, minor);
-            if (access(file, X_OK) == 0 && open_environment(path, minor)) {
+            if (eaccess(file, X_OK) == 0 && open_environment(path, minor)) {
                 snprintf(file, sizeof file, "lib/python3.%d/site-packages", minor);
                 nn_append_folder(location, path, file);
                 return true;
@@ -239,7 +239,7 @@ bool nn_find_python(struct nn_location *location)
     const char *setting = secure_getenv("NNAPI_SHIM_PYTHON");
     if (setting != NULL && setting[0] != '\0')
         return open_setting(location, setting);
-    if (location->python[0] != '\0' && access(location->python, R_OK) == 0
+    if (location->python[0] != '\0' && eaccess(location->python, R_OK) == 0
         && open_file(location->python))
         return true;
 

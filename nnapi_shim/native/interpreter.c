@@ -36,7 +36,7 @@ static bool find_standard_library(char folder[PATH_MAX])
         *end = '\0';
         if (snprintf(landmark, sizeof landmark, "%s/python3.%d/os.py", folder, nn_py()->minor)
                 < PATH_MAX
-            && access(landmark, R_OK) == 0)
+            && eaccess(landmark, R_OK) == 0)
             return true;
     }
     return false;
@@ -244,5 +244,5 @@ bool nn_python_join(const struct nn_location *location)
     if (!find_standard_library(folder))
         return true;
     snprintf(modules, sizeof modules, "%s/python3.%d/lib-dynload", folder, nn_py()->minor);
-    return access(modules, R_OK) != 0 || append_to_sys_path(modules);
+    return eaccess(modules, R_OK) != 0 || append_to_sys_path(modules);
 }

@@ -49,7 +49,7 @@ static bool join(char *path, const char *folder, const char *name)
 static bool holds_package(const char *folder)
 {
     char file[PATH_MAX];
-    return join(file, folder, "nnapi_shim/__init__.py") && access(file, R_OK) == 0;
+    return join(file, folder, "nnapi_shim/__init__.py") && eaccess(file, R_OK) == 0;
 }
 
 void nn_append_folder(struct nn_location *location, const char *base, const char *relative)
@@ -143,7 +143,7 @@ static bool find_callbacks(struct nn_location *location, const struct record *re
         in_checkout[0] = '\0';
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
         if (folders[i][0] != '\0' && join(location->callbacks, folders[i], name)
-            && access(location->callbacks, R_OK) == 0)
+            && eaccess(location->callbacks, R_OK) == 0)
             return true;
     nn_fail("%s is not beside the library, in %s; build or install it again", name, library_folder);
     return false;

@@ -48,7 +48,7 @@ static int open_folder(const char* path) {
 }
 
 const char* asset_folder_path(void) {
-  const char* path = getenv("NNAPI_SHIM_ASSETS");
+  const char* path = secure_getenv("NNAPI_SHIM_ASSETS");
   return path != NULL && path[0] != '\0' ? path : ".";
 }
 

@@ -39,7 +39,7 @@ static int lowest_priority(void) {
   static atomic_int cached = UNREAD;
   int lowest = atomic_load_explicit(&cached, memory_order_relaxed);
   if (lowest == UNREAD) {
-    lowest = parse_priority(getenv("NNAPI_SHIM_LOG_PRIORITY"));
+    lowest = parse_priority(secure_getenv("NNAPI_SHIM_LOG_PRIORITY"));
     atomic_store_explicit(&cached, lowest, memory_order_relaxed);
   }
   return lowest;

@@ -99,7 +99,7 @@ static void add_default(const char* name, const char* value) {
 }
 
 static const char* chosen_api(void) {
-  const char* api = getenv("NNAPI_SHIM_ANDROID_API");
+  const char* api = secure_getenv("NNAPI_SHIM_ANDROID_API");
   if (api == NULL || api[0] == '\0') return default_api;
   if (parse_api(api) > 0) return api;
   log_say(ANDROID_LOG_ERROR,
@@ -122,7 +122,7 @@ static const char* release_of(int api) {
 }
 
 static void make_table(void) {
-  const char* setting = getenv("NNAPI_SHIM_PROPERTIES");
+  const char* setting = secure_getenv("NNAPI_SHIM_PROPERTIES");
   char* chosen = strdup(setting == NULL ? "" : setting);
   char* api = strdup(chosen_api());
   size_t capacity = DEFAULTS + COMPUTED + 1;
