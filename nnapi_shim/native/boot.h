@@ -4,6 +4,7 @@
  *
  *   boot.c         starts everything, once, at the first real call
  *   location.c     where the library and the Python package are
+ *   trust.c        whose files and folders are taken
  *   find_python.c  which libpython that package needs, if the process has none
  *   libpython.c    the functions of libpython that are used here, as a table
  *   interpreter.c  starts Python, or joins the one that the program runs
@@ -46,13 +47,18 @@ bool nn_attach(const struct nn_location *location);        /* needs the GIL */
 /* Appends base/relative for Python's search path, if that folder exists and is not there yet. */
 void nn_append_folder(struct nn_location *location, const char *base, const char *relative);
 
+/* Whether a file or folder is one whose code may run; says why not. library: the path of this one. */
+bool nn_trusts(const char *path, const char *library);
+
 /* Writes a line to stderr, in one write: not where the program has none, and without a signal where
  * nobody reads it. */
 void nn_print(const char *line, size_t length);
 
 /* Keeps the reason why the library cannot work, and prints it. */
 void nn_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* The same, followed by the Python exception that is set, which it clears. Needs the GIL. */
+/* Prints a warning, where these are shown. */
+void nn_warn(const char *line);
+/* As nn_fail(), followed by the Python exception that is set, which it clears. Needs the GIL. */
 void nn_fail_with_exception(const char *what);
 /* Makes that reason the last error of the calling thread. */
 void nn_repeat_failure(void);

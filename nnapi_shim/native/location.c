@@ -10,12 +10,14 @@
  *   origin=FOLDER  where the library was built; the paths are tried from there, too, so that
  *                  library and location file can be copied to a folder for libraries
  *   build=DIGEST   of no meaning here: by it, build_ffi.py knows whether to build again
- * A tree that is moved as a whole keeps working, because the library's own folder comes first.
+ * A tree that is moved as a whole keeps working, because the library's own folder comes first. What
+ * is taken, trust.c says.
  */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "boot.h"
@@ -25,9 +27,9 @@ static const char location_file[] = "libneuralnetworks.location";
 static const char how_to_mend[] =
     "build or install it again, or set NNAPI_SHIM_HOME to the folder that holds nnapi_shim";
 
-/* The folder of this library, symbolic links resolved. Found when the library is loaded: the
+/* This library and its folder, symbolic links resolved. Found when the library is loaded: the
  * loader may have got a relative path, which means nothing after a chdir(). */
-static char library_folder[PATH_MAX];
+static char library_file[PATH_MAX], library_folder[PATH_MAX];
 
 __attribute__((constructor)) static void remember_library_folder(void)
 {
@@ -37,6 +39,7 @@ __attribute__((constructor)) static void remember_library_folder(void)
         library_folder[0] = '\0';
         return;
     }
+    strcpy(library_file, library_folder);
     *strrchr(library_folder, '/') = '\0';
 }
 
@@ -52,13 +55,21 @@ static bool holds_package(const char *folder)
     return join(file, folder, "nnapi_shim/__init__.py") && eaccess(file, R_OK) == 0;
 }
 
+static bool is_trusted_package(const char *folder)
+{
+    char package[PATH_MAX], file[PATH_MAX];
+    return join(package, folder, "nnapi_shim") && join(file, package, "__init__.py")
+        && nn_trusts(folder, library_file) && nn_trusts(package, library_file)
+        && nn_trusts(file, library_file);
+}
+
 void nn_append_folder(struct nn_location *location, const char *base, const char *relative)
 {
     char path[PATH_MAX];
     if (location->count == NN_MAX_FOLDERS || !join(path, base, relative))
         return;
     char *folder = location->folders[location->count];
-    if (realpath(path, folder) == NULL)
+    if (realpath(path, folder) == NULL || !nn_trusts(folder, library_file))
         return;
     for (int i = 0; i < location->count; i++)
         if (strcmp(location->folders[i], folder) == 0)
@@ -76,7 +87,7 @@ struct record {
 
 static void read_record(const char *name, struct record *record)
 {
-    FILE *file = fopen(name, "re");
+    FILE *file = nn_trusts(name, library_file) ? fopen(name, "re") : NULL;
     if (file == NULL)
         return;
     char line[PATH_MAX + 16];
@@ -96,14 +107,49 @@ static void read_record(const char *name, struct record *record)
     fclose(file);
 }
 
-/* The folder from which the recorded paths lead to the package; NULL if there is none. */
+/* Whether a file exists that is the half of this very build, and trusted. It is not loaded to find
+ * out: that would run what it has to run first. */
+static bool is_other_half(const char *name)
+{
+    FILE *file = eaccess(name, R_OK) == 0 && nn_trusts(name, library_file) ? fopen(name, "re") : NULL;
+    struct stat status;
+    char *contents = NULL;
+    size_t size = 0;
+    if (file != NULL && fstat(fileno(file), &status) == 0 && S_ISREG(status.st_mode)
+        && (contents = malloc((size_t)status.st_size + 1)) != NULL)
+        size = fread(contents, 1, (size_t)status.st_size, file);
+    const bool found = contents != NULL && memmem(contents, size, NN_BUILD, sizeof NN_BUILD) != NULL;
+    free(contents);
+    if (file != NULL)
+        fclose(file);
+    return found;
+}
+
+static const char other_half[] = "nnapi_shim_callbacks.abi3.so";
+
+/* Whether the half of this build lies in a place for libraries of the package in a folder. */
+static bool is_of_this_build(const char *folder)
+{
+    char file[PATH_MAX], libraries[PATH_MAX];
+    return (join(libraries, folder, "nnapi_shim/lib") && join(file, libraries, other_half)
+            && is_other_half(file))
+        || (join(libraries, folder, "build/lib") && join(file, libraries, other_half)
+            && is_other_half(file));
+}
+
+/* The folder from which the recorded paths lead to the package; NULL if there is none. A library that
+ * was copied to another folder takes what lies at the same paths from there only if it is of the
+ * same build: then the whole tree was moved. */
 static const char *base_of(const struct record *record)
 {
     const char *bases[] = {library_folder, record->origin};
+    const bool may_be_elsewhere =
+        record->origin[0] != '\0' && strcmp(record->origin, library_folder) != 0;
     for (int i = 0; i < 2 && record->count > 0; i++) {
-        char folder[PATH_MAX];
+        char folder[PATH_MAX], real[PATH_MAX];
         if (bases[i][0] != '\0' && join(folder, bases[i], record->paths[0])
-            && holds_package(folder))
+            && realpath(folder, real) != NULL && holds_package(real)
+            && (i == 1 || !may_be_elsewhere || is_of_this_build(real)) && is_trusted_package(real))
             return bases[i];
     }
     return NULL;
@@ -132,20 +178,27 @@ static void append_environment(struct nn_location *location, const char *home)
 }
 
 /* The half that cffi made: beside the library, where that was copied from, or with the package. */
-static bool find_callbacks(struct nn_location *location, const struct record *record)
+static bool find_other_half(struct nn_location *location, const struct record *record)
 {
-    static const char name[] = "nnapi_shim_callbacks.abi3.so";
-    char in_package[PATH_MAX], in_checkout[PATH_MAX];
+    char in_package[PATH_MAX], in_checkout[PATH_MAX], other[PATH_MAX] = "";
     const char *folders[] = {library_folder, record->origin, in_package, in_checkout};
     if (!join(in_package, location->folders[0], "nnapi_shim/lib"))
         in_package[0] = '\0';
     if (!join(in_checkout, location->folders[0], "build/lib"))
         in_checkout[0] = '\0';
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
-        if (folders[i][0] != '\0' && join(location->callbacks, folders[i], name)
-            && eaccess(location->callbacks, R_OK) == 0)
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        if (folders[i][0] == '\0' || !join(location->callbacks, folders[i], other_half))
+            continue;
+        if (is_other_half(location->callbacks))
             return true;
-    nn_fail("%s is not beside the library, in %s; build or install it again", name, library_folder);
+        if (other[0] == '\0' && eaccess(location->callbacks, R_OK) == 0)
+            strcpy(other, location->callbacks);
+    }
+    if (other[0] != '\0')
+        nn_fail("%s is not of the same build as the library; build or install both again", other);
+    else
+        nn_fail("%s is not beside the library, in %s; build or install it again", other_half,
+                library_folder);
     return false;
 }
 
@@ -178,5 +231,5 @@ bool nn_locate(struct nn_location *location)
         strcpy(location->python, record.python);
     else if (record.python[0] != '\0' && base != NULL)
         join(location->python, base, record.python);
-    return find_callbacks(location, &record);
+    return find_other_half(location, &record);
 }

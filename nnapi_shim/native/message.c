@@ -95,10 +95,10 @@ void nn_repeat_failure(void)
     nnapi_shim_storeError(failure);
 }
 
-/* The failure, with what could end a line or a string written in another way. */
-static char *escape(char *to, bool for_json)
+/* Text, with what could end a line or a string written in another way. */
+static char *escape(char *to, const char *from, bool for_json)
 {
-    for (const char *from = failure; *from != '\0'; from++) {
+    for (; *from != '\0'; from++) {
         const unsigned char byte = (unsigned char)*from;
         if (byte < 0x20 || byte == 0x7F)
             to += sprintf(to, for_json ? "\\u%04x" : "\\x%02x", byte);
@@ -110,15 +110,22 @@ static char *escape(char *to, bool for_json)
     return to;
 }
 
-static void print_failure(void)
+/* As the lines of other refusals and warnings. text: no longer than a failure. */
+static void print_line(const char *text, const char *json_start)
 {
     const bool json = log_has("json");
     char line[6 * sizeof failure + 128];
-    char *end = stpcpy(line, json ? "{\"level\": \"error\", \"code\": \"OP_FAILED\", "
-                                    "\"rule\": \"native.boot\", \"message\": \""
-                                  : "libneuralnetworks: ");
-    end = stpcpy(escape(end, json), json ? "\"}\n" : "\n");
+    char *end = stpcpy(line, json ? json_start : "libneuralnetworks: ");
+    end = stpcpy(escape(end, text, json), json ? "\"}\n" : "\n");
     nn_print(line, (size_t)(end - line));
+}
+
+void nn_warn(const char *text)
+{
+    char line[sizeof failure];
+    copy(line, sizeof line, text);
+    if (!log_has("silent") && !log_has("error"))
+        print_line(line, "{\"level\": \"warning\", \"message\": \"");
 }
 
 void nn_fail(const char *format, ...)
@@ -128,7 +135,8 @@ void nn_fail(const char *format, ...)
     vsnprintf(failure, sizeof failure, format, arguments);
     va_end(arguments);
     if (!log_has("silent"))
-        print_failure();
+        print_line(failure, "{\"level\": \"error\", \"code\": \"OP_FAILED\", "
+                            "\"rule\": \"native.boot\", \"message\": \"");
 }
 
 /* The text of str(object), or of an attribute of it; "" if there is none. */

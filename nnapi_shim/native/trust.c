@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whose code is run. Others must not be able to write to a file or folder that is taken, nor to the
+ * folders above it, where a sticky bit will do. Folders that the library itself lies in are as good
+ * as the library. Groups are trusted: Debian gives /usr/local to one.
+ *
+ * What lies in the library's own folder, which may be one like /tmp, has to belong to root, to the
+ * owner of the library or to the effective user. In a program with raised privileges all has to,
+ * and the effective user may be anybody.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "boot.h"
+
+/* What was told of last; one line about a place is enough. */
+static char told[PATH_MAX];
+
+static bool pass_over(const char *path, const char *reason, unsigned number, bool octal)
+{
+    char line[PATH_MAX + 256];
+    if (strcmp(told, path) != 0) {
+        snprintf(told, sizeof told, "%s", path);
+        snprintf(line, sizeof line, octal ? "%s is passed over: %s (mode %04o)"
+                                          : "%s is passed over: %s %u", path, reason, number);
+        nn_warn(line);
+    }
+    return false;
+}
+
+static bool is_ours(const struct stat *status, const char *library)
+{
+    struct stat own;
+    return status->st_uid == 0 || (status->st_uid == geteuid() && getauxval(AT_SECURE) == 0)
+        || (stat(library, &own) == 0 && status->st_uid == own.st_uid);
+}
+
+/* Whether a path lies in a folder, or is it. */
+static bool lies_in(const char *path, const char *folder)
+{
+    const size_t length = strlen(folder);
+    return strncmp(path, folder, length) == 0
+        && (path[length] == '/' || path[length] == '\0' || length == 1);
+}
+
+bool nn_trusts(const char *path, const char *library)
+{
+    char folder[PATH_MAX];
+    const char *end = strrchr(library, '/');
+    snprintf(folder, sizeof folder, "%.*s", end != NULL ? (int)(end - library) : 0, library);
+    const bool owner_counts = getauxval(AT_SECURE) != 0 || lies_in(path, folder);
+    char real[PATH_MAX];
+    struct stat status;
+    if (realpath(path, real) == NULL || stat(real, &status) != 0)
+        return false;
+    if (owner_counts && !is_ours(&status, library))
+        return pass_over(real, "it belongs to user", status.st_uid, false);
+    if ((status.st_mode & S_IWOTH) != 0)
+        return pass_over(real, "others can write to it", status.st_mode & 07777, true);
+    for (char *end = strrchr(real, '/'); end != NULL && end != real; end = strrchr(real, '/')) {
+        *end = '\0';
+        if (lies_in(library, real))
+            return true;
+        if (stat(real, &status) != 0)
+            return false;
+        if (owner_counts && !is_ours(&status, library))
+            return pass_over(real, "it belongs to user", status.st_uid, false);
+        if ((status.st_mode & (S_IWOTH | S_ISVTX)) == S_IWOTH)
+            return pass_over(real, "others can write to it", status.st_mode & 07777, true);
+    }
+    return true;
+}
