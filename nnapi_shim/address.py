@@ -58,6 +58,28 @@ def copy(target: int, source: int, length: int) -> None:
     _ffi.memmove(_ffi.cast(_char_pointer, target), _ffi.cast(_char_pointer, source), length)
 
 
+PAGE_BYTES = os.sysconf("SC_PAGESIZE")
+
+_process = _cffi_backend.load_library(None, os.RTLD_NOW)
+_mmap = _process.load_function(
+    _ffi.typeof("intptr_t(*)(uintptr_t, size_t, int, int, int, int64_t)"), "mmap"
+)
+_munmap = _process.load_function(_ffi.typeof("int(*)(uintptr_t, size_t)"), "munmap")
+
+
+def map_pages(length: int, protect: int, flags: int, fd: int, offset: int) -> int:
+    """mmap(2): the address of new pages. Raises OSError, OverflowError for what is no length."""
+    found: int = _mmap(0, length, protect, flags, fd, offset)
+    if found == -1:
+        raise OSError(_ffi.errno, os.strerror(_ffi.errno))
+    return found
+
+
+def unmap_pages(address: int, length: int) -> None:
+    """munmap(2)."""
+    _munmap(address, length)
+
+
 def function(address: int, signature: str) -> Callable[..., Any]:
     """The C function at `address`, such as `function(a, "int64_t(*)(uintptr_t, int64_t)")`.
 

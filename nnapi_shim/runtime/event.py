@@ -7,6 +7,7 @@ from collections.abc import Callable
 from nnapi_shim.errors import NnapiError, bad_data, op_failed
 from nnapi_shim.hal.enums import ResultCode
 from nnapi_shim.runtime import worker
+from nnapi_shim.runtime.pages import duplicated
 
 _KEPT = frozenset(
     (
@@ -122,7 +123,7 @@ class FenceEvent(Event):
         if fd <= 0:
             raise bad_data(f"sync_fence_fd is {fd}; it must be greater than 0", "number")
         try:
-            self._fd = os.dup(fd)
+            self._fd = duplicated(fd)
         except OSError as error:
             raise bad_data(
                 f"file descriptor {fd} cannot be duplicated: {error}", "not_open"
@@ -135,7 +136,7 @@ class FenceEvent(Event):
     def duplicated_fence(self) -> int:
         """A new file descriptor of the fence, for the caller to close."""
         try:
-            return os.dup(self._fd)
+            return duplicated(self._fd)
         except OSError as error:
             raise op_failed(f"the fence cannot be duplicated: {error}", "failed") from None
 

@@ -3,7 +3,6 @@
 Regions of a file and hardware buffers are here; memory made from a descriptor is in memory_desc.py.
 """
 
-import mmap
 import os
 from _thread import allocate_lock
 from typing import Any
@@ -12,6 +11,7 @@ from nnapi_shim import address, vlog
 from nnapi_shim.errors import NnapiError, bad_data, op_failed
 from nnapi_shim.hal.enums import ResultCode
 from nnapi_shim.hal.types import Dimensions, Operand, Pool
+from nnapi_shim.runtime.pages import PROT_READ, PROT_WRITE, Pages, duplicated
 
 Role = tuple[object, str, int]
 """A compilation, "input" or "output", and the index of the argument."""
@@ -70,11 +70,11 @@ class FdMemory(Memory):
         super().__init__(size)
         self._protect = protect
         self._offset = offset
-        self._published: dict[str, tuple[int, mmap.mmap, Any]] = {}
+        self._published: dict[str, Pages] = {}
+        self._fd = -1
         try:
-            self._fd = os.dup(fd)
-        except OSError as error:
-            self._fd = -1
+            self._fd = duplicated(fd)
+        except (OSError, ValueError) as error:
             raise op_failed(f"file descriptor {fd} cannot be duplicated: {error}") from None
         vlog.write("memory", f"{size} bytes from {offset} of file descriptor {fd}")
 
@@ -89,11 +89,11 @@ class FdMemory(Memory):
 
     def map(self) -> int:
         """Address of the first byte; raises UNMAPPABLE where the file is too short or refuses."""
-        return self._mapped(mmap.PROT_READ, "PROT_READ; an input or constant needs it")
+        return self._mapped(PROT_READ, "PROT_READ; an input or constant needs it")
 
     def map_for_output(self) -> int:
         """As map; raises UNMAPPABLE when the memory was created without PROT_WRITE."""
-        return self._mapped(mmap.PROT_WRITE, "PROT_WRITE; an output needs it")
+        return self._mapped(PROT_WRITE, "PROT_WRITE; an output needs it")
 
     def _mapped(self, needed: int, words: str) -> int:
         if not self._protect & needed:
@@ -102,27 +102,17 @@ class FdMemory(Memory):
         if mapping is None:
             # Of threads that race for the first use, one wins; the others drop what they mapped.
             mapping = self._published.setdefault("mapping", self._map())
-        return mapping[0]
+        return mapping.address
 
-    def _map(self) -> tuple[int, mmap.mmap, Any]:
-        """Map the file: the address, and what keeps it mapped."""
-        extra = self._offset % mmap.PAGESIZE
+    def _map(self) -> Pages:
         try:
-            mapped = mmap.mmap(
-                self._fd,
-                self.size + extra,
-                mmap.MAP_SHARED,
-                self._protect,
-                offset=self._offset - extra,
-            )
+            return Pages.of_file(self._fd, self._offset, self.size, self._protect)
         except (OSError, ValueError, OverflowError) as error:
             raise NnapiError(
                 ResultCode.UNMAPPABLE,
                 f"memory of {self.size} bytes from offset {self._offset} of a file of "
                 f"{os.fstat(self._fd).st_size} bytes cannot be mapped: {error}",
             ) from None
-        where, view = address.address_of(mapped)
-        return where + extra, mapped, view
 
 
 HARDWARE_BUFFER_LIBRARIES = ("libnativewindow.so", "libandroid.so")

@@ -1,14 +1,13 @@
 """MemoryDesc: the roles that memory of a device is to play; and the memory that is made from it."""
 
-import mmap
-
-from nnapi_shim import address, vlog
+from nnapi_shim import vlog
 from nnapi_shim.errors import bad_data, bad_state, op_failed
 from nnapi_shim.hal.interfaces import IDevice
 from nnapi_shim.hal.quantization import MAX_BYTES, SCALARS
 from nnapi_shim.hal.types import Dimensions, Operand, byte_size, is_known
 from nnapi_shim.runtime.compilation import Compilation
 from nnapi_shim.runtime.memory import Memory, Role, described, is_same_kind
+from nnapi_shim.runtime.pages import Pages
 
 
 class MemoryDesc:
@@ -150,12 +149,11 @@ class DeviceMemory(Memory):
         self._roles = roles
         try:
             # Pages of its own: they come when they are written, and go with the memory.
-            self._pages = mmap.mmap(-1, self.size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+            self._pages = Pages(self.size)
         except OSError as error:
             raise op_failed(
                 f"{self.size} bytes of memory cannot be allocated: {error}", "out_of_memory"
             ) from None
-        self._address, self._view = address.address_of(self._pages)
         vlog.write("memory", f"{self.size} bytes for {described(operand)}")
 
     def check_constant(self, offset: int, length: int) -> None:
@@ -191,7 +189,7 @@ class DeviceMemory(Memory):
 
     def map(self) -> int:
         """Address of the first byte."""
-        return self._address
+        return self._pages.address
 
     def set_initialized(self, initialized: bool) -> None:
         """Note whether it has contents: after a run with it as an output, or a copy into it."""

@@ -59,7 +59,7 @@ AAssetManager* asset_folder_of_setting(void) {
 
 /* A descriptor of the manager's folder, to be closed by the caller; -1 with errno. */
 static int folder_of(const AAssetManager* manager) {
-  if (manager != NULL && manager->folder >= 0) return fcntl(manager->folder, F_DUPFD_CLOEXEC, 0);
+  if (manager != NULL && manager->folder >= 0) return fcntl(manager->folder, F_DUPFD_CLOEXEC, 3);
   return open_folder(asset_folder_path());
 }
 
@@ -76,7 +76,7 @@ static int leads_out(const char* name) {
 
 /* Opens a name part by part, following no links. */
 static int open_without_links(int folder, const char* name, int flags) {
-  int current = fcntl(folder, F_DUPFD_CLOEXEC, 0);
+  int current = fcntl(folder, F_DUPFD_CLOEXEC, 3);
   while (current >= 0) {
     const char* end = strchrnul(name, '/');
     char part[NAME_MAX + 1];
@@ -255,7 +255,7 @@ int AAsset_openFileDescriptor(AAsset* asset, off_t* outStart, off_t* outLength) 
     errno = EINVAL;
     return -1;
   }
-  int fd = fcntl(asset->fd, F_DUPFD_CLOEXEC, 0);
+  int fd = fcntl(asset->fd, F_DUPFD_CLOEXEC, 3);
   if (fd < 0) return -1;
   if (outStart != NULL) *outStart = 0;
   if (outLength != NULL) *outLength = asset->length;

@@ -100,6 +100,15 @@ static int open_trace(const char* setting, const char** reason) {
     *reason = strerror(errno);
     return -1;
   }
+  if (fd <= STDERR_FILENO) { /* the program has closed these, and messages would go there */
+    const int low = fd;
+    fd = fcntl(low, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    close(low);
+    if (fd < 0) {
+      *reason = strerror(errno);
+      return -1;
+    }
+  }
   if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     *reason = "another process writes to it (%p in a name is the process's number)";
     close(fd);

@@ -1,4 +1,4 @@
-"""The library takes code from where it was built or moved to, and not from where others can write."""
+"""The library takes code from where it was built or moved to, not from where others can write."""
 
 import os
 import shutil

@@ -1,0 +1,62 @@
+"""Pages of memory, of a file or of their own; descriptors that keep out of the program's way."""
+
+import os
+from fcntl import F_DUPFD_CLOEXEC, fcntl
+
+from nnapi_shim import address
+
+PROT_READ, PROT_WRITE = 1, 2
+"""As in sys/mman.h, and in the API."""
+
+_PRIVATE_ANONYMOUS = 0x22
+_SHARED = 0x01
+_FIRST_FREE = 3
+_ZERO_DEVICE = os.makedev(1, 5)
+
+
+def duplicated(fd: int) -> int:
+    """A duplicate of a descriptor, none of the three that a program expects to be its standard
+    ones: where it has closed these, the next file that it opens is to get their numbers.
+    """
+    return fcntl(fd, F_DUPFD_CLOEXEC, _FIRST_FREE)
+
+
+class Pages:
+    """Mapped memory from `address` on, which goes with this object.
+
+    Not mmap.mmap, which keeps a descriptor of its own for each, and takes the lowest number.
+    """
+
+    def __init__(self, length: int, protect: int = PROT_READ | PROT_WRITE) -> None:
+        """`length` bytes of zeros. Raises OSError."""
+        self._length = length
+        self.address = self._start = address.map_pages(length, protect, _PRIVATE_ANONYMOUS, -1, 0)
+
+    @classmethod
+    def of_file(cls, fd: int, offset: int, length: int, protect: int) -> "Pages":
+        """`length` bytes from `offset` of a file, shared with whoever else has it mapped.
+
+        Raises OSError or OverflowError, ValueError where a plain file does not reach that far.
+        """
+        pages = cls.__new__(cls)
+        pages._start = pages._length = 0  # for __del__, if this fails
+        if os.fstat(fd).st_rdev == _ZERO_DEVICE:
+            offset = 0  # each mapping is a file of its own, which is as long as the mapping
+        elif is_too_short(fd, offset + length):
+            raise ValueError("the file is too short")
+        extra = offset % address.PAGE_BYTES
+        whole = max(length + extra, 1)
+        pages._start = address.map_pages(whole, protect, _SHARED, fd, offset - extra)
+        pages._length = whole
+        pages.address = pages._start + extra
+        return pages
+
+    def __del__(self) -> None:
+        if self._length:
+            address.unmap_pages(self._start, self._length)
+
+
+def is_too_short(fd: int, length: int) -> bool:
+    """Whether a plain file has fewer bytes; nobody can tell of others."""
+    file = os.fstat(fd)
+    return (file.st_mode & 0o170000) == 0o100000 and file.st_size < length
