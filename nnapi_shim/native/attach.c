@@ -61,6 +61,20 @@ static const struct nn_calls *call_attach(const char *callbacks)
     return calls;
 }
 
+static PyObject *forks; /* the module */
+
+bool nn_is_importing(void)
+{
+    const struct nn_libpython *py = nn_py();
+    PyObject *answer = forks != NULL ? py->PyObject_CallMethod(forks, "is_importing", NULL) : NULL;
+    const bool is_importing = answer != NULL && py->PyLong_AsVoidPtr(answer) != NULL;
+    if (answer != NULL)
+        py->Py_DecRef(answer);
+    else
+        py->PyErr_Clear();
+    return is_importing;
+}
+
 bool nn_attach(const struct nn_location *location)
 {
     const struct nn_libpython *py = nn_py();
@@ -92,5 +106,8 @@ bool nn_attach(const struct nn_location *location)
         return false;
     }
     nn_calls = *calls;
-    return true;
+    forks = py->PyImport_ImportModule("nnapi_shim.forks");
+    if (forks == NULL)
+        nn_fail_with_exception("cannot import the Python package nnapi_shim");
+    return forks != NULL;
 }

@@ -17,6 +17,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <time.h>
 
 #include "boot.h"
 #include "libpython.h"
@@ -114,10 +115,27 @@ bool nn_up(void)
  * moment, so a fork waits for start-up to end and for the GIL, and then does what os.fork() does.
  * A thread that forks with the GIL held is inside Python, which prepares itself; waiting for the
  * start-up of another thread would be a deadlock there, so the child gets a fresh lock instead.
+ *
+ * It also waits until no other thread is importing a module: what is half imported when a child is
+ * forked stays so there, and locked. But not for ever, as that import may wait for what the program
+ * holds while it forks.
  */
 enum fork_kind { FORK_INSIDE_PYTHON, FORK_WITHOUT_PYTHON, FORK_OWN_PYTHON };
+enum { LONGEST_IMPORT_MS = 10000 };
 static __thread enum fork_kind fork_kind;
 static __thread PyGILState_STATE fork_gil;
+
+static void prepare_own_python(void)
+{
+    fork_gil = nn_py()->PyGILState_Ensure();
+    nn_py()->PyOS_BeforeFork();
+}
+
+static void undo_preparation(void)
+{
+    nn_py()->PyOS_AfterFork_Parent();
+    nn_py()->PyGILState_Release(fork_gil);
+}
 
 static void before_fork(void)
 {
@@ -129,17 +147,19 @@ static void before_fork(void)
     fork_kind = FORK_WITHOUT_PYTHON;
     if (owns_python && python_is_alive()) {
         fork_kind = FORK_OWN_PYTHON;
-        fork_gil = nn_py()->PyGILState_Ensure();
-        nn_py()->PyOS_BeforeFork();
+        prepare_own_python();
+        for (int waited = 0; nn_is_importing() && waited < LONGEST_IMPORT_MS; waited++) {
+            undo_preparation();
+            nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+            prepare_own_python();
+        }
     }
 }
 
 static void after_fork_in_parent(void)
 {
-    if (fork_kind == FORK_OWN_PYTHON) {
-        nn_py()->PyOS_AfterFork_Parent();
-        nn_py()->PyGILState_Release(fork_gil);
-    }
+    if (fork_kind == FORK_OWN_PYTHON)
+        undo_preparation();
     if (fork_kind != FORK_INSIDE_PYTHON)
         pthread_mutex_unlock(&start_lock);
 }

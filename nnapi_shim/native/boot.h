@@ -43,6 +43,7 @@ int nn_minor_of_folder(const char *folder); /* N of .../lib/python3.N/site-packa
 bool nn_python_start(const struct nn_location *location);  /* leaves the GIL released */
 bool nn_python_join(const struct nn_location *location);   /* needs the GIL */
 bool nn_attach(const struct nn_location *location);        /* needs the GIL */
+bool nn_is_importing(void); /* whether another thread imports a module; needs the GIL */
 
 /* Appends base/relative for Python's search path, if that folder exists and is not there yet. */
 void nn_append_folder(struct nn_location *location, const char *base, const char *relative);

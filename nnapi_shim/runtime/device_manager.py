@@ -2,10 +2,10 @@
 
 import os
 import re
-from _thread import allocate_lock, get_ident
+from _thread import get_ident
 from typing import Any
 
-from nnapi_shim import log, vlog
+from nnapi_shim import forks, log, vlog
 from nnapi_shim.drivers import built_in_devices, found_devices, is_built_in
 from nnapi_shim.drivers.adoption import Found, adopted, require_name
 from nnapi_shim.errors import NnapiError, bad_data, bad_state
@@ -14,19 +14,12 @@ from nnapi_shim.settings import CPU_ONLY, ENABLED_DEVICES
 
 _devices: dict[str, list[IDevice]] = {}
 _registered: dict[str, Found] = {}
-_lock = allocate_lock()
+_lock = forks.lock()
 _owner: list[int] = []
 """The thread that holds the lock."""
 
 
-def _unlock_in_child() -> None:
-    """A forked child has no thread that would release the lock."""
-    global _lock
-    _lock = allocate_lock()
-    _owner.clear()
-
-
-os.register_at_fork(after_in_child=_unlock_in_child)
+os.register_at_fork(after_in_child=_owner.clear)
 
 
 def devices() -> list[IDevice]:

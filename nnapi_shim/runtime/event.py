@@ -5,6 +5,7 @@ from _thread import allocate_lock
 from collections.abc import Callable
 
 from nnapi_shim.errors import NnapiError, bad_data, op_failed
+from nnapi_shim.forks import generation, lock
 from nnapi_shim.hal.enums import ResultCode
 from nnapi_shim.runtime import worker
 from nnapi_shim.runtime.pages import duplicated
@@ -57,6 +58,7 @@ class ExecutionEvent(Event):
     def __init__(self, work: Callable[[], None]) -> None:
         """Start `work`."""
         self._error: NnapiError | None = None
+        self._generation = generation[0]
         self._work: Callable[[], None] | None = work
         self._taken = allocate_lock()
         self._pending = allocate_lock()
@@ -84,6 +86,11 @@ class ExecutionEvent(Event):
         """Return when the work has ended; raises what it raised, converted for an event."""
         if self._work is not None:
             self._run()
+        if self._generation != generation[0] and self._pending.locked():
+            raise op_failed(
+                "the execution runs in the process that this one was forked from, and ends there",
+                "forked",
+            )
         with self._pending:
             error = self._error
         if error is None:
@@ -101,7 +108,7 @@ class ComputedEvent(Event):
     def __init__(self, complete: Callable[[], None]) -> None:
         """complete: what the first wait does, before any wait returns."""
         self._complete: Callable[[], None] | None = complete
-        self._lock = allocate_lock()
+        self._lock = lock()
 
     def wait(self) -> None:
         """Return at once."""

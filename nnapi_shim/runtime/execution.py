@@ -1,11 +1,11 @@
 """Execution: arguments of a run, its states and its results."""
 
-from _thread import allocate_lock
 from collections.abc import Callable, Sequence
 from functools import wraps
 from time import monotonic_ns
 from typing import Any, TypeVar
 
+from nnapi_shim import forks
 from nnapi_shim.errors import NnapiError, Place, bad_data, bad_state, op_failed
 from nnapi_shim.hal.enums import (
     DEFAULT_LOOP_TIMEOUT_NS,
@@ -35,6 +35,9 @@ LONGEST_NS = 1 << 62
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
+_starting = forks.lock()
+"""Held while an execution is taken for a run; one for all of them, as it is short."""
+
 PREPARATION, COMPUTATION, COMPLETED = "in preparation", "in computation", "completed"
 
 
@@ -59,7 +62,6 @@ class Execution:
         self.compilation = compilation
         self._arguments = Arguments(compilation)
         self._state = PREPARATION
-        self._lock = allocate_lock()
         self._reusable = False
         self._measure = False
         self._timeout_ns = 0
@@ -190,7 +192,7 @@ class Execution:
 
     def _begin(self) -> None:
         """Take the execution for a run; of two threads that try at once, one gets it."""
-        with self._lock:
+        with _starting:
             state = self._state
             if state is COMPUTATION or (state is COMPLETED and not self._reusable):
                 raise bad_state(

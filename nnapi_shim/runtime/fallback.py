@@ -1,9 +1,8 @@
 """What takes over when a device fails at a model that another one can run as well."""
 
-from _thread import allocate_lock
 from collections.abc import Callable, Sequence
 
-from nnapi_shim import log
+from nnapi_shim import forks, log
 from nnapi_shim.drivers import is_built_in
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.enums import ResultCode
@@ -58,7 +57,7 @@ class FallbackPreparedModel:
         """Rules that were broken; a line about each is enough."""
         self._prepare = prepare
         self._other: IPreparedModel | None = None
-        self._lock = allocate_lock()
+        self._lock = forks.lock()
 
     def other(self) -> IPreparedModel:
         """The prepared model that steps in; made once."""
