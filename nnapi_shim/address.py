@@ -80,6 +80,47 @@ def unmap_pages(address: int, length: int) -> None:
     _munmap(address, length)
 
 
+def has_room(length: int) -> bool:
+    """Whether the process can get that many bytes of addresses."""
+    try:
+        unmap_pages(map_pages(length, 0, 0x22, -1, 0), length)
+    except OSError:
+        return False
+    return True
+
+
+class with_variable:  # noqa: N801 - reads as a statement
+    """A variable of the environment for C code that runs within this block, such as b"A=1".
+
+    Not setenv(): that may free what another thread of the program is reading. The copy of the list
+    that is in force meanwhile is never freed, for the same reason.
+    """
+
+    def __init__(self, definition: bytes) -> None:
+        self._definition = definition
+
+    def __enter__(self) -> None:
+        symbol = _process.load_function(_ffi.typeof("void(*)(void)"), "environ")
+        self._list = _ffi.cast("char ***", _ffi.cast("uintptr_t", symbol))
+        self._before = self._list[0]
+        kept: list[Any] = []
+        while self._before and self._before[len(kept)]:
+            kept.append(self._before[len(kept)])
+        added = _ffi.new("char[]", self._definition)
+        self._changed = _ffi.new("char *[]", [added, *kept, _NULL])
+        _immortal.append((self._changed, added))
+        self._list[0] = self._changed
+
+    def __exit__(self, *_: object) -> None:
+        if self._list[0] == self._changed:
+            self._list[0] = self._before
+        else:  # the program has set a variable meanwhile, and so made a list of its own
+            os.unsetenv(self._definition.partition(b"=")[0])
+
+
+_immortal: list[Any] = []
+
+
 def function(address: int, signature: str) -> Callable[..., Any]:
     """The C function at `address`, such as `function(a, "int64_t(*)(uintptr_t, int64_t)")`.
 

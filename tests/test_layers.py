@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "nnapi_shim"
-OPEN = {"errors", "settings", "log", "vlog", "address", "folders", "forks"}
+OPEN = {"errors", "settings", "log", "vlog", "address", "folders", "process"}
 
 RIGHT_OF = {
     "hal": set(),
@@ -30,7 +30,7 @@ RIGHT_OF = {
     "vlog": set(),
     "address": set(),
     "folders": set(),
-    "forks": set(),
+    "process": set(),
     "handles": {"hal"},
     "capi": {"api"},
     "__main__": {"cli"},

@@ -7,7 +7,7 @@ from importlib import import_module
 from importlib.machinery import ExtensionFileLoader, ModuleSpec
 from typing import Any
 
-from nnapi_shim import address, log
+from nnapi_shim import address, log, process
 from nnapi_shim.abi import cdata
 from nnapi_shim.abi.boundary import attach_all
 from nnapi_shim.settings import BREAK, ignore_environment
@@ -26,14 +26,17 @@ NOUNS = (
 """Files of exported functions, by the noun in their names."""
 
 
-def attach(callbacks: str, store_error: int, print_line: int, is_privileged: int) -> int:
+def attach(
+    callbacks: str, store_error: int, print_line: int, is_privileged: int, is_ours: int
+) -> int:
     """Make every exported function callable from C; raises if one cannot be.
 
     callbacks: file of the half of the library that cffi made. store_error: address of the function
     that keeps a thread's last error. print_line: of the one that writes to stderr. is_privileged:
-    whether the program has rights that its user does not have. Returns the address of the table of
-    C functions.
+    whether the program has rights that its user does not have. is_ours: whether this Python was
+    started for the library. Returns the address of the table of C functions.
     """
+    process.runs_our_python[0] = bool(is_ours)
     if is_privileged:
         ignore_environment()
     printed = address.function(print_line, "void(*)(char *, size_t)")

@@ -86,7 +86,8 @@ def report(name: str, error: BaseException) -> int:
 def _as_nnapi_error(error: BaseException) -> NnapiError:
     """An exception that no rule raised: no memory, no file, or a defect of this library."""
     if isinstance(error, MemoryError) or getattr(error, "errno", None) == ENOMEM:
-        return NnapiError(ResultCode.OUT_OF_MEMORY, "out of memory", "memory")
+        why = f": {error}" if isinstance(error, MemoryError) and error.args else ""
+        return NnapiError(ResultCode.OUT_OF_MEMORY, f"out of memory{why}", "memory")
     if isinstance(error, OSError | ImportError):
         log.trace(error)
         return NnapiError(

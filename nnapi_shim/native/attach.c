@@ -41,16 +41,16 @@ static bool is_of_this_version(void)
     return same;
 }
 
-/* nnapi_shim.abi.attach(file, store_error, print, is_privileged): the address of the half's table of functions. */
-static const struct nn_calls *call_attach(const char *callbacks)
+/* nnapi_shim.abi.attach(file, store_error, print, is_privileged, is_ours): the address of the half's table of functions. */
+static const struct nn_calls *call_attach(const char *callbacks, bool is_ours)
 {
     const struct nn_libpython *py = nn_py();
     void (*store_error)(const char *) = nnapi_shim_storeError;
     void (*print)(const char *, size_t) = nn_print;
     PyObject *abi = py->PyImport_ImportModule("nnapi_shim.abi");
     PyObject *table = abi == NULL ? NULL : py->PyObject_CallMethod(
-        abi, "attach", "sKKi", callbacks, (unsigned long long)(uintptr_t)store_error,
-        (unsigned long long)(uintptr_t)print, getauxval(AT_SECURE) != 0);
+        abi, "attach", "sKKii", callbacks, (unsigned long long)(uintptr_t)store_error,
+        (unsigned long long)(uintptr_t)print, getauxval(AT_SECURE) != 0, is_ours);
     const struct nn_calls *calls = table != NULL ? py->PyLong_AsVoidPtr(table) : NULL;
     if (calls == NULL)
         nn_fail_with_exception("cannot start the Python package nnapi_shim");
@@ -61,12 +61,12 @@ static const struct nn_calls *call_attach(const char *callbacks)
     return calls;
 }
 
-static PyObject *forks; /* the module */
+static PyObject *process; /* the module */
 
 bool nn_is_importing(void)
 {
     const struct nn_libpython *py = nn_py();
-    PyObject *answer = forks != NULL ? py->PyObject_CallMethod(forks, "is_importing", NULL) : NULL;
+    PyObject *answer = process != NULL ? py->PyObject_CallMethod(process, "is_importing", NULL) : NULL;
     const bool is_importing = answer != NULL && py->PyLong_AsVoidPtr(answer) != NULL;
     if (answer != NULL)
         py->Py_DecRef(answer);
@@ -75,7 +75,7 @@ bool nn_is_importing(void)
     return is_importing;
 }
 
-bool nn_attach(const struct nn_location *location)
+bool nn_attach(const struct nn_location *location, bool is_ours)
 {
     const struct nn_libpython *py = nn_py();
     /* Looked for first, because cffi reports its absence in twenty lines. */
@@ -91,7 +91,7 @@ bool nn_attach(const struct nn_location *location)
     py->Py_DecRef(backend);
 
     const struct nn_calls *calls =
-        is_of_this_version() ? call_attach(location->callbacks) : NULL;
+        is_of_this_version() ? call_attach(location->callbacks, is_ours) : NULL;
     if (calls == NULL)
         return false;
     if (strcmp(calls->build, NN_BUILD) != 0) {
@@ -106,8 +106,8 @@ bool nn_attach(const struct nn_location *location)
         return false;
     }
     nn_calls = *calls;
-    forks = py->PyImport_ImportModule("nnapi_shim.forks");
-    if (forks == NULL)
+    process = py->PyImport_ImportModule("nnapi_shim.process");
+    if (process == NULL)
         nn_fail_with_exception("cannot import the Python package nnapi_shim");
-    return forks != NULL;
+    return process != NULL;
 }

@@ -68,7 +68,7 @@ static bool start(void)
     owns_python = !joins;
 
     PyGILState_STATE gil = py->PyGILState_Ensure();
-    bool ready = (!joins || nn_python_join(&location)) && nn_attach(&location);
+    bool ready = (!joins || nn_python_join(&location)) && nn_attach(&location, !joins);
     if (ready)
         py->Py_AtExit(python_has_ended);
     py->PyGILState_Release(gil);

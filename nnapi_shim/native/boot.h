@@ -42,7 +42,8 @@ bool nn_find_python(struct nn_location *location);
 int nn_minor_of_folder(const char *folder); /* N of .../lib/python3.N/site-packages; else 0 */
 bool nn_python_start(const struct nn_location *location);  /* leaves the GIL released */
 bool nn_python_join(const struct nn_location *location);   /* needs the GIL */
-bool nn_attach(const struct nn_location *location);        /* needs the GIL */
+/* Needs the GIL. is_ours: whether nn_python_start() made the interpreter. */
+bool nn_attach(const struct nn_location *location, bool is_ours);
 bool nn_is_importing(void); /* whether another thread imports a module; needs the GIL */
 
 /* Appends base/relative for Python's search path, if that folder exists and is not there yet. */

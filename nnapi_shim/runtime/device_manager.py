@@ -5,7 +5,7 @@ import re
 from _thread import get_ident
 from typing import Any
 
-from nnapi_shim import forks, log, vlog
+from nnapi_shim import log, process, vlog
 from nnapi_shim.drivers import built_in_devices, found_devices, is_built_in
 from nnapi_shim.drivers.adoption import Found, adopted, require_name
 from nnapi_shim.errors import NnapiError, bad_data, bad_state
@@ -14,7 +14,7 @@ from nnapi_shim.settings import CPU_ONLY, ENABLED_DEVICES
 
 _devices: dict[str, list[IDevice]] = {}
 _registered: dict[str, Found] = {}
-_lock = forks.lock()
+_lock = process.lock()
 _owner: list[int] = []
 """The thread that holds the lock."""
 

@@ -5,8 +5,8 @@ from _thread import allocate_lock
 from collections.abc import Callable
 
 from nnapi_shim.errors import NnapiError, bad_data, op_failed
-from nnapi_shim.forks import generation, lock
 from nnapi_shim.hal.enums import ResultCode
+from nnapi_shim.process import generation, lock
 from nnapi_shim.runtime import worker
 from nnapi_shim.runtime.pages import duplicated
 

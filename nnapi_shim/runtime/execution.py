@@ -5,7 +5,7 @@ from functools import wraps
 from time import monotonic_ns
 from typing import Any, TypeVar
 
-from nnapi_shim import forks
+from nnapi_shim import process
 from nnapi_shim.errors import NnapiError, Place, bad_data, bad_state, op_failed
 from nnapi_shim.hal.enums import (
     DEFAULT_LOOP_TIMEOUT_NS,
@@ -35,7 +35,7 @@ LONGEST_NS = 1 << 62
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
-_starting = forks.lock()
+_starting = process.lock()
 """Held while an execution is taken for a run; one for all of them, as it is short."""
 
 PREPARATION, COMPUTATION, COMPLETED = "in preparation", "in computation", "completed"

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from nnapi_shim import forks, log
+from nnapi_shim import log, process
 from nnapi_shim.drivers import is_built_in
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.enums import ResultCode
@@ -57,7 +57,7 @@ class FallbackPreparedModel:
         """Rules that were broken; a line about each is enough."""
         self._prepare = prepare
         self._other: IPreparedModel | None = None
-        self._lock = forks.lock()
+        self._lock = process.lock()
 
     def other(self) -> IPreparedModel:
         """The prepared model that steps in; made once."""

@@ -6,7 +6,7 @@ Regions of a file and hardware buffers are here; memory made from a descriptor i
 import os
 from typing import Any
 
-from nnapi_shim import address, forks, vlog
+from nnapi_shim import address, process, vlog
 from nnapi_shim.errors import NnapiError, bad_data, op_failed
 from nnapi_shim.hal.enums import ResultCode
 from nnapi_shim.hal.types import Dimensions, Operand, Pool
@@ -160,7 +160,7 @@ class HardwareBufferMemory(Memory):
         self._acquired = buffer
         vlog.write("memory", f"a hardware buffer of format {self._format}, {self.size} bytes")
         self._address = 0
-        self._mapping = forks.lock()
+        self._mapping = process.lock()
 
     def _function(self, name: str, signature: str) -> Any:
         """A function for hardware buffers from whatever library the program has loaded."""

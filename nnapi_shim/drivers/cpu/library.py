@@ -11,7 +11,7 @@ from typing import Any
 
 import _cffi_backend
 
-from nnapi_shim import __version__, address, folders, log
+from nnapi_shim import __version__, address, folders, log, process
 from nnapi_shim.errors import last_line, op_failed
 from nnapi_shim.settings import JIT, KERNELS, TIER
 
@@ -141,6 +141,7 @@ class KernelLibrary:
                 "jit_off",
             )
         try:
+            process.load_numpy()
             from nnapi_shim.drivers.cpu.kernels import jit
         except ImportError as error:
             raise op_failed(

@@ -13,6 +13,7 @@ from nnapi_shim.hal.enums import (
 from nnapi_shim.hal.interfaces import CacheHandles
 from nnapi_shim.hal.types import Capabilities, Model, PerformanceInfo, same_for_all
 from nnapi_shim.operations import supported
+from nnapi_shim.process import load_numpy
 
 if TYPE_CHECKING:
     from nnapi_shim.drivers.reference.prepared_model import ReferencePreparedModel
@@ -44,9 +45,10 @@ class ReferenceDevice:
     ) -> "ReferencePreparedModel":
         """Nothing to prepare but the constants: the model is interpreted.
 
-        Raises OP_FAILED where there is no numpy.
+        Raises OP_FAILED where there is no numpy, MemoryError where there is no room for it.
         """
         try:
+            load_numpy()
             from nnapi_shim.drivers.reference.prepared_model import ReferencePreparedModel
         except ImportError as error:
             if (error.name or "").startswith("nnapi_shim"):

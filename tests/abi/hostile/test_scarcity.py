@@ -1,0 +1,31 @@
+"""A program that runs out of threads or memory is told, and goes on."""
+
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+SILENT = {"NNAPI_SHIM_LOG": "silent"}
+
+
+@pytest.fixture
+def program(compile_c):
+    return compile_c("scarcity", "-D_GNU_SOURCE", source=HERE / "scarcity.c")
+
+
+@pytest.mark.parametrize("device", ["nnapi-cpu", "nnapi-reference"])
+def test_without_threads(program, run_well, device):
+    run_well(program, device, "threads")
+
+
+@pytest.mark.parametrize(
+    ("device", "when", "step", "most"),
+    [
+        ("nnapi-cpu", "start", 2, 40),
+        ("nnapi-reference", "start", 40, 360),
+        ("nnapi-reference", "memory", 32, 320),
+    ],
+)
+def test_without_memory(program, run_bare, device, when, step, most):
+    result = run_bare(program, device, when, step, most, env=SILENT)
+    assert (result.returncode, result.stdout) == (0, "some of each\n"), result.stderr
