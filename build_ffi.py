@@ -85,14 +85,15 @@ class Function:
     def wrapper(self) -> str:
         """The definition of the exported function."""
         call = f"nn_calls.{self.name}({', '.join(map(self._argument, self.parameters))})"
+        begin = "int cancel;\n    if (nn_enter(&cancel))"
         if self.returns == "int":  # out-parameters are NULL after a failure
             nulls = "".join(f"    if ({o} != NULL)\n        *{o} = NULL;\n" for o in self.outputs)
             failed = f"{nulls}    return ANEURALNETWORKS_OP_FAILED;"
-            body = f"if (nn_up())\n        return {call};\n{failed}"
-        elif self.name.endswith("_free"):
-            body = f"if ({self.parameters[0].name} != NULL && nn_up()) {call};"
+            body = f"{begin}\n        return nn_leave_with({call}, cancel);\n{failed}"
         else:
-            body = f"if (nn_up()) {call};"
+            body = f"{begin} {{\n        {call};\n        nn_leave(cancel);\n    }}"
+            if self.name.endswith("_free"):
+                body = f"if ({self.parameters[0].name} == NULL)\n        return;\n    {body}"
         return f"{self.returns} {self.name}({self._join(to_c)})\n{{\n    {body}\n}}\n"
 
     @property

@@ -14,10 +14,11 @@
  * Start-up happens once per process. If it fails, it stays failed: every call returns OP_FAILED.
  */
 #include <errno.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "boot.h"
 #include "libpython.h"
@@ -98,7 +99,7 @@ static __attribute__((noinline, cold)) bool start_once(void)
     return atomic_load(&state) == READY;
 }
 
-bool nn_up(void)
+static bool is_up(void)
 {
     if (__builtin_expect(atomic_load_explicit(&state, memory_order_acquire) != READY, 0)
         && !start_once())
@@ -108,6 +109,53 @@ bool nn_up(void)
         return false;
     }
     return true;
+}
+
+/* What Python needs of a thread's stack: errors within imports go deepest. */
+enum { STACK_NEEDED = 96 << 10, STACK_ADVISED = 256 << 10 };
+
+/* Where the stack of a thread ends; 0 before that is known, 1 where it cannot be told. */
+static __thread uintptr_t stack_end;
+
+static __attribute__((noinline, cold)) void find_stack_end(void)
+{
+    pthread_attr_t attributes;
+    void *lowest = NULL;
+    size_t size;
+    stack_end = 1;
+    /* The stack of the first thread grows; asking for it would read a file. */
+    if (getpid() == gettid() || pthread_getattr_np(pthread_self(), &attributes) != 0)
+        return;
+    if (pthread_attr_getstack(&attributes, &lowest, &size) == 0)
+        stack_end = (uintptr_t)lowest;
+    pthread_attr_destroy(&attributes);
+}
+
+/* Whether a call has room here. Where a program runs on a stack of its own making, as coroutines do,
+ * nobody can tell, and it is believed. */
+static inline bool has_stack(uintptr_t here)
+{
+    if (__builtin_expect(stack_end == 0, 0))
+        find_stack_end();
+    return __builtin_expect(here - stack_end >= STACK_NEEDED, 1);
+}
+
+static __attribute__((noinline, cold)) bool refuse_for_stack(uintptr_t here)
+{
+    nn_refuse("OP_FAILED: this thread has %d KiB of stack left, and a call needs %d; create threads "
+              "with %d or more (pthread_attr_setstacksize)", (int)((here - stack_end) >> 10),
+              STACK_NEEDED >> 10, STACK_ADVISED >> 10);
+    return false;
+}
+
+bool nn_enter(int *cancel_state)
+{
+    const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, cancel_state);
+    if (has_stack(here) ? is_up() : refuse_for_stack(here))
+        return true;
+    nn_leave(*cancel_state);
+    return false;
 }
 
 /*

@@ -19,13 +19,26 @@
 #define NNAPI_SHIM_BOOT_H
 
 #include <limits.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 #pragma GCC visibility push(hidden)
 
-/* True when the API's Python functions can be called from this thread. Starts them if need be. */
-bool nn_up(void);
+/* Begins a call of the API: true when its Python functions can be called from this thread. Starts
+ * them if need be. The thread cannot be cancelled until nn_leave(): it would keep Python's lock. */
+bool nn_enter(int *cancel_state);
+
+static inline void nn_leave(int cancel_state)
+{
+    pthread_setcancelstate(cancel_state, NULL);
+}
+
+static inline int nn_leave_with(int code, int cancel_state)
+{
+    nn_leave(cancel_state);
+    return code;
+}
 
 enum { NN_MAX_FOLDERS = 8 };
 struct nn_location {
@@ -58,6 +71,8 @@ void nn_print(const char *line, size_t length);
 
 /* Keeps the reason why the library cannot work, and prints it. */
 void nn_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Refuses one call: the last error of the calling thread, and a line. Takes little stack. */
+void nn_refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Prints a warning, where these are shown. */
 void nn_warn(const char *line);
 /* As nn_fail(), followed by the Python exception that is set, which it clears. Needs the GIL. */

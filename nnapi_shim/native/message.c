@@ -128,6 +128,22 @@ void nn_warn(const char *text)
         print_line(line, "{\"level\": \"warning\", \"message\": \"");
 }
 
+void nn_refuse(const char *format, ...)
+{
+    char text[256], line[sizeof text + 64];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (!log_has("silent")) {
+        const int length = snprintf(line, sizeof line,
+                                    log_has("json") ? "{\"level\": \"error\", \"message\": \"%s\"}\n"
+                                                    : "libneuralnetworks: %s\n", text);
+        nn_print(line, (size_t)length);
+    }
+    nnapi_shim_storeError(text);
+}
+
 void nn_fail(const char *format, ...)
 {
     va_list arguments;
