@@ -44,8 +44,8 @@ class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]
         tree = ROOT / "build" / "wheel"
         shutil.rmtree(tree, ignore_errors=True)
         if "CC" not in os.environ and importlib.util.find_spec("ziglang"):
-            python = shlex.quote(sys.executable)
-            os.environ["CC"] = f"{python} -m ziglang cc -target {machine}-linux-gnu.{GLIBC}"
+            compiler = shlex.join([sys.executable, str(ROOT / "install" / "zig_cc.py")])
+            os.environ["CC"] = f"{compiler} -target {machine}-linux-gnu.{GLIBC}"
             # Debug information would have paths of this machine, in parts of the C library.
             os.environ["LDFLAGS"] = f"{os.environ.get('LDFLAGS', '')} -Wl,--strip-debug"
             platform = f"manylinux_{GLIBC.replace('.', '_')}_{machine}"

@@ -28,6 +28,15 @@ BY_LIBRARY = (
 the loops of micro-kernels and of copies come out better, by a tenth to a half of their time."""
 
 
+CET = """
+!llvm.module.flags = !{!0, !1}
+!0 = !{i32 4, !"cf-protection-branch", i32 1}
+!1 = !{i32 4, !"cf-protection-return", i32 1}
+"""
+"""Functions begin with endbr64, and objects are marked for it. It is one instruction per call of a
+kernel. Stack protectors are left out: no kernel has an array on the stack that they would guard."""
+
+
 class Collected(codegen.CPUCodeLibrary):  # type: ignore[misc]
     """What numba has written for one function, and what that calls; as text, not yet optimised."""
 
@@ -177,7 +186,16 @@ class FamilyCompiler:
         return passes, builder
 
     def _tidy(self, module: Any) -> None:
-        """Drop what lost its last caller at the end; micro-kernels stay in the library."""
+        """Drop what lost its last caller at the end; micro-kernels stay in the library.
+
+        So do variables of numba, which nobody refers to: their names have numbers that depend on
+        what the process has compiled before.
+        """
+        if str(module.triple).startswith("x86_64"):
+            module.link_in(self._linked([CET]))
+        for variable in module.global_variables:
+            if variable.linkage == llvm.Linkage.common:
+                variable.linkage = "internal"
         _, builder = self._passes(3, vectorize=False)
         last = llvm.create_new_module_pass_manager()
         last.add_global_dead_code_eliminate_pass()
