@@ -8,7 +8,7 @@ import tarfile
 from pathlib import Path
 
 from build_ffi import ROOT, package_version
-from install.layout import build_wheel, lay_out
+from install.layout import build_wheel, lay_out, source_date
 
 GLIBC = re.compile(rb"GLIBC_2\.(\d+)\0")
 
@@ -66,5 +66,6 @@ def _plain(item: tarfile.TarInfo) -> tarfile.TarInfo:
     """Nobody's file, of no particular time: two archives of one state are equal."""
     item.uid = item.gid = 0
     item.uname = item.gname = "root"
-    item.mtime = int(os.environ.get("SOURCE_DATE_EPOCH", "0"))
+    item.mode = 0o755 if item.isdir() or item.mode & 0o100 else 0o644
+    item.mtime = source_date()
     return item

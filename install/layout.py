@@ -21,6 +21,12 @@ from install.tree import LIBRARIES, write_package_files
 
 PRIVATE = "nnapi-shim"
 DOCUMENTS = ("README.md", "LICENSE", "docs", "c_examples")
+REQUIREMENTS = ROOT / "requirements" / "runtime.txt"
+
+
+def source_date() -> int:
+    """The time that files in packages have; by default the same that wheels have."""
+    return int(os.environ.get("SOURCE_DATE_EPOCH", "1580601600"))
 
 
 def build_wheel(folder: Path, portable: bool) -> Path:
@@ -78,15 +84,20 @@ def lay_out(
 
 
 def install_packages(folder: Path, wheel: Path) -> None:
-    """Puts the package and what it needs into a folder."""
+    """Puts the package and what it needs into a folder, that at its pinned versions."""
     command = [
         *(sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "install"),
-        *("--target", str(folder), "--no-compile", "--only-binary", ":all:", str(wheel)),
+        *("--target", str(folder), "--no-compile", "--only-binary", ":all:"),
     ]
-    subprocess.run(command, check=True)
+    pinned = ("--require-hashes", "--requirement", str(REQUIREMENTS))
+    for what in (pinned, ("--no-deps", str(wheel))):
+        subprocess.run([*command, *what], check=True)
     shutil.rmtree(folder / "bin", ignore_errors=True)
     for path in folder.glob("*.dist-info/direct_url.json"):  # a file of this machine
         path.unlink()
+        record = path.with_name("RECORD")
+        lines = record.read_text().splitlines(keepends=True)
+        record.write_text("".join(line for line in lines if f"/{path.name}," not in line))
     # Tests and tools of numpy, which no program of ours opens.
     for unwanted in ("numpy/**/tests", "numpy/f2py", "numpy/_pyinstaller", "numpy/**/*.pyi"):
         for path in folder.glob(unwanted):

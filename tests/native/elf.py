@@ -18,7 +18,14 @@ ENDBR64 = b"\xf3\x0f\x1e\xfa"
 IBT, SHSTK = 1, 2
 FEATURES = "GNU_PROPERTY_X86_FEATURE_1_AND"
 DF_BIND_NOW, DF_1_NOW = 8, 1
-COMPANIONS = ("AAsset", "AHardwareBuffer", "ASharedMemory", "ATrace", "__android_log_")
+COMPANIONS = (
+    "AAsset",
+    "AHardwareBuffer",
+    "ASharedMemory",
+    "ATrace",
+    "__android_log_",
+    "nnapi_shim_",
+)
 
 
 def lacks(path: Path, marked: bool = True) -> list[str]:
