@@ -9,7 +9,7 @@ PY := $(VENV)/bin/python
 NDK_DATA := $(wildcard ../shared/ndk/model_data.bin)
 RUN := LD_LIBRARY_PATH=$(LIB_DIR)
 
-.PHONY: all library kernels best-kernels demo test test-install install uninstall dist deb tiny lint pins bench bench-operations docs check-memory check-v4 random-models fuzz stress check-native clean
+.PHONY: all library kernels best-kernels demo test test-install install uninstall dist deb sbom reproducible tiny lint pins bench bench-operations docs check-memory check-v4 random-models fuzz stress check-native clean
 all: library kernels companion c_examples
 
 include nnapi_shim/native/companion/companion.mk
@@ -94,6 +94,14 @@ dist: kernels $(VENV)/ready-dev
 
 deb: kernels $(VENV)/ready-dev
 	@$(PY) -m install deb --out dist
+
+# What they hold and what made it, as CycloneDX; `dist` writes it, too.
+sbom: kernels $(VENV)/ready-dev
+	@$(PY) -m install sbom --out dist
+
+# All packages from nothing, twice, in two folders: some ten minutes. They have to be the same bits.
+reproducible: all $(VENV)/ready-dev
+	FROM_NOTHING=1 $(PY) -m pytest -s tests/install/test_twice.py
 
 tiny: all $(VENV)/ready-dev
 	$(PY) -m pytest tests/test_tiny.py

@@ -4,7 +4,7 @@ lib/                    libneuralnetworks.so and its companions (links), pkgconf
 lib/nnapi-shim/         what the library runs: the package, cffi's half, kernels, numpy
 lib/nnapi-shim/python/  a Python of its own, where the tree brings one
 include/                the C headers; those of the companions in include/nnapi-shim/companion
-share/doc/nnapi-shim/   README, licence, examples
+share/doc/nnapi-shim/   README, licence, examples, what is in the tree (sbom.py)
 """
 
 import compileall
@@ -16,11 +16,12 @@ import sys
 from pathlib import Path
 
 from build_ffi import ROOT
+from install import sbom
 from install.private_python import install_python
 from install.tree import LIBRARIES, write_package_files
 
 PRIVATE = "nnapi-shim"
-DOCUMENTS = ("README.md", "LICENSE", "docs", "c_examples")
+DOCUMENTS = ("README.md", "LICENSE", "SECURITY.md", "docs", "c_examples")
 REQUIREMENTS = ROOT / "requirements" / "runtime.txt"
 
 
@@ -73,6 +74,7 @@ def lay_out(
     shutil.copytree(ROOT / "include" / "companion", headers / PRIVATE / "companion")
     documents = stage / "share" / "doc" / PRIVATE
     documents.mkdir(parents=True)
+    (documents / sbom.FILE).write_text(sbom.tree_bom(private, source_date()))
     for name in DOCUMENTS:
         path = ROOT / name
         if path.is_dir():

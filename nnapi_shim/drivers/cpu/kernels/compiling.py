@@ -28,13 +28,16 @@ BY_LIBRARY = (
 the loops of micro-kernels and of copies come out better, by a tenth to a half of their time."""
 
 
-CET = """
-!llvm.module.flags = !{!0, !1}
+MODULE_FLAGS = """
+!llvm.module.flags = !{!0, !1, !2}
 !0 = !{i32 4, !"cf-protection-branch", i32 1}
 !1 = !{i32 4, !"cf-protection-return", i32 1}
+!2 = !{i32 4, !"RtLibUseGOT", i32 1}
 """
-"""Functions begin with endbr64, and objects are marked for it. It is one instruction per call of a
-kernel. Stack protectors are left out: no kernel has an array on the stack that they would guard."""
+"""CET: functions begin with endbr64, one instruction per call of a kernel, and objects are marked
+for it. What is called of the C library is called through a table that is read-only, not through
+stubs, to which profilers give no names where there is CET. Stack protectors are left out: no kernel
+has an array on the stack that they would guard."""
 
 
 class Collected(codegen.CPUCodeLibrary):  # type: ignore[misc]
@@ -192,7 +195,10 @@ class FamilyCompiler:
         what the process has compiled before.
         """
         if str(module.triple).startswith("x86_64"):
-            module.link_in(self._linked([CET]))
+            module.link_in(self._linked([MODULE_FLAGS]))
+        for function in module.functions:
+            if function.is_declaration and not function.name.startswith("llvm."):
+                function.add_function_attribute("nonlazybind")  # what RtLibUseGOT is for the rest
         for variable in module.global_variables:
             if variable.linkage == llvm.Linkage.common:
                 variable.linkage = "internal"
