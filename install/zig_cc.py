@@ -13,10 +13,10 @@ from pathlib import Path
 ZIG = (sys.executable, "-m", "ziglang")
 REFUSED = {
     "-Wl,-z,separate-code": ["-z", "separate-code"],
-    # zig links no start files, and marks for CET what is made for it.
-    "-Wl,-z,ibt": [],
-    "-Wl,-z,shstk": [],
-    "-Wl,-init,none": [],
+    # What zig adds of the C library is not marked for CET, but only called by name.
+    "-Wl,-z,ibt": ["-z", "force-ibt"],
+    "-Wl,-z,shstk": ["-z", "shstk"],
+    "-Wl,-init,none": [],  # zig links no start files
     "-Wl,-fini,none": [],
 }
 """Flag -> what its linker is told."""
