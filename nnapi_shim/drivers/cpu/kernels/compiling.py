@@ -37,7 +37,8 @@ MODULE_FLAGS = """
 """CET: functions begin with endbr64, one instruction per call of a kernel, and objects are marked
 for it. What is called of the C library is called through a table that is read-only, not through
 stubs, to which profilers give no names where there is CET. Stack protectors are left out: arrays on
-the stack are sums of micro-kernels and a time, of fixed size, with places that no data chooses."""
+the stack (sums of micro-kernels, a time, random numbers) have a fixed size, and no data chooses a
+place in them."""
 
 
 class Collected(codegen.CPUCodeLibrary):  # type: ignore[misc]
