@@ -9,25 +9,37 @@ PY := $(VENV)/bin/python
 NDK_DATA := $(wildcard ../shared/ndk/model_data.bin)
 RUN := LD_LIBRARY_PATH=$(LIB_DIR)
 
-.PHONY: all library kernels best-kernels demo test test-install install uninstall dist deb tiny lint bench bench-operations docs check-memory check-v4 random-models fuzz stress check-native clean
+.PHONY: all library kernels best-kernels demo test test-install install uninstall dist deb sbom reproducible tiny lint pins bench bench-operations docs check-memory check-v4 random-models fuzz stress check-native clean
 all: library kernels companion c_examples
 
 include nnapi_shim/native/companion/companion.mk
 include c_examples/examples.mk
 
-# The environment: what runs, and what develops and tests.
-$(VENV)/ready: pyproject.toml
+# The environment: what runs, and what develops and tests; at the versions of requirements/, which have hashes.
+PINNED := install --quiet --only-binary :all: --require-hashes --requirement
+ITSELF := install --quiet --no-deps --no-build-isolation --editable
+
+$(VENV)/ready: pyproject.toml requirements/build.txt
 	@command -v $(PYTHON) > /dev/null || { echo "build: there is no $(PYTHON): install CPython 3.10 \
 	or newer (Debian, Ubuntu: apt install python3 python3-dev python3-venv)" >&2; exit 1; }
 	@CC="$(CC)" CXX="$(CXX)" $(PYTHON) check_build.py $(LIB_DIR)
 	$(PYTHON) -m venv $(VENV)
-	$(PY) -m pip install --quiet 'hatchling>=1.27' editables
-	$(PY) -m pip install --quiet --no-build-isolation --editable '.[build]'
+	$(PY) -m pip $(PINNED) requirements/build.txt
+	$(PY) -m pip $(ITSELF) .
 	@touch $@
 
-$(VENV)/ready-dev: $(VENV)/ready
-	$(PY) -m pip install --quiet --no-build-isolation --editable '.[build,dev]'
+$(VENV)/ready-dev: $(VENV)/ready requirements/dev.txt
+	$(PY) -m pip $(PINNED) requirements/dev.txt
 	@touch $@
+
+# The newest versions that pyproject.toml allows, for all Pythons that it names.
+COMPILE := --quiet --upgrade --universal --generate-hashes --python-version 3.10 --custom-compile-command 'make pins'
+pins: $(VENV)/ready-dev
+	$(VENV)/bin/uv pip compile $(COMPILE) --extra build --extra dev pyproject.toml --output-file requirements/dev.txt
+	$(VENV)/bin/uv pip compile $(COMPILE) --constraint requirements/dev.txt --extra build pyproject.toml \
+		--output-file requirements/build.txt
+	$(VENV)/bin/uv pip compile $(COMPILE) --constraint requirements/dev.txt pyproject.toml \
+		--output-file requirements/runtime.txt
 
 # These look at what has changed themselves.
 library: $(VENV)/ready
@@ -83,6 +95,14 @@ dist: kernels $(VENV)/ready-dev
 deb: kernels $(VENV)/ready-dev
 	@$(PY) -m install deb --out dist
 
+# What they hold and what made it, as CycloneDX; `dist` writes it, too.
+sbom: kernels $(VENV)/ready-dev
+	@$(PY) -m install sbom --out dist
+
+# All packages from nothing, twice, in two folders: some ten minutes. They have to be the same bits.
+reproducible: all $(VENV)/ready-dev
+	FROM_NOTHING=1 $(PY) -m pytest -s tests/install/test_twice.py
+
 tiny: all $(VENV)/ready-dev
 	$(PY) -m pytest tests/test_tiny.py
 
@@ -91,10 +111,10 @@ lint: $(VENV)/ready-dev
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy
 
-# The peers have an environment of their own.
-$(VENV)-bench/ready: pyproject.toml
+# The peers have an environment of their own. They are not pinned by hashes: what is shipped is not made with them.
+$(VENV)-bench/ready: pyproject.toml requirements/build.txt
 	$(PYTHON) -m venv $(VENV)-bench
-	$(VENV)-bench/bin/python -m pip install --quiet 'hatchling>=1.27' editables
+	$(VENV)-bench/bin/python -m pip $(PINNED) requirements/build.txt
 	$(VENV)-bench/bin/python -m pip install --quiet --no-build-isolation --editable '.[build,bench]'
 	@touch $@
 

@@ -30,6 +30,13 @@ from pycparser import c_ast, c_generator, c_parser
 
 ROOT = Path(__file__).resolve().parent
 NATIVE = ROOT / "nnapi_shim" / "native"
+FLAGS = [
+    NATIVE / "flags" / f"{kind}{machine}"
+    for kind in ("compile", "link", "library")
+    for machine in ("", f"-{os.uname().machine}")
+    if (NATIVE / "flags" / f"{kind}{machine}").exists()
+]
+"""Files of flags that make a library harder to attack; flags/README.md says how."""
 LIBRARY = "libneuralnetworks.so"
 CALLBACKS = "nnapi_shim_callbacks"
 CALLBACKS_FILE = f"{CALLBACKS}.abi3.so"
@@ -251,9 +258,11 @@ def compiler_command() -> list[str]:
     compiler = os.environ.get("CC") or sysconfig.get_config_var("CC")
     return [
         *shlex.split(compiler),
+        *(f"@{path}" for path in FLAGS),
         *("-shared", "-fPIC", "-O2", "-g", "-DNDEBUG", "-D_GNU_SOURCE", "-Wall", "-Wextra"),
         *("-std=gnu11", "-pthread"),
         "-fno-optimize-sibling-calls",  # a backtrace shows the function that was called
+        f"-ffile-prefix-map={ROOT}=.",  # the same library in whatever folder it is built
         *(f"-I{folder}" for folder in (ROOT / "include", NATIVE)),
         *shlex.split(os.environ.get("CFLAGS", "")),
     ]
@@ -279,7 +288,7 @@ def compile_library(folder: Path, functions: list[Function], macros: list[str]) 
         *("-Wl,-z,nodelete", "-Wl,-z,defs", *linker_options(), "-ldl"),
         *("-o", folder / LIBRARY),
     ]
-    subprocess.run(command, check=True)
+    subprocess.run(command, check=True, cwd=ROOT)  # a folder that debug information names
     return folder / LIBRARY
 
 
@@ -296,7 +305,7 @@ def compile_callbacks(
         *("-Wno-missing-field-initializers", *linker_options()),
         *("-o", folder / CALLBACKS_FILE),
     ]
-    subprocess.run(command, check=True)
+    subprocess.run(command, check=True, cwd=ROOT)
     return folder / CALLBACKS_FILE
 
 
@@ -317,12 +326,14 @@ def package_version() -> str:
 
 
 def fingerprint(*parts: str) -> str:
-    """A digest of all that the library is made of."""
-    digest = hashlib.sha256("\0".join(parts).encode())
+    """A digest of all that the library is made of, but for the folders in which it is made."""
+    text = "\0".join(parts).replace(sys.executable, "python").replace(str(ROOT), ".")
+    digest = hashlib.sha256(text.encode())
     for path in (
         Path(__file__),
         *(ROOT / "include" / header for header in HEADERS),
         *sorted(NATIVE.glob("*.[ch]")),
+        *FLAGS,
     ):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:32]
@@ -345,9 +356,7 @@ def build(out: Path, location: str | None = None) -> Path:
     out = out.resolve()
     library, callbacks, record = out / LIBRARY, out / CALLBACKS_FILE, out / LOCATION
     location = location or checkout_location(out)
-    key = fingerprint(
-        *compiler_command(), *linker_options(), location, sys.version, cffi.__version__
-    )
+    key = fingerprint(*compiler_command(), *linker_options(), sys.version, cffi.__version__)
     location += f"build={key}\n"
     if (
         library.exists()

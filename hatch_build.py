@@ -44,8 +44,8 @@ class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]
         tree = ROOT / "build" / "wheel"
         shutil.rmtree(tree, ignore_errors=True)
         if "CC" not in os.environ and importlib.util.find_spec("ziglang"):
-            python = shlex.quote(sys.executable)
-            os.environ["CC"] = f"{python} -m ziglang cc -target {machine}-linux-gnu.{GLIBC}"
+            compiler = shlex.join([sys.executable, str(ROOT / "install" / "zig_cc.py")])
+            os.environ["CC"] = f"{compiler} -target {machine}-linux-gnu.{GLIBC}"
             # Debug information would have paths of this machine, in parts of the C library.
             os.environ["LDFLAGS"] = f"{os.environ.get('LDFLAGS', '')} -Wl,--strip-debug"
             platform = f"manylinux_{GLIBC.replace('.', '_')}_{machine}"
@@ -54,6 +54,14 @@ class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]
         compile_into(tree)
         install = importlib.import_module("install.tree")
         install.write_package_files(tree / "lib", include="../include")
+        # Beside the metadata of the wheel (PEP 770); the documents of other trees are made of it.
+        sbom, layout = (
+            importlib.import_module("install.sbom"),
+            importlib.import_module("install.layout"),
+        )
+        document = tree / sbom.FILE
+        document.write_text(sbom.wheel_bom(tree / "lib", layout.source_date()))
+        build_data.setdefault("sbom_files", []).append(str(document.relative_to(ROOT)))
         build_data["tag"] = f"{PYTHON_TAG}-{platform}"
         build_data["pure_python"] = False
         build_data["force_include"] |= {

@@ -4,6 +4,9 @@
 
 LIB_DIR ?= build/lib
 
+include nnapi_shim/native/flags/flags.mk
+EXAMPLE_FLAGS := $(FLAGS_TO_COMPILE) $(FLAGS_TO_LINK) -fPIE -pie
+
 EXAMPLE_DIR := build/c_examples
 EXAMPLE_WARNINGS := -Wall -Wextra -Wpedantic
 EXAMPLE_NAMES := $(sort $(patsubst c_examples/%.c,%,$(wildcard c_examples/*.c)) \
@@ -17,14 +20,14 @@ c_examples: $(EXAMPLE_PROGRAMS)
 $(EXAMPLE_PROGRAMS): | $(LIB_DIR)/libneuralnetworks.so
 $(EXAMPLE_DIR)/basic: | $(LIB_DIR)/libandroid.so $(LIB_DIR)/liblog.so
 
-$(EXAMPLE_DIR)/%: c_examples/%.c c_examples/examples.mk
+$(EXAMPLE_DIR)/%: c_examples/%.c c_examples/examples.mk $(wildcard $(FLAGS_DIR)/*)
 	@mkdir -p $(@D)
-	$(CC) -std=c99 -O2 $(EXAMPLE_WARNINGS) $(CFLAGS) -Iinclude -MMD -MP -MF $@.d -o $@ $< \
+	$(CC) $(EXAMPLE_FLAGS) -std=c99 -O2 $(EXAMPLE_WARNINGS) $(CFLAGS) -Iinclude -MMD -MP -MF $@.d -o $@ $< \
 		-L$(LIB_DIR) -lneuralnetworks -lm $(LDFLAGS)
 
-$(EXAMPLE_DIR)/%: c_examples/%.cpp c_examples/examples.mk
+$(EXAMPLE_DIR)/%: c_examples/%.cpp c_examples/examples.mk $(wildcard $(FLAGS_DIR)/*)
 	@mkdir -p $(@D)
-	$(CXX) -std=c++17 -O2 $(EXAMPLE_WARNINGS) $(CXXFLAGS) -Iinclude -Iinclude/companion \
+	$(CXX) $(EXAMPLE_FLAGS) -std=c++17 -O2 $(EXAMPLE_WARNINGS) $(CXXFLAGS) -Iinclude -Iinclude/companion \
 		-MMD -MP -MF $@.d -o $@ $< -L$(LIB_DIR) -landroid -llog -lneuralnetworks $(LDFLAGS)
 
 # Runs each program and compares what it prints with the file beside it.

@@ -1,4 +1,4 @@
-"""The command line that the Makefile uses: `python -m install prefix|uninstall|files|dist|deb`."""
+"""The command line that the Makefile uses: `python -m install COMMAND`."""
 
 import argparse
 import os
@@ -19,7 +19,7 @@ def main() -> None:
         command.add_argument("prefix", type=Path)
         command.add_argument("--destdir", default="")
     commands.add_parser("files").add_argument("libraries", type=Path)
-    for name in ("dist", "deb"):
+    for name in ("dist", "deb", "sbom"):
         commands.add_parser(name).add_argument("--out", type=Path, default=Path("dist"))
     options = parser.parse_args()
     if options.command in ("prefix", "uninstall") and options.prefix == Path():
@@ -34,8 +34,14 @@ def main() -> None:
             tree.write_package_files(options.libraries, include)
         elif options.command == "dist":
             dist.make_archive(options.out)
-        else:
+            dist.write_sums(options.out)
+        elif options.command == "deb":
             deb.make_packages(options.out)
+            dist.write_sums(options.out)
+        else:
+            for path in dist.write_sboms(options.out, dist.stage_tree()):
+                print(path)
+            dist.write_sums(options.out)
     except subprocess.CalledProcessError as error:
         words = " ".join(str(word) for word in error.cmd[:4])
         sys.exit(f"install: `{words} ...` failed (see above); nothing was installed")

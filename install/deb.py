@@ -9,13 +9,12 @@ import hashlib
 import os
 import shutil
 import subprocess
-import time
 from email.utils import formatdate
 from pathlib import Path
 
 from build_ffi import ROOT, package_version
 from install.dist import newest_glibc
-from install.layout import PRIVATE, build_wheel, lay_out
+from install.layout import PRIVATE, build_wheel, lay_out, source_date
 
 LIBRARY, DEVELOPMENT = "libneuralnetworks", "libneuralnetworks-dev"
 REVISION = "1"
@@ -125,7 +124,7 @@ def _write_documents(tree: Path, package: str) -> None:
         "Copyright: the developers of cffi\nLicense: MIT\n"
         " See the folder cffi-*.dist-info/licenses beside it.\n"
     )
-    date = formatdate(int(os.environ.get("SOURCE_DATE_EPOCH", time.time())), localtime=False)
+    date = formatdate(source_date(), localtime=False)
     changes = (
         f"nnapi-shim ({_version()}) unstable; urgency=medium\n\n"
         f"  * Release {package_version()}.\n\n"
@@ -172,12 +171,14 @@ def _write_overrides(tree: Path) -> None:
 
 
 def _pack(tree: Path, out: Path) -> Path:
-    for path in tree.rglob("*"):
+    for path in [tree, *tree.rglob("*")]:
         if not path.is_symlink():
             path.chmod(0o755 if path.is_dir() else 0o644)
+        os.utime(path, (source_date(), source_date()), follow_symlinks=False)
     package = out / f"{tree.name}_{_version()}_{_architecture()}.deb"
     out.mkdir(parents=True, exist_ok=True)
     command = ["dpkg-deb", "--root-owner-group", "-Zxz", "-z9", "--build", tree, package]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    environment = {**os.environ, "SOURCE_DATE_EPOCH": str(source_date())}
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment)
     print(f"{package}: {package.stat().st_size / 1e6:.1f} MB")
     return package

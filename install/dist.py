@@ -1,5 +1,6 @@
 """`make dist`: the library and a Python of its own, in one archive."""
 
+import hashlib
 import lzma
 import os
 import re
@@ -8,8 +9,10 @@ import tarfile
 from pathlib import Path
 
 from build_ffi import ROOT, package_version
-from install.layout import build_wheel, lay_out
+from install import sbom
+from install.layout import PRIVATE, build_wheel, lay_out, source_date
 
+SUMS = "SHA256SUMS"
 GLIBC = re.compile(rb"GLIBC_2\.(\d+)\0")
 
 
@@ -18,16 +21,41 @@ def name() -> str:
     return f"nnapi-shim-{package_version()}-linux-{os.uname().machine}"
 
 
-def make_archive(out: Path) -> Path:
-    """Writes the archive into the folder `out`, and prints its size and what it needs."""
+def stage_tree() -> Path:
+    """Lays out what the archive holds; gives its folder."""
     stage = ROOT / "build" / "dist" / name()
     shutil.rmtree(stage.parent, ignore_errors=True)
     print("dist: the wheel", flush=True)
     wheel = build_wheel(ROOT / "build" / "wheels", portable=True)
     print("dist: Python and its packages", flush=True)
     lay_out(stage, wheel)
-    archive = out / f"{name()}.tar.xz"
+    return stage
+
+
+def write_sboms(out: Path, stage: Path) -> list[Path]:
+    """Writes what the archive, and what the wheel holds, into the folder `out`."""
     out.mkdir(parents=True, exist_ok=True)
+    (wheel,) = (ROOT / "build" / "wheels").glob("*.whl")
+    (of_wheel,) = stage.glob(f"lib/{PRIVATE}/*.dist-info/sboms/{sbom.FILE}")
+    of_tree = stage / "share" / "doc" / PRIVATE / sbom.FILE
+    return [
+        Path(shutil.copyfile(source, out / f"{stem}.cdx.json"))
+        for source, stem in ((of_tree, name()), (of_wheel, wheel.stem))
+    ]
+
+
+def write_sums(out: Path) -> None:
+    """Writes the SHA-256 of all that is in the folder, as `sha256sum --check` reads it."""
+    files = sorted(path for path in out.iterdir() if path.is_file() and path.name != SUMS)
+    sums = (f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in files)
+    (out / SUMS).write_text("".join(sums))
+
+
+def make_archive(out: Path) -> Path:
+    """Writes the archive into the folder `out`, and prints its size and what it needs."""
+    stage = stage_tree()
+    archive = out / f"{name()}.tar.xz"
+    write_sboms(out, stage)
     print(f"dist: packing {_size(stage) / 1e6:.0f} MB", flush=True)
     new = archive.with_name(f".{archive.name}.new")
     try:
@@ -66,5 +94,6 @@ def _plain(item: tarfile.TarInfo) -> tarfile.TarInfo:
     """Nobody's file, of no particular time: two archives of one state are equal."""
     item.uid = item.gid = 0
     item.uname = item.gname = "root"
-    item.mtime = int(os.environ.get("SOURCE_DATE_EPOCH", "0"))
+    item.mode = 0o755 if item.isdir() or item.mode & 0o100 else 0o644
+    item.mtime = source_date()
     return item

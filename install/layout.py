@@ -4,7 +4,7 @@ lib/                    libneuralnetworks.so and its companions (links), pkgconf
 lib/nnapi-shim/         what the library runs: the package, cffi's half, kernels, numpy
 lib/nnapi-shim/python/  a Python of its own, where the tree brings one
 include/                the C headers; those of the companions in include/nnapi-shim/companion
-share/doc/nnapi-shim/   README, licence, examples
+share/doc/nnapi-shim/   README, licence, examples, what is in the tree (sbom.py)
 """
 
 import compileall
@@ -16,11 +16,18 @@ import sys
 from pathlib import Path
 
 from build_ffi import ROOT
+from install import sbom
 from install.private_python import install_python
 from install.tree import LIBRARIES, write_package_files
 
 PRIVATE = "nnapi-shim"
-DOCUMENTS = ("README.md", "LICENSE", "docs", "c_examples")
+DOCUMENTS = ("README.md", "LICENSE", "SECURITY.md", "docs", "c_examples")
+REQUIREMENTS = ROOT / "requirements" / "runtime.txt"
+
+
+def source_date() -> int:
+    """The time that files in packages have; by default the same that wheels have."""
+    return int(os.environ.get("SOURCE_DATE_EPOCH", "1580601600"))
 
 
 def build_wheel(folder: Path, portable: bool) -> Path:
@@ -67,6 +74,7 @@ def lay_out(
     shutil.copytree(ROOT / "include" / "companion", headers / PRIVATE / "companion")
     documents = stage / "share" / "doc" / PRIVATE
     documents.mkdir(parents=True)
+    (documents / sbom.FILE).write_text(sbom.tree_bom(private, source_date()))
     for name in DOCUMENTS:
         path = ROOT / name
         if path.is_dir():
@@ -78,15 +86,20 @@ def lay_out(
 
 
 def install_packages(folder: Path, wheel: Path) -> None:
-    """Puts the package and what it needs into a folder."""
+    """Puts the package and what it needs into a folder, that at its pinned versions."""
     command = [
         *(sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "install"),
-        *("--target", str(folder), "--no-compile", "--only-binary", ":all:", str(wheel)),
+        *("--target", str(folder), "--no-compile", "--only-binary", ":all:"),
     ]
-    subprocess.run(command, check=True)
+    pinned = ("--require-hashes", "--requirement", str(REQUIREMENTS))
+    for what in (pinned, ("--no-deps", str(wheel))):
+        subprocess.run([*command, *what], check=True)
     shutil.rmtree(folder / "bin", ignore_errors=True)
     for path in folder.glob("*.dist-info/direct_url.json"):  # a file of this machine
         path.unlink()
+        record = path.with_name("RECORD")
+        lines = record.read_text().splitlines(keepends=True)
+        record.write_text("".join(line for line in lines if f"/{path.name}," not in line))
     # Tests and tools of numpy, which no program of ours opens.
     for unwanted in ("numpy/**/tests", "numpy/f2py", "numpy/_pyinstaller", "numpy/**/*.pyi"):
         for path in folder.glob(unwanted):

@@ -8,6 +8,7 @@ import zipfile
 import pytest
 
 from tests.install.trees import ROOT, finished
+from tests.native.elf import imported, lacks
 
 
 @pytest.fixture(scope="session")
@@ -44,6 +45,20 @@ def test_no_path_of_the_build_machine(files):
     paths = (str(ROOT).encode(), sys.base_prefix.encode(), sys.prefix.encode())
     found = [name for name, data in files.items() if any(path in data for path in paths)]
     assert found == []
+
+
+def test_libraries_are_hardened(files, tmp_path):
+    """The tarball and the Debian packages hold the same files."""
+    names = [name for name in files if name.endswith(".so")]
+    assert len(names) == 8
+    for name in names:
+        path = tmp_path / name.rpartition("/")[2]
+        path.write_bytes(files[name])
+        assert (path.name, lacks(path)) == (path.name, [])
+        if "kernels" not in name and "nativewindow" not in name:
+            assert "__stack_chk_fail" in imported(path)
+        if path.name in ("libneuralnetworks.so", "libandroid.so", "liblog.so"):
+            assert [symbol for symbol in imported(path) if symbol.endswith("_chk")]
 
 
 def test_requirements(files):

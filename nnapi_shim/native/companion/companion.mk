@@ -4,12 +4,14 @@
 
 LIB_DIR ?= build/lib
 
+include nnapi_shim/native/flags/flags.mk
+
 COMPANION_SOURCE_DIR := nnapi_shim/native/companion
 COMPANION_OBJECT_DIR := build/companion
-COMPANION_CFLAGS = -std=c11 -O2 -g -fPIC -fvisibility=hidden -Wall -Wextra -Wpedantic \
+COMPANION_CFLAGS = $(FLAGS_TO_COMPILE) '-ffile-prefix-map=$(CURDIR)=.' -std=c11 -O2 -g -fPIC -fvisibility=hidden -Wall -Wextra -Wpedantic \
 	-D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Iinclude -Iinclude/companion
 # What they give out, such as properties, and a trace that is being written, outlive a dlclose().
-COMPANION_LDFLAGS = -shared -pthread -Wl,-z,defs -Wl,-z,relro -Wl,-z,now -Wl,-z,nodelete
+COMPANION_LDFLAGS = -shared -pthread $(FLAGS_TO_LINK_LIBRARY) -Wl,-z,defs -Wl,-z,nodelete
 
 COMPANION_LIBRARIES := $(addprefix $(LIB_DIR)/,libandroid.so libnativewindow.so liblog.so)
 
@@ -30,7 +32,8 @@ $(COMPANION_LIBRARIES):
 	$(CC) $(COMPANION_LDFLAGS) -Wl,-soname,$(@F) -o $@.new $^ $(LDFLAGS)
 	mv $@.new $@
 
-$(COMPANION_OBJECT_DIR)/%.o: $(COMPANION_SOURCE_DIR)/%.c $(COMPANION_SOURCE_DIR)/companion.mk
+$(COMPANION_OBJECT_DIR)/%.o: $(COMPANION_SOURCE_DIR)/%.c $(COMPANION_SOURCE_DIR)/companion.mk \
+		$(wildcard $(FLAGS_DIR)/*)
 	@mkdir -p $(@D)
 	$(CC) $(COMPANION_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 

@@ -47,6 +47,7 @@ PROCESSORS = {
 """Tier -> processor and features, as LLVM names them."""
 
 PACKAGE = Path(__file__).parents[3]
+HARDENING = PACKAGE / "native" / "flags"
 COMPILERS = ("numba", "llvmlite")
 
 
@@ -266,8 +267,12 @@ def _is_current(family: str, folder: Path) -> bool:
 
 
 def _parts() -> list[str]:
-    """What a library is linked from."""
-    return [VERSION_SYMBOL, *FAMILIES]
+    """What a library is linked from, and how."""
+    return [
+        VERSION_SYMBOL,
+        *FAMILIES,
+        *(Path(f[1:]).read_text() if f[0] == "@" else f for f in FLAGS),
+    ]
 
 
 def _linked(folder: Path) -> list[str]:
@@ -306,8 +311,13 @@ FLAGS = [
     "-g0",
     "-nostdlib",
     "-Wl,-z,defs",
-    "-Wl,-z,noexecstack",
     "-Wl,--gc-sections",
+    *(
+        f"@{HARDENING / kind}{machine}"
+        for kind in ("compile", "link", "library")
+        for machine in ("", f"-{platform_machine()}")
+        if Path(f"{HARDENING / kind}{machine}").exists()
+    ),
 ]
 
 

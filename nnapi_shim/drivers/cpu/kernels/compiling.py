@@ -28,6 +28,19 @@ BY_LIBRARY = (
 the loops of micro-kernels and of copies come out better, by a tenth to a half of their time."""
 
 
+MODULE_FLAGS = """
+!llvm.module.flags = !{!0, !1, !2}
+!0 = !{i32 4, !"cf-protection-branch", i32 1}
+!1 = !{i32 4, !"cf-protection-return", i32 1}
+!2 = !{i32 4, !"RtLibUseGOT", i32 1}
+"""
+"""CET: functions begin with endbr64, one instruction per call of a kernel, and objects are marked
+for it. What is called of the C library is called through a table that is read-only, not through
+stubs, to which profilers give no names where there is CET. Stack protectors are left out: arrays on
+the stack (sums of micro-kernels, a time, random numbers) have a fixed size, and no data chooses a
+place in them."""
+
+
 class Collected(codegen.CPUCodeLibrary):  # type: ignore[misc]
     """What numba has written for one function, and what that calls; as text, not yet optimised."""
 
@@ -177,7 +190,19 @@ class FamilyCompiler:
         return passes, builder
 
     def _tidy(self, module: Any) -> None:
-        """Drop what lost its last caller at the end; micro-kernels stay in the library."""
+        """Drop what lost its last caller at the end; micro-kernels stay in the library.
+
+        So do variables of numba, which nobody refers to: their names have numbers that depend on
+        what the process has compiled before.
+        """
+        if str(module.triple).startswith("x86_64"):
+            module.link_in(self._linked([MODULE_FLAGS]))
+        for function in module.functions:
+            if function.is_declaration and not function.name.startswith("llvm."):
+                function.add_function_attribute("nonlazybind")  # what RtLibUseGOT is for the rest
+        for variable in module.global_variables:
+            if variable.linkage == llvm.Linkage.common:
+                variable.linkage = "internal"
         _, builder = self._passes(3, vectorize=False)
         last = llvm.create_new_module_pass_manager()
         last.add_global_dead_code_eliminate_pass()

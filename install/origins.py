@@ -1,0 +1,132 @@
+"""Where the files of an installed tree come from: packages, the machine's Python, the machine."""
+
+import csv
+import os
+import platform
+import re
+import shlex
+import subprocess
+from collections.abc import Iterator
+from fnmatch import fnmatch
+from importlib import metadata
+from pathlib import Path
+from typing import NamedTuple
+
+GCC_RUNTIME = "GPL-3.0-or-later WITH GCC-exception-3.1"
+RUNTIMES = {"libgcc_s": GCC_RUNTIME, "libstdc++": GCC_RUNTIME, "libz": "Zlib"}
+"""Libraries of the machine that numpy is linked with -> licence."""
+BUNDLED = re.compile(r"^Name: (.+)\nFiles: (.+)\n(?:.*\n)*?License: (.+)$", re.MULTILINE)
+"""An entry of what a package says of the libraries in it."""
+OPENBLAS = re.compile(rb"OpenBLAS ([\d.]+\d)")
+
+
+class Origin(NamedTuple):
+    """What brings files, as an SBOM names it."""
+
+    name: str
+    version: str | None
+    licence: str
+    purl: str
+
+
+def of_distribution(distribution: metadata.Distribution) -> Origin:
+    """A Python package."""
+    said = distribution.metadata
+    name, version = said["Name"], distribution.version
+    licence = said.get("License-Expression") or said.get("License") or ""
+    if not licence or "\n" in licence:
+        kinds = [k for k in said.get_all("Classifier", []) if k.startswith("License")]
+        licence = kinds[0].rpartition(" :: ")[2] if kinds else "see the package"
+    return Origin(name, version, licence, f"pkg:pypi/{name.lower().replace('_', '-')}@{version}")
+
+
+def of_python() -> Origin:
+    """The running Python, which trees with a Python of their own have, too."""
+    version = platform.python_version()
+    return Origin("cpython", version, "PSF-2.0", f"pkg:generic/cpython@{version}")
+
+
+def of_compiler() -> Origin:
+    """What CC names: by default in wheels zig, else the machine's."""
+    command = shlex.split(os.environ.get("CC") or "cc")
+    if any(word.endswith("zig_cc.py") for word in command):
+        return of_distribution(metadata.distribution("ziglang"))
+    told = subprocess.check_output([*command, "--version"], text=True).splitlines()[0]
+    version = re.search(r"\d+\.\d+[.\d]*", told)
+    name = "clang" if "clang" in told else "gcc"
+    licence = "Apache-2.0 WITH LLVM-exception" if name == "clang" else "GPL-3.0-or-later"
+    number = version[0] if version else None
+    return Origin(name, number, licence, f"pkg:generic/{name}" + (f"@{number}" if number else ""))
+
+
+def of_machine(library: str) -> Origin:
+    """A library that was copied from this machine, by the package that it is from."""
+    licence = RUNTIMES.get(library.partition(".")[0], "see the package")
+    told = subprocess.check_output(["cc", f"-print-file-name={library}"], text=True).strip()
+    found = Path(told).resolve()
+    # Packages may name it as it was before /usr held everything.
+    for path in (found, Path("/", *found.parts[2:])):
+        owner = _told("dpkg-query", "--search", str(path))
+        if owner:
+            package = owner.partition(": ")[0].partition(",")[0]
+            version = _told("dpkg-query", "--show", "--showformat=${Version}", package)
+            name, system = package.partition(":")[0], platform.freedesktop_os_release()["ID"]
+            return Origin(name, version, licence, f"pkg:deb/{system}/{name}@{version}")
+    return Origin(found.name, None, licence, f"pkg:generic/{found.name}")
+
+
+def _told(*command: str) -> str:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True)
+    except FileNotFoundError:
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+class Tree:
+    """Tells the origin of the files in a folder of packages, with python/ perhaps."""
+
+    def __init__(self, private: Path):
+        """Reads what the packages in the folder say of their files."""
+        self._private = private
+        self._owners: dict[str, Origin] = {}
+        self._bundled: list[tuple[str, str, str]] = []
+        self._packages: list[Origin] = []
+        for distribution in metadata.distributions(path=[str(private)]):
+            origin = of_distribution(distribution)
+            if origin.name == "nnapi_shim":
+                continue
+            self._packages.append(origin)
+            record = distribution.read_text("RECORD") or ""
+            self._owners |= {row[0]: origin for row in csv.reader(record.splitlines()) if row}
+            licences = [path for path in self._owners if path.endswith("/LICENSE.txt")]
+            for path in licences:
+                if (private / path).exists() and self._owners[path] == origin:
+                    self._bundled += BUNDLED.findall((private / path).read_text())
+
+    def __call__(self, path: Path) -> Origin:
+        """Of a file, by its path in the folder."""
+        if path.parts[0] == "python":
+            return of_python()
+        for name, files, licence in self._bundled:
+            if fnmatch(str(path), files) or fnmatch(str(path), f"{files}.*"):
+                return _library(self._private / path, name, licence)
+        return self._owners.get(str(path)) or of_machine(path.name)
+
+    def without_files(self) -> Iterator[Origin]:
+        """Components that no file tells: packages of Python alone, and what is linked into one."""
+        yield from self._packages
+        if any(origin.name == "cffi" for origin in self._packages):
+            # In its compiled half, of a version that it does not tell.
+            yield Origin("libffi", None, "MIT", "pkg:generic/libffi")
+
+
+def _library(path: Path, name: str, licence: str) -> Origin:
+    """A library that a package brings; its version is in it, or in its name."""
+    if said := OPENBLAS.search(path.read_bytes()):
+        version = said[1].decode()
+    else:
+        soname = re.search(r"\.so\.([\d.]+)$", path.name)
+        name, version = re.split(r"[-.]", path.name)[0], soname[1] if soname else None
+    purl = f"pkg:generic/{name.lower()}" + (f"@{version}" if version else "")
+    return Origin(name, version, licence, purl)
