@@ -157,10 +157,10 @@ class Model:
 
     @property
     def finished(self) -> HalModel:
-        """What finish has made of it; raises BAD_STATE before."""
+        """What finish has made of it, without what it refers to; raises BAD_STATE before."""
         self.runtime.require_finished()
-        assert self.runtime.hal is not None
-        return self.runtime.hal
+        assert self.runtime.part is not None
+        return self.runtime.part.own
 
     def _any_input(self, given: "Input | Model") -> Operand:
         """An input whose type is its own: a constant of the type of its elements, a model."""

@@ -17,6 +17,7 @@ from nnapi_shim.runtime import extension
 from nnapi_shim.runtime.draft import Draft, DraftOperand
 from nnapi_shim.runtime.memory import Memory
 from nnapi_shim.runtime.operand_type import checked_type
+from nnapi_shim.runtime.referenced import Part, joined
 from nnapi_shim.settings import LINT
 
 L = OperandLifeTime
@@ -55,8 +56,18 @@ class Model:
         self.goes_on = LINT.get() == "1"
         self.refused: list[NnapiError] = []
         """What calls were refused for, where building goes on after a refusal."""
-        self.hal: hal.Model | None = None
-        """The immutable model, once finished."""
+        self.part: Part | None = None
+        """What finish made of it; what it refers to is not copied."""
+        self._hal: hal.Model | None = None
+
+    @property
+    def hal(self) -> hal.Model | None:
+        """The immutable model, once finished, with all that it refers to; made when it is needed,
+        since a model that only others refer to needs it never.
+        """
+        if self._hal is None and self.part is not None:
+            self._hal = joined(self.part)
+        return self._hal
 
     # Building
 
@@ -274,11 +285,12 @@ class Model:
             raise problem
         for remark in self.draft.remarks():
             log.warning(remark)
-        self.hal = self.draft.build()
+        part = self.draft.build()
         self.draft = Draft()  # lets go of the values
+        self.part = part
         self.state = "finished"
         if vlog.enabled("model"):
-            vlog.write("model", f"a model is finished: {_summary(self.hal.main)}")
+            vlog.write("model", f"a model is finished: {_summary(part.own.main)}")
 
 
 def _summary(graph: hal.Subgraph) -> str:

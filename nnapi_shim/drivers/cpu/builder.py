@@ -5,6 +5,7 @@ from typing import Any
 
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu import lowering
+from nnapi_shim.drivers.cpu.inlining import Referenced
 from nnapi_shim.drivers.cpu.layout import Placed, assemble
 from nnapi_shim.drivers.cpu.library import KernelLibrary
 from nnapi_shim.drivers.cpu.program import FIRST_ARGUMENT_SLOT, Program
@@ -21,7 +22,7 @@ from nnapi_shim.drivers.cpu.weights import Constants
 from nnapi_shim.errors import NnapiError, Place, Where
 from nnapi_shim.hal.enums import OperandLifeTime, OperationType
 from nnapi_shim.hal.quantization import decoded
-from nnapi_shim.hal.types import Dimensions, Model, Operand, Operation, Subgraph, byte_size
+from nnapi_shim.hal.types import Dimensions, Operand, Operation, Subgraph, byte_size
 from nnapi_shim.operations import bound_operand, bound_operation
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 from nnapi_shim.operations.resolve import merge_dimensions, resolve, set_output
@@ -72,7 +73,7 @@ class Builder:
     def __init__(
         self,
         library: KernelLibrary,
-        model: Model,
+        referenced: Referenced,
         graph: Subgraph,
         constants: Constants,
         input_dimensions: Sequence[Dimensions],
@@ -81,7 +82,7 @@ class Builder:
         owned: bool = False,
     ) -> None:
         self.library = library
-        self.model = model
+        self.referenced = referenced
         self.graph = graph
         self.constants = constants
         self.omitted = omitted
@@ -96,8 +97,9 @@ class Builder:
         self.aliases: dict[int, int] = {}
         self.settled: set[int] = set()
         """Aliases whose memory is that of an output: they cannot become another's."""
-        self.place, self.base = "", 0
-        """Where inlined operations come from, for messages, and the first operand of their graph.
+        self.place, self.base, self.depth = "", 0, 0
+        """Where inlined operations come from, for messages, the first operand of their graph, and
+        how many graphs are around them.
         """
         self.bound: dict[int, BoundOperand] = {}
         arguments = graph.input_indexes if owned else (*graph.input_indexes, *graph.output_indexes)
@@ -117,27 +119,27 @@ class Builder:
         """A builder that goes on from here, with new steps."""
         other: Builder = object.__new__(Builder)
         other.__dict__ = dict(self.__dict__)
-        self._unshare(other)
+        for name in ("operands", "constant_addresses", "values", "aliases", "settled", "slots"):
+            setattr(other, name, getattr(self, name).copy())
+        other.bound = {index: operand.copy() for index, operand in self.bound.items()}
         other.steps, other.loops = [], []
         return other
 
-    def _unshare(self, other: "Builder") -> None:
-        """Give another builder its own copy of what changes while operations are lowered."""
-        for name in ("operands", "constant_addresses", "values", "steps", "loops"):
-            setattr(other, name, getattr(self, name).copy())
-        for name in ("aliases", "settled", "slots"):
-            setattr(other, name, getattr(self, name).copy())
-        other.bound = {index: operand.copy() for index, operand in self.bound.items()}
-
-    def attempt(self, action: Callable[[], None]) -> None:
-        """Run an action; if it raises, nothing of it remains."""
-        before: Builder = object.__new__(Builder)
-        before.__dict__ = dict(self.__dict__)
-        self._unshare(before)
+    def attempt(self, action: Callable[[], None], outputs: Sequence[int]) -> None:
+        """Run an action that adds operands and steps, and sets of the operands that there are only
+        `outputs`. If it raises, nothing of it remains.
+        """
+        operands, steps, loops = len(self.operands), len(self.steps), len(self.loops)
+        before = {index: self.operand(index).copy() for index in outputs}
         try:
             action()
         except BaseException:
-            self.__dict__ = before.__dict__
+            for index in range(operands, len(self.operands)):
+                for table in (self.bound, self.constant_addresses, self.aliases):
+                    table.pop(index, None)
+                self.settled.discard(index)
+            del self.operands[operands:], self.steps[steps:], self.loops[loops:]
+            self.bound.update(before)
             raise
 
     # Binding

@@ -4,6 +4,7 @@ from collections.abc import Collection
 from time import monotonic_ns
 from typing import Any
 
+from nnapi_shim.drivers.cpu.inlining import Referenced
 from nnapi_shim.drivers.cpu.library import KernelLibrary
 from nnapi_shim.drivers.cpu.program import Frame
 from nnapi_shim.drivers.cpu.run import Held, Insufficient, Run, stopped
@@ -30,8 +31,9 @@ class CpuPreparedModel:
         self, model: Model, library: KernelLibrary, handles: CacheHandles | None = None
     ) -> None:
         constants = Constants(model)
-        self.main = Graph(library, model, model.main, constants)
-        self.graphs = [Graph(library, model, graph, constants) for graph in model.referenced]
+        referenced = Referenced(model)
+        self.main = Graph(library, referenced, model.main, constants)
+        self.graphs = [Graph(library, referenced, graph, constants) for graph in model.referenced]
         """Those that IF and WHILE refer to."""
         self._declared: tuple[Dimensions, ...] = ()
         self._usual: Segment | None = None

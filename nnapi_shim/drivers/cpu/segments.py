@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from nnapi_shim.drivers.cpu.builder import Builder, NeedsCounts, Wait
+from nnapi_shim.drivers.cpu.inlining import Referenced
 from nnapi_shim.drivers.cpu.library import KernelLibrary
 from nnapi_shim.drivers.cpu.program import FIRST_ARGUMENT_SLOT, Frame, Program
 from nnapi_shim.drivers.cpu.weights import Constants
-from nnapi_shim.hal.types import Dimensions, Model, OutputShape, Subgraph, byte_size
+from nnapi_shim.hal.types import Dimensions, OutputShape, Subgraph, byte_size
 
 MAX_KEPT = 16
 """Ways to go on, or shapes of a graph, that are kept."""
@@ -132,10 +133,10 @@ class Graph:
     """A graph of a model, its constants, and a first segment per combination of shapes."""
 
     def __init__(
-        self, library: KernelLibrary, model: Model, graph: Subgraph, constants: Constants
+        self, library: KernelLibrary, referenced: Referenced, graph: Subgraph, constants: Constants
     ) -> None:
         self.library = library
-        self.model = model
+        self.referenced = referenced
         self.subgraph = graph
         self.constants = constants
         self._first: dict[Any, Segment] = {}
@@ -180,7 +181,7 @@ class Graph:
         graph = self.subgraph
         return Builder(
             self.library,
-            self.model,
+            self.referenced,
             graph,
             self.constants,
             inputs,
