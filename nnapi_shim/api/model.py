@@ -140,7 +140,7 @@ class Model:
         try:
             if kind in (OperationType.IF, OperationType.WHILE):
                 operands = list(map(self._any_input, inputs))
-                models = [given.finished for given in inputs if isinstance(given, Model)]
+                models = [given.alone for given in inputs if isinstance(given, Model)]
                 outputs = control_flow.results(kind, models, output_count)
             else:
                 plain = [given for given in inputs if not isinstance(given, Model)]
@@ -157,7 +157,14 @@ class Model:
 
     @property
     def finished(self) -> HalModel:
-        """What finish has made of it, without what it refers to; raises BAD_STATE before."""
+        """What finish has made of it; raises BAD_STATE before."""
+        self.runtime.require_finished()
+        assert self.runtime.hal is not None
+        return self.runtime.hal
+
+    @property
+    def alone(self) -> HalModel:
+        """The same without the models that it refers to."""
         self.runtime.require_finished()
         assert self.runtime.part is not None
         return self.runtime.part.own
