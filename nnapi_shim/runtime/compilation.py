@@ -242,10 +242,14 @@ def _names(steps: Sequence[Step]) -> str:
 
 
 def _prepared_whole(
-    step: Step, model: HalModel, preference: ExecutionPreference, priority: Priority
+    step: Step,
+    model: HalModel,
+    preference: ExecutionPreference,
+    priority: Priority,
+    deadline_ns: int | None,
 ) -> IPreparedModel:
     """A model on the device of its only step."""
-    prepared = step.device.prepareModel(model, preference, priority, None, None)
+    prepared = step.device.prepareModel(model, preference, priority, deadline_ns, None)
     return _told(prepared, [step])
 
 

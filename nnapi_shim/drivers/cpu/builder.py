@@ -1,6 +1,7 @@
 """From a graph and known shapes to steps: binds, resolves, lowers one operation at a time."""
 
 from collections.abc import Callable, Container, Sequence
+from time import monotonic_ns
 from typing import Any
 
 from nnapi_shim import address
@@ -20,7 +21,7 @@ from nnapi_shim.drivers.cpu.record import (
 )
 from nnapi_shim.drivers.cpu.weights import Constants
 from nnapi_shim.errors import NnapiError, Place, Where
-from nnapi_shim.hal.enums import OperandLifeTime, OperationType
+from nnapi_shim.hal.enums import OperandLifeTime, OperationType, ResultCode
 from nnapi_shim.hal.quantization import decoded
 from nnapi_shim.hal.types import Dimensions, Operand, Operation, Subgraph, byte_size
 from nnapi_shim.operations import bound_operand, bound_operation
@@ -61,6 +62,20 @@ class NeedsControl(Wait):
         self.item = item
 
 
+class TooLate(Exception):  # noqa: N818 (not of the graph: none of it is to keep it as its error)
+    """The deadline has passed while operations were lowered."""
+
+    def __init__(self, place: Where) -> None:
+        super().__init__(place)
+        self.place = place
+
+    def refusal(self) -> NnapiError:
+        """What the program is told."""
+        code = ResultCode.MISSED_DEADLINE_TRANSIENT
+        message = "making it ready took longer than it may"
+        return NnapiError(code, message, "too_late").at(self.place)
+
+
 class Builder:
     """Lowers one graph, in the order of its operations; graphs of IF and WHILE become part of it.
 
@@ -90,6 +105,8 @@ class Builder:
         self.constant_addresses = constants.addresses(graph)
         self.values: dict[int, bytes] = {}
         """What the run has told of operands whose contents decide shapes."""
+        self.deadline_ns = 0
+        """time.monotonic_ns() after which lowering ends with TooLate; 0 for never."""
         self.steps: list[Placed] = []
         self.loops: list[tuple[int, int]] = []
         """First and last step of every loop."""
@@ -202,8 +219,14 @@ class Builder:
         place = Place("operation", item.number, OperationType(item.type).name)
         return f"{self.place}{place}" if self.place else place
 
+    def _check_time(self, place: Where) -> None:
+        if self.deadline_ns and monotonic_ns() >= self.deadline_ns:
+            raise TooLate(place)
+
     def lower(self, item: Operation) -> None:
         """Append the steps of an operation."""
+        if self.deadline_ns:
+            self._check_time(self.place_of(item))
         if item.type in CONTROL_FLOW:
             from nnapi_shim.drivers.cpu.lowering import control_flow
 
@@ -256,10 +279,14 @@ class Builder:
                 raise NeedsCounts(step, op, place)
             if isinstance(step, Alias):
                 self._alias(step, place)
-            elif not (
-                step.once and self.constants.fill(self.library, step, self._constant_address)
-            ):
+            elif not (step.once and self._filled(step, place)):
                 self.steps.append(Placed(step, place))
+
+    def _filled(self, step: Step, place: Where) -> bool:
+        """Run a `once` step if all that it reads is constant; whether it was run."""
+        return self.constants.fill(
+            self.library, step, self._constant_address, lambda: self._check_time(place)
+        )
 
     def _alias(self, alias: Alias, place: Where) -> None:
         source, target = alias.source, alias.target

@@ -94,7 +94,7 @@ class Run:
 
         addresses: of the arguments, in the order of their slots; those of what is kept follow.
         capacities: bytes that each output has room for.
-        Raises Insufficient, and NnapiError for what fails.
+        Raises Insufficient, TooLate, and NnapiError for what fails.
         """
         return nested.run(self._segments(segment, addresses, capacities, held))
 
@@ -141,7 +141,7 @@ class Run:
         data = address.read(_address(segment, wait.operand, addresses), length) if length else b""
         following = segment.following.get(data)
         if following is None:
-            builder = segment.next_builder()
+            builder = segment.next_builder(self._deadline_ns)
             builder.values[wait.operand] = data
             following = keep(segment.following, data, Segment(builder))
         return following
@@ -151,7 +151,7 @@ class Run:
         data = address.read(_address(segment, counts, addresses), counts.length)
         following = segment.following.get(data)
         if following is None:
-            builder = segment.next_builder()
+            builder = segment.next_builder(self._deadline_ns)
             builder.resume(wait, unpack(f"<{len(data) // 8}q", data))
             following = keep(segment.following, data, Segment(builder))
         return following
@@ -170,7 +170,8 @@ class Run:
         key = tuple([result.dimensions for result in results])
         following = segment.following.get(key)
         if following is None:
-            following = keep(segment.following, key, Segment(_with_results(segment, item, key)))
+            builder = _with_results(segment, item, key, self._deadline_ns)
+            following = keep(segment.following, key, Segment(builder))
         if following.failure is not None:
             raise following.failure.again()
         positions = {index: at for at, index in enumerate(segment.builder.graph.output_indexes)}
@@ -301,6 +302,7 @@ class Run:
             tuple([subgraph.operands[index].dimensions for index in subgraph.output_indexes]),
             tuple([position for position, item in enumerate(given) if item is None]),
             owned=True,
+            deadline_ns=self._deadline_ns,
         )
         addresses = [0 if item is None else item.address for item in given]
         last = yield self._segments(segment, addresses, None, held)
@@ -321,9 +323,11 @@ def _taken(declared: Dimensions, given: Located, position: int) -> Dimensions:
         raise error.at(f"input {position}") from None
 
 
-def _with_results(segment: Segment, item: Operation, key: tuple[Dimensions, ...]) -> Builder:
+def _with_results(
+    segment: Segment, item: Operation, key: tuple[Dimensions, ...], deadline_ns: int
+) -> Builder:
     """The builder behind an IF or WHILE that the run went through."""
-    builder = segment.next_builder()
+    builder = segment.next_builder(deadline_ns)
     for position, (index, dimensions) in enumerate(zip(item.outputs, key, strict=True)):
         try:
             builder.set_dimensions(index, dimensions)

@@ -112,9 +112,10 @@ class Segment:
         except IndexError:
             return Frame(self.program)
 
-    def next_builder(self) -> Builder:
-        """A builder for what follows."""
+    def next_builder(self, deadline_ns: int) -> Builder:
+        """A builder for what follows, with the deadline of the run that needs it."""
         following = self.builder.fork()
+        following.deadline_ns = deadline_ns
         following.slots = dict(self.slots)
         return following
 
@@ -158,16 +159,18 @@ class Graph:
         outputs: tuple[Dimensions, ...],
         omitted: tuple[int, ...] = (),
         owned: bool = False,
+        deadline_ns: int = 0,
     ) -> Segment:
         """The first segment of a run with these dimensions.
 
         omitted: positions of inputs that are left out.
-        owned: as in Builder.
+        owned, deadline_ns: as in Builder; raises TooLate.
         """
         key = inputs, outputs, omitted
         found = self._first.get(key)
         if found is None:
             builder = self._builder(inputs, outputs, omitted, owned)
+            builder.deadline_ns = deadline_ns
             found = keep(self._first, key, Segment(builder))
         return found
 
