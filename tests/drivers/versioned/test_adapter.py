@@ -336,16 +336,18 @@ def test_a_driver_that_holds_pythons_lock_is_named(device, driver, quick, capfd)
     """No time limit can end its call, for nobody can act on it; but the wait is explained."""
     import ctypes
 
-    told = []
+    told, done = [], threading.Event()
 
     def hold(*arguments):
         ctypes.PyDLL(None).usleep(2_000_000)  # PyDLL keeps the lock
         told.append(capfd.readouterr().err)
+        done.set()
         return 0
 
     driver.prepareModel = hold
     with pytest.raises(NnapiError):
         prepare(device)
+    assert done.wait(10)
     (line,) = told[0].splitlines()
     assert "nnapi_shim warning: test.prepareModel has not answered for 1.2 s" in line
     assert "NNAPI_SHIM_DRIVER_TIMEOUT" in line
