@@ -37,9 +37,12 @@ def run(call: Call[Result]) -> Result:
         else:
             path.append(called)
             answer = error = None
-    if error is not None:
-        raise error
-    return answer  # type: ignore[no-any-return]
+    try:
+        if error is not None:
+            raise error
+        return answer  # type: ignore[no-any-return]
+    finally:
+        del error  # it has this frame, which would keep all that the run held
 
 
 def at_depth(error: NnapiError, place: Where, depth: int) -> NnapiError:
