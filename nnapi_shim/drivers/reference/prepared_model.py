@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nnapi_shim import address, vlog
-from nnapi_shim.drivers.reference.arrays import Array, dtype_of
+from nnapi_shim.drivers.reference.arrays import Array, check_rank, dtype_of
 from nnapi_shim.errors import NnapiError, Place, op_failed
 from nnapi_shim.hal import types as hal
 from nnapi_shim.hal.enums import ErrorStatus, OperandLifeTime, OperationType, ResultCode
@@ -300,7 +300,8 @@ class GraphRun:
 
 
 def _check_sizes(op: BoundOperation) -> None:
-    """Raise OP_FAILED for outputs that are too large, before there are arrays of them.
+    """Raise OP_FAILED for outputs that are too large or of too many dimensions, before there are
+    arrays of them.
 
     The formulas find by themselves what else is wrong with shapes.
     """
@@ -310,6 +311,7 @@ def _check_sizes(op: BoundOperation) -> None:
         return
     for operand, name, dimensions in zip(op.outputs, op.match.output_names, sizes, strict=True):
         check_size(operand, name, dimensions)
+        check_rank(dimensions)
 
 
 def _store(operand: Any, name: str, array: Array, scale: float, zero_point: int) -> None:
@@ -335,5 +337,6 @@ def _constant(model: hal.Model, operand: hal.Operand) -> Array:
 
 def _array(operand: hal.Operand | BoundOperand, data: Any) -> Array:
     """The contents of an operand in `data`, which may be longer; shares its memory."""
+    check_rank(operand.dimensions)
     count = hal.element_count(operand.dimensions)
     return np.frombuffer(data, dtype_of(operand.type), count).reshape(operand.dimensions)
