@@ -91,7 +91,7 @@ def test_right_results(name, rank):
 @pytest.mark.parametrize("rank", [MAX_RANK, MAX_RANK + 1, 200])
 @pytest.mark.parametrize("name", CASES)
 def test_what_numpy_has_not(name, rank):
-    """nnapi-reference says that it cannot; nnapi-cpu can (ARCHITECTURE.md, the reference device)."""
+    """nnapi-reference says that it cannot; nnapi-cpu can (ARCHITECTURE.md)."""
     if rank == MAX_RANK and name != "EXPAND_DIMS":
         assert computed(ReferenceDevice(), name, rank).any()
         return
