@@ -316,8 +316,8 @@ def _check_sizes(op: BoundOperation) -> None:
 
 def _store(operand: Any, name: str, array: Array, scale: float, zero_point: int) -> None:
     """Give an output what was computed; 0 where a declared size wins and there is no data."""
-    has_data = set_output(operand, name, array.shape, scale, zero_point)
-    operand.value = array if has_data else np.zeros(operand.dimensions, array.dtype)
+    set_output(operand, name, array.shape, scale, zero_point)
+    operand.value = array if array.size else np.zeros(operand.dimensions, array.dtype)
 
 
 def formula(type: OperationType) -> Callable[[BoundOperation], list[Array]]:
