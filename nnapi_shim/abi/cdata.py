@@ -3,10 +3,12 @@
 Pointers arrive as integers. Nothing else touches the ffi of the C API.
 """
 
+from collections.abc import Iterator, Sequence
+from mmap import PAGESIZE as PAGE
 from typing import Any
 
-from nnapi_shim.address import read
-from nnapi_shim.errors import NnapiError
+from nnapi_shim.address import goes_on, is_readable, read
+from nnapi_shim.errors import NnapiError, bad_data
 from nnapi_shim.hal.enums import ResultCode
 from nnapi_shim.runtime.argument import ArgumentType
 
@@ -36,9 +38,16 @@ def not_null_with_length(pointer: int, length: int, name: str) -> None:
 
 
 def data_at(pointer: int, length: int) -> bytes | None:
-    """The bytes of a buffer, None for (NULL, 0); UNEXPECTED_NULL for a NULL with a length."""
+    """The bytes of a buffer, None for (NULL, 0); UNEXPECTED_NULL for a NULL with a length.
+
+    BAD_DATA for a length that the memory there has not.
+    """
     not_null_with_length(pointer, length, "data")
-    return read(pointer, length) if pointer else None
+    if not pointer:
+        return None
+    if not goes_on(pointer, length):
+        raise bad_data(f"data is said to have {length} bytes; there is not that much", "no_memory")
+    return read(pointer, length)
 
 
 def store_handle(target: int, handle: int) -> None:
@@ -51,14 +60,54 @@ def store(kind: str, target: int, value: Any) -> None:
     cast(kind, target)[0] = value
 
 
-def uint32s(array: int, count: int) -> list[int]:
-    """`count` numbers of a uint32_t array."""
-    return ffi.unpack(cast("uint32_t *", array), count)
+class Array:
+    """Numbers of a program's that go on over several pages of memory.
+
+    How many there are is only what the program says: nothing is made for that many. They are read
+    while they are looked at, from one page after the other, and BAD_DATA is raised in front of a
+    page that there is not.
+    """
+
+    def __init__(self, kind: str, size: int, array: int, count: int) -> None:
+        self._type = f"{kind} *"
+        self._size = size
+        self._array = array
+        self._count = count
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[Any]:
+        at = 0
+        while at < self._count:
+            where = self._array + at * self._size
+            here = min(max((PAGE - where % PAGE) // self._size, 1), self._count - at)
+            if at and not is_readable(where, self._size):
+                raise bad_data(
+                    f"a list is said to have {self._count} elements; there is memory for {at}",
+                    "no_memory",
+                )
+            yield from ffi.unpack(cast(self._type, where), here)
+            at += here
 
 
-def pointers(array: int, count: int) -> list[int]:
-    """`count` pointers of an array, as integers."""
-    return ffi.unpack(cast("uintptr_t *", array), count)
+def _numbers(kind: str, size: int, array: int, count: int) -> Any:
+    """`count` numbers of an array, read at once where that touches no further page."""
+    if not count:
+        return ()
+    if array % PAGE + count * size <= PAGE:
+        return ffi.unpack(cast(f"{kind} *", array), count)
+    return Array(kind, size, array, count)
+
+
+def uint32s(array: int, count: int) -> Sequence[int]:
+    """`count` numbers of a uint32_t array, to be gone through once."""
+    return _numbers("uint32_t", 4, array, count)
+
+
+def pointers(array: int, count: int) -> Sequence[int]:
+    """`count` pointers of an array, as integers, to be gone through once."""
+    return _numbers("uintptr_t", 8, array, count)
 
 
 def string(pointer: int) -> str:
@@ -76,11 +125,11 @@ def pointer_of(data: Any) -> int:
     return int(cast("uintptr_t", data))
 
 
-def operand_type(pointer: int) -> tuple[int, list[int] | None, int, float, int]:
+def operand_type(pointer: int) -> tuple[int, Sequence[int] | None, int, float, int]:
     """ANeuralNetworksOperandType: code, dimensions or None, dimensionCount, scale, zeroPoint."""
     it = cast("ANeuralNetworksOperandType *", pointer)
     count = it.dimensionCount
-    dimensions = ffi.unpack(it.dimensions, count) if it.dimensions else None
+    dimensions = uint32s(pointer_of(it.dimensions), count) if it.dimensions else None
     return it.type, dimensions, count, it.scale, it.zeroPoint
 
 
@@ -91,9 +140,9 @@ def argument_type(pointer: int) -> Any:
     return lambda: ArgumentType(*operand_type(pointer))
 
 
-def channel_quant(pointer: int) -> tuple[int, list[float] | None]:
+def channel_quant(pointer: int) -> tuple[int, Sequence[float] | None]:
     """ANeuralNetworksSymmPerChannelQuantParams: channelDim, scales (None: NULL with a count)."""
     it = cast("ANeuralNetworksSymmPerChannelQuantParams *", pointer)
     if not it.scales:
         return it.channelDim, None if it.scaleCount else []
-    return it.channelDim, ffi.unpack(it.scales, it.scaleCount)
+    return it.channelDim, _numbers("float", 4, pointer_of(it.scales), it.scaleCount)

@@ -159,12 +159,11 @@ def ANeuralNetworksExecution_startComputeWithDependencies(
     not_null(execution=execution)
     not_null_with_length(dependencies, num_dependencies, "dependencies")
     item = executions[execution]
-    handles = pointers(dependencies, num_dependencies) if num_dependencies else []
-    if 0 in handles:
-        raise NnapiError(
-            ResultCode.UNEXPECTED_NULL, f"dependency {handles.index(0)} of the list is NULL"
-        )
-    waited_for = [events[handle] for handle in handles]
+    waited_for = []
+    for at, handle in enumerate(pointers(dependencies, num_dependencies)):
+        if not handle:
+            raise NnapiError(ResultCode.UNEXPECTED_NULL, f"dependency {at} of the list is NULL")
+        waited_for.append(events[handle])
     store_handle(event, events.add(item.start_compute_with_dependencies(waited_for, duration)))
     return NO_ERROR
 

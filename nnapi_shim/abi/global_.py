@@ -4,6 +4,8 @@ The functions that return a plain value (feature level, loop timeouts) are const
 code there would read as a level or a duration.
 """
 
+from collections.abc import Sequence
+
 from nnapi_shim.abi.boundary import NO_ERROR, exported
 from nnapi_shim.abi.cdata import not_null, store, store_handle
 from nnapi_shim.abi.tables import device_handles, devices
@@ -40,15 +42,15 @@ def nnapi_shim_loadEverything():
     return NO_ERROR
 
 
-def listed_devices(handles: list[int]) -> list[IDevice]:
+def listed_devices(handles: Sequence[int]) -> list[IDevice]:
     """The devices behind a program's list: none NULL, none twice (UNEXPECTED_NULL, BAD_DATA)."""
-    found = []
+    found: dict[int, IDevice] = {}
     for position, handle in enumerate(handles):
         if not handle:
             raise NnapiError(
                 ResultCode.UNEXPECTED_NULL, f"device {position} of the list is NULL", "null"
             )
-        if handle in handles[position + 1 :]:
+        if handle in found:
             raise bad_data(f"device {position} stands in the list twice", "twice")
-        found.append(devices[handle])
-    return found
+        found[handle] = devices[handle]
+    return list(found.values())

@@ -43,7 +43,7 @@ def ANeuralNetworksMemoryDesc_setDimensions(desc, rank, dimensions):
     not_null(desc=desc)
     not_null_with_length(dimensions, rank, "dimensions")
     item = memory_descs[desc]
-    item.set_dimensions(tuple(uint32s(dimensions, rank)) if rank else ())
+    item.set_dimensions(tuple(iter(uint32s(dimensions, rank))))  # iter: `rank` may not be true
     return NO_ERROR
 
 

@@ -140,7 +140,7 @@ class Model:
         try:
             if kind in (OperationType.IF, OperationType.WHILE):
                 operands = list(map(self._any_input, inputs))
-                models = [given.finished for given in inputs if isinstance(given, Model)]
+                models = [given.alone for given in inputs if isinstance(given, Model)]
                 outputs = control_flow.results(kind, models, output_count)
             else:
                 plain = [given for given in inputs if not isinstance(given, Model)]
@@ -161,6 +161,13 @@ class Model:
         self.runtime.require_finished()
         assert self.runtime.hal is not None
         return self.runtime.hal
+
+    @property
+    def alone(self) -> HalModel:
+        """The same without the models that it refers to."""
+        self.runtime.require_finished()
+        assert self.runtime.part is not None
+        return self.runtime.part.own
 
     def _any_input(self, given: "Input | Model") -> Operand:
         """An input whose type is its own: a constant of the type of its elements, a model."""

@@ -59,12 +59,24 @@ class Contents:
 
     def _graph(self, number: int) -> int:
         """Index of a referenced graph; it comes with all that it refers to."""
-        found = self._graphs.get(number)
-        if found is None:
-            graph = self._source.referenced[number]
+        for needed in sorted(self._not_moved(number)):  # what a graph refers to stands before it
+            graph = self._source.referenced[needed]
             operands = tuple([self.moved(operand) for operand in graph.operands])
-            found = self._graphs[number] = len(self._referenced)
+            self._graphs[needed] = len(self._referenced)
             self._referenced.append(graph._replace(operands=operands))
+        return self._graphs[number]
+
+    def _not_moved(self, number: int) -> set[int]:
+        """A referenced graph and those that it refers to, as far as they are still to come."""
+        found: set[int] = set()
+        rest = [number]
+        while rest:
+            number = rest.pop()
+            if number in self._graphs or number in found:
+                continue
+            found.add(number)
+            operands = self._source.referenced[number].operands
+            rest += [other.location.offset for other in operands if other.lifetime is L.SUBGRAPH]
         return found
 
     def model(self, main: Subgraph) -> Model:

@@ -99,7 +99,11 @@ class Subgraph(NamedTuple):
 
 
 class Model(NamedTuple):
-    """A finished model: the main graph, the graphs that IF and WHILE refer to, its constants."""
+    """A finished model: the main graph, the graphs that IF and WHILE refer to, its constants.
+
+    Each of `referenced` stands behind those that it refers to itself, so that whoever looks at all
+    of them in their order has seen what a graph refers to when it comes to the graph.
+    """
 
     main: Subgraph
     referenced: tuple[Subgraph, ...] = ()

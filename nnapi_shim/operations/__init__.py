@@ -135,14 +135,14 @@ def supported(model: hal.Model) -> list[bool]:
 
     An IF or WHILE is one if all operations of its graphs are.
     """
-    graphs: list[bool | None] = [None] * len(model.referenced)
-    return [_is_declared(item, model.main, model, graphs) for item in model.main.operations]
+    graphs: list[bool] = []
+    for graph in model.referenced:
+        graphs.append(all(_is_declared(item, graph, graphs) for item in graph.operations))
+    return [_is_declared(item, model.main, graphs) for item in model.main.operations]
 
 
-def _is_declared(
-    item: hal.Operation, graph: hal.Subgraph, model: hal.Model, graphs: list[bool | None]
-) -> bool:
-    """Whether an operation is; graphs: what is known by now of the referenced graphs."""
+def _is_declared(item: hal.Operation, graph: hal.Subgraph, graphs: list[bool]) -> bool:
+    """Whether an operation is; graphs: whether all operations of each referenced graph are."""
     if not isinstance(item.type, OperationType):
         return False
     operands = graph.operands
@@ -153,15 +153,8 @@ def _is_declared(
         )
     except NnapiError:
         return False
-    for index in item.inputs:
-        if operands[index].lifetime is not OperandLifeTime.SUBGRAPH:
-            continue
-        number = operands[index].location.offset
-        inner = model.referenced[number]
-        whole = graphs[number]
-        if whole is None:
-            whole = all(_is_declared(other, inner, model, graphs) for other in inner.operations)
-            graphs[number] = whole
-        if not whole:
-            return False
-    return True
+    return all(
+        graphs[operands[index].location.offset]
+        for index in item.inputs
+        if operands[index].lifetime is OperandLifeTime.SUBGRAPH
+    )

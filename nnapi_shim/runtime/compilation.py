@@ -30,6 +30,9 @@ NEVER, NO_FALLBACK = "0", "2"
 
 PREFERRED_ALIGNMENT = 64
 
+LONGEST_NS = 1 << 62
+"""A limit of time that nothing reaches; deadlines that use it fit into 64 bits with a sign."""
+
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
@@ -115,7 +118,7 @@ class Compilation:
     def set_timeout(self, duration_ns: int) -> None:
         """Time that finish may take; 0 for no limit."""
         self.require_single_explicit_device("a compilation timeout")
-        self._timeout_ns = duration_ns
+        self._timeout_ns = min(duration_ns, LONGEST_NS)
 
     @while_open
     def set_caching(self, directory: str, token: bytes) -> None:
@@ -242,10 +245,14 @@ def _names(steps: Sequence[Step]) -> str:
 
 
 def _prepared_whole(
-    step: Step, model: HalModel, preference: ExecutionPreference, priority: Priority
+    step: Step,
+    model: HalModel,
+    preference: ExecutionPreference,
+    priority: Priority,
+    deadline_ns: int | None,
 ) -> IPreparedModel:
     """A model on the device of its only step."""
-    prepared = step.device.prepareModel(model, preference, priority, None, None)
+    prepared = step.device.prepareModel(model, preference, priority, deadline_ns, None)
     return _told(prepared, [step])
 
 

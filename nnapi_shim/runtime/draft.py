@@ -11,7 +11,7 @@ from nnapi_shim.hal.quantization import ELEMENT_BYTES
 from nnapi_shim.operations import bound_operand, bound_operation, operation
 from nnapi_shim.operations.declare import UNSET, BoundOperand
 from nnapi_shim.runtime import extension
-from nnapi_shim.runtime.referenced import joined
+from nnapi_shim.runtime.referenced import Part
 
 L = OperandLifeTime
 _VALUE_ALIGNMENT = 64
@@ -103,7 +103,7 @@ class Draft:
         # The rules look at the dimensions of an omitted operand, too, as the reference does.
         bound = bound_operand(index, operand, operand.dimensions)
         if operand.lifetime is L.SUBGRAPH:
-            bound.value = operand.value.hal.main
+            bound.value = operand.value.part.own.main
         return bound
 
     def problems(self) -> Iterator[NnapiError]:
@@ -214,10 +214,10 @@ class Draft:
                     ready.append(reader)
         return order
 
-    def build(self) -> hal.Model:
+    def build(self) -> Part:
         """The immutable model; there are no problems."""
         values = bytearray()
-        pools: list[hal.Pool] = []
+        pools: dict[hal.Pool, int] = {}
         referenced: dict[Any, int] = {}
         operands = []
         for operand in self.operands:
@@ -231,9 +231,8 @@ class Draft:
                 values += data
             elif operand.lifetime is L.CONSTANT_REFERENCE:
                 memory, offset, length = operand.value
-                if memory not in pools:
-                    pools.append(memory)
-                location = hal.DataLocation(pools.index(memory), offset, length)
+                number = pools.setdefault(memory, len(pools))
+                location = hal.DataLocation(number, offset, length)
             elif operand.lifetime is L.SUBGRAPH:
                 number = referenced.setdefault(operand.value, len(referenced))
                 location = hal.DataLocation(0, number, 0)
@@ -255,8 +254,7 @@ class Draft:
         model = hal.Model(
             graph, (), bytes(values), tuple(pools), self.relaxed, extension.prefixes()
         )
-        inner = [other.hal for other in referenced if other.hal is not None]
-        return joined(model, inner) if inner else model
+        return Part(model, [other.part for other in referenced])
 
 
 def _place(item: hal.Operation) -> Place:

@@ -25,13 +25,11 @@ from nnapi_shim.hal.types import (
 )
 from nnapi_shim.runtime import extension
 from nnapi_shim.runtime.argument import Arguments, ArgumentType
-from nnapi_shim.runtime.compilation import Compilation
+from nnapi_shim.runtime.compilation import LONGEST_NS, Compilation
 from nnapi_shim.runtime.event import ComputedEvent, Event, ExecutionEvent
 from nnapi_shim.runtime.memory import Memory
 
 UNKNOWN_DURATION = 0xFFFFFFFFFFFFFFFF
-LONGEST_NS = 1 << 62
-"""A limit of time that nothing reaches; deadlines that use it fit into 64 bits with a sign."""
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 

@@ -45,10 +45,14 @@ class FallbackPreparedModel:
     """IPreparedModel: one that may fail, and another of the same model that steps in then."""
 
     def __init__(
-        self, prepared: IPreparedModel, names: str, name: str, prepare: Callable[[], IPreparedModel]
+        self,
+        prepared: IPreparedModel,
+        names: str,
+        name: str,
+        prepare: Callable[[int | None], IPreparedModel],
     ) -> None:
         """names: of the devices that may fail. name: of the one that steps in.
-        prepare: prepares the model on that one, when needed.
+        prepare: prepares the model on that one, when needed, until a deadline or None.
         """
         self.prepared = prepared
         self._names = names
@@ -59,11 +63,11 @@ class FallbackPreparedModel:
         self._other: IPreparedModel | None = None
         self._lock = process.lock()
 
-    def other(self) -> IPreparedModel:
-        """The prepared model that steps in; made once."""
+    def other(self, deadline_ns: int | None) -> IPreparedModel:
+        """The prepared model that steps in; made once, by the run that needs it."""
         with self._lock:
             if self._other is None:
-                self._other = self._prepare()
+                self._other = self._prepare(deadline_ns)
             return self._other
 
     def tell(self, error: NnapiError) -> None:
@@ -111,5 +115,5 @@ class FallbackExecution:
                 raise
             self._model.tell(error)
         if self._other is None:
-            self._other = self._model.other().createReusableExecution(*self._arguments)
+            self._other = self._model.other(deadline_ns).createReusableExecution(*self._arguments)
         return self._other.compute(deadline_ns)

@@ -31,10 +31,10 @@ def problems(model: "Model") -> list[NnapiError]:
     A model that refers to others (IF, WHILE) is looked at alone.
     """
     found = [*model.refused]
-    if model.hal is None:
+    if model.part is None:
         found += model.draft.problems()
     if not found:
-        found += refused_values(model.hal or model.draft.build())
+        found += refused_values((model.part or model.draft.build()).own)
     return found
 
 
@@ -163,7 +163,7 @@ def _finish(model: "Model", method: Callable[..., Any]) -> None:
     own = list(model.draft.problems())
     found = [*model.refused, *own]
     if not found:
-        for error in refused_values(model.draft.build()):
+        for error in refused_values(model.draft.build().own):
             _tell_of_computations(error)
         method(model)
         return

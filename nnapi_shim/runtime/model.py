@@ -13,10 +13,12 @@ from nnapi_shim.hal.enums import (
     OperandType,
     OperationType,
 )
+from nnapi_shim.hal.quantization import MAX_BYTES
 from nnapi_shim.runtime import extension
 from nnapi_shim.runtime.draft import Draft, DraftOperand
 from nnapi_shim.runtime.memory import Memory
 from nnapi_shim.runtime.operand_type import checked_type
+from nnapi_shim.runtime.referenced import Part, joined
 from nnapi_shim.settings import LINT
 
 L = OperandLifeTime
@@ -55,8 +57,18 @@ class Model:
         self.goes_on = LINT.get() == "1"
         self.refused: list[NnapiError] = []
         """What calls were refused for, where building goes on after a refusal."""
-        self.hal: hal.Model | None = None
-        """The immutable model, once finished."""
+        self.part: Part | None = None
+        """What finish made of it; what it refers to is not copied."""
+        self._hal: hal.Model | None = None
+
+    @property
+    def hal(self) -> hal.Model | None:
+        """The immutable model, once finished, with all that it refers to; made when it is needed,
+        since a model that only others refer to needs it never.
+        """
+        if self._hal is None and self.part is not None:
+            self._hal = joined(self.part)
+        return self._hal
 
     # Building
 
@@ -112,12 +124,14 @@ class Model:
                 f"dimension {channel_dim} has size {size or 'unknown'}",
                 "count",
             )
+        taken = []
         for position, scale in enumerate(scales):
             if not scale > 0:
                 raise bad_data(
                     f"operand {index}: scale {position} is {scale:g}; it must be above 0", "scale"
                 )
-        operand.channel_quant = hal.SymmPerChannelQuantParams(tuple(scales), channel_dim)
+            taken.append(scale)
+        operand.channel_quant = hal.SymmPerChannelQuantParams(tuple(taken), channel_dim)
 
     def _check_length(self, index: int, operand: DraftOperand, length: int) -> None:
         if not hal.is_known(operand.type, operand.dimensions):
@@ -148,7 +162,13 @@ class Model:
             return
         if length == 0:
             raise bad_data(f"operand {index}: length is 0 bytes; it must be at least 1", "empty")
+        if length > MAX_BYTES:
+            told = f"operand {index}: length is {length} bytes; allowed are {MAX_BYTES}"
+            raise bad_data(told, "too_long")
         self._check_length(index, operand, length)
+        if operand.type is OperandType.OEM_SCALAR and not address.goes_on(where, length):
+            told = f"operand {index}: the value is said to have {length} bytes; there are fewer"
+            raise bad_data(told, "no_memory")
         operand.lifetime = L.CONSTANT_COPY
         if length <= MAX_SIZE_OF_IMMEDIATELY_COPIED_VALUES:
             operand.value = address.read(where, length)
@@ -213,18 +233,31 @@ class Model:
             raise error.at(Place("operation", number))
         name = kind.name if isinstance(kind, OperationType) else f"extension {code:#x}"
         place = Place("operation", number, name)
-        count = len(self.draft.operands)
-        for role, indexes in (("input", inputs), ("output", outputs)):
-            if not indexes:
-                raise bad_data(f"{role} count is 0; it must be at least 1", "count").at(place)
-            for position, index in enumerate(indexes):
-                if not 0 <= index < count:
-                    told = f"{role} {position} is operand {index}; the model has {count}"
-                    error = bad_data(told, "index").about(Place(role, position))
-                    raise error.about(Place("operand", index)).at(place)
-        item = hal.Operation(kind, tuple(inputs), tuple(outputs), number)
+        try:
+            item = hal.Operation(
+                kind, self._taken("input", inputs), self._taken("output", outputs), number
+            )
+        except NnapiError as error:
+            raise error.at(place) from None
         self.draft.check_operation(item)
         self.draft.operations.append(item)
+
+    def _taken(self, role: str, indexes: Sequence[int]) -> tuple[int, ...]:
+        """The operands of a list that a program gives, each of which there must be.
+
+        They are looked at one by one: there may be fewer of them than the program says.
+        """
+        if not len(indexes):
+            raise bad_data(f"{role} count is 0; it must be at least 1", "count")
+        taken = []
+        count = len(self.draft.operands)
+        for position, index in enumerate(indexes):
+            if not 0 <= index < count:
+                told = f"{role} {position} is operand {index}; the model has {count}"
+                error = bad_data(told, "index").about(Place(role, position))
+                raise error.about(Place("operand", index))
+            taken.append(index)
+        return tuple(taken)
 
     def _check_argument(self, index: int, seen: Container[int]) -> None:
         """An operand can become an input or output if nothing else has become of it."""
@@ -241,11 +274,12 @@ class Model:
     @while_building
     def identify_inputs_and_outputs(self, inputs: Sequence[int], outputs: Sequence[int]) -> None:
         """Say which operands are the model's arguments, in the order of the arguments."""
-        if not inputs or not outputs:
+        if not len(inputs) or not len(outputs):
             raise bad_data("a model needs at least one input and one output", "count")
         # Differs: the reference leaves the operands before a bad one marked (docs/deviations.md,
         # identify-half-way).
         seen: set[int] = set()
+        taken: dict[str, list[int]] = {"input": [], "output": []}
         for role, indexes in (("input", inputs), ("output", outputs)):
             for position, index in enumerate(indexes):
                 try:
@@ -253,11 +287,12 @@ class Model:
                 except NnapiError as error:
                     raise error.at(Place(role, position)) from None
                 seen.add(index)
-        for index in inputs:
+                taken[role].append(index)
+        self.draft.inputs, self.draft.outputs = taken["input"], taken["output"]
+        for index in self.draft.inputs:
             self.draft.operands[index].lifetime = L.SUBGRAPH_INPUT
-        for index in outputs:
+        for index in self.draft.outputs:
             self.draft.operands[index].lifetime = L.SUBGRAPH_OUTPUT
-        self.draft.inputs, self.draft.outputs = list(inputs), list(outputs)
 
     @while_building
     def relax_computation_float32_to_float16(self, allow: bool) -> None:
@@ -274,11 +309,12 @@ class Model:
             raise problem
         for remark in self.draft.remarks():
             log.warning(remark)
-        self.hal = self.draft.build()
+        part = self.draft.build()
         self.draft = Draft()  # lets go of the values
+        self.part = part
         self.state = "finished"
         if vlog.enabled("model"):
-            vlog.write("model", f"a model is finished: {_summary(self.hal.main)}")
+            vlog.write("model", f"a model is finished: {_summary(part.own.main)}")
 
 
 def _summary(graph: hal.Subgraph) -> str:

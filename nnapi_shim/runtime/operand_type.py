@@ -42,19 +42,26 @@ def checked_type(
             f"{'NULL' if dimensions is None else 'not NULL'}",
             "dimensions",
         )
-    sizes = () if dimensions is None else tuple(dimensions)
-    if kind in SCALARS and sizes:
+    if kind in SCALARS and rank:
         raise bad_data(f"{rank} dimensions given; {kind.name} is a scalar and has none", "scalar")
+    if not -(1 << 31) <= zero_point < 1 << 31:  # from Python
+        raise bad_data(f"{kind.name}: zeroPoint is {zero_point}; it must fit into 32 bits", "int32")
     if kind not in _ANY_PARAMETERS:
         _check_parameters(kind, scale, zero_point)
     size = ELEMENT_BYTES[kind]
-    for length in sizes:
+    sizes: list[int] = []
+    for length in dimensions or ():  # read one by one: `rank` may be far from true
+        if not 0 <= length <= MAX_BYTES:  # from Python
+            told = f"{kind.name}: a dimension is {length}; allowed are 0 to {MAX_BYTES}"
+            raise bad_data(told, "size")
+        sizes.append(length)
         size *= length or 1
         if size > MAX_BYTES:
+            shown = ", ".join(map(str, sizes)) + (", ..." if len(sizes) < rank else "")
             raise bad_data(
-                f"{kind.name}{list(sizes)} has more than the {MAX_BYTES} bytes allowed", "too_large"
+                f"{kind.name}[{shown}] has more than the {MAX_BYTES} bytes allowed", "too_large"
             )
-    return kind, sizes
+    return kind, tuple(sizes)
 
 
 def _check_parameters(kind: OperandType, scale: float, zero_point: int) -> None:

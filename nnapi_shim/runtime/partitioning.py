@@ -133,8 +133,8 @@ class Answers:
         self._figures: dict[OperandType | int, list[float]] = {}
         """Per operand type, the figure of each device."""
         self._rankings: dict[OperandType | int, list[int]] = {}
-        self._graphs: dict[tuple[int, int], float] = {}
-        """Device and index of a referenced graph -> the sum of its figures."""
+        self._graphs: list[list[float]] = []
+        """Per referenced graph, the sum of the figures of each device; empty until it is needed."""
         self._refused: set[int] = set()
 
     def best_devices(self) -> list[int]:
@@ -216,13 +216,20 @@ class Answers:
             found = self._rankings[key] = _ranked(self.figures(item))
         return found
 
-    def figures(self, item: Operation, graph: Subgraph | None = None) -> list[float]:
+    def figures(self, item: Operation) -> list[float]:
         """Time or power that each device needs for an operation, relative to the CPU.
 
         As in the reference runtime, the type of the first input says it all.
-        graph: where the operation stands, if not in the main graph.
         """
-        operands = (graph or self._model.main).operands
+        if item.type in (OperationType.IF, OperationType.WHILE) and not self._graphs:
+            for graph in self._model.referenced:
+                each = [self._figures_in(graph, inner) for inner in graph.operations]
+                self._graphs.append([sum(figures) for figures in zip(*each, strict=True)])
+        return self._figures_in(self._model.main, item)
+
+    def _figures_in(self, graph: Subgraph, item: Operation) -> list[float]:
+        """The same of an operation of any graph; those that it refers to have been looked at."""
+        operands = graph.operands
         if item.type in (OperationType.IF, OperationType.WHILE):
             inner = [
                 operands[index].location.offset
@@ -245,16 +252,8 @@ class Answers:
         """An IF runs one of its graphs, a WHILE both."""
         capabilities = self._capabilities_of(device)
         own = capabilities.if_performance if is_if else capabilities.while_performance
-        graphs = sum(self._graph(device, number) for number in inner)
+        graphs = sum(self._graphs[number][device] for number in inner)
         return self._preferred(own) + (graphs / 2 if is_if else graphs)
-
-    def _graph(self, device: int, number: int) -> float:
-        found = self._graphs.get((device, number))
-        if found is None:
-            graph = self._model.referenced[number]
-            found = sum(self.figures(item, graph)[device] for item in graph.operations)
-            self._graphs[device, number] = found
-        return found
 
     def _figure(self, device: int, type: OperandType) -> float:
         capabilities = self._capabilities_of(device)

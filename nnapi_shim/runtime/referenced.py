@@ -3,63 +3,95 @@
 from collections.abc import Sequence
 
 from nnapi_shim.hal.enums import OperandLifeTime
-from nnapi_shim.hal.types import DataLocation, Model, Pool, Subgraph
+from nnapi_shim.hal.types import Model, Operand, Pool, Subgraph
 
 _ALIGNMENT = 64
 """Of the constants of each model, in bytes."""
 
 
-def joined(model: Model, inner: Sequence[Model]) -> Model:
-    """A model whose SUBGRAPH operands number the models of `inner`, as one model.
+class Part:
+    """A model without those that it refers to.
 
-    A graph of `inner` that refers to others has them in `referenced`, too.
+    own: its graph, constants and memories; its SUBGRAPH operands number the models of `inner`.
     """
-    values = bytearray(model.operand_values)
-    pools: list[Pool] = list(model.pools)
-    referenced: list[Subgraph] = []
-    numbers: dict[int, int] = {}
 
-    def number_of(graph: Subgraph, owner: Model, base: int) -> int:
-        """Position of a graph; it is moved there with all that it refers to at its first use."""
-        found = numbers.get(id(graph))
-        if found is None:
-            operands = []
-            for operand in graph.operands:
-                where = operand.location
-                if operand.lifetime is OperandLifeTime.CONSTANT_COPY:
-                    where = where._replace(offset=base + where.offset)
-                elif operand.lifetime is OperandLifeTime.CONSTANT_REFERENCE:
-                    where = where._replace(pool_index=_position(pools, owner, where))
-                elif operand.lifetime is OperandLifeTime.SUBGRAPH:
-                    other = owner.referenced[where.offset]
-                    where = where._replace(offset=number_of(other, owner, base))
-                operands.append(operand._replace(location=where))
-            found = numbers[id(graph)] = len(referenced)
-            referenced.append(graph._replace(operands=tuple(operands)))
-        return found
+    __slots__ = ("inner", "own")
 
-    positions = []
-    for other in inner:
+    def __init__(self, own: Model, inner: Sequence["Part"]) -> None:
+        self.own = own
+        self.inner = inner
+
+
+def joined(part: Part) -> Model:
+    """A model with all that it refers to, each of them once, behind those that it refers to."""
+    if not part.inner:
+        return part.own
+    order = _in_order(part)
+    places = {id(other): place for place, other in enumerate(order)}
+    values = bytearray(part.own.operand_values)
+    pools = _Pools()
+    main = _moved(part, places, pools, 0)
+    referenced = []
+    for other in order[:-1]:
         values += bytes(-len(values) % _ALIGNMENT)
-        positions.append(number_of(other.main, other, len(values)))
-        values += other.operand_values
-    operands = tuple(
-        operand._replace(location=DataLocation(0, positions[operand.location.offset]))
-        if operand.lifetime is OperandLifeTime.SUBGRAPH
-        else operand
-        for operand in model.main.operands
-    )
-    return model._replace(
-        main=model.main._replace(operands=operands),
+        referenced.append(_moved(other, places, pools, len(values)))
+        values += other.own.operand_values
+    return part.own._replace(
+        main=main,
         referenced=tuple(referenced),
         operand_values=bytes(values),
-        pools=tuple(pools),
+        pools=tuple(pools.all),
     )
 
 
-def _position(pools: list[Pool], owner: Model, where: DataLocation) -> int:
-    """Index of a memory among those of all models, each of which stands there once."""
-    pool = owner.pools[where.pool_index]
-    if pool not in pools:
-        pools.append(pool)
-    return pools.index(pool)
+def _in_order(part: Part) -> list[Part]:
+    """A part and all that it refers to, behind those that they refer to. They may be many levels
+    deep, which no call of a function inside itself could follow.
+    """
+    order: list[Part] = []
+    seen = {id(part)}
+    path = [(part, iter(part.inner))]
+    while path:
+        current, rest = path[-1]
+        for other in rest:
+            if id(other) not in seen:
+                seen.add(id(other))
+                path.append((other, iter(other.inner)))
+                break
+        else:
+            order.append(current)
+            path.pop()
+    return order
+
+
+class _Pools:
+    """The memories of all models, each of which stands there once."""
+
+    def __init__(self) -> None:
+        self.all: list[Pool] = []
+        self._positions: dict[int, int] = {}
+
+    def position(self, pool: Pool) -> int:
+        found = self._positions.setdefault(id(pool), len(self.all))
+        if found == len(self.all):
+            self.all.append(pool)
+        return found
+
+
+def _moved(part: Part, places: dict[int, int], pools: _Pools, base: int) -> Subgraph:
+    """The graph of a part among all others; base: where its constants begin."""
+
+    def moved(operand: Operand) -> Operand:
+        where = operand.location
+        if operand.lifetime is OperandLifeTime.CONSTANT_COPY:
+            where = where._replace(offset=base + where.offset)
+        elif operand.lifetime is OperandLifeTime.CONSTANT_REFERENCE:
+            where = where._replace(pool_index=pools.position(part.own.pools[where.pool_index]))
+        elif operand.lifetime is OperandLifeTime.SUBGRAPH:
+            where = where._replace(offset=places[id(part.inner[where.offset])])
+        else:
+            return operand
+        return operand._replace(location=where)
+
+    graph = part.own.main
+    return graph._replace(operands=tuple(map(moved, graph.operands)))

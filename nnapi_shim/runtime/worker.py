@@ -1,10 +1,15 @@
-"""Threads of the library for asynchronous executions; they wait for the next job when done."""
+"""Threads of the library for asynchronous executions; they wait for the next job when done, and
+end when none comes for a while.
+"""
 
 import os
 from _thread import LockType, allocate_lock, start_new_thread
 from collections.abc import Callable
 
 Job = Callable[[], None]
+
+IDLE_S = 10.0
+"""How long a thread waits for its next job."""
 
 _idle: list["_Worker"] = []
 
@@ -18,13 +23,20 @@ class _Worker:
         self.wake.acquire()
 
     def loop(self) -> None:
-        while True:
-            self.wake.acquire()
+        while self.wake.acquire(timeout=IDLE_S) or self._is_wanted():
             job, self.job = self.job, None
             if job is not None:
                 job()
                 del job  # what it holds must not live until the next one
             _idle.append(self)
+
+    def _is_wanted(self) -> bool:
+        """Whether somebody has taken it for a job just before it would have ended."""
+        try:
+            _idle.remove(self)
+        except ValueError:  # it stands there no more: the job follows
+            return self.wake.acquire()
+        return False
 
 
 def run(job: Job) -> None:
@@ -47,4 +59,6 @@ def run(job: Job) -> None:
     worker.wake.release()
 
 
-os.register_at_fork(after_in_child=_idle.clear)  # a forked child has none of these threads
+os.register_at_fork(
+    after_in_child=lambda: _idle.clear()
+)  # a forked child has none of these threads

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import nnapi_shim
-from nnapi_shim import Compilation, Execution, Model, NnapiError, ResultCode
+from nnapi_shim import Compilation, Execution, Model, NnapiError, OperandType, ResultCode
 
 F32 = "TENSOR_FLOAT32"
 
@@ -201,3 +201,24 @@ def test_an_input_that_is_needed_is_omitted(name: str) -> None:
     }[name]
     with pytest.raises(NnapiError, match=f"is omitted; {name} needs it"):
         model.operation(name, inputs)
+
+
+@pytest.mark.parametrize("size", [-1, 1 << 32, 1 << 64])
+def test_sizes_that_are_no_uint32(size):
+    """Neither from an array of numpy's, nor behind an unknown dimension, nor past this face."""
+    for sizes in ([size], [0, size], [2, size, 2]):
+        with pytest.raises(NnapiError) as caught:
+            Model().add_operand("TENSOR_QUANT8_ASYMM", sizes, 1.0)
+        assert caught.value.code is ResultCode.BAD_DATA
+        with pytest.raises(NnapiError) as caught:
+            Model().runtime.add_operand(OperandType.TENSOR_OEM_BYTE, sizes, len(sizes), 0.0, 0)
+        assert caught.value.code is ResultCode.BAD_DATA and str(size) in caught.value.message
+
+
+@pytest.mark.parametrize("zero_point", [1 << 31, -(1 << 31) - 1])
+def test_zero_points_that_are_no_int32(zero_point):
+    for type in ("TENSOR_INT32", "TENSOR_OEM_BYTE", "TENSOR_QUANT8_ASYMM"):
+        with pytest.raises(NnapiError) as caught:
+            Model().add_operand(type, [2], 1.0, zero_point)
+        assert caught.value.code is ResultCode.BAD_DATA
+        assert f"zeroPoint is {zero_point}" in caught.value.message

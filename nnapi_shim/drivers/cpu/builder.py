@@ -1,10 +1,12 @@
 """From a graph and known shapes to steps: binds, resolves, lowers one operation at a time."""
 
 from collections.abc import Callable, Container, Sequence
+from time import monotonic_ns
 from typing import Any
 
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu import lowering
+from nnapi_shim.drivers.cpu.inlining import Referenced
 from nnapi_shim.drivers.cpu.layout import Placed, assemble
 from nnapi_shim.drivers.cpu.library import KernelLibrary
 from nnapi_shim.drivers.cpu.program import FIRST_ARGUMENT_SLOT, Program
@@ -19,9 +21,9 @@ from nnapi_shim.drivers.cpu.record import (
 )
 from nnapi_shim.drivers.cpu.weights import Constants
 from nnapi_shim.errors import NnapiError, Place, Where
-from nnapi_shim.hal.enums import OperandLifeTime, OperationType
+from nnapi_shim.hal.enums import OperandLifeTime, OperationType, ResultCode
 from nnapi_shim.hal.quantization import decoded
-from nnapi_shim.hal.types import Dimensions, Model, Operand, Operation, Subgraph, byte_size
+from nnapi_shim.hal.types import Dimensions, Operand, Operation, Subgraph, byte_size
 from nnapi_shim.operations import bound_operand, bound_operation
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 from nnapi_shim.operations.resolve import merge_dimensions, resolve, set_output
@@ -60,6 +62,20 @@ class NeedsControl(Wait):
         self.item = item
 
 
+class TooLate(Exception):  # noqa: N818 (not of the graph: none of it is to keep it as its error)
+    """The deadline has passed while operations were lowered."""
+
+    def __init__(self, place: Where) -> None:
+        super().__init__(place)
+        self.place = place
+
+    def refusal(self) -> NnapiError:
+        """What the program is told."""
+        code = ResultCode.MISSED_DEADLINE_TRANSIENT
+        message = "making it ready took longer than it may"
+        return NnapiError(code, message, "too_late").at(self.place)
+
+
 class Builder:
     """Lowers one graph, in the order of its operations; graphs of IF and WHILE become part of it.
 
@@ -72,7 +88,7 @@ class Builder:
     def __init__(
         self,
         library: KernelLibrary,
-        model: Model,
+        referenced: Referenced,
         graph: Subgraph,
         constants: Constants,
         input_dimensions: Sequence[Dimensions],
@@ -81,7 +97,7 @@ class Builder:
         owned: bool = False,
     ) -> None:
         self.library = library
-        self.model = model
+        self.referenced = referenced
         self.graph = graph
         self.constants = constants
         self.omitted = omitted
@@ -89,6 +105,8 @@ class Builder:
         self.constant_addresses = constants.addresses(graph)
         self.values: dict[int, bytes] = {}
         """What the run has told of operands whose contents decide shapes."""
+        self.deadline_ns = 0
+        """time.monotonic_ns() after which lowering ends with TooLate; 0 for never."""
         self.steps: list[Placed] = []
         self.loops: list[tuple[int, int]] = []
         """First and last step of every loop."""
@@ -96,8 +114,9 @@ class Builder:
         self.aliases: dict[int, int] = {}
         self.settled: set[int] = set()
         """Aliases whose memory is that of an output: they cannot become another's."""
-        self.place, self.base = "", 0
-        """Where inlined operations come from, for messages, and the first operand of their graph.
+        self.place, self.base, self.depth = "", 0, 0
+        """Where inlined operations come from, for messages, the first operand of their graph, and
+        how many graphs are around them.
         """
         self.bound: dict[int, BoundOperand] = {}
         arguments = graph.input_indexes if owned else (*graph.input_indexes, *graph.output_indexes)
@@ -117,27 +136,27 @@ class Builder:
         """A builder that goes on from here, with new steps."""
         other: Builder = object.__new__(Builder)
         other.__dict__ = dict(self.__dict__)
-        self._unshare(other)
+        for name in ("operands", "constant_addresses", "values", "aliases", "settled", "slots"):
+            setattr(other, name, getattr(self, name).copy())
+        other.bound = {index: operand.copy() for index, operand in self.bound.items()}
         other.steps, other.loops = [], []
         return other
 
-    def _unshare(self, other: "Builder") -> None:
-        """Give another builder its own copy of what changes while operations are lowered."""
-        for name in ("operands", "constant_addresses", "values", "steps", "loops"):
-            setattr(other, name, getattr(self, name).copy())
-        for name in ("aliases", "settled", "slots"):
-            setattr(other, name, getattr(self, name).copy())
-        other.bound = {index: operand.copy() for index, operand in self.bound.items()}
-
-    def attempt(self, action: Callable[[], None]) -> None:
-        """Run an action; if it raises, nothing of it remains."""
-        before: Builder = object.__new__(Builder)
-        before.__dict__ = dict(self.__dict__)
-        self._unshare(before)
+    def attempt(self, action: Callable[[], None], outputs: Sequence[int]) -> None:
+        """Run an action that adds operands and steps, and sets of the operands that there are only
+        `outputs`. If it raises, nothing of it remains.
+        """
+        operands, steps, loops = len(self.operands), len(self.steps), len(self.loops)
+        before = {index: self.operand(index).copy() for index in outputs}
         try:
             action()
         except BaseException:
-            self.__dict__ = before.__dict__
+            for index in range(operands, len(self.operands)):
+                for table in (self.bound, self.constant_addresses, self.aliases):
+                    table.pop(index, None)
+                self.settled.discard(index)
+            del self.operands[operands:], self.steps[steps:], self.loops[loops:]
+            self.bound.update(before)
             raise
 
     # Binding
@@ -200,8 +219,14 @@ class Builder:
         place = Place("operation", item.number, OperationType(item.type).name)
         return f"{self.place}{place}" if self.place else place
 
+    def _check_time(self, place: Where) -> None:
+        if self.deadline_ns and monotonic_ns() >= self.deadline_ns:
+            raise TooLate(place)
+
     def lower(self, item: Operation) -> None:
         """Append the steps of an operation."""
+        if self.deadline_ns:
+            self._check_time(self.place_of(item))
         if item.type in CONTROL_FLOW:
             from nnapi_shim.drivers.cpu.lowering import control_flow
 
@@ -254,10 +279,14 @@ class Builder:
                 raise NeedsCounts(step, op, place)
             if isinstance(step, Alias):
                 self._alias(step, place)
-            elif not (
-                step.once and self.constants.fill(self.library, step, self._constant_address)
-            ):
+            elif not (step.once and self._filled(step, place)):
                 self.steps.append(Placed(step, place))
+
+    def _filled(self, step: Step, place: Where) -> bool:
+        """Run a `once` step if all that it reads is constant; whether it was run."""
+        return self.constants.fill(
+            self.library, step, self._constant_address, lambda: self._check_time(place)
+        )
 
     def _alias(self, alias: Alias, place: Where) -> None:
         source, target = alias.source, alias.target

@@ -2,6 +2,7 @@
 
 from nnapi_shim import __version__
 from nnapi_shim.drivers.cpu import library
+from nnapi_shim.drivers.cpu.builder import TooLate
 from nnapi_shim.drivers.cpu.prepared_model import CpuPreparedModel
 from nnapi_shim.hal.enums import (
     DeviceType,
@@ -38,9 +39,12 @@ class CpuDevice:
         cache: CacheHandles | None,
     ) -> CpuPreparedModel:
         """Lower the model, or what of it does not wait for the shapes of a run; or take from the
-        cache what an earlier preparation left there.
+        cache what an earlier preparation left there. Raises MISSED_DEADLINE_TRANSIENT.
         """
-        return CpuPreparedModel(model, library.current(), cache)
+        try:
+            return CpuPreparedModel(model, library.current(), cache, deadline_ns or 0)
+        except TooLate as late:
+            raise late.refusal() from None
 
     def wait(self) -> None:
         """It is ready when its kernels are loaded; raises OP_FAILED where that cannot be."""

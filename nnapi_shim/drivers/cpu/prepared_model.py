@@ -4,6 +4,8 @@ from collections.abc import Collection
 from time import monotonic_ns
 from typing import Any
 
+from nnapi_shim.drivers.cpu.builder import TooLate
+from nnapi_shim.drivers.cpu.inlining import Referenced
 from nnapi_shim.drivers.cpu.library import KernelLibrary
 from nnapi_shim.drivers.cpu.program import Frame
 from nnapi_shim.drivers.cpu.run import Held, Insufficient, Run, stopped
@@ -27,11 +29,17 @@ class CpuPreparedModel:
     """A model lowered to programs, one per combination of shapes and of values that matter."""
 
     def __init__(
-        self, model: Model, library: KernelLibrary, handles: CacheHandles | None = None
+        self,
+        model: Model,
+        library: KernelLibrary,
+        handles: CacheHandles | None = None,
+        deadline_ns: int = 0,
     ) -> None:
+        """deadline_ns: as in Builder; raises TooLate."""
         constants = Constants(model)
-        self.main = Graph(library, model, model.main, constants)
-        self.graphs = [Graph(library, model, graph, constants) for graph in model.referenced]
+        referenced = Referenced(model)
+        self.main = Graph(library, referenced, model.main, constants)
+        self.graphs = [Graph(library, referenced, graph, constants) for graph in model.referenced]
         """Those that IF and WHILE refer to."""
         self._declared: tuple[Dimensions, ...] = ()
         self._usual: Segment | None = None
@@ -42,9 +50,9 @@ class CpuPreparedModel:
         if all(map(is_known, types, inputs)):  # lower now, not in the first run
             outputs = tuple([operands[index].dimensions for index in main.output_indexes])
             if handles is not None:
-                self._use_cache(model, handles, inputs, outputs)
+                self._use_cache(model, handles, inputs, outputs, deadline_ns)
             self._declared = (*inputs, *outputs)
-            self._usual = self.main.first(inputs, outputs)
+            self._usual = self.main.first(inputs, outputs, deadline_ns=deadline_ns)
 
     def _use_cache(
         self,
@@ -52,6 +60,7 @@ class CpuPreparedModel:
         handles: CacheHandles,
         inputs: tuple[Dimensions, ...],
         outputs: tuple[Dimensions, ...],
+        deadline_ns: int,
     ) -> None:
         """Take the first segment from the cache, or leave it there."""
         self.main.constants.begin_digest(self.main.library)
@@ -62,12 +71,12 @@ class CpuPreparedModel:
         if stored is None:
             from nnapi_shim.drivers.cpu.cache_writer import store
 
-            store(cache, self.main.first(inputs, outputs))
+            store(cache, self.main.first(inputs, outputs, deadline_ns=deadline_ns))
         else:
             self.main.insert(inputs, outputs, *stored)
 
-    def first(self, request: Request) -> Segment:
-        """Where a run of this request begins."""
+    def first(self, request: Request, deadline_ns: int) -> Segment:
+        """Where a run of this request begins; deadline_ns: as in Builder, raises TooLate."""
         if self._usual is not None:
             arguments = (*request.inputs, *request.outputs)
             for argument, dimensions in zip(arguments, self._declared, strict=True):
@@ -85,6 +94,7 @@ class CpuPreparedModel:
                     if argument.has_no_value
                 ]
             ),
+            deadline_ns=deadline_ns,
         )
 
     def createReusableExecution(
@@ -135,9 +145,12 @@ class CpuExecution:
             )
         if self._done is None:
             require_outputs(self._request.outputs)
-            first = self._first = self._model.first(self._request)
-            if not first.is_whole:
-                return self._timed(self._run(first, deadline_ns or 0), started)
+            try:
+                first = self._first = self._model.first(self._request, deadline_ns or 0)
+                if not first.is_whole:
+                    return self._timed(self._run(first, deadline_ns or 0), started)
+            except TooLate as late:
+                raise late.refusal() from None
             result = self._bind(first)
             if result is not None:
                 return result

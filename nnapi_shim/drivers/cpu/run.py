@@ -12,6 +12,8 @@ from nnapi_shim.drivers.cpu.segments import Graph, Segment, keep
 from nnapi_shim.errors import NnapiError, Where
 from nnapi_shim.hal.enums import OperationType, ResultCode
 from nnapi_shim.hal.types import Dimensions, Operation, byte_size
+from nnapi_shim.operations import nested
+from nnapi_shim.operations.nested import Call
 from nnapi_shim.operations.resolve import given_dimensions
 
 if TYPE_CHECKING:
@@ -82,20 +84,28 @@ class Run:
         self._model = model
         self._loop_timeout_ns = loop_timeout_ns
         self._deadline_ns = deadline_ns
+        self._depth = 0
+        """How many graphs are around the one that runs."""
 
     def segments(
+        self, segment: Segment, addresses: list[int], capacities: Sequence[int], held: Held
+    ) -> Segment:
+        """Run a segment and all that follow; the last one.
+
+        addresses: of the arguments, in the order of their slots; those of what is kept follow.
+        capacities: bytes that each output has room for.
+        Raises Insufficient, TooLate, and NnapiError for what fails.
+        """
+        return nested.run(self._segments(segment, addresses, capacities, held))
+
+    def _segments(
         self,
         segment: Segment,
         addresses: list[int],
         capacities: Sequence[int] | None,
         held: Held,
-    ) -> Segment:
-        """Run a segment and all that follow; the last one.
-
-        addresses: of the arguments, in the order of their slots; those of what is kept follow.
-        capacities: bytes that each output has room for; None if outputs are not the caller's.
-        Raises Insufficient, and NnapiError for what fails.
-        """
+    ) -> Call[Segment]:
+        """The same of any graph; capacities: None if outputs are not the caller's."""
         while True:
             if segment.failure is not None:
                 raise segment.failure.again()
@@ -114,7 +124,7 @@ class Run:
                 segment = self._after_counts(segment, wait, addresses)
             else:
                 assert isinstance(wait, NeedsControl)
-                segment = self._after_control(segment, wait.item, addresses, capacities, held)
+                segment = yield self._after_control(segment, wait.item, addresses, capacities, held)
 
     def _walk(self, segment: Segment, addresses: list[int], held: Held) -> None:
         frame = held.frame(segment)
@@ -131,7 +141,7 @@ class Run:
         data = address.read(_address(segment, wait.operand, addresses), length) if length else b""
         following = segment.following.get(data)
         if following is None:
-            builder = segment.next_builder()
+            builder = segment.next_builder(self._deadline_ns)
             builder.values[wait.operand] = data
             following = keep(segment.following, data, Segment(builder))
         return following
@@ -141,7 +151,7 @@ class Run:
         data = address.read(_address(segment, counts, addresses), counts.length)
         following = segment.following.get(data)
         if following is None:
-            builder = segment.next_builder()
+            builder = segment.next_builder(self._deadline_ns)
             builder.resume(wait, unpack(f"<{len(data) // 8}q", data))
             following = keep(segment.following, data, Segment(builder))
         return following
@@ -155,12 +165,13 @@ class Run:
         addresses: list[int],
         capacities: Sequence[int] | None,
         held: Held,
-    ) -> Segment:
-        results = self._control(segment, item, addresses, held)
+    ) -> Call[Segment]:
+        results = yield self._control(segment, item, addresses, held)
         key = tuple([result.dimensions for result in results])
         following = segment.following.get(key)
         if following is None:
-            following = keep(segment.following, key, Segment(_with_results(segment, item, key)))
+            builder = _with_results(segment, item, key, self._deadline_ns)
+            following = keep(segment.following, key, Segment(builder))
         if following.failure is not None:
             raise following.failure.again()
         positions = {index: at for at, index in enumerate(segment.builder.graph.output_indexes)}
@@ -180,7 +191,7 @@ class Run:
 
     def _control(
         self, segment: Segment, item: Operation, addresses: list[int], held: Held
-    ) -> list[Located]:
+    ) -> Call[list[Located]]:
         builder = segment.builder
         place = builder.place_of(item)
         graphs = [
@@ -194,12 +205,17 @@ class Run:
             if builder.operands[index].type.name != "MODEL"
         ]
         if item.type is OperationType.WHILE:
-            return self._loop(graphs[0], graphs[1], given, len(item.outputs), place, held)
+            count = len(item.outputs)
+            carried: list[Located]
+            carried = yield self._loop(graphs[0], graphs[1], given, count, place, held)
+            return carried
         condition = given[0]
         assert condition is not None
         chosen = address.read(condition.address, 1) != b"\0"
-        graph = graphs[0] if chosen else graphs[1]
-        return self._graph(graph, given[1:], f"{place}, {'then' if chosen else 'else'}", held)
+        graph, word = (graphs[0], "then") if chosen else (graphs[1], "else")
+        results: list[Located]
+        results = yield self._graph(graph, given[1:], f"{place}, {word}", held)
+        return results
 
     def _located(self, segment: Segment, index: int, addresses: list[int]) -> Located | None:
         builder = segment.builder
@@ -216,21 +232,21 @@ class Run:
         output_count: int,
         place: Where,
         held: Held,
-    ) -> list[Located]:
+    ) -> Call[list[Located]]:
         """The operands that a WHILE carries, after its last round."""
         started = monotonic_ns()
         state = given
         round_held = Held()
         while True:
             test_held = Held()
-            (test,) = self._graph(condition, state, f"{place}, condition", test_held)
+            (test,) = yield self._graph(condition, state, f"{place}, condition", test_held)
             goes_on = address.read(test.address, 1) != b"\0"
             test_held.release()
             if not goes_on:
                 break
             self._check_time(started, place)
             next_held = Held()
-            results = self._graph(body, state, f"{place}, body", next_held)
+            results = yield self._graph(body, state, f"{place}, body", next_held)
             state = [*results, *given[len(results) :]]
             round_held.release()
             round_held = next_held
@@ -257,14 +273,21 @@ class Run:
 
     def _graph(
         self, graph: Graph, given: Sequence[Located | None], place: Where, held: Held
-    ) -> list[Located]:
+    ) -> Call[list[Located]]:
         """Run a graph on these inputs; its outputs lie in what is held then."""
+        self._depth += 1
+        outputs: list[Located]
         try:
-            return self._outputs(graph, given, held)
+            outputs = yield self._outputs(graph, given, held)
         except NnapiError as error:
-            raise error.at(place) from None
+            raise nested.at_depth(error, place, self._depth - 1) from None
+        finally:
+            self._depth -= 1
+        return outputs
 
-    def _outputs(self, graph: Graph, given: Sequence[Located | None], held: Held) -> list[Located]:
+    def _outputs(
+        self, graph: Graph, given: Sequence[Located | None], held: Held
+    ) -> Call[list[Located]]:
         subgraph = graph.subgraph
         dimensions = tuple(
             [
@@ -279,9 +302,10 @@ class Run:
             tuple([subgraph.operands[index].dimensions for index in subgraph.output_indexes]),
             tuple([position for position, item in enumerate(given) if item is None]),
             owned=True,
+            deadline_ns=self._deadline_ns,
         )
         addresses = [0 if item is None else item.address for item in given]
-        last = self.segments(segment, addresses, None, held)
+        last = yield self._segments(segment, addresses, None, held)
         outputs = []
         for index, shape in zip(subgraph.output_indexes, last.shapes, strict=True):
             where = _address(last, index, addresses)
@@ -299,9 +323,11 @@ def _taken(declared: Dimensions, given: Located, position: int) -> Dimensions:
         raise error.at(f"input {position}") from None
 
 
-def _with_results(segment: Segment, item: Operation, key: tuple[Dimensions, ...]) -> Builder:
+def _with_results(
+    segment: Segment, item: Operation, key: tuple[Dimensions, ...], deadline_ns: int
+) -> Builder:
     """The builder behind an IF or WHILE that the run went through."""
-    builder = segment.next_builder()
+    builder = segment.next_builder(deadline_ns)
     for position, (index, dimensions) in enumerate(zip(item.outputs, key, strict=True)):
         try:
             builder.set_dimensions(index, dimensions)

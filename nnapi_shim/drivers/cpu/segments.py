@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from nnapi_shim.drivers.cpu.builder import Builder, NeedsCounts, Wait
+from nnapi_shim.drivers.cpu.inlining import Referenced
 from nnapi_shim.drivers.cpu.library import KernelLibrary
 from nnapi_shim.drivers.cpu.program import FIRST_ARGUMENT_SLOT, Frame, Program
 from nnapi_shim.drivers.cpu.weights import Constants
-from nnapi_shim.hal.types import Dimensions, Model, OutputShape, Subgraph, byte_size
+from nnapi_shim.hal.types import Dimensions, OutputShape, Subgraph, byte_size
 
 MAX_KEPT = 16
 """Ways to go on, or shapes of a graph, that are kept."""
@@ -111,9 +112,10 @@ class Segment:
         except IndexError:
             return Frame(self.program)
 
-    def next_builder(self) -> Builder:
-        """A builder for what follows."""
+    def next_builder(self, deadline_ns: int) -> Builder:
+        """A builder for what follows, with the deadline of the run that needs it."""
         following = self.builder.fork()
+        following.deadline_ns = deadline_ns
         following.slots = dict(self.slots)
         return following
 
@@ -132,10 +134,10 @@ class Graph:
     """A graph of a model, its constants, and a first segment per combination of shapes."""
 
     def __init__(
-        self, library: KernelLibrary, model: Model, graph: Subgraph, constants: Constants
+        self, library: KernelLibrary, referenced: Referenced, graph: Subgraph, constants: Constants
     ) -> None:
         self.library = library
-        self.model = model
+        self.referenced = referenced
         self.subgraph = graph
         self.constants = constants
         self._first: dict[Any, Segment] = {}
@@ -157,16 +159,18 @@ class Graph:
         outputs: tuple[Dimensions, ...],
         omitted: tuple[int, ...] = (),
         owned: bool = False,
+        deadline_ns: int = 0,
     ) -> Segment:
         """The first segment of a run with these dimensions.
 
         omitted: positions of inputs that are left out.
-        owned: as in Builder.
+        owned, deadline_ns: as in Builder; raises TooLate.
         """
         key = inputs, outputs, omitted
         found = self._first.get(key)
         if found is None:
             builder = self._builder(inputs, outputs, omitted, owned)
+            builder.deadline_ns = deadline_ns
             found = keep(self._first, key, Segment(builder))
         return found
 
@@ -180,7 +184,7 @@ class Graph:
         graph = self.subgraph
         return Builder(
             self.library,
-            self.model,
+            self.referenced,
             graph,
             self.constants,
             inputs,

@@ -84,9 +84,11 @@ class Constants:
         library: KernelLibrary,
         step: Step,
         constant_address: Callable[[BoundOperand], int | None],
+        check_time: Callable[[], None],
     ) -> bool:
         """Run a `once` step now if every operand that it reads is constant; whether it was run.
 
+        check_time: called in front of each tile; what it raises ends the step without a result.
         Its result is kept under what determines it, so that the programs of other shapes find it.
         """
         values: list[Any] = []
@@ -104,7 +106,7 @@ class Constants:
         if block is None:
             block = address.Block(output.length)
             values[at] = block.address
-            self._run(library, step, values)
+            self._run(library, step, values, check_time)
             self._packed[key] = block
         output.address = block.address
         return True
@@ -126,12 +128,15 @@ class Constants:
         where = value.address if isinstance(value, Buffer) else constant_address(value)
         return None if where is None else where + offset
 
-    def _run(self, library: KernelLibrary, step: Step, values: list[Any]) -> None:
+    def _run(
+        self, library: KernelLibrary, step: Step, values: list[Any], check_time: Callable[[], None]
+    ) -> None:
         literals = [address.address_of(v) if isinstance(v, bytes) else None for v in values]
         words = [v if kept is None else kept[0] for v, kept in zip(values, literals, strict=True)]
         block, keep = address.address_of(step.record.pack(*words))
         kernel = library.function(step.kernel)
         for tile in range(step.tiles):
+            check_time()
             if kernel(block, tile):
                 raise op_failed(f"kernel {step.kernel} failed while constants were packed")
         del keep, literals

@@ -8,9 +8,13 @@ from numpy.typing import NDArray
 from nnapi_shim.errors import op_failed
 from nnapi_shim.hal.enums import FuseCode, OperandType
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE, STRUCT_CODES
+from nnapi_shim.hal.types import Dimensions
 from nnapi_shim.operations.declare import BoundOperand
 
 Array = NDArray[Any]
+
+MAX_RANK = 64 if np.lib.NumpyVersion(np.__version__) >= "2.0.0" else 32
+"""Dimensions that numpy's arrays can have."""
 
 FLOAT_MAX = float(np.finfo(np.float32).max)
 
@@ -126,8 +130,21 @@ def activated_raw(
 
 def broadcast(*arrays: Array) -> list[Array]:
     """Aligned at the end and stretched to one shape; raises OP_FAILED where they do not match."""
-    try:
-        return list(np.broadcast_arrays(*arrays))
-    except ValueError:
-        shapes = " and ".join(str(list(x.shape)) for x in arrays)
-        raise op_failed(f"dimensions {shapes} do not match") from None
+    rank = max(x.ndim for x in arrays)
+    sizes = []
+    for axis in range(-rank, 0):  # numpy's own functions for it know fewer dimensions than arrays
+        found = {x.shape[axis] for x in arrays if x.ndim >= -axis} - {1}
+        if len(found) > 1:
+            shapes = " and ".join(str(list(x.shape)) for x in arrays)
+            raise op_failed(f"dimensions {shapes} do not match")
+        sizes.append(found.pop() if found else 1)
+    return [np.broadcast_to(x, sizes) for x in arrays]
+
+
+def check_rank(dimensions: Dimensions) -> None:
+    """Raise OP_FAILED for more dimensions than arrays have."""
+    if len(dimensions) > MAX_RANK:
+        raise op_failed(
+            f"a tensor has {len(dimensions)} dimensions; nnapi-reference has tensors of up to "
+            f"{MAX_RANK}, as numpy has"
+        )

@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nnapi_shim import address, vlog
-from nnapi_shim.drivers.reference.arrays import Array, dtype_of
+from nnapi_shim.drivers.reference.arrays import Array, check_rank, dtype_of
 from nnapi_shim.errors import NnapiError, Place, op_failed
 from nnapi_shim.hal import types as hal
 from nnapi_shim.hal.enums import ErrorStatus, OperandLifeTime, OperationType, ResultCode
 from nnapi_shim.hal.quantization import SCALARS
-from nnapi_shim.operations import bound_operand, bound_operation, family
+from nnapi_shim.operations import bound_operand, bound_operation, family, nested
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
+from nnapi_shim.operations.nested import Call
 from nnapi_shim.operations.resolve import (
     check_operands,
     check_output_scales,
@@ -24,6 +25,8 @@ from nnapi_shim.operations.resolve import (
     require_outputs,
     set_output,
 )
+
+_CONTROL_FLOW = (OperationType.IF, OperationType.WHILE)
 
 
 class ReferencePreparedModel:
@@ -141,11 +144,13 @@ class GraphRun:
         graph: Graph,
         given: Sequence[Array | None],
         limits: Limits,
+        depth: int = 0,
     ) -> None:
-        """given: the inputs; None for one that is omitted."""
+        """given: the inputs; None for one that is omitted. depth: graphs around this one."""
         self._model = model
         self._graph = graph.subgraph
         self._limits = limits
+        self._depth = depth
         self.omitted: set[int] = set()
         """Inputs that this run leaves out."""
         self.operands = [
@@ -162,19 +167,23 @@ class GraphRun:
 
     def compute(self) -> None:
         """Run all operations."""
+        nested.run(self._operations())
+
+    def _operations(self) -> Call[None]:
         is_told = vlog.enabled("cpuexe")
         for item in self._graph.operations:
             place = Place("operation", item.number, OperationType(item.type).name)
             try:
                 self._check_deadline()
                 if item.type is OperationType.IF:
-                    self._if(item)
+                    yield self._if(item)
                 elif item.type is OperationType.WHILE:
-                    self._while(item)
+                    yield self._while(item)
                 else:
                     self._step(item)
             except NnapiError as error:
-                raise error.at(place) from None
+                around = self._depth if item.type in _CONTROL_FLOW else 0
+                raise nested.at_depth(error, place, around) from None
             if is_told:
                 shapes = [list(self.operands[index].dimensions) for index in item.outputs]
                 vlog.write("cpuexe", f"nnapi-reference computed {place}: {shapes}")
@@ -234,22 +243,23 @@ class GraphRun:
 
     # IF and WHILE
 
-    def _if(self, item: hal.Operation) -> None:
+    def _if(self, item: hal.Operation) -> Call[None]:
         """Run one of both graphs: outputs = graph(inputs)."""
         condition, then, otherwise, *inputs = item.inputs
         if self._is_omitted(condition):
             raise op_failed("condition is omitted; IF needs it")
         chosen = then if self._is_true(self.operands[condition].value) else otherwise
         word = "then" if chosen == then else "else"
-        self._finish(item, self._run_graph(chosen, [self._given(i) for i in inputs], word))
+        given = [self._given(index) for index in inputs]
+        self._finish(item, (yield self._run_graph(chosen, given, word)))
 
-    def _while(self, item: hal.Operation) -> None:
+    def _while(self, item: hal.Operation) -> Call[None]:
         """As long as condition_model(state): state[:k] = body_model(state); outputs = state[:m]."""
         condition, body, *inputs = item.inputs
         state = [self._given(index) for index in inputs]
         started = monotonic_ns()
         while True:
-            (goes_on,) = self._run_graph(condition, state, "condition")
+            (goes_on,) = yield self._run_graph(condition, state, "condition")
             if not self._is_true(goes_on):
                 break
             self._check_deadline()
@@ -257,7 +267,7 @@ class GraphRun:
                 raise NnapiError(
                     ResultCode.MISSED_DEADLINE_TRANSIENT, "the loop took longer than it may"
                 )
-            results = self._run_graph(body, state, "body")
+            results = yield self._run_graph(body, state, "body")
             state = [*results, *state[len(results) :]]
         self._finish(item, state[: len(item.outputs)])
 
@@ -269,16 +279,16 @@ class GraphRun:
 
     def _run_graph(
         self, model_operand: int, given: Sequence[Array | None], word: str
-    ) -> list[Array | None]:
+    ) -> Call[list[Array | None]]:
         graph = self._model.referenced[self._graph.operands[model_operand].location.offset]
         try:
             for index, array in zip(graph.subgraph.input_indexes, given, strict=True):
                 if array is not None:
                     merge_dimensions(graph.subgraph.operands[index].dimensions, array.shape)
-            run = GraphRun(self._model, graph, given, self._limits)
-            run.compute()
+            run = GraphRun(self._model, graph, given, self._limits, self._depth + 1)
+            yield run._operations()
         except NnapiError as error:
-            raise error.at(word) from None
+            raise nested.at_depth(error, word, self._depth) from None
         return [output.value for output in run.outputs()]
 
     def _finish(self, item: hal.Operation, arrays: Sequence[Array | None]) -> None:
@@ -290,7 +300,8 @@ class GraphRun:
 
 
 def _check_sizes(op: BoundOperation) -> None:
-    """Raise OP_FAILED for outputs that are too large, before there are arrays of them.
+    """Raise OP_FAILED for outputs that are too large or of too many dimensions, before there are
+    arrays of them.
 
     The formulas find by themselves what else is wrong with shapes.
     """
@@ -300,12 +311,13 @@ def _check_sizes(op: BoundOperation) -> None:
         return
     for operand, name, dimensions in zip(op.outputs, op.match.output_names, sizes, strict=True):
         check_size(operand, name, dimensions)
+        check_rank(dimensions)
 
 
 def _store(operand: Any, name: str, array: Array, scale: float, zero_point: int) -> None:
     """Give an output what was computed; 0 where a declared size wins and there is no data."""
-    has_data = set_output(operand, name, array.shape, scale, zero_point)
-    operand.value = array if has_data else np.zeros(operand.dimensions, array.dtype)
+    set_output(operand, name, array.shape, scale, zero_point)
+    operand.value = array if array.size else np.zeros(operand.dimensions, array.dtype)
 
 
 def formula(type: OperationType) -> Callable[[BoundOperation], list[Array]]:
@@ -325,5 +337,6 @@ def _constant(model: hal.Model, operand: hal.Operand) -> Array:
 
 def _array(operand: hal.Operand | BoundOperand, data: Any) -> Array:
     """The contents of an operand in `data`, which may be longer; shares its memory."""
+    check_rank(operand.dimensions)
     count = hal.element_count(operand.dimensions)
     return np.frombuffer(data, dtype_of(operand.type), count).reshape(operand.dimensions)

@@ -10,6 +10,7 @@ from time import monotonic_ns
 from typing import Any
 
 from nnapi_shim import log
+from nnapi_shim.drivers.versioned.watchdog import Watchdog
 from nnapi_shim.errors import NnapiError, op_failed
 from nnapi_shim.hal.enums import ResultCode
 from nnapi_shim.hal.v1_0 import ErrorStatus
@@ -178,12 +179,15 @@ class Answer:
             )
         limit = time_limit_ns()
         end = min([t for t in (deadline_ns, limit and now + limit) if t], default=None)
-        try:
-            start_new_thread(self.call, (start,))
-        except RuntimeError as error:
-            raise op_failed(f"there is no thread for {self._what}: {error}", "no_thread") from None
         seconds = -1.0 if end is None else min((end - now) / 1e9, _LONGEST_WAIT_S)
-        if not self._arrived.acquire(timeout=seconds):
+        watchdog = None if end is None else Watchdog(self._what, seconds)
+        try:
+            self._begin(start)
+            arrived = self._arrived.acquire(timeout=seconds)
+        finally:
+            if watchdog is not None:
+                watchdog.stop()
+        if not arrived:
             if self._first():
                 raise self._too_late(seconds, end == deadline_ns)
             self._arrived.acquire()  # it is being answered at this moment
@@ -191,6 +195,12 @@ class Answer:
             raise self._error.again()
         require_success(self._what, self._status)
         return self._value
+
+    def _begin(self, start: Callable[[], Any]) -> None:
+        try:
+            start_new_thread(self.call, (start,))
+        except RuntimeError as error:
+            raise op_failed(f"there is no thread for {self._what}: {error}", "no_thread") from None
 
     def _too_late(self, seconds: float, missed_deadline: bool) -> NnapiError:
         if missed_deadline:

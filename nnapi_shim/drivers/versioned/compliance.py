@@ -89,13 +89,19 @@ class Compliance(NamedTuple):
 
 def compliance(model: Model) -> Compliance:
     """What of a finished model HAL 1.0 and 1.1 know, in the forms that its operations have."""
-    return Compliance(
-        tuple([_compliance(item, model.main, model) for item in model.main.operations])
-    )
+    newest: list[OperationCompliance] = []
+    for graph in model.referenced:
+        inner = [_compliance(item, graph, model, newest) for item in graph.operations]
+        newest.append(max(inner, key=lambda found: found.level))
+    operations = model.main.operations
+    return Compliance(tuple([_compliance(item, model.main, model, newest) for item in operations]))
 
 
-def _compliance(item: Operation, graph: Subgraph, model: Model) -> OperationCompliance:
-    reasons = list(_reasons(item, graph, model))
+def _compliance(
+    item: Operation, graph: Subgraph, model: Model, newest: list[OperationCompliance]
+) -> OperationCompliance:
+    """newest: of each referenced graph the operation that needs the highest level."""
+    reasons = list(_reasons(item, graph, model, newest))
     level = max([1, *[reason.level for reason in reasons]])
     return OperationCompliance(item.number, name_of(item.type), level, tuple(reasons))
 
@@ -105,7 +111,9 @@ def name_of(type: OperationType | int) -> str:
     return type.name if isinstance(type, OperationType) else f"extension {type:#x}"
 
 
-def _reasons(item: Operation, graph: Subgraph, model: Model) -> Iterator[Reason]:
+def _reasons(
+    item: Operation, graph: Subgraph, model: Model, newest: list[OperationCompliance]
+) -> Iterator[Reason]:
     operands = graph.operands
     level = 1
     if not isinstance(item.type, OperationType):
@@ -121,7 +129,8 @@ def _reasons(item: Operation, graph: Subgraph, model: Model) -> Iterator[Reason]
     seen: set[tuple[int, str, str]] = set()
     for role, indexes in (("input", item.inputs), ("output", item.outputs)):
         for position, index in enumerate(indexes):
-            for reason in _operand_reasons(f"{role} {position}", operands[index], level, model):
+            operand = operands[index]
+            for reason in _operand_reasons(f"{role} {position}", operand, level, model, newest):
                 if reason not in seen:
                     seen.add(reason)
                     yield reason
@@ -215,7 +224,9 @@ _PRODUCTS = (
 )
 
 
-def _operand_reasons(role: str, operand: Operand, level: int, model: Model) -> Iterator[Reason]:
+def _operand_reasons(
+    role: str, operand: Operand, level: int, model: Model, newest: list[OperationCompliance]
+) -> Iterator[Reason]:
     """What an operand asks for beside its operation; level: what the operation asks for already."""
     kind: Any = operand.type
     if not isinstance(kind, OperandType):
@@ -231,12 +242,10 @@ def _operand_reasons(role: str, operand: Operand, level: int, model: Model) -> I
         if pool.since > 1:
             yield Reason(pool.since, "pool", f"{role} in a hardware buffer")
     if operand.lifetime is OperandLifeTime.SUBGRAPH:
-        graph = model.referenced[operand.location.offset]
-        inner = [_compliance(item, graph, model) for item in graph.operations]
-        newest = max(inner, key=lambda found: found.level)
-        if newest.level > level:
-            text = f"{newest.name} (operation {newest.number}) in the graph of {role}"
-            yield Reason(newest.level, "graph", text)
+        inner = newest[operand.location.offset]
+        if inner.level > level:
+            text = f"{inner.name} (operation {inner.number}) in the graph of {role}"
+            yield Reason(inner.level, "graph", text)
 
 
 def operand_level(operand: Operand) -> int:

@@ -332,6 +332,34 @@ def test_status_of_the_device(device, driver, quick):
     refusal(ResultCode.UNAVAILABLE_DEVICE, "busy", device.wait)
 
 
+def test_a_driver_that_holds_pythons_lock_is_named(device, driver, quick, capfd):
+    """No time limit can end its call, for nobody can act on it; but the wait is explained."""
+    import ctypes
+
+    told, done = [], threading.Event()
+
+    def hold(*arguments):
+        ctypes.PyDLL(None).usleep(2_000_000)  # PyDLL keeps the lock
+        told.append(capfd.readouterr().err)
+        done.set()
+        return 0
+
+    driver.prepareModel = hold
+    with pytest.raises(NnapiError):
+        prepare(device)
+    assert done.wait(10)
+    (line,) = told[0].splitlines()
+    assert "nnapi_shim warning: test.prepareModel has not answered for 1.2 s" in line
+    assert "NNAPI_SHIM_DRIVER_TIMEOUT" in line
+
+
+def test_a_driver_that_only_takes_long_is_not_said_to_hold_the_lock(device, driver, quick, capfd):
+    driver.prepareModel = lambda *arguments: time.sleep(1.5)
+    refusal(ResultCode.OP_FAILED, "did not answer within 0.2 s", prepare, device)
+    time.sleep(1.5)
+    assert capfd.readouterr().err == ""
+
+
 @pytest.mark.parametrize("text", ["soon", "-1", "nan", "1e99"])
 def test_time_limits_that_make_no_sense(device, driver, monkeypatch, capfd, text):
     monkeypatch.setenv("NNAPI_SHIM_DRIVER_TIMEOUT", text)

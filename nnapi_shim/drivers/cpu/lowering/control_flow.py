@@ -2,8 +2,8 @@
 
 That needs shapes that are the same whichever way the run goes: both branches of an IF give outputs
 of the same dimensions, and a round of a WHILE leaves those of its state as they are. Where that is
-not so, or a graph waits for a value that only the run knows, the run itself goes from graph to
-graph (NeedsControl).
+not so, where a graph waits for a value that only the run knows, or would be too large
+(`inlining.py`), the run itself goes from graph to graph (NeedsControl).
 """
 
 from collections.abc import Sequence
@@ -25,18 +25,17 @@ CLOCK = record(output=ADDRESS)
 LOOP = record(condition=ADDRESS, started=ADDRESS, timeout=ADDRESS)
 FAIL = record(code=INT64)
 
-MAX_INLINED = 4096
-"""Operands of a program up to which graphs become part of it."""
-
 
 def lower(builder: "Builder", item: Operation) -> None:
     """Append an IF or WHILE to a builder; raises NeedsControl where the run has to decide."""
     from nnapi_shim.drivers.cpu.builder import NeedsControl, Wait
 
     check_condition(builder, item)
+    if not builder.referenced.fits(builder.operands, item, builder.depth):
+        raise NeedsControl(item)
     function = _lower_if if item.type is OperationType.IF else _lower_while
     try:
-        builder.attempt(lambda: function(builder, item))
+        builder.attempt(lambda: function(builder, item), item.outputs)
     except (Wait, _ShapesDiffer):
         raise NeedsControl(item) from None
 
@@ -49,7 +48,7 @@ def check_condition(builder: "Builder", item: Operation) -> None:
 
 def graph_of(builder: "Builder", index: int) -> Subgraph:
     """The graph that a MODEL operand refers to."""
-    return builder.model.referenced[builder.operands[index].location.offset]
+    return builder.referenced.graph(builder.operands[index])
 
 
 class _ShapesDiffer(Exception):  # noqa: N818 (not an error)
@@ -184,8 +183,6 @@ def _inlined(
     The dimensions of its outputs.
     """
     base = len(builder.operands)
-    if base + len(graph.operands) > MAX_INLINED:
-        raise _ShapesDiffer
     builder.operands.extend(graph.operands)
     for index, where in builder.constants.addresses(graph).items():
         builder.constant_addresses[base + index] = where
@@ -197,8 +194,8 @@ def _inlined(
     for index, outer in zip(graph.output_indexes, outputs, strict=True):
         builder.aliases[base + index] = builder.owner(outer)
         builder.settled.add(base + index)
-    outside = builder.place, builder.base
-    builder.place, builder.base = f"{place}: ", base
+    outside = builder.place, builder.base, builder.depth
+    builder.place, builder.base, builder.depth = f"{place}: ", base, builder.depth + 1
     try:
         for item in graph.operations:
             builder.lower(
@@ -208,7 +205,7 @@ def _inlined(
                 )
             )
     finally:
-        builder.place, builder.base = outside
+        builder.place, builder.base, builder.depth = outside
     return [builder.operand(base + index).dimensions for index in graph.output_indexes]
 
 

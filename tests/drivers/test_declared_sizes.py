@@ -1,0 +1,26 @@
+"""A computed size of 0 gives way to a declared one, also where another size remains 0."""
+
+import numpy as np
+import pytest
+
+from nnapi_shim.drivers.cpu.device import CpuDevice
+from nnapi_shim.drivers.reference.device import ReferenceDevice
+from nnapi_shim.hal.enums import ErrorStatus, ExecutionPreference, Priority
+from nnapi_shim.hal.enums import OperationType as O  # noqa: N814
+from nnapi_shim.hal.types import Request, RequestArgument
+from tests.runtime.hal_models import Builder
+
+
+@pytest.mark.parametrize("device", [CpuDevice(), ReferenceDevice()], ids=lambda d: d.name)
+def test_an_output_without_elements(device):
+    graph = Builder()
+    x, result = graph.input((0, 0)), graph.temporary((5, 0))
+    graph.operation(O.RELU, [x], [result])
+    how = ExecutionPreference.FAST_SINGLE_ANSWER, Priority.MEDIUM, None, None
+    memory = np.zeros(1, np.float32)
+    given = RequestArgument(memory.ctypes.data, 0, (0, 0))
+    found = RequestArgument(memory.ctypes.data, memory.nbytes, (5, 0))
+    model = device.prepareModel(graph.model([x], [result]), *how)
+    answer = model.execute(Request((given,), (found,)), False, None, 0)
+    assert answer.status is ErrorStatus.NONE
+    assert answer.output_shapes[0].dimensions == (5, 0)
