@@ -15,6 +15,9 @@ from nnapi_shim.operations.declare import BoundOperand
 DIGEST = record(input=ADDRESS, output=ADDRESS, sums=ADDRESS, bytes=INT64)
 DIGEST_BYTES, SUMS_BYTES = 32, 256
 
+STEP_SIGNATURE = "int32_t(*)(uintptr_t, int64_t, int64_t)"
+"""Kernels of steps take a deadline behind the tile."""
+
 
 class Constants:
     """Where the constants of a model lie, what `once` steps made of them, and their checksum."""
@@ -134,10 +137,10 @@ class Constants:
         literals = [address.address_of(v) if isinstance(v, bytes) else None for v in values]
         words = [v if kept is None else kept[0] for v, kept in zip(values, literals, strict=True)]
         block, keep = address.address_of(step.record.pack(*words))
-        kernel = library.function(step.kernel)
+        kernel = address.function(library.address(step.kernel), STEP_SIGNATURE)
         for tile in range(step.tiles):
             check_time()
-            if kernel(block, tile):
+            if kernel(block, tile, 0):
                 raise op_failed(f"kernel {step.kernel} failed while constants were packed")
         del keep, literals
 

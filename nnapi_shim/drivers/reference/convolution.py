@@ -3,6 +3,7 @@
 import numpy as np
 
 from nnapi_shim.drivers.reference.arrays import Array, centred
+from nnapi_shim.drivers.reference.deadline import product, watched
 from nnapi_shim.drivers.reference.linear import with_bias
 from nnapi_shim.drivers.reference.windows import from_nhwc, to_nhwc, windows
 from nnapi_shim.errors import op_failed
@@ -38,7 +39,7 @@ def _convolved(op: BoundOperation, image: Array, filter: Array) -> Array:
     seen = windows(op, image, height, width)
     total = np.zeros((len(image), seen.vertical.output, seen.horizontal.output, depth_out))
     for i, j, outputs, inside in seen.taps():
-        total[outputs] += image[inside] @ filter[:, i, j].T
+        total[outputs] += product(image[inside], filter[:, i, j].T)
     return total
 
 
@@ -79,8 +80,8 @@ def transpose_conv_2d(op: BoundOperation) -> list[Array]:
         raise op_failed(f"the output would be {out_height} x {out_width}, paddings {top}, {left}")
     total = np.zeros((batch, out_height, out_width, depth_out))
     for i in range(height):
-        for j in range(width):
-            products = image @ filter[:, i, j].T
+        for j in watched(range(width)):
+            products = product(image, filter[:, i, j].T)
             y = np.arange(in_height) * op.stride_height - top + i
             x = np.arange(in_width) * op.stride_width - left + j
             rows, columns = (y >= 0) & (y < out_height), (x >= 0) & (x < out_width)

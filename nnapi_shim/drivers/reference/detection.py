@@ -12,6 +12,7 @@ from nnapi_shim.drivers.reference.boxes import (
     stored,
     transformed,
 )
+from nnapi_shim.drivers.reference.deadline import watched
 from nnapi_shim.drivers.reference.suppression import hard_nms, ranked
 from nnapi_shim.operations.declare import BoundOperation
 
@@ -116,7 +117,7 @@ def heatmap_max_keypoint(op: BoundOperation) -> list[Array]:
     scores = np.empty((count, keypoints), np.float32)
     points = np.empty((count, keypoints, 2), np.float32)
     tolerance = np.float32(TOLERANCE.get(op.variant, 1e-5))
-    for box, k in np.ndindex(count, keypoints):
+    for box, k in watched(np.ndindex(count, keypoints)):
         comparable = np.where(np.isnan(maps[box, k]), -np.inf, maps[box, k])
         row, column = divmod(int(np.argmax(comparable)), size)
         dx, dy, scores[box, k] = _refined(_neighbours(maps[box, k], row, column), tolerance)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from nnapi_shim.drivers.reference.arrays import Array
+from nnapi_shim.drivers.reference.deadline import look, watched
 from nnapi_shim.errors import op_failed
 from nnapi_shim.operations.declare import BoundOperation
 from nnapi_shim.operations.lookup import DENSE, SPARSE
@@ -66,6 +67,7 @@ def lsh_projection(op: BoundOperation) -> list[Array]:
 def _bit(seed: np.float32, items: list[bytes], weights: list[float] | Array) -> int:
     score = 0.0
     for item, weight in zip(items, weights, strict=True):
+        look()
         hashed = fingerprint(seed.tobytes() + item)
         score += float(weight) * float(hashed - 2**64 if hashed >= 2**63 else hashed)
     return int(score > 0)
@@ -135,7 +137,7 @@ def _long(n: int, load: Callable[[int], int]) -> int:
         w = weak(at + 32, z + w[1], y + load(at + 16))
         x, z = z, x
 
-    for at in range(0, 64 * ((n - 1) // 64), 64):
+    for at in watched(range(0, 64 * ((n - 1) // 64), 64)):
         turn(at, K1, 1)
     multiplier = K1 + 2 * (z % 256)
     w = (w[0] + (n - 1) % 64, w[1])

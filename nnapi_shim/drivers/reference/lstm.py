@@ -3,6 +3,7 @@
 import numpy as np
 
 from nnapi_shim.drivers.reference.arrays import Array, dtype_of, real
+from nnapi_shim.drivers.reference.deadline import watched
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 from nnapi_shim.operations.lstm import (
     DIRECTIONS,
@@ -61,7 +62,7 @@ def _sequence(
     """Outputs of all steps [steps, batch, outputs], and the states after the last one."""
     output, state = real(cell.output_state), real(cell.cell_state)
     outputs = []
-    for at, step_input in enumerate(inputs):
+    for at, step_input in enumerate(watched(inputs)):
         output, state = _step(op, cell, step_input, None if aux is None else aux[at], output, state)
         outputs.append(output)
     return np.stack(outputs), output, state

@@ -1,8 +1,11 @@
 """FULLY_CONNECTED BATCH_MATMUL."""
 
+from math import prod
+
 import numpy as np
 
 from nnapi_shim.drivers.reference.arrays import Array, centred, dtype_of, is_float, saturated
+from nnapi_shim.drivers.reference.deadline import PRODUCTS, product
 from nnapi_shim.drivers.reference.fixed_point import scaled
 from nnapi_shim.drivers.reference.linear import with_bias
 from nnapi_shim.errors import op_failed
@@ -25,7 +28,7 @@ def fully_connected(op: BoundOperation) -> list[Array]:
         raise op_failed(
             f"bias has {op.bias.value.size} values; weights have {units} rows", "bias_size"
         )
-    total = inputs.reshape(-1, input_size) @ weights.T
+    total = product(inputs.reshape(-1, input_size), weights.T)
     return [with_bias(op, total, op.weights)]
 
 
@@ -42,10 +45,23 @@ def batch_matmul(op: BoundOperation) -> list[Array]:
         lhs = np.swapaxes(lhs, -1, -2)
     if op.adj_y:
         rhs = np.swapaxes(rhs, -1, -2)
-    total = lhs @ rhs
+    total = _products(lhs, rhs)
     if op.variant == "qs8":
-        product = np.float64(np.float32(op.lhs.scale) * np.float32(op.rhs.scale))
+        scale = np.float64(np.float32(op.lhs.scale) * np.float32(op.rhs.scale))
         accumulator = total.astype(np.int32)
-        raw = scaled(accumulator, product / op.output.scale) + op.output.zero_point
+        raw = scaled(accumulator, scale / op.output.scale) + op.output.zero_point
         return [saturated(raw, op.output.type)]
     return [total.astype(dtype_of(op.output.type))]
+
+
+def _products(lhs: Array, rhs: Array) -> Array:
+    """The product lhs @ rhs, matrix by matrix: a large one of them is no single call of numpy."""
+    batch = np.broadcast_shapes(lhs.shape[:-2], rhs.shape[:-2])
+    if prod(batch) * lhs.shape[-2] * lhs.shape[-1] * rhs.shape[-1] <= PRODUCTS:
+        return lhs @ rhs
+    lhs = np.broadcast_to(lhs, (*batch, *lhs.shape[-2:]))
+    rhs = np.broadcast_to(rhs, (*batch, *rhs.shape[-2:]))
+    total = np.empty((*batch, lhs.shape[-2], rhs.shape[-1]), np.result_type(lhs, rhs))
+    for at in np.ndindex(batch):
+        total[at] = product(lhs[at], rhs[at])
+    return total

@@ -10,6 +10,7 @@ from nnapi_shim.drivers.reference.arrays import (
     saturated,
     within_float32,
 )
+from nnapi_shim.drivers.reference.deadline import watched
 from nnapi_shim.drivers.reference.fixed_point import (
     doubling_high_product,
     inverse_square_root,
@@ -60,7 +61,7 @@ def local_response_normalization(op: BoundOperation) -> list[Array]:
     sums = np.array(
         [
             squares[max(0, i - op.radius) : min(length, i + op.radius + 1)].sum(axis=0)
-            for i in range(length)
+            for i in watched(range(length))
         ]
     )
     scale = within_float32(op.bias + within_float32(op.alpha * within_float32(sums))) ** -op.beta

@@ -9,6 +9,7 @@ import numpy as np
 
 from nnapi_shim import address, vlog
 from nnapi_shim.drivers.reference.arrays import Array, check_rank, dtype_of
+from nnapi_shim.drivers.reference.deadline import until
 from nnapi_shim.errors import NnapiError, Place, op_failed
 from nnapi_shim.hal import types as hal
 from nnapi_shim.hal.enums import ErrorStatus, OperandLifeTime, OperationType, ResultCode
@@ -30,7 +31,7 @@ _CONTROL_FLOW = (OperationType.IF, OperationType.WHILE)
 
 
 class ReferencePreparedModel:
-    """A model and its constants as arrays."""
+    """A model and its constants as arrays, copies of those that lie in memory of the program."""
 
     def __init__(self, model: hal.Model) -> None:
         self.main = Graph(model, model.main)
@@ -100,7 +101,7 @@ class ReferenceExecution:
             else _array(
                 operands[index]._replace(dimensions=argument.dimensions),
                 address.view(argument.address, argument.length),
-            )
+            ).copy()  # others may write there: what is checked has to be what is used
             for index, argument in zip(main.subgraph.input_indexes, request.inputs, strict=True)
         ]
         run = GraphRun(self._model, main, given, Limits(deadline_ns, self._loop_timeout_ns))
@@ -181,6 +182,7 @@ class GraphRun:
                     yield self._while(item)
                 else:
                     self._step(item)
+                    self._check_deadline()  # numpy has no such limit
             except NnapiError as error:
                 around = self._depth if item.type in _CONTROL_FLOW else 0
                 raise nested.at_depth(error, place, around) from None
@@ -218,7 +220,7 @@ class GraphRun:
                 operand.scale, operand.zero_point = scale, zero_point
         _check_sizes(op)
         # Overflow, division by zero and NaN are results, not warnings.
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), until(self._limits.deadline_ns):
             arrays = formula(declaration.type)(op)
         for operand, name, array, (scale, zero_point) in zip(
             outputs, op.match.output_names, arrays, parameters, strict=True
@@ -331,7 +333,8 @@ def _constant(model: hal.Model, operand: hal.Operand) -> Array:
     if operand.lifetime is OperandLifeTime.CONSTANT_COPY:
         data: Any = memoryview(model.operand_values)[where.offset : where.offset + where.length]
     else:
-        data = address.view(model.pools[where.pool_index].map() + where.offset, where.length)
+        # A copy, as of inputs.
+        data = address.read(model.pools[where.pool_index].map() + where.offset, where.length)
     return _array(operand, data)
 
 

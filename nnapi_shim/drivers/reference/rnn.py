@@ -5,6 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from nnapi_shim.drivers.reference.arrays import Array, dtype_of
+from nnapi_shim.drivers.reference.deadline import watched
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 
 
@@ -72,7 +73,7 @@ def _sequence(
     hidden, recurrent = _real(state), _real(recurrent_weights).T
     output = np.empty(before_state.shape)
     steps = range(len(output))
-    for t in reversed(steps) if reverse else steps:
+    for t in watched(reversed(steps) if reverse else steps):
         hidden = activation(before_state[t] + hidden @ recurrent, op.activation)
         output[t] = hidden
     if not is_sequence:

@@ -15,6 +15,7 @@ from nnapi_shim.drivers.reference.arrays import (
     within_float32,
 )
 from nnapi_shim.drivers.reference.boxes import check_batch_index, check_corners, reals
+from nnapi_shim.drivers.reference.deadline import look, watched
 from nnapi_shim.drivers.reference.fixed_point import scaled
 from nnapi_shim.errors import op_failed
 from nnapi_shim.operations.declare import BoundOperation
@@ -28,7 +29,7 @@ def roi_align(op: BoundOperation) -> list[Array]:
     images = _nhwc(centred(op.input), op)
     shape = (len(op.rois.value), op.out_height, op.out_width, images.shape[3])
     result = np.empty(shape, dtype_of(op.output.type))
-    for roi, (image, x1, y1, x2, y2) in enumerate(_rois(op, images)):
+    for roi, (image, x1, y1, x2, y2) in enumerate(watched(_rois(op, images))):
         rows = _samples(y1, y2, op.out_height, op.height_sampling_ratio, images.shape[1])
         columns = _samples(x1, x2, op.out_width, op.width_sampling_ratio, images.shape[2])
         if is_float(op.output):
@@ -50,12 +51,25 @@ class _Samples(NamedTuple):
 
 def _mean_of_samples(image: Array, rows: _Samples, columns: _Samples) -> Array:
     """In float64; a sum that exceeds float32 is infinite."""
+    if len(rows.low) > 1 and rows.low.size * columns.low.size * image.shape[2] > MANY_SAMPLES:
+        return np.concatenate(
+            [_mean_of_samples(image, part, columns) for part in watched(_by_bins(rows))]
+        )
     share_y = rows.share.astype(np.float64)[..., None, None]
     share_x = columns.share.astype(np.float64)[..., None]
     means = (1 - share_y) * image[rows.low] + share_y * image[rows.high]
     samples = (1 - share_x) * means[:, :, columns.low] + share_x * means[:, :, columns.high]
     mean: Array = within_float32(samples.sum((1, 3))) / (samples.shape[1] * samples.shape[3])
     return mean
+
+
+MANY_SAMPLES = 1 << 24
+"""Numbers that are not all in memory at once."""
+
+
+def _by_bins(rows: _Samples) -> list[_Samples]:
+    """Each bin of an axis alone."""
+    return [_Samples(*(part[i : i + 1] for part in rows)) for i in range(len(rows.low))]
 
 
 WEIGHT_STEP = np.float32(1) / np.float32(255)
@@ -66,6 +80,10 @@ def _sum_of_samples(image: Array, rows: _Samples, columns: _Samples) -> Array:
 
     A weight is the product of two shares over that step, in float32, rounded to nearest.
     """
+    if len(rows.low) > 1 and rows.low.size * columns.low.size * image.shape[2] > MANY_SAMPLES:
+        return np.concatenate(
+            [_sum_of_samples(image, part, columns) for part in watched(_by_bins(rows))]
+        )
     one = np.float32(1)
     total: Array = np.zeros((), np.int64)
     for row, share_y in ((rows.low, one - rows.share), (rows.high, rows.share)):
@@ -114,6 +132,7 @@ def roi_pooling(op: BoundOperation) -> list[Array]:
     for roi, (image, *corners) in enumerate(_rois(op, images)):
         x1, y1, x2, y2 = rounded(np.array(corners))
         for i, (top, bottom) in enumerate(_bins(y1, y2, op.out_height, images.shape[1])):
+            look()
             for j, (left, right) in enumerate(_bins(x1, x2, op.out_width, images.shape[2])):
                 if top < bottom and left < right:
                     result[roi, i, j] = np.fmax.reduce(

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from nnapi_shim.drivers.reference.arrays import Array, requantized
+from nnapi_shim.drivers.reference.deadline import watched
 from nnapi_shim.operations.declare import BoundOperation
 
 
@@ -37,7 +38,7 @@ def _first(op: BoundOperation, exceeds: Callable[[Array, Array], Array]) -> list
     """Scan upward along axis and keep what exceeds everything before it."""
     values = np.moveaxis(op.input.value, op.axis, 0)
     best, index = values[0].copy(), np.zeros(values[0].shape, np.int32)
-    for i, candidates in enumerate(values):
+    for i, candidates in enumerate(watched(values)):
         better = exceeds(candidates, best)
         best = np.where(better, candidates, best)
         index[better] = i

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from nnapi_shim.drivers.reference.arrays import Array
+from nnapi_shim.drivers.reference.deadline import look
 
 
 def iou(box: Array, others: Array) -> Array:
@@ -25,6 +26,7 @@ def iou(box: Array, others: Array) -> Array:
 
 def ranked(scores: Array) -> Array:
     """Positions in the order of falling scores."""
+    look()
     return np.argsort(-_comparable(scores), kind="stable")
 
 
@@ -40,6 +42,7 @@ def hard_nms(scores: Array, boxes: Array, threshold: float, limit: int) -> Array
     chosen: list[int] = []
     left = ranked(scores)
     while left.size and len(chosen) != limit:
+        look()
         best, left = left[0], left[1:]
         chosen.append(best)
         left = left[~(iou(boxes[best], boxes[left]) >= np.float32(threshold))]
@@ -58,6 +61,7 @@ def soft_nms(
     chosen: list[int] = []
     left = np.arange(len(scores))
     while left.size and len(chosen) != limit:
+        look()
         at = np.argmax(_comparable(scores[left]))
         best, left = left[at], np.delete(left, at)
         chosen.append(best)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nnapi_shim.drivers.reference.arrays import Array
+from nnapi_shim.drivers.reference.deadline import watched
 from nnapi_shim.errors import op_failed
 from nnapi_shim.hal.enums import PaddingCode
 from nnapi_shim.operations.declare import BoundOperation
@@ -71,7 +72,7 @@ class Windows(NamedTuple):
         Positions at which no output sees the image may be left out.
         """
         for i in self.vertical.reaching():
-            for j in self.horizontal.reaching():
+            for j in watched(self.horizontal.reaching()):
                 windows_down, rows = self.vertical.reached(i)
                 windows_across, columns = self.horizontal.reached(j)
                 every = slice(None)

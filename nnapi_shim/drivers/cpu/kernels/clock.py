@@ -6,6 +6,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
+from nnapi_shim.drivers.cpu.kernels.kernel import helper
 from nnapi_shim.hal.enums import ResultCode
 
 DEADLINE = int(ResultCode.MISSED_DEADLINE_TRANSIENT)
@@ -32,3 +33,16 @@ def monotonic_ns(typing_context: Any) -> Any:
         return builder.add(billions, builder.load(builder.gep(seconds, [ir.Constant(word, 1)])))
 
     return types.int64(), generate
+
+
+LONG = 1 << 18
+"""Elements, or products, after which kernels look at the clock: at most about a millisecond."""
+
+STRETCH = 1 << 10
+"""Rows of lanes, up to about a thousand of them side by side, after which they do."""
+
+
+@helper
+def late(deadline):
+    """Whether a deadline, 0 for none, has passed. About 30 ns where there is one."""
+    return deadline != 0 and monotonic_ns() >= deadline

@@ -6,6 +6,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
+from nnapi_shim.drivers.cpu.kernels.clock import DEADLINE, LONG, late
 from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
 from nnapi_shim.drivers.cpu.kernels.microdepthwise import (
     ONE,
@@ -54,7 +55,7 @@ def depthwise(kind: str, element_bytes: int) -> Any:
     """
     run = pixels(target_tiling(), kind)
 
-    def convolve(a, tile):
+    def convolve(a, tile, deadline):
         channels, dilation, stride = a.channels, a.dilation_width, a.stride_width
         pixel_bytes = channels * element_bytes
         row_bytes, tap_step = a.in_width * pixel_bytes, dilation * pixel_bytes
@@ -69,6 +70,7 @@ def depthwise(kind: str, element_bytes: int) -> Any:
         if a.filter_width == 3 and dilation == 1 and stride <= 2:
             together = THREE_WIDE if stride == 1 else THREE_WIDE_BY_TWO
         rows_below = min(a.stride_height, a.filter_height) if stride <= a.filter_width else 0
+        work = 0
         for row in range(tile * a.tile_rows, min((tile + 1) * a.tile_rows, a.rows)):
             image, h = row // a.out_height, row % a.out_height
             start = h * a.stride_height - a.pad_top
@@ -89,6 +91,11 @@ def depthwise(kind: str, element_bytes: int) -> Any:
                         prefetch(at)
                     below += row_bytes
                 j, j_end = inside(column, a.filter_width, dilation, a.in_width)
+                work += count * (end - first) * (j_end - j) * channels
+                if work >= 16 * LONG:
+                    work = 0
+                    if late(deadline):
+                        return DEADLINE
                 run(
                     variant,
                     source + column * pixel_bytes + j * tap_step,

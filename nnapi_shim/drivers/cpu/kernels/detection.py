@@ -6,6 +6,7 @@ Everything real is float32; result code 5 is OP_FAILED.
 import numpy as np
 
 from nnapi_shim.drivers.cpu.kernels.boxes import centre_and_half, is_box, within
+from nnapi_shim.drivers.cpu.kernels.clock import DEADLINE, LONG, late
 from nnapi_shim.drivers.cpu.kernels.elements import READ, WRITE
 from nnapi_shim.drivers.cpu.kernels.exponential_f64 import exp
 from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
@@ -16,7 +17,9 @@ from nnapi_shim.drivers.cpu.kernels.numeric import (
     i64,
     ordered,
 )
+from nnapi_shim.drivers.cpu.kernels.once import once_box, once_i32
 from nnapi_shim.drivers.cpu.kernels.suppression import (
+    TOO_LATE,
     comparable,
     index_of,
     item_of,
@@ -50,12 +53,11 @@ def bbox_transform(a, tile):
     """rois: [count, 4], deltas, output: [count, classes, 4], batch_index: int32[count], image_info:
     [batches, 2] of height, width; a tile is tile_rois rois.
     """
-    rois, info, deltas, output = f32(a.rois), f32(a.image_info), a.deltas, a.output
-    classes, images = a.classes, i32(a.batch_index)
+    info, deltas, output, classes = f32(a.image_info), a.deltas, a.output, a.classes
     first = tile * a.tile_rois
     for roi in range(first, min(first + a.tile_rois, a.count)):
-        image = np.int64(images[roi])
-        x1, y1, x2, y2 = rois[4 * roi], rois[4 * roi + 1], rois[4 * roi + 2], rois[4 * roi + 3]
+        image = np.int64(once_i32(a.batch_index, roi))
+        x1, y1, x2, y2 = once_box(a.rois, roi)
         if image < 0 or image >= a.batches or not is_box(x1, y1, x2, y2):
             return OP_FAILED
         height, width = info[2 * image], info[2 * image + 1]
@@ -98,21 +100,25 @@ def decode_anchors(a, tile):
 
 
 @helper
-def suppress_candidates(parts, capacity, count, boxes, threshold, limit):
-    """Sort `count` items, whose indexes are those of boxes, and suppress; how many stay."""
+def suppress_candidates(parts, capacity, count, boxes, threshold, limit, deadline):
+    """Sort `count` items, whose indexes are those of boxes, and suppress.
+
+    Returns how many stay, or TOO_LATE.
+    """
     items, spare, histogram, columns = parts
-    sort(items, spare, histogram, count)
+    if not sort(items, spare, histogram, count, deadline):
+        return TOO_LATE
     listed, corners = i64(items), f32(boxes)
     for i in range(count):
         at = 4 * index_of(listed[i])
         set_box(
             columns, capacity, i, corners[at], corners[at + 1], corners[at + 2], corners[at + 3]
         )
-    return suppress(items, columns, capacity, count, threshold, limit)
+    return suppress(items, columns, capacity, count, threshold, limit, deadline)
 
 
 @kernel(CLASSES_NMS)
-def nms_classes(a, tile):
+def nms_classes(a, tile, deadline):
     """scores: [batch, anchors, classes], boxes: [batch, anchors, 4], chosen: int64[batch,
     classes - 1, capacity], counts: int64[batch, classes - 1]; a tile is tile_classes of an image.
 
@@ -131,7 +137,9 @@ def nms_classes(a, tile):
             if score > a.score_threshold:
                 listed[count] = item_of(score, anchor)
                 count += 1
-        kept = suppress_candidates(parts, anchors, count, boxes, a.iou_threshold, a.limit)
+        kept = suppress_candidates(parts, anchors, count, boxes, a.iou_threshold, a.limit, deadline)
+        if kept == TOO_LATE or late(deadline):
+            return DEADLINE
         place = image * (classes - 1) + label - 1
         chosen = i64(a.chosen + place * capacity * 8)
         for i in range(kept):
@@ -165,7 +173,7 @@ def end_detections(a, image, found):
 
 
 @kernel(MERGE_CLASSES)
-def merge_classes(a, tile):
+def merge_classes(a, tile, deadline):
     """The best of what stays in all classes, as the outputs of an image; a tile is an image."""
     anchors, classes, capacity = a.anchors, a.classes, a.capacity
     most = (classes - 1) * capacity
@@ -178,7 +186,8 @@ def merge_classes(a, tile):
         for i in range((label - 1) * capacity, (label - 1) * capacity + counts[label - 1]):
             listed[count] = item_of(scores[chosen[i] * classes + label], i)
             count += 1
-    sort(items, spare, histogram, count)
+    if not sort(items, spare, histogram, count, deadline):
+        return DEADLINE
     found = min(count, a.rows)
     for row in range(found):
         at = index_of(listed[row])
@@ -188,7 +197,7 @@ def merge_classes(a, tile):
 
 
 @kernel(FAST_NMS)
-def nms_best_class(a, tile):
+def nms_best_class(a, tile, deadline):
     """One suppression by the best score of each anchor, then the `each` best classes of those that
     stay; a tile is an image.
     """
@@ -196,8 +205,13 @@ def nms_best_class(a, tile):
     parts = parts_of(a.scratch + tile * scratch_size(anchors), anchors)
     listed = i64(parts[0])
     scores = f32(a.scores + tile * anchors * classes * 4)
-    count = 0
+    count, work = 0, 0
     for anchor in range(anchors):
+        work += classes
+        if work >= LONG:
+            work = 0
+            if late(deadline):
+                return DEADLINE
         best = scores[anchor * classes + 1]
         for label in range(2, classes):
             score = scores[anchor * classes + label]
@@ -206,17 +220,25 @@ def nms_best_class(a, tile):
             listed[count] = item_of(best, anchor)
             count += 1
     boxes = a.boxes + tile * anchors * 16
-    kept = suppress_candidates(parts, anchors, count, boxes, a.iou_threshold, a.limit)
+    kept = suppress_candidates(parts, anchors, count, boxes, a.iou_threshold, a.limit, deadline)
+    if kept == TOO_LATE:
+        return DEADLINE
     for i in range(kept):
         anchor = index_of(listed[i])
         previous = np.int64(-(2**63))
         for row in range(i * a.each, (i + 1) * a.each):
-            following = np.int64(2**63 - 1)
+            work += classes
+            if work >= LONG:
+                work = 0
+                if late(deadline):
+                    return DEADLINE
+            # Scores that change meanwhile may leave no class for a row: it gets the first.
+            following, chosen = np.int64(2**63 - 1), 1
             for label in range(1, classes):
                 item = item_of(scores[anchor * classes + label], label)
                 if previous < item < following:
-                    following = item
-            set_detection(a, tile, row, anchor, index_of(following))
+                    following, chosen = item, label
+            set_detection(a, tile, row, anchor, chosen)
             previous = following
     end_detections(a, tile, kept * a.each)
     return 0
@@ -259,24 +281,32 @@ def refined(heatmap, size, row, column, tolerance):
 
 
 @kernel(KEYPOINTS)
-def max_keypoints(a, tile):
+def max_keypoints(a, tile, deadline):
     """heatmaps: [boxes, count, size, size], boxes: [boxes, 4], scores: [boxes, count], keypoints:
     [boxes, count, 2] of x, y; a tile is a box. The first maximum counts.
     """
-    size, corners, points = a.size, f32(a.boxes + tile * 16), f32(a.keypoints)
-    x1, y1, x2, y2 = corners[0], corners[1], corners[2], corners[3]
+    size, points = a.size, f32(a.keypoints)
+    x1, y1, x2, y2 = once_box(a.boxes, tile)
     if not is_box(x1, y1, x2, y2):
         return OP_FAILED
+    work = 0
     for k in range(tile * a.count, (tile + 1) * a.count):
         heatmap = a.heatmaps + k * size * size * 4
         most, at = LOWEST, 0
         for first in range(0, size * size, BLOCK):
+            work += BLOCK
+            if work >= LONG:
+                work = 0
+                if late(deadline):
+                    return DEADLINE
             here = LOWEST
             for i in range(first, min(first + BLOCK, size * size)):
                 here = max(here, ordered(comparable(read(heatmap, i))))
             if here > most:
                 most, at = here, first
-        while ordered(comparable(f32(heatmap)[at])) != most:
+        # A map that changes meanwhile may lack it: then it is the last point of the block.
+        last = min(at + BLOCK, size * size) - 1
+        while at < last and ordered(comparable(f32(heatmap)[at])) != most:
             at += 1
         row, column = at // size, at % size
         dx, dy, value = refined(heatmap, size, row, column, a.tolerance)

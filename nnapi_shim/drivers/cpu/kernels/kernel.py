@@ -1,7 +1,10 @@
 """`@kernel`: the only decorator for compiled kernels, their signature and their options.
 
-Signature: `int32 kernel(record *, int64 tile)`, a result code out (0 is success). Options:
-error_model "numpy", because a division must not raise; fast-math off, because results are
+Signature: `int32 kernel(record *, int64 tile, int64 deadline)`, a result code out (0 is success).
+The deadline is in ns of the monotonic clock, or 0; kernels whose tiles are short leave it out, the
+others answer with DEADLINE soon after it (clock.py).
+
+Options: error_model "numpy", because a division must not raise; fast-math off, because results are
 specified; runtime reference counting on, because reading the record as an array needs it (what is
 compiled has no trace of it left; the build checks that). Kernels do not allocate, do not raise
 and never see Python.
@@ -32,7 +35,8 @@ KERNELS: dict[str, Kernel] = {}
 
 
 def kernel(record: Record) -> Callable[[Any], Any]:
-    """Register a function `name(a, tile)` as a kernel; `a` has the record's fields.
+    """Register a function `name(a, tile)` or `name(a, tile, deadline)` as a kernel; `a` has the
+    record's fields.
 
     A kernel copies the fields that it uses in loops to local names first: the compiler cannot know
     that a store through a pointer leaves the record alone.
@@ -65,15 +69,21 @@ def record_type(record: Record) -> types.Record:
     )
 
 
-def entry(item: Kernel) -> tuple[Callable[[Any, int], int], types.Type, tuple[types.Type, ...]]:
+def entry(item: Kernel) -> tuple[Callable[..., int], types.Type, tuple[types.Type, ...]]:
     """What is compiled for a kernel: (function, return type, argument types)."""
     body = inlined(item.function)
+    arguments = (types.CPointer(record_type(item.record)), types.int64, types.int64)
 
     def call(block: Any, tile: int) -> Any:
         return np.int32(body(carray(block, 1)[0], tile))
 
-    call.__name__ = call.__qualname__ = item.name
-    return call, types.int32, (types.CPointer(record_type(item.record)), types.int64)
+    def call_until(block: Any, tile: int, deadline: int) -> Any:
+        return np.int32(body(carray(block, 1)[0], tile, deadline))
+
+    count = item.function.__code__.co_argcount
+    chosen: Any = call_until if count == 3 else call
+    chosen.__name__ = chosen.__qualname__ = item.name
+    return chosen, types.int32, arguments[:count]
 
 
 def helper(function: Any) -> Any:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from nnapi_shim.drivers.cpu.kernels.blocks import copy_long
+from nnapi_shim.drivers.cpu.kernels.clock import DEADLINE, LONG, late
 from nnapi_shim.drivers.cpu.kernels.elements import READ_BACK
 from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
 from nnapi_shim.drivers.cpu.kernels.numeric import (
@@ -15,50 +16,70 @@ from nnapi_shim.drivers.cpu.kernels.numeric import (
     u16,
     u32,
 )
+from nnapi_shim.drivers.cpu.kernels.once import once_i32
 from nnapi_shim.drivers.cpu.lowering.lookup import GATHER, HASHTABLE, LSH
 from nnapi_shim.hal.enums import ResultCode
 
 OP_FAILED = int(ResultCode.OP_FAILED)
 
-
-@helper
-def _are_inside(indices, count, size):
-    """Whether all indices are 0 to size - 1; a loop of its own, which becomes vectors."""
-    low, high = np.int32(0), np.int32(0)
-    for i in range(count):
-        index = indices[i]
-        low, high = min(low, index), max(high, index)
-    return low >= 0 and high < size
+U = np.uint64
 
 
 @helper
-def _collect(y, x, indices, count, length):
-    """Slices of `length` bytes; those of single elements are moved without a call."""
+def _collect(y, x, indices, count, length, size):
+    """Slices of `length` bytes; those of single elements are moved without a call.
+
+    Whether all indices are 0 to size - 1; in place of others the first slice is taken.
+    """
+    good = True
     if length == 4:
         x32, y32 = u32(x), u32(y)
         for i in range(count):
-            y32[i] = x32[indices[i]]
+            index, inside = _index(indices, i, size)
+            y32[i] = x32[index]
+            good &= inside
     elif length == 1:
         x8, y8 = u8(x), u8(y)
         for i in range(count):
-            y8[i] = x8[indices[i]]
+            index, inside = _index(indices, i, size)
+            y8[i] = x8[index]
+            good &= inside
     elif length == 2:
         x16, y16 = u16(x), u16(y)
         for i in range(count):
-            y16[i] = x16[indices[i]]
+            index, inside = _index(indices, i, size)
+            y16[i] = x16[index]
+            good &= inside
     elif length == 8:
         x64, y64 = i64(x), i64(y)
         for i in range(count):
-            y64[i] = x64[indices[i]]
+            index, inside = _index(indices, i, size)
+            y64[i] = x64[index]
+            good &= inside
     elif length == 16:
         for i in range(count):
-            copy_bytes(y + i * 16, x + indices[i] * 16, 16)
+            index, inside = _index(indices, i, size)
+            copy_bytes(y + i * 16, x + index * 16, 16)
+            good &= inside
     elif length == 32:
         for i in range(count):
-            copy_bytes(y + i * 32, x + indices[i] * 32, 32)
+            index, inside = _index(indices, i, size)
+            copy_bytes(y + i * 32, x + index * 32, 32)
+            good &= inside
     else:
         for i in range(count):
-            copy_long(y + i * length, x + indices[i] * length, length)
+            index, inside = _index(indices, i, size)
+            copy_long(y + i * length, x + index * length, length)
+            good &= inside
+    return good
+
+
+@helper
+def _index(indices, i, size):
+    """(an index within 0 to size - 1, whether it is the one that is given)."""
+    index = np.int64(once_i32(indices, i))
+    inside = U(index) < U(size)  # a negative one is very large
+    return index if inside else 0, inside
 
 
 @kernel(GATHER)
@@ -73,11 +94,9 @@ def gather(a, tile):
     while first < end:
         at = first % count
         run = min(end - first, count - at)
-        indices = i32(a.indices + at * 4)
-        if not _are_inside(indices, run, size):
-            return OP_FAILED
         x = a.input + first // count * size * length
-        _collect(a.output + first * length, x, indices, run, length)
+        if not _collect(a.output + first * length, x, a.indices + at * 4, run, length, size):
+            return OP_FAILED
         first += run
     return 0
 
@@ -88,10 +107,10 @@ def hashtable_lookup(a, tile):
 
     output: [count, bytes], zeros where a key is not found; hits: byte[count].
     """
-    lookups, keys, hits, rows, length = i32(a.lookups), i32(a.keys), u8(a.hits), a.rows, a.bytes
+    keys, hits, rows, length = i32(a.keys), u8(a.hits), a.rows, a.bytes
     first = tile * a.tile_lookups
     for i in range(first, min(first + a.tile_lookups, a.count)):
-        wanted = lookups[i]
+        wanted = once_i32(a.lookups, i)
         low, high = 0, rows
         while low < high:
             middle = (low + high) >> 1
@@ -113,7 +132,6 @@ def hashtable_lookup(a, tile):
 
 # FarmHash Fingerprint64 (semantics.md 15) of `n` bytes, at least 5, in arithmetic modulo 2^64.
 
-U = np.uint64
 K0, K1, K2 = U(0xC3A5C85C97CB3127), U(0xB492B66FBE98F273), U(0x9AE16A3B2F90404F)
 ZERO, ONE, EIGHT, NINE, LOW_BYTE, LOW_WORD = map(U, (0, 1, 8, 9, 0xFF, 0xFFFFFFFF))
 R18, R21, R25, R30, R33, R37, R42, R43, R44 = map(U, (18, 21, 25, 30, 33, 37, 42, 43, 44))
@@ -211,7 +229,7 @@ def fingerprint(data, n):
 
 
 @kernel(LSH)
-def lsh_projection(a, tile):
+def lsh_projection(a, tile, deadline):
     """seeds: float32[hashes, bits], input: [items, item_bytes], weight: float32[items] or none.
 
     output: int32[hashes], or [hashes, bits] if `dense`. scratch, per tile: float64[tile's bits],
@@ -227,10 +245,16 @@ def lsh_projection(a, tile):
     has_weights = a.weight != 0
     for i in range(count):
         scores[i] = 0.0
+    work = 0
     for item in range(items):
         copy_bytes(data + 4, a.input + item * item_bytes, item_bytes)
         weight = np.float64(weights[item]) if has_weights else 1.0
         for i in range(count):
+            work += item_bytes + 16
+            if work >= 4 * LONG:
+                work = 0
+                if late(deadline):
+                    return DEADLINE
             seed[0] = seeds[i]
             scores[i] += weight * np.float64(np.int64(fingerprint(data, 4 + item_bytes)))
     output = i32(a.output)

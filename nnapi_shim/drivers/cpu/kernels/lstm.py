@@ -8,6 +8,7 @@ cell state, result and the four gates [tile_batches, units].
 
 import numpy as np
 
+from nnapi_shim.drivers.cpu.kernels.clock import DEADLINE, LONG, late
 from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
 from nnapi_shim.drivers.cpu.kernels.numeric import add_any_order_f64, clamp, copy_bytes, u8
 from nnapi_shim.drivers.cpu.kernels.recurrent import (
@@ -79,7 +80,7 @@ def finish_gate(a, gate, x, state, count):
 
 
 @kernel(RECURRENCE)
-def lstm(a, tile):
+def lstm(a, tile, deadline):
     """output: float32 rows; a tile is tile_batches batches, all of their steps."""
     first = tile * a.tile_batches
     rows = min(a.tile_batches, a.batches - first)
@@ -93,9 +94,15 @@ def lstm(a, tile):
     row_bytes = (4 - first_gate) * unit_bytes
     copy_bytes(h, a.output_state_in + first * output_bytes, rows * output_bytes)
     copy_bytes(cells, a.cell_state_in + first * unit_bytes, rows * unit_bytes)
+    work = 0
     for step in range(a.steps):
         time = a.steps - 1 - step if a.backward else step
         for gate in range(first_gate, RESULT):
+            work += rows * units * (outputs + 16)
+            if work >= 16 * LONG:
+                work = 0
+                if late(deadline):
+                    return DEADLINE
             weights = of_gate(
                 gate, a.recurrent_input, a.recurrent_forget, a.recurrent_cell, a.recurrent_output
             )

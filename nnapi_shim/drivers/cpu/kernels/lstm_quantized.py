@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from nnapi_shim.drivers.cpu.kernels.clock import DEADLINE, LONG, late
 from nnapi_shim.drivers.cpu.kernels.fixed_point import (
     ONE,
     inverse_root,
@@ -109,7 +110,7 @@ def bias_of(a, gate):
 
 
 @kernel(CELL_16)
-def lstm_q16(a, tile):
+def lstm_q16(a, tile, deadline):
     """input, prev_output: uint8; states: int16 with 11 fractional bits, gates with 12.
 
     scratch: int16 [input_size + outputs] activations, and [4, outputs] gates of each tile. The row
@@ -128,10 +129,16 @@ def lstm_q16(a, tile):
         v[inputs + k] = np.int16(h[k]) - 128
         total += v[inputs + k]
     correction = a.weights_zero * total
+    work = 0
     for gate in range(4):
         bias, table = i32(bias_of(a, gate)), i16(a.tanh if gate == CELL else a.logistic)
         recurrent, direct = recurrent_to(a, gate), input_to(a, gate)
         for u in range(outputs):
+            work += count
+            if work >= 4 * LONG:
+                work = 0
+                if late(deadline):
+                    return DEADLINE
             products = dot_u8(activations, recurrent + u * outputs, outputs)
             products += dot_u8(activations + 2 * outputs, direct + u * inputs, inputs)
             value = scaled(wrapped_32(products + bias[u] - correction), a.mantissa, a.exponent)
@@ -175,7 +182,7 @@ def normalise(values, count, gain, bias, mantissa, exponent, least):
 
 
 @kernel(CELL_8)
-def lstm_q8(a, tile):
+def lstm_q8(a, tile, deadline):
     """input, outputs: int8; cell state: int16, any power of 2.
 
     scratch: int16 [input_size] input, [outputs] output state, [units] result, [4, units] gates.
@@ -191,6 +198,7 @@ def lstm_q8(a, tile):
     widen_s8(a.input + tile * inputs, x, inputs, a.input_zero)
     widen_s8(a.prev_output + tile * outputs, h, outputs, a.output_zero)
     first_gate = INPUT if a.input_to_input != 0 else FORGET
+    work = 0
     for gate in range(first_gate, 4):
         if gate == OUTPUT:
             state = i16(before)
@@ -207,6 +215,11 @@ def lstm_q8(a, tile):
                 numbers, count, weights = h, outputs, recurrent_to(a, gate)
             mantissa, exponent = scales[2 * source], scales[2 * source + 1]
             for u in range(units):
+                work += count
+                if work >= 4 * LONG:
+                    work = 0
+                    if late(deadline):
+                        return DEADLINE
                 value = scaled(dot_s8(numbers, weights + u * count, count), mantissa, exponent)
                 total = np.int64(values[u]) if source == 1 else 0
                 values[u] = saturated(total + saturated(value, 16), 16)
@@ -238,6 +251,11 @@ def lstm_q8(a, tile):
             result[u] += a.hidden_zero
         bias = i32(a.projection_bias)
         for n in range(outputs):
+            work += units
+            if work >= 4 * LONG:
+                work = 0
+                if late(deadline):
+                    return DEADLINE
             products = dot_s8(h + 2 * outputs, a.projection + n * units, units) + bias[n]
             value = scaled(wrapped_32(products), a.projection_mantissa, a.projection_exponent)
             y[n] = min(max(saturated(a.output_zero + value, 8), a.low), a.high)

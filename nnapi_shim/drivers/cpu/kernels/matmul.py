@@ -7,6 +7,7 @@ point to steps of the output.
 
 import numpy as np
 
+from nnapi_shim.drivers.cpu.kernels.clock import DEADLINE, LONG, late
 from nnapi_shim.drivers.cpu.kernels.elements import READ, READ_BACK, WRITE
 from nnapi_shim.drivers.cpu.kernels.fixed_point import scaled
 from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
@@ -29,7 +30,7 @@ def by_rows(variant, layout, size, constants, lhs, rhs, stored, four, one, finis
     """
     read_sum, write_sum = READ_BACK[stored], WRITE[stored]
 
-    def body(a, tile):
+    def body(a, tile, deadline):
         depth, columns = a.depth, a.columns
         values = constants(a)
         matrix, first = tile // a.matrix_tiles, tile % a.matrix_tiles * a.tile_rows
@@ -39,6 +40,8 @@ def by_rows(variant, layout, size, constants, lhs, rhs, stored, four, one, finis
         for row in range(first, min(first + a.tile_rows, a.rows)):
             x = a.lhs + (matrix * a.rows + row) * depth * size
             for column in range(0, columns, PART):
+                if depth >= LONG // PART and late(deadline):
+                    return DEADLINE
                 count = min(PART, columns - column)
                 for n in range(count):
                     write_sum(sums, n, 0)
@@ -67,7 +70,7 @@ def by_rows(variant, layout, size, constants, lhs, rhs, stored, four, one, finis
 def by_columns(variant, layout, size, constants, lhs, rhs, zero, add, finish):
     """rhs: [count, columns, depth]; chosen for few columns. add(sum, x, w), in any order."""
 
-    def body(a, tile):
+    def body(a, tile, deadline):
         depth, columns = a.depth, a.columns
         values = constants(a)
         matrix, first = tile // a.matrix_tiles, tile % a.matrix_tiles * a.tile_rows
@@ -76,6 +79,8 @@ def by_columns(variant, layout, size, constants, lhs, rhs, zero, add, finish):
             x = a.lhs + (matrix * a.rows + row) * depth * size
             y = a.output + (matrix * a.rows + row) * columns * size
             for n in range(columns):
+                if depth >= LONG and late(deadline):
+                    return DEADLINE
                 total, w = zero, weights + n * depth * size
                 for k in range(depth):
                     total = add(total, lhs(x, k, values), rhs(w, k, values))

@@ -8,6 +8,7 @@ point, rounded where the reference does (semantics.md 8.1).
 
 import numpy as np
 
+from nnapi_shim.drivers.cpu.kernels.clock import DEADLINE, LONG, STRETCH, late
 from nnapi_shim.drivers.cpu.kernels.elements import READ, READ_BACK, WRITE
 from nnapi_shim.drivers.cpu.kernels.fixed_point import (
     inverse_root,
@@ -72,7 +73,7 @@ def l2_factor(total):
 
 
 @kernel(L2)
-def l2_normalization_f32(a, tile):
+def l2_normalization_f32(a, tile, deadline):
     """A tile is tile_blocks rows."""
     length = a.length
     first = tile * a.tile_blocks
@@ -83,13 +84,16 @@ def l2_normalization_f32(a, tile):
             value = np.float64(read(x, i))
             total = add_any_order_f64(total, value * value)
         factor = l2_factor(total)
-        for i in range(length):
-            write_f32(y, i, read(x, i) * factor)
+        for start in range(0, length, LONG):
+            if start > 0 and late(deadline):
+                return DEADLINE
+            for i in range(start, min(start + LONG, length)):
+                write_f32(y, i, read(x, i) * factor)
     return 0
 
 
 @kernel(L2)
-def l2_normalization_lanes_f32(a, tile):
+def l2_normalization_lanes_f32(a, tile, deadline):
     """A tile is tile_blocks blocks of lanes. scratch: float64 sums, float32 factors."""
     length, inner = a.length, a.inner
     pitch = inner * SIZE
@@ -104,12 +108,16 @@ def l2_normalization_lanes_f32(a, tile):
         for c in range(count):
             write_f64(sums, c, 0.0)
         for i in range(length):
+            if i % STRETCH == STRETCH - 1 and late(deadline):
+                return DEADLINE
             for c in range(count):
                 value = np.float64(read(x + i * pitch, c))
                 write_f64(sums, c, read_f64(sums, c) + value * value)
         for c in range(count):
             write_f32(factors, c, l2_factor(read_f64(sums, c)))
         for i in range(length):
+            if i % STRETCH == STRETCH - 1 and late(deadline):
+                return DEADLINE
             for c in range(count):
                 write_f32(y + i * pitch, c, read(x + i * pitch, c) * read_f32(factors, c))
     return 0
@@ -135,7 +143,7 @@ def rounding_by(bits):
 
 
 @kernel(L2_BYTES)
-def l2_normalization_b8(a, tile):
+def l2_normalization_b8(a, tile, deadline):
     """A tile is tile_blocks rows. Sums wrap."""
     length, flip, zero, zero_point = a.length, np.uint8(a.flip), np.int32(a.zero), a.zero_point
     zero_point = np.int32(zero_point)
@@ -152,15 +160,18 @@ def l2_normalization_b8(a, tile):
         high = np.int32((mantissa + (1 << 15)) >> 16)
         low, factor = np.int32(mantissa - (np.int64(high) << 16)), np.int32(1 << up)
         nudge, away, down = rounding_by(down)
-        for i in range(length):
-            value = multiply32(centred_byte(x, i, flip, zero), factor)
-            product = short_product(value, high, low, FOURTEEN)
-            store_byte(y, i, rounded_twice(product, nudge, away, down), zero_point)
+        for start in range(0, length, LONG):
+            if start > 0 and late(deadline):
+                return DEADLINE
+            for i in range(start, min(start + LONG, length)):
+                value = multiply32(centred_byte(x, i, flip, zero), factor)
+                product = short_product(value, high, low, FOURTEEN)
+                store_byte(y, i, rounded_twice(product, nudge, away, down), zero_point)
     return 0
 
 
 @kernel(L2_BYTES)
-def l2_normalization_lanes_b8(a, tile):
+def l2_normalization_lanes_b8(a, tile, deadline):
     """A tile is tile_blocks blocks of lanes. scratch: int32 sums, then multipliers; roundings."""
     length, inner, flip, zero = a.length, a.inner, np.uint8(a.flip), np.int32(a.zero)
     zero_point = np.int32(a.zero_point)
@@ -175,6 +186,8 @@ def l2_normalization_lanes_b8(a, tile):
         for c in range(count):
             write_i32(sums, c, 0)
         for i in range(length):
+            if i % STRETCH == STRETCH - 1 and late(deadline):
+                return DEADLINE
             for c in range(count):
                 value = centred_byte(x + i * inner, c, flip, zero)
                 total = add32(np.int32(read_i32(sums, c)), multiply32(value, value))
@@ -187,6 +200,8 @@ def l2_normalization_lanes_b8(a, tile):
             write_i32(aways, c, np.int64(away))
             write_i32(downs, c, np.int64(down))
         for i in range(length):
+            if i % STRETCH == STRETCH - 1 and late(deadline):
+                return DEADLINE
             for c in range(count):
                 value = multiply32(centred_byte(x + i * inner, c, flip, zero), UNIT)
                 product = long_product(value, np.int32(read_i32(sums, c)))
@@ -251,7 +266,7 @@ def is_negligible(running, count, alpha, bias):
 
 
 @kernel(LOCAL)
-def local_response_running_f32(a, tile):
+def local_response_running_f32(a, tile, deadline):
     """Windows are summed in float64, each from the one before. A tile is tile_blocks blocks of
     lanes. scratch: float64 sums, float32 sums of as many rows as there is room for.
 
@@ -274,6 +289,8 @@ def local_response_running_f32(a, tile):
         for c in range(count):
             write_f64(running, c, 0.0)
         for i in range(-radius, length + radius + 1):
+            if i % STRETCH == STRETCH - 1 and late(deadline):
+                return DEADLINE
             if i + radius < length:
                 change(running, x + (i + radius) * pitch, count, 1.0)
             if i > radius:
@@ -293,6 +310,8 @@ def local_response_running_f32(a, tile):
                 write_f32(y + back, p, value)
         if not is_negligible(running, count, alpha, bias):
             for i in range(length):
+                if late(deadline):
+                    return DEADLINE
                 for c in range(count):
                     write_f64(running, c, 0.0)
                 for j in range(max(0, i - radius), min(length, i + radius + 1)):
@@ -332,7 +351,7 @@ def instance(x, high, low, factor, beta):
 
 
 @kernel(INSTANCE)
-def instance_normalization_f32(a, tile):
+def instance_normalization_f32(a, tile, deadline):
     """A tile is tile_blocks rows."""
     length, beta = a.length, a.beta
     first = tile * a.tile_blocks
@@ -344,13 +363,16 @@ def instance_normalization_f32(a, tile):
             total = add_any_order_f64(total, value)
             squares = add_any_order_f64(squares, value * value)
         high, low, factor = statistics(origin, total, squares, length, a.gamma, a.epsilon)
-        for i in range(length):
-            write_f32(y, i, instance(read(x, i), high, low, factor, beta))
+        for start in range(0, length, LONG):
+            if start > 0 and late(deadline):
+                return DEADLINE
+            for i in range(start, min(start + LONG, length)):
+                write_f32(y, i, instance(read(x, i), high, low, factor, beta))
     return 0
 
 
 @kernel(INSTANCE)
-def instance_normalization_lanes_f32(a, tile):
+def instance_normalization_lanes_f32(a, tile, deadline):
     """A tile is tile_blocks blocks of lanes; where there are few, `fold` rows of them count as one
     row. scratch: float64 origins, sums, sums of squares; float32 means, rests of them, factors.
     """
@@ -372,6 +394,8 @@ def instance_normalization_lanes_f32(a, tile):
             write_f64(totals, c, 0.0)
             write_f64(squares, c, 0.0)
         for i in range(0, steps - 1, 2):
+            if i % STRETCH == STRETCH - 2 and late(deadline):
+                return DEADLINE
             x0, x1 = x + i * pitch, x + (i + 1) * pitch
             for c in range(count):
                 origin = read_f64(origins, c)
@@ -402,6 +426,8 @@ def instance_normalization_lanes_f32(a, tile):
             copy_bytes(low + 4 * other, low, 4 * wanted)
             copy_bytes(factor + 4 * other, factor, 4 * wanted)
         for i in range(steps + 1):
+            if i % STRETCH == STRETCH - 1 and late(deadline):
+                return DEADLINE
             x0, y0 = x + i * pitch, y + i * pitch
             for c in range(count if i < steps else rest):
                 mean = read_f32(high, c), read_f32(low, c)

@@ -10,6 +10,7 @@ from typing import Any
 from numba import types
 from numba.extending import intrinsic
 
+from nnapi_shim.drivers.cpu.kernels.clock import DEADLINE, LONG, late
 from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
 from nnapi_shim.drivers.cpu.kernels.numeric import (
     f32,
@@ -54,14 +55,18 @@ def _panel_width(first, columns, width, lanes):
 
 
 def _pack_float(name: str, pointer: Any, read: Any) -> Any:
-    def pack(a, tile):
+    def pack(a, tile, deadline):
         filter, bias, columns, depth = pointer(a.filter), pointer(a.bias), a.columns, a.depth
         for first in range(0, columns, a.width):
             width = _panel_width(first, columns, a.width, a.lanes)
+            if late(deadline):
+                return DEADLINE
             panel = f32(a.output + first * (depth + 1) * 4)
             for n in range(width):
                 panel[n] = read(bias[first + n]) if first + n < columns else 0.0
             for k in range(depth):
+                if k % (LONG // 64) == LONG // 64 - 1 and late(deadline):
+                    return DEADLINE
                 at = (k + 1) * width
                 for n in range(width):
                     column = first + n
@@ -104,7 +109,7 @@ def pack_matrix_f32(a, tile):
 
 
 def _pack_quantized(name: str, pointer: Any, size: int, subtracts: bool) -> Any:
-    def pack(a, tile):
+    def pack(a, tile, deadline):
         columns, taps, depth, group = a.columns, a.taps, a.depth, a.group
         bias, multipliers, flip = i32(a.bias), f64(a.multipliers), a.flip
         subtracted = a.filter_zero if subtracts else 0
@@ -123,6 +128,8 @@ def _pack_quantized(name: str, pointer: Any, size: int, subtracts: bool) -> Any:
                 row = u8(filter + column * taps * depth)
                 total = 0
                 at = n * group
+                if words >= 64 and late(deadline):
+                    return DEADLINE
                 for tap in range(taps):
                     for k in range(0, depth, group):
                         for j in range(group):
@@ -203,7 +210,8 @@ def prepare_u8(a, tile):
 
 
 def _row_sums(name: str, pointer: Any) -> Any:
-    def row_sums(a, tile):
+    def row_sums(a, tile, deadline):
+        work = 0
         sums, depth, flip, tile_rows = i32(a.output), a.depth, a.flip, a.tile_rows
         for at in range(a.row_tiles):
             image, part = at // a.image_tiles, at % a.image_tiles
@@ -211,6 +219,11 @@ def _row_sums(name: str, pointer: Any) -> Any:
             if part == a.image_tiles - 1:
                 table, rows = i64(a.tail_table), a.tail_rows
             base = a.input + image * a.image_bytes + part * a.tile_bytes
+            work += rows * a.taps * depth
+            if work >= LONG:
+                work = 0
+                if late(deadline):
+                    return DEADLINE
             for m in range(rows):
                 total = 0
                 for tap in range(a.taps):

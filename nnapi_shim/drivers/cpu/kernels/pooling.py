@@ -8,6 +8,7 @@ where taps are missing, something stands in for them that leaves the result alon
 
 import numpy as np
 
+from nnapi_shim.drivers.cpu.kernels.clock import DEADLINE, LONG, late
 from nnapi_shim.drivers.cpu.kernels.elements import READ, READ_BACK, WRITE
 from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
 from nnapi_shim.drivers.cpu.kernels.numeric import (
@@ -44,7 +45,7 @@ def pool(name, layout, size, constants, pixel):
     tap, its steps in bytes, how many taps it has, where the results go. size: bytes of an element.
     """
 
-    def body(a, tile):
+    def body(a, tile, deadline):
         values = constants(a, tile)
         depth, in_height, in_width, out_width = a.depth, a.in_height, a.in_width, a.out_width
         stride_width, pad_width, filter_width = a.stride_width, a.pad_width, a.filter_width
@@ -52,12 +53,15 @@ def pool(name, layout, size, constants, pixel):
         row_step = in_width * pixel_step
         first = tile * a.tile_rows
         target = a.output + first * out_width * pixel_step
+        stretch = max(LONG // (min(a.filter_height, in_height) * filter_width * depth), 1)
         for row in range(first, min(first + a.tile_rows, a.rows)):
             image, y = row // a.out_height, row % a.out_height
             top, bottom = inside(y, a.stride_height, a.pad_height, a.filter_height, in_height)
             line = a.input + (image * in_height + top) * row_step
             height = bottom - top
             for x in range(out_width):
+                if x % stretch == stretch - 1 and late(deadline):
+                    return DEADLINE
                 left, right = inside(x, stride_width, pad_width, filter_width, in_width)
                 corner = line + left * pixel_step
                 pixel(corner, pixel_step, row_step, height, right - left, depth, target, values)

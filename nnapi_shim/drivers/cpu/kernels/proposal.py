@@ -3,11 +3,13 @@
 import numpy as np
 
 from nnapi_shim.drivers.cpu.kernels.boxes import centre_and_half, iou, is_box, within
+from nnapi_shim.drivers.cpu.kernels.clock import DEADLINE, LONG, late
 from nnapi_shim.drivers.cpu.kernels.elements import READ, READ_BACK, WRITE
 from nnapi_shim.drivers.cpu.kernels.exponential_f64 import exp
 from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
 from nnapi_shim.drivers.cpu.kernels.numeric import copy_bytes, f32, i32, i64
 from nnapi_shim.drivers.cpu.kernels.suppression import (
+    TOO_LATE,
     box_at,
     comparable,
     index_of,
@@ -94,7 +96,7 @@ def best_candidate(scores, rois, count):
 
 
 @kernel(SOFT_NMS)
-def soft_nms(a, tile):
+def soft_nms(a, tile, deadline):
     """scores: [rois, classes], boxes: [rois, classes, 4], chosen: int64[classes, rois], lowered:
     [classes, rois], counts: int64[classes]; a tile is tile_classes classes from 1 on.
 
@@ -107,7 +109,7 @@ def soft_nms(a, tile):
         at = 4 * box
         if not is_box(corners[at], corners[at + 1], corners[at + 2], corners[at + 3]):
             return OP_FAILED
-    sigma = np.float64(a.sigma)
+    sigma, work = np.float64(a.sigma), 0
     candidates, scores, _, columns = parts_of(a.scratch + tile * scratch_size(rois), rois)
     first = 1 + tile * a.tile_classes
     for label in range(first, min(first + a.tile_classes, classes)):
@@ -129,7 +131,13 @@ def soft_nms(a, tile):
                     i64(candidates)[count] = roi
                     count += 1
             selected = 0
+            work += end - start
             while count > 0 and selected != a.limit:
+                work += 4 * count
+                if work >= LONG:
+                    work = 0
+                    if late(deadline):
+                        return DEADLINE
                 best = best_candidate(scores, candidates, count)
                 chosen[kept], lowered[kept] = i64(candidates)[best], f32(scores)[best]
                 kept += 1
@@ -152,11 +160,15 @@ def soft_nms(a, tile):
                         i += 1
             start = end
         i64(a.counts)[label] = kept
+        if work >= LONG:
+            work = 0
+            if late(deadline):
+                return DEADLINE
     return 0
 
 
 @kernel(MERGE_IMAGES)
-def merge_images(a, tile):
+def merge_images(a, tile, deadline):
     """What soft_nms found, image by image: the `limit` best, ordered by class, then by score.
 
     out_scores: [found], out_rois: [found, 4], out_classes, out_batch_index: int32[found], found:
@@ -168,8 +180,13 @@ def merge_images(a, tile):
     chosen, counts = i64(a.chosen), i64(a.counts)
     for label in range(classes):
         cursors[label] = 0
-    found, start = 0, 0
+    found, start, work = 0, 0, 0
     while start < rois:
+        work += classes
+        if work >= LONG:
+            work = 0
+            if late(deadline):
+                return DEADLINE
         end = end_of_image(a.batch_index, start, rois)
         count = 0
         for label in range(1, classes):
@@ -179,12 +196,14 @@ def merge_images(a, tile):
                 listed[count] = item_of(f32(a.lowered)[place], place)
                 count, at = count + 1, at + 1
             cursors[label] = at
-        sort(items, spare, histogram, count)
+        if not sort(items, spare, histogram, count, deadline):
+            return DEADLINE
         count = count if a.limit < 0 else min(count, a.limit)
         for i in range(count):
             order[i] = index_of(listed[i])
             listed[i] = (order[i] // rois << 32) | i
-        sort(items, spare, histogram, count)
+        if not sort(items, spare, histogram, count, deadline):
+            return DEADLINE
         for i in range(count):
             place = order[index_of(listed[i])]
             label = place // rois
@@ -214,7 +233,7 @@ def shifted_anchor(anchors, index, width, count, height_stride, width_stride):
 
 
 @kernel(PROPOSALS)
-def generate_proposals(a, tile):
+def generate_proposals(a, tile, deadline):
     """scores: [batch, capacity], deltas: [batch, capacity, 4], anchors: [count, 4], image_info:
     [batch, 2]; out_scores: [batch, most], out_rois: [batch, most, 4], out_batch_index:
     int32[batch, most], found: int64[batch]; capacity = height * width * count; a tile is an image.
@@ -225,14 +244,19 @@ def generate_proposals(a, tile):
     scores, deltas = f32(a.scores + tile * capacity * 4), f32(a.deltas + tile * capacity * 16)
     image_height, image_width = f32(a.image_info)[2 * tile], f32(a.image_info)[2 * tile + 1]
     for i in range(capacity):
+        if i % LONG == LONG - 1 and late(deadline):
+            return DEADLINE
         x1, y1, x2, y2 = shifted_anchor(anchors, i, width, count, a.height_stride, a.width_stride)
         score = scores[i]
         if score != score or not is_box(x1, y1, x2, y2):
             return OP_FAILED
         listed[i] = item_of(score, i)
-    sort(items, spare, histogram, capacity)
+    if not sort(items, spare, histogram, capacity, deadline):
+        return DEADLINE
     left = 0
     for rank in range(a.pre_nms):
+        if rank % LONG == LONG - 1 and late(deadline):
+            return DEADLINE
         i = index_of(listed[rank])
         x1, y1, x2, y2 = shifted_anchor(anchors, i, width, count, a.height_stride, a.width_stride)
         x, half_w = centre_and_half(x1, x2, deltas[4 * i], deltas[4 * i + 2])
@@ -245,7 +269,9 @@ def generate_proposals(a, tile):
             set_box(columns, capacity, left, x1, y1, x2, y2)
             listed[left] = listed[rank]
             left += 1
-    kept = suppress(items, columns, capacity, left, a.iou_threshold, a.post_nms)
+    kept = suppress(items, columns, capacity, left, a.iou_threshold, a.post_nms, deadline)
+    if kept == TOO_LATE:
+        return DEADLINE
     rois = f32(a.out_rois)
     for i in range(kept):
         row = tile * most + i

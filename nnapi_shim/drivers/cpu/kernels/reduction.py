@@ -7,6 +7,7 @@ never on the number of threads.
 
 import numpy as np
 
+from nnapi_shim.drivers.cpu.kernels.clock import DEADLINE, LONG, STRETCH, late
 from nnapi_shim.drivers.cpu.kernels.elements import READ, READ_BACK, WRITE
 from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
 from nnapi_shim.drivers.cpu.kernels.numeric import (
@@ -43,16 +44,22 @@ def of_rows(name, layout, variant, constants, start, run, join, finish):
     """
     size = SIZE[variant]
 
-    def body(a, tile):
+    def body(a, tile, deadline):
         repeats, rows, length = a.repeats, a.rows, a.length
         values = constants(a)
         first = tile * a.tile_blocks
         for at in range(first, min(first + a.tile_blocks, a.outer * rows)):
             result = start(values)
             x = a.input + (at // rows * repeats * rows + at % rows) * length * size
+            work = 0
             for _ in range(repeats):
                 result = join(result, run(x, length, values))
                 x += rows * length * size
+                work += length
+                if work >= LONG:
+                    work = 0
+                    if late(deadline):
+                        return DEADLINE
             finish(a.output, at, result, values)
         return 0
 
@@ -66,13 +73,14 @@ def of_lanes(
     """The kernel for inner > 1. A tile is tile_blocks blocks of up to LANES lanes.
 
     read(address, index, constants) -> an element; stored: type of the results in `lanes`;
-    join_four(result, four elements) -> result; repair(lanes, output, count, input, repeats, its
-    pitch, length, its pitch) may change outputs; the others as in of_rows. Pitches are in bytes.
+    join_four(result, four elements) -> result; repair(lanes, output, count, input, repeats, length,
+    pitches of both in bytes, deadline) may change outputs, and is False if it was late; the others
+    as in of_rows.
     """
     size, lane_bytes = SIZE[variant], LANE_BYTES[stored]
     read_lane, write_lane = READ_BACK[stored], WRITE["b8" if stored == "u8" else stored]
 
-    def body(a, tile):
+    def body(a, tile, deadline):
         repeats, rows, length, inner, fold = a.repeats, a.rows, a.length, a.inner, a.fold
         values = constants(a)
         lanes = a.lanes + tile * LANES * 8
@@ -88,9 +96,13 @@ def of_lanes(
             part = a.input + (at // rows * repeats * rows + at % rows) * length * inner * size
             part += lane * size
             repeat_pitch = rows * length * inner * size
+            work = 0
             for repeat in range(repeats):
                 x0 = part + repeat * repeat_pitch
                 for _ in range(steps // 4):
+                    work += 1
+                    if work % STRETCH == 0 and late(deadline):
+                        return DEADLINE
                     x1, x2, x3 = x0 + pitch, x0 + 2 * pitch, x0 + 3 * pitch
                     for c in range(count):
                         so_far = read_lane(lanes, c)
@@ -103,6 +115,9 @@ def of_lanes(
                         write_lane(lanes, c, join_four(so_far, four))
                     x0 += 4 * pitch
                 for left in range(steps % 4, -1, -1):  # single steps, and what is less than one
+                    work += 1
+                    if work % STRETCH == 0 and late(deadline):
+                        return DEADLINE
                     for c in range(count if left > 0 else rest):
                         write_lane(lanes, c, join(read_lane(lanes, c), read(x0, c, values)))
                     x0 += pitch
@@ -115,7 +130,9 @@ def of_lanes(
             y = a.output + (at * inner + lane) * size
             for c in range(wanted):
                 finish(y, c, read_lane(lanes, c), values)
-            repair(lanes, y, wanted, part, repeats, repeat_pitch, length, inner * size)
+            pitches = repeat_pitch, inner * size
+            if not repair(lanes, y, wanted, part, repeats, length, pitches, deadline):
+                return DEADLINE
         return 0
 
     body.__name__ = f"{name}_lanes_{variant}"
@@ -123,8 +140,9 @@ def of_lanes(
 
 
 @helper
-def no_repair(lanes, y, count, x, repeats, repeat_pitch, length, pitch):
+def no_repair(lanes, y, count, x, repeats, length, pitches, deadline):
     """All outputs are as they should be."""
+    return True
 
 
 # Sums
@@ -215,9 +233,9 @@ read_product = READ_BACK["f64"]
 
 
 @helper
-def repair_products(lanes, y, count, x, repeats, repeat_pitch, length, pitch):
+def repair_products(lanes, y, count, x, repeats, length, pitches, deadline):
     """Lanes take no notice of 0 * infinity: where that may have been, zeros are looked for."""
-    unusual = np.int32(0)
+    (repeat_pitch, pitch), unusual = pitches, np.int32(0)
     for c in range(count):
         product = read_product(lanes, c)
         unusual = add32(unusual, np.int32(product != product))
@@ -225,10 +243,17 @@ def repair_products(lanes, y, count, x, repeats, repeat_pitch, length, pitch):
         for c in range(count):
             product = read_product(lanes, c)
             if product != product:
+                work = 0
                 for repeat in range(repeats):
                     for i in range(length):
+                        work += 1
+                        if work % LONG == 0 and late(deadline):
+                            return False
                         if read_f32(x + repeat * repeat_pitch + i * pitch, c) == ZERO:
                             write_f32(y, c, ZERO)
+                if late(deadline):
+                    return False
+    return True
 
 
 multiply = helper(lambda x, y: x * y)

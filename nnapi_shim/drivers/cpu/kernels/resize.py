@@ -5,6 +5,7 @@ operands is in lowering/resize.py.
 import numpy as np
 
 from nnapi_shim.drivers.cpu.kernels.blocks import copy_long
+from nnapi_shim.drivers.cpu.kernels.clock import DEADLINE, LONG, late
 from nnapi_shim.drivers.cpu.kernels.elements import READ, READ_BACK, WRITE
 from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
 from nnapi_shim.drivers.cpu.kernels.numeric import (
@@ -29,13 +30,19 @@ def nearest(bits, read, write):
     """A pixel is one element of `bits` bits, or a number of them that are copied at once."""
     size = bits // 8
 
-    def body(a, tile):
+    def body(a, tile, deadline):
         column, count, pixel = a.column, a.count, a.pixel
         pixel_bytes, in_bytes = pixel * size, a.in_length * size
         out_bytes = count * pixel_bytes
         first = tile * a.tile_rows
         y, before = a.output + first * out_bytes, np.int64(0)
+        work = 0
         for row in range(first, min(first + a.tile_rows, a.rows)):
+            work += count * pixel
+            if work >= LONG:
+                work = 0
+                if late(deadline):
+                    return DEADLINE
             image, at = row // a.out_height, row % a.out_height
             x = a.input + (image * a.in_height + index_of(a.row, at)) * in_bytes
             if x == before:
@@ -68,7 +75,7 @@ def bilinear(variant, load, prepared, mean_of, store, size):
     """
     read_share, read_prepared, prepare = READ[prepared], READ_BACK[prepared], WRITE[prepared]
 
-    def body(a, tile):
+    def body(a, tile, deadline):
         lower, upper, shares = a.lower_column, a.upper_column, a.column_share
         count, pixel = a.count, a.pixel
         length = count * pixel
@@ -76,7 +83,13 @@ def bilinear(variant, load, prepared, mean_of, store, size):
         above = below + length * 4
         row_below = row_above = np.int64(0)
         first = tile * a.tile_rows
+        work = 0
         for row in range(first, min(first + a.tile_rows, a.rows)):
+            work += length
+            if work >= LONG:
+                work = 0
+                if late(deadline):
+                    return DEADLINE
             image, at = row // a.out_height * a.in_height, row % a.out_height
             x0 = a.input + (image + index_of(a.lower_row, at)) * a.in_length * size
             x1 = a.input + (image + index_of(a.upper_row, at)) * a.in_length * size
@@ -142,7 +155,7 @@ bilinear("qs8", READ["s8"], "i32", whole_mean, store_rounded, 1)
 
 
 @kernel(BILINEAR)
-def resize_bilinear_qu8(a, tile):
+def resize_bilinear_qu8(a, tile, deadline):
     """input, output: unsigned byte. Four products are added up in the order that nnapi-reference
     has: the share of the row comes first, so two rows of the input are multiplied with it before.
     """
@@ -152,7 +165,13 @@ def resize_bilinear_qu8(a, tile):
     above = below + in_length * 4
     first = tile * a.tile_rows
     y = a.output + first * count * pixel
+    work = 0
     for row in range(first, min(first + a.tile_rows, a.rows)):
+        work += count * pixel + in_length
+        if work >= LONG:
+            work = 0
+            if late(deadline):
+                return DEADLINE
         image, at = row // a.out_height * a.in_height, row % a.out_height
         x0 = a.input + (image + index_of(a.lower_row, at)) * in_length
         x1 = a.input + (image + index_of(a.upper_row, at)) * in_length

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from nnapi_shim.drivers.cpu.kernels.clock import DEADLINE, LONG, late
 from nnapi_shim.drivers.cpu.kernels.elements import READ, WRITE
 from nnapi_shim.drivers.cpu.kernels.kernel import kernel
 from nnapi_shim.drivers.cpu.kernels.numeric import add_any_order, copy_bytes
@@ -13,7 +14,7 @@ read, write = READ["f32"], WRITE["f32"]
 
 
 @kernel(RECURRENCE)
-def rnn(a, tile):
+def rnn(a, tile, deadline):
     """output: float32 rows; a tile is tile_batches batches, all of their steps.
 
     A tile's scratch: the state, and what becomes the next one, float32 [tile_batches, units] each.
@@ -24,7 +25,13 @@ def rnn(a, tile):
     state = a.scratch + tile * a.tile_batches * 2 * row_bytes
     following = state + rows * row_bytes
     copy_bytes(state, a.state_in + first * row_bytes, rows * row_bytes)
+    work = 0
     for step in range(a.steps):
+        work += rows * units * (units + 16)
+        if work >= 16 * LONG:
+            work = 0
+            if late(deadline):
+                return DEADLINE
         time = a.steps - 1 - step if a.backward else step
         multiply(state, following, rows, units, units, a.recurrent, a.table, a.tile_rows, INFINITY)
         for row in range(rows):
@@ -42,7 +49,7 @@ def rnn(a, tile):
 
 
 @kernel(SVDF)
-def svdf(a, tile):
+def svdf(a, tile, deadline):
     """state_in, state_out: float32[batches, filters, memory], weights_time: [filters, memory].
 
     features: float32[batches, filters], bias: [filters / rank] or none, output:
@@ -56,8 +63,13 @@ def svdf(a, tile):
         features, output = a.features + batch * filters * 4, a.output + batch * units * 4
         x = a.state_in + batch * filters * filter_bytes
         y = a.state_out + batch * filters * filter_bytes
-        w = a.weights_time
+        w, work = a.weights_time, 0
         for unit in range(units):
+            work += rank * a.memory
+            if work >= LONG:
+                work = 0
+                if late(deadline):
+                    return DEADLINE
             total = read(a.bias, unit) if a.bias != 0 else ZERO
             for filter in range(unit * rank, (unit + 1) * rank):
                 feature = read(features, filter)

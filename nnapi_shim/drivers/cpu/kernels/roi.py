@@ -6,10 +6,12 @@ Positions are float32. Result code 5 is OP_FAILED.
 import numpy as np
 
 from nnapi_shim.drivers.cpu.kernels.boxes import is_box
+from nnapi_shim.drivers.cpu.kernels.clock import DEADLINE, LONG, late
 from nnapi_shim.drivers.cpu.kernels.elements import READ, READ_BACK, WRITE
 from nnapi_shim.drivers.cpu.kernels.fixed_point import scaled
 from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
-from nnapi_shim.drivers.cpu.kernels.numeric import bits_of, f32, i32, rounded
+from nnapi_shim.drivers.cpu.kernels.numeric import bits_of, rounded
+from nnapi_shim.drivers.cpu.kernels.once import once_box, once_i32
 from nnapi_shim.drivers.cpu.kernels.pooling import bounds, largest, signed_bounds, unsigned_bounds
 from nnapi_shim.drivers.cpu.lowering.roi import ROI_ALIGN, ROI_POOL, ROI_POOL_RAW, WEIGHT_STEP
 
@@ -20,9 +22,9 @@ ALMOST_HALF = np.nextafter(HALF, ZERO)
 
 @helper
 def corners(a, roi):
-    """(whether the roi is legal, x1, y1, x2, y2 in points of the feature map)."""
-    rois, image = f32(a.rois), np.int64(i32(a.batch_index)[roi])
-    x1, y1, x2, y2 = rois[4 * roi], rois[4 * roi + 1], rois[4 * roi + 2], rois[4 * roi + 3]
+    """(whether the roi is legal, its image, x1, y1, x2, y2 in points of the feature map)."""
+    image = np.int64(once_i32(a.batch_index, roi))
+    x1, y1, x2, y2 = once_box(a.rois, roi)
     legal = 0 <= image < a.batches and is_box(x1, y1, x2, y2) and x1 >= ZERO and y1 >= ZERO
     x1, y1, x2, y2 = (
         x1 / a.width_stride,
@@ -31,7 +33,8 @@ def corners(a, roi):
         y2 / a.height_stride,
     )
     legal = legal and x2 <= np.float32(a.width) and y2 <= np.float32(a.height)
-    return legal and x1 <= np.float32(a.width) and y1 <= np.float32(a.height), x1, y1, x2, y2
+    legal = legal and x1 <= np.float32(a.width) and y1 <= np.float32(a.height)
+    return legal, image, x1, y1, x2, y2
 
 
 # ROI_ALIGN
@@ -65,14 +68,15 @@ def roi_align(variant, size, types, scaling_of, weights_of, add, finish):
     read, write = READ[source], WRITE[stored]
     read_sum, write_sum = READ_BACK[summed], WRITE[summed]
 
-    def body(a, tile):
+    def body(a, tile, deadline):
         height, width, depth, out_width = a.height, a.width, a.depth, a.out_width
         pixel = depth * size
         sums = a.sums + tile * depth * 4
         first = tile * a.tile_rois
         target = a.output + first * a.out_height * out_width * pixel
+        stretch, work = max(LONG // depth, 1), 0
         for roi in range(first, min(first + a.tile_rois, a.count)):
-            legal, x1, y1, x2, y2 = corners(a, roi)
+            legal, number, x1, y1, x2, y2 = corners(a, roi)
             if not legal:
                 return OP_FAILED
             bin_height, rows, step_y = bins(y1, y2, a.out_height, a.ratio_height)
@@ -80,7 +84,7 @@ def roi_align(variant, size, types, scaling_of, weights_of, add, finish):
             legal, scaling = scaling_of(a, np.float32(rows * columns))
             if not legal:
                 return OP_FAILED
-            image = a.input + np.int64(i32(a.batch_index)[roi]) * height * width * pixel
+            image = a.input + number * height * width * pixel
             for i in range(a.out_height):
                 top = y1 + bin_height * np.float32(i)
                 for j in range(out_width):
@@ -93,6 +97,11 @@ def roi_align(variant, size, types, scaling_of, weights_of, add, finish):
                         low, high, down = neighbours(at, height)
                         above, below = image + low * width * pixel, image + high * width * pixel
                         for column in range(columns):
+                            work += 1
+                            if work >= stretch:
+                                work = 0
+                                if late(deadline):
+                                    return DEADLINE
                             at = left + step_x * (np.float32(column) + HALF)
                             low, high, right = neighbours(at, width)
                             weights = weights_of(down, right)
@@ -257,23 +266,29 @@ def roi_pool(variant, layout, stored, size, target_type, bounds_of):
     write = WRITE[target_type]
     pixel_maximum = largest(READ[stored], READ_BACK[stored], write)
 
-    def body(a, tile):
+    def body(a, tile, deadline):
         height, width, depth, out_width = a.height, a.width, a.depth, a.out_width
         limits = bounds_of(a, tile)
         pixel = depth * size
         first = tile * a.tile_rois
         target = a.output + first * a.out_height * out_width * pixel
+        work = 0
         for roi in range(first, min(first + a.tile_rois, a.count)):
-            legal, x1, y1, x2, y2 = corners(a, roi)
+            legal, number, x1, y1, x2, y2 = corners(a, roi)
             if not legal:
                 return OP_FAILED
             y1, step_y = pool_bins(y1, y2, a.out_height)
             x1, step_x = pool_bins(x1, x2, out_width)
-            image = a.input + np.int64(i32(a.batch_index)[roi]) * height * width * pixel
+            image = a.input + number * height * width * pixel
             for i in range(a.out_height):
                 top, bottom = covered(y1, step_y, i, height)
                 for j in range(out_width):
                     left, right = covered(x1, step_x, j, width)
+                    work += (max(bottom - top, 0) * max(right - left, 0) + 1) * depth
+                    if work >= LONG:
+                        work = 0
+                        if late(deadline):
+                            return DEADLINE
                     if top < bottom and left < right:
                         corner = image + (top * width + left) * pixel
                         pixel_maximum(

@@ -5,7 +5,7 @@ The generator is Philox 4x32 with 10 rounds, as in the reference (semantics.md 1
 
 import numpy as np
 
-from nnapi_shim.drivers.cpu.kernels.clock import monotonic_ns
+from nnapi_shim.drivers.cpu.kernels.clock import DEADLINE, LONG, late, monotonic_ns
 from nnapi_shim.drivers.cpu.kernels.elements import READ
 from nnapi_shim.drivers.cpu.kernels.exponential_f64 import exp
 from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
@@ -15,6 +15,7 @@ from nnapi_shim.drivers.cpu.kernels.numeric import (
     i32,
     ordered,
 )
+from nnapi_shim.drivers.cpu.kernels.once import once_i32
 from nnapi_shim.drivers.cpu.lowering.sampling import CUMULATE, SAMPLE
 
 LOWEST = np.int32(-(2**31))
@@ -28,7 +29,7 @@ def cumulate(variant, size):
     """
     read = READ[variant]
 
-    def body(a, tile):
+    def body(a, tile, deadline):
         classes = a.classes
         first = tile * a.tile_rows
         for row in range(first, min(first + a.tile_rows, a.rows)):
@@ -38,12 +39,17 @@ def cumulate(variant, size):
                 logit = read(x, i)
                 key = max(key, ordered(logit) if abs(logit) < INFINITY else LOWEST)
             most = np.float64(from_ordered(key))
-            for i in range(classes):
-                logit = read(x, i)
-                share = exp(np.float64(logit) - most)
-                sums[i] = share if abs(logit) < INFINITY else 0.0
+            for start in range(0, classes, LONG):
+                if start > 0 and late(deadline):
+                    return DEADLINE
+                for i in range(start, min(start + LONG, classes)):
+                    logit = read(x, i)
+                    share = exp(np.float64(logit) - most)
+                    sums[i] = share if abs(logit) < INFINITY else 0.0
             total = 0.0
             for i in range(classes):
+                if i % LONG == LONG - 1 and late(deadline):
+                    return DEADLINE
                 total += sums[i]
                 sums[i] = total
         return 0
@@ -98,9 +104,9 @@ def random_multinomial(a, tile):
     A tile is tile_samples of all `samples`, two for each block of the generator. Seeds of 0 are
     replaced by the time.
     """
-    seeds, output = i32(a.seeds), i32(a.output)
-    key, stream = U(seeds[0]), U(seeds[1])
-    if seeds[0] == 0 and seeds[1] == 0:
+    output = i32(a.output)
+    key, stream = U(once_i32(a.seeds, 0)), U(once_i32(a.seeds, 1))
+    if key == U(0) and stream == U(0):
         key = U(monotonic_ns())
     first = tile * a.tile_samples
     end = min(first + a.tile_samples, a.samples)

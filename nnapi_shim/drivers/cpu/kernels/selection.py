@@ -6,6 +6,7 @@ before, to reverse their order or to make unsigned bytes of signed ones.
 
 import numpy as np
 
+from nnapi_shim.drivers.cpu.kernels.clock import DEADLINE, LONG, STRETCH, late
 from nnapi_shim.drivers.cpu.kernels.elements import READ, READ_BACK, WRITE, part
 from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
 from nnapi_shim.drivers.cpu.kernels.numeric import (
@@ -93,7 +94,7 @@ def arg_rows(variant, size, element, largest):
     NaN exceeds nothing, and nothing exceeds a NaN that comes first.
     """
 
-    def body(a, tile):
+    def body(a, tile, deadline):
         length, flip = a.length, np.int32(a.flip)
         block = BLOCK if length < LONG_ROW else LONG_BLOCK
         first = tile * a.tile_blocks
@@ -102,12 +103,15 @@ def arg_rows(variant, size, element, largest):
             best, where, index = element(x, 0, flip), 0, np.int32(0)
             if best == best:
                 for start in range(0, length, block):
+                    if start % LONG == LONG - block and late(deadline):
+                        return DEADLINE
                     most = largest(x, start, min(start + block, length), flip, best)
                     if most > best:
                         best, where = most, start
                 index = HIGHEST
                 for i in range(where, min(where + block, length)):
                     index = min(index, np.int32(i) if element(x, i, flip) == best else HIGHEST)
+                index = min(index, np.int32(length - 1))  # it may have changed meanwhile
             write_i32(a.output, row, index)
         return 0
 
@@ -122,7 +126,7 @@ def arg_lanes(variant, size, element, stored):
     read_best, write_best = READ_BACK[stored], WRITE["b8" if stored == "u8" else stored]
     read_index = READ_BACK["i32"]
 
-    def body(a, tile):
+    def body(a, tile, deadline):
         length, inner, flip = a.length, a.inner, np.int32(a.flip)
         best = a.scratch + tile * LANES * 4
         blocks = (inner + LANES - 1) // LANES
@@ -136,6 +140,8 @@ def arg_lanes(variant, size, element, stored):
                 write_best(best, c, element(x, c, flip))
                 write_i32(y, c, 0)
             for i in range(1, length):
+                if i % STRETCH == 0 and late(deadline):
+                    return DEADLINE
                 x += inner * size
                 for c in range(count):
                     value, so_far = element(x, c, flip), read_best(best, c)

@@ -63,7 +63,7 @@ def sine_of_any(x, table):
     bits = np.int64(bits_of(x))
     exponent = (bits >> 23) & 0xFF
     mantissa = np.uint64((bits & 0x7FFFFF) | 0x800000)
-    turn = mantissa * read_power(table, exponent - 127)
+    turn = mantissa * read_power(table, (exponent - 127) & 127)
     half_turns = (turn + (BIT_63 >> np.uint64(1))) >> np.uint64(63)
     r = np.float32(np.int64(turn - (half_turns << np.uint64(63)))) * HALF_TURN
     return near_0(r if x > 0 else -r, np.int64(half_turns))

@@ -6,6 +6,7 @@ on the tier, never on the number of threads. Those along a row are float64 from 
 
 import numpy as np
 
+from nnapi_shim.drivers.cpu.kernels.clock import DEADLINE, LONG, STRETCH, late
 from nnapi_shim.drivers.cpu.kernels.elements import READ, READ_BACK, WRITE
 from nnapi_shim.drivers.cpu.kernels.exponential import exp_negative
 from nnapi_shim.drivers.cpu.kernels.fixed_point import (
@@ -35,6 +36,7 @@ from nnapi_shim.drivers.cpu.lowering.softmax import (
     LOG_SCRATCH,
     LOG_SOFTMAX,
     POWERS,
+    POWERS_COUNT,
     SOFTMAX,
     SOFTMAX_LANES,
     SOFTMAX_TABLE,
@@ -58,7 +60,7 @@ def rows(variant, size):
     """
     read, write, keeps = READ[variant], WRITE[variant], variant == "f32"
 
-    def body(a, tile):
+    def body(a, tile, deadline):
         length, beta = a.length, a.beta
         first = tile * a.tile_rows
         for row in range(first, min(first + a.tile_rows, a.outer)):
@@ -68,6 +70,8 @@ def rows(variant, size):
                 key = max(key, ordered(read(x, i)))
             most, total = from_ordered(key), np.float64(0)
             for start in range(0, length, BLOCK):
+                if start % LONG == LONG - BLOCK and late(deadline):
+                    return DEADLINE
                 subtotal = ZERO
                 for i in range(start, min(start + BLOCK, length)):
                     power = exp_negative((read(x, i) - most) * beta)
@@ -76,9 +80,12 @@ def rows(variant, size):
                         write(y, i, power)
                 total += subtotal
             share = np.float32(1 / total)
-            for i in range(length):
-                power = read_back(y, i) if keeps else exp_negative((read(x, i) - most) * beta)
-                write(y, i, power * share)
+            for start in range(0, length, LONG):
+                if start > 0 and late(deadline):
+                    return DEADLINE
+                for i in range(start, min(start + LONG, length)):
+                    power = read_back(y, i) if keeps else exp_negative((read(x, i) - most) * beta)
+                    write(y, i, power * share)
         return 0
 
     body.__name__ = f"softmax_{variant}"
@@ -91,7 +98,7 @@ def lanes(variant, size):
     """
     read, write, keeps = READ[variant], WRITE[variant], variant == "f32"
 
-    def body(a, tile):
+    def body(a, tile, deadline):
         length, inner, beta = a.length, a.inner, a.beta
         blocks = (inner + LANES - 1) // LANES
         most = a.scratch + tile * 2 * LANES * 4
@@ -105,11 +112,15 @@ def lanes(variant, size):
                 write_float(most, c, read(a.input + start, c))
                 write_float(total, c, ZERO)
             for j in range(1, length):
+                if j % STRETCH == 0 and late(deadline):
+                    return DEADLINE
                 x = a.input + start + j * inner * size
                 for c in range(count):
                     value, so_far = read(x, c), read_back(most, c)
                     write_float(most, c, value if value > so_far else so_far)
             for j in range(length):
+                if j % STRETCH == STRETCH - 1 and late(deadline):
+                    return DEADLINE
                 x, y = a.input + start + j * inner * size, a.output + start + j * inner * size
                 for c in range(count):
                     power = exp_negative((read(x, c) - read_back(most, c)) * beta)
@@ -119,6 +130,8 @@ def lanes(variant, size):
             for c in range(count):
                 write_float(total, c, ONE / read_back(total, c))
             for j in range(length):
+                if j % STRETCH == STRETCH - 1 and late(deadline):
+                    return DEADLINE
                 x, y = a.input + start + j * inner * size, a.output + start + j * inner * size
                 for c in range(count):
                     if keeps:
@@ -144,8 +157,8 @@ for _variant, _size in (("f32", 4), ("f16", 2)):
 def softmax_powers(a, tile):
     """See POWERS in lowering/softmax.py."""
     y = i32(a.output)
-    for i in range(256):
-        below = 255 - i
+    for i in range(POWERS_COUNT):
+        below = max(255 - i, 0)
         exponent = -scaled(-below, a.mantissa, a.exponent)
         y[i] = exponential_32(exponent, 5) if below <= a.radius else 0
     return 0
@@ -177,33 +190,42 @@ def quantized(variant, flip):
     """
     read, write = READ["u8"], WRITE["b8"]
 
-    def body(a, tile):
+    def body(a, tile, deadline):
         length, inner, results = a.length, a.inner, a.scratch + 256 * tile
         first = tile * a.tile_rows
         for lane in range(first, min(first + a.tile_rows, a.outer * inner)):
             start = lane // inner * length * inner + lane % inner
             x, y = a.input + start, a.output + start
             most = np.uint8(0)
-            for i in range(length):
-                most = max(most, np.uint8(read(x, i * inner) ^ flip))
+            for stretch in range(0, length, LONG):
+                if stretch > 0 and late(deadline):
+                    return DEADLINE
+                for i in range(stretch, min(stretch + LONG, length)):
+                    most = max(most, np.uint8(read(x, i * inner) ^ flip))
             table = a.table + (255 - most) * 4
             total = np.int32(0)
-            for i in range(length):
-                power = np.int32(read_word(table, read(x, i * inner) ^ flip))
-                # Positive, so 12 bits can be cut off, but for the sign that the sum may get.
-                total = add32(total, shift_right_unsigned(add32(power, HALF), TWELVE))
+            for stretch in range(0, length, LONG):
+                if stretch > 0 and late(deadline):
+                    return DEADLINE
+                for i in range(stretch, min(stretch + LONG, length)):
+                    power = np.int32(read_word(table, read(x, i * inner) ^ flip))
+                    # Positive, so 12 bits can be cut off, but for the sign that the sum may get.
+                    total = add32(total, shift_right_unsigned(add32(power, HALF), TWELVE))
             share, bits = share_of(np.int64(total) & 0xFFFFFFFF)
             nudge, bits = (1 << 30) + (1 << (30 + bits)), bits + 31
             if inner == 1 and length > 256:
-                for byte in range(most + 1):
+                for byte in range(256):  # those above the maximum, too: inputs may change
                     steps = np.int32(steps_of(read_word(table, byte), share, nudge, bits))
                     write(results, byte ^ np.int64(flip), xor32(steps, np.int32(flip)))
                 translate(y, x, length, results)
             else:
-                for i in range(length):
-                    power = read_word(table, read(x, i * inner) ^ flip)
-                    steps = np.int32(steps_of(power, share, nudge, bits))
-                    write(y, i * inner, xor32(steps, np.int32(flip)))
+                for stretch in range(0, length, LONG):
+                    if stretch > 0 and late(deadline):
+                        return DEADLINE
+                    for i in range(stretch, min(stretch + LONG, length)):
+                        power = read_word(table, read(x, i * inner) ^ flip)
+                        steps = np.int32(steps_of(power, share, nudge, bits))
+                        write(y, i * inner, xor32(steps, np.int32(flip)))
         return 0
 
     body.__name__ = f"softmax_{variant}"
@@ -224,7 +246,7 @@ def flipped(x, i, flip):
 
 
 @kernel(LOG_SOFTMAX)
-def log_softmax_f32(a, tile):
+def log_softmax_f32(a, tile, deadline):
     """input, output: float32[outer, length], of which a tile is tile_rows rows."""
     length, beta, flip = a.length, a.beta, np.int32(a.flip)
     first = tile * a.tile_rows
@@ -235,19 +257,24 @@ def log_softmax_f32(a, tile):
             most = larger_number(most, flipped(x, i, flip))
         total = np.float64(0)
         for start in range(0, length, BLOCK):
+            if start % LONG == LONG - BLOCK and late(deadline):
+                return DEADLINE
             subtotal = ZERO
             for i in range(start, min(start + BLOCK, length)):
                 power = exp_negative((flipped(x, i, flip) - most) * beta)
                 subtotal = add_any_order(subtotal, power)
             total += subtotal
         whole = np.float32(np.log(total))
-        for i in range(length):
-            write_float(y, i, (flipped(x, i, flip) - most) * beta - whole)
+        for start in range(0, length, LONG):
+            if start > 0 and late(deadline):
+                return DEADLINE
+            for i in range(start, min(start + LONG, length)):
+                write_float(y, i, (flipped(x, i, flip) - most) * beta - whole)
     return 0
 
 
 @kernel(LOG_SOFTMAX)
-def log_softmax_lanes_f32(a, tile):
+def log_softmax_lanes_f32(a, tile, deadline):
     """input, output: float32[outer, length, inner]; chosen for inner > 1. A tile is tile_rows
     blocks of up to LANES lanes. scratch: float64 sums, float32 maxima of each tile.
     """
@@ -265,10 +292,14 @@ def log_softmax_lanes_f32(a, tile):
             write_float(most, c, flipped(x, c, flip))
             write_double(total, c, 0.0)
         for j in range(1, length):
+            if j % STRETCH == 0 and late(deadline):
+                return DEADLINE
             for c in range(count):
                 value = larger_number(read_back(most, c), flipped(x + j * pitch, c, flip))
                 write_float(most, c, value)
         for j in range(length):
+            if j % STRETCH == STRETCH - 1 and late(deadline):
+                return DEADLINE
             for c in range(count):
                 exponent = (flipped(x + j * pitch, c, flip) - read_back(most, c)) * beta
                 write_double(total, c, read_double(total, c) + exp_negative(exponent))
@@ -276,6 +307,8 @@ def log_softmax_lanes_f32(a, tile):
             whole = log(np.float32(read_double(total, c)))
             write_double(total, c, np.float64(whole))
         for j in range(length):
+            if j % STRETCH == STRETCH - 1 and late(deadline):
+                return DEADLINE
             for c in range(count):
                 exponent = (flipped(x + j * pitch, c, flip) - read_back(most, c)) * beta
                 write_float(y + j * pitch, c, exponent - np.float32(read_double(total, c)))

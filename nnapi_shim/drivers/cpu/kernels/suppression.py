@@ -11,6 +11,7 @@ over them.
 import numpy as np
 
 from nnapi_shim.drivers.cpu.kernels.boxes import iou
+from nnapi_shim.drivers.cpu.kernels.clock import LONG, late
 from nnapi_shim.drivers.cpu.kernels.elements import READ
 from nnapi_shim.drivers.cpu.kernels.kernel import helper
 from nnapi_shim.drivers.cpu.kernels.numeric import f32, i64, ordered
@@ -22,6 +23,9 @@ FEW = 24
 ZERO = np.float32(0)
 LOWEST = np.float32(-np.inf)
 NONE, ONE = np.int32(0), np.int32(1)
+
+TOO_LATE = -1
+"""In place of a number of boxes: the deadline has passed."""
 
 CHUNK = 64
 """Boxes that one is compared with before it is known whether it stays."""
@@ -56,10 +60,11 @@ def parts_of(scratch, capacity):
 
 
 @helper
-def sort(items, spare, histogram, count):
+def sort(items, spare, histogram, count, deadline):
     """Sort int64[count] at the address `items` by the upper halves; equal ones keep their order.
 
     By insertion, or digit by digit from the lowest of the upper half on; a sign flips the last.
+    False if it was late.
     """
     x = i64(items)
     if count <= FEW:
@@ -69,23 +74,28 @@ def sort(items, spare, histogram, count):
                 x[j] = x[j - 1]
                 j -= 1
             x[j] = moving
-        return
+        return True
     starts = i64(histogram)
     for digit in range(4):
         shift, flip = 32 + 8 * digit, 128 if digit == 3 else 0
         x, y = i64(items), i64(spare)
         for value in range(256):
             starts[value] = 0
+        if count > LONG and late(deadline):
+            return False
         for i in range(count):
             starts[((x[i] >> shift) & 255) ^ flip] += 1
         total = 0
         for value in range(256):
             total, starts[value] = total + starts[value], total
         for i in range(count):
+            if i % LONG == LONG - 1 and late(deadline):
+                return False
             value = ((x[i] >> shift) & 255) ^ flip
             y[starts[value]] = x[i]
             starts[value] += 1
         items, spare = spare, items
+    return True
 
 
 @helper
@@ -125,17 +135,22 @@ def overlaps(columns, capacity, count, x1, y1, x2, y2, area, threshold):
 
 
 @helper
-def suppress(items, columns, capacity, count, threshold, limit):
+def suppress(items, columns, capacity, count, threshold, limit, deadline):
     """Hard suppression of sorted items whose boxes are in the columns.
 
     Those that stay, and their boxes, move to the front; at most `limit`, unless it is negative.
-    Returns how many.
+    Returns how many, or TOO_LATE.
     """
     listed = i64(items)
-    kept = 0
+    kept, work = 0, 0
     for i in range(count):
         if kept == limit:
             break
+        work += kept + 16
+        if work >= LONG:
+            work = 0
+            if late(deadline):
+                return TOO_LATE
         x1, y1, x2, y2, area = box_at(columns, capacity, i)
         if not overlaps(columns, capacity, kept, x1, y1, x2, y2, area, threshold):
             listed[kept] = listed[i]

@@ -6,6 +6,7 @@ compared as unsigned numbers, with `flip` xor-ed to them before.
 
 import numpy as np
 
+from nnapi_shim.drivers.cpu.kernels.clock import DEADLINE, LONG, late
 from nnapi_shim.drivers.cpu.kernels.elements import WRITE
 from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
 from nnapi_shim.drivers.cpu.kernels.numeric import add32, copy_bytes, from_ordered, i64, ordered
@@ -85,15 +86,18 @@ def digit(pair, shift):
 
 
 @helper
-def sort_by_digits(candidates, other, counts, count):
+def sort_by_digits(candidates, other, counts, count, deadline):
     """Sort many candidates by their elements, the smallest first, equal ones in the order that
-    they have. `other` has room for as many; digits that all have in common are passed over.
+    they have. `other` has room for as many; digits that all have in common are passed over. False
+    if it was late.
     """
     tally = i64(counts)
     for i in range(4 * 256):
         tally[i] = 0
     pairs = i64(candidates)
     for i in range(count):
+        if i % LONG == LONG - 1 and late(deadline):
+            return False
         pair = pairs[i]
         for place in range(4):
             tally[place * 256 + digit(pair, 32 + 8 * place)] += 1
@@ -108,6 +112,8 @@ def sort_by_digits(candidates, other, counts, count):
                 tally[base + value] = at
                 at += size
             for i in range(count):
+                if i % LONG == LONG - 1 and late(deadline):
+                    return False
                 pair = pairs[i]
                 to = base + digit(pair, shift)
                 sorted_pairs[tally[to]] = pair
@@ -115,6 +121,7 @@ def sort_by_digits(candidates, other, counts, count):
             source, target = target, source
     if source != candidates:
         copy_bytes(candidates, source, count * 8)
+    return True
 
 
 def topk(variant, size, key, reaches, read, write):
@@ -126,7 +133,7 @@ def topk(variant, size, key, reaches, read, write):
     collected, and sorted when there is no more room; there is little room at first.
     """
 
-    def body(a, tile):
+    def body(a, tile, deadline):
         length, k, flip, capacity = a.length, a.k, np.int32(a.flip), a.capacity
         candidates = a.scratch + tile * a.scratch_bytes
         other = candidates + capacity * 8
@@ -137,6 +144,8 @@ def topk(variant, size, key, reaches, read, write):
             x = a.input + row * length * size
             count, smallest, limit = 0, LOWEST, max(2 * k, CHUNK)
             for start in range(0, length, CHUNK):
+                if start % LONG == LONG - CHUNK and late(deadline):
+                    return DEADLINE
                 end = min(start + CHUNK, length)
                 if reaches(x, start, end, flip, smallest):
                     for i in range(start, end):
@@ -159,14 +168,16 @@ def topk(variant, size, key, reaches, read, write):
                 if count <= FEW:
                     for i in range(1, count):
                         insert(candidates, pairs[i], i)
-                else:
-                    sort_by_digits(candidates, other, counts, count)
+                elif not sort_by_digits(candidates, other, counts, count, deadline):
+                    return DEADLINE
                 if not is_last:
                     for i in range(k):
                         pairs[i] = pairs[count - k + i]
                     count, smallest, limit = k, np.int32(pairs[0] >> 32), 2 * limit
             values, indices = a.values + row * k * size, a.indices + row * k * 4
             for i in range(k):
+                if i % LONG == LONG - 1 and late(deadline):
+                    return DEADLINE
                 index = pairs[count - 1 - i] & 0xFFFFFFFF
                 write(values, i, read(x, index))
                 write_i32(indices, i, index)

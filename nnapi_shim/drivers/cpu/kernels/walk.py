@@ -6,39 +6,40 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from nnapi_shim.drivers.cpu.kernels.clock import DEADLINE, monotonic_ns
+from nnapi_shim.drivers.cpu.kernels.clock import DEADLINE, late
 from nnapi_shim.drivers.cpu.kernels.kernel import kernel
 from nnapi_shim.drivers.cpu.kernels.numeric import i64
 from nnapi_shim.drivers.cpu.program import BIND, WALK
 
 
 @intrinsic
-def call_kernel(typing_context: Any, function: Any, block: Any, tile: Any) -> Any:
-    """Call the kernel at an address."""
+def call_kernel(typing_context: Any, function: Any, block: Any, tile: Any, deadline: Any) -> Any:
+    """Call the kernel at an address. One that takes no deadline leaves the register alone."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         word = ir.IntType(64)
-        kind = ir.FunctionType(ir.IntType(32), [word, word])
+        kind = ir.FunctionType(ir.IntType(32), [word] * 3)
         return builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), arguments[1:])
 
-    return types.int32(types.int64, types.int64, types.int64), generate
+    return types.int32(*[types.int64] * 4), generate
 
 
 @kernel(WALK)
 def walk(a, tile):
     """Run steps {kernel, block, tiles, jump} from the first to the last or to one that fails.
 
-    The result code of that one is returned, and its number stored in `stopped`.
+    The result code of that one is returned, and its number stored in `stopped`. The clock is looked
+    at in front of every tile; kernels whose tiles have no bound look at it themselves, too.
     """
     steps, count, deadline = i64(a.steps), a.count, a.deadline
     step = 0
     while step < count:
-        if deadline != 0 and monotonic_ns() >= deadline:
-            a.stopped = step
-            return DEADLINE
         code = 0
         for part in range(steps[4 * step + 2]):
-            code = call_kernel(steps[4 * step], steps[4 * step + 1], part)
+            if late(deadline):
+                code = DEADLINE
+                break
+            code = call_kernel(steps[4 * step], steps[4 * step + 1], part, deadline)
             if code != 0:
                 break
         if code > 0:

@@ -76,6 +76,9 @@ OFFSETS = record(
 
 PRODUCTS_PER_TILE = {"f32": 4 << 20, "q8": 12 << 20}
 """Multiplications that are worth a tile of their own: about 100 us."""
+MOST_PRODUCTS = 1 << 28
+"""Multiplications of words that a tile has at most, if its rows are more than one block of a
+micro-kernel: some milliseconds. Filters of many taps come to that."""
 BYTES_PER_TILE = 1 << 20
 """The same for a single row, which reads every weight once: bytes of weights."""
 NO_CORRECTION = bytes(64)
@@ -237,6 +240,8 @@ def _split(
     """
     tiles = rows.images * rows.image_tiles
     room = (tiling.cache - packed.panel_bytes) // (rows.tile_rows * input.row_bytes)
+    products = rows.tile_rows * rows.taps * input.words * tiling.columns
+    room = min(room, MOST_PRODUCTS // max(1, products))
     blocks = -(-tiles // max(1, room))
     block_tiles = -(-tiles // blocks)
     if rows.tile_rows == 1:

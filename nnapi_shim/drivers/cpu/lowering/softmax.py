@@ -13,8 +13,10 @@ SHAPE = {"outer": INT64, "length": INT64, "inner": INT64, "tile_rows": INT64}
 SOFTMAX = record(input=ADDRESS, output=ADDRESS, **SHAPE, beta=FLOAT32)
 SOFTMAX_LANES = record(input=ADDRESS, output=ADDRESS, **SHAPE, beta=FLOAT32, scratch=ADDRESS)
 POWERS = record(output=ADDRESS, mantissa=INT64, exponent=INT64, radius=INT64)
-"""output: int32[256]: at index i the exponential, without integer bits, of a number that is 255 - i
-below the maximum; 0 where that is more than `radius`."""
+"""output: int32[POWERS_COUNT]: at index i the exponential, without integer bits, of a number that
+is 255 - i below the maximum; 0 where that is more than `radius`."""
+POWERS_COUNT = 511
+"""An input that changes meanwhile may have numbers above the maximum: they count as the maximum."""
 SOFTMAX_TABLE = record(input=ADDRESS, output=ADDRESS, **SHAPE, table=ADDRESS, scratch=ADDRESS)
 """scratch: byte[tiles, 256]."""
 LOG_SOFTMAX = record(
@@ -97,7 +99,7 @@ def _rows(op: BoundOperation, rows: int, row_elements: int) -> dict[str, Any]:
 
 def _powers(op: BoundOperation) -> tuple[Step, Buffer]:
     """The table of exponentials, filled when the model is compiled (semantics.md 8.4)."""
-    table = Buffer(4 * 256)
+    table = Buffer(4 * POWERS_COUNT)
     mantissa, exponent = decomposed(min(op.beta * op.input.scale * 2.0**26, 2.0**31 - 1))
     fill = Step(
         POWERS,

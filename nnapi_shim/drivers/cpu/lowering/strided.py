@@ -51,6 +51,9 @@ TRANSPOSE = record(
 TILE_BYTES = 1 << 17
 """About how many bytes a tile copies."""
 
+MOST_BYTES = 1 << 24
+"""Bytes of a strip of a matrix that are worth being shared out among tiles."""
+
 PATTERN_BYTES = 1 << 12
 """Bytes of the constant that large regions are filled from."""
 
@@ -187,8 +190,9 @@ def _transposed(
 ) -> Step:
     """Copy matrices; the source is contiguous along `rows`, the target along `columns`."""
     strip = STRIP_BYTES // size
-    if rows.size < 4 * strip:  # too few to be shared out among tiles
-        pieces = _pieces(columns.size, rows.size * columns.size * size)
+    # Rows that are too few to be shared out among tiles, or of which a strip is too long for one.
+    if rows.size < 4 * strip or columns.size * strip * size > MOST_BYTES:
+        pieces = _pieces(columns.size, min(rows.size, 4 * strip) * columns.size * size)
         if pieces > 1:
             columns = columns._replace(size=columns.size // pieces)
             outer.append(Axis(pieces, columns.input * columns.size, columns.output * columns.size))

@@ -1,0 +1,61 @@
+"""The deadline of a run, for the loops inside of operations."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from threading import local
+from time import monotonic_ns
+from typing import TypeVar
+
+import numpy as np
+
+from nnapi_shim.drivers.reference.arrays import Array
+from nnapi_shim.errors import NnapiError
+from nnapi_shim.hal.enums import ResultCode
+
+T = TypeVar("T")
+
+PRODUCTS = 1 << 27
+"""Products that are summed in one call of numpy, if they can be fewer: a tenth of a second."""
+
+_of_thread = local()
+
+
+@contextmanager
+def until(deadline_ns: int | None) -> Iterator[None]:
+    """Let `look` and what is built on it know the deadline, time.monotonic_ns(), of this thread."""
+    before = getattr(_of_thread, "deadline_ns", None)
+    _of_thread.deadline_ns = deadline_ns
+    try:
+        yield
+    finally:
+        _of_thread.deadline_ns = before
+
+
+def look() -> None:
+    """Raise MISSED_DEADLINE_TRANSIENT if the deadline has passed."""
+    deadline_ns = getattr(_of_thread, "deadline_ns", None)
+    if deadline_ns is not None and monotonic_ns() >= deadline_ns:
+        raise NnapiError(ResultCode.MISSED_DEADLINE_TRANSIENT, "the deadline passed")
+
+
+def watched(items: Iterable[T]) -> Iterator[T]:
+    """The items, with a look at the clock in front of each."""
+    for item in items:
+        look()
+        yield item
+
+
+def product(left: Array, right: Array) -> Array:
+    """The matrix product of float64 left and the matrix `right`; a large one in parts of its rows,
+    so that there are looks at the clock.
+    """
+    depth, columns = right.shape
+    rows = left.reshape(-1, depth)
+    step = max(1, PRODUCTS // max(1, depth * columns))
+    if len(rows) <= step:
+        look()
+        return left @ right
+    total = np.empty((len(rows), columns), np.result_type(left, right))
+    for start in watched(range(0, len(rows), step)):
+        total[start : start + step] = rows[start : start + step] @ right
+    return total.reshape(*left.shape[:-1], columns)
