@@ -54,17 +54,19 @@ class CpuPreparedModel:
         outputs: tuple[Dimensions, ...],
     ) -> None:
         """Take the first segment from the cache, or leave it there."""
-        self.main.constants.begin_digest(self.main.library)
-        from nnapi_shim.drivers.cpu.cache import Cache
+        from nnapi_shim.drivers.cpu.cache import opened
 
-        cache = Cache(model, self.main.library, self.main.constants, handles)
-        stored = cache.load()
-        if stored is None:
-            from nnapi_shim.drivers.cpu.cache_writer import store
+        cache = opened(model, self.main.library, self.main.constants, handles)
+        if cache is None:
+            return
+        with cache:
+            stored = cache.load()
+            if stored is None:
+                from nnapi_shim.drivers.cpu.cache_writer import store
 
-            store(cache, self.main.first(inputs, outputs))
-        else:
-            self.main.insert(inputs, outputs, *stored)
+                store(cache, self.main.first(inputs, outputs))
+            else:
+                self.main.insert(inputs, outputs, *stored)
 
     def first(self, request: Request) -> Segment:
         """Where a run of this request begins."""
