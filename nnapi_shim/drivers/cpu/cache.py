@@ -42,7 +42,6 @@ from nnapi_shim.drivers.cpu.cache_format import (
     parsed,
     words_of,
 )
-from nnapi_shim.drivers.cpu.cache_key import key_of_user
 from nnapi_shim.drivers.cpu.digest import Digest
 from nnapi_shim.drivers.cpu.library import KernelLibrary
 from nnapi_shim.drivers.cpu.program import Program
@@ -204,16 +203,15 @@ class Cache:
 
 
 def opened(
-    model: Model, library: KernelLibrary, constants: Constants, handles: CacheHandles
+    model: Model,
+    library: KernelLibrary,
+    constants: Constants,
+    handles: CacheHandles,
+    digest: Digest,
 ) -> Cache | None:
-    """The cache of a model, with the digest of its constants under way; None where there is no
-    folder that can be trusted, and no key: that is no error, and said where somebody should know.
+    """The cache of a model; None where no folder can be trusted: that is no error, and is
+    told of where somebody should know.
     """
-    key = key_of_user()
-    if key is None:
-        return None
-    digest = Digest(library, key)
-    constants.begin_digest(digest)
     try:
         return Cache(model, library, constants, handles, digest)
     except Untrusted as found:

@@ -1,8 +1,8 @@
 """The key of a user's cached models: random bytes in a file that nobody else can read.
 
 Without it, whoever can put a file into a cache folder could have kernels read and write anywhere: a
-compiled model is a program. It is not in the cache folder, so what came with a folder from somewhere
-else, in an archive for example, is not believed.
+compiled model is a program. It is not in the cache folder, so what came with a folder from
+somewhere else, in an archive for example, is not believed.
 """
 
 import os

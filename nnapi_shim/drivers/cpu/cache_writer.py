@@ -12,6 +12,7 @@ from nnapi_shim.drivers.cpu.cache_format import (
     VALUE,
     WEIGHT,
     Description,
+    Malformed,
     Steps,
     check,
     packed,
@@ -30,7 +31,11 @@ def store(cache: Cache, segment: Segment) -> None:
     content = _Content()
     description = _description(segment, program, content)
     literals, weights = (b"".join(content.parts[place]) for place in (LITERAL, WEIGHT))
-    check(description, limits(cache.model, len(literals), len(weights)))
+    try:
+        check(description, limits(cache.model, len(literals), len(weights)))
+    except Malformed as found:
+        log.write("debug", f"the compiled model is not kept, it would be refused: {found}")
+        return
     described = packed(description)
     described += bytes(-(HEAD.size + len(described)) % ALIGNMENT)
     told = HEAD.pack(

@@ -4,6 +4,7 @@ from collections.abc import Collection
 from time import monotonic_ns
 from typing import Any
 
+from nnapi_shim.drivers.cpu.digest import Digest
 from nnapi_shim.drivers.cpu.library import KernelLibrary
 from nnapi_shim.drivers.cpu.program import Frame
 from nnapi_shim.drivers.cpu.run import Held, Insufficient, Run, stopped
@@ -54,9 +55,17 @@ class CpuPreparedModel:
         outputs: tuple[Dimensions, ...],
     ) -> None:
         """Take the first segment from the cache, or leave it there."""
+        from nnapi_shim.drivers.cpu.cache_key import key_of_user
+
+        key = key_of_user()
+        if key is None:
+            return
+        library, constants = self.main.library, self.main.constants
+        digest = Digest(library, key)
+        constants.begin_digest(digest)
         from nnapi_shim.drivers.cpu.cache import opened
 
-        cache = opened(model, self.main.library, self.main.constants, handles)
+        cache = opened(model, library, constants, handles, digest)
         if cache is None:
             return
         with cache:
