@@ -46,6 +46,7 @@ from nnapi_shim.drivers.cpu.digest import Digest
 from nnapi_shim.drivers.cpu.library import KernelLibrary
 from nnapi_shim.drivers.cpu.program import Program
 from nnapi_shim.drivers.cpu.weights import Constants
+from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.enums import OperandLifeTime
 from nnapi_shim.hal.types import CacheHandles, Model, OutputShape, Subgraph, byte_size
 
@@ -181,7 +182,10 @@ class Cache:
         self, given: Description, literals: int, weights: int, owners: list[Any]
     ) -> Program:
         steps = given.steps
-        kernels = {name: self.library.address(name) for name in set(steps.kernels)}
+        try:
+            kernels = {name: self.library.address(name) for name in set(steps.kernels)}
+        except NnapiError as error:
+            raise Malformed(error.message) from None
         filled, patches = words_of(given, kernels)
         words = memoryview(filled)[len(filled) - len(given.arguments) :].cast("q")
         bases = {LITERAL: literals, WEIGHT: weights}
