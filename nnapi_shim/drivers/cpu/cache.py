@@ -25,6 +25,7 @@ Loading is meant to be much faster than compiling, so this module is all that it
 
 import mmap
 import os
+from _operator import _compare_digest
 from itertools import chain
 from struct import Struct, pack
 from typing import Any
@@ -120,10 +121,13 @@ class Cache:
         """What was stored; None where there is nothing that is whole and this user's."""
         try:
             fd, length = self.folder.open(self.name)
+        except FileNotFoundError:
+            return None
         except Untrusted as found:
             log.warning(f"{found}; the model is compiled and kept again")
             return None
-        except FileNotFoundError:
+        except OSError as error:
+            log.warning(f"{self.path} cannot be read: {error}; the model is compiled")
             return None
         try:
             return self._loaded(fd, length)
@@ -155,7 +159,7 @@ class Cache:
             raise Malformed("it ends early")
         # Of the copy: what is read above may have been changed meanwhile.
         sealed = self.digest.at(b"sealed", block.address + SEALED, private - SEALED)
-        if contents[: HEAD.size] != head or sealed != seal:
+        if contents[: HEAD.size] != head or not _compare_digest(sealed, seal):
             raise Malformed("its seal is broken")
         where, owners = self._weights(fd, private, weights)
         if self.digest.at(b"weights", where, weights) != of_weights:

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import socket
 import stat
 import struct
 import subprocess
@@ -230,12 +231,34 @@ def test_a_symbolic_link_in_its_place(kept, lowered, capfd):
     assert not path.is_symlink() and elsewhere.read_bytes() == before
 
 
-@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def make_socket(path):
+    folder = os.open(path.parent, os.O_RDONLY)  # names of sockets are short
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind(f"/proc/self/fd/{folder}/s")
+    os.close(folder)
+    path.with_name("s").rename(path)
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, make_socket])
 def test_no_plain_file_in_its_place(kept, lowered, make):
     graph, expected, path = kept
     path.unlink()
     make(path)
     assert not is_loaded(graph, expected, path.parent, lowered)
+
+
+def test_a_file_that_nobody_can_read(kept, lowered, monkeypatch, capfd):
+    graph, expected, path = kept
+    real = os.open
+
+    def refusing(name, *given, **named):
+        if name == path.name:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return real(name, *given, **named)
+
+    monkeypatch.setattr(os, "open", refusing)
+    assert not is_loaded(graph, expected, path.parent, lowered)
+    assert "Permission denied" in capfd.readouterr().err
 
 
 def test_a_link_to_the_folder_is_followed(kept, lowered, tmp_path_factory):
