@@ -197,6 +197,8 @@ def _loaded_files(libraries: Iterable[str]) -> list[str]:
     handle nor an error, which cffi does not expect.
     """
     wanted = tuple(f"/{name}" for name in libraries)
+    if not wanted:
+        return []
     try:
         with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as maps:
             files = {line.rstrip("\n").partition("/")[2] for line in maps}

@@ -130,6 +130,12 @@ DRIVER_TIMEOUT = Setting(
     "60",
     "seconds that a device of HAL 1.0 or 1.1 may take for an answer; 0 means any time",
 )
+STATE = Setting(
+    "XDG_STATE_HOME",
+    "",
+    "folder whose folder nnapi_shim holds the key of the user's cached models; empty means "
+    "`~/.local/state`",
+)
 # Read in native/ before Python runs; listed here so that the table is complete.
 HOME = Setting(
     "NNAPI_SHIM_HOME",
@@ -181,6 +187,7 @@ SETTINGS = (
     JIT,
     DRIVERS,
     DRIVER_TIMEOUT,
+    STATE,
     HOME,
     PYTHON,
     ASSETS,

@@ -150,6 +150,11 @@ int ANeuralNetworksCompilation_createForDevices(
  * Names a directory in which compiled models may be kept, and the 32 bytes that tell this model
  * from others. The directory need not exist: then nothing is kept. Before finish, else BAD_STATE.
  * Level 3.
+ * A file is used only if all of it is as this user's library wrote it, for this very model: that is
+ * looked at each time. Directory and file must belong to the effective user or to root and let nobody
+ * else write; else finish compiles as without a cache, and one line on stderr says why. So it does
+ * in a program with raised privileges, silently. Weights stay mapped: do not change the files of a
+ * running program.
  */
 int ANeuralNetworksCompilation_setCaching(
     ANeuralNetworksCompilation* compilation, const char* cacheDir, const uint8_t* token);

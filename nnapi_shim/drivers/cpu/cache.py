@@ -1,53 +1,65 @@
-"""Prepared models kept in files: the packed constants and the planned program, to be mapped.
+"""Prepared models kept in files: the packed constants and the planned program.
 
 A file lies in the program's folder under a name made of its key: the program's token, the model
 with its small constants, the version of this library, its kernels and their tier. What is kept is
 the program for the dimensions that the model declares, if it is one segment. Layout, little-endian:
 
     magic        8 bytes
+    seal        32   keyed digest of all that follows up to the weights
     key         32
-    values      32   checksum of all constants of the model
-    checksums    2 x 32: of all that follows up to the constants, and of the constants
-    written      8   the time in ns that the file says it was changed at
-    lengths      2 x 8: of the description and of the constants
-    description      marshalled, with zeros up to a multiple of 64
-    constants        packed constants and literals, each 64-byte aligned
+    constants   32   keyed digest of all constants of the model
+    weights     32   keyed digest of the weights
+    lengths      3 x 8: of the description, the literals and the weights
+    description      `cache_format`, with zeros up to a multiple of 64
+    literals         what kernels take places from, and what steps made of no constants; each
+                     64-byte aligned
+    weights          packed constants, numbers to compute with; each 64-byte aligned
 
-One that is damaged, or another's, is as good as none. `cache_writer` makes them.
+All of it is looked at before any of it is used. What decides addresses is a copy in memory of this
+process; weights are mapped, because a copy of them takes longer than all the rest. `cache_folder`
+says who could change them then: the user and root. One that is damaged, or another's, is as good as
+none. `cache_writer` makes them.
 
 Loading is meant to be much faster than compiling, so this module is all that it imports.
 """
 
-import marshal
 import mmap
 import os
+from _operator import _compare_digest
 from itertools import chain
 from struct import Struct, pack
-from sys import hexversion
 from typing import Any
 
 from nnapi_shim import __version__, address, log
+from nnapi_shim.drivers.cpu.cache_folder import ABSENT, Folder, Untrusted
+from nnapi_shim.drivers.cpu.cache_format import (
+    FIXED_WORDS,
+    LITERAL,
+    POOL,
+    WEIGHT,
+    Description,
+    Limits,
+    Malformed,
+    parsed,
+    words_of,
+)
+from nnapi_shim.drivers.cpu.digest import Digest
 from nnapi_shim.drivers.cpu.library import KernelLibrary
 from nnapi_shim.drivers.cpu.program import Program
-from nnapi_shim.drivers.cpu.weights import Constants, digest, digest_at
-from nnapi_shim.errors import Place
+from nnapi_shim.drivers.cpu.weights import Constants
+from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.enums import OperandLifeTime
-from nnapi_shim.hal.types import CacheHandles, Model, OutputShape, Subgraph
+from nnapi_shim.hal.types import CacheHandles, Model, OutputShape, Subgraph, byte_size
 
-MAGIC = b"NNSHIM\x00\x04"
+MAGIC = b"NNSHIM\x00\x05"
 """The last byte is the version of the layout."""
 
-UNSHARED = 2
-"""A format of marshal in which equal values are equal bytes, shared objects or not."""
-
 HEAD = Struct("<8s32s32s32s32s3q")
-TOLD = Struct("<3q")
+SEALED = 40
+"""Where what the seal is of begins."""
 ALIGNMENT = 64
 SMALL = 1 << 12
 """Bytes of a constant that is part of the key; larger ones are compared when a file is loaded."""
-
-KERNEL, CONSTANT, VALUE, POOL = range(4)
-"""What an address in a program leads to: a kernel, these constants, the model's own, a memory."""
 
 Stored = tuple[Program, list[OutputShape], list[tuple[int, int]]]
 """A program, and the shapes and lengths of its segment's outputs."""
@@ -63,24 +75,39 @@ class StoredStep:
 
 
 class Cache:
-    """The file of one model: its path, its key, and what was stored in it.
+    """The file of one model: its name, its key, and what was stored in it.
 
     handles: the program's folder and token. `constants` are those of the prepared model, and their
-    digest is under way.
+    digest is under way. Closed by `with`. Raises OSError, ValueError and Untrusted for a folder
+    that cannot be used.
     """
 
     def __init__(
-        self, model: Model, library: KernelLibrary, constants: Constants, handles: CacheHandles
+        self,
+        model: Model,
+        library: KernelLibrary,
+        constants: Constants,
+        handles: CacheHandles,
+        digest: Digest,
     ) -> None:
         self.library = library
         self.constants = constants
-        self._model = model
+        self.digest = digest
+        self.folder = Folder(handles.directory)
+        self.model = model
         self.key = self._key_of(handles.token)
-        self.path = os.path.join(handles.directory, f"nnapi_shim-{self.key.hex()}")
+        self.name = f"nnapi_shim-{self.key.hex()}"
+        self.path = os.path.join(handles.directory, self.name)
+
+    def __enter__(self) -> "Cache":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.folder.close()
 
     def _key_of(self, token: bytes) -> bytes:
-        model = self._model
-        parts = [token, pack("<q", hexversion), f"{__version__} {self.library.identity}".encode()]
+        model = self.model
+        parts = [token, f"{__version__} {self.library.identity}".encode()]
         for graph in (model.main, *model.referenced):
             parts.append(_described(graph))
             for operand in graph.operands:
@@ -88,77 +115,130 @@ class Cache:
                 if operand.lifetime is OperandLifeTime.CONSTANT_COPY and where.length <= SMALL:
                     parts.append(model.operand_values[where.offset : where.offset + where.length])
         lengths = pack(f"<{len(parts)}q", *map(len, parts))
-        return digest(self.library, lengths + b"".join(parts))
+        return self.digest.of(b"key", pack("<q", len(parts)) + lengths + b"".join(parts))
 
     def load(self) -> Stored | None:
-        """What was stored; None where there is nothing that is whole."""
+        """What was stored; None where there is nothing that is whole and this user's."""
         try:
-            # A pipe in its place does not make this wait; it cannot be mapped.
-            fd = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-            try:
-                changed = os.fstat(fd).st_mtime_ns
-                mapped = mmap.mmap(fd, 0, access=mmap.ACCESS_READ)
-            finally:
-                os.close(fd)
-        except (OSError, ValueError):  # no file, an empty one
+            fd, length = self.folder.open(self.name)
+        except FileNotFoundError:
             return None
-        found = self._loaded(mapped, changed)
-        if found is None:
+        except Untrusted as found:
+            log.warning(f"{found}; the model is compiled and kept again")
+            return None
+        except OSError as error:
+            log.warning(f"{self.path} cannot be read: {error}; the model is compiled")
+            return None
+        try:
+            return self._loaded(fd, length)
+        except Malformed as found:
             log.warning(
-                f"{self.path} is damaged, or another model's; the model is compiled and kept again"
+                f"{self.path} is damaged, or another model's ({found}); "
+                "the model is compiled and kept again"
             )
-        return found
+        except OSError as error:
+            log.warning(f"{self.path} cannot be read: {error}; the model is compiled")
+        finally:
+            os.close(fd)
+        return None
 
-    def _loaded(self, mapped: mmap.mmap, changed: int) -> Stored | None:
-        if len(mapped) < HEAD.size:
-            return None
-        magic, key, values, *checksums, written, described, length = HEAD.unpack_from(mapped)
-        start = HEAD.size + described
-        if (magic, key) != (MAGIC, self.key) or described < 0 or start + length != len(mapped):
-            return None
+    def _loaded(self, fd: int, length: int) -> Stored:
+        head = os.pread(fd, HEAD.size, 0)
+        if len(head) < HEAD.size:
+            raise Malformed("it ends early")
+        magic, seal, key, constants, of_weights, *lengths = HEAD.unpack(head)
+        if (magic, key) != (MAGIC, self.key):
+            raise Malformed("its head is not this model's")
+        described, literals, weights = lengths
+        private = HEAD.size + described + literals
+        if min(lengths) < 0 or private + weights != length or private % ALIGNMENT:
+            raise Malformed(f"it has {length} bytes")
+        block = address.Block(private)
+        contents = memoryview(address.view(block.address, private)).cast("B")
+        if os.preadv(fd, [contents], 0) != private:
+            raise Malformed("it ends early")
+        # Of the copy: what is read above may have been changed meanwhile.
+        sealed = self.digest.at(b"sealed", block.address + SEALED, private - SEALED)
+        if contents[: HEAD.size] != head or not _compare_digest(sealed, seal):
+            raise Malformed("its seal is broken")
+        where, owners = self._weights(fd, private, weights)
+        if self.digest.at(b"weights", where, weights) != of_weights:
+            raise Malformed("its weights have changed")
+        description = parsed(
+            contents[HEAD.size : HEAD.size + described], limits(self.model, literals, weights)
+        )
+        program = self._placed(
+            description, block.address + HEAD.size + described, where, [block, *owners]
+        )
+        if self.constants.digest() != constants:
+            raise Malformed("it was made of other constants")
+        return program, [OutputShape(shape) for shape in description.shapes], [*description.needed]
+
+    def _weights(self, fd: int, start: int, length: int) -> tuple[int, list[Any]]:
+        """Address of the weights, and what keeps them."""
+        if not length:
+            return 0, []
+        mapped = mmap.mmap(fd, start + length, access=mmap.ACCESS_READ)
         where, keep = address.address_of(mapped)
-        told = HEAD.size - TOLD.size
-        if digest_at(self.library, where + told, start - told) != checksums[0]:
-            return None
-        # A file that nobody has written to since it was made is not read as a whole: that would
-        # take as long as all the rest.
-        if changed != written:
-            if digest_at(self.library, where + start, length) != checksums[1]:
-                return None
-            try:
-                os.utime(self.path, ns=(written, written))  # a copy; from now on it is known
-            except OSError:
-                pass
-        description = marshal.loads(memoryview(mapped)[HEAD.size : start])
-        found = self._placed(description, where + start, [mapped, keep])
-        return found if self.constants.digest() == values else None
+        return where + start, [mapped, keep]
 
-    def _placed(self, description: Any, constants: int, owners: list[Any]) -> Stored:
-        template, patches, arena_bytes, slots, steps, fixed, shapes, needed = description
-        filled = bytearray(template)
-        words = memoryview(filled).cast("q")
-        for at, kind, which, offset in fixed:
-            if kind == KERNEL:
-                words[at] = self.library.address(which)
-            elif kind == CONSTANT:
-                words[at] = constants + offset
-            elif kind == VALUE:
-                words[at] = self.constants.values + offset
-            else:
+    def _placed(
+        self, given: Description, literals: int, weights: int, owners: list[Any]
+    ) -> Program:
+        steps = given.steps
+        try:
+            kernels = {name: self.library.address(name) for name in set(steps.kernels)}
+        except NnapiError as error:
+            raise Malformed(error.message) from None
+        filled, patches = words_of(given, kernels)
+        words = memoryview(filled)[len(filled) - len(given.arguments) :].cast("q")
+        bases = {LITERAL: literals, WEIGHT: weights}
+        fixed = (given.fixed[field::FIXED_WORDS] for field in range(FIXED_WORDS))
+        for at, kind, which, offset in zip(*fixed, strict=True):
+            if kind == POOL:
                 words[at] = self.constants.pool(which) + offset
-        program = Program(
+            else:
+                words[at] = bases.get(kind, self.constants.values) + offset
+        return Program(
             self.library,
             bytes(filled),
             patches,
-            arena_bytes,
-            slots,
-            [
-                (Place(*where) if isinstance(where, tuple) else where, StoredStep(*told))
-                for where, *told in steps
-            ],
+            given.arena_bytes,
+            given.slots,
+            [*zip(steps.where, map(StoredStep, steps.kernels, steps.complaints), strict=True)],
             [self.constants, *owners],
         )
-        return program, [OutputShape(shape) for shape in shapes], needed
+
+
+def opened(
+    model: Model,
+    library: KernelLibrary,
+    constants: Constants,
+    handles: CacheHandles,
+    digest: Digest,
+) -> Cache | None:
+    """The cache of a model; None where no folder can be trusted: that is no error, and is
+    told of where somebody should know.
+    """
+    try:
+        return Cache(model, library, constants, handles, digest)
+    except Untrusted as found:
+        log.warning_once(handles.directory, f"compiled models are not kept: {found}")
+    except (OSError, ValueError) as error:
+        quiet = not isinstance(error, OSError) or error.errno in ABSENT
+        log.write("debug" if quiet else "warning", f"compiled models are not kept: {error}")
+    return None
+
+
+def limits(model: Model, literals: int, weights: int) -> Limits:
+    """What the description of a model may refer to."""
+    operands, main = model.main.operands, model.main
+    return Limits(
+        (literals, weights, len(model.operand_values)),
+        [pool.size for pool in model.pools],
+        [byte_size(operands[index]) for index in main.input_indexes],
+        len(main.output_indexes),
+    )
 
 
 def _described(graph: Subgraph) -> bytes:
@@ -166,16 +246,17 @@ def _described(graph: Subgraph) -> bytes:
     columns = (*zip(*graph.operands, strict=True),) or 8 * ((),)
     types, dimensions, scales, zero_points, lifetimes, locations, channels, _ = columns
     kinds, inputs, outputs, numbers = (*zip(*graph.operations, strict=True),) or 4 * ((),)
-    count = len(types)
+    per_channel = [(at, *channel) for at, channel in enumerate(channels) if channel]
+    flat = [*scales, *chain.from_iterable(scales for _, scales, _ in per_channel)]
     numeric = pack(
-        f"<{6 * count + len(kinds)}q{count}d",
+        f"<{6 * len(types) + len(kinds)}q{len(flat)}d",
         *types,
         *zero_points,
         *lifetimes,
         *chain.from_iterable(locations),
         *kinds,
-        *scales,
+        *flat,
     )
+    lengths = [(at, len(scales), axis) for at, scales, axis in per_channel]
     nested = dimensions, inputs, outputs, numbers, graph.input_indexes, graph.output_indexes
-    per_channel = [(at, *channel) for at, channel in enumerate(channels) if channel]
-    return numeric + marshal.dumps((nested, per_channel), UNSHARED)
+    return repr((len(types), len(kinds), lengths, nested)).encode() + numeric

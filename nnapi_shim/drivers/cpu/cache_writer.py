@@ -1,40 +1,26 @@
-"""Writes a prepared model to its file of the cache.
+"""Writes a prepared model to its file of the cache."""
 
-It is written beside its place and renamed, so that another process sees all of it or none.
-"""
-
-import marshal
-import os
-from _thread import get_ident
-from contextlib import suppress
-from errno import EFBIG
-from pathlib import Path
-from resource import RLIM_INFINITY, RLIMIT_FSIZE, getrlimit
-from struct import pack_into
-from time import time_ns
 from typing import Any
 
 from nnapi_shim import address, log
-from nnapi_shim.drivers.cpu.cache import (
-    ALIGNMENT,
-    CONSTANT,
-    HEAD,
-    KERNEL,
-    MAGIC,
+from nnapi_shim.drivers.cpu.cache import ALIGNMENT, HEAD, MAGIC, SEALED, Cache, limits
+from nnapi_shim.drivers.cpu.cache_folder import ABSENT
+from nnapi_shim.drivers.cpu.cache_format import (
+    HEAD_WORDS,
+    LITERAL,
     POOL,
-    TOLD,
-    UNSHARED,
     VALUE,
-    Cache,
+    WEIGHT,
+    Description,
+    Malformed,
+    Steps,
+    check,
+    packed,
 )
+from nnapi_shim.drivers.cpu.program import Program
 from nnapi_shim.drivers.cpu.record import Buffer
 from nnapi_shim.drivers.cpu.segments import Segment
-from nnapi_shim.drivers.cpu.weights import Constants, digest
-from nnapi_shim.errors import Place
 from nnapi_shim.hal.enums import OperandLifeTime
-
-ABANDONED_NS = 600 * 10**9
-"""Age at which a file that is being written belongs to nobody any more."""
 
 
 def store(cache: Cache, segment: Segment) -> None:
@@ -42,99 +28,101 @@ def store(cache: Cache, segment: Segment) -> None:
     program = segment.program
     if not segment.is_whole or program is None:
         return
-    content = _Content(cache.constants)
-    fixed = [(at, *content.place(segment, owner, offset)) for at, owner, offset in program.fixed]
-    template = bytearray(program.template)
-    for at, *_ in fixed:
-        pack_into("<q", template, 8 * at, 0)
-    description = marshal.dumps(
-        (
-            bytes(template),
-            program.patch_bytes,
-            program.arena_bytes,
-            program.slots.size // 8,
-            [
-                (tuple(where) if isinstance(where, Place) else where, step.kernel, step.complaint)
-                for where, step in program.origins
-            ],
-            fixed,
-            [tuple(shape.dimensions) for shape in segment.shapes],
-            segment.needed,
-        ),
-        UNSHARED,
-    )
-    description += bytes(-(HEAD.size + len(description)) % ALIGNMENT)
-    constants = content.bytes()
-    now = time_ns()
-    told = TOLD.pack(now, len(description), len(constants)) + description
-    checksums = digest(cache.library, told) + digest(cache.library, constants)
-    values = cache.constants.digest()
-    path = Path(cache.path)
-    beside = path.with_name(f"{path.name}.{os.getpid()}.{get_ident()}")
+    content = _Content()
+    description = _description(segment, program, content)
+    literals, weights = (b"".join(content.parts[place]) for place in (LITERAL, WEIGHT))
     try:
-        _require_room(HEAD.size + len(description) + len(constants))
-        _clear(path)
-        with beside.open("wb") as file:
-            file.writelines((MAGIC, cache.key, values, checksums, told, constants))
-        os.utime(beside, ns=(now, now))
-        beside.replace(path)
-    except (OSError, ValueError) as error:
-        log.write("debug", f"the compiled model is not kept: {error}")
-        with suppress(OSError, ValueError):
-            beside.unlink()
+        check(description, limits(cache.model, len(literals), len(weights)))
+    except Malformed as found:
+        log.write("debug", f"the compiled model is not kept, it would be refused: {found}")
+        return
+    described = packed(description)
+    described += bytes(-(HEAD.size + len(described)) % ALIGNMENT)
+    told = HEAD.pack(
+        MAGIC,
+        bytes(32),
+        cache.key,
+        cache.constants.digest(),
+        cache.digest.of(b"weights", weights),
+        len(described),
+        len(literals),
+        len(weights),
+    )
+    sealed = told[SEALED:] + described + literals
+    seal = cache.digest.of(b"sealed", sealed)
+    try:
+        cache.folder.write(cache.name, MAGIC + seal + sealed + weights)
+    except OSError as error:
+        level = "debug" if error.errno in ABSENT else "warning"
+        log.write(level, f"{cache.path}: the compiled model is not kept: {error}")
 
 
-def _require_room(length: int) -> None:
-    """Raise OSError for a file beyond the limit of the process, which a signal would end."""
-    limit = getrlimit(RLIMIT_FSIZE)[0]
-    if limit not in (RLIM_INFINITY, -1) and length > limit:
-        raise OSError(EFBIG, f"{length} bytes are more than a file may have, {limit}")
-
-
-def _clear(path: Path) -> None:
-    """Remove what writers left beside the file that did not come to their end."""
-    for other in path.parent.glob(f"{path.name}.*"):
-        with suppress(OSError):  # another process does the same
-            if time_ns() - other.stat().st_mtime_ns > ABANDONED_NS:
-                other.unlink()
+def _description(segment: Segment, program: Program, content: "_Content") -> Description:
+    base = HEAD_WORDS * program.step_count
+    rows = memoryview(program.template)[: 8 * base].cast("q").tolist()
+    steps: list[Any] = [step for _, step in program.origins]
+    lengths = [step.record.words for step in steps]
+    described = Steps(
+        [step.kernel for step in steps],
+        [sum(lengths[:number]) for number in range(len(lengths))],
+        rows[2::HEAD_WORDS],
+        rows[3::HEAD_WORDS],
+        [step.complaint for step in steps],
+        [where for where, _ in program.origins],
+    )
+    arguments = memoryview(bytearray(program.template[8 * base :])).cast("q")
+    fixed: list[int] = []
+    for at, owner, offset in program.fixed:
+        if at >= base:  # the others are kernels
+            arguments[at - base] = 0
+            fixed += at - base, *content.place(segment, owner, offset)
+    numbers = memoryview(program.patch_bytes).cast("q").tolist()
+    patches: list[int] = []
+    for at, slot, addend in zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True):
+        if at >= base:  # the others are where each step's arguments lie
+            patches += at - base, slot, addend
+    return Description(
+        described,
+        bytes(arguments),
+        patches,
+        fixed,
+        program.arena_bytes,
+        program.slots.size // 8,
+        [tuple(shape.dimensions) for shape in segment.shapes],
+        segment.needed,
+    )
 
 
 class _Content:
-    """The constants of a file, while they are collected."""
+    """The literals and weights of a file, while they are collected."""
 
-    def __init__(self, constants: Constants) -> None:
-        self._constants = constants
-        self._parts: list[bytes] = []
-        self._length = 0
+    def __init__(self) -> None:
+        self.parts: dict[int, list[bytes]] = {LITERAL: [], WEIGHT: []}
+        self._lengths = {LITERAL: 0, WEIGHT: 0}
         self._places: dict[Any, int] = {}
 
-    def place(self, segment: Segment, owner: Any, offset: int) -> tuple[int, Any, int]:
-        """Kind, which and offset of what a fixed address leads to."""
-        if isinstance(owner, str):
-            return KERNEL, owner, 0
+    def place(self, segment: Segment, owner: Any, offset: int) -> tuple[int, int, int]:
+        """Kind, which pool and offset of what a fixed address leads to."""
         if isinstance(owner, bytes):
-            return CONSTANT, 0, self._add(owner, owner) + offset
+            return LITERAL, 0, self._add(LITERAL, owner, owner) + offset
         if isinstance(owner, Buffer):
             assert owner.address is not None
+            kind = WEIGHT if owner.holds_weights else LITERAL
             key = owner.address
             if key not in self._places:
-                self._add(key, address.read(key, owner.length))
-            return CONSTANT, 0, self._places[key] + offset
+                self._add(kind, key, address.read(key, owner.length))
+            return kind, 0, self._places[key] + offset
         operand = segment.builder.operands[owner]
         where = operand.location
         if operand.lifetime is OperandLifeTime.CONSTANT_COPY:
             return VALUE, 0, where.offset + offset
         return POOL, where.pool_index, where.offset + offset
 
-    def _add(self, key: Any, data: bytes) -> int:
+    def _add(self, kind: int, key: Any, data: bytes) -> int:
         found = self._places.get(key)
         if found is None:
-            found = self._places[key] = self._length
+            found = self._places[key] = self._lengths[kind]
             padded = data + bytes(-len(data) % ALIGNMENT)
-            self._parts.append(padded)
-            self._length += len(padded)
+            self.parts[kind].append(padded)
+            self._lengths[kind] += len(padded)
         return found
-
-    def bytes(self) -> bytes:
-        """All of them, each at its place."""
-        return b"".join(self._parts)

@@ -5,6 +5,7 @@ from time import monotonic_ns
 from typing import Any
 
 from nnapi_shim.drivers.cpu.builder import TooLate
+from nnapi_shim.drivers.cpu.digest import Digest
 from nnapi_shim.drivers.cpu.inlining import Referenced
 from nnapi_shim.drivers.cpu.library import KernelLibrary
 from nnapi_shim.drivers.cpu.program import Frame
@@ -63,17 +64,27 @@ class CpuPreparedModel:
         deadline_ns: int,
     ) -> None:
         """Take the first segment from the cache, or leave it there."""
-        self.main.constants.begin_digest(self.main.library)
-        from nnapi_shim.drivers.cpu.cache import Cache
+        from nnapi_shim.drivers.cpu.cache_key import key_of_user
 
-        cache = Cache(model, self.main.library, self.main.constants, handles)
-        stored = cache.load()
-        if stored is None:
-            from nnapi_shim.drivers.cpu.cache_writer import store
+        key = key_of_user()
+        if key is None:
+            return
+        library, constants = self.main.library, self.main.constants
+        digest = Digest(library, key)
+        constants.begin_digest(digest)
+        from nnapi_shim.drivers.cpu.cache import opened
 
-            store(cache, self.main.first(inputs, outputs, deadline_ns=deadline_ns))
-        else:
-            self.main.insert(inputs, outputs, *stored)
+        cache = opened(model, library, constants, handles, digest)
+        if cache is None:
+            return
+        with cache:
+            stored = cache.load()
+            if stored is None:
+                from nnapi_shim.drivers.cpu.cache_writer import store
+
+                store(cache, self.main.first(inputs, outputs, deadline_ns=deadline_ns))
+            else:
+                self.main.insert(inputs, outputs, *stored)
 
     def first(self, request: Request, deadline_ns: int) -> Segment:
         """Where a run of this request begins; deadline_ns: as in Builder, raises TooLate."""

@@ -56,14 +56,16 @@ class Buffer:
 
     It lives in the arena from the first to the last step that names it, unless a `once` step
     fills it from constants: then it is filled at compilation and kept with the prepared model,
-    and `address` says where.
+    and `address` says where. `holds_weights` then says that it was made of the model's own
+    constants: numbers to compute with, which never tell a kernel where to read or write.
     """
 
-    __slots__ = ("address", "length")
+    __slots__ = ("address", "holds_weights", "length")
 
     def __init__(self, length: int) -> None:
         self.length = length
         self.address: int | None = None
+        self.holds_weights = False
 
 
 class At:

@@ -1,26 +1,24 @@
-"""Constants of a prepared model: addresses, repacked copies shared by its programs, a checksum."""
+"""Constants of a prepared model: addresses, repacked copies shared by its programs, a digest."""
 
 from _thread import LockType, allocate_lock, start_new_thread
 from collections.abc import Callable
 from typing import Any
 
 from nnapi_shim import address
+from nnapi_shim.drivers.cpu.digest import Digest
 from nnapi_shim.drivers.cpu.library import KernelLibrary
-from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, At, Buffer, Step, record
+from nnapi_shim.drivers.cpu.record import ADDRESS, At, Buffer, Step
 from nnapi_shim.errors import NnapiError, op_failed
 from nnapi_shim.hal.enums import OperandLifeTime
 from nnapi_shim.hal.types import Model, Subgraph
 from nnapi_shim.operations.declare import BoundOperand
-
-DIGEST = record(input=ADDRESS, output=ADDRESS, sums=ADDRESS, bytes=INT64)
-DIGEST_BYTES, SUMS_BYTES = 32, 256
 
 STEP_SIGNATURE = "int32_t(*)(uintptr_t, int64_t, int64_t)"
 """Kernels of steps take a deadline behind the tile."""
 
 
 class Constants:
-    """Where the constants of a model lie, what `once` steps made of them, and their checksum."""
+    """Where the constants of a model lie, what `once` steps made of them, and their digest."""
 
     def __init__(self, model: Model) -> None:
         self.values, self._keep = address.address_of(model.operand_values)
@@ -44,38 +42,38 @@ class Constants:
         """Address of one of the model's memories; raises UNMAPPABLE."""
         return self._model.pools[number].map()
 
-    def begin_digest(self, library: KernelLibrary) -> None:
-        """Let a thread of its own find the checksum of all constants."""
+    def begin_digest(self, digest: Digest) -> None:
+        """Let a thread of its own find the digest of all constants."""
         begun = allocate_lock()
         begun.acquire()
         self._digested.acquire()
         try:
-            start_new_thread(self._find_digest, (library, begun))
+            start_new_thread(self._find_digest, (digest, begun))
         except RuntimeError:  # no thread can be had
-            self._find_digest(library, begun)
+            self._find_digest(digest, begun)
         begun.acquire()  # otherwise this thread would go on alone until it has to wait
 
-    def _find_digest(self, library: KernelLibrary, begun: LockType) -> None:
+    def _find_digest(self, digest: Digest, begun: LockType) -> None:
         begun.release()
         try:
-            self._digest = self._digest_of_all(library)
+            self._digest = self._digest_of_all(digest)
         except (NnapiError, MemoryError) as error:
             self._digest = error
         finally:
             self._digested.release()
 
-    def _digest_of_all(self, library: KernelLibrary) -> bytes:
-        parts = [digest(library, self._model.operand_values)]
+    def _digest_of_all(self, digest: Digest) -> bytes:
+        parts = [digest.of(b"values", self._model.operand_values)]
         for graph in (self._model.main, *self._model.referenced):
             for operand in graph.operands:
                 if operand.lifetime is OperandLifeTime.CONSTANT_REFERENCE:
                     where = operand.location
                     start = self.pool(where.pool_index) + where.offset
-                    parts.append(digest_at(library, start, where.length))
-        return digest(library, b"".join(parts))
+                    parts.append(digest.at(b"memory", start, where.length))
+        return digest.of(b"all", b"".join(parts))
 
     def digest(self) -> bytes:
-        """The checksum that `begin_digest` looks for; raises UNMAPPABLE."""
+        """The digest that `begin_digest` looks for; raises UNMAPPABLE."""
         with self._digested:
             found = self._digest
         if isinstance(found, bytes):
@@ -95,12 +93,14 @@ class Constants:
         Its result is kept under what determines it, so that the programs of other shapes find it.
         """
         values: list[Any] = []
+        reads_constants = False
         for name, kind in step.record.fields.items():
             value = step.fields[name]
             if kind == ADDRESS and name != "output":
                 value = self._constant(value, constant_address)
                 if value is None:
                     return False
+                reads_constants |= isinstance(value, int) and value != 0
             values.append(value)
         output: Buffer = step.fields["output"]
         at = list(step.record.fields).index("output")
@@ -112,6 +112,7 @@ class Constants:
             self._run(library, step, values, check_time)
             self._packed[key] = block
         output.address = block.address
+        output.holds_weights = reads_constants
         return True
 
     def _constant(
@@ -143,20 +144,3 @@ class Constants:
             if kernel(block, tile, 0):
                 raise op_failed(f"kernel {step.kernel} failed while constants were packed")
         del keep, literals
-
-
-def digest_at(library: KernelLibrary, where: int, length: int) -> bytes:
-    """The checksum of `length` bytes at an address, 32 bytes. It is not a cryptographic one."""
-    result, sums = address.Block(DIGEST_BYTES), address.Block(SUMS_BYTES)
-    block, keep = address.address_of(DIGEST.pack(where, result.address, sums.address, length))
-    library.function("digest")(block, 0)
-    del keep
-    return address.read(result.address, DIGEST_BYTES)
-
-
-def digest(library: KernelLibrary, data: bytes) -> bytes:
-    """The checksum of bytes."""
-    where, keep = address.address_of(data)
-    found = digest_at(library, where, len(data))
-    del keep
-    return found

@@ -1,0 +1,162 @@
+"""Folders that hold what is believed later: who may write there, and files that appear as a whole.
+
+Everything goes by the folder's descriptor, so that no name is looked up twice, and rules are about
+what was opened: an owner who is this process's effective user or root, and nobody else who may
+write. Another process of the same user is not kept out; it could do anything else as well.
+"""
+
+import os
+from errno import EACCES, EFBIG, ELOOP, ENAMETOOLONG, ENOENT, ENOTDIR, EPERM, EROFS
+from stat import S_IMODE, S_ISREG
+from types import TracebackType
+
+OTHERS_MAY_WRITE = 0o022
+OTHERS_MAY_READ = 0o077
+PRIVATE = 0o600
+
+ABSENT = (EACCES, ENAMETOOLONG, ENOENT, ENOTDIR, EPERM, EROFS)
+"""Errors of a folder that is not there, or not for this process: nothing is wrong with that."""
+
+ABANDONED_SECONDS = 600
+"""Age at which a file that is being written belongs to nobody any more."""
+
+_CLOSED = os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Untrusted(Exception):  # noqa: N818 (a finding)
+    """Somebody else may have written what is there; the message says what it is."""
+
+
+class Folder:
+    """An open folder, closed by `with`. Raises Untrusted for one that others may write to."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._fd = _above_standard(os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
+        try:
+            _require_trusted(os.fstat(self._fd), path, OTHERS_MAY_WRITE)
+        except BaseException:
+            os.close(self._fd)
+            raise
+
+    def __enter__(self) -> "Folder":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        where: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let the folder go."""
+        os.close(self._fd)
+
+    def open(self, name: str, forbidden: int = OTHERS_MAY_WRITE) -> tuple[int, int]:
+        """Descriptor and length of a file. Raises Untrusted for what is no plain file, or has one
+        of the `forbidden` bits of its mode.
+        """
+        path = f"{self.path}/{name}"
+        try:
+            # A pipe in its place does not make this wait.
+            fd = os.open(name, os.O_RDONLY | os.O_NONBLOCK | _CLOSED, dir_fd=self._fd)
+        except OSError as error:
+            if error.errno == ELOOP:
+                raise Untrusted(f"{path} is a symbolic link") from None
+            raise
+        fd = _above_standard(fd)
+        try:
+            found = os.fstat(fd)
+            if not S_ISREG(found.st_mode):
+                raise Untrusted(f"{path} is no plain file")
+            _require_trusted(found, path, forbidden)
+        except BaseException:
+            os.close(fd)
+            raise
+        return fd, found.st_size
+
+    def write(self, name: str, contents: bytes, replace: bool = True) -> None:
+        """Write a file that others see as a whole or not at all, and that outlasts a power cut.
+
+        replace: whether one that is there gives way; otherwise it stays, and FileExistsError is
+            raised. Raises OSError, and leaves nothing then.
+        """
+        _require_room(len(contents))
+        self._clear(name)
+        beside = f"{name}.{os.urandom(12).hex()}"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _CLOSED
+        fd = _above_standard(os.open(beside, flags, PRIVATE, dir_fd=self._fd))
+        try:
+            try:
+                os.fchmod(fd, PRIVATE)  # an umask may have taken the owner's rights
+                rest = memoryview(contents)
+                while rest:
+                    rest = rest[os.write(fd, rest) :]
+                os.fsync(fd)
+            finally:
+                os.close(fd)
+            if replace:
+                os.rename(beside, name, src_dir_fd=self._fd, dst_dir_fd=self._fd)
+            else:
+                self._name_first(beside, name)
+        except BaseException:
+            self._remove(beside)
+            raise
+        os.fsync(self._fd)
+
+    def _name_first(self, beside: str, name: str) -> None:
+        """Give a file its name unless there is one of that name."""
+        os.link(beside, name, src_dir_fd=self._fd, dst_dir_fd=self._fd)
+        self._remove(beside)
+
+    def _remove(self, name: str) -> None:
+        try:
+            os.unlink(name, dir_fd=self._fd)
+        except OSError:  # another process does the same
+            pass
+
+    def _clear(self, name: str) -> None:
+        """Remove what writers left beside a file that did not come to their end."""
+        from time import time
+
+        for other in os.listdir(self._fd):
+            if not other.startswith(f"{name}."):
+                continue
+            try:
+                found = os.stat(other, dir_fd=self._fd, follow_symlinks=False)
+            except OSError:
+                continue
+            if time() - found.st_mtime > ABANDONED_SECONDS:
+                self._remove(other)
+
+
+def _require_trusted(found: os.stat_result, path: str, forbidden: int) -> None:
+    if found.st_uid not in (os.geteuid(), 0):
+        raise Untrusted(f"{path} belongs to user {found.st_uid}")
+    if found.st_mode & forbidden:
+        raise Untrusted(f"{path} is open to other users, its mode is {S_IMODE(found.st_mode):o}")
+
+
+def _above_standard(fd: int) -> int:
+    """The same file above the descriptors of stdin, stdout and stderr, which a program may have
+    closed: what is written to them is not meant for this file.
+    """
+    if fd > 2:
+        return fd
+    from fcntl import F_DUPFD_CLOEXEC, fcntl
+
+    try:
+        return fcntl(fd, F_DUPFD_CLOEXEC, 3)
+    finally:
+        os.close(fd)
+
+
+def _require_room(length: int) -> None:
+    """Raise OSError for a file beyond the limit of the process, which a signal would end."""
+    from resource import RLIM_INFINITY, RLIMIT_FSIZE, getrlimit
+
+    limit = getrlimit(RLIMIT_FSIZE)[0]
+    if limit not in (RLIM_INFINITY, -1) and length > limit:
+        raise OSError(EFBIG, f"{length} bytes are more than a file may have, {limit}")

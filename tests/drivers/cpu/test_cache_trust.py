@@ -1,0 +1,470 @@
+"""Cached models are believed only if nobody else wrote them, and nothing of them was changed."""
+
+import errno
+import os
+import socket
+import stat
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nnapi_shim.drivers.cpu.device import CpuDevice
+from nnapi_shim.hal.enums import OperandType, OperationType
+from tests.drivers.cpu.test_cache import files, network, prepared, result_of
+from tests.drivers.cpu.test_programs import Graph
+
+STRANGER = 4321
+"""A user that is neither this one nor root."""
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files to other users")
+
+
+@pytest.fixture
+def kept(tmp_path):
+    """A model, what it computes, and its file."""
+    graph = network()
+    expected = result_of(graph, graph.prepare(CpuDevice()))
+    prepared(graph, tmp_path)
+    (path,) = tmp_path.iterdir()
+    return graph, expected, path
+
+
+def is_loaded(graph, expected, folder, lowered):
+    """Whether a preparation finds what is kept; its result is right in any case."""
+    lowered.clear()
+    np.testing.assert_array_equal(result_of(graph, prepared(graph, folder)), expected)
+    return not lowered
+
+
+def in_a_child(code, *arguments):
+    """Run code that may crash; its output."""
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, f"status {done.returncode}: {done.stderr[-2000:]}"
+    return done
+
+
+SMALL = """if True:
+    import os, sys
+    from pathlib import Path
+    import numpy as np
+    from nnapi_shim import log
+    from nnapi_shim.drivers.cpu import cache_writer
+    from nnapi_shim.drivers.cpu.segments import Segment
+    from tests.drivers.cpu.test_cache_trust import small, run_small
+    from tests.drivers.cpu.test_cache import prepared
+    folder = Path(sys.argv[1])
+    graph = small()
+    expected = run_small(graph, prepared(graph, folder))
+    (path,) = folder.iterdir()
+    original, times = path.read_bytes(), path.stat()
+    lowered = []
+    real = Segment.__init__
+    Segment.__init__ = lambda self, builder: lowered.append(1) or real(self, builder)
+    log.write = lambda *given: None
+    cache_writer.store = lambda *given: None
+
+    def attempt(what, contents):
+        path.write_bytes(contents)
+        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+        lowered.clear()
+        found = run_small(graph, prepared(graph, folder))
+        np.testing.assert_array_equal(found, expected, what)
+        assert lowered, f"{what}: was taken"
+"""
+
+
+def small():
+    """A GATHER from a constant by constant indexes, an addition of literals."""
+    graph = Graph()
+    x = graph.input([4])
+    table = graph.constant(np.arange(4, dtype=np.float32))
+    axis = graph.constant(np.int32(0), OperandType.INT32)
+    indexes = graph.constant(np.array([3, 0, 1, 2], np.int32), OperandType.TENSOR_INT32)
+    y = graph.operation(OperationType.GATHER, [table, axis, indexes], [4])
+    none = graph.none()
+    y = graph.operation(OperationType.ADD, [x, y, none], [4])
+    w = graph.constant(np.eye(4, dtype=np.float32))
+    bias = graph.constant(np.ones(4, np.float32))
+    y = graph.operation(OperationType.RESHAPE, [y, shape(graph, 1, 4)], [1, 4])
+    graph.operation(OperationType.FULLY_CONNECTED, [y, w, bias, none], [1, 4], output=True)
+    return graph
+
+
+def shape(graph, *sizes):
+    return graph.constant(np.array(sizes, np.int32), OperandType.TENSOR_INT32)
+
+
+def run_small(graph, model):
+    given, found = np.ones(4, np.float32), np.zeros((1, 4), np.float32)
+    model.execute(graph.request([given], [found]), False, None, 10**9)
+    return found
+
+
+def test_every_byte_counts(tmp_path):
+    """With the time of change that it was written with."""
+    loop = """
+    for at in range(len(original)):
+        flipped = bytearray(original)
+        flipped[at] ^= 1 << at % 8
+        attempt(f"byte {at}", flipped)
+    print(len(original))
+"""
+    assert int(in_a_child(SMALL + loop, tmp_path).stdout) > 500
+
+
+def test_every_length_counts(tmp_path):
+    loop = """
+    for length in range(len(original)):
+        attempt(f"cut to {length}", original[:length])
+    for more in (1, 8, 64, 4096):
+        attempt(f"{more} bytes more", original + bytes(more))
+"""
+    in_a_child(SMALL + loop, tmp_path)
+
+
+def test_zeroed_weights_with_their_old_time(kept, lowered):
+    graph, expected, path = kept
+    data, times = bytearray(path.read_bytes()), path.stat()
+    data[-1024:] = bytes(1024)
+    path.write_bytes(data)
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert not is_loaded(graph, expected, path.parent, lowered)
+
+
+def test_files_that_a_marshal_would_obey(kept, lowered):
+    """Contents are plain numbers: none of them is a program of another kind."""
+    import marshal
+
+    graph, expected, path = kept
+    head = path.read_bytes()[:160]
+    for bomb in (marshal.dumps([0] * 10**5), b"[\xff\xff\xff\x7f", b"(" * 10**5, b"\xfb" * 4096):
+        for at in (0, 40, 160):
+            path.write_bytes(head[:at] + bomb)
+            assert not is_loaded(graph, expected, path.parent, lowered)
+
+
+def test_weights_that_are_chosen_to_look_the_same(tmp_path):
+    """For a checksum without a key, whoever knows how it is made finds two models that share it."""
+    graph = Graph()
+    x = graph.input([1, 64])
+    weights = np.random.default_rng(0).standard_normal((64, 64)).astype(np.float32)
+    operands = [graph.constant(weights), graph.constant(np.zeros(64, np.float32)), graph.none()]
+    graph.operation(OperationType.FULLY_CONNECTED, [x, *operands], [1, 64], output=True)
+    given, found = np.eye(1, 64, dtype=np.float32), np.zeros((1, 64), np.float32)
+
+    def computed():
+        prepared(graph, tmp_path).execute(graph.request([given], [found]), False, None, 10**9)
+        return found.copy()
+
+    first = computed()
+    # sum = (sum + word) * FACTOR, sum ^= sum >> 32, over every 32nd word of 64 bits
+    words = struct.unpack_from("<2048Q", graph.constants)
+    mask = (1 << 64) - 1
+
+    def after(word):
+        product = word * 0x9E3779B1 & mask
+        return product ^ product >> 32
+
+    changed = words[0] ^ 1 << 30
+    other = words[32] + after(words[0]) - after(changed) & mask
+    struct.pack_into("<Q", graph.constants, 0, changed)
+    struct.pack_into("<Q", graph.constants, 256, other)
+    assert (computed() != first).any()
+    assert computed()[0, 0] == np.frombuffer(graph.constants, np.float32)[0]
+
+
+@pytest.mark.parametrize("mode", [0o620, 0o602, 0o666])
+def test_a_file_that_others_can_write(kept, lowered, capfd, mode):
+    graph, expected, path = kept
+    path.chmod(mode)
+    assert not is_loaded(graph, expected, path.parent, lowered)
+    told = capfd.readouterr().err
+    assert told.count("\n") == 1 and f"mode is {mode:o}" in told
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert is_loaded(graph, expected, path.parent, lowered)
+
+
+@needs_root
+def test_the_file_of_another_user(kept, lowered, capfd):
+    graph, expected, path = kept
+    os.chown(path, STRANGER, -1)
+    assert not is_loaded(graph, expected, path.parent, lowered)
+    assert f"belongs to user {STRANGER}" in capfd.readouterr().err
+    assert path.stat().st_uid == 0
+    assert is_loaded(graph, expected, path.parent, lowered)
+
+
+@pytest.mark.parametrize("mode", [0o770, 0o707, 0o1777])
+def test_a_folder_that_others_can_write(kept, lowered, capfd, mode):
+    graph, expected, path = kept
+    path.parent.chmod(mode)
+    for _ in range(2):
+        assert not is_loaded(graph, expected, path.parent, lowered)
+    told = capfd.readouterr().err
+    assert told.count("\n") == 1 and f"mode is {mode:o}" in told
+    path.unlink()
+    prepared(graph, path.parent)
+    assert files(path.parent) == []
+
+
+@needs_root
+def test_the_folder_of_another_user(kept, lowered, capfd):
+    graph, expected, path = kept
+    os.chown(path.parent, STRANGER, -1)
+    assert not is_loaded(graph, expected, path.parent, lowered)
+    assert f"belongs to user {STRANGER}" in capfd.readouterr().err
+
+
+def test_a_symbolic_link_in_its_place(kept, lowered, capfd):
+    graph, expected, path = kept
+    elsewhere = path.parent / "elsewhere"
+    path.rename(elsewhere)
+    before = elsewhere.read_bytes()
+    path.symlink_to(elsewhere)
+    assert not is_loaded(graph, expected, path.parent, lowered)
+    assert "symbolic link" in capfd.readouterr().err
+    assert not path.is_symlink() and elsewhere.read_bytes() == before
+
+
+def make_socket(path):
+    folder = os.open(path.parent, os.O_RDONLY)  # names of sockets are short
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind(f"/proc/self/fd/{folder}/s")
+    os.close(folder)
+    path.with_name("s").rename(path)
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, make_socket])
+def test_no_plain_file_in_its_place(kept, lowered, make):
+    graph, expected, path = kept
+    path.unlink()
+    make(path)
+    assert not is_loaded(graph, expected, path.parent, lowered)
+
+
+def test_a_file_that_nobody_can_read(kept, lowered, monkeypatch, capfd):
+    graph, expected, path = kept
+    real = os.open
+
+    def refusing(name, *given, **named):
+        if name == path.name:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return real(name, *given, **named)
+
+    monkeypatch.setattr(os, "open", refusing)
+    assert not is_loaded(graph, expected, path.parent, lowered)
+    assert "Permission denied" in capfd.readouterr().err
+
+
+def test_a_link_to_the_folder_is_followed(kept, lowered, tmp_path_factory):
+    graph, expected, path = kept
+    link = tmp_path_factory.mktemp("links") / "link"
+    link.symlink_to(path.parent)
+    assert is_loaded(graph, expected, link, lowered)
+
+
+@pytest.mark.parametrize("mask", [0, 0o777])
+def test_files_are_private_whatever_the_umask(tmp_path, mask):
+    before = os.umask(mask)
+    try:
+        prepared(network(), tmp_path)
+    finally:
+        os.umask(before)
+    (path,) = tmp_path.iterdir()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def key_file():
+    return Path(os.environ["XDG_STATE_HOME"], "nnapi_shim", "cache.key")
+
+
+@pytest.fixture
+def own_key(tmp_path_factory, monkeypatch):
+    """A folder for a key of this test's own."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("own") / "state"))
+
+
+def test_a_file_of_another_key(own_key, kept, lowered):
+    graph, expected, path = kept
+    key = key_file()
+    assert stat.S_IMODE(key.stat().st_mode) == 0o600
+    assert stat.S_IMODE(key.parent.stat().st_mode) == 0o700
+    key.unlink()
+    assert not is_loaded(graph, expected, path.parent, lowered)
+    (other,) = set(path.parent.iterdir()) - {path}
+    other.write_bytes(path.read_bytes())
+    assert not is_loaded(graph, expected, path.parent, lowered)
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o660])
+def test_a_key_that_others_can_read(own_key, kept, lowered, capfd, mode):
+    graph, expected, path = kept
+    key_file().chmod(mode)
+    for _ in range(2):
+        assert not is_loaded(graph, expected, path.parent, lowered)
+    told = capfd.readouterr().err
+    assert told.count("\n") == 1 and f"mode is {mode:o}" in told
+
+
+@needs_root
+def test_the_key_of_another_user(own_key, kept, lowered, capfd):
+    graph, expected, path = kept
+    os.chown(key_file(), STRANGER, -1)
+    assert not is_loaded(graph, expected, path.parent, lowered)
+    assert f"belongs to user {STRANGER}" in capfd.readouterr().err
+
+
+def test_half_a_key_is_replaced(own_key, kept, lowered):
+    graph, expected, path = kept
+    key = key_file()
+    length = key.stat().st_size
+    key.write_bytes(key.read_bytes()[:100])
+    assert not is_loaded(graph, expected, path.parent, lowered)
+    assert is_loaded(graph, expected, path.parent, lowered)
+    assert key.stat().st_size == length
+
+
+def test_no_place_for_a_key(tmp_path, monkeypatch, lowered, capfd):
+    (tmp_path / "file").write_bytes(b"")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    graph = network()
+    expected = result_of(graph, graph.prepare(CpuDevice()))
+    for _ in range(2):
+        assert not is_loaded(graph, expected, tmp_path, lowered)
+    assert files(tmp_path) == ["file"]
+    assert capfd.readouterr().err == ""
+
+
+@needs_root
+def test_a_program_with_raised_privileges_keeps_nothing(tmp_path):
+    """The environment is that of a caller who has less of them, and so would be the key."""
+    code = """if True:
+        import os, sys
+        from pathlib import Path
+        os.setresgid(65534, 0, 0)
+        from tests.drivers.cpu.test_cache import network, prepared
+        prepared(network(), Path(sys.argv[1]))
+    """
+    assert in_a_child(code, tmp_path).stderr == ""
+    assert files(tmp_path) == []
+
+
+@pytest.mark.parametrize("call", ["open", "fchmod", "write", "fsync", "rename"])
+def test_a_file_that_cannot_be_written(kept, monkeypatch, capfd, call):
+    """It is told of, leaves nothing, and harms nothing that was there."""
+    graph, expected, path = kept
+    before = path.read_bytes()
+    graph = network(seed=1)
+    expected = result_of(graph, graph.prepare(CpuDevice()))
+    real = getattr(os, call)
+
+    def failing(*given, **named):
+        if (call == "open" and not given[1] & os.O_CREAT) or given[0] == 2:
+            return real(*given, **named)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, call, failing)
+    model = prepared(graph, path.parent)
+    monkeypatch.undo()
+    np.testing.assert_array_equal(result_of(graph, model), expected)
+    assert files(path.parent) == [path.name]
+    assert path.read_bytes() == before
+    told = capfd.readouterr().err
+    assert told.count("\n") == 1 and "No space left on device" in told
+
+
+def test_what_is_written_outlasts_a_power_cut(tmp_path, monkeypatch):
+    """The contents are on the disk before the name is, and the name before finish returns."""
+    calls = []
+
+    def listen(name):
+        real = getattr(os, name)
+
+        def heard(*given, **named):
+            what = "folder" if name == "fsync" and is_folder(given[0]) else ""
+            calls.append(f"{name} {what}".strip())
+            return real(*given, **named)
+
+        monkeypatch.setattr(os, name, heard)
+
+    for name in ("write", "fsync", "rename"):
+        listen(name)
+    prepared(network(), tmp_path)
+    assert list(dict.fromkeys(calls)) == ["write", "fsync", "rename", "fsync folder"]
+
+
+def is_folder(fd):
+    return stat.S_ISDIR(os.fstat(fd).st_mode)
+
+
+def test_temporary_names_are_nobody_elses(tmp_path, monkeypatch):
+    opened = []
+    real = os.open
+
+    def heard(path, flags, *more, **named):
+        if flags & os.O_CREAT:
+            opened.append((path, flags))
+        return real(path, flags, *more, **named)
+
+    monkeypatch.setattr(os, "open", heard)
+    for seed in (0, 1):
+        prepared(network(seed=seed), tmp_path)
+    wanted = os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    assert len(opened) == 2 and all(flags & wanted == wanted for _, flags in opened)
+    random = {Path(name).name.rpartition(".")[2] for name, _ in opened}
+    assert len(random) == 2 and all(len(name) >= 24 for name in random)
+
+
+def test_a_writer_that_dies_in_front_of_its_last_step(tmp_path, lowered):
+    code = """if True:
+        import os, sys
+        from pathlib import Path
+        from tests.drivers.cpu.test_cache import network, prepared
+        os.rename = lambda *given, **named: os._exit(0)
+        prepared(network(), Path(sys.argv[1]))
+        os._exit(1)
+    """
+    in_a_child(code, tmp_path)
+    (half,) = tmp_path.iterdir()
+    graph = network()
+    expected = result_of(graph, graph.prepare(CpuDevice()))
+    assert not is_loaded(graph, expected, tmp_path, lowered)
+    assert is_loaded(graph, expected, tmp_path, lowered)
+    os.utime(half, (1, 1))
+    (path,) = set(tmp_path.iterdir()) - {half}
+    path.unlink()
+    prepared(graph, tmp_path)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_standard_descriptors_that_are_closed(tmp_path, lowered):
+    """What is written to stderr does not end in the file, and the file is right."""
+    code = """if True:
+        import os, sys
+        from pathlib import Path
+        import nnapi_shim.drivers.cpu.cache_folder
+        from tests.drivers.cpu.test_cache import network, prepared
+        real = os.write
+        def heard(fd, data):
+            if len(data) > 500:
+                real(2, b"not for this file") if is_open(2) else None
+            return real(fd, data)
+        def is_open(fd):
+            try:
+                os.fstat(fd)
+            except OSError:
+                return False
+            return True
+        os.write = heard
+        os.closerange(0, 3)
+        prepared(network(), Path(sys.argv[1]))
+    """
+    in_a_child(code, tmp_path)
+    graph = network()
+    expected = result_of(graph, graph.prepare(CpuDevice()))
+    assert is_loaded(graph, expected, tmp_path, lowered)
