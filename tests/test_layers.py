@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "nnapi_shim"
-OPEN = {"errors", "settings", "log", "vlog", "address", "folders", "process"}
+OPEN = {"errors", "settings", "log", "vlog", "address", "folders", "pages", "process"}
 
 RIGHT_OF = {
     "hal": set(),
@@ -30,6 +30,7 @@ RIGHT_OF = {
     "vlog": set(),
     "address": set(),
     "folders": set(),
+    "pages": set(),
     "process": set(),
     "handles": {"hal"},
     "capi": {"api"},

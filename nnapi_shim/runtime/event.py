@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from nnapi_shim.errors import NnapiError, bad_data, op_failed
 from nnapi_shim.hal.enums import ResultCode
+from nnapi_shim.pages import duplicated
 from nnapi_shim.process import generation, lock
 from nnapi_shim.runtime import worker
-from nnapi_shim.runtime.pages import duplicated
 
 _KEPT = frozenset(
     (

@@ -10,7 +10,7 @@ from nnapi_shim import address, process, vlog
 from nnapi_shim.errors import NnapiError, bad_data, op_failed
 from nnapi_shim.hal.enums import ResultCode
 from nnapi_shim.hal.types import Dimensions, Operand, Pool
-from nnapi_shim.runtime.pages import PROT_READ, PROT_WRITE, Pages, duplicated
+from nnapi_shim.pages import PROT_READ, PROT_WRITE, Pages, duplicated
 
 Role = tuple[object, str, int]
 """A compilation, "input" or "output", and the index of the argument."""

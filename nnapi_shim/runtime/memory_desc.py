@@ -5,9 +5,9 @@ from nnapi_shim.errors import bad_data, bad_state, op_failed
 from nnapi_shim.hal.interfaces import IDevice
 from nnapi_shim.hal.quantization import MAX_BYTES, SCALARS
 from nnapi_shim.hal.types import Dimensions, Operand, byte_size, is_known
+from nnapi_shim.pages import Pages
 from nnapi_shim.runtime.compilation import Compilation
 from nnapi_shim.runtime.memory import Memory, Role, described, is_same_kind
-from nnapi_shim.runtime.pages import Pages
 
 
 class MemoryDesc:
