@@ -6,7 +6,7 @@ import pytest
 from nnapi_shim.drivers.cpu.device import CpuDevice
 from nnapi_shim.drivers.reference.device import ReferenceDevice
 from nnapi_shim.hal.enums import ErrorStatus, ExecutionPreference, Priority
-from nnapi_shim.hal.enums import OperationType as O  # noqa: N814
+from nnapi_shim.hal.enums import OperationType as O
 from nnapi_shim.hal.types import Request, RequestArgument
 from tests.runtime.hal_models import Builder
 
