@@ -1,12 +1,14 @@
 """What docs/ says of operations and rules is what the sources say."""
 
 import importlib.util
+import re
 from collections import defaultdict
 from pathlib import Path
 
 from nnapi_shim.operations import registry
 
-DOCS = Path(__file__).parents[1] / "docs"
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
 
 
 def writer(name):
@@ -36,3 +38,25 @@ def test_every_rule_has_an_id_of_its_own():
         found[refusal.rule].append(refusal.where)
     assert len(found) > 400
     assert {rule: places for rule, places in found.items() if len(places) > 1} == {}
+
+
+def test_every_promise_of_the_threat_model_has_a_test_that_is_there():
+    text = (ROOT / "docs" / "threat-model.md").read_text()
+    table = text.partition("## What is promised")[2].partition("\n## ")[0]
+    rows = [
+        line for line in table.splitlines() if line.startswith("| ") and "promise |" not in line
+    ]
+    assert len(rows) > 15
+    for row in rows:
+        named = re.findall(
+            r"`(tests/[\w/.]+|make [\w-]+|python -m [\w.]+)", row.rpartition(" | ")[2]
+        )
+        assert named, row
+        for name in named:
+            if name.startswith("tests/"):
+                assert (ROOT / name).exists(), name
+            elif name.startswith("make "):
+                assert f"\n{name[5:]}:" in (ROOT / "Makefile").read_text(), name
+            else:
+                path = ROOT / name.removeprefix("python -m ").replace(".", "/")
+                assert (path / "__main__.py").exists() or path.with_suffix(".py").exists(), name

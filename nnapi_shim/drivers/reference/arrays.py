@@ -1,5 +1,6 @@
 """Contents of operands as arrays: element types, real numbers from quantized ones and back."""
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,14 @@ from nnapi_shim.hal.enums import FuseCode, OperandType
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE, STRUCT_CODES
 from nnapi_shim.hal.types import Dimensions
 from nnapi_shim.operations.declare import BoundOperand
+from nnapi_shim.process import products
 
 Array = NDArray[Any]
 
 MAX_RANK = 64 if np.lib.NumpyVersion(np.__version__) >= "2.0.0" else 32
 """Dimensions that numpy's arrays can have."""
+
+_MOST_ELEMENTS = 1 << 60  # of 8 bytes: all that is computed in between counts, too
 
 FLOAT_MAX = float(np.finfo(np.float32).max)
 
@@ -25,6 +29,12 @@ _ACTIVATION = {
     FuseCode.RELU6: (0.0, 6.0),
 }
 """Smallest and largest real result of each fused activation (semantics.md 5.1)."""
+
+
+def times(left: Array, right: Array) -> Array:
+    """The matrix product, left @ right; one at a time (process.load_numpy says why)."""
+    with products:
+        return left @ right
 
 
 def dtype_of(type: OperandType) -> np.dtype[Any]:
@@ -141,8 +151,15 @@ def broadcast(*arrays: Array) -> list[Array]:
     return [np.broadcast_to(x, sizes) for x in arrays]
 
 
-def check_rank(dimensions: Dimensions) -> None:
-    """Raise OP_FAILED for more dimensions than arrays have."""
+def check_dimensions(dimensions: Dimensions) -> None:
+    """Raise OP_FAILED for more dimensions than arrays have, and for sizes that they cannot have
+    even where another one is 0.
+    """
+    if prod(size or 1 for size in dimensions) >= _MOST_ELEMENTS:
+        raise op_failed(
+            f"a tensor has dimensions {list(dimensions)}; nnapi-reference has none that would have "
+            f"{_MOST_ELEMENTS} elements if all sizes of 0 were 1, as numpy has none"
+        )
     if len(dimensions) > MAX_RANK:
         raise op_failed(
             f"a tensor has {len(dimensions)} dimensions; nnapi-reference has tensors of up to "

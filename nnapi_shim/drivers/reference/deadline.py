@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from nnapi_shim.drivers.reference.arrays import Array
+from nnapi_shim.drivers.reference.arrays import Array, times
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.enums import ResultCode
 
@@ -54,8 +54,8 @@ def product(left: Array, right: Array) -> Array:
     step = max(1, PRODUCTS // max(1, depth * columns))
     if len(rows) <= step:
         look()
-        return left @ right
+        return times(left, right)
     total = np.empty((len(rows), columns), np.result_type(left, right))
     for start in watched(range(0, len(rows), step)):
-        total[start : start + step] = rows[start : start + step] @ right
+        total[start : start + step] = times(rows[start : start + step], right)
     return total.reshape(*left.shape[:-1], columns)

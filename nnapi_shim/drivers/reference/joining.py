@@ -29,7 +29,11 @@ def pack(op: BoundOperation) -> list[Array]:
 
 def tile(op: BoundOperation) -> list[Array]:
     """The input repeated multiples[i] times along dimension i."""
-    return [np.tile(op.input.value, op.multiples[: op.input.value.ndim])]
+    value = op.input.value
+    multiples = op.multiples[: value.ndim]
+    if 0 in multiples:  # numpy would make what the others ask for first
+        return [np.empty(np.multiply(value.shape, multiples), value.dtype)]
+    return [np.tile(value, multiples)]
 
 
 def _requantized(source: BoundOperand, target: BoundOperand) -> Array:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from nnapi_shim.drivers.reference.arrays import Array, dtype_of, real
+from nnapi_shim.drivers.reference.arrays import Array, dtype_of, real, times
 from nnapi_shim.drivers.reference.deadline import watched
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 from nnapi_shim.operations.lstm import (
@@ -89,10 +89,10 @@ def _step(
         def optional(operand: BoundOperand | None) -> Array:
             return np.zeros(()) if operand is None else real(operand)
 
-        total = input @ real(cell.input_weights[which]).T
+        total = times(input, real(cell.input_weights[which]).T)
         if aux is not None:
-            total += aux @ real(cell.aux_weights[which]).T
-        total += output @ real(cell.recurrent_weights[which]).T
+            total += times(aux, real(cell.aux_weights[which]).T)
+        total += times(output, real(cell.recurrent_weights[which]).T)
         total += optional(cell.peepholes[which]) * seen
         gain = cell.gains[which]
         if gain is not None:
@@ -108,7 +108,7 @@ def _step(
     result = _sigmoid(gate(3, state)) * _activated(state, op.activation)
     if cell.projection_weights is None:
         return result[:, : cell.outputs], state
-    result = result @ real(cell.projection_weights).T
+    result = times(result, real(cell.projection_weights).T)
     if cell.projection_bias is not None:
         result += real(cell.projection_bias)
     return _clipped(result, op.proj_clip), state

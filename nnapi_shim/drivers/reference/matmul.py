@@ -4,7 +4,14 @@ from math import prod
 
 import numpy as np
 
-from nnapi_shim.drivers.reference.arrays import Array, centred, dtype_of, is_float, saturated
+from nnapi_shim.drivers.reference.arrays import (
+    Array,
+    centred,
+    dtype_of,
+    is_float,
+    saturated,
+    times,
+)
 from nnapi_shim.drivers.reference.deadline import PRODUCTS, product
 from nnapi_shim.drivers.reference.fixed_point import scaled
 from nnapi_shim.drivers.reference.linear import with_bias
@@ -58,7 +65,7 @@ def _products(lhs: Array, rhs: Array) -> Array:
     """The product lhs @ rhs, matrix by matrix: a large one of them is no single call of numpy."""
     batch = np.broadcast_shapes(lhs.shape[:-2], rhs.shape[:-2])
     if prod(batch) * lhs.shape[-2] * lhs.shape[-1] * rhs.shape[-1] <= PRODUCTS:
-        return lhs @ rhs
+        return times(lhs, rhs)
     lhs = np.broadcast_to(lhs, (*batch, *lhs.shape[-2:]))
     rhs = np.broadcast_to(rhs, (*batch, *rhs.shape[-2:]))
     total = np.empty((*batch, lhs.shape[-2], rhs.shape[-1]), np.result_type(lhs, rhs))

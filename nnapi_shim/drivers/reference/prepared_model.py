@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nnapi_shim import address, vlog
-from nnapi_shim.drivers.reference.arrays import Array, check_rank, dtype_of
+from nnapi_shim.drivers.reference.arrays import Array, check_dimensions, dtype_of
 from nnapi_shim.drivers.reference.deadline import until
 from nnapi_shim.errors import NnapiError, Place, op_failed
 from nnapi_shim.hal import types as hal
@@ -313,7 +313,7 @@ def _check_sizes(op: BoundOperation) -> None:
         return
     for operand, name, dimensions in zip(op.outputs, op.match.output_names, sizes, strict=True):
         check_size(operand, name, dimensions)
-        check_rank(dimensions)
+        check_dimensions(dimensions)
 
 
 def _store(operand: Any, name: str, array: Array, scale: float, zero_point: int) -> None:
@@ -340,6 +340,6 @@ def _constant(model: hal.Model, operand: hal.Operand) -> Array:
 
 def _array(operand: hal.Operand | BoundOperand, data: Any) -> Array:
     """The contents of an operand in `data`, which may be longer; shares its memory."""
-    check_rank(operand.dimensions)
+    check_dimensions(operand.dimensions)
     count = hal.element_count(operand.dimensions)
     return np.frombuffer(data, dtype_of(operand.type), count).reshape(operand.dimensions)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from nnapi_shim.drivers.reference.arrays import Array, dtype_of
+from nnapi_shim.drivers.reference.arrays import Array, dtype_of, times
 from nnapi_shim.drivers.reference.deadline import watched
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 
@@ -63,7 +63,7 @@ def _sequence(
 
     Without a flag time_major there is one step, and the input has no dimension for time.
     """
-    products = sum(_real(input) @ _real(weights).T for input, weights in inputs)
+    products = sum(times(_real(input), _real(weights).T) for input, weights in inputs)
     before_state: Array = products + _real(bias)
     is_sequence = before_state.ndim == 3
     if not is_sequence:
@@ -74,7 +74,7 @@ def _sequence(
     output = np.empty(before_state.shape)
     steps = range(len(output))
     for t in watched(reversed(steps) if reverse else steps):
-        hidden = activation(before_state[t] + hidden @ recurrent, op.activation)
+        hidden = activation(before_state[t] + times(hidden, recurrent), op.activation)
         output[t] = hidden
     if not is_sequence:
         output = output[0]
@@ -93,7 +93,7 @@ def svdf(op: BoundOperation) -> list[Array]:
     filters, memory = op.weights_time.dimensions
     batch = op.input.dimensions[0]
     state = _real(op.state_in).reshape(batch, filters, memory).copy()
-    state[:, :, -1] = _real(op.input) @ _real(op.weights_feature).T
+    state[:, :, -1] = times(_real(op.input), _real(op.weights_feature).T)
     per_filter = (state * _real(op.weights_time)).sum(axis=2)
     total = per_filter.reshape(batch, filters // op.rank, op.rank).sum(axis=2)
     if op.bias is not None:
