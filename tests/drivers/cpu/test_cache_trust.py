@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from nnapi_shim.drivers.cpu.cache import HEAD
 from nnapi_shim.drivers.cpu.device import CpuDevice
 from nnapi_shim.hal.enums import OperandType, OperationType
 from tests.drivers.cpu.test_cache import files, network, prepared, result_of
@@ -125,6 +126,18 @@ def test_every_length_counts(tmp_path):
         attempt(f"{more} bytes more", original + bytes(more))
 """
     in_a_child(SMALL + loop, tmp_path)
+
+
+def test_a_file_that_changes_once_it_is_loaded(kept, lowered):
+    """What decides addresses is a copy by then; weights are the owner's to spoil."""
+    graph, expected, path = kept
+    lowered.clear()
+    model = prepared(graph, path.parent)
+    assert not lowered
+    *_, weights = HEAD.unpack_from(path.read_bytes())
+    with path.open("r+b") as file:
+        file.write(b"\xff" * (path.stat().st_size - weights))
+    np.testing.assert_array_equal(result_of(graph, model), expected)
 
 
 def test_zeroed_weights_with_their_old_time(kept, lowered):
