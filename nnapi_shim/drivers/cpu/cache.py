@@ -109,11 +109,7 @@ class Cache:
         model = self.model
         parts = [token, f"{__version__} {self.library.identity}".encode()]
         for graph in (model.main, *model.referenced):
-            parts.append(_described(graph))
-            for operand in graph.operands:
-                where = operand.location
-                if operand.lifetime is OperandLifeTime.CONSTANT_COPY and where.length <= SMALL:
-                    parts.append(model.operand_values[where.offset : where.offset + where.length])
+            parts += _described(graph, model.operand_values)
         lengths = pack(f"<{len(parts)}q", *map(len, parts))
         return self.digest.of(b"key", pack("<q", len(parts)) + lengths + b"".join(parts))
 
@@ -241,22 +237,31 @@ def limits(model: Model, literals: int, weights: int) -> Limits:
     )
 
 
-def _described(graph: Subgraph) -> bytes:
-    """All of a graph but the values of its constants, in a form that only equal graphs share."""
+def _described(graph: Subgraph, values: bytes) -> list[bytes]:
+    """A graph in a form that only equal graphs share, and its small constants."""
     columns = (*zip(*graph.operands, strict=True),) or 8 * ((),)
     types, dimensions, scales, zero_points, lifetimes, locations, channels, _ = columns
     kinds, inputs, outputs, numbers = (*zip(*graph.operations, strict=True),) or 4 * ((),)
     per_channel = [(at, *channel) for at, channel in enumerate(channels) if channel]
-    flat = [*scales, *chain.from_iterable(scales for _, scales, _ in per_channel)]
-    numeric = pack(
-        f"<{6 * len(types) + len(kinds)}q{len(flat)}d",
+    groups = *dimensions, *inputs, *outputs, graph.input_indexes, graph.output_indexes
+    whole = [
+        len(types),
+        len(kinds),
+        len(per_channel),
+        *map(len, groups),
+        *chain.from_iterable(groups),
         *types,
         *zero_points,
         *lifetimes,
         *chain.from_iterable(locations),
         *kinds,
-        *flat,
-    )
-    lengths = [(at, len(scales), axis) for at, scales, axis in per_channel]
-    nested = dimensions, inputs, outputs, numbers, graph.input_indexes, graph.output_indexes
-    return repr((len(types), len(kinds), lengths, nested)).encode() + numeric
+        *numbers,
+        *chain.from_iterable([(at, len(scales), axis) for at, scales, axis in per_channel]),
+    ]
+    real = [*scales, *chain.from_iterable([scales for _, scales, _ in per_channel])]
+    small = [
+        values[offset : offset + length]
+        for lifetime, (_, offset, length) in zip(lifetimes, locations, strict=True)
+        if length <= SMALL and lifetime is OperandLifeTime.CONSTANT_COPY
+    ]
+    return [pack(f"<{len(whole)}q{len(real)}d", *whole, *real), *small]
