@@ -21,6 +21,16 @@ def duplicated(fd: int) -> int:
     return fcntl(fd, F_DUPFD_CLOEXEC, _FIRST_FREE)
 
 
+def above_standard(fd: int) -> int:
+    """The same file, which the caller has just opened, with none of these three numbers."""
+    if fd >= _FIRST_FREE:
+        return fd
+    try:
+        return duplicated(fd)
+    finally:
+        os.close(fd)
+
+
 class Pages:
     """Mapped memory from `address` on, which goes with this object.
 

@@ -21,6 +21,11 @@ def ignore_environment() -> None:
     _environment_counts = False
 
 
+def is_environment_ignored() -> bool:
+    """Whether the environment does not count."""
+    return not _environment_counts
+
+
 class Setting(NamedTuple):
     """One environment variable: its name, its default and what it does.
 

@@ -94,7 +94,7 @@ static void read_record(const char *name, struct record *record)
     while (fgets(line, sizeof line, file) != NULL) {
         line[strcspn(line, "\n")] = '\0';
         char *value = strchr(line, '=');
-        if (value == NULL || strlen(value) > PATH_MAX)
+        if (value == NULL || strlen(value) >= PATH_MAX)
             continue;
         *value++ = '\0';
         if (strcmp(line, "path") == 0 && record->count < NN_MAX_FOLDERS)

@@ -23,7 +23,6 @@ none. `cache_writer` makes them.
 Loading is meant to be much faster than compiling, so this module is all that it imports.
 """
 
-import mmap
 import os
 from _operator import _compare_digest
 from itertools import chain
@@ -50,6 +49,7 @@ from nnapi_shim.drivers.cpu.weights import Constants
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.enums import OperandLifeTime
 from nnapi_shim.hal.types import CacheHandles, Model, OutputShape, Subgraph, byte_size
+from nnapi_shim.pages import PROT_READ, Pages
 
 MAGIC = b"NNSHIM\x00\x05"
 """The last byte is the version of the layout."""
@@ -109,11 +109,7 @@ class Cache:
         model = self.model
         parts = [token, f"{__version__} {self.library.identity}".encode()]
         for graph in (model.main, *model.referenced):
-            parts.append(_described(graph))
-            for operand in graph.operands:
-                where = operand.location
-                if operand.lifetime is OperandLifeTime.CONSTANT_COPY and where.length <= SMALL:
-                    parts.append(model.operand_values[where.offset : where.offset + where.length])
+            parts += _described(graph, model.operand_values)
         lengths = pack(f"<{len(parts)}q", *map(len, parts))
         return self.digest.of(b"key", pack("<q", len(parts)) + lengths + b"".join(parts))
 
@@ -178,9 +174,8 @@ class Cache:
         """Address of the weights, and what keeps them."""
         if not length:
             return 0, []
-        mapped = mmap.mmap(fd, start + length, access=mmap.ACCESS_READ)
-        where, keep = address.address_of(mapped)
-        return where + start, [mapped, keep]
+        mapped = Pages.of_file(fd, start, length, PROT_READ)
+        return mapped.address, [mapped]
 
     def _placed(
         self, given: Description, literals: int, weights: int, owners: list[Any]
@@ -241,22 +236,31 @@ def limits(model: Model, literals: int, weights: int) -> Limits:
     )
 
 
-def _described(graph: Subgraph) -> bytes:
-    """All of a graph but the values of its constants, in a form that only equal graphs share."""
+def _described(graph: Subgraph, values: bytes) -> list[bytes]:
+    """A graph in a form that only equal graphs share, and its small constants."""
     columns = (*zip(*graph.operands, strict=True),) or 8 * ((),)
     types, dimensions, scales, zero_points, lifetimes, locations, channels, _ = columns
     kinds, inputs, outputs, numbers = (*zip(*graph.operations, strict=True),) or 4 * ((),)
     per_channel = [(at, *channel) for at, channel in enumerate(channels) if channel]
-    flat = [*scales, *chain.from_iterable(scales for _, scales, _ in per_channel)]
-    numeric = pack(
-        f"<{6 * len(types) + len(kinds)}q{len(flat)}d",
+    groups = *dimensions, *inputs, *outputs, graph.input_indexes, graph.output_indexes
+    whole = [
+        len(types),
+        len(kinds),
+        len(per_channel),
+        *map(len, groups),
+        *chain.from_iterable(groups),
         *types,
         *zero_points,
         *lifetimes,
         *chain.from_iterable(locations),
         *kinds,
-        *flat,
-    )
-    lengths = [(at, len(scales), axis) for at, scales, axis in per_channel]
-    nested = dimensions, inputs, outputs, numbers, graph.input_indexes, graph.output_indexes
-    return repr((len(types), len(kinds), lengths, nested)).encode() + numeric
+        *numbers,
+        *chain.from_iterable([(at, len(scales), axis) for at, scales, axis in per_channel]),
+    ]
+    real = [*scales, *chain.from_iterable([scales for _, scales, _ in per_channel])]
+    small = [
+        values[offset : offset + length]
+        for lifetime, (_, offset, length) in zip(lifetimes, locations, strict=True)
+        if length <= SMALL and lifetime is OperandLifeTime.CONSTANT_COPY
+    ]
+    return [pack(f"<{len(whole)}q{len(real)}d", *whole, *real), *small]

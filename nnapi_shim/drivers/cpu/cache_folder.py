@@ -10,6 +10,8 @@ from errno import EACCES, EFBIG, ELOOP, ENAMETOOLONG, ENOENT, ENOTDIR, EPERM, ER
 from stat import S_IMODE, S_ISREG
 from types import TracebackType
 
+from nnapi_shim.pages import above_standard
+
 OTHERS_MAY_WRITE = 0o022
 OTHERS_MAY_READ = 0o077
 PRIVATE = 0o600
@@ -32,7 +34,7 @@ class Folder:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self._fd = _above_standard(os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
+        self._fd = above_standard(os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
         try:
             _require_trusted(os.fstat(self._fd), path, OTHERS_MAY_WRITE)
         except BaseException:
@@ -66,7 +68,7 @@ class Folder:
             if error.errno == ELOOP:
                 raise Untrusted(f"{path} is a symbolic link") from None
             raise
-        fd = _above_standard(fd)
+        fd = above_standard(fd)
         try:
             found = os.fstat(fd)
             if not S_ISREG(found.st_mode):
@@ -87,7 +89,7 @@ class Folder:
         self._clear(name)
         beside = f"{name}.{os.urandom(12).hex()}"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _CLOSED
-        fd = _above_standard(os.open(beside, flags, PRIVATE, dir_fd=self._fd))
+        fd = above_standard(os.open(beside, flags, PRIVATE, dir_fd=self._fd))
         try:
             try:
                 os.fchmod(fd, PRIVATE)  # an umask may have taken the owner's rights
@@ -137,20 +139,6 @@ def _require_trusted(found: os.stat_result, path: str, forbidden: int) -> None:
         raise Untrusted(f"{path} belongs to user {found.st_uid}")
     if found.st_mode & forbidden:
         raise Untrusted(f"{path} is open to other users, its mode is {S_IMODE(found.st_mode):o}")
-
-
-def _above_standard(fd: int) -> int:
-    """The same file above the descriptors of stdin, stdout and stderr, which a program may have
-    closed: what is written to them is not meant for this file.
-    """
-    if fd > 2:
-        return fd
-    from fcntl import F_DUPFD_CLOEXEC, fcntl
-
-    try:
-        return fcntl(fd, F_DUPFD_CLOEXEC, 3)
-    finally:
-        os.close(fd)
 
 
 def _require_room(length: int) -> None:

@@ -7,13 +7,12 @@ somewhere else, in an archive for example, is not believed.
 
 import os
 
-from nnapi_shim import address, log
+from nnapi_shim import log
 from nnapi_shim.drivers.cpu.cache_folder import ABSENT, OTHERS_MAY_READ, Folder, Untrusted
 from nnapi_shim.drivers.cpu.digest import KEY_BYTES
-from nnapi_shim.settings import STATE
+from nnapi_shim.settings import STATE, is_environment_ignored
 
 NAME = "cache.key"
-_AT_SECURE = 23
 
 
 def key_of_user() -> bytes | None:
@@ -81,7 +80,5 @@ def _is_privileged() -> bool:
     """Whether the program was started with more rights than its caller has, or has taken on some
     of its own since.
     """
-    if os.getuid() != os.geteuid() or os.getgid() != os.getegid():
-        return True
-    found = address.loaded_function("getauxval", "unsigned long(*)(unsigned long)", [])
-    return found is not None and bool(found[0](_AT_SECURE))
+    has_others = os.getuid() != os.geteuid() or os.getgid() != os.getegid()
+    return has_others or is_environment_ignored()

@@ -16,6 +16,9 @@ from nnapi_shim.operations.declare import BoundOperand
 STEP_SIGNATURE = "int32_t(*)(uintptr_t, int64_t, int64_t)"
 """Kernels of steps take a deadline behind the tile."""
 
+WORTH_A_THREAD = 4 << 20
+"""Bytes whose digest takes as long as another thread takes to begin."""
+
 
 class Constants:
     """Where the constants of a model lie, what `once` steps made of them, and their digest."""
@@ -43,13 +46,17 @@ class Constants:
         return self._model.pools[number].map()
 
     def begin_digest(self, digest: Digest) -> None:
-        """Let a thread of its own find the digest of all constants."""
+        """Find the digest of all constants; of many, on a thread of its own."""
         begun = allocate_lock()
         begun.acquire()
         self._digested.acquire()
-        try:
-            start_new_thread(self._find_digest, (digest, begun))
-        except RuntimeError:  # no thread can be had
+        is_alone = self._length() < WORTH_A_THREAD
+        if not is_alone:
+            try:
+                start_new_thread(self._find_digest, (digest, begun))
+            except RuntimeError:  # no thread can be had
+                is_alone = True
+        if is_alone:
             self._find_digest(digest, begun)
         begun.acquire()  # otherwise this thread would go on alone until it has to wait
 
@@ -61,6 +68,15 @@ class Constants:
             self._digest = error
         finally:
             self._digested.release()
+
+    def _length(self) -> int:
+        """Bytes of all constants."""
+        return len(self._model.operand_values) + sum(
+            operand.location.length
+            for graph in (self._model.main, *self._model.referenced)
+            for operand in graph.operands
+            if operand.lifetime is OperandLifeTime.CONSTANT_REFERENCE
+        )
 
     def _digest_of_all(self, digest: Digest) -> bytes:
         parts = [digest.of(b"values", self._model.operand_values)]

@@ -2,7 +2,9 @@
 
 import pytest
 
+from nnapi_shim.drivers.cpu.device import CpuDevice
 from nnapi_shim.drivers.cpu.segments import Segment
+from tests.drivers.cpu.test_cache import network, prepared, result_of
 
 
 @pytest.fixture
@@ -17,3 +19,13 @@ def lowered(monkeypatch):
 
     monkeypatch.setattr(Segment, "__init__", counting)
     return counted
+
+
+@pytest.fixture
+def kept(tmp_path):
+    """A model, what it computes, and its file."""
+    graph = network()
+    expected = result_of(graph, graph.prepare(CpuDevice()))
+    prepared(graph, tmp_path)
+    (path,) = tmp_path.iterdir()
+    return graph, expected, path
