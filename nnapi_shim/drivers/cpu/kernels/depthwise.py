@@ -70,7 +70,10 @@ def depthwise(kind: str, element_bytes: int) -> Any:
         if a.filter_width == 3 and dilation == 1 and stride <= 2:
             together = THREE_WIDE if stride == 1 else THREE_WIDE_BY_TWO
         rows_below = min(a.stride_height, a.filter_height) if stride <= a.filter_width else 0
-        work = 0
+        products = a.filter_height * a.filter_width * channels
+        is_long, stretch, work = a.out_width * products >= 16 * LONG, 1, 0
+        if is_long:
+            stretch = max(4 * LONG // products, 1)
         for row in range(tile * a.tile_rows, min((tile + 1) * a.tile_rows, a.rows)):
             image, h = row // a.out_height, row % a.out_height
             start = h * a.stride_height - a.pad_top
@@ -91,11 +94,12 @@ def depthwise(kind: str, element_bytes: int) -> Any:
                         prefetch(at)
                     below += row_bytes
                 j, j_end = inside(column, a.filter_width, dilation, a.in_width)
-                work += count * (end - first) * (j_end - j) * channels
-                if work >= 16 * LONG:
-                    work = 0
-                    if late(deadline):
-                        return DEADLINE
+                if is_long:
+                    work += 1
+                    if work >= stretch:
+                        work = 0
+                        if late(deadline):
+                            return DEADLINE
                 run(
                     variant,
                     source + column * pixel_bytes + j * tap_step,
@@ -131,7 +135,7 @@ depthwise_conv_2d_qs8 = depthwise("qs8", 1)
 
 
 @kernel(PACK_DEPTHWISE)
-def pack_depthwise(a, tile):
+def pack_depthwise(a, tile, deadline):
     """filter: 8-bit [height, width, channels]; output: int16[2, height, width, padded, 2].
 
     First every weight with the one a filter row below it (0 in the last row), then every weight
@@ -140,7 +144,13 @@ def pack_depthwise(a, tile):
     channels, flip, zero, row = a.channels, a.flip, a.zero, a.filter_width * a.channels
     filter, pairs = u8(a.filter), i16(a.output)
     taps = a.filter_height * a.filter_width
+    work = 0
     for tap in range(taps):
+        work += a.padded
+        if work >= LONG:
+            work = 0
+            if late(deadline):
+                return DEADLINE
         for c in range(a.padded):
             upper = lower = 0
             if c < channels:

@@ -16,7 +16,7 @@ from nnapi_shim.drivers.cpu.kernels.numeric import (
     u16,
     u32,
 )
-from nnapi_shim.drivers.cpu.kernels.once import once_i32
+from nnapi_shim.drivers.cpu.kernels.once import BLOCK, copy_once, once_i32, private_block
 from nnapi_shim.drivers.cpu.lowering.lookup import GATHER, HASHTABLE, LSH
 from nnapi_shim.hal.enums import ResultCode
 
@@ -26,60 +26,43 @@ U = np.uint64
 
 
 @helper
-def _collect(y, x, indices, count, length, size):
-    """Slices of `length` bytes; those of single elements are moved without a call.
-
-    Whether all indices are 0 to size - 1; in place of others the first slice is taken.
-    """
-    good = True
-    if length == 4:
-        x32, y32 = u32(x), u32(y)
-        for i in range(count):
-            index, inside = _index(indices, i, size)
-            y32[i] = x32[index]
-            good &= inside
-    elif length == 1:
-        x8, y8 = u8(x), u8(y)
-        for i in range(count):
-            index, inside = _index(indices, i, size)
-            y8[i] = x8[index]
-            good &= inside
-    elif length == 2:
-        x16, y16 = u16(x), u16(y)
-        for i in range(count):
-            index, inside = _index(indices, i, size)
-            y16[i] = x16[index]
-            good &= inside
-    elif length == 8:
-        x64, y64 = i64(x), i64(y)
-        for i in range(count):
-            index, inside = _index(indices, i, size)
-            y64[i] = x64[index]
-            good &= inside
-    elif length == 16:
-        for i in range(count):
-            index, inside = _index(indices, i, size)
-            copy_bytes(y + i * 16, x + index * 16, 16)
-            good &= inside
-    elif length == 32:
-        for i in range(count):
-            index, inside = _index(indices, i, size)
-            copy_bytes(y + i * 32, x + index * 32, 32)
-            good &= inside
-    else:
-        for i in range(count):
-            index, inside = _index(indices, i, size)
-            copy_long(y + i * length, x + index * length, length)
-            good &= inside
-    return good
+def _are_inside(indices, count, size):
+    """Whether all indices are 0 to size - 1; a loop of its own, which becomes vectors."""
+    low, high = np.int32(0), np.int32(0)
+    for i in range(count):
+        index = indices[i]
+        low, high = min(low, index), max(high, index)
+    return low >= 0 and high < size
 
 
 @helper
-def _index(indices, i, size):
-    """(an index within 0 to size - 1, whether it is the one that is given)."""
-    index = np.int64(once_i32(indices, i))
-    inside = U(index) < U(size)  # a negative one is very large
-    return index if inside else 0, inside
+def _collect(y, x, indices, count, length):
+    """Slices of `length` bytes; those of single elements are moved without a call."""
+    if length == 4:
+        x32, y32 = u32(x), u32(y)
+        for i in range(count):
+            y32[i] = x32[indices[i]]
+    elif length == 1:
+        x8, y8 = u8(x), u8(y)
+        for i in range(count):
+            y8[i] = x8[indices[i]]
+    elif length == 2:
+        x16, y16 = u16(x), u16(y)
+        for i in range(count):
+            y16[i] = x16[indices[i]]
+    elif length == 8:
+        x64, y64 = i64(x), i64(y)
+        for i in range(count):
+            y64[i] = x64[indices[i]]
+    elif length == 16:
+        for i in range(count):
+            copy_bytes(y + i * 16, x + indices[i] * 16, 16)
+    elif length == 32:
+        for i in range(count):
+            copy_bytes(y + i * 32, x + indices[i] * 32, 32)
+    else:
+        for i in range(count):
+            copy_long(y + i * length, x + indices[i] * length, length)
 
 
 @kernel(GATHER)
@@ -91,12 +74,16 @@ def gather(a, tile):
     size, count, length = a.size, a.count, a.bytes
     first = tile * a.tile_slices
     end = min(first + a.tile_slices, a.slices)
+    block = private_block()
+    indices = i32(block)
     while first < end:
         at = first % count
-        run = min(end - first, count - at)
-        x = a.input + first // count * size * length
-        if not _collect(a.output + first * length, x, a.indices + at * 4, run, length, size):
+        run = min(end - first, count - at, BLOCK)
+        copy_once(block, a.indices + at * 4, run * 4)
+        if not _are_inside(indices, run, size):
             return OP_FAILED
+        x = a.input + first // count * size * length
+        _collect(a.output + first * length, x, indices, run, length)
         first += run
     return 0
 
@@ -245,18 +232,21 @@ def lsh_projection(a, tile, deadline):
     has_weights = a.weight != 0
     for i in range(count):
         scores[i] = 0.0
-    work = 0
+    stretch, work = max(4 * LONG // (item_bytes + 16), 1), 0
     for item in range(items):
         copy_bytes(data + 4, a.input + item * item_bytes, item_bytes)
         weight = np.float64(weights[item]) if has_weights else 1.0
-        for i in range(count):
-            work += item_bytes + 16
-            if work >= 4 * LONG:
-                work = 0
-                if late(deadline):
-                    return DEADLINE
-            seed[0] = seeds[i]
-            scores[i] += weight * np.float64(np.int64(fingerprint(data, 4 + item_bytes)))
+        work += count
+        if work >= stretch:
+            work = 0
+            if late(deadline):
+                return DEADLINE
+        for start in range(0, count, stretch):
+            if start > 0 and late(deadline):
+                return DEADLINE
+            for i in range(start, min(start + stretch, count)):
+                seed[0] = seeds[i]
+                scores[i] += weight * np.float64(np.int64(fingerprint(data, 4 + item_bytes)))
     output = i32(a.output)
     if a.dense:
         for i in range(count):

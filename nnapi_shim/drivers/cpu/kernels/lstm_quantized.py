@@ -129,20 +129,20 @@ def lstm_q16(a, tile, deadline):
         v[inputs + k] = np.int16(h[k]) - 128
         total += v[inputs + k]
     correction = a.weights_zero * total
-    work = 0
+    stretch = outputs
+    if outputs * count >= LONG:
+        stretch = max(LONG // count, 1)
     for gate in range(4):
         bias, table = i32(bias_of(a, gate)), i16(a.tanh if gate == CELL else a.logistic)
         recurrent, direct = recurrent_to(a, gate), input_to(a, gate)
-        for u in range(outputs):
-            work += count
-            if work >= 4 * LONG:
-                work = 0
-                if late(deadline):
-                    return DEADLINE
-            products = dot_u8(activations, recurrent + u * outputs, outputs)
-            products += dot_u8(activations + 2 * outputs, direct + u * inputs, inputs)
-            value = scaled(wrapped_32(products + bias[u] - correction), a.mantissa, a.exponent)
-            gates[gate * outputs + u] = table[saturated(value, 16) + MIDDLE]
+        for start in range(0, outputs, stretch):
+            if start > 0 and late(deadline):
+                return DEADLINE
+            for u in range(start, min(start + stretch, outputs)):
+                products = dot_u8(activations, recurrent + u * outputs, outputs)
+                products += dot_u8(activations + 2 * outputs, direct + u * inputs, inputs)
+                value = scaled(wrapped_32(products + bias[u] - correction), a.mantissa, a.exponent)
+                gates[gate * outputs + u] = table[saturated(value, 16) + MIDDLE]
     tanh = i16(a.tanh)
     before, after = i16(a.prev_cell_state), i16(a.cell_state_out)
     y, first = u8(a.output + tile * outputs), tile * outputs
@@ -198,7 +198,9 @@ def lstm_q8(a, tile, deadline):
     widen_s8(a.input + tile * inputs, x, inputs, a.input_zero)
     widen_s8(a.prev_output + tile * outputs, h, outputs, a.output_zero)
     first_gate = INPUT if a.input_to_input != 0 else FORGET
-    work = 0
+    stretch, work = units, 0
+    if units * (inputs + outputs) >= LONG:
+        stretch = max(LONG // (inputs + outputs), 1)
     for gate in range(first_gate, 4):
         if gate == OUTPUT:
             state = i16(before)
@@ -214,15 +216,13 @@ def lstm_q8(a, tile, deadline):
             if source == 1:
                 numbers, count, weights = h, outputs, recurrent_to(a, gate)
             mantissa, exponent = scales[2 * source], scales[2 * source + 1]
-            for u in range(units):
-                work += count
-                if work >= 4 * LONG:
-                    work = 0
-                    if late(deadline):
-                        return DEADLINE
-                value = scaled(dot_s8(numbers, weights + u * count, count), mantissa, exponent)
-                total = np.int64(values[u]) if source == 1 else 0
-                values[u] = saturated(total + saturated(value, 16), 16)
+            for start in range(0, units, stretch):
+                if start > 0 and late(deadline):
+                    return DEADLINE
+                for u in range(start, min(start + stretch, units)):
+                    value = scaled(dot_s8(numbers, weights + u * count, count), mantissa, exponent)
+                    total = np.int64(values[u]) if source == 1 else 0
+                    values[u] = saturated(total + saturated(value, 16), 16)
         peephole = of_gate(gate, a.cell_to_input, a.cell_to_forget, 0, a.cell_to_output)
         if peephole != 0:
             factors = i16(peephole)
@@ -252,7 +252,7 @@ def lstm_q8(a, tile, deadline):
         bias = i32(a.projection_bias)
         for n in range(outputs):
             work += units
-            if work >= 4 * LONG:
+            if work >= LONG:
                 work = 0
                 if late(deadline):
                     return DEADLINE

@@ -84,11 +84,10 @@ def l2_normalization_f32(a, tile, deadline):
             value = np.float64(read(x, i))
             total = add_any_order_f64(total, value * value)
         factor = l2_factor(total)
-        for start in range(0, length, LONG):
-            if start > 0 and late(deadline):
-                return DEADLINE
-            for i in range(start, min(start + LONG, length)):
-                write_f32(y, i, read(x, i) * factor)
+        if length > LONG and late(deadline):
+            return DEADLINE
+        for i in range(length):
+            write_f32(y, i, read(x, i) * factor)
     return 0
 
 
@@ -160,13 +159,12 @@ def l2_normalization_b8(a, tile, deadline):
         high = np.int32((mantissa + (1 << 15)) >> 16)
         low, factor = np.int32(mantissa - (np.int64(high) << 16)), np.int32(1 << up)
         nudge, away, down = rounding_by(down)
-        for start in range(0, length, LONG):
-            if start > 0 and late(deadline):
-                return DEADLINE
-            for i in range(start, min(start + LONG, length)):
-                value = multiply32(centred_byte(x, i, flip, zero), factor)
-                product = short_product(value, high, low, FOURTEEN)
-                store_byte(y, i, rounded_twice(product, nudge, away, down), zero_point)
+        if length > LONG and late(deadline):
+            return DEADLINE
+        for i in range(length):
+            value = multiply32(centred_byte(x, i, flip, zero), factor)
+            product = short_product(value, high, low, FOURTEEN)
+            store_byte(y, i, rounded_twice(product, nudge, away, down), zero_point)
     return 0
 
 
@@ -363,11 +361,10 @@ def instance_normalization_f32(a, tile, deadline):
             total = add_any_order_f64(total, value)
             squares = add_any_order_f64(squares, value * value)
         high, low, factor = statistics(origin, total, squares, length, a.gamma, a.epsilon)
-        for start in range(0, length, LONG):
-            if start > 0 and late(deadline):
-                return DEADLINE
-            for i in range(start, min(start + LONG, length)):
-                write_f32(y, i, instance(read(x, i), high, low, factor, beta))
+        if length > LONG and late(deadline):
+            return DEADLINE
+        for i in range(length):
+            write_f32(y, i, instance(read(x, i), high, low, factor, beta))
     return 0
 
 

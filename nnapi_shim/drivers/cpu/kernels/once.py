@@ -8,6 +8,7 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 from nnapi_shim.drivers.cpu.kernels.kernel import helper
@@ -45,6 +46,37 @@ def _once(element: types.Type, stored: Any) -> Any:
 
 once_i32 = _once(types.int32, ir.IntType(32))
 once_f32 = _once(types.float32, ir.FloatType())
+
+
+BLOCK = 512
+"""Words of a private block."""
+
+
+@intrinsic
+def private_block(typing_context: Any) -> Any:
+    """Address of memory for BLOCK words on the stack, the same at every call in a kernel."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        block = cgutils.alloca_once(builder, ir.ArrayType(ir.IntType(32), BLOCK))
+        return builder.ptrtoint(block, ir.IntType(64))
+
+    return types.int64(), generate
+
+
+@intrinsic
+def copy_once(typing_context: Any, target: Any, source: Any, length: Any) -> Any:
+    """Copy memory; afterwards the copy is what is read, whatever becomes of the source."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer, word, bit = ir.PointerType(), ir.IntType(64), ir.IntType(1)
+        places = [builder.inttoptr(address, pointer) for address in arguments[:2]]
+        kind = ir.FunctionType(ir.VoidType(), [pointer, pointer, word, bit])
+        name = "llvm.memcpy.p0.p0.i64"
+        function = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
+        builder.call(function, [*places, arguments[2], ir.Constant(bit, 1)])  # 1: volatile
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.int64), generate
 
 
 @helper

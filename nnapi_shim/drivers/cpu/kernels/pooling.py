@@ -53,19 +53,22 @@ def pool(name, layout, size, constants, pixel):
         row_step = in_width * pixel_step
         first = tile * a.tile_rows
         target = a.output + first * out_width * pixel_step
-        stretch = max(LONG // (min(a.filter_height, in_height) * filter_width * depth), 1)
+        stretch, taps = out_width, min(a.filter_height, in_height) * filter_width * depth
+        if out_width * taps >= LONG:
+            stretch = max(LONG // taps, 1)
         for row in range(first, min(first + a.tile_rows, a.rows)):
             image, y = row // a.out_height, row % a.out_height
             top, bottom = inside(y, a.stride_height, a.pad_height, a.filter_height, in_height)
             line = a.input + (image * in_height + top) * row_step
             height = bottom - top
-            for x in range(out_width):
-                if x % stretch == stretch - 1 and late(deadline):
+            for start in range(0, out_width, stretch):
+                if start > 0 and late(deadline):
                     return DEADLINE
-                left, right = inside(x, stride_width, pad_width, filter_width, in_width)
-                corner = line + left * pixel_step
-                pixel(corner, pixel_step, row_step, height, right - left, depth, target, values)
-                target += pixel_step
+                for x in range(start, min(start + stretch, out_width)):
+                    left, right = inside(x, stride_width, pad_width, filter_width, in_width)
+                    corner = line + left * pixel_step
+                    pixel(corner, pixel_step, row_step, height, right - left, depth, target, values)
+                    target += pixel_step
         return 0
 
     body.__name__ = name

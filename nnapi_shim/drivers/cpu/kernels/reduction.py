@@ -47,19 +47,20 @@ def of_rows(name, layout, variant, constants, start, run, join, finish):
     def body(a, tile, deadline):
         repeats, rows, length = a.repeats, a.rows, a.length
         values = constants(a)
+        is_long, work = repeats * length >= LONG, 0
         first = tile * a.tile_blocks
         for at in range(first, min(first + a.tile_blocks, a.outer * rows)):
             result = start(values)
             x = a.input + (at // rows * repeats * rows + at % rows) * length * size
-            work = 0
             for _ in range(repeats):
+                if is_long:
+                    work += length
+                    if work >= LONG:
+                        work = 0
+                        if late(deadline):
+                            return DEADLINE
                 result = join(result, run(x, length, values))
                 x += rows * length * size
-                work += length
-                if work >= LONG:
-                    work = 0
-                    if late(deadline):
-                        return DEADLINE
             finish(a.output, at, result, values)
         return 0
 

@@ -15,7 +15,7 @@ from nnapi_shim.drivers.cpu.kernels.numeric import (
     shift_right32,
     truncated,
 )
-from nnapi_shim.drivers.cpu.lowering.resize import BILINEAR, NEAREST, WHOLE, WHOLE_BITS
+from nnapi_shim.drivers.cpu.lowering.resize import BILINEAR, NEAREST, TILE_ROWS, WHOLE, WHOLE_BITS
 
 HALF, ONE = np.float32(0.5), np.float32(1)
 STEP_BITS = 2 * WHOLE_BITS
@@ -36,13 +36,10 @@ def nearest(bits, read, write):
         out_bytes = count * pixel_bytes
         first = tile * a.tile_rows
         y, before = a.output + first * out_bytes, np.int64(0)
-        work = 0
+        is_long = count * pixel >= LONG // TILE_ROWS
         for row in range(first, min(first + a.tile_rows, a.rows)):
-            work += count * pixel
-            if work >= LONG:
-                work = 0
-                if late(deadline):
-                    return DEADLINE
+            if is_long and late(deadline):
+                return DEADLINE
             image, at = row // a.out_height, row % a.out_height
             x = a.input + (image * a.in_height + index_of(a.row, at)) * in_bytes
             if x == before:
@@ -83,13 +80,10 @@ def bilinear(variant, load, prepared, mean_of, store, size):
         above = below + length * 4
         row_below = row_above = np.int64(0)
         first = tile * a.tile_rows
-        work = 0
+        is_long = length >= LONG // TILE_ROWS
         for row in range(first, min(first + a.tile_rows, a.rows)):
-            work += length
-            if work >= LONG:
-                work = 0
-                if late(deadline):
-                    return DEADLINE
+            if is_long and late(deadline):
+                return DEADLINE
             image, at = row // a.out_height * a.in_height, row % a.out_height
             x0 = a.input + (image + index_of(a.lower_row, at)) * a.in_length * size
             x1 = a.input + (image + index_of(a.upper_row, at)) * a.in_length * size
@@ -165,9 +159,9 @@ def resize_bilinear_qu8(a, tile, deadline):
     above = below + in_length * 4
     first = tile * a.tile_rows
     y = a.output + first * count * pixel
-    work = 0
+    work, all_of_row = 0, count * pixel + in_length
     for row in range(first, min(first + a.tile_rows, a.rows)):
-        work += count * pixel + in_length
+        work += all_of_row
         if work >= LONG:
             work = 0
             if late(deadline):

@@ -63,13 +63,10 @@ def svdf(a, tile, deadline):
         features, output = a.features + batch * filters * 4, a.output + batch * units * 4
         x = a.state_in + batch * filters * filter_bytes
         y = a.state_out + batch * filters * filter_bytes
-        w, work = a.weights_time, 0
+        if filters * a.memory >= LONG and late(deadline):
+            return DEADLINE
+        w = a.weights_time
         for unit in range(units):
-            work += rank * a.memory
-            if work >= LONG:
-                work = 0
-                if late(deadline):
-                    return DEADLINE
             total = read(a.bias, unit) if a.bias != 0 else ZERO
             for filter in range(unit * rank, (unit + 1) * rank):
                 feature = read(features, filter)

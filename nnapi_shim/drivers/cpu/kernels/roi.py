@@ -17,6 +17,8 @@ from nnapi_shim.drivers.cpu.lowering.roi import ROI_ALIGN, ROI_POOL, ROI_POOL_RA
 
 OP_FAILED = 5
 ZERO, HALF, ONE, STEP = (np.float32(value) for value in (0, 0.5, 1, WEIGHT_STEP))
+MANY = 64
+"""Samples side by side after which the clock is looked at, if there are many more."""
 ALMOST_HALF = np.nextafter(HALF, ZERO)
 
 
@@ -74,7 +76,7 @@ def roi_align(variant, size, types, scaling_of, weights_of, add, finish):
         sums = a.sums + tile * depth * 4
         first = tile * a.tile_rois
         target = a.output + first * a.out_height * out_width * pixel
-        stretch, work = max(LONG // depth, 1), 0
+        work = 0
         for roi in range(first, min(first + a.tile_rois, a.count)):
             legal, number, x1, y1, x2, y2 = corners(a, roi)
             if not legal:
@@ -85,9 +87,17 @@ def roi_align(variant, size, types, scaling_of, weights_of, add, finish):
             if not legal:
                 return OP_FAILED
             image = a.input + number * height * width * pixel
+            of_row = columns * depth
+            of_bin = (rows + 1) * of_row
+            is_long, is_wide = of_bin >= LONG, of_row >= LONG
             for i in range(a.out_height):
                 top = y1 + bin_height * np.float32(i)
                 for j in range(out_width):
+                    work += of_bin
+                    if work >= LONG:
+                        work = 0
+                        if late(deadline):
+                            return DEADLINE
                     left = x1 + bin_width * np.float32(j)
                     for c in range(depth):
                         write_sum(sums, c, 0)
@@ -96,12 +106,11 @@ def roi_align(variant, size, types, scaling_of, weights_of, add, finish):
                         at = top + step_y * (np.float32(row) + HALF)
                         low, high, down = neighbours(at, height)
                         above, below = image + low * width * pixel, image + high * width * pixel
+                        if is_long and late(deadline):
+                            return DEADLINE
                         for column in range(columns):
-                            work += 1
-                            if work >= stretch:
-                                work = 0
-                                if late(deadline):
-                                    return DEADLINE
+                            if is_wide and column % MANY == 0 and late(deadline):
+                                return DEADLINE
                             at = left + step_x * (np.float32(column) + HALF)
                             low, high, right = neighbours(at, width)
                             weights = weights_of(down, right)

@@ -80,12 +80,11 @@ def rows(variant, size):
                         write(y, i, power)
                 total += subtotal
             share = np.float32(1 / total)
-            for start in range(0, length, LONG):
-                if start > 0 and late(deadline):
-                    return DEADLINE
-                for i in range(start, min(start + LONG, length)):
-                    power = read_back(y, i) if keeps else exp_negative((read(x, i) - most) * beta)
-                    write(y, i, power * share)
+            if length > LONG and late(deadline):
+                return DEADLINE
+            for i in range(length):
+                power = read_back(y, i) if keeps else exp_negative((read(x, i) - most) * beta)
+                write(y, i, power * share)
         return 0
 
     body.__name__ = f"softmax_{variant}"
@@ -265,11 +264,10 @@ def log_softmax_f32(a, tile, deadline):
                 subtotal = add_any_order(subtotal, power)
             total += subtotal
         whole = np.float32(np.log(total))
-        for start in range(0, length, LONG):
-            if start > 0 and late(deadline):
-                return DEADLINE
-            for i in range(start, min(start + LONG, length)):
-                write_float(y, i, (flipped(x, i, flip) - most) * beta - whole)
+        if length > LONG and late(deadline):
+            return DEADLINE
+        for i in range(length):
+            write_float(y, i, (flipped(x, i, flip) - most) * beta - whole)
     return 0
 
 
