@@ -109,7 +109,7 @@ def check_size(operand: BoundOperand, name: str, dimensions: Dimensions) -> None
     that no operand can have, where another one is 0.
     """
     if max(dimensions, default=0) > MAX_BYTES:
-        raise op_failed(f"{name} {list(dimensions)} has a dimension above 2^32 - 1")
+        raise op_failed(f"{name} {list(dimensions)} has a dimension above 2^32 - 1", "dimension")
     if element_count(dimensions) * ELEMENT_BYTES[operand.type] > MAX_BYTES:
         raise op_failed(f"{name} {list(dimensions)} is larger than 2^32 - 1 bytes")
 

@@ -163,5 +163,6 @@ def check_dimensions(dimensions: Dimensions) -> None:
     if len(dimensions) > MAX_RANK:
         raise op_failed(
             f"a tensor has {len(dimensions)} dimensions; nnapi-reference has tensors of up to "
-            f"{MAX_RANK}, as numpy has"
+            f"{MAX_RANK}, as numpy has",
+            "rank",
         )
