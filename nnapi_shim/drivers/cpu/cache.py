@@ -132,7 +132,7 @@ class Cache:
                 f"{self.path} is damaged, or another model's ({found}); "
                 "the model is compiled and kept again"
             )
-        except OSError as error:
+        except (OSError, ValueError) as error:
             log.warning(f"{self.path} cannot be read: {error}; the model is compiled")
         finally:
             os.close(fd)
