@@ -9,7 +9,7 @@ PY := $(VENV)/bin/python
 NDK_DATA := $(wildcard ../shared/ndk/model_data.bin)
 RUN := LD_LIBRARY_PATH=$(LIB_DIR)
 
-.PHONY: all library kernels best-kernels demo test test-install install uninstall dist deb sbom reproducible tiny lint pins bench bench-operations docs check-memory check-v4 random-models fuzz stress check-native clean
+.PHONY: all library kernels best-kernels demo test test-install install uninstall dist deb sbom reproducible tiny lint pins bench bench-operations docs check-memory check-v4 random-models fuzz soak stress check-native clean
 all: library kernels companion c_examples
 
 include nnapi_shim/native/companion/companion.mk
@@ -159,6 +159,11 @@ fuzz: all $(VENV)/ready-dev
 	$(PY) -m tests.fuzz --calls $$(($(FUZZ_CALLS) / 2)) --threads 1 $(FUZZ)
 	$(PY) -m tests.fuzz --calls $$(($(FUZZ_CALLS) / 2)) --threads 4 $(FUZZ)
 	$(PY) -m tests.fuzz --compare --calls $$(($(FUZZ_CALLS) / 4)) $(FUZZ)
+
+# Everything that looks for defects at random, for this long; prints what it did and what it found.
+MINUTES ?= 30
+soak: all $(VENV)/ready-dev
+	$(PY) -m tests.soak --minutes $(MINUTES) $(SOAK)
 
 # Longer than continuous integration should take; see the top of the script for what it needs.
 check-v4: all $(VENV)/ready-dev

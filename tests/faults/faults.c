@@ -8,6 +8,8 @@
  *
  * Kinds: memory (malloc, calloc, realloc, mmap), thread (pthread_create), descriptor (what gives a
  * new one), write (what changes files).
+ *
+ * The loader's own memory is left out: it ends the process in places where it gets none.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -18,6 +20,9 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <link.h>
+#include <stdint.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -52,6 +57,25 @@ static int fails(int kind, int error)
     return 1;
 }
 
+static uintptr_t loader_start, loader_end;
+
+__attribute__((constructor)) static void find_loader(void)
+{
+    const uintptr_t start = getauxval(AT_BASE);
+    const ElfW(Ehdr) *head = (const void *)start;
+    const ElfW(Phdr) *part = (const void *)(start + head->e_phoff);
+    for (int i = 0; i < head->e_phnum; i++)
+        if (part[i].p_type == PT_LOAD && start + part[i].p_vaddr + part[i].p_memsz > loader_end)
+            loader_end = start + part[i].p_vaddr + part[i].p_memsz;
+    loader_start = start;
+}
+
+static int memory_fails(const void *caller)
+{
+    const uintptr_t at = (uintptr_t)caller;
+    return (at < loader_start || at >= loader_end) && fails(MEMORY, ENOMEM);
+}
+
 /* The C library's own functions; looked up once, as dlsym() may allocate. */
 #define NEXT(name) ((__typeof__(&name))find(#name, &(static_##name)))
 static void *find(const char *name, void *_Atomic *kept)
@@ -69,22 +93,22 @@ void *__libc_realloc(void *block, size_t size);
 
 void *malloc(size_t size)
 {
-    return fails(MEMORY, ENOMEM) ? NULL : __libc_malloc(size);
+    return memory_fails(__builtin_return_address(0)) ? NULL : __libc_malloc(size);
 }
 
 void *calloc(size_t count, size_t size)
 {
-    return fails(MEMORY, ENOMEM) ? NULL : __libc_calloc(count, size);
+    return memory_fails(__builtin_return_address(0)) ? NULL : __libc_calloc(count, size);
 }
 
 void *realloc(void *block, size_t size)
 {
-    return fails(MEMORY, ENOMEM) ? NULL : __libc_realloc(block, size);
+    return memory_fails(__builtin_return_address(0)) ? NULL : __libc_realloc(block, size);
 }
 
 void *mmap(void *address, size_t length, int protect, int flags, int fd, off_t offset)
 {
-    if (fails(MEMORY, ENOMEM))
+    if (memory_fails(__builtin_return_address(0)))
         return MAP_FAILED;
     return (void *)syscall(SYS_mmap, address, length, protect, flags, fd, offset);
 }

@@ -5,7 +5,8 @@
  *
  *     program DEVICE KIND START FIRST STEP COUNT FOLDER
  *
- * KIND: see faults.c. START: cold, if the child starts the library, or warm. The calls of this kind
+ * KIND: see faults.c. START: cold, if the child starts the library; warm, if it is started; loaded, if
+ * everything is. The calls of this kind
  * that fail: FIRST, FIRST + STEP, ... COUNT of them or until there are no more (0: the last).
  * FOLDER: for compiled models. Prints a line for each defect, and at last
  * "calls N faults N computed N refused N defects N".
@@ -141,9 +142,10 @@ static int attempt(const char *kind, long n, int starts)
         return WRONG;
     if (code != ANEURALNETWORKS_NO_ERROR && code < 1000 && nnapi_shim_getLastError()[0] == '\0')
         return SILENT;
-    /* A library that could not start stays down, and says why. */
+    /* A library that could not start stays down, and says why; so does numpy, which cannot be imported
+     * twice. */
     if (!starts && run() != ANEURALNETWORKS_NO_ERROR)
-        return LASTING;
+        return strstr(nnapi_shim_getLastError(), "numpy") != NULL ? REFUSED : LASTING;
     return calls < n ? BEYOND : code == ANEURALNETWORKS_NO_ERROR ? COMPUTED : REFUSED;
 }
 
@@ -182,6 +184,8 @@ int main(int argc, char **argv)
     const int starts = strcmp(argv[3], "cold") == 0;
     const long first = atol(argv[4]), step = atol(argv[5]), most = atol(argv[6]);
     if (!starts && find_device() == NULL)
+        return 2;
+    if (strcmp(argv[3], "loaded") == 0 && nnapi_shim_loadEverything() != ANEURALNETWORKS_NO_ERROR)
         return 2;
     const long calls = count_calls(argv[2]);
     long tried = 0, found[BEYOND + 1] = {0}, defects = 0;
