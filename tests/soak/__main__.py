@@ -199,8 +199,7 @@ def main() -> int:
         found += wrong
         told = ", ".join(f"{number:,} {what}" for what, number in counts.items())
         lines.append(
-            f"{name:9} {time.monotonic() - part_began:5.0f} s  {told}; "
-            f"{wrong or 'nothing'} found"
+            f"{name:9} {time.monotonic() - part_began:5.0f} s  {told}; {wrong or 'nothing'} found"
         )
     print("\n".join(lines))
     print(
