@@ -14,7 +14,7 @@ from nnapi_shim.hal.enums import ExecutionPreference, FuseCode, Priority, Result
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType as Op
 from nnapi_shim.hal.types import Request, RequestArgument
-from tests.single import Value, build, f32, i32, omitted, q16, qu8
+from tests.single import CONSTANT, INPUT, Value, build, f32, i32, omitted, q16, qu8
 
 MILLISECOND = 10**6
 LIMIT_NS = 100 * MILLISECOND
@@ -203,6 +203,12 @@ def _rois_in_eighths(count: int, size: float) -> list[Value]:
     return [q16([[0, 0, 8 * size, 8 * size]] * count, 0.125), i32([0] * count)]
 
 
+WEIGHTED = (
+    Op.CONV_2D, Op.TRANSPOSE_CONV_2D, Op.UNIDIRECTIONAL_SEQUENCE_LSTM,
+    Op.UNIDIRECTIONAL_SEQUENCE_RNN,
+)  # fmt: skip
+"""Operations whose weights are constants, so that they are packed before the run begins."""
+
 LONG_ROW = 1 << 25
 
 
@@ -235,7 +241,7 @@ LONG: dict[str, Callable[[], Case]] = {
 def refused(device: Any, case: Case, limit_ns: int) -> tuple[NnapiError, float]:
     """What a run with a limit ends with, and the seconds until then."""
     type, inputs, outputs = case
-    built = build(type, inputs, outputs)
+    built = build(type, inputs, outputs, CONSTANT if type in WEIGHTED else INPUT, first_is=INPUT)
     prepared = device.prepareModel(
         built.model, ExecutionPreference.FAST_SINGLE_ANSWER, Priority.MEDIUM, None, None
     )
