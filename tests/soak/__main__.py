@@ -1,4 +1,4 @@
-"""`python -m tests.soak --minutes N`: all that looks for defects at random, each for its share of time.
+"""`python -m tests.soak --minutes N`: what looks for defects at random, each for some of the time.
 
 races     executions whose inputs another thread writes to, on every tier
 files     cached models, manifests and location files, changed
