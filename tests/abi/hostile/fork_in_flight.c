@@ -8,7 +8,7 @@
 #include "../check.h"
 #include "add.h"
 
-enum { SIZE = 1 << 22, LAYERS = 16 };
+enum { SIZE = 1 << 22, LAYERS = 48 };
 
 /* A model that takes a while: LAYERS times out = tanh(in), of SIZE numbers. */
 static ANeuralNetworksModel *make_long_model(void)
@@ -43,7 +43,7 @@ int main(int argc, char **argv)
     CHECK(ANeuralNetworksExecution_setInput(execution, 0, NULL, in, SIZE * sizeof *in) == 0);
     CHECK(ANeuralNetworksExecution_setOutput(execution, 0, NULL, out, SIZE * sizeof *out) == 0);
     CHECK(ANeuralNetworksExecution_startCompute(execution, &event) == 0);
-    usleep(50000);
+    usleep(10000);
     const pid_t child = fork();
     if (child == 0) {
         alarm(20);

@@ -28,7 +28,7 @@ def test_a_thread_that_is_cancelled_while_it_forks_keeps_no_lock(compile_c, run_
 
 
 def test_a_library_that_forks_while_the_start_loads_it(compile_c, run_bare, tmp_path):
-    """The lock of the start stays with the thread that has it: the others wait, and one line tells."""
+    """The lock stays with the thread that has it: others wait, and one line tells."""
     python = tmp_path / "libpython3.11.so"
     command = ["cc", "-shared", "-fPIC", HERE / "forking_library.c", "-o", python]
     subprocess.run(command, check=True)

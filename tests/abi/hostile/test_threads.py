@@ -1,4 +1,4 @@
-"""Threads that programs treat badly: cancelled in a call, with hardly any stack, or at their end."""
+"""Threads that are cancelled in a call, have hardly any stack, or call at their end."""
 
 from pathlib import Path
 
