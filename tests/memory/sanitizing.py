@@ -39,7 +39,12 @@ ADDRESS = Sanitizer(
     {"ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1"},
 )
 # Programs here make threads in children of processes that have some.
-THREAD = Sanitizer("thread", "-fsanitize=thread", {"TSAN_OPTIONS": "die_after_fork=0"})
+THREAD_OPTIONS = (
+    "die_after_fork=0",
+    "print_suppressions=0",
+    f"suppressions={Path(__file__).with_name('thread.supp')}",
+)
+THREAD = Sanitizer("thread", "-fsanitize=thread", {"TSAN_OPTIONS": ":".join(THREAD_OPTIONS)})
 
 
 @dataclass(frozen=True)
@@ -71,8 +76,12 @@ def library_programs() -> Iterator[Program]:
         yield Program("abi/forks", (when,))
     yield Program("abi/hostile/zero_device")
     yield Program("abi/hostile/messages", ("refuse", "words"))
-    shell = "exec <&- >&- 2>&-"  # it starts without descriptors
-    yield Program("abi/hostile/closed_descriptors", (f"{FOLDER}/file",), shell=shell)
+    yield Program(
+        "abi/hostile/closed_descriptors",
+        (f"{FOLDER}/file",),
+        shell="exec <&- >&- 2>&-",
+        environment=(("NNAPI_SHIM_LOG", "warning"),),
+    )
     for device in DEVICES:
         for scenario in SCENARIOS.split():
             yield Program("abi/threads", (scenario, device))

@@ -4,6 +4,7 @@
  * a file digits.txt ("0123456789"). Ends with 0.
  */
 #include <android/asset_manager.h>
+#include <android/asset_manager_jni.h>
 #include <android/hardware_buffer.h>
 #include <android/log.h>
 #include <android/sharedmem.h>
