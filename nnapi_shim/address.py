@@ -103,7 +103,7 @@ def unmap_pages(address: int, length: int) -> None:
 def has_room(length: int) -> bool:
     """Whether the process can get that many bytes of addresses."""
     try:
-        unmap_pages(map_pages(length, 0, 0x22, -1, 0), length)
+        unmap_pages(map_pages(length, 3, 0x22, -1, 0), length)
     except OSError:
         return False
     return True

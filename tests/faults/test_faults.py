@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.faults.running import DEVICES, KINDS, compiled, run
+from tests.faults.running import DEVICES, KINDS, compiled, run, starts
 
 FAULTS = {"memory": 12, "thread": 4, "descriptor": 12, "write": 6}
 """How many of each are tried; `python -m tests.faults` tries more."""
@@ -13,9 +13,15 @@ def program(tmp_path_factory):
     return compiled(tmp_path_factory.mktemp("faults"))
 
 
-@pytest.mark.parametrize("start", ["cold", "loaded"])
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize(
+    ("device", "kind", "start"),
+    [
+        (device, kind, start)
+        for device in DEVICES
+        for kind in KINDS
+        for start in starts(device, kind)
+    ],
+)
 def test_one_fault_in_each_run(program, device, kind, start):
     calls = run(program, device, kind, start, 1, 1, 1).calls
     step = max(1, calls // FAULTS[kind])
