@@ -51,7 +51,7 @@ from nnapi_shim.hal.enums import OperandLifeTime
 from nnapi_shim.hal.types import CacheHandles, Model, OutputShape, Subgraph, byte_size
 from nnapi_shim.pages import PROT_READ, Pages
 
-MAGIC = b"NNSHIM\x00\x05"
+MAGIC = b"NNSHIM\x00\x06"
 """The last byte is the version of the layout."""
 
 HEAD = Struct("<8s32s32s32s32s3q")
@@ -149,6 +149,9 @@ class Cache:
         private = HEAD.size + described + literals
         if min(lengths) < 0 or private + weights != length or private % ALIGNMENT:
             raise Malformed(f"it has {length} bytes")
+        mapped = Pages.of_file(fd, private, weights, PROT_READ) if weights else None
+        where = mapped.address if mapped else 0
+        begun = self.digest.begun(b"weights", [(where, weights)], mapped)
         block = address.Block(private)
         contents = memoryview(address.view(block.address, private)).cast("B")
         if os.preadv(fd, [contents], 0) != private:
@@ -157,25 +160,17 @@ class Cache:
         sealed = self.digest.at(b"sealed", block.address + SEALED, private - SEALED)
         if contents[: HEAD.size] != head or not _compare_digest(sealed, seal):
             raise Malformed("its seal is broken")
-        where, owners = self._weights(fd, private, weights)
-        if self.digest.at(b"weights", where, weights) != of_weights:
-            raise Malformed("its weights have changed")
         description = parsed(
             contents[HEAD.size : HEAD.size + described], limits(self.model, literals, weights)
         )
         program = self._placed(
-            description, block.address + HEAD.size + described, where, [block, *owners]
+            description, block.address + HEAD.size + described, where, [block, mapped]
         )
+        if begun.result() != of_weights:
+            raise Malformed("its weights have changed")
         if self.constants.digest() != constants:
             raise Malformed("it was made of other constants")
         return program, [OutputShape(shape) for shape in description.shapes], [*description.needed]
-
-    def _weights(self, fd: int, start: int, length: int) -> tuple[int, list[Any]]:
-        """Address of the weights, and what keeps them."""
-        if not length:
-            return 0, []
-        mapped = Pages.of_file(fd, start, length, PROT_READ)
-        return mapped.address, [mapped]
 
     def _placed(
         self, given: Description, literals: int, weights: int, owners: list[Any]
