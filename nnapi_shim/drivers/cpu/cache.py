@@ -58,6 +58,7 @@ HEAD = Struct("<8s32s32s32s32s3q")
 SEALED = 40
 """Where what the seal is of begins."""
 ALIGNMENT = 64
+COPY = OperandLifeTime.CONSTANT_COPY
 SMALL = 1 << 12
 """Bytes of a constant that is part of the key; larger ones are compared when a file is loaded."""
 
@@ -256,6 +257,6 @@ def _described(graph: Subgraph, values: bytes) -> list[bytes]:
     small = [
         values[offset : offset + length]
         for lifetime, (_, offset, length) in zip(lifetimes, locations, strict=True)
-        if length <= SMALL and lifetime is OperandLifeTime.CONSTANT_COPY
+        if length <= SMALL and lifetime is COPY
     ]
     return [pack(f"<{len(whole)}q{len(real)}d", *whole, *real), *small]

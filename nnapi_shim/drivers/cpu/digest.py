@@ -12,8 +12,8 @@ Construction, a tree of three levels, the lower ones as in RFC 4418 (UMAC) and i
 
 Two different blocks have the same numbers with a probability of 2^-128 for a key that their author
 does not know, on each level, and BLAKE2b with a key of its own tells nobody anything of the
-numbers. All keys are random bytes (`cache_key.py`). A hash that needs no secret takes five times as
-long (BLAKE3) or more (SHA-256): loading a model would take as long as a third of compiling it.
+numbers. All keys are random bytes (`cache_folder.py`). A hash that needs no secret takes five times
+as long (BLAKE3) or more (SHA-256): loading a model would take as long as a third of compiling it.
 """
 
 from _blake2 import blake2b
