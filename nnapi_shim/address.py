@@ -6,7 +6,7 @@ the library has not loaded already.
 """
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from errno import EFAULT
 from typing import Any
 
@@ -180,13 +180,19 @@ def loaded_function(
     `load` says so: then they are paths.
     """
     type = _ffi.typeof(signature)
-    for library in (None, *(libraries if load else _loaded_files(libraries))):
+    for library in _places(libraries, load):
         try:
             loaded = _cffi_backend.load_library(library, os.RTLD_NOW)
             return loaded.load_function(type, name), loaded
         except (OSError, AttributeError):
             continue
     return None
+
+
+def _places(libraries: Iterable[str], load: bool) -> Iterator[str | None]:
+    """What `loaded_function` looks in; which files are loaded is asked only if it comes to that."""
+    yield None
+    yield from libraries if load else _loaded_files(libraries)
 
 
 def _loaded_files(libraries: Iterable[str]) -> list[str]:

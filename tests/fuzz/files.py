@@ -105,8 +105,8 @@ def cache(folder: Path) -> Iterator[Callable[[list[Change]], None]]:
 def sealed(folder: Path) -> Iterator[Callable[[list[Change]], None]]:
     """A cached model with any description, and a right seal."""
     from nnapi_shim.drivers.cpu import cache as module
+    from nnapi_shim.drivers.cpu.cache_folder import key_of_user
     from nnapi_shim.drivers.cpu.cache_format import Malformed, parsed
-    from nnapi_shim.drivers.cpu.cache_key import key_of_user
     from nnapi_shim.drivers.cpu.digest import Digest
     from nnapi_shim.drivers.cpu.library import current
     from nnapi_shim.drivers.cpu.weights import Constants

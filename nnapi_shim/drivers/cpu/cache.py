@@ -51,13 +51,14 @@ from nnapi_shim.hal.enums import OperandLifeTime
 from nnapi_shim.hal.types import CacheHandles, Model, OutputShape, Subgraph, byte_size
 from nnapi_shim.pages import PROT_READ, Pages
 
-MAGIC = b"NNSHIM\x00\x05"
+MAGIC = b"NNSHIM\x00\x06"
 """The last byte is the version of the layout."""
 
 HEAD = Struct("<8s32s32s32s32s3q")
 SEALED = 40
 """Where what the seal is of begins."""
 ALIGNMENT = 64
+COPY = OperandLifeTime.CONSTANT_COPY
 SMALL = 1 << 12
 """Bytes of a constant that is part of the key; larger ones are compared when a file is loaded."""
 
@@ -149,6 +150,9 @@ class Cache:
         private = HEAD.size + described + literals
         if min(lengths) < 0 or private + weights != length or private % ALIGNMENT:
             raise Malformed(f"it has {length} bytes")
+        mapped = Pages.of_file(fd, private, weights, PROT_READ) if weights else None
+        where = mapped.address if mapped else 0
+        begun = self.digest.begun(b"weights", [(where, weights)], mapped)
         block = address.Block(private)
         contents = memoryview(address.view(block.address, private)).cast("B")
         if os.preadv(fd, [contents], 0) != private:
@@ -157,25 +161,17 @@ class Cache:
         sealed = self.digest.at(b"sealed", block.address + SEALED, private - SEALED)
         if contents[: HEAD.size] != head or not _compare_digest(sealed, seal):
             raise Malformed("its seal is broken")
-        where, owners = self._weights(fd, private, weights)
-        if self.digest.at(b"weights", where, weights) != of_weights:
-            raise Malformed("its weights have changed")
         description = parsed(
             contents[HEAD.size : HEAD.size + described], limits(self.model, literals, weights)
         )
         program = self._placed(
-            description, block.address + HEAD.size + described, where, [block, *owners]
+            description, block.address + HEAD.size + described, where, [block, mapped]
         )
+        if begun.result() != of_weights:
+            raise Malformed("its weights have changed")
         if self.constants.digest() != constants:
             raise Malformed("it was made of other constants")
         return program, [OutputShape(shape) for shape in description.shapes], [*description.needed]
-
-    def _weights(self, fd: int, start: int, length: int) -> tuple[int, list[Any]]:
-        """Address of the weights, and what keeps them."""
-        if not length:
-            return 0, []
-        mapped = Pages.of_file(fd, start, length, PROT_READ)
-        return mapped.address, [mapped]
 
     def _placed(
         self, given: Description, literals: int, weights: int, owners: list[Any]
@@ -261,6 +257,6 @@ def _described(graph: Subgraph, values: bytes) -> list[bytes]:
     small = [
         values[offset : offset + length]
         for lifetime, (_, offset, length) in zip(lifetimes, locations, strict=True)
-        if length <= SMALL and lifetime is OperandLifeTime.CONSTANT_COPY
+        if length <= SMALL and lifetime is COPY
     ]
     return [pack(f"<{len(whole)}q{len(real)}d", *whole, *real), *small]

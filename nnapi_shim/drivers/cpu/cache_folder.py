@@ -1,8 +1,15 @@
-"""Folders that hold what is believed later: who may write there, and files that appear as a whole.
+"""Folders that hold what is believed later: who may write there, and files that appear as a whole;
+and in one of them the key of a user's cached models, random bytes that nobody else can read.
 
 Everything goes by the folder's descriptor, so that no name is looked up twice, and rules are about
 what was opened: an owner who is this process's effective user or root, and nobody else who may
 write. Another process of the same user is not kept out; it could do anything else as well.
+
+Without the key, whoever can put a file into a cache folder could have kernels read and write
+anywhere: a compiled model is a program. It is not in the cache folder, so what came with a folder
+from somewhere else, in an archive for example, is not believed.
+
+The key has no module of its own: to import one takes a twenty-fifth of what loading a model does.
 """
 
 import os
@@ -10,7 +17,12 @@ from errno import EACCES, EFBIG, ELOOP, ENAMETOOLONG, ENOENT, ENOTDIR, EPERM, ER
 from stat import S_IMODE, S_ISREG
 from types import TracebackType
 
+from nnapi_shim import log
+from nnapi_shim.drivers.cpu.digest import KEY_BYTES
 from nnapi_shim.pages import above_standard
+from nnapi_shim.settings import STATE, is_environment_ignored
+
+KEY = "models.key"
 
 OTHERS_MAY_WRITE = 0o022
 OTHERS_MAY_READ = 0o077
@@ -148,3 +160,72 @@ def _require_room(length: int) -> None:
     limit = getrlimit(RLIMIT_FSIZE)[0]
     if limit not in (RLIM_INFINITY, -1) and length > limit:
         raise OSError(EFBIG, f"{length} bytes are more than a file may have, {limit}")
+
+
+def key_of_user() -> bytes | None:
+    """KEY_BYTES random bytes, the same for all processes of a user; None where there is no place
+    for them, or where the program has privileges that its caller lacks: the environment is the
+    caller's then, and so would be the key.
+    """
+    if _is_privileged():
+        log.write("debug", "compiled models are not kept: the program has raised privileges")
+        return None
+    path = _folder_of_key()
+    try:
+        try:
+            folder = Folder(path)
+        except FileNotFoundError:
+            os.makedirs(path, 0o700, exist_ok=True)
+            folder = Folder(path)
+        with folder:
+            return _read_key(folder) or _made_key(folder)
+    except Untrusted as found:
+        log.warning_once(path, f"compiled models are not kept: {found}")
+    except (OSError, ValueError) as error:
+        quiet = not isinstance(error, OSError) or error.errno in ABSENT
+        log.write(
+            "debug" if quiet else "warning",
+            f"compiled models are not kept: no key can be kept in {path}: {error}",
+        )
+    return None
+
+
+def _folder_of_key() -> str:
+    base = STATE.get()
+    if not base.startswith("/"):
+        base = os.path.expanduser("~/.local/state")
+    return f"{base}/nnapi_shim"
+
+
+def _read_key(folder: Folder) -> bytes | None:
+    """The key; None where there is none, or half of one."""
+    try:
+        fd, length = folder.open(KEY, OTHERS_MAY_READ)
+    except FileNotFoundError:
+        return None
+    try:
+        found = os.read(fd, KEY_BYTES + 1)
+    finally:
+        os.close(fd)
+    return found if len(found) == KEY_BYTES == length else None
+
+
+def _made_key(folder: Folder) -> bytes | None:
+    """A new key, or the one that another process has made meanwhile."""
+    made = os.urandom(KEY_BYTES)
+    try:
+        folder.write(KEY, made, replace=False)
+    except FileExistsError:
+        found = _read_key(folder)
+        if found is not None:
+            return found
+        folder.write(KEY, made)  # half of a key
+    return made
+
+
+def _is_privileged() -> bool:
+    """Whether the program was started with more rights than its caller has, or has taken on some
+    of its own since.
+    """
+    has_others = os.getuid() != os.geteuid() or os.getgid() != os.getegid()
+    return has_others or is_environment_ignored()

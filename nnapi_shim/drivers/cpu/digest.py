@@ -1,32 +1,45 @@
 """A keyed digest at the speed of memory: nobody foresees or matches one without the key.
 
-Construction, a tree of two levels as in RFC 4418 (UMAC) and in Adiantum:
+Construction, a tree of three levels, the lower ones as in RFC 4418 (UMAC) and in Adiantum:
 
-    block   8,192 bytes, the last one filled up with zeros
+    blocks  8,192 bytes each: those of every range of memory, then what remains of the ranges, one
+            after another, filled up with zeros
     NH      per block 4 numbers of 64 bits, from a key as long as the block: number p is the sum of
             (m[i] + k[i + 2p]) * (m[i + 1] + k[i + 1 + 2p]) over all even i, m and k being words of
             32 bits, their sums modulo 2^32 (`kernels/digest.py`)
-    digest  keyed BLAKE2b, 32 bytes, of a label, the length and the numbers of all blocks
+    NH      the same of these numbers, with a key of its own
+    digest  keyed BLAKE2b, 32 bytes, of a label, how long each range is, and the last numbers
 
 Two different blocks have the same numbers with a probability of 2^-128 for a key that their author
-does not know, and BLAKE2b with a key of its own tells nobody anything of the numbers. Both keys are
-random bytes (`cache_key.py`). A hash that needs no secret takes five times as long (BLAKE3) or more
-(SHA-256): loading a model would take as long as a third of compiling it.
+does not know, on each level, and BLAKE2b with a key of its own tells nobody anything of the
+numbers. All keys are random bytes (`cache_folder.py`). A hash that needs no secret takes five times
+as long (BLAKE3) or more (SHA-256): loading a model would take as long as a third of compiling it.
 """
 
 from _blake2 import blake2b
+from _struct import pack
+from collections.abc import Sequence
+from typing import Any
 
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu.library import KernelLibrary
 from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, record
 
-DIGEST = record(input=ADDRESS, key=ADDRESS, output=ADDRESS, blocks=INT64)
+DIGEST = record(ranges=ADDRESS, key=ADDRESS, output=ADDRESS, taken=ADDRESS, blocks=INT64)
 
 BLOCK = 8192
 PASSES = 4
 DIGEST_BYTES = 32
+_NUMBERS = 8 * PASSES
 _FINAL_KEY_BYTES = 64
-KEY_BYTES = _FINAL_KEY_BYTES + BLOCK + 8 * (PASSES - 1)
+_LEVEL_KEY_BYTES = BLOCK + 8 * (PASSES - 1)
+KEY_BYTES = _FINAL_KEY_BYTES + 2 * _LEVEL_KEY_BYTES
+
+WORTH_A_THREAD = 2 << 20
+"""Bytes whose digest takes about twice as long as another thread takes to begin."""
+
+Range = tuple[int, int]
+"""Address and length."""
 
 
 class Digest:
@@ -34,9 +47,11 @@ class Digest:
 
     def __init__(self, library: KernelLibrary, key: bytes) -> None:
         assert len(key) == KEY_BYTES
-        self._final = key[:_FINAL_KEY_BYTES]
-        self._blocks_key = key[_FINAL_KEY_BYTES:]
-        self._kernel = library.function("digest")
+        self.final = key[:_FINAL_KEY_BYTES]
+        second = _FINAL_KEY_BYTES + _LEVEL_KEY_BYTES
+        self.levels = key[_FINAL_KEY_BYTES:second], key[second:]
+        self.kernel = library.function("digest")
+        self.kernel_address = library.address("digest")
 
     def of(self, label: bytes, data: bytes | bytearray | memoryview) -> bytes:
         """The digest of bytes; the label says what they are."""
@@ -47,23 +62,112 @@ class Digest:
 
     def at(self, label: bytes, where: int, length: int) -> bytes:
         """The digest of `length` bytes at an address."""
-        state = blake2b(key=self._final, digest_size=DIGEST_BYTES)
-        state.update(label.ljust(8, b"\0") + length.to_bytes(8, "little"))
-        whole, rest = divmod(length, BLOCK)
-        if whole:
-            state.update(self._blocks(where, whole))
-        if rest:
-            last = address.read(where + whole * BLOCK, rest).ljust(BLOCK, b"\0")
-            begin, keep = address.address_of(last)
-            state.update(self._blocks(begin, 1))
-            del keep
+        return Underway(self, label, [(where, length)], None).result()
+
+    def begun(self, label: bytes, ranges: Sequence[Range], owner: Any) -> "Underway":
+        """The digest of several ranges of memory, on its way if there is much of it; what happens
+        to them meanwhile is the owner's to decide, which is kept until then.
+        """
+        found = Underway(self, label, ranges, owner)
+        if sum([length for _, length in ranges]) >= WORTH_A_THREAD:
+            found.begin()
+        return found
+
+
+class Underway:
+    """A digest that a thread may have begun on; whoever asks for the result takes part in it."""
+
+    def __init__(self, digest: Digest, label: bytes, ranges: Sequence[Range], owner: Any) -> None:
+        self._digest, self._owner = digest, owner
+        self._thread = 0
+        self._said = label.ljust(8, b"\0") + pack(f"<{len(ranges)}q", *[each for _, each in ranges])
+        rows: list[int] = []
+        rests: list[bytes] = []
+        blocks = 0
+        for where, length in ranges:
+            whole, rest = divmod(length, BLOCK)
+            if whole:
+                rows += blocks + whole, where - blocks * BLOCK
+                blocks += whole
+            if rest:
+                rests.append(address.read(where + whole * BLOCK, rest))
+        if rests:
+            last = b"".join(rests)
+            last += bytes(-len(last) % BLOCK)
+            where, self._last = address.address_of(last)
+            rows += blocks + len(last) // BLOCK, where - blocks * BLOCK
+            blocks += len(last) // BLOCK
+        self._work = _Work(digest, 0, rows, blocks)
+
+    def begin(self) -> None:
+        """Have a thread begin; where none is to be had, nothing has begun yet.
+
+        It is one of C alone, which never asks for Python's lock: it would wait for that while this
+        thread goes on.
+        """
+        self._thread = _started(self._digest.kernel_address, self._work.record)
+
+    def result(self) -> bytes:
+        """The digest."""
+        digest = self._digest
+        self._work.run()
+        self._wait()
+        numbers = self._work.numbers
+        where, keep = address.address_of(numbers)
+        blocks = len(numbers) // BLOCK
+        above = _Work(digest, 1, [blocks, where], blocks)
+        above.run()
+        del keep
+        state = blake2b(self._said, key=digest.final, digest_size=DIGEST_BYTES)
+        state.update(memoryview(above.numbers)[: blocks * _NUMBERS])
         return state.digest()
 
-    def _blocks(self, where: int, count: int) -> bytes:
-        found = bytearray(8 * PASSES * count)
-        output, keep_output = address.address_of(found)
-        key, keep_key = address.address_of(self._blocks_key)
-        block, keep = address.address_of(DIGEST.pack(where, key, output, count))
-        self._kernel(block, 0)
-        del keep, keep_key, keep_output
-        return bytes(found)
+    def __del__(self) -> None:
+        self._wait()
+
+    def _wait(self) -> None:
+        thread, self._thread = self._thread, 0
+        if thread:
+            _joined(thread)
+
+
+class _Work:
+    """NH of blocks, for any number of threads that call the kernel with the record."""
+
+    def __init__(self, digest: Digest, level: int, rows: Sequence[int], blocks: int) -> None:
+        self._kernel = digest.kernel
+        self.numbers = bytearray(-(-blocks * _NUMBERS // BLOCK) * BLOCK)
+        parts = (pack(f"<{len(rows)}q", *rows), digest.levels[level], self.numbers, bytearray(8))
+        addresses, self._keep = zip(*map(address.address_of, parts), strict=True)
+        self.record, self._packed = address.address_of(DIGEST.pack(*addresses, blocks))
+
+    def run(self) -> None:
+        """Do what nobody else does yet."""
+        self._kernel(self.record, 0)
+
+
+_functions: list[Any] = []
+"""pthread_create, pthread_join and what keeps each; None for one that is nowhere."""
+
+
+def _started(function: int, argument: int) -> int:
+    """A thread that calls a function of one argument, to be joined; 0 where none is to be had."""
+    if not _functions:
+        _functions[:] = [_function("pthread_create", 4), _function("pthread_join", 2)]
+    if None in _functions:
+        return 0
+    handle = bytearray(8)
+    where, keep = address.address_of(handle)
+    failed = _functions[0][0](where, 0, function, argument)
+    del keep
+    return 0 if failed else int.from_bytes(handle, "little")
+
+
+def _joined(thread: int) -> None:
+    """Wait for the end of a thread."""
+    _functions[1][0](thread, 0)
+
+
+def _function(name: str, arguments: int) -> tuple[Any, Any] | None:
+    signature = f"int(*)({', '.join(['uintptr_t'] * arguments)})"
+    return address.loaded_function(name, signature, ("libpthread.so.0",))

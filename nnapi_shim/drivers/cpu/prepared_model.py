@@ -64,7 +64,7 @@ class CpuPreparedModel:
         deadline_ns: int,
     ) -> None:
         """Take the first segment from the cache, or leave it there."""
-        from nnapi_shim.drivers.cpu.cache_key import key_of_user
+        from nnapi_shim.drivers.cpu.cache_folder import key_of_user
 
         key = key_of_user()
         if key is None:

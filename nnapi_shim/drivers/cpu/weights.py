@@ -1,11 +1,10 @@
 """Constants of a prepared model: addresses, repacked copies shared by its programs, a digest."""
 
-from _thread import LockType, allocate_lock, start_new_thread
 from collections.abc import Callable
 from typing import Any
 
 from nnapi_shim import address
-from nnapi_shim.drivers.cpu.digest import Digest
+from nnapi_shim.drivers.cpu.digest import Digest, Underway
 from nnapi_shim.drivers.cpu.library import KernelLibrary
 from nnapi_shim.drivers.cpu.record import ADDRESS, At, Buffer, Step
 from nnapi_shim.errors import NnapiError, op_failed
@@ -13,8 +12,7 @@ from nnapi_shim.hal.enums import OperandLifeTime
 from nnapi_shim.hal.types import Model, Subgraph
 from nnapi_shim.operations.declare import BoundOperand
 
-WORTH_A_THREAD = 4 << 20
-"""Bytes whose digest takes as long as another thread takes to begin."""
+REFERENCE = OperandLifeTime.CONSTANT_REFERENCE
 
 
 class Constants:
@@ -25,8 +23,7 @@ class Constants:
         """Address of the model's own constants."""
         self._model = model
         self._packed: dict[Any, address.Block] = {}
-        self._digest: bytes | NnapiError | MemoryError | None = None
-        self._digested = allocate_lock()
+        self._digest: Underway | bytes | NnapiError | MemoryError | None = None
 
     def addresses(self, graph: Subgraph) -> dict[int, int]:
         """Operand -> address, of all constants of a graph."""
@@ -34,7 +31,7 @@ class Constants:
         for index, operand in enumerate(graph.operands):
             if operand.lifetime is OperandLifeTime.CONSTANT_COPY:
                 found[index] = self.values + operand.location.offset
-            elif operand.lifetime is OperandLifeTime.CONSTANT_REFERENCE:
+            elif operand.lifetime is REFERENCE:
                 found[index] = self.pool(operand.location.pool_index) + operand.location.offset
         return found
 
@@ -43,55 +40,26 @@ class Constants:
         return self._model.pools[number].map()
 
     def begin_digest(self, digest: Digest) -> None:
-        """Find the digest of all constants; of many, on a thread of its own."""
-        begun = allocate_lock()
-        begun.acquire()
-        self._digested.acquire()
-        is_alone = self._length() < WORTH_A_THREAD
-        if not is_alone:
-            try:
-                start_new_thread(self._find_digest, (digest, begun))
-            except RuntimeError:  # no thread can be had
-                is_alone = True
-        if is_alone:
-            self._find_digest(digest, begun)
-        begun.acquire()  # otherwise this thread would go on alone until it has to wait
-
-    def _find_digest(self, digest: Digest, begun: LockType) -> None:
-        begun.release()
+        """Find the digest of all constants, of many on a thread meanwhile."""
+        values = self._model.operand_values
+        ranges = [(self.values, len(values))]
         try:
-            self._digest = self._digest_of_all(digest)
+            for graph in (self._model.main, *self._model.referenced):
+                for operand in graph.operands:
+                    if operand.lifetime is REFERENCE:
+                        where = operand.location
+                        ranges.append((self.pool(where.pool_index) + where.offset, where.length))
+            self._digest = digest.begun(b"all", ranges, self._model)
         except (NnapiError, MemoryError) as error:
             self._digest = error
-        finally:
-            self._digested.release()
-
-    def _length(self) -> int:
-        """Bytes of all constants."""
-        return len(self._model.operand_values) + sum(
-            operand.location.length
-            for graph in (self._model.main, *self._model.referenced)
-            for operand in graph.operands
-            if operand.lifetime is OperandLifeTime.CONSTANT_REFERENCE
-        )
-
-    def _digest_of_all(self, digest: Digest) -> bytes:
-        parts = [digest.of(b"values", self._model.operand_values)]
-        for graph in (self._model.main, *self._model.referenced):
-            for operand in graph.operands:
-                if operand.lifetime is OperandLifeTime.CONSTANT_REFERENCE:
-                    where = operand.location
-                    start = self.pool(where.pool_index) + where.offset
-                    parts.append(digest.at(b"memory", start, where.length))
-        return digest.of(b"all", b"".join(parts))
 
     def digest(self) -> bytes:
         """The digest that `begin_digest` looks for; raises UNMAPPABLE."""
-        with self._digested:
-            found = self._digest
-        if isinstance(found, bytes):
-            return found
-        raise found or op_failed("the constants could not be looked at")
+        if isinstance(self._digest, Underway):
+            self._digest = self._digest.result()
+        if isinstance(self._digest, bytes):
+            return self._digest
+        raise self._digest or op_failed("the constants could not be looked at")
 
     def fill(
         self,

@@ -272,7 +272,7 @@ def test_a_link_to_the_folder_is_followed(kept, lowered, tmp_path_factory):
 
 
 def key_file():
-    return Path(os.environ["XDG_STATE_HOME"], "nnapi_shim", "cache.key")
+    return Path(os.environ["XDG_STATE_HOME"], "nnapi_shim", "models.key")
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from numba.extending import intrinsic
 
 from nnapi_shim.drivers.cpu.digest import BLOCK, DIGEST, PASSES
 from nnapi_shim.drivers.cpu.kernels.kernel import kernel
+from nnapi_shim.drivers.cpu.kernels.numeric import i64
 from nnapi_shim.drivers.cpu.kernels.vector import (
     LONG,
     WORD,
@@ -22,6 +23,9 @@ from nnapi_shim.drivers.cpu.kernels.vector import (
 
 LANES = 8
 """Pairs of 32-bit words that are multiplied at once."""
+
+SHARE = 16
+"""Blocks that a thread takes at once: a few microseconds of work."""
 
 
 @intrinsic
@@ -52,12 +56,32 @@ def numbers_of_block(typing_context: Any, y: Any, x: Any, key: Any) -> Any:
     return types.void(*[types.int64] * 3), generate
 
 
+@intrinsic
+def take(typing_context: Any, counter: Any, count: Any) -> Any:
+    """Add to the counter at an address that several threads count with; what it was before."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        place = builder.inttoptr(arguments[0], ir.PointerType())
+        return builder.atomic_rmw("add", place, arguments[1], "monotonic")
+
+    return types.int64(types.int64, types.int64), generate
+
+
 @kernel(DIGEST)
 def digest(a, tile):
-    """input: byte[blocks, BLOCK], key: byte[BLOCK + 8 * (PASSES - 1)], output: uint64[blocks,
-    PASSES].
+    """ranges: int64[2 * count], of each the number of the block behind it, and the address where
+    its block 0 would lie; key: byte[BLOCK + 8 * (PASSES - 1)], output: uint64[blocks, PASSES],
+    taken: int64[1], how many blocks threads have taken.
+
+    Threads that run it with one record share the blocks: each takes SHARE that nobody has.
     """
-    x, key, y = a.input, a.key, a.output
-    for block in range(a.blocks):
-        numbers_of_block(y + 8 * PASSES * block, x + BLOCK * block, key)
+    ranges, blocks, key, y, taken = i64(a.ranges), a.blocks, a.key, a.output, a.taken
+    number = 0
+    begin = take(taken, SHARE)
+    while begin < blocks:
+        for block in range(begin, min(begin + SHARE, blocks)):
+            while block >= ranges[2 * number]:
+                number += 1
+            numbers_of_block(y + 8 * PASSES * block, ranges[2 * number + 1] + BLOCK * block, key)
+        begin = take(taken, SHARE)
     return 0
