@@ -14,7 +14,7 @@ KINDS = ("memory", "thread", "descriptor", "write")
 
 
 def starts(device: str, kind: str) -> tuple[str, ...]:
-    """How far the library has come when something fails. Python in its start and numpy in its import
+    """How far the library has come when something fails. Python in its start, numpy in its import
     crash where single allocations fail; before both the library makes sure of memory instead
     (tests/abi/hostile/test_scarcity.py).
     """
