@@ -62,7 +62,7 @@ class Constants:
         """The digest that `begin_digest` looks for; raises UNMAPPABLE."""
         found = self._digest
         if found is None or isinstance(found, Exception):
-            raise found or op_failed("nobody has begun to look at the constants")
+            raise found or op_failed("the constants could not be looked at")
         return found.result()
 
     def fill(
