@@ -1,16 +1,18 @@
 """Constants of a prepared model: addresses, repacked copies shared by its programs, a digest."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nnapi_shim import address
-from nnapi_shim.drivers.cpu.digest import Digest, Underway
 from nnapi_shim.drivers.cpu.library import KernelLibrary
 from nnapi_shim.drivers.cpu.record import ADDRESS, At, Buffer, Step
 from nnapi_shim.errors import NnapiError, op_failed
 from nnapi_shim.hal.enums import OperandLifeTime
 from nnapi_shim.hal.types import Model, Subgraph
 from nnapi_shim.operations.declare import BoundOperand
+
+if TYPE_CHECKING:
+    from nnapi_shim.drivers.cpu.digest import Digest, Underway
 
 REFERENCE = OperandLifeTime.CONSTANT_REFERENCE
 
@@ -23,7 +25,7 @@ class Constants:
         """Address of the model's own constants."""
         self._model = model
         self._packed: dict[Any, address.Block] = {}
-        self._digest: Underway | bytes | NnapiError | MemoryError | None = None
+        self._digest: Underway | NnapiError | MemoryError | None = None
 
     def addresses(self, graph: Subgraph) -> dict[int, int]:
         """Operand -> address, of all constants of a graph."""
@@ -39,7 +41,7 @@ class Constants:
         """Address of one of the model's memories; raises UNMAPPABLE."""
         return self._model.pools[number].map()
 
-    def begin_digest(self, digest: Digest) -> None:
+    def begin_digest(self, digest: "Digest") -> None:
         """Find the digest of all constants, of many on a thread meanwhile."""
         values = self._model.operand_values
         ranges = [(self.values, len(values))]
@@ -55,11 +57,10 @@ class Constants:
 
     def digest(self) -> bytes:
         """The digest that `begin_digest` looks for; raises UNMAPPABLE."""
-        if isinstance(self._digest, Underway):
-            self._digest = self._digest.result()
-        if isinstance(self._digest, bytes):
-            return self._digest
-        raise self._digest or op_failed("the constants could not be looked at")
+        found = self._digest
+        if found is None or isinstance(found, Exception):
+            raise found or op_failed("the constants could not be looked at")
+        return found.result()
 
     def fill(
         self,
