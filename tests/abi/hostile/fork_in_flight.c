@@ -8,23 +8,23 @@
 #include "../check.h"
 #include "add.h"
 
-enum { SIZE = 1 << 22, LAYERS = 48 };
+enum { SIZE = 1 << 22 };
 
-/* A model that takes a while: LAYERS times out = tanh(in), of SIZE numbers. */
-static ANeuralNetworksModel *make_long_model(void)
+/* A model that takes a while: so many times out = tanh(in), of SIZE numbers. */
+static ANeuralNetworksModel *make_long_model(uint32_t layers)
 {
     static const uint32_t size = SIZE;
     const ANeuralNetworksOperandType tensor = {ANEURALNETWORKS_TENSOR_FLOAT32, 1, &size, 0, 0};
     ANeuralNetworksModel *model = NULL;
     CHECK(ANeuralNetworksModel_create(&model) == 0);
-    for (uint32_t i = 0; i <= LAYERS; i++)
+    for (uint32_t i = 0; i <= layers; i++)
         CHECK(ANeuralNetworksModel_addOperand(model, &tensor) == 0);
-    for (uint32_t i = 0; i < LAYERS; i++) {
+    for (uint32_t i = 0; i < layers; i++) {
         const uint32_t ends[] = {i, i + 1};
         CHECK(ANeuralNetworksModel_addOperation(model, ANEURALNETWORKS_TANH, 1, &ends[0], 1,
                                                 &ends[1]) == 0);
     }
-    const uint32_t ends[] = {0, LAYERS};
+    const uint32_t ends[] = {0, layers};
     CHECK(ANeuralNetworksModel_identifyInputsAndOutputs(model, 1, &ends[0], 1, &ends[1]) == 0);
     CHECK(ANeuralNetworksModel_finish(model) == 0);
     return model;
@@ -33,7 +33,7 @@ static ANeuralNetworksModel *make_long_model(void)
 int main(int argc, char **argv)
 {
     CHECK(argc == 2);
-    ANeuralNetworksModel *model = make_long_model();
+    ANeuralNetworksModel *model = make_long_model(strcmp(argv[1], "nnapi-cpu") == 0 ? 256 : 48);
     ANeuralNetworksCompilation *compilation = compile(model, argv[1]);
     ANeuralNetworksExecution *execution = NULL;
     ANeuralNetworksEvent *event = NULL;
