@@ -140,7 +140,8 @@ stress: all
 		$(LIB_DIR)/libneuralnetworks.so
 	$(RUN) build/mixed $(STRESS_EXECUTIONS)
 
-# The C parts under AddressSanitizer and, if it is installed, valgrind: every function of the API.
+# The C parts under sanitizers for addresses, undefined behaviour and threads and, if it is installed, valgrind:
+# every function of the API, and programs with threads, forks and what is hostile.
 check-native: all $(VENV)/ready-dev
 	$(PY) tests/memory/run_sanitized.py
 

@@ -220,6 +220,8 @@ static void undo_preparation(void)
 static void before_fork(void)
 {
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &fork_cancel);
+    if (stack_end == 0) /* in the child it will look like the first thread */
+        find_stack_end();
     fork_kind = FORK_INSIDE_PYTHON;
     if (thread_holds_gil() || take_start_lock() != 0)
         return;

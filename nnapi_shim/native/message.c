@@ -95,17 +95,39 @@ void nn_repeat_failure(void)
     nnapi_shim_storeError(failure);
 }
 
-/* Text, with what could end a line or a string written in another way. */
+/* The number of bytes of the UTF-8 character at the start of a text. 0 where there is none, or one
+ * that ends a line, moves the cursor or turns text around: U+0080 to U+009F, U+2028 to U+202E, U+2066
+ * to U+2069. */
+static int plain_length(const unsigned char *text)
+{
+    static const unsigned lowest[] = {0, 0, 0x80, 0x800, 0x10000};
+    const int length = text[0] >> 5 == 6 ? 2 : text[0] >> 4 == 14 ? 3 : text[0] >> 3 == 30 ? 4 : 0;
+    unsigned code = text[0] & (0x7Fu >> length);
+    for (int i = 1; i < length; i++) {
+        if (text[i] >> 6 != 2)
+            return 0;
+        code = code << 6 | (text[i] & 0x3Fu);
+    }
+    const bool is_none = code < lowest[length] || code >> 11 == 0x1B || code > 0x10FFFF;
+    const bool is_control = code < 0xA0 || (code >= 0x2028 && code <= 0x202E)
+        || (code >= 0x2066 && code <= 0x2069);
+    return is_none || is_control ? 0 : length;
+}
+
+/* Text, with what could end a line or a string written in another way, byte by byte. */
 static char *escape(char *to, const char *from, bool for_json)
 {
-    for (; *from != '\0'; from++) {
+    while (*from != '\0') {
         const unsigned char byte = (unsigned char)*from;
-        if (byte < 0x20 || byte == 0x7F)
+        const int plain = byte < 0x80 ? byte >= 0x20 && byte != 0x7F
+                                      : plain_length((const unsigned char *)from);
+        if (plain == 0)
             to += sprintf(to, for_json ? "\\u%04x" : "\\x%02x", byte);
         else if (for_json && (byte == '"' || byte == '\\'))
             to += sprintf(to, "\\%c", byte);
         else
-            *to++ = *from;
+            to = mempcpy(to, from, (size_t)plain);
+        from += plain == 0 ? 1 : plain;
     }
     return to;
 }

@@ -55,3 +55,23 @@ def test_a_failure_for_want_of_descriptors_is_told(program, run_bare, device, se
     assert result.returncode == 0, result.stderr
     assert "unexpected" not in result.stderr
     assert "please report" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    "words", [*FORGED, "gr\u00fc\u00df \u20ac \U0001f600", b"\xff\xfe \xc3 \xed\xa0\x80"]
+)
+@pytest.mark.parametrize("setting", ["warning", "warning,json"])
+def test_a_library_that_cannot_start_tells_it_in_one_line(program, words, setting):
+    """What stands in the environment is no better than what the program says."""
+    home = b"/no/" + (words if isinstance(words, bytes) else words.encode())
+    environment = {b"NNAPI_SHIM_HOME": home, b"NNAPI_SHIM_LOG": setting.encode()}
+    done = subprocess.run(
+        [program, "refuse", "x"], env=environment, capture_output=True, timeout=60, check=False
+    )
+    line = done.stderr.decode().split("\n")[0]  # behind it is the program's own
+    assert all(character.isprintable() for character in line)
+    assert "/no/" in line and "there is no Python package nnapi_shim in it" in line
+    if "json" in setting:
+        json.loads(line)
+    if "\u20ac" in str(words):
+        assert words in line

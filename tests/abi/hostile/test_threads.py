@@ -27,3 +27,19 @@ def test_a_small_stack(compile_c, run_bare, device, kib, outcome, started):
     program = compile_c("small_stacks", "-D_GNU_SOURCE", source=HERE / "small_stacks.c")
     result = run_bare(program, device, kib, *started, env=SILENT)
     assert (result.returncode, result.stdout, result.stderr) == (0, f"{outcome}\n", "")
+
+
+@pytest.mark.parametrize(
+    ("kib", "where", "outcome"),
+    [
+        (64, "given", ["refused"]),
+        (256, "given", ["computed"]),
+        (256, "context", ["computed", "computed"]),
+        (64, "forked", ["refused"]),
+        (256, "forked", ["computed"]),
+    ],
+)
+def test_a_stack_of_the_programs_making(compile_c, run_bare, device, kib, where, outcome):
+    program = compile_c("own_stacks", "-D_GNU_SOURCE", source=HERE / "own_stacks.c")
+    result = run_bare(program, device, kib, where, env=SILENT)
+    assert (result.returncode, result.stdout.split(), result.stderr) == (0, outcome, "")
