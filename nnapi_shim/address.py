@@ -8,7 +8,6 @@ the library has not loaded already.
 import os
 from collections.abc import Callable, Iterable
 from errno import EFAULT
-from mmap import PAGESIZE
 from typing import Any
 
 import _cffi_backend
@@ -18,6 +17,8 @@ _char_pointer = _ffi.typeof("char *")
 _NULL = _ffi.NULL
 
 type_of = _ffi.typeof
+
+PAGE_BYTES = os.sysconf("SC_PAGESIZE")
 
 
 def address_of(buffer: Any) -> tuple[int, Any]:
@@ -43,12 +44,12 @@ def words(address: int, kind: str, count: int) -> list[int]:
 
 def is_readable(address: int, length: int) -> bool:
     """Whether there is memory at an address that a program gave, to be looked at without risk."""
-    return all(map(_is_readable_page, range(address & -PAGESIZE, address + length, PAGESIZE)))
+    return all(map(_is_readable_page, range(address & -PAGE_BYTES, address + length, PAGE_BYTES)))
 
 
 def goes_on(address: int, length: int) -> bool:
     """Whether there is memory at all pages of a buffer behind the first."""
-    behind = (address & -PAGESIZE) + PAGESIZE
+    behind = (address & -PAGE_BYTES) + PAGE_BYTES
     return is_readable(behind, max(0, address + length - behind))
 
 
@@ -79,13 +80,13 @@ def copy(target: int, source: int, length: int) -> None:
     _ffi.memmove(_ffi.cast(_char_pointer, target), _ffi.cast(_char_pointer, source), length)
 
 
-PAGE_BYTES = os.sysconf("SC_PAGESIZE")
-
 _process = _cffi_backend.load_library(None, os.RTLD_NOW)
 _mmap = _process.load_function(
     _ffi.typeof("intptr_t(*)(uintptr_t, size_t, int, int, int, int64_t)"), "mmap"
 )
 _munmap = _process.load_function(_ffi.typeof("int(*)(uintptr_t, size_t)"), "munmap")
+_fcntl = _process.load_function(_ffi.typeof("int(*)(int, int, long)"), "fcntl")
+_F_DUPFD_CLOEXEC = 1030
 
 
 def map_pages(length: int, protect: int, flags: int, fd: int, offset: int) -> int:
@@ -99,6 +100,17 @@ def map_pages(length: int, protect: int, flags: int, fd: int, offset: int) -> in
 def unmap_pages(address: int, length: int) -> None:
     """munmap(2)."""
     _munmap(address, length)
+
+
+def duplicate(fd: int, lowest: int) -> int:
+    """A duplicate of a descriptor with a number of at least `lowest`. Raises OSError.
+
+    Python's module fcntl does the same, and may be a library, which would have to be loaded first.
+    """
+    found: int = _fcntl(fd, _F_DUPFD_CLOEXEC, lowest)
+    if found == -1:
+        raise OSError(_ffi.errno, os.strerror(_ffi.errno))
+    return found
 
 
 def has_room(length: int) -> bool:

@@ -5,7 +5,6 @@ from time import monotonic_ns
 from typing import Any
 
 from nnapi_shim.drivers.cpu.builder import TooLate
-from nnapi_shim.drivers.cpu.digest import Digest
 from nnapi_shim.drivers.cpu.inlining import Referenced
 from nnapi_shim.drivers.cpu.library import KernelLibrary
 from nnapi_shim.drivers.cpu.program import Frame
@@ -65,6 +64,7 @@ class CpuPreparedModel:
     ) -> None:
         """Take the first segment from the cache, or leave it there."""
         from nnapi_shim.drivers.cpu.cache_key import key_of_user
+        from nnapi_shim.drivers.cpu.digest import Digest
 
         key = key_of_user()
         if key is None:

@@ -2,16 +2,18 @@
 
 from _thread import LockType, allocate_lock, start_new_thread
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nnapi_shim import address
-from nnapi_shim.drivers.cpu.digest import Digest
 from nnapi_shim.drivers.cpu.library import KernelLibrary
 from nnapi_shim.drivers.cpu.record import ADDRESS, At, Buffer, Step
 from nnapi_shim.errors import NnapiError, op_failed
 from nnapi_shim.hal.enums import OperandLifeTime
 from nnapi_shim.hal.types import Model, Subgraph
 from nnapi_shim.operations.declare import BoundOperand
+
+if TYPE_CHECKING:
+    from nnapi_shim.drivers.cpu.digest import Digest
 
 STEP_SIGNATURE = "int32_t(*)(uintptr_t, int64_t, int64_t)"
 """Kernels of steps take a deadline behind the tile."""
@@ -45,7 +47,7 @@ class Constants:
         """Address of one of the model's memories; raises UNMAPPABLE."""
         return self._model.pools[number].map()
 
-    def begin_digest(self, digest: Digest) -> None:
+    def begin_digest(self, digest: "Digest") -> None:
         """Find the digest of all constants; of many, on a thread of its own."""
         begun = allocate_lock()
         begun.acquire()
@@ -60,7 +62,7 @@ class Constants:
             self._find_digest(digest, begun)
         begun.acquire()  # otherwise this thread would go on alone until it has to wait
 
-    def _find_digest(self, digest: Digest, begun: LockType) -> None:
+    def _find_digest(self, digest: "Digest", begun: LockType) -> None:
         begun.release()
         try:
             self._digest = self._digest_of_all(digest)
@@ -78,7 +80,7 @@ class Constants:
             if operand.lifetime is OperandLifeTime.CONSTANT_REFERENCE
         )
 
-    def _digest_of_all(self, digest: Digest) -> bytes:
+    def _digest_of_all(self, digest: "Digest") -> bytes:
         parts = [digest.of(b"values", self._model.operand_values)]
         for graph in (self._model.main, *self._model.referenced):
             for operand in graph.operands:
