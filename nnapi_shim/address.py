@@ -85,6 +85,8 @@ _mmap = _process.load_function(
     _ffi.typeof("intptr_t(*)(uintptr_t, size_t, int, int, int, int64_t)"), "mmap"
 )
 _munmap = _process.load_function(_ffi.typeof("int(*)(uintptr_t, size_t)"), "munmap")
+_fcntl = _process.load_function(_ffi.typeof("int(*)(int, int, long)"), "fcntl")
+_F_DUPFD_CLOEXEC = 1030
 
 
 def map_pages(length: int, protect: int, flags: int, fd: int, offset: int) -> int:
@@ -98,6 +100,17 @@ def map_pages(length: int, protect: int, flags: int, fd: int, offset: int) -> in
 def unmap_pages(address: int, length: int) -> None:
     """munmap(2)."""
     _munmap(address, length)
+
+
+def duplicate(fd: int, lowest: int) -> int:
+    """A duplicate of a descriptor with a number of at least `lowest`. Raises OSError.
+
+    Python's module fcntl does the same, and may be a library, which would have to be loaded first.
+    """
+    found: int = _fcntl(fd, _F_DUPFD_CLOEXEC, lowest)
+    if found == -1:
+        raise OSError(_ffi.errno, os.strerror(_ffi.errno))
+    return found
 
 
 def has_room(length: int) -> bool:

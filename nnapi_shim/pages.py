@@ -1,7 +1,6 @@
 """Pages of memory, of a file or of their own; descriptors that keep out of the program's way."""
 
 import os
-from fcntl import F_DUPFD_CLOEXEC, fcntl
 
 from nnapi_shim import address
 
@@ -18,7 +17,7 @@ def duplicated(fd: int) -> int:
     """A duplicate of a descriptor, none of the three that a program expects to be its standard
     ones: where it has closed these, the next file that it opens is to get their numbers.
     """
-    return fcntl(fd, F_DUPFD_CLOEXEC, _FIRST_FREE)
+    return address.duplicate(fd, _FIRST_FREE)
 
 
 def above_standard(fd: int) -> int:

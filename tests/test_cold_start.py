@@ -49,6 +49,9 @@ SLOW = HEAVY | {
 }
 """Those, and the modules of Python itself that take long to import."""
 
+LIBRARIES = {"_blake2", "fcntl", "mmap"}
+"""Modules of Python that may be libraries: each is a file to find, to map and to link."""
+
 MAPPED = ("_multiarray_umath", "llvmlite", "libLLVM", "openblas", "/numba/", "_ctypes")
 
 WITHIN_PYTHON = """
@@ -106,7 +109,8 @@ def stages(compiled: Callable[..., Path]) -> dict[str, list[str]]:
 
 def needless(modules: list[str]) -> list[str]:
     """The modules that are, or belong to, one of those that are not to be loaded."""
-    return [m for m in modules if any(m == slow or m.startswith(f"{slow}.") for slow in SLOW)]
+    late = SLOW | LIBRARIES
+    return [m for m in modules if any(m == name or m.startswith(f"{name}.") for name in late)]
 
 
 @pytest.mark.parametrize("stage", ["count_devices", "compute_once"])
@@ -120,6 +124,12 @@ def test_counting_devices_loads_no_operation(stages: dict[str, list[str]]) -> No
     shared = {f"nnapi_shim.operations.{name}" for name in ("declare", "nested", "resolve")}
     early = [m for m in stages["count_devices"] if m.startswith(late) and m not in shared]
     assert early == []
+
+
+def test_caching_is_not_loaded(stages: dict[str, list[str]]) -> None:
+    """A program that has not asked for it does not need it."""
+    parts = ("nnapi_shim.drivers.cpu.cache", "nnapi_shim.drivers.cpu.digest")
+    assert [m for m in stages["compute_once"] if m.startswith(parts)] == []
 
 
 def test_the_face_is_not_loaded(stages: dict[str, list[str]]) -> None:

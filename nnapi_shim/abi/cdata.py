@@ -3,11 +3,12 @@
 Pointers arrive as integers. Nothing else touches the ffi of the C API.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from struct import Struct
 from typing import Any
 
-from nnapi_shim.address import PAGE_BYTES as PAGE
-from nnapi_shim.address import goes_on, is_readable, read
+from nnapi_shim.address import PAGE_BYTES, goes_on, is_readable, read
 from nnapi_shim.errors import NnapiError, bad_data
 from nnapi_shim.hal.enums import ResultCode
 from nnapi_shim.runtime.argument import ArgumentType
@@ -68,8 +69,8 @@ class Array:
     page that there is not.
     """
 
-    def __init__(self, kind: str, size: int, array: int, count: int) -> None:
-        self._type = f"{kind} *"
+    def __init__(self, pointer_type: str, size: int, array: int, count: int) -> None:
+        self._type = pointer_type
         self._size = size
         self._array = array
         self._count = count
@@ -81,7 +82,7 @@ class Array:
         at = 0
         while at < self._count:
             where = self._array + at * self._size
-            here = min(max((PAGE - where % PAGE) // self._size, 1), self._count - at)
+            here = min(max((PAGE_BYTES - where % PAGE_BYTES) // self._size, 1), self._count - at)
             if at and not is_readable(where, self._size):
                 raise bad_data(
                     f"a list is said to have {self._count} elements; there is memory for {at}",
@@ -91,23 +92,18 @@ class Array:
             at += here
 
 
-def _numbers(kind: str, size: int, array: int, count: int) -> Any:
+def _numbers(pointer_type: str, size: int, array: int, count: int) -> Any:
     """`count` numbers of an array, read at once where that touches no further page."""
-    if not count:
-        return ()
-    if array % PAGE + count * size <= PAGE:
-        return ffi.unpack(cast(f"{kind} *", array), count)
-    return Array(kind, size, array, count)
+    if array % PAGE_BYTES + count * size <= PAGE_BYTES:
+        return ffi.unpack(cast(pointer_type, array), count) if count else ()
+    return Array(pointer_type, size, array, count)
 
 
-def uint32s(array: int, count: int) -> Sequence[int]:
-    """`count` numbers of a uint32_t array, to be gone through once."""
-    return _numbers("uint32_t", 4, array, count)
+uint32s: Callable[[int, int], Sequence[int]] = partial(_numbers, "uint32_t *", 4)
+"""Numbers of a uint32_t array: where it begins, how many; to be gone through once."""
 
-
-def pointers(array: int, count: int) -> Sequence[int]:
-    """`count` pointers of an array, as integers, to be gone through once."""
-    return _numbers("uintptr_t", 8, array, count)
+pointers: Callable[[int, int], Sequence[int]] = partial(_numbers, "uintptr_t *", 8)
+"""Pointers of an array, as integers, the same."""
 
 
 def string(pointer: int) -> str:
@@ -125,12 +121,15 @@ def pointer_of(data: Any) -> int:
     return int(cast("uintptr_t", data))
 
 
+_operand_type = Struct("@iIPfi").unpack_from
+"""The members of ANeuralNetworksOperandType at once, which is twice as fast as one by one."""
+
+
 def operand_type(pointer: int) -> tuple[int, Sequence[int] | None, int, float, int]:
     """ANeuralNetworksOperandType: code, dimensions or None, dimensionCount, scale, zeroPoint."""
-    it = cast("ANeuralNetworksOperandType *", pointer)
-    count = it.dimensionCount
-    dimensions = uint32s(pointer_of(it.dimensions), count) if it.dimensions else None
-    return it.type, dimensions, count, it.scale, it.zeroPoint
+    members = ffi.buffer(cast("ANeuralNetworksOperandType *", pointer))
+    code, count, array, scale, zero_point = _operand_type(members)
+    return code, uint32s(array, count) if array else None, count, scale, zero_point
 
 
 def argument_type(pointer: int) -> Any:
@@ -145,4 +144,4 @@ def channel_quant(pointer: int) -> tuple[int, Sequence[float] | None]:
     it = cast("ANeuralNetworksSymmPerChannelQuantParams *", pointer)
     if not it.scales:
         return it.channelDim, None if it.scaleCount else []
-    return it.channelDim, _numbers("float", 4, pointer_of(it.scales), it.scaleCount)
+    return it.channelDim, _numbers("float *", 4, pointer_of(it.scales), it.scaleCount)

@@ -111,17 +111,22 @@ static void read_record(const char *name, struct record *record)
  * out: that would run what it has to run first. */
 static bool is_other_half(const char *name)
 {
-    FILE *file = eaccess(name, R_OK) == 0 && nn_trusts(name, library_file) ? fopen(name, "re") : NULL;
+    enum { KEPT = sizeof NN_BUILD - 1 }; /* the digest may lie in two parts */
+    char part[KEPT + 4096] = "";
     struct stat status;
-    char *contents = NULL;
-    size_t size = 0;
-    if (file != NULL && fstat(fileno(file), &status) == 0 && S_ISREG(status.st_mode)
-        && (contents = malloc((size_t)status.st_size + 1)) != NULL)
-        size = fread(contents, 1, (size_t)status.st_size, file);
-    const bool found = contents != NULL && memmem(contents, size, NN_BUILD, sizeof NN_BUILD) != NULL;
-    free(contents);
-    if (file != NULL)
-        fclose(file);
+    bool found = false;
+    FILE *file = eaccess(name, R_OK) == 0 && nn_trusts(name, library_file) ? fopen(name, "re") : NULL;
+    if (file == NULL)
+        return false;
+    if (fstat(fileno(file), &status) == 0 && S_ISREG(status.st_mode)) {
+        size_t size;
+        setvbuf(file, NULL, _IONBF, 0);
+        while (!found && (size = fread(part + KEPT, 1, sizeof part - KEPT, file)) > 0) {
+            found = memmem(part, KEPT + size, NN_BUILD, sizeof NN_BUILD) != NULL;
+            memmove(part, part + size, KEPT);
+        }
+    }
+    fclose(file);
     return found;
 }
 

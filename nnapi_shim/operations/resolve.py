@@ -108,9 +108,10 @@ def check_size(operand: BoundOperand, name: str, dimensions: Dimensions) -> None
     """Raise OP_FAILED for an output with more bytes than an operand may have, and for a dimension
     that no operand can have, where another one is 0.
     """
-    if max(dimensions, default=0) > MAX_BYTES:
+    count = element_count(dimensions)
+    if count == 0 and max(dimensions) > MAX_BYTES:
         raise op_failed(f"{name} {list(dimensions)} has a dimension above 2^32 - 1", "dimension")
-    if element_count(dimensions) * ELEMENT_BYTES[operand.type] > MAX_BYTES:
+    if count * ELEMENT_BYTES[operand.type] > MAX_BYTES:
         raise op_failed(f"{name} {list(dimensions)} is larger than 2^32 - 1 bytes")
 
 

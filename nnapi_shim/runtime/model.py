@@ -22,6 +22,7 @@ from nnapi_shim.runtime.referenced import Part, joined
 from nnapi_shim.settings import LINT
 
 L = OperandLifeTime
+_OEM_SCALAR = OperandType.OEM_SCALAR  # found faster than a member of its class
 _operation_types = {int(member): member for member in OperationType}
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -140,7 +141,7 @@ class Model:
                 "dimensions; a value needs all of them",
                 "unknown_dimensions",
             )
-        if operand.type is OperandType.OEM_SCALAR:
+        if operand.type is _OEM_SCALAR:
             return
         needed = hal.byte_size(operand)
         if length != needed:
@@ -166,7 +167,7 @@ class Model:
             told = f"operand {index}: length is {length} bytes; allowed are {MAX_BYTES}"
             raise bad_data(told, "too_long")
         self._check_length(index, operand, length)
-        if operand.type is OperandType.OEM_SCALAR and not address.goes_on(where, length):
+        if operand.type is _OEM_SCALAR and not address.goes_on(where, length):
             told = f"operand {index}: the value is said to have {length} bytes; there are fewer"
             raise bad_data(told, "no_memory")
         operand.lifetime = L.CONSTANT_COPY
@@ -181,7 +182,7 @@ class Model:
     ) -> None:
         """Constant from a region of a memory object, read whenever the model runs."""
         operand = self._operand(index)
-        if operand.type is OperandType.OEM_SCALAR:
+        if operand.type is _OEM_SCALAR:
             told = f"operand {index} is OEM_SCALAR; the value of one cannot lie in a memory"
             raise bad_data(told, "oem_scalar")
         self._check_length(index, operand, length)

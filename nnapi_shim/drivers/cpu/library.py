@@ -7,7 +7,7 @@ Tiers, best first: v4 (AVX-512 F, BW, DQ, VL and VNNI), v3 (AVX2, FMA, F16C), v2
 import os
 from _struct import unpack_from
 from collections.abc import Callable
-from typing import Any
+from typing import Any, BinaryIO
 
 import _cffi_backend
 
@@ -171,13 +171,12 @@ def _load(path: str) -> Any:
     it is there, and cannot be opened now.
     """
     with open(path, "rb", buffering=0) as file:
-        contents = file.read()
-    if f"\0{VERSION_SYMBOL}\0".encode() not in contents:
-        log.error(f"{path} is not of version {__version__} and is not used; {_CURE}")
-        return None
-    if not _is_whole(contents):  # the loader would not see it, and crash
-        log.error(f"{path} is cut off and is not used; {_CURE}")
-        return None
+        if not _contains(file, f"\0{VERSION_SYMBOL}\0".encode()):
+            log.error(f"{path} is not of version {__version__} and is not used; {_CURE}")
+            return None
+        if not _is_whole(file.fileno()):  # the loader would not see it, and crash
+            log.error(f"{path} is cut off and is not used; {_CURE}")
+            return None
     try:
         return _cffi_backend.load_library(path, RTLD_NOW)
     except OSError as error:
@@ -185,11 +184,27 @@ def _load(path: str) -> Any:
         return None
 
 
-def _is_whole(contents: bytes) -> bool:
+def _contains(file: BinaryIO, wanted: bytes) -> bool:
+    """Whether a file has these bytes; those that are names of symbols stand near its begin."""
+    seen = b""  # the end of what was read before
+    while part := file.read(_PART):
+        seen += part
+        if wanted in seen:
+            return True
+        seen = seen[-len(wanted) :]
+    return False
+
+
+_PART = 1 << 15
+"""Bytes that are read at once."""
+
+
+def _is_whole(file: int) -> bool:
     """Whether an ELF file reaches to its table of sections, which comes last."""
-    (start,) = unpack_from("<Q", contents, 40)
-    size, count = unpack_from("<HH", contents, 58)
-    return bool(start + size * count <= len(contents))
+    header = os.pread(file, 64, 0)
+    (start,) = unpack_from("<Q", header, 40)
+    size, count = unpack_from("<HH", header, 58)
+    return bool(start + size * count <= os.fstat(file).st_size)
 
 
 def _symbol(library: Any, name: str) -> Any:

@@ -52,6 +52,19 @@ def test_a_library_of_another_version_is_passed_over(capfd, monkeypatch):
     assert "is not of version" in capfd.readouterr().err
 
 
+@pytest.mark.parametrize("part", [1, 7, 8, 9, 64])
+def test_a_file_is_looked_through_in_parts(tmp_path, monkeypatch, part):
+    """What is looked for may lie in several of them, and at the very end."""
+    monkeypatch.setattr(library, "_PART", part)
+    path = tmp_path / "file"
+    for before in range(20):
+        path.write_bytes(b"x" * before + b"\0name\0")
+        with path.open("rb", buffering=0) as file:
+            assert library._contains(file, b"\0name\0")
+        with path.open("rb", buffering=0) as file:
+            assert not library._contains(file, b"\0names\0")
+
+
 FOREIGN = """
 #include <fcntl.h>
 __attribute__((constructor)) static void run(void) { open("ran", O_CREAT, 0600); }
