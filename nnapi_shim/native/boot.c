@@ -17,6 +17,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -153,7 +154,7 @@ static __attribute__((noinline, cold)) void find_stack_end(void)
     size_t size;
     stack_end = 1;
     /* The stack of the first thread grows; asking for it would read a file. */
-    if (getpid() == gettid() || pthread_getattr_np(pthread_self(), &attributes) != 0)
+    if (getpid() == syscall(SYS_gettid) || pthread_getattr_np(pthread_self(), &attributes) != 0)
         return;
     if (pthread_attr_getstack(&attributes, &lowest, &size) == 0)
         stack_end = (uintptr_t)lowest;
