@@ -18,6 +18,7 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <link.h>
@@ -123,7 +124,8 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
 
 static int open_at(int folder, const char *path, int flags, va_list arguments)
 {
-    const int mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(arguments, int) : 0;
+    const bool makes_file = (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE;
+    const int mode = makes_file ? va_arg(arguments, int) : 0; /* else there is none */
     return fails(DESCRIPTOR, EMFILE) ? -1 : (int)syscall(SYS_openat, folder, path, flags, mode);
 }
 

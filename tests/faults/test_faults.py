@@ -23,6 +23,7 @@ def program(tmp_path_factory):
     ],
 )
 def test_one_fault_in_each_run(program, device, kind, start):
+    run(program, device, kind, start, 1, 1, 1)  # from then on there is a compiled model
     calls = run(program, device, kind, start, 1, 1, 1).calls
     step = max(1, calls // FAULTS[kind])
     counts = run(program, device, kind, start, 1 + step // 2, step, FAULTS[kind])

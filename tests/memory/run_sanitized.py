@@ -36,6 +36,8 @@ from tests.memory.sanitizing import (  # noqa: E402
 PROGRAM = Path(__file__).with_name("every_function.c")
 SUPPRESSIONS = ROOT / "nnapi_shim" / "debugging" / "valgrind.supp"
 SANITIZED = ROOT / "build" / "sanitized"
+ASKED = re.compile(r"^--\d+-- sigprocmask: unknown 'how' field -1\n", re.MULTILINE)
+"""What valgrind says when the library asks whether there is memory (address.py)."""
 
 
 def all_functions_are_called() -> None:
@@ -87,10 +89,11 @@ def runs_well_in_valgrind() -> bool:
             errors="replace",
             check=False,
         )
-        found = result.returncode != 0 or result.stdout != ""
+        said = ASKED.sub("", result.stdout)
+        found = result.returncode != 0 or said != ""
         print(f"valgrind, {device}: {'FOUND' if found else 'ok'}", flush=True)
         if found:
-            print(f"{result.stdout}exit status {result.returncode}")
+            print(f"{said}exit status {result.returncode}")
             well = False
     return well
 
