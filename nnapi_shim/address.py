@@ -8,7 +8,6 @@ the library has not loaded already.
 import os
 from collections.abc import Callable, Iterable, Iterator
 from errno import EFAULT
-from mmap import PAGESIZE
 from typing import Any
 
 import _cffi_backend
@@ -18,6 +17,8 @@ _char_pointer = _ffi.typeof("char *")
 _NULL = _ffi.NULL
 
 type_of = _ffi.typeof
+
+PAGE_BYTES = os.sysconf("SC_PAGESIZE")
 
 
 def address_of(buffer: Any) -> tuple[int, Any]:
@@ -43,12 +44,12 @@ def words(address: int, kind: str, count: int) -> list[int]:
 
 def is_readable(address: int, length: int) -> bool:
     """Whether there is memory at an address that a program gave, to be looked at without risk."""
-    return all(map(_is_readable_page, range(address & -PAGESIZE, address + length, PAGESIZE)))
+    return all(map(_is_readable_page, range(address & -PAGE_BYTES, address + length, PAGE_BYTES)))
 
 
 def goes_on(address: int, length: int) -> bool:
     """Whether there is memory at all pages of a buffer behind the first."""
-    behind = (address & -PAGESIZE) + PAGESIZE
+    behind = (address & -PAGE_BYTES) + PAGE_BYTES
     return is_readable(behind, max(0, address + length - behind))
 
 
@@ -56,7 +57,7 @@ def _is_readable_page(page: int) -> bool:
     """The kernel is asked to take a signal mask from there, for a purpose that it does not know:
     it looks at the memory first. That needs no file, and changes nothing.
     """
-    if not 0 <= page < 1 << 64:
+    if not 0 < page < 1 << 64:  # none is at 0, which the kernel takes for no mask at all
         return False
     if not _syscall:
         found = loaded_function("syscall", "long(*)(long, long, uintptr_t, uintptr_t, long)", ())
@@ -78,8 +79,6 @@ def copy(target: int, source: int, length: int) -> None:
     """Copy `length` bytes from one address to another; the ranges may overlap."""
     _ffi.memmove(_ffi.cast(_char_pointer, target), _ffi.cast(_char_pointer, source), length)
 
-
-PAGE_BYTES = os.sysconf("SC_PAGESIZE")
 
 _process = _cffi_backend.load_library(None, os.RTLD_NOW)
 _mmap = _process.load_function(
@@ -104,7 +103,7 @@ def unmap_pages(address: int, length: int) -> None:
 def has_room(length: int) -> bool:
     """Whether the process can get that many bytes of addresses."""
     try:
-        unmap_pages(map_pages(length, 0, 0x22, -1, 0), length)
+        unmap_pages(map_pages(length, 3, 0x22, -1, 0), length)
     except OSError:
         return False
     return True

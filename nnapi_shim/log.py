@@ -125,7 +125,7 @@ def trace(error: BaseException, level: str = "debug") -> None:
     The module traceback would do it better, but reads files, and is itself one.
     """
     if enabled(level):
-        write(level, " < ".join(_origins(error)))
+        write(level, f"Traceback, innermost first: {' < '.join(_origins(error))}")
 
 
 def _origins(error: BaseException) -> Iterator[str]:

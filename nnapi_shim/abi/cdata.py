@@ -4,9 +4,9 @@ Pointers arrive as integers. Nothing else touches the ffi of the C API.
 """
 
 from collections.abc import Iterator, Sequence
-from mmap import PAGESIZE as PAGE
 from typing import Any
 
+from nnapi_shim.address import PAGE_BYTES as PAGE
 from nnapi_shim.address import goes_on, is_readable, read
 from nnapi_shim.errors import NnapiError, bad_data
 from nnapi_shim.hal.enums import ResultCode

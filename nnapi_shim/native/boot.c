@@ -17,6 +17,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -38,14 +39,38 @@ static bool python_is_alive(void)
 }
 
 /* PyGILState_Check() without its exception: that one says yes to every thread as soon as the
- * program has made a subinterpreter. */
+ * program has made a subinterpreter. Says no before Python is known. */
 static bool thread_holds_gil(void)
 {
-    const char *reason;
-    if (!nn_take_present_python(&reason) || !nn_py()->Py_IsInitialized())
+    const struct nn_libpython *py = nn_py();
+    if (py == NULL || !py->Py_IsInitialized())
         return false;
-    PyThreadState *mine = nn_py()->PyGILState_GetThisThreadState();
-    return mine != NULL && mine == nn_py()->PyThreadState_GetUnchecked();
+    PyThreadState *mine = py->PyGILState_GetThisThreadState();
+    return mine != NULL && mine == py->PyThreadState_GetUnchecked();
+}
+
+/* Gives the GIL up if this thread holds it. */
+static PyThreadState *suspend(void)
+{
+    return thread_holds_gil() ? nn_py()->PyEval_SaveThread() : NULL;
+}
+
+/*
+ * Takes start_lock: 0; EDEADLK where this thread has it. A thread that holds the GIL must not wait for
+ * it, as the one that has the lock needs the GIL to get on: EBUSY. Before Python is known nobody can
+ * tell who holds the GIL, and nobody needs it: then it waits in small steps.
+ */
+static int take_start_lock(void)
+{
+    static const struct timespec at_once = {0}, step = {.tv_nsec = 200000};
+    for (;;) {
+        const int code = pthread_mutex_timedlock(&start_lock, &at_once);
+        if (code != ETIMEDOUT)
+            return code;
+        if (nn_py() != NULL)
+            return thread_holds_gil() ? EBUSY : pthread_mutex_lock(&start_lock);
+        nanosleep(&step, NULL);
+    }
 }
 
 /* Py_Finalize() by the program: what was attached is gone, and a second Py_Initialize() does not
@@ -55,12 +80,15 @@ static void python_has_ended(void)
     atomic_store(&state, ENDED);
 }
 
-static bool start(void)
+/* *suspended: what suspend() gave, if it was called, or gives. */
+static bool start(PyThreadState **suspended)
 {
     static struct nn_location location;
 
     if (!nn_locate(&location) || !nn_find_python(&location))
         return false;
+    if (*suspended == NULL)
+        *suspended = suspend();
 
     const struct nn_libpython *py = nn_py();
     bool joins = py->Py_IsInitialized();
@@ -78,15 +106,17 @@ static bool start(void)
 
 static __attribute__((noinline, cold)) bool start_once(void)
 {
-    /* A thread that comes in with the GIL must not wait for the lock with it: the thread that has
-     * the lock needs the GIL to get on. */
-    PyThreadState *suspended = thread_holds_gil() ? nn_py()->PyEval_SaveThread() : NULL;
-
-    if (pthread_mutex_lock(&start_lock) == EDEADLK) {
+    PyThreadState *suspended = NULL;
+    int code = take_start_lock();
+    if (code == EBUSY) {
+        suspended = suspend();
+        code = pthread_mutex_lock(&start_lock);
+    }
+    if (code == EDEADLK) {
         nnapi_shim_storeError("called while the library was being started by the same thread");
     } else {
         if (atomic_load(&state) == UNTRIED)
-            atomic_store(&state, start() ? READY : FAILED);
+            atomic_store(&state, start(&suspended) ? READY : FAILED);
         pthread_mutex_unlock(&start_lock);
         if (atomic_load(&state) == FAILED)
             nn_repeat_failure();
@@ -124,7 +154,7 @@ static __attribute__((noinline, cold)) void find_stack_end(void)
     size_t size;
     stack_end = 1;
     /* The stack of the first thread grows; asking for it would read a file. */
-    if (getpid() == gettid() || pthread_getattr_np(pthread_self(), &attributes) != 0)
+    if (getpid() == syscall(SYS_gettid) || pthread_getattr_np(pthread_self(), &attributes) != 0)
         return;
     if (pthread_attr_getstack(&attributes, &lowest, &size) == 0)
         stack_end = (uintptr_t)lowest;
@@ -162,7 +192,8 @@ bool nn_enter(int *cancel_state)
  * Forks. Our interpreter is only usable in the child if no other thread was inside it at that
  * moment, so a fork waits for start-up to end and for the GIL, and then does what os.fork() does.
  * A thread that forks with the GIL held is inside Python, which prepares itself; waiting for the
- * start-up of another thread would be a deadlock there, so the child gets a fresh lock instead.
+ * start-up of another thread would be a deadlock there, so the child gets a fresh lock instead. So it
+ * does where the thread forks from within start-up.
  *
  * It also waits until no other thread is importing a module: what is half imported when a child is
  * forked stays so there, and locked. But not for ever, as that import may wait for what the program
@@ -172,6 +203,7 @@ enum fork_kind { FORK_INSIDE_PYTHON, FORK_WITHOUT_PYTHON, FORK_OWN_PYTHON };
 enum { LONGEST_IMPORT_MS = 10000 };
 static __thread enum fork_kind fork_kind;
 static __thread PyGILState_STATE fork_gil;
+static __thread int fork_cancel; /* what waits here would be a place to be cancelled in, with the lock */
 
 static void prepare_own_python(void)
 {
@@ -187,11 +219,10 @@ static void undo_preparation(void)
 
 static void before_fork(void)
 {
-    if (thread_holds_gil()) {
-        fork_kind = FORK_INSIDE_PYTHON;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &fork_cancel);
+    fork_kind = FORK_INSIDE_PYTHON;
+    if (thread_holds_gil() || take_start_lock() != 0)
         return;
-    }
-    pthread_mutex_lock(&start_lock);
     fork_kind = FORK_WITHOUT_PYTHON;
     if (owns_python && python_is_alive()) {
         fork_kind = FORK_OWN_PYTHON;
@@ -210,6 +241,7 @@ static void after_fork_in_parent(void)
         undo_preparation();
     if (fork_kind != FORK_INSIDE_PYTHON)
         pthread_mutex_unlock(&start_lock);
+    pthread_setcancelstate(fork_cancel, NULL);
 }
 
 static void after_fork_in_child(void)
@@ -222,8 +254,12 @@ static void after_fork_in_child(void)
          * cannot make another ("thread state already initialized"). */
         nn_py()->PyEval_SaveThread();
     }
-    /* The child's thread has another id, so it could not unlock what its parent locked. */
+    /* The child's thread has another id, so it cannot unlock what its parent locked. It tries to for
+     * those who watch locks, such as ThreadSanitizer. */
+    if (fork_kind != FORK_INSIDE_PYTHON)
+        pthread_mutex_unlock(&start_lock);
     start_lock = fresh;
+    pthread_setcancelstate(fork_cancel, NULL);
 }
 
 /* From the start, not from start-up on: a fork during start-up has to wait as well. */

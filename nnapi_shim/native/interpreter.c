@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "boot.h"
@@ -169,6 +170,15 @@ static bool import_signal_quietly(void)
     return module != NULL;
 }
 
+/* Python crashes where it gets no memory in the midst of its start, so that is made sure of before. */
+enum { ROOM_TO_START = 32 << 20 };
+
+static bool has_room(void)
+{
+    void *room = mmap(NULL, ROOM_TO_START, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return room != MAP_FAILED && munmap(room, ROOM_TO_START) == 0;
+}
+
 bool nn_python_start(const struct nn_location *location)
 {
     static struct settings settings;
@@ -178,6 +188,10 @@ bool nn_python_start(const struct nn_location *location)
     if (!find_standard_library(folder)) {
         nn_fail("there is no folder python3.%d, Python's standard library, at %s or above; on Debian "
                 "and Ubuntu: apt install libpython3.%d-stdlib", minor, nn_python_file(), minor);
+        return false;
+    }
+    if (!has_room()) {
+        nn_fail("cannot start Python: out of memory; it takes %d MiB", ROOM_TO_START >> 20);
         return false;
     }
     settle(&settings, location, folder);

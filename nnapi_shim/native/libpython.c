@@ -63,17 +63,12 @@ static bool fill(struct nn_libpython *table, void *library)
     return missing == NULL;
 }
 
-/* Two threads may come here at once: one table is kept, and both are the same. */
 static bool take(void *library)
 {
-    struct nn_libpython *table = calloc(1, sizeof *table);
-    const struct nn_libpython *none = NULL;
-    if (table == NULL || !fill(table, library)) {
-        free(table);
+    static struct nn_libpython table;
+    if (!fill(&table, library))
         return false;
-    }
-    if (!atomic_compare_exchange_strong(&nn_libpython, &none, table))
-        free(table);
+    atomic_store(&nn_libpython, &table);
     return true;
 }
 

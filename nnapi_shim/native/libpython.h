@@ -106,8 +106,9 @@ static inline const struct nn_libpython *nn_py(void)
     return atomic_load_explicit(&nn_libpython, memory_order_acquire);
 }
 
-/* Looks whether the process has a Python, running or not, and takes it. Never waits for a lock of
- * this library, so it may be called with the GIL and before a fork. False if there is none; if
+/* These two run under the lock of boot.c: Py_GetVersion() writes its answer anew each time, and two
+ * threads that ask at once may read half of it. */
+/* Looks whether the process has a Python, running or not, and takes it. False if there is none; if
  * there is one that cannot be used, *reason says why, else it is NULL. */
 bool nn_take_present_python(const char **reason);
 /* Opens a libpython and takes it; if false, *reason says why. */

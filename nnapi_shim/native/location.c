@@ -159,12 +159,16 @@ static const char *base_of(const struct record *record)
 static void fail(const char *file, const struct record *record)
 {
     char path[PATH_MAX], folder[PATH_MAX];
-    if (record->count == 0)
+    if (record->count == 0) {
         nn_fail("%s does not say where the Python package nnapi_shim is, or cannot be read; %s",
                 file, how_to_mend);
-    else if (join(path, library_folder, record->paths[0]))
-        nn_fail("there is no Python package nnapi_shim in %s, where %s says it is; %s",
-                realpath(path, folder) != NULL ? folder : path, file, how_to_mend);
+        return;
+    }
+    const char *where = record->paths[0];
+    if (join(path, library_folder, where))
+        where = realpath(path, folder) != NULL ? folder : path;
+    nn_fail("there is no Python package nnapi_shim in %s, where %s says it is; %s", where, file,
+            how_to_mend);
 }
 
 /* The packages of the virtual environment of a checkout. */
@@ -229,7 +233,9 @@ bool nn_locate(struct nn_location *location)
     }
     if (record.python[0] == '/')
         strcpy(location->python, record.python);
-    else if (record.python[0] != '\0' && base != NULL)
-        join(location->python, base, record.python);
+    else if (record.python[0] != '\0' && base != NULL
+             && !(join(location->python, base, record.python)
+                  && nn_trusts(location->python, library_file)))
+        location->python[0] = '\0';
     return find_other_half(location, &record);
 }

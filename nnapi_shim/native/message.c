@@ -174,6 +174,10 @@ void nn_fail_with_exception(const char *what)
     const struct nn_libpython *py = nn_py();
     PyObject *type, *value, *traceback;
     py->PyErr_Fetch(&type, &value, &traceback);
+    if (type == NULL) { /* what is asked for is not there, as sys.path may be */
+        nn_fail("%s", what);
+        return;
+    }
     py->PyErr_NormalizeException(&type, &value, &traceback);
     if (traceback != NULL)
         py->PyException_SetTraceback(value, traceback);

@@ -4,9 +4,10 @@
  * folders above it, where a sticky bit will do. Folders that the library itself lies in are as good
  * as the library. Groups are trusted: Debian gives /usr/local to one.
  *
- * What lies in the library's own folder, which may be one like /tmp, has to belong to root, to the
- * owner of the library or to the effective user. In a program with raised privileges all has to,
- * and the effective user may be anybody.
+ * What lies in the library's own folder, or next below a folder with a sticky bit, such as /tmp, has
+ * to belong to root, to the owner of the library or to the effective user: anybody can make a folder
+ * in /tmp that is not there any more. In a program with raised privileges all has to, and the
+ * effective user may be anybody.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,14 +63,20 @@ bool nn_trusts(const char *path, const char *library)
     if ((status.st_mode & S_IWOTH) != 0)
         return pass_over(real, "others can write to it", status.st_mode & 07777, true);
     for (char *end = strrchr(real, '/'); end != NULL && end != real; end = strrchr(real, '/')) {
+        const struct stat below = status;
         *end = '\0';
-        if (lies_in(library, real))
-            return true;
         if (stat(real, &status) != 0)
             return false;
+        const bool all_write = (status.st_mode & S_IWOTH) != 0;
+        if (all_write && (status.st_mode & S_ISVTX) != 0 && !is_ours(&below, library)) {
+            *end = '/';
+            return pass_over(real, "it belongs to user", below.st_uid, false);
+        }
+        if (lies_in(library, real))
+            return true;
         if (owner_counts && !is_ours(&status, library))
             return pass_over(real, "it belongs to user", status.st_uid, false);
-        if ((status.st_mode & (S_IWOTH | S_ISVTX)) == S_IWOTH)
+        if (all_write && (status.st_mode & S_ISVTX) == 0)
             return pass_over(real, "others can write to it", status.st_mode & 07777, true);
     }
     return true;

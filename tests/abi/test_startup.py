@@ -109,6 +109,15 @@ assert results == [0, 0, 0, 0], results
 """)
 
 
+def test_a_python_without_a_search_path(library, run_bare):
+    code = f"import ctypes, sys; del sys.path; library = ctypes.CDLL({str(library)!r})"
+    code += "\ncode = library.ANeuralNetworks_getDeviceCount(ctypes.byref(ctypes.c_uint32()))"
+    result = run_bare(sys.executable, "-c", code + "\nassert code == 5")
+    assert result.returncode == 0, result.stderr
+    assert result.stderr.count("\n") == 1
+    assert "cannot extend sys.path" in result.stderr
+
+
 def test_python_forks(run_python):
     run_python("""
 import os, signal

@@ -1,10 +1,11 @@
-"""valgrind, AddressSanitizer and LeakSanitizer with the files of suppressions, as the page says."""
+"""valgrind, AddressSanitizer, LeakSanitizer and ThreadSanitizer, as the page says."""
 
 import re
 
 import pytest
 
 from tests.debugging.conftest import ROOT, SUPPRESSIONS, line_of, need, run
+from tests.memory.sanitizing import THREAD, reason_it_does_not_work
 
 EXAMPLES = ROOT / "c_examples"
 VALGRIND = "valgrind --leak-check=full --error-exitcode=9 --num-callers=40 --suppressions={}"
@@ -86,3 +87,30 @@ def test_without_the_file_python_is_found(sanitized):
     done = sanitized("mobilenet_block", source=EXAMPLES / "mobilenet_block.c", LSAN_OPTIONS="")
     assert done.returncode != 0
     assert "libpython3." in done.stderr
+
+
+@pytest.fixture(scope="module")
+def threaded(compile_c):
+    """A function that compiles with ThreadSanitizer and runs a program."""
+    if reason := reason_it_does_not_work(THREAD):
+        pytest.skip(reason)
+
+    def run_threaded(name, source=None, **environment):
+        return run(compile_c(name, "-fsanitize=thread", source=source), **environment)
+
+    return run_threaded
+
+
+@pytest.mark.parametrize("only_cpu", [{}, {"DEBUG_NN_CPUONLY": "1"}])
+def test_no_race_in_a_correct_program(threaded, only_cpu):
+    done = threaded("async", source=EXAMPLES / "async.c", **only_cpu)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == (EXAMPLES / "async.expected").read_text()
+
+
+def test_races_of_a_program_are_found(threaded):
+    done = threaded("racing")
+    assert done.returncode == 66
+    assert done.stderr.count("WARNING: ThreadSanitizer: data race") == 1
+    assert f"make_models {ROOT}/tests/debugging/racing.c:" in done.stderr
+    assert f"racing.c:{line_of('racing.c', 'the race')} " in done.stderr

@@ -225,7 +225,7 @@ LONG: dict[str, Callable[[], Case]] = {
     ),
     "SOFTMAX of lanes": lambda: (Op.SOFTMAX, [zeros(LONG_ROW // 2, 2), 1.0, 0], [f32()]),
     "LOG_SOFTMAX": lambda: (Op.LOG_SOFTMAX, [row(), 1.0, -1], [f32()]),
-    "L2_NORMALIZATION": lambda: (Op.L2_NORMALIZATION, [row()], [f32()]),
+    "L2_NORMALIZATION": lambda: (Op.L2_NORMALIZATION, [zeros(1, 2 * LONG_ROW)], [f32()]),
     "INSTANCE_NORMALIZATION": lambda: (
         Op.INSTANCE_NORMALIZATION,
         [zeros(1, LONG_ROW // 4, 1, 4), 1.0, 0.0, 0.1, False],

@@ -7,7 +7,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.faults.running import DEVICES, KINDS, STARTS, compiled, run
+from tests.faults.running import DEVICES, KINDS, compiled, run, starts
 
 BATCH = 10
 
@@ -26,7 +26,8 @@ def main() -> None:
         program = compiled(Path(folder))
         calls: dict[tuple[str, str, str], int] = {}
         while time.monotonic() < end:
-            what = rng.choice(DEVICES), rng.choice(KINDS), rng.choice(STARTS)
+            device, kind = rng.choice(DEVICES), rng.choice(KINDS)
+            what = device, kind, rng.choice(starts(device, kind))
             first = rng.randrange(calls.get(what, 1)) + 1
             counts = run(program, *what, first, rng.randrange(1, 100), BATCH)
             calls[what] = max(counts.calls, 1)

@@ -8,12 +8,12 @@
  * KIND: see faults.c. START: cold, if the child starts the library; warm, if it is started; loaded, if
  * everything is. The calls of this kind
  * that fail: FIRST, FIRST + STEP, ... COUNT of them or until there are no more (0: the last).
- * FOLDER: for compiled models. Prints a line for each defect, and at last
+ * FOLDER: for compiled models, emptied each time. Prints a line for each defect, and at last
  * "calls N faults N computed N refused N defects N".
  */
 #define _GNU_SOURCE
 #include <android/NeuralNetworks.h>
-#include <dlfcn.h>
+#include <dirent.h>
 #include <nnapi_shim.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -132,9 +132,20 @@ static const char *const outcomes[] = {
     "it still fails when nothing is amiss", "no such call",
 };
 
+/* So that the model is compiled and kept each time. */
+static void empty_folder(void)
+{
+    DIR *files = opendir(folder);
+    for (struct dirent *file; files != NULL && (file = readdir(files)) != NULL;)
+        unlinkat(dirfd(files), file->d_name, 0);
+    if (files != NULL)
+        closedir(files);
+}
+
 static int attempt(const char *kind, long n, int starts)
 {
     alarm(60);
+    empty_folder();
     faults_arm(kind, n);
     const int code = run();
     const long calls = faults_count();
@@ -157,6 +168,7 @@ static long count_calls(const char *kind)
         exit(2);
     const pid_t child = fork();
     if (child == 0) {
+        empty_folder();
         faults_arm(kind, 0);
         const int code = run();
         const long count = faults_count();

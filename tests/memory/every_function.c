@@ -291,6 +291,7 @@ static void devices(const char *wanted)
     CHECK(ANeuralNetworks_getDefaultLoopTimeout() < ANeuralNetworks_getMaximumLoopTimeout());
     CHECK(*nnapi_shim_getVersion() != '\0');
     CHECK(nnapi_shim_getProcessorTier() != NULL);
+    CHECK(nnapi_shim_loadEverything() == OK);
 }
 
 /* Every function that takes an object, with something else in its place: it is refused, and

@@ -1,14 +1,16 @@
-"""`make check-native`: the C parts under AddressSanitizer and valgrind, and every C function.
+"""`make check-native`: the C parts under three sanitizers and valgrind, and every C function.
 
     python tests/memory/run_sanitized.py [ROUNDS]
 
-Builds the library and its companions a second time, with the sanitizers for addresses and for
-undefined behaviour, and runs every_function.c with them; then the same program with the ordinary
-libraries under valgrind, if that is installed. Python is part of the process and is not looked at:
-what it leaves allocated at the end is no finding.
+Builds the library and its companions twice more, with the sanitizers for addresses and for
+undefined behaviour, and with the one for threads; and runs with both every_function.c and the
+tests' C programs that use threads, forks and what is hostile. Then every_function.c with the
+ordinary libraries under valgrind, if that is installed. Python is part of the process and is not
+looked at: what it leaves allocated at the end is no finding. Programs that limit their memory
+(hostile/scarcity.c) and those of test_privileges.py are left out: sanitizers need much of the one,
+and are told what to do by the environment, which the other ignores.
 """
 
-import os
 import re
 import shutil
 import subprocess
@@ -19,13 +21,21 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 import build_ffi  # noqa: E402
+from tests.memory.sanitizing import (  # noqa: E402
+    ADDRESS,
+    DEVICES,
+    THREAD,
+    Program,
+    Sanitized,
+    Sanitizer,
+    companion_programs,
+    library_programs,
+    reason_it_does_not_work,
+)
 
 PROGRAM = Path(__file__).with_name("every_function.c")
 SUPPRESSIONS = ROOT / "nnapi_shim" / "debugging" / "valgrind.supp"
 SANITIZED = ROOT / "build" / "sanitized"
-FLAGS = "-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g"
-FLAGS += " -U_FORTIFY_SOURCE"  # the sanitizers look at what it would replace
-DEVICES = ("nnapi-cpu", "nnapi-reference")
 
 
 def all_functions_are_called() -> None:
@@ -37,35 +47,40 @@ def all_functions_are_called() -> None:
         sys.exit(f"{PROGRAM.name} does not call {', '.join(missing)}")
 
 
-def compile_program(folder: Path, target: Path, *flags: str) -> Path:
-    """The program, linked with the libraries in a folder."""
-    command = ["cc", "-O1", "-g", "-Wall", "-Wextra", "-D_GNU_SOURCE", *flags, PROGRAM]
-    command += [f"-I{ROOT / 'include'}", f"-I{ROOT / 'include' / 'companion'}", "-o", target]
-    command += [folder / "libneuralnetworks.so", folder / "libnativewindow.so"]
-    subprocess.run([*command, f"-Wl,-rpath,{folder}"], check=True)
-    return target
+def runs_well(sanitizer: Sanitizer, rounds: int) -> bool:
+    """Whether a sanitizer finds nothing in any program."""
+    if reason := reason_it_does_not_work(sanitizer):
+        print(f"left out: {reason}")
+        return True
+    built = Sanitized(sanitizer, SANITIZED / sanitizer.name)
+    every_function = [Program("memory/every_function", (device, str(rounds))) for device in DEVICES]
+    count = failed = 0
+    for program in [*every_function, *library_programs(), *companion_programs()]:
+        count += 1
+        if found := built.run(program):
+            failed += 1
+            print(f"{sanitizer.name}, {program.title}: FOUND\n{found}", flush=True)
+    print(f"{sanitizer.name}: {count} programs, {failed} with findings", flush=True)
+    return failed == 0
 
 
-def build_sanitized() -> Path:
-    """The libraries with the sanitizers; the folder."""
-    environment = os.environ | {"CFLAGS": FLAGS, "LDFLAGS": FLAGS}
-    command = [sys.executable, "build_ffi.py", "--out", SANITIZED]
-    subprocess.run(command, cwd=ROOT, env=environment, check=True)
-    objects = f"COMPANION_OBJECT_DIR={SANITIZED / 'objects'}"
-    flags = (f"CFLAGS={FLAGS}", f"LDFLAGS={FLAGS} -Wl,-z,undefs")
-    make = ["make", "--no-print-directory", f"LIB_DIR={SANITIZED}", objects, *flags]
-    subprocess.run([*make, "companion"], cwd=ROOT, check=True)
-    return SANITIZED
-
-
-def run(program: Path, rounds: int, *prefix: str, **environment: str) -> bool:
-    """Whether the program finds nothing, on each device."""
-    silent = os.environ | {"NNAPI_SHIM_LOG": "silent"} | environment
+def runs_well_in_valgrind() -> bool:
+    """Whether valgrind finds nothing in every_function.c, if it is there."""
+    if shutil.which("valgrind") is None:
+        print("valgrind is not installed; its part is left out")
+        return True
+    libraries = ROOT / "build" / "lib"
+    program = SANITIZED / "every_function_plain"
+    command = ["cc", "-O1", "-g", "-Wall", "-Wextra", "-D_GNU_SOURCE", PROGRAM, "-o", program]
+    command += [f"-I{ROOT / 'include'}", f"-I{ROOT / 'include' / 'companion'}"]
+    command += [libraries / "libneuralnetworks.so", libraries / "libnativewindow.so"]
+    subprocess.run([*command, f"-Wl,-rpath,{libraries}"], check=True)
     well = True
     for device in DEVICES:
+        command = ["valgrind", "-q", "--error-exitcode=9", f"--suppressions={SUPPRESSIONS}"]
         result = subprocess.run(
-            [*prefix, program, device, str(rounds)],
-            env=silent,
+            [*command, program, device, "1"],
+            env={"NNAPI_SHIM_LOG": "silent"},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -73,7 +88,7 @@ def run(program: Path, rounds: int, *prefix: str, **environment: str) -> bool:
             check=False,
         )
         found = result.returncode != 0 or result.stdout != ""
-        print(f"{prefix[0] if prefix else 'sanitizers'}, {device}: {'FOUND' if found else 'ok'}")
+        print(f"valgrind, {device}: {'FOUND' if found else 'ok'}", flush=True)
         if found:
             print(f"{result.stdout}exit status {result.returncode}")
             well = False
@@ -84,15 +99,8 @@ def main() -> int:
     """The command line."""
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 20
     all_functions_are_called()
-    folder = build_sanitized()
-    program = compile_program(folder, SANITIZED / "every_function", *FLAGS.split())
-    well = run(program, rounds, ASAN_OPTIONS="detect_leaks=0:abort_on_error=1")
-    if shutil.which("valgrind") is None:
-        print("valgrind is not installed; its part is left out")
-        return 0 if well else 1
-    plain = compile_program(ROOT / "build" / "lib", SANITIZED / "every_function_plain")
-    valgrind = ("valgrind", "-q", "--error-exitcode=9", f"--suppressions={SUPPRESSIONS}")
-    return 0 if run(plain, 1, *valgrind) and well else 1
+    well = [runs_well(sanitizer, rounds) for sanitizer in (ADDRESS, THREAD)]
+    return 0 if all([*well, runs_well_in_valgrind()]) else 1
 
 
 if __name__ == "__main__":

@@ -217,3 +217,13 @@ def test_log_assert_aborts(
 def test_log_without_standard_error(build: Callable[..., Program]) -> None:
     """A failed write is reported, not hidden."""
     assert_success(build("companion_log", "log")("closed"))
+
+
+def test_first_calls_of_threads(build: Callable[..., Program], tmp_path: Path) -> None:
+    """Eight threads begin with everything at once."""
+    (tmp_path / "assets").mkdir()
+    (tmp_path / "assets" / "digits.txt").write_text("0123456789")
+    run = build("companion_race", "android", "log")
+    result = run(str(tmp_path / "assets"), NNAPI_SHIM_TRACE=str(tmp_path / "trace.json"))
+    assert_success(result)
+    assert result.stderr.count("I/race: ") == 8 * 20

@@ -16,6 +16,8 @@ from nnapi_shim.errors import last_line, op_failed
 from nnapi_shim.settings import JIT, KERNELS, TIER
 
 KERNEL_SIGNATURE = "int32_t(*)(uintptr_t, int64_t)"
+STEP_SIGNATURE = "int32_t(*)(uintptr_t, int64_t, int64_t)"
+"""Kernels of steps may take a deadline behind the tile."""
 SYMBOL_PREFIX = "nnk_"
 VERSION_SYMBOL = SYMBOL_PREFIX + "version_" + __version__.replace(".", "_")
 """A symbol that only libraries built for this version of the package have."""
@@ -128,6 +130,10 @@ class KernelLibrary:
         if found is None:
             found = self._functions[name] = address.function(self.address(name), KERNEL_SIGNATURE)
         return found
+
+    def step(self, name: str) -> Callable[..., int]:
+        """A kernel of a step: (address of the record, tile, deadline in ns or 0) -> result code."""
+        return address.function(self.address(name), STEP_SIGNATURE)
 
     def _find(self, name: str) -> int:
         symbol = _symbol(self._library, SYMBOL_PREFIX + name)

@@ -14,9 +14,6 @@ from nnapi_shim.operations.declare import BoundOperand
 if TYPE_CHECKING:
     from nnapi_shim.drivers.cpu.digest import Digest, Underway
 
-STEP_SIGNATURE = "int32_t(*)(uintptr_t, int64_t, int64_t)"
-"""Kernels of steps take a deadline behind the tile."""
-
 REFERENCE = OperandLifeTime.CONSTANT_REFERENCE
 
 
@@ -123,7 +120,7 @@ class Constants:
         literals = [address.address_of(v) if isinstance(v, bytes) else None for v in values]
         words = [v if kept is None else kept[0] for v, kept in zip(values, literals, strict=True)]
         block, keep = address.address_of(step.record.pack(*words))
-        kernel = address.function(library.address(step.kernel), STEP_SIGNATURE)
+        kernel = library.step(step.kernel)
         for tile in range(step.tiles):
             check_time()
             if kernel(block, tile, 0):

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A child that waits for what only its parent does is told so, and the parent goes on. */
+/* A child that waits for what only its parent does is told so, and the parent goes on. argv: the
+ * device, and a number of layers that takes it some time. */
 #include <nnapi_shim.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -8,23 +9,24 @@
 #include "../check.h"
 #include "add.h"
 
-enum { SIZE = 1 << 22, LAYERS = 16 };
+enum { SIZE = 1 << 22 };
+static uint32_t layers;
 
-/* A model that takes a while: LAYERS times out = tanh(in), of SIZE numbers. */
+/* A model that takes a while: `layers` times out = tanh(in), of SIZE numbers. */
 static ANeuralNetworksModel *make_long_model(void)
 {
     static const uint32_t size = SIZE;
     const ANeuralNetworksOperandType tensor = {ANEURALNETWORKS_TENSOR_FLOAT32, 1, &size, 0, 0};
     ANeuralNetworksModel *model = NULL;
     CHECK(ANeuralNetworksModel_create(&model) == 0);
-    for (uint32_t i = 0; i <= LAYERS; i++)
+    for (uint32_t i = 0; i <= layers; i++)
         CHECK(ANeuralNetworksModel_addOperand(model, &tensor) == 0);
-    for (uint32_t i = 0; i < LAYERS; i++) {
+    for (uint32_t i = 0; i < layers; i++) {
         const uint32_t ends[] = {i, i + 1};
         CHECK(ANeuralNetworksModel_addOperation(model, ANEURALNETWORKS_TANH, 1, &ends[0], 1,
                                                 &ends[1]) == 0);
     }
-    const uint32_t ends[] = {0, LAYERS};
+    const uint32_t ends[] = {0, layers};
     CHECK(ANeuralNetworksModel_identifyInputsAndOutputs(model, 1, &ends[0], 1, &ends[1]) == 0);
     CHECK(ANeuralNetworksModel_finish(model) == 0);
     return model;
@@ -32,7 +34,8 @@ static ANeuralNetworksModel *make_long_model(void)
 
 int main(int argc, char **argv)
 {
-    CHECK(argc == 2);
+    CHECK(argc == 3);
+    layers = (uint32_t)atoi(argv[2]);
     ANeuralNetworksModel *model = make_long_model();
     ANeuralNetworksCompilation *compilation = compile(model, argv[1]);
     ANeuralNetworksExecution *execution = NULL;
@@ -43,7 +46,7 @@ int main(int argc, char **argv)
     CHECK(ANeuralNetworksExecution_setInput(execution, 0, NULL, in, SIZE * sizeof *in) == 0);
     CHECK(ANeuralNetworksExecution_setOutput(execution, 0, NULL, out, SIZE * sizeof *out) == 0);
     CHECK(ANeuralNetworksExecution_startCompute(execution, &event) == 0);
-    usleep(50000);
+    usleep(100000);
     const pid_t child = fork();
     if (child == 0) {
         alarm(20);

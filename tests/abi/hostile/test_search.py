@@ -130,3 +130,61 @@ def test_a_file_of_a_stranger_beside_the_library(library, place, ran, call, tmp_
     result = call(copy)
     assert not ran.exists()
     assert f"{copy.with_name(name)} is passed over: it belongs to user {NOBODY}" in result.stderr
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files to others")
+@pytest.mark.parametrize("ours", ["lib", "common/lib"])
+def test_a_strangers_folder_below_one_that_all_write_to(library, place, ran, call, tmp_path, ours):
+    """As when a build in /tmp is gone, and a stranger makes a folder of that name."""
+    common = tmp_path / "common"
+    common.mkdir()
+    common.chmod(0o1777)
+    theirs = place.rename(common / "place")
+    os.chown(theirs, NOBODY, NOBODY)
+    folder = tmp_path / ours
+    location = f"path={os.path.relpath(theirs, folder)}\norigin={folder}\n"
+    result = call(put(library, folder, location=location))
+    assert result.returncode == 1
+    assert not ran.exists()
+    assert f"{theirs} is passed over: it belongs to user {NOBODY}" in result.stderr
+
+
+def test_a_python_beside_the_library_that_others_can_write(library, place, ran, call, tmp_path):
+    """What runs before the package is looked at as the package is."""
+    source = tmp_path / "python.c"
+    source.write_text(OTHER_HALF.format(path=ran))
+    python = place / "libpython3.11.so"
+    subprocess.run(["cc", "-shared", "-fPIC", source, "-o", python], check=True)
+    place.chmod(0o777)
+    original = library.with_name(build_ffi.LOCATION).read_text()
+    paths = [build_ffi.ROOT, sysconfig.get_path("platlib")]
+    location = "".join(f"path={os.path.relpath(path, tmp_path / 'lib')}\n" for path in paths)
+    assert "python=/" in original
+    copy = put(library, tmp_path / "lib", location=location + f"python=../place/{python.name}\n")
+    result = call(copy)
+    assert not ran.exists()
+    assert f"{place} is passed over: others can write to it" in result.stderr
+
+
+def test_paths_that_are_too_long_are_told(library, call, tmp_path):
+    long = "x/" * 2045
+    result = call(put(library, tmp_path / "lib", location=f"path={long}\n"))
+    assert result.returncode == 1
+    (line,) = (line for line in result.stderr.splitlines() if line.startswith("libneural"))
+    assert "there is no Python package nnapi_shim" in line
+
+
+def test_a_path_that_is_too_long_is_not_taken_in_part(library, ran, call, tmp_path):
+    """What is left of the name of a libpython may be the name of another file."""
+    folder = tmp_path / "lib"
+    paths = [build_ffi.ROOT, sysconfig.get_path("platlib")]
+    location = "".join(f"path={os.path.relpath(path, folder)}\n" for path in paths)
+    source = tmp_path / "python.c"
+    source.write_text(OTHER_HALF.format(path=ran))
+    subprocess.run(["cc", "-shared", "-fPIC", source, "-o", tmp_path / "python.so"], check=True)
+    name = "../python.so"
+    dots = 4095 - len(f"{folder.resolve()}/") - len(name)
+    python = "./" * (dots // 2) + "/" * (dots % 2) + name + ".of_another_name"
+    result = call(put(library, folder, location=f"{location}python={python}\n"))
+    assert (result.returncode, result.stderr) == (0, "")
+    assert not ran.exists()

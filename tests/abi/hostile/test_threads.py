@@ -1,4 +1,4 @@
-"""Threads that programs treat badly: cancelled in a call, or with hardly any stack."""
+"""Threads that are cancelled in a call, have hardly any stack, or call at their end."""
 
 from pathlib import Path
 
@@ -12,6 +12,10 @@ pytestmark = pytest.mark.parametrize("device", ["nnapi-cpu", "nnapi-reference"])
 
 def test_cancelled_in_the_middle_of_a_call(compile_c, run_well, device):
     run_well(compile_c("cancelled", source=HERE / "cancelled.c"), device)
+
+
+def test_calls_while_threads_and_the_process_end(compile_c, run_well, device):
+    run_well(compile_c("thread_ends", source=HERE / "thread_ends.c"), device)
 
 
 @pytest.mark.parametrize("started", [[], ["started"]])

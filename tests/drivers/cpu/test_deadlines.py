@@ -145,18 +145,18 @@ def test_what_is_packed_once(monkeypatch, clock):
     no = graph.constant(False, T.BOOL)
     graph.operation(O.BATCH_MATMUL, [x, weights, no, no], [result])
     model, library, packed = graph.model([x], [result]), current(), []
-    find = library.function
+    find = library.step
 
     def slow(name):
-        def kernel(block, tile):
+        def kernel(block, tile, deadline):
             packed.append(tile)
             clock.now += LIMIT_NS // 3
-            return found(block, tile)
+            return found(block, tile, deadline)
 
         found = find(name)
         return kernel if name.startswith("pack") else found
 
-    monkeypatch.setattr(library, "function", slow)
+    monkeypatch.setattr(library, "step", slow)
     with pytest.raises(NnapiError) as caught:
         prepared(model, clock.now + LIMIT_NS)
     assert caught.value.code is LATE and "BATCH_MATMUL (operation 0)" in caught.value.message

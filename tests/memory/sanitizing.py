@@ -1,0 +1,176 @@
+"""Builds the C parts with a sanitizer, and the tests' C programs that are run with them.
+
+Python is part of the processes and is not compiled with sanitizers: what it does is seen where it
+calls the C library, so ThreadSanitizer knows its locks.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+TESTS = ROOT / "tests"
+DEVICES = ("nnapi-cpu", "nnapi-reference")
+FOLDER = "{folder}"
+"""Stands for a folder of the run's own, among a program's arguments and its environment."""
+
+
+@dataclass(frozen=True)
+class Sanitizer:
+    """How to compile with a sanitizer, and what its programs need in their environment."""
+
+    name: str
+    flags: str
+    environment: dict[str, str]
+
+    @property
+    def all_flags(self) -> str:
+        """With what both need; sanitizers look themselves at what FORTIFY would replace."""
+        return f"{self.flags} -fno-omit-frame-pointer -g -U_FORTIFY_SOURCE"
+
+
+ADDRESS = Sanitizer(
+    "address",
+    "-fsanitize=address,undefined -fno-sanitize-recover=undefined",
+    {"ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1"},
+)
+# Programs here make threads in children of processes that have some.
+THREAD_OPTIONS = (
+    "die_after_fork=0",
+    "print_suppressions=0",
+    f"suppressions={Path(__file__).with_name('thread.supp')}",
+)
+THREAD = Sanitizer("thread", "-fsanitize=thread", {"TSAN_OPTIONS": ":".join(THREAD_OPTIONS)})
+
+
+@dataclass(frozen=True)
+class Program:
+    """A C program of the tests and what it is run with."""
+
+    source: str  # in tests/, without .c
+    arguments: tuple[str, ...] = ()
+    status: int = 0
+    shell: str = "exec"  # what starts it
+    environment: tuple[tuple[str, str], ...] = ()
+    flags: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """What tells it from the others."""
+        return " ".join([self.source, *self.arguments])
+
+
+SCENARIOS = "separate_executions separate_compilations in_flight race_once race_reusable busy_burst"
+SCENARIOS += " waiters fenced_waiters fence_waiters device_memory freed_in_flight last_errors"
+
+
+def library_programs() -> Iterator[Program]:
+    """Those of the Neural Networks API that run with either sanitizer."""
+    yield Program("abi/race")
+    yield Program("abi/other_python", flags=("-rdynamic",))
+    for when in ("before", "idle", "busy", "starting"):
+        yield Program("abi/forks", (when,))
+    yield Program("abi/hostile/zero_device")
+    yield Program("abi/hostile/messages", ("refuse", "words"))
+    yield Program(
+        "abi/hostile/closed_descriptors",
+        (f"{FOLDER}/file",),
+        shell="exec <&- >&- 2>&-",
+        environment=(("NNAPI_SHIM_LOG", "warning"),),
+    )
+    for device in DEVICES:
+        for scenario in SCENARIOS.split():
+            yield Program("abi/threads", (scenario, device))
+        yield Program("abi/mixed", ("20", device))
+        for name in ("cancelled", "cancelled_forks", "thread_ends", "fork_in_flight"):
+            yield Program(f"abi/hostile/{name}", (device,))
+        yield Program("abi/hostile/forks", (device, "4", "15000"))
+        yield Program("abi/hostile/messages", ("descriptors", device))
+        yield Program("abi/hostile/small_stacks", (device, "512"))
+        yield Program("abi/hostile/scarcity", (device, "threads"))
+
+
+def companion_programs() -> Iterator[Program]:
+    """Those of the other libraries."""
+    trace = (("NNAPI_SHIM_TRACE", f"{FOLDER}/%p.json"),)
+    yield Program("native/companion_race", (f"{FOLDER}/assets",), environment=trace)
+    yield Program("native/companion_hardware_buffer")
+    yield Program("native/companion_shared_memory")
+    yield Program("native/companion_jni")
+    for what in ("formats", "threads"):
+        yield Program("native/companion_log", (what,))
+    for what in ("events", "threads", "exit", "fork"):
+        yield Program("native/companion_trace", (what,), 3, environment=trace)
+
+
+class Sanitized:
+    """The libraries with a sanitizer, in a folder, and programs that are run with them."""
+
+    def __init__(self, sanitizer: Sanitizer, folder: Path):
+        """Builds the libraries."""
+        self.sanitizer, self.folder = sanitizer, folder
+        flags = sanitizer.all_flags
+        environment = os.environ | {"CFLAGS": flags, "LDFLAGS": flags}
+        command = [sys.executable, "build_ffi.py", "--out", folder]
+        subprocess.run(command, cwd=ROOT, env=environment, check=True, stdout=subprocess.PIPE)
+        make = ["make", "--no-print-directory", "--silent", f"LIB_DIR={folder}"]
+        make += [f"COMPANION_OBJECT_DIR={folder}/objects", f"CFLAGS={flags}"]
+        make += [f"LDFLAGS={flags} -Wl,-z,undefs", "companion"]
+        subprocess.run(make, cwd=ROOT, check=True)
+
+    def compile(self, program: Program) -> Path:
+        """The compiled program."""
+        target = self.folder / program.source.replace("/", "-")
+        includes = (ROOT / "include", ROOT / "include" / "companion", TESTS / "abi")
+        libraries = ["libneuralnetworks", "libandroid", "libnativewindow", "liblog"]
+        command = ["cc", "-std=gnu11", "-O1", "-D_GNU_SOURCE", "-pthread", "-Wall", "-Wextra"]
+        command += [*self.sanitizer.all_flags.split(), *(f"-I{path}" for path in includes)]
+        command += [str(TESTS / f"{program.source}.c"), "-o", str(target), *program.flags]
+        command += [str(self.folder / f"{library}.so") for library in libraries]
+        subprocess.run([*command, f"-Wl,-rpath,{self.folder}", "-lm"], check=True)
+        return target
+
+    def run(self, program: Program) -> str:
+        """What the sanitizer says of the program, or the program itself where it fails, or ""."""
+        path = self.compile(program)
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "assets").mkdir()
+            (Path(folder) / "assets" / "digits.txt").write_text("0123456789")
+            words = [word.replace(FOLDER, folder) for word in (str(path), *program.arguments)]
+            chosen = {name: text.replace(FOLDER, folder) for name, text in program.environment}
+            command = program.shell.replace("exec", 'exec "$@"', 1)
+            said = f"log_path={folder}/said"  # also where the program has no stderr
+            options = {k: f"{v}:{said}" for k, v in self.sanitizer.environment.items()}
+            result = subprocess.run(
+                ["sh", "-c", command, "sh", *words],
+                env={"NNAPI_SHIM_LOG": "silent"} | chosen | options,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="replace",
+                check=False,
+                timeout=300,
+            )
+            reports = "".join(path.read_text() for path in sorted(Path(folder).glob("said.*")))
+        if result.returncode == program.status and not reports:
+            return ""
+        return f"{result.stdout}{reports}exit status {result.returncode}"
+
+
+def reason_it_does_not_work(sanitizer: Sanitizer) -> str:
+    """Why programs cannot be made or run with a sanitizer here; "" if they can."""
+    with tempfile.TemporaryDirectory() as name:
+        source, program = Path(name) / "program.c", Path(name) / "program"
+        source.write_text("int main(void) { return 0; }\n")
+        for command in (
+            ["cc", *sanitizer.flags.split(), source, "-o", program],
+            [program],
+        ):
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            if done.returncode != 0:
+                return f"-fsanitize={sanitizer.name}: {done.stderr.strip() or done.returncode}"
+    return ""
