@@ -25,6 +25,7 @@ from nnapi_shim.settings import STATE, is_environment_ignored
 KEY = "models.key"
 
 OTHERS_MAY_WRITE = 0o022
+ALL_MAY_WRITE = 0o002
 OTHERS_MAY_READ = 0o077
 PRIVATE = 0o600
 
@@ -48,7 +49,11 @@ class Folder:
         self.path = path
         self._fd = above_standard(os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
         try:
-            _require_trusted(os.fstat(self._fd), path, OTHERS_MAY_WRITE)
+            found = os.fstat(self._fd)
+            # The process's own group may write there, as it may where umask is 002: what is in the
+            # files is another matter.
+            is_own_group = found.st_gid == os.getegid()
+            _require_trusted(found, path, ALL_MAY_WRITE if is_own_group else OTHERS_MAY_WRITE)
         except BaseException:
             os.close(self._fd)
             raise

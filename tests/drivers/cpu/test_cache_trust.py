@@ -202,9 +202,19 @@ def test_the_file_of_another_user(kept, lowered, capfd):
     assert is_loaded(graph, expected, path.parent, lowered)
 
 
-@pytest.mark.parametrize("mode", [0o770, 0o707, 0o1777])
+def test_a_folder_that_the_own_group_can_write(kept, lowered, capfd):
+    graph, expected, path = kept
+    path.parent.chmod(0o775)
+    os.chown(path.parent, -1, os.getegid())
+    assert is_loaded(graph, expected, path.parent, lowered)
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("mode", [pytest.param(0o770, marks=needs_root), 0o707, 0o1777])
 def test_a_folder_that_others_can_write(kept, lowered, capfd, mode):
     graph, expected, path = kept
+    if mode & 0o070 == 0o070 and os.geteuid() == 0:
+        os.chown(path.parent, -1, STRANGER)
     path.parent.chmod(mode)
     for _ in range(2):
         assert not is_loaded(graph, expected, path.parent, lowered)
