@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <nnapi_shim.h>
 
 #include "boot.h"
 #include "libpython.h"
+#include "quiet_write.h"
 
 static __thread char last_error[4096];
 static char failure[2048];
@@ -45,15 +45,7 @@ void nn_print(const char *line, size_t length)
     if (!has_stderr())
         return;
     const int saved = errno;
-    sigset_t pipe_signal, pending, before;
-    sigemptyset(&pipe_signal);
-    sigaddset(&pipe_signal, SIGPIPE);
-    pthread_sigmask(SIG_BLOCK, &pipe_signal, &before);
-    sigpending(&pending);
-    /* A signal of ours goes as it came; one that the program has waiting stays. */
-    if (write(STDERR_FILENO, line, length) < 0 && errno == EPIPE && !sigismember(&pending, SIGPIPE))
-        sigtimedwait(&pipe_signal, NULL, &(struct timespec){0});
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    (void)!quiet_write(STDERR_FILENO, line, length); /* there is nobody to tell */
     errno = saved;
 }
 

@@ -180,6 +180,21 @@ def test_log_is_loggable_uses_the_default_without_a_setting(build: Callable[...,
     assert run("defaults", NNAPI_SHIM_LOG_PRIORITY="S").stdout == "0000\n"
 
 
+def test_a_log_that_nobody_reads_ends_no_program(tmp_path: Path) -> None:
+    """On Android logging never does."""
+    source, program = tmp_path / "log.c", tmp_path / "log"
+    source.write_text(
+        "#include <android/log.h>\n"
+        'int main(void) { return __android_log_print(4, "t", "m") < 0 ? 0 : 1; }\n'
+    )
+    command = ["cc", f"-I{ROOT}/include/companion", source, "-o", program, f"-L{LIBRARIES}"]
+    subprocess.run([*command, "-llog", f"-Wl,-rpath,{LIBRARIES}"], check=True)
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "wb") as pipe:
+        assert subprocess.run([program], stderr=pipe, env={}, check=False).returncode == 0
+
+
 def test_log_lines_of_threads_do_not_mix(build: Callable[..., Program]) -> None:
     """Four threads, 500 lines each: every line whole, those of one thread in order."""
     result = build("companion_log", "log")("threads")

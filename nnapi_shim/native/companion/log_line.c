@@ -3,6 +3,7 @@
  * A message is put together in memory and handed over with one write(), under the stream's own
  * lock, which also keeps a program's fprintf(stderr) apart and survives fork().
  */
+#include "../quiet_write.h"
 #include "log_line.h"
 
 #include <errno.h>
@@ -55,7 +56,7 @@ int log_is_shown(int prio, int default_prio) {
 
 static int write_all(const char* bytes, size_t length) {
   while (length > 0) {
-    ssize_t written = write(STDERR_FILENO, bytes, length);
+    ssize_t written = quiet_write(STDERR_FILENO, bytes, length);
     if (written < 0 && errno == EINTR) continue;
     if (written < 0 && errno == EAGAIN) {
       struct pollfd room = {.fd = STDERR_FILENO, .events = POLLOUT};
