@@ -129,15 +129,16 @@ class with_variable:  # noqa: N801 - reads as a statement
     that is in force meanwhile is never freed, for the same reason.
     """
 
-    def __init__(self, definition: bytes) -> None:
-        self._definition = definition
+    def __init__(self, definition: bytes, alone: bool = False) -> None:
+        """alone: without all other variables."""
+        self._definition, self._alone = definition, alone
 
     def __enter__(self) -> None:
         symbol = _process.load_function(_ffi.typeof("void(*)(void)"), "environ")
         self._list = _ffi.cast("char ***", _ffi.cast("uintptr_t", symbol))
         self._before = self._list[0]
         kept: list[Any] = []
-        while self._before and self._before[len(kept)]:
+        while not self._alone and self._before and self._before[len(kept)]:
             kept.append(self._before[len(kept)])
         added = _ffi.new("char[]", self._definition)
         self._changed = _ffi.new("char *[]", [added, *kept, _NULL])

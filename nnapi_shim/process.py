@@ -4,12 +4,13 @@ A forked child has one thread, and what the others did in the parent does not go
 """
 
 import os
-from _thread import LockType, allocate_lock, get_ident
+from _thread import RLock, get_ident
 from _weakref import ref
 from importlib import import_module
 from typing import Any
 
 from nnapi_shim import address
+from nnapi_shim.settings import is_environment_ignored
 
 try:
     from _frozen_importlib import _module_locks  # type: ignore[attr-defined]
@@ -22,12 +23,14 @@ runs_our_python = [False]
 generation = [0]
 """How many forks lie between this process and the one that started Python."""
 
-_locks: set["ref[LockType]"] = set()
+_locks: set["ref[Any]"] = set()
 
 
-def lock() -> LockType:
-    """A lock for short sections, which is open in a child, whoever held it in the parent."""
-    made = allocate_lock()
+def lock() -> Any:
+    """A lock for short sections, which is open in a child, whichever other thread held it in the
+    parent. A thread that has it already gets it again.
+    """
+    made = RLock()
     _locks.add(ref(made, _locks.discard))
     return made
 
@@ -35,8 +38,9 @@ def lock() -> LockType:
 def _in_child() -> None:
     generation[0] += 1
     for held in [reference() for reference in _locks]:
-        if held is not None:
-            held._at_fork_reinit()  # type: ignore[attr-defined]  # what Python's own locks do
+        # What the forking thread has is its own in the child as well: a signal's handler may fork.
+        if held is not None and not held._is_owned():
+            held._at_fork_reinit()  # what Python's own locks do
 
 
 os.register_at_fork(after_in_child=_in_child)
@@ -80,7 +84,9 @@ def load_numpy() -> None:
         if not _numpy:
             if not address.has_room(_NUMPY_BYTES):
                 raise MemoryError(f"numpy takes {_NUMPY_BYTES >> 20} MiB of addresses")
-            with address.with_variable(b"OPENBLAS_NUM_THREADS=1"):
+            # In a program with raised privileges nothing else of its user's environment is seen.
+            alone = is_environment_ignored()
+            with address.with_variable(b"OPENBLAS_NUM_THREADS=1", alone):
                 numpy = import_module("numpy")
             square = numpy.ones((_LARGE, _LARGE), numpy.float32)
             assert (square @ square)[0, 0] == _LARGE

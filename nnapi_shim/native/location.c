@@ -14,6 +14,7 @@
  * is taken, trust.c says.
  */
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,13 +84,17 @@ struct record {
     char paths[NN_MAX_FOLDERS][PATH_MAX];
     char origin[PATH_MAX];
     char python[PATH_MAX];
+    int error; /* errno, where the system had no room to read it */
 };
 
 static void read_record(const char *name, struct record *record)
 {
+    errno = 0;
     FILE *file = nn_trusts(name, library_file) ? fopen(name, "re") : NULL;
-    if (file == NULL)
+    if (file == NULL) {
+        record->error = errno == EMFILE || errno == ENFILE || errno == ENOMEM ? errno : 0;
         return;
+    }
     char line[PATH_MAX + 16];
     while (fgets(line, sizeof line, file) != NULL) {
         line[strcspn(line, "\n")] = '\0';
@@ -164,6 +169,10 @@ static const char *base_of(const struct record *record)
 static void fail(const char *file, const struct record *record)
 {
     char path[PATH_MAX], folder[PATH_MAX];
+    if (record->error != 0) {
+        nn_fail("%s cannot be read: %s", file, strerror(record->error));
+        return;
+    }
     if (record->count == 0) {
         nn_fail("%s does not say where the Python package nnapi_shim is, or cannot be read; %s",
                 file, how_to_mend);

@@ -99,3 +99,26 @@ def test_what_numpy_has_not(name, rank):
         computed(ReferenceDevice(), name, rank)
     assert caught.value.code is ResultCode.OP_FAILED
     assert f"nnapi-reference has tensors of up to {MAX_RANK}" in caught.value.message
+
+
+@pytest.mark.parametrize("device", [CpuDevice, ReferenceDevice])
+def test_the_largest_of_many_dimensions(device):
+    graph = Builder()
+    sizes, most = (2, *[1] * 38, 3), (2, *[1] * 38, 2)
+    x, values, places = (
+        graph.input(sizes),
+        graph.temporary(most),
+        graph.temporary(most, T.TENSOR_INT32),
+    )
+    graph.operation(O.TOPK_V2, [x, graph.constant(2, T.INT32)], [values, places])
+    given = np.array([1, 3, 2, 6, 5, 4], np.float32)
+    found, where = np.zeros(4, np.float32), np.zeros(4, np.int32)
+    request = Request(
+        (RequestArgument(given.ctypes.data, given.nbytes, sizes),),
+        tuple(RequestArgument(a.ctypes.data, a.nbytes, most) for a in (found, where)),
+    )
+    how = ExecutionPreference.FAST_SINGLE_ANSWER, Priority.MEDIUM, None, None
+    model = graph.model([x], [values, places])
+    device().prepareModel(model, *how).execute(request, False, None, 0)
+    assert found.tolist() == [3, 2, 6, 5]
+    assert where.tolist() == [1, 2, 0, 1]

@@ -171,6 +171,12 @@ def _load(path: str) -> Any:
     it is there, and cannot be opened now.
     """
     with open(path, "rb", buffering=0) as file:
+        for place in (path, os.path.dirname(path)):
+            if os.stat(place).st_mode & 0o002:
+                log.error(
+                    f"{path} is not used: others can write to {place}; `chmod o-w` mends that"
+                )
+                return None
         if not _contains(file, f"\0{VERSION_SYMBOL}\0".encode()):
             log.error(f"{path} is not of version {__version__} and is not used; {_CURE}")
             return None

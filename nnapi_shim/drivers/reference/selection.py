@@ -1,6 +1,7 @@
 """SELECT ARGMAX ARGMIN TOPK_V2."""
 
 from collections.abc import Callable
+from math import prod
 
 import numpy as np
 
@@ -30,8 +31,11 @@ def topk_v2(op: BoundOperation) -> list[Array]:
     first, and their indices. NaN counts as the largest number.
     """
     # Ascending, equal ones by ascending index, and all of that from the end.
-    order = np.argsort(op.input.value, axis=-1, kind="stable")[..., ::-1][..., : op.k]
-    return [np.take_along_axis(op.input.value, order, axis=-1), order.astype(np.int32)]
+    shape = op.input.value.shape
+    rows = op.input.value.reshape(prod(shape[:-1]), shape[-1])  # sorting knows few dimensions
+    order = np.argsort(rows, axis=-1, kind="stable")[:, ::-1][:, : op.k]
+    found = [np.take_along_axis(rows, order, axis=-1), order.astype(np.int32)]
+    return [array.reshape(*shape[:-1], order.shape[-1]) for array in found]
 
 
 def _first(op: BoundOperation, exceeds: Callable[[Array, Array], Array]) -> list[Array]:

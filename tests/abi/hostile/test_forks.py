@@ -22,6 +22,13 @@ def test_a_child_does_not_wait_for_what_its_parent_does(compile_c, run_bare, dev
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
 
 
+@pytest.mark.parametrize(("device", "step"), [("nnapi-cpu", 4000), ("nnapi-reference", 20000)])
+def test_a_handler_forks_in_the_midst_of_a_call(compile_c, run_bare, device, step):
+    program = compile_c("forks_in_handlers", source=HERE / "forks_in_handlers.c")
+    result = run_bare(program, device, 12, step)
+    assert (result.returncode, result.stdout, result.stderr) == (0, "12 of 12\n", "")
+
+
 @pytest.mark.parametrize("device", ["nnapi-cpu", "nnapi-reference"])
 def test_a_thread_that_is_cancelled_while_it_forks_keeps_no_lock(compile_c, run_well, device):
     run_well(compile_c("cancelled_forks", source=HERE / "cancelled_forks.c"), device)

@@ -54,6 +54,9 @@ def traps(folder):
     names += " NNAPI_SHIM_PYTHON NUMBA_CACHE_DIR NNAPI_SHIM_ASSETS"
     return {
         **dict.fromkeys(names.split(), str(folder)),
+        "NPY_DISABLE_CPU_FEATURES": "X86_V2",  # which numpy refuses
+        "OPENBLAS_CORETYPE": "Nehalem",
+        "OPENBLAS_VERBOSE": "2",
         "NNAPI_SHIM_TIER": "bogus",
         "NNAPI_SHIM_LOG": "debug",
         "NNAPI_SHIM_BREAK": "1",

@@ -65,6 +65,19 @@ def test_a_file_is_looked_through_in_parts(tmp_path, monkeypatch, part):
             assert not library._contains(file, b"\0names\0")
 
 
+@pytest.mark.parametrize("whose", ["file", "folder"])
+def test_a_library_that_others_can_write_is_passed_over(folder, capfd, whose):
+    for tier in allowed_tiers():
+        built = ROOT / "build" / "lib" / library_name(tier)
+        (folder / built.name).write_bytes(built.read_bytes())
+        if whose == "file":
+            (folder / built.name).chmod(0o666)
+    if whose == "folder":
+        folder.chmod(0o777)
+    assert not KernelLibrary().identity.count(" ")  # that of no file
+    assert "others can write to" in capfd.readouterr().err
+
+
 FOREIGN = """
 #include <fcntl.h>
 __attribute__((constructor)) static void run(void) { open("ran", O_CREAT, 0600); }
