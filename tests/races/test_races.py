@@ -21,7 +21,7 @@ from tests.drivers.cpu.guard_pages import Guarded
 from tests.races.writer import Race, Writer
 from tests.single import build, f32, i32
 
-ON_CPU = [("nnapi-cpu", tier, 0.2) for tier in processor_tiers()]
+ON_CPU = [("nnapi-cpu", tier, 0.1) for tier in processor_tiers()]
 ON_REFERENCE = [("nnapi-reference", "", 0.1)]
 
 
