@@ -129,17 +129,20 @@ class with_variable:  # noqa: N801 - reads as a statement
     that is in force meanwhile is never freed, for the same reason.
     """
 
-    def __init__(self, definition: bytes, alone: bool = False) -> None:
-        """alone: without all other variables."""
-        self._definition, self._alone = definition, alone
+    def __init__(self, definition: bytes, without: tuple[bytes, ...] = ()) -> None:
+        """without: how the names of variables begin that are left out meanwhile."""
+        self._definition, self._without = definition, without
 
     def __enter__(self) -> None:
         symbol = _process.load_function(_ffi.typeof("void(*)(void)"), "environ")
         self._list = _ffi.cast("char ***", _ffi.cast("uintptr_t", symbol))
         self._before = self._list[0]
         kept: list[Any] = []
-        while not self._alone and self._before and self._before[len(kept)]:
-            kept.append(self._before[len(kept)])
+        at = 0
+        while self._before and self._before[at]:
+            if not bytes(_ffi.string(self._before[at])).startswith(self._without):
+                kept.append(self._before[at])
+            at += 1
         added = _ffi.new("char[]", self._definition)
         self._changed = _ffi.new("char *[]", [added, *kept, _NULL])
         _immortal.append((self._changed, added))

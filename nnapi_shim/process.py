@@ -65,6 +65,11 @@ products = lock()
 _NUMPY_BYTES = 160 << 20
 """Addresses that numpy takes with OpenBLAS and one buffer of it: 130 MiB, and some to spare."""
 
+_OF_NUMPY = (b"NPY_", b"NUMPY_", b"OPENBLAS_", b"GOTO_", b"OMP_", b"MKL_")
+"""How settings of numpy and of the libraries for its products begin: the user's of a program with
+raised privileges do not count.
+"""
+
 _LARGE = 256
 """Rows of a product that needs the buffer."""
 
@@ -84,9 +89,8 @@ def load_numpy() -> None:
         if not _numpy:
             if not address.has_room(_NUMPY_BYTES):
                 raise MemoryError(f"numpy takes {_NUMPY_BYTES >> 20} MiB of addresses")
-            # In a program with raised privileges nothing else of its user's environment is seen.
-            alone = is_environment_ignored()
-            with address.with_variable(b"OPENBLAS_NUM_THREADS=1", alone):
+            without = _OF_NUMPY if is_environment_ignored() else ()
+            with address.with_variable(b"OPENBLAS_NUM_THREADS=1", without):
                 numpy = import_module("numpy")
             square = numpy.ones((_LARGE, _LARGE), numpy.float32)
             assert (square @ square)[0, 0] == _LARGE

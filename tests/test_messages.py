@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from nnapi_shim import log
+from nnapi_shim.abi import boundary
 from nnapi_shim.errors import NnapiError, Place, bad_data, op_failed
 from nnapi_shim.hal.enums import ResultCode
 from nnapi_shim.runtime.model import Model
@@ -140,3 +141,18 @@ def test_one_of_several_operands_of_a_name():
     where = "CONCATENATION (operation 0): inputs 1 (input 1, operand 1) has rank 5"
     assert caught.value.message.startswith(where)
     assert caught.value.as_dict()["operand"] == {"number": 1, "name": "inputs 1"}
+
+
+@pytest.mark.parametrize(
+    ("trouble", "code"),
+    [(MemoryError(), ResultCode.OUT_OF_MEMORY), (ValueError(), ResultCode.OP_FAILED)],
+)
+def test_a_failure_that_cannot_be_told_of_is_one(monkeypatch, trouble, code):
+    def report(name, error):
+        raise trouble
+
+    kept = []
+    monkeypatch.setattr(boundary, "report", report)
+    monkeypatch.setattr(boundary, "_store_error", kept.append)
+    assert boundary._failed("ANeuralNetworksModel_finish")(None, bad_data("x"), None) == code
+    assert [message.partition(b":")[0].decode() for message in kept] == [code.name]

@@ -51,16 +51,23 @@ def _failed(name: str) -> Callable[[Any, Any, Any], int | None]:
     def failed(kind: Any, error: BaseException, trace: Any) -> int | None:
         try:
             code = report(name, error)
-        except BaseException:  # there is not even the memory for a message
-            if _store_error is not None:
-                _store_error(_NO_WORDS)
-            code = int(ResultCode.OUT_OF_MEMORY)
+        except MemoryError:  # there is not even that for a message
+            code = _without_words(ResultCode.OUT_OF_MEMORY, _NO_MEMORY)
+        except BaseException:  # otherwise the last error would be an earlier one
+            code = _without_words(ResultCode.OP_FAILED, _NO_WORDS)
         return None if is_free else code
 
     return failed
 
 
-_NO_WORDS = b"OUT_OF_MEMORY: the call failed, and there is no memory to say why"
+_NO_MEMORY = b"OUT_OF_MEMORY: the call failed, and there is no memory to say why"
+_NO_WORDS = b"OP_FAILED: the call failed, and so did telling why (please report this)"
+
+
+def _without_words(code: ResultCode, message: bytes) -> int:
+    if _store_error is not None:
+        _store_error(message)
+    return int(code)
 
 
 def report(name: str, error: BaseException) -> int:
