@@ -113,15 +113,6 @@ def duplicate(fd: int, lowest: int) -> int:
     return found
 
 
-def has_room(length: int) -> bool:
-    """Whether the process can get that many bytes of addresses."""
-    try:
-        unmap_pages(map_pages(length, 3, 0x22, -1, 0), length)
-    except OSError:
-        return False
-    return True
-
-
 class with_variable:  # noqa: N801 - reads as a statement
     """A variable of the environment for C code that runs within this block, such as b"A=1".
 

@@ -69,3 +69,12 @@ def is_too_short(fd: int, length: int) -> bool:
     """Whether a plain file has fewer bytes; nobody can tell of others."""
     file = os.fstat(fd)
     return (file.st_mode & 0o170000) == 0o100000 and file.st_size < length
+
+
+def has_room(length: int) -> bool:
+    """Whether the process can get that many bytes."""
+    try:
+        Pages(length)
+    except OSError:
+        return False
+    return True

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Any
 
 from nnapi_shim import address
+from nnapi_shim.pages import has_room
 from nnapi_shim.settings import is_environment_ignored
 
 try:
@@ -87,7 +88,7 @@ def load_numpy() -> None:
         return
     with products:
         if not _numpy:
-            if not address.has_room(_NUMPY_BYTES):
+            if not has_room(_NUMPY_BYTES):
                 raise MemoryError(f"numpy takes {_NUMPY_BYTES >> 20} MiB of addresses")
             without = _OF_NUMPY if is_environment_ignored() else ()
             with address.with_variable(b"OPENBLAS_NUM_THREADS=1", without):
