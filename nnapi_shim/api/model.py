@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nnapi_shim.api import control_flow
+from nnapi_shim.api import control_flow, view
 from nnapi_shim.api.arrays import address, elements, natural_type
 from nnapi_shim.api.devices import Choice, chosen
 from nnapi_shim.api.given import integer, listed, number, wrong_type
@@ -51,6 +51,7 @@ class Model:
         self._operands: list[Operand] = []
         self._inputs: list[Operand] = []
         self._has_outputs = False
+        self._view: view.GraphView | None = None
 
     @property
     def runtime(self) -> runtime.Model:
@@ -58,6 +59,38 @@ class Model:
         if self._model is None:
             raise bad_state("the model is closed")
         return self._model
+
+    # Looking at it
+
+    @property
+    def graph(self) -> view.GraphView:
+        """What is in the model now; once it is finished, always the same object."""
+        if self._view is None:
+            graph = view.of(self.runtime)
+            if self.runtime.state != "finished":
+                return graph
+            self._view = graph
+        return self._view
+
+    @property
+    def operands(self) -> tuple[view.OperandView, ...]:
+        """All operands, by their numbers, with the values of constants."""
+        return self.graph.operands
+
+    @property
+    def operations(self) -> tuple[view.OperationView, ...]:
+        """All operations; those of a finished model in an order in which they can run."""
+        return self.graph.operations
+
+    @property
+    def input_operands(self) -> tuple[view.OperandView, ...]:
+        """The operands that are its inputs, in their order."""
+        return self.graph.input_operands
+
+    @property
+    def output_operands(self) -> tuple[view.OperandView, ...]:
+        """The operands that are its outputs, in their order."""
+        return self.graph.output_operands
 
     # With arrays and names
 

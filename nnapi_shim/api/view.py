@@ -1,0 +1,290 @@
+"""What is in a model: its operands and operations, while it is built and afterwards.
+
+Constants are numpy arrays that share the model's memory and cannot be written to.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nnapi_shim import address
+from nnapi_shim.api.arrays import DTYPES, Array
+from nnapi_shim.errors import NnapiError
+from nnapi_shim.hal import types as hal
+from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType
+from nnapi_shim.hal.quantization import SCALARS
+from nnapi_shim.hal.types import Dimensions, SymmPerChannelQuantParams
+from nnapi_shim.operations import operation as declaration_of
+from nnapi_shim.operations.declare import Match
+from nnapi_shim.runtime import model as runtime
+from nnapi_shim.runtime.draft import Draft
+from nnapi_shim.runtime.referenced import Part
+
+L = OperandLifeTime
+
+_BESIDE = (OperationType.OEM_OPERATION,)
+"""Operations of the specification that no declaration describes."""
+
+
+class OperandView:
+    """An operand of a graph.
+
+    index: its number, as the program counts. name: what the program calls it, or "".
+    type, dimensions, scale, zero_point, channel_quant, lifetime: as declared; a 0 in `dimensions`
+    is an unknown one, () an unknown rank, or a scalar.
+    """
+
+    __slots__ = (
+        "_graph",
+        "channel_quant",
+        "dimensions",
+        "index",
+        "lifetime",
+        "name",
+        "scale",
+        "type",
+        "zero_point",
+    )
+
+    def __init__(self, graph: "GraphView", index: int, operand: Any, name: str) -> None:
+        self._graph = graph
+        self.index = index
+        self.name = name
+        self.type: OperandType = operand.type
+        self.dimensions: Dimensions = operand.dimensions
+        self.scale: float = operand.scale
+        self.zero_point: int = operand.zero_point
+        self.channel_quant: SymmPerChannelQuantParams | None = operand.channel_quant
+        self.lifetime: OperandLifeTime = operand.lifetime
+
+    def __repr__(self) -> str:
+        name = f" {self.name!r}" if self.name else ""
+        return f"<operand {self.index}{name} {self}>"
+
+    def __str__(self) -> str:
+        kind = self.type.name
+        return kind if self.is_scalar else f"{kind}{list(self.dimensions) or '[of unknown rank]'}"
+
+    @property
+    def is_scalar(self) -> bool:
+        """Whether it is a single value and no tensor."""
+        return self.type in SCALARS
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the model has its value."""
+        return self.lifetime in (L.CONSTANT_COPY, L.CONSTANT_REFERENCE)
+
+    @property
+    def is_omitted(self) -> bool:
+        """Whether it stands for an input that is left out."""
+        return self.lifetime is L.NO_VALUE
+
+    @property
+    def value(self) -> Array | None:
+        """The contents of a constant, read-only and without a copy; rank 0 for a scalar. None for
+        what is no constant, and for operands of extensions.
+        """
+        data = self._graph.contents(self.index) if self.is_constant else None
+        dtype = DTYPES.get(self.type)
+        if data is None or dtype is None:
+            return None
+        array: Array = np.frombuffer(data, dtype).reshape(self.dimensions)
+        array.flags.writeable = False
+        return array
+
+    @property
+    def subgraph(self) -> "GraphView | None":
+        """The graph that an operand of type MODEL refers to; None for others."""
+        return self._graph.referenced(self.index) if self.lifetime is L.SUBGRAPH else None
+
+    @property
+    def producer(self) -> "OperationView | None":
+        """The operation that writes it; None for inputs and constants."""
+        return self._graph.producers.get(self.index)
+
+    @property
+    def consumers(self) -> "tuple[OperationView, ...]":
+        """The operations that read it, each once."""
+        return tuple(self._graph.readers.get(self.index, ()))
+
+
+class OperationView:
+    """An operation of a graph.
+
+    number: its number, as the program counts. type: an OperationType; an int for one of an
+    extension. inputs, outputs: its operands, in their order.
+    """
+
+    __slots__ = ("_match", "inputs", "number", "outputs", "type")
+
+    def __init__(
+        self,
+        number: int,
+        type: OperationType | int,
+        inputs: tuple[OperandView, ...],
+        outputs: tuple[OperandView, ...],
+    ) -> None:
+        self.number = number
+        self.type = type
+        self.inputs = inputs
+        self.outputs = outputs
+        self._match: Match | None = None
+
+    @property
+    def name(self) -> str:
+        """CONV_2D and the like; "extension 0x10001" for one of an extension."""
+        kind = self.type
+        return kind.name if isinstance(kind, OperationType) else f"extension {kind:#x}"
+
+    def __repr__(self) -> str:
+        inputs, outputs = (
+            ", ".join(operand.name or str(operand.index) for operand in operands)
+            for operands in (self.inputs, self.outputs)
+        )
+        return f"<operation {self.number} {self.name}: {inputs} -> {outputs}>"
+
+    @property
+    def match(self) -> Match | None:
+        """The declared use of its operation; None where nothing declares it, or no use fits."""
+        if self._match is None and isinstance(self.type, OperationType):
+            if self.type in _BESIDE:
+                return None
+            inputs, outputs = (
+                tuple(operand.type for operand in operands)
+                for operands in (self.inputs, self.outputs)
+            )
+            try:
+                self._match = declaration_of(self.type).match(inputs, outputs)
+            except NnapiError:
+                return None
+        return self._match
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """The declared names of its inputs, one for each; "input 0" and so on where none are."""
+        match = self.match
+        return match.input_names if match else _numbered("input", self.inputs)
+
+    @property
+    def output_roles(self) -> tuple[str, ...]:
+        """The declared names of its outputs, one for each."""
+        match = self.match
+        return match.output_names if match else _numbered("output", self.outputs)
+
+    @property
+    def named(self) -> Mapping[str, Any]:
+        """Declared name -> OperandView, or a list of them where a name repeats; inputs and outputs.
+
+        What the operation's form leaves out is not there.
+        """
+        match = self.match
+        repeated = match.repeated if match else ()
+        found: dict[str, Any] = {name: [] for name in repeated if name}
+        for names, operands in (
+            (self.roles, self.inputs),
+            (self.output_roles, self.outputs),
+        ):
+            for name, operand in zip(names, operands, strict=True):
+                if name in repeated:
+                    found[name].append(operand)
+                else:
+                    found[name] = operand
+        return found
+
+
+def _numbered(kind: str, operands: Sequence[OperandView]) -> tuple[str, ...]:
+    return tuple(f"{kind} {at}" for at in range(len(operands)))
+
+
+class _Source(NamedTuple):
+    """Where a graph comes from: a model under construction, or a finished one."""
+
+    operands: Sequence[Any]
+    operations: Sequence[hal.Operation]
+    inputs: Sequence[int]
+    outputs: Sequence[int]
+
+
+class GraphView:
+    """A graph: that of a model, or one that IF or WHILE refers to."""
+
+    def __init__(self, model: Draft | Part, names: Mapping[int, str] | None = None) -> None:
+        self._of = model
+        self._referenced: dict[int, GraphView] = {}
+        if isinstance(model, Part):
+            main = model.own.main
+            source = _Source(
+                main.operands, main.operations, main.input_indexes, main.output_indexes
+            )
+        else:
+            source = _Source(model.operands, model.operations, model.inputs, model.outputs)
+        told = names or {}
+        self.operands = tuple(
+            OperandView(self, index, operand, told.get(index, ""))
+            for index, operand in enumerate(source.operands)
+        )
+        """All operands, by their numbers."""
+        get = self.operands.__getitem__
+        self.operations = tuple(
+            OperationView(
+                item.number, item.type, tuple(map(get, item.inputs)), tuple(map(get, item.outputs))
+            )
+            for item in source.operations
+        )
+        """All operations; those of a finished model in an order in which they can run."""
+        self.input_operands = tuple(map(get, source.inputs))
+        self.output_operands = tuple(map(get, source.outputs))
+
+    @cached_property
+    def producers(self) -> Mapping[int, OperationView]:
+        """Index of an operand -> the operation that writes it."""
+        return {operand.index: item for item in self.operations for operand in item.outputs}
+
+    @cached_property
+    def readers(self) -> Mapping[int, Sequence[OperationView]]:
+        """Index of an operand -> the operations that read it."""
+        found: dict[int, list[OperationView]] = {}
+        for item in self.operations:
+            for index in dict.fromkeys(operand.index for operand in item.inputs):
+                found.setdefault(index, []).append(item)
+        return found
+
+    def contents(self, index: int) -> Any:
+        """The bytes of a constant, which keep its memory; None where there are none to be seen."""
+        if isinstance(self._of, Draft):
+            return _drafted(self._of.operands[index].value)
+        own = self._of.own
+        where = own.main.operands[index].location
+        if own.main.operands[index].lifetime is L.CONSTANT_COPY:
+            return memoryview(own.operand_values)[where.offset : where.offset + where.length]
+        pool = own.pools[where.pool_index]
+        # The program may change or unmap its memory, so what is shown is a copy.
+        return address.read(pool.map() + where.offset, where.length)
+
+    def referenced(self, index: int) -> "GraphView":
+        """The graph that an operand refers to; always the same one."""
+        if isinstance(self._of, Draft):
+            return of(self._of.operands[index].value)
+        number = self._of.own.main.operands[index].location.offset
+        if number not in self._referenced:
+            self._referenced[number] = GraphView(self._of.inner[number])
+        return self._referenced[number]
+
+
+def _drafted(value: Any) -> Any:
+    """The bytes of a constant of a model under construction."""
+    if isinstance(value, tuple):
+        if len(value) == 3:
+            memory, offset, length = value
+            return address.read(memory.map() + offset, length)
+        return address.read(*value)
+    return value
+
+
+def of(model: runtime.Model) -> GraphView:
+    """The graph of a model, as it is now."""
+    names = getattr(model, "operand_names", None)
+    return GraphView(model.part or model.draft, names)
