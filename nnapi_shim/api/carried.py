@@ -43,7 +43,7 @@ class Carrying:
                     raise bad_data(
                         f"operand {operand.index} is no {role} of the model; what is carried comes "
                         "from an output and goes to an input",
-                        role,
+                        "argument",
                     ).about(Place("operand", operand.index))
             _require_same(into, come)
             start = _initial(into, come) if initial is None else _checked(into, initial)
