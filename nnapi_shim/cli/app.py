@@ -10,9 +10,10 @@ import typer
 
 from nnapi_shim import __version__
 from nnapi_shim.cli.config import config
+from nnapi_shim.cli.explain import explain
 from nnapi_shim.cli.info import info
 
-COMMANDS = (info, config)
+COMMANDS = (info, explain, config)
 """In the order in which help lists them."""
 
 app = typer.Typer(

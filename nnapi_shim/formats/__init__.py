@@ -1,0 +1,1 @@
+"""Models from and to files of other formats."""
