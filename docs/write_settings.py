@@ -9,7 +9,7 @@ HEAD = """# Settings
 
 Written by `make docs` from `nnapi_shim/settings.py`; do not edit.
 
-All settings are environment variables. They are read when they are needed, most of them at the first
+All settings are environment variables. They are read when they are needed, most at the first
 call. A program with raised privileges (set-user-id, set-group-id, file capabilities) ignores them.
 `nnapi-shim info` shows which are in force, and where from.
 
