@@ -20,9 +20,10 @@ RIGHT_OF = {
     "operations": {"hal"},
     "drivers": {"operations", "hal"},
     "runtime": {"drivers", "operations", "hal"},
-    "abi": {"runtime", "drivers", "operations", "hal", "handles"},
+    "abi": {"runtime", "drivers", "operations", "hal", "handles", "recording"},
     "api": {"runtime", "drivers", "operations", "hal", "handles"},
     "cli": {"api", "runtime", "drivers", "operations", "hal"},
+    "recording": set(),
     # The modules that are open to all, and those beside the layers.
     "errors": {"hal"},
     "settings": set(),
@@ -42,7 +43,7 @@ KERNELS = "drivers/cpu/kernels/"
 HOMES = {
     "numba": (KERNELS,),
     "llvmlite": (KERNELS,),
-    "_cffi_backend": ("address.py", "drivers/cpu/library.py"),
+    "_cffi_backend": ("address.py", "drivers/cpu/library.py", "recording/at_exit.py"),
     "cffi": ("capi.py",),
     "pycparser": (),
 }
@@ -180,12 +181,12 @@ def numpy_is_not_needed_to_start() -> Iterator[str]:
 
 
 def broad_handlers() -> Iterator[str]:
-    """Only the boundary turns any exception into something else, and what calls the drivers of
-    other people; clean-up raises it again.
+    """Only the boundary turns any exception into something else, what calls the drivers of other
+    people, and what records calls; clean-up raises it again.
     """
     broad = ("Exception", "BaseException")
     for module in MODULES:
-        if module.path in ("abi/boundary.py", "drivers/versioned/answer.py"):
+        if module.path in ("abi/boundary.py", "abi/capture.py", "drivers/versioned/answer.py"):
             continue
         for node in ast.walk(module.tree):
             if not isinstance(node, ast.ExceptHandler):
