@@ -22,8 +22,10 @@ RIGHT_OF = {
     "runtime": {"drivers", "operations", "hal"},
     "abi": {"runtime", "drivers", "operations", "hal", "handles", "recording"},
     "api": {"runtime", "drivers", "operations", "hal", "handles"},
-    "cli": {"api", "runtime", "drivers", "operations", "hal"},
-    "recording": set(),
+    "formats": {"api", "runtime", "drivers", "operations", "hal", "recording"},
+    "tools": {"formats", "api", "runtime", "drivers", "operations", "hal", "recording", "capi"},
+    "cli": {"tools", "formats", "api", "runtime", "drivers", "operations", "hal"},
+    "recording": {"hal"},
     # The modules that are open to all, and those beside the layers.
     "errors": {"hal"},
     "settings": set(),

@@ -128,6 +128,10 @@ class Contents:
             self._compiled.pop(values["compilation"], None)
         elif short == "Memory_copy":
             return self._whole(values["dst"])
+        elif short == "Memory_createFromAHardwareBuffer":
+            (handle,) = decoding.words(values["memory"], "uintptr_t", 1)
+            memory = memories[handle]
+            return {"size": memory.size} if memory.is_sized else {}
         return {}
 
     def _freed(self, short: str, values: dict[str, Any]) -> dict[str, Any]:

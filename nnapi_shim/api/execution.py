@@ -45,8 +45,8 @@ class Execution:
             raise wrong_type("compilation", compilation, "a nnapi_shim.Compilation")
         self._execution: _Execution | None = _Execution(item)
         self._execution.arrays = {}
-        self._inputs = compilation.inputs
-        self._outputs = compilation.outputs
+        self._inputs = compilation.all_inputs
+        self._outputs = compilation.all_outputs
         if reusable:
             self.set_reusable(True)
 

@@ -45,7 +45,8 @@ class Call(NamedTuple):
     result: the result code; None for functions without one, and if there is no end.
     error: the message of a call that failed.
     inputs, outputs: contents of the arguments of a computation; `of`: the execution that the
-        outputs are of. memories: contents before and after the call.
+        outputs are of. memories: contents before and after the call. size: of a memory that was
+        made of a buffer of another library, 0 if nobody can tell.
     """
 
     number: int
@@ -62,6 +63,7 @@ class Call(NamedTuple):
     of: str
     memories: list[dict[str, Any]]
     memories_after: list[dict[str, Any]]
+    size: int
 
     @property
     def short(self) -> str:
@@ -207,6 +209,7 @@ def _call(entry: dict[str, Any]) -> Call | None:
         given("of", str, ""),
         before,
         after,
+        given("size", int, 0),
     )
 
 
@@ -277,12 +280,13 @@ def _forward(data: bytes) -> Iterator[tuple[str, memoryview]]:
 
 def _end_of_stream(data: bytes, start: int) -> int:
     """Where a member ends that says so behind itself; at the end of the file if it does not."""
-    at = start
+    at, done, so_far = start, start, 0
     while True:
         at = data.find(container.DESCRIPTOR, at)
         if at < 0 or at + _DESCRIPTOR_BYTES > len(data):
             return len(data)
+        so_far, done = crc32(memoryview(data)[done:at], so_far), at
         total, length, _ = unpack_from("<3L", data, at + 4)
-        if length == at - start and total == crc32(memoryview(data)[start:at]):
+        if length == at - start and total == so_far:
             return at
         at += 1

@@ -138,6 +138,19 @@ class Compilation:
     @while_open
     def finish(self) -> None:
         """Choose devices and prepare the model on them. A failure is final."""
+        try:
+            self._finish()
+        except NnapiError as error:
+            raise self.named(error) from None
+
+    def named(self, error: NnapiError) -> NnapiError:
+        """A refusal with the names of the operands that it tells of.
+
+        In what a part of a model on one of several devices refuses, operands have other numbers.
+        """
+        return error if self._plan is not None else self._model.named(error)
+
+    def _finish(self) -> None:
         self.state = "failed"
         deadline = monotonic_ns() + self._timeout_ns if self._timeout_ns else None
         how = NO_FALLBACK if self.explicit else PARTITION.get()
