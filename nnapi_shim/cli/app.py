@@ -12,8 +12,9 @@ from nnapi_shim import __version__
 from nnapi_shim.cli.config import config
 from nnapi_shim.cli.explain import explain
 from nnapi_shim.cli.info import info
+from nnapi_shim.cli.run import run
 
-COMMANDS = (info, explain, config)
+COMMANDS = (info, run, explain, config)
 """In the order in which help lists them."""
 
 app = typer.Typer(
