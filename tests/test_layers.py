@@ -22,7 +22,8 @@ RIGHT_OF = {
     "runtime": {"drivers", "operations", "hal"},
     "abi": {"runtime", "drivers", "operations", "hal", "handles"},
     "api": {"runtime", "drivers", "operations", "hal", "handles"},
-    "cli": {"api", "runtime", "drivers", "operations", "hal"},
+    "formats": {"api", "runtime", "drivers", "operations", "hal"},
+    "cli": {"formats", "api", "runtime", "drivers", "operations", "hal"},
     # The modules that are open to all, and those beside the layers.
     "errors": {"hal"},
     "settings": set(),
