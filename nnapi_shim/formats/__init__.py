@@ -1,1 +1,1 @@
-"""Models from files and to files."""
+"""Models from and to files of other formats."""
