@@ -124,10 +124,11 @@ bench: all $(VENV)-bench/ready
 bench-operations: all $(VENV)/ready-dev
 	OPENBLAS_NUM_THREADS=1 PYTHONPATH=. $(PY) tests/bench/bench_operations.py $(OPERATIONS)
 
-# docs/operations.md from the declarations, docs/rules.md from the refusals.
+# docs/operations.md and the typed methods of Model from the declarations, docs/rules.md from the refusals.
 docs: $(VENV)/ready
 	$(PY) docs/write_operations.py
 	$(PY) docs/write_rules.py
+	$(PY) docs/write_methods.py
 
 # Kernels under valgrind, operation by operation; it has to be installed.
 check-memory: all $(VENV)/ready-dev
