@@ -18,6 +18,7 @@ from nnapi_shim.formats.onnx.exporting import (
 from nnapi_shim.formats.onnx.exporting.constants import longs, parameters_of, raw
 from nnapi_shim.formats.onnx.exporting.types import INT64, code
 from nnapi_shim.hal.enums import OperandType as T
+from nnapi_shim.hal.quantization import QUANTIZED_RANGE
 
 RULES = {
     **arithmetic.RULES,
@@ -28,6 +29,12 @@ RULES = {
     **reductions.RULES,
 }
 """Operation -> what becomes of it; all 106."""
+
+
+WIDE = (T.TENSOR_QUANT16_ASYMM, T.TENSOR_QUANT16_SYMM)
+"""16 bits: QuantizeLinear has them from opset 21 on, where ONNX Runtime 1.31 refuses some models
+with int8 tensors; so this is written as arithmetic.
+"""
 
 
 class OnnxBuilder(Builder):
@@ -49,11 +56,21 @@ class OnnxBuilder(Builder):
         return out
 
     def dequantize(self, x: Tensor, out: Tensor) -> None:
+        if x.type in WIDE:
+            whole = self.cast(x, x.like(type=T.TENSOR_FLOAT32))
+            self.mul(self.sub(whole, float(x.zero_point)), x.scale, out)
+            return
         if x.value is not None:
             self._constants[id(out)] = (out, x)
         self.emit("DequantizeLinear", [x, *parameters_of(x)], [out])
 
     def quantize(self, x: Tensor, out: Tensor) -> None:
+        if out.type in WIDE:
+            rounded = self.node("Round", [self.binary("DIV", x, out.scale)], like=x)
+            low, high = (float(bound) for bound in QUANTIZED_RANGE[out.type])
+            moved = self.add(rounded, float(out.zero_point))
+            self.cast(self.binary("MINIMUM", self.binary("MAXIMUM", moved, low), high), out)
+            return
         self.emit("QuantizeLinear", [x, *parameters_of(out)], [out])
 
     def emit(

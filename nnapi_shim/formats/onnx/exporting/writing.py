@@ -13,11 +13,8 @@ from nnapi_shim.formats.graph.tensor import Graph, Tensor
 from nnapi_shim.formats.onnx.exporting.inner import Inner
 from nnapi_shim.formats.onnx.exporting.types import INT64, TYPES
 
-OPSET = 21
-"""The first with quantization to 16 bits."""
-
-IR_VERSION = 10
-"""That of the release of ONNX that brought OPSET."""
+OPSET, IR_VERSION = 19, 9
+"""The first with all nodes that are used, and the version of the format that it came with."""
 
 
 def written(graph: Graph, nodes: Sequence[Emitted]) -> bytes:
@@ -52,9 +49,9 @@ class _Writer:
         for t in (*graph.inputs, *graph.outputs):
             self.name(t)
         made = self.graph("model", graph.inputs, graph.outputs, nodes)
-        opsets = [helper.make_opsetid("", OPSET)]
         model = helper.make_model(
-            made, opset_imports=opsets, ir_version=IR_VERSION, producer_name="nnapi_shim"
+            made, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR_VERSION,
+            producer_name="nnapi_shim",
         )
         if graph.carried:
             pairs = [
