@@ -6,6 +6,10 @@
 #ifndef NNAPI_SHIM_H
 #define NNAPI_SHIM_H
 
+#include <stdint.h>
+
+#include <android/NeuralNetworks.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -39,6 +43,19 @@ const char* nnapi_shim_getProcessorTier(void);
  *         nnapi_shim_getLastError(); what could be loaded is loaded then.
  */
 int nnapi_shim_loadEverything(void);
+
+/**
+ * Names an operand of a model that is being built. Messages name it from then on, beside its index
+ * ("operand 3 'image'"), and so do the tools that look at the model. Names mean nothing to devices;
+ * two operands may have the same.
+ *
+ * @param model The model, which is not finished.
+ * @param index Of the operand, as operations refer to it.
+ * @param name  UTF-8, copied; "" takes the name away.
+ * @return ANEURALNETWORKS_NO_ERROR; ANEURALNETWORKS_BAD_DATA for an operand that does not exist,
+ *         ANEURALNETWORKS_BAD_STATE for a model that is finished, ANEURALNETWORKS_UNEXPECTED_NULL.
+ */
+int nnapi_shim_setOperandName(ANeuralNetworksModel* model, int32_t index, const char* name);
 
 /* nnapi_shim: declarations end */
 

@@ -76,19 +76,26 @@ class NnapiError(Exception):
         """
         return self._with(self.message, self.places)
 
-    def worded(self, message: str) -> "NnapiError":
-        """The same refusal in other words, which say more of the places."""
-        return self._with(message, self.places)
+    def worded(self, message: str, said: str = "") -> "NnapiError":
+        """The same refusal in other words, which say more of the places.
+
+        said: as in the class; as it was where it is empty.
+        """
+        return self._with(message, self.places, said=said)
 
     def with_code(self, code: ResultCode) -> "NnapiError":
         """The same refusal with another result code."""
         return self._with(self.message, self.places, code)
 
     def _with(
-        self, message: str, places: tuple[Place, ...], code: ResultCode | None = None
+        self,
+        message: str,
+        places: tuple[Place, ...],
+        code: ResultCode | None = None,
+        said: str = "",
     ) -> "NnapiError":
         code = self.code if code is None else code
-        return NnapiError(code, message, rule=self.rule, places=places, said=self.said)
+        return NnapiError(code, message, rule=self.rule, places=places, said=said or self.said)
 
     def place(self, *kinds: str) -> Place | None:
         """The outermost place of one of these kinds."""

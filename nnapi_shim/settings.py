@@ -50,6 +50,15 @@ class Setting(NamedTuple):
             return self.default
         return value
 
+    @property
+    def origin(self) -> str:
+        """Where the value comes from: `default` or `environment`."""
+        if not _environment_counts or self.name not in os.environ:
+            return "default"
+        given = os.environ[self.name]
+        is_used = not self.allowed or given in self.allowed
+        return "environment" if is_used else "default"
+
     def refuse(self, value: str, reason: str) -> None:
         """Say, once, that a value is not used."""
         mine = object()

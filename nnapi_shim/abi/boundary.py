@@ -14,6 +14,7 @@ from nnapi_shim.hal.enums import OperationType, ResultCode
 
 NO_ERROR = 0
 HEADER, TYPES_HEADER = "android/NeuralNetworks.h", "android/NeuralNetworksTypes.h"
+OWN_HEADER = "nnapi_shim.h"
 """Where the functions and operations are specified."""
 
 EXPORTED: dict[str, Callable[..., Any]] = {}
@@ -81,7 +82,7 @@ def report(name: str, error: BaseException) -> int:
     message = log.one_line(f"{name}: {error} [{error.rule}]")
     if log.enabled("error"):
         operation = error.place("operation")
-        see = f"{name} in {HEADER}"
+        see = f"{name} in {OWN_HEADER if name.startswith('nnapi_shim_') else HEADER}"
         if operation is not None and operation.name in OperationType.__members__:
             see = f"ANEURALNETWORKS_{operation.name} in {TYPES_HEADER}"
         log.error(message, {"function": name, **error.as_dict(), "see": see})

@@ -85,6 +85,14 @@ def ANeuralNetworksModel_setOperandValueFromModel(model, index, value):
 
 
 @exported
+def nnapi_shim_setOperandName(model, index, name):
+    """Name an operand of a model that is being built."""
+    not_null(model=model, name=name)
+    models[model].set_operand_name(index, string(name))
+    return NO_ERROR
+
+
+@exported
 def ANeuralNetworksModel_addOperation(model, type, inputCount, inputs, outputCount, outputs):
     """Add an operation to a model that is being built."""
     not_null(model=model, inputs=inputs, outputs=outputs)

@@ -5,19 +5,20 @@ from collections.abc import Iterable, Sequence
 from importlib import import_module
 from os import PathLike
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from nnapi_shim.api import control_flow, view
 from nnapi_shim.api.arrays import address, elements, natural_type
+from nnapi_shim.api.carried import Carried, Carrying
 from nnapi_shim.api.devices import Choice, chosen
 from nnapi_shim.api.given import integer, listed, number, wrong_type
 from nnapi_shim.api.names import member
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.api.signature import Input, chosen_use, results
-from nnapi_shim.errors import NnapiError, bad_data, bad_state
+from nnapi_shim.errors import NnapiError, Place, bad_data, bad_state
 from nnapi_shim.hal.enums import OperandType, OperationType
 from nnapi_shim.hal.quantization import ASYMMETRIC, SYMMETRIC
 from nnapi_shim.hal.types import Model as HalModel
@@ -26,6 +27,9 @@ from nnapi_shim.operations import operation as declaration_of
 from nnapi_shim.runtime import compilation as runtime_compilation
 from nnapi_shim.runtime import device_manager
 from nnapi_shim.runtime import model as runtime
+
+if TYPE_CHECKING:
+    from nnapi_shim.api.compilation import Compilation
 
 Type = OperandType | str | int
 Sizes = Sequence[int | None] | None
@@ -53,6 +57,7 @@ class Model:
         self._inputs: list[Operand] = []
         self._has_outputs = False
         self._view: view.GraphView | None = None
+        self._carried = Carrying()
 
     @property
     def runtime(self) -> runtime.Model:
@@ -96,10 +101,16 @@ class Model:
     # With arrays and names
 
     def input(
-        self, type: Type, dimensions: Sizes = None, scale: float = 0.0, zero_point: int = 0
+        self,
+        type: Type,
+        dimensions: Sizes = None,
+        scale: float = 0.0,
+        zero_point: int = 0,
+        *,
+        name: str = "",
     ) -> Operand:
         """The next input of the model. Scalars have no dimensions."""
-        operand = self.add_operand(type, dimensions, scale, zero_point)
+        operand = self.add_operand(type, dimensions, scale, zero_point, name=name)
         self._inputs.append(operand)
         return operand
 
@@ -112,6 +123,7 @@ class Model:
         *,
         scales: Sequence[float] | None = None,
         channel_dim: int = 0,
+        name: str = "",
     ) -> Operand:
         """A constant; scalars become scalar operands.
 
@@ -130,7 +142,7 @@ class Model:
         else:
             kind = natural_type(value)
         array = elements(value, kind)
-        operand = self.add_operand(kind, array.shape, scale, zero_point)
+        operand = self.add_operand(kind, array.shape, scale, zero_point, name=name)
         if scales is not None:
             self.set_operand_symm_per_channel_quant_params(operand, channel_dim, scales)
         self.set_operand_value(operand, array)
@@ -146,6 +158,7 @@ class Model:
         dimensions: Sizes = None,
         scale: float | None = None,
         zero_point: int = 0,
+        name: str | Sequence[str] = "",
     ) -> Any:
         """Add an operation; its output as a new operand, or a tuple of them if it has several.
 
@@ -161,6 +174,7 @@ class Model:
         output: type of the output, where the operation leaves a choice (DEQUANTIZE).
         dimensions: of the output, where they are known better than they follow from the inputs.
         scale, zero_point: of the quantized outputs, where the operation leaves them free.
+        name: of the output; a list of names if there are several.
         """
         kind = member(OperationType, type)
         wanted = None if output is None else member(OperandType, output)
@@ -184,8 +198,12 @@ class Model:
                 operands = list(map(self._input, plain, use.inputs))
                 outputs = results(use, operands, _sizes(dimensions), _float32(scale), zero_point)
         except NnapiError as error:
-            raise error.at(kind.name) from None
-        created = tuple(self.add_operand(*result) for result in outputs)
+            raise self.runtime.named(_with_operand(error, inputs).at(kind.name)) from None
+        names = _names(name, len(outputs))
+        created = tuple(
+            self.add_operand(*result, name=name)
+            for result, name in zip(outputs, names, strict=True)
+        )
         self.add_operation(kind, operands, created)
         return created[0] if len(created) == 1 else created
 
@@ -233,9 +251,16 @@ class Model:
     # Call by call
 
     def add_operand(
-        self, type: Type, dimensions: Sizes = None, scale: float = 0.0, zero_point: int = 0
+        self,
+        type: Type,
+        dimensions: Sizes = None,
+        scale: float = 0.0,
+        zero_point: int = 0,
+        *,
+        name: str = "",
     ) -> Operand:
         """Add an operand that has no role yet. Scales are rounded to float32, as in C."""
+        _require_name(name)
         kind = member(OperandType, type)
         sizes = _sizes(dimensions)
         scale = float(np.float32(number("scale", scale)))
@@ -243,7 +268,50 @@ class Model:
         index = self.runtime.add_operand(kind, sizes or None, len(sizes), scale, zero_point)
         operand = Operand(index, kind, sizes, scale, zero_point)
         self._operands.append(operand)
+        if name:
+            self.name_operand(operand, name)
         return operand
+
+    def name_operand(self, operand: Operand | int, name: str) -> None:
+        """Name an operand, for messages, runs by name and tools; "" takes the name away.
+
+        Two operands may have the same name; inputs and outputs are found by theirs if it is theirs
+        alone.
+        """
+        index = self._index(operand)
+        self.runtime.set_operand_name(index, _require_name(name))
+        self._operands[index].name = name
+
+    def carry(
+        self,
+        input_operand: Operand | int,
+        output_operand: Operand | int,
+        initial: ArrayLike | None = None,
+    ) -> None:
+        """Say that an output of one run is an input of the next, as the state of a network.
+
+        `Compilation.run` then neither takes that input nor gives that output.
+
+        initial: the input of the first run; zeros by default, which needs all dimensions.
+        Raises BAD_DATA for operands that cannot stand for each other, or that the model has as no
+        input and output; where it has neither yet, `finish` does.
+        """
+        source, target = self._index(output_operand), self._index(input_operand)
+        value = None if initial is None else elements(initial, self._operands[target].type)
+        try:
+            self._carried.add(target, source, value)
+        except NnapiError as error:
+            raise self.runtime.named(error) from None
+        if self._has_outputs:
+            self.carried  # noqa: B018 (raises)
+
+    @property
+    def carried(self) -> list[Carried]:
+        """What runs of the model carry on, in the order of its inputs."""
+        try:
+            return self._carried.positions(self.graph)
+        except NnapiError as error:
+            raise self.runtime.named(error) from None
 
     def set_operand_value(self, operand: Operand | int, value: ArrayLike | None) -> None:
         """Make an operand a constant, or omit it (None)."""
@@ -255,7 +323,8 @@ class Model:
             return
         array = elements(value, item.type)
         if item.is_known and array.shape != item.dimensions:
-            raise bad_data(f"operand {index} {item}: the value has dimensions {list(array.shape)}")
+            told = f"operand {index} {item}: the value has dimensions {list(array.shape)}"
+            raise self.runtime.named(bad_data(told))
         self.runtime.set_operand_value(index, address(array), array.nbytes)
         item.value, item.is_omitted = array, False
 
@@ -309,10 +378,17 @@ class Model:
             raise bad_state(
                 "the model has inputs, and nothing said what its outputs are; Model.outputs does"
             )
+        self.carried  # noqa: B018 (raises)
         try:
             self.runtime.finish()
         finally:
             self._release_values()
+
+    def compile(self, devices: Choice | None = None, **options: Any) -> "Compilation":
+        """The model, compiled: `Compilation(model, devices, **options)`."""
+        from nnapi_shim.api.compilation import Compilation
+
+        return Compilation(self, devices, **options)
 
     def supported_operations(self, devices: Choice | None = None) -> list[bool]:
         """Whether one of the devices (all by default) runs it, for each operation as added."""
@@ -390,6 +466,32 @@ def _sizes(dimensions: Sizes) -> tuple[int, ...]:
         0 if size is None else integer(f"dimension {at}", size, wanted)
         for at, size in enumerate(listed("dimensions", dimensions, "a list of sizes"))
     )
+
+
+def _with_operand(error: NnapiError, inputs: Sequence[Any]) -> NnapiError:
+    """A refusal of the type of an input, with the index of the operand that was given."""
+    role = error.place("input")
+    given = inputs[role.number] if role is not None else None
+    if not isinstance(given, Operand) or error.place("operand") or "operand" in error.message:
+        return error
+    told = error.message.replace(")", f", operand {given.index})", 1)
+    return error.worded(told).about(Place("operand", given.index))
+
+
+def _require_name(name: object) -> str:
+    if not isinstance(name, str):
+        raise wrong_type("a name", name, "text")
+    return name
+
+
+def _names(given: str | Sequence[str], count: int) -> list[str]:
+    """Names of `count` outputs; one text names a single one."""
+    if isinstance(given, str) and (count == 1 or not given):
+        return [given] * count
+    names = [given] if isinstance(given, str) else listed("name", given, "a name, or a list")
+    if len(names) != count:
+        raise bad_data(f"{len(names)} names given; the operation has {count} outputs", "names")
+    return [_require_name(name) for name in names]
 
 
 def _float32(scale: float | None) -> float | None:

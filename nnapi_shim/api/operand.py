@@ -10,6 +10,7 @@ from nnapi_shim.hal.types import Dimensions, SymmPerChannelQuantParams, is_known
 class Operand:
     """An operand of a Model, usable wherever its index is.
 
+    name: what the program calls it, or "".
     dimensions: () for scalars and for tensors of unknown rank; a 0 in it is an unknown dimension.
     value: the array of a constant until its model is finished; None for other operands.
     is_omitted: whether it stands for an input that is left out.
@@ -20,6 +21,7 @@ class Operand:
         "dimensions",
         "index",
         "is_omitted",
+        "name",
         "scale",
         "type",
         "value",
@@ -35,6 +37,7 @@ class Operand:
         zero_point: int = 0,
     ) -> None:
         self.index = index
+        self.name = ""
         self.type = type
         self.dimensions = dimensions
         self.scale = scale
@@ -47,7 +50,8 @@ class Operand:
         return self.index
 
     def __repr__(self) -> str:
-        return f"<operand {self.index} {self}>"
+        name = f" {self.name!r}" if self.name else ""
+        return f"<operand {self.index}{name} {self}>"
 
     def __str__(self) -> str:
         if self.type in SCALARS:

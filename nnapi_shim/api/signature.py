@@ -141,7 +141,8 @@ def results(
         if output.type in QUANTIZED_RANGE and scale is not None:
             output.scale, output.zero_point = scale, zero_point
     values = [_value(operand, at in use.match.value_positions) for at, operand in enumerate(inputs)]
-    op = declaration.bind(use.match, values, outputs, lambda at: _tensor(inputs[at]))
+    indexes = tuple(operand.index for operand in inputs)
+    op = declaration.bind(use.match, values, outputs, lambda at: _tensor(inputs[at]), indexes)
     for operand, name in zip(inputs, use.match.input_names, strict=True):
         if operand.is_omitted:
             check_omitted(op, name)

@@ -270,7 +270,8 @@ class GraphView:
             return of(self._of.operands[index].value)
         number = self._of.own.main.operands[index].location.offset
         if number not in self._referenced:
-            self._referenced[number] = GraphView(self._of.inner[number])
+            inner = self._of.inner[number]
+            self._referenced[number] = GraphView(inner, inner.names)
         return self._referenced[number]
 
 
@@ -286,5 +287,4 @@ def _drafted(value: Any) -> Any:
 
 def of(model: runtime.Model) -> GraphView:
     """The graph of a model, as it is now."""
-    names = getattr(model, "operand_names", None)
-    return GraphView(model.part or model.draft, names)
+    return GraphView(model.part or model.draft, model.operand_names)

@@ -126,6 +126,8 @@ class BoundOperation:
             if not number.isdigit() or int(number) >= names.count(name):
                 return error
             at, name = at + int(number), f"{name} {number}"
+        if at >= len(self.indexes):  # an output that is not there yet
+            return error
         index = self.indexes[at]
         role = Place("input", at, name) if at < count else Place("output", at - count, name)
         where = f"{name} ({role.kind} {role.number}, operand {index})"

@@ -58,7 +58,7 @@ class Compilation:
         model.require_finished()
         assert model.hal is not None
         self.state = "open"
-        self._model = model
+        self.model = model
         self.hal: HalModel = model.hal
         self.explicit = devices is not None
         self._devices = list(devices) if devices is not None else device_manager.devices()
@@ -138,6 +138,27 @@ class Compilation:
     @while_open
     def finish(self) -> None:
         """Choose devices and prepare the model on them. A failure is final."""
+        try:
+            self._finish()
+        except NnapiError as error:
+            raise self.named(error) from None
+
+    def named(self, error: NnapiError) -> NnapiError:
+        """A refusal with the names of the operands that it tells of.
+
+        In what a part of a model on one of several devices refuses, operands have other numbers.
+        """
+        return error if self._plan is not None else self.model.named(error)
+
+    def again(self, model: Model) -> "Compilation":
+        """Another finished model, compiled as this one was, without a cache; raises NnapiError."""
+        other = Compilation(model, self._devices if self.explicit else None)
+        other._preference, other._priority = self._preference, self._priority
+        other._attributes = dict(self._attributes)
+        other.finish()
+        return other
+
+    def _finish(self) -> None:
         self.state = "failed"
         deadline = monotonic_ns() + self._timeout_ns if self._timeout_ns else None
         how = NO_FALLBACK if self.explicit else PARTITION.get()

@@ -1,6 +1,6 @@
 """What a program has said of a model so far: its rules as a whole, and what becomes of it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from nnapi_shim import address
@@ -214,8 +214,8 @@ class Draft:
                     ready.append(reader)
         return order
 
-    def build(self) -> Part:
-        """The immutable model; there are no problems."""
+    def build(self, names: Mapping[int, str] | None = None) -> Part:
+        """The immutable model; there are no problems. names: of operands."""
         values = bytearray()
         pools: dict[hal.Pool, int] = {}
         referenced: dict[Any, int] = {}
@@ -254,7 +254,7 @@ class Draft:
         model = hal.Model(
             graph, (), bytes(values), tuple(pools), self.relaxed, extension.prefixes()
         )
-        return Part(model, [other.part for other in referenced])
+        return Part(model, [other.part for other in referenced], names)
 
 
 def _place(item: hal.Operation) -> Place:

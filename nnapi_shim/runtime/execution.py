@@ -82,7 +82,10 @@ class Execution:
         self._require_preparation()
         arguments = self._arguments
         if type is not None or not arguments.set_buffer(role, index, address, length):
-            arguments.set(role, index, type, address, length, None, 0)
+            try:
+                arguments.set(role, index, type, address, length, None, 0)
+            except NnapiError as error:
+                raise self.compilation.named(error) from None
 
     def set_argument_from_memory(
         self,
@@ -95,7 +98,10 @@ class Execution:
     ) -> None:
         """An "input" or "output" in a region of a memory object."""
         self._require_preparation()
-        self._arguments.set(role, index, type, 0, length, memory, offset)
+        try:
+            self._arguments.set(role, index, type, 0, length, memory, offset)
+        except NnapiError as error:
+            raise self.compilation.named(error) from None
 
     @while_preparing
     def enable_input_and_output_padding(self, enable: bool) -> None:
@@ -145,6 +151,21 @@ class Execution:
             self._prepare()
         self._run()
 
+    @property
+    def can_recompute(self) -> bool:
+        """Whether its device can run it again with other addresses."""
+        return bool(getattr(self._bound, "can_rebind", False))
+
+    def recompute(self, addresses: Sequence[int]) -> None:
+        """Run a reusable execution that has run again, with its arguments at other addresses.
+
+        addresses: of all inputs, then of all outputs. There is as much memory as before, outputs
+        share none with other arguments; nobody else has the execution.
+        """
+        self._begin()
+        self._bound.rebind(addresses)  # type: ignore[union-attr]
+        self._run()
+
     def start_compute(self) -> Event:
         """Run it on a thread of the library; the event is signalled at the end.
 
@@ -183,8 +204,9 @@ class Execution:
             result = self._bound.compute(deadline)
             self._check_device_outputs(result)
             _require_room(result)
-        except BaseException:
+        except BaseException as error:
             self._end()
+            self._raise_named(error)
             raise
         return ComputedEvent(lambda: self._end(result))
 
@@ -215,9 +237,17 @@ class Execution:
             self._arguments.require_all()
             if self._bound is None:
                 self._bound = self._bind()
-        except BaseException:
+        except BaseException as error:
             self._end()
+            self._raise_named(error)
             raise
+
+    def _raise_named(self, error: BaseException) -> None:
+        """Raise a refusal with the names of operands, if it tells of some that have names."""
+        if isinstance(error, NnapiError):
+            told = self.compilation.named(error)
+            if told is not error:
+                raise told from None
 
     def _run(self) -> None:
         """Run what is prepared; raises what goes wrong."""
@@ -227,8 +257,9 @@ class Execution:
             result = self._bound.compute(deadline)
             if self._arguments.device_outputs:
                 self._check_device_outputs(result)
-        except BaseException:
+        except BaseException as error:
             self._end()
+            self._raise_named(error)
             raise
         if self._reusable and not self._arguments.device_outputs:
             self._result = result  # what _end would do, for programs that run in a loop
@@ -236,7 +267,10 @@ class Execution:
         else:
             self._end(result)
         if result.status is not ErrorStatus.NONE:
-            _require_room(result)
+            try:
+                _require_room(result)
+            except NnapiError as error:
+                raise self.compilation.named(error) from None
 
     def _check_device_outputs(self, result: ExecutionResult) -> None:
         """Raise OP_FAILED for an output that is not what its memory was made for."""

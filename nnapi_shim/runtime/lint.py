@@ -35,7 +35,7 @@ def problems(model: "Model") -> list[NnapiError]:
         found += model.draft.problems()
     if not found:
         found += refused_values((model.part or model.draft.build()).own)
-    return found
+    return [model.named(error) for error in found]
 
 
 def refused_values(model: hal.Model) -> Iterator[NnapiError]:
@@ -104,7 +104,8 @@ def carry_on(model: "Model", method: Callable[..., Any], arguments: Sequence[Any
         return None
     try:
         return method(model, *arguments)
-    except NnapiError as error:
+    except NnapiError as given:
+        error = model.named(given)
         if not _follows(model.draft, name, arguments):
             _tell(name, error)
             model.refused.append(error)
@@ -130,8 +131,11 @@ def carry_on(model: "Model", method: Callable[..., Any], arguments: Sequence[Any
 def _tell(method: str, error: NnapiError) -> None:
     """A line about what a method that builds a model refuses."""
     words = method.split("_")
-    function = "ANeuralNetworksModel_" + words[0] + "".join(word.title() for word in words[1:])
-    see = f"{function} in android/NeuralNetworks.h"
+    prefix, header = "ANeuralNetworksModel_", "android/NeuralNetworks.h"
+    if method == "set_operand_name":
+        prefix, header = "nnapi_shim_", "nnapi_shim.h"
+    function = prefix + words[0] + "".join(word.title() for word in words[1:])
+    see = f"{function} in {header}"
     log.error(
         f"{function}: {error} [{error.rule}]",
         {"function": function, **error.as_dict(), "see": see},
@@ -160,11 +164,11 @@ def _finish(model: "Model", method: Callable[..., Any]) -> None:
 
     What only a computation refuses is told of, and finish succeeds as it does otherwise.
     """
-    own = list(model.draft.problems())
+    own = [model.named(error) for error in model.draft.problems()]
     found = [*model.refused, *own]
     if not found:
         for error in refused_values(model.draft.build().own):
-            _tell_of_computations(error)
+            _tell_of_computations(model.named(error))
         method(model)
         return
     model.state = "invalid"

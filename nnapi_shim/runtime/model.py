@@ -17,6 +17,7 @@ from nnapi_shim.hal.quantization import MAX_BYTES
 from nnapi_shim.runtime import extension
 from nnapi_shim.runtime.draft import Draft, DraftOperand
 from nnapi_shim.runtime.memory import Memory
+from nnapi_shim.runtime.naming import named
 from nnapi_shim.runtime.operand_type import checked_type
 from nnapi_shim.runtime.referenced import Part, joined
 from nnapi_shim.settings import LINT
@@ -42,9 +43,13 @@ def while_building(method: Method) -> Method:
         try:
             return method(self, *arguments)
         except NnapiError as error:
-            if not method.__name__.startswith("set_operand") or error.place("operand"):
+            told = error
+            if method.__name__.startswith("set_operand") and not error.place("operand"):
+                told = error.about(Place("operand", arguments[0]))
+            told = self.named(told)
+            if told is error:
                 raise
-            raise error.about(Place("operand", arguments[0])) from None
+            raise told from None
 
     return checked  # type: ignore[return-value]
 
@@ -55,6 +60,8 @@ class Model:
     def __init__(self) -> None:
         self.state = "building"
         self.draft = Draft()
+        self.operand_names: dict[int, str] = {}
+        """What the program calls operands, by their indexes."""
         self.goes_on = LINT.get() == "1"
         self.refused: list[NnapiError] = []
         """What calls were refused for, where building goes on after a refusal."""
@@ -70,6 +77,10 @@ class Model:
         if self._hal is None and self.part is not None:
             self._hal = joined(self.part)
         return self._hal
+
+    def named(self, error: NnapiError) -> NnapiError:
+        """A refusal with the names of the operands that it tells of."""
+        return named(error, self.operand_names, self.part)
 
     # Building
 
@@ -96,6 +107,15 @@ class Model:
             told = f"operand {index} does not exist; the model has {len(self.draft.operands)}"
             raise bad_data(told).about(Place("operand", index))
         return self.draft.operands[index]
+
+    @while_building
+    def set_operand_name(self, index: int, name: str) -> None:
+        """Name an operand, for messages and tools; "" for no name. Two may have the same."""
+        self._operand(index)
+        if name:
+            self.operand_names[index] = name
+        else:
+            self.operand_names.pop(index, None)
 
     @while_building
     def set_operand_symm_per_channel_quant_params(
@@ -310,7 +330,7 @@ class Model:
             raise problem
         for remark in self.draft.remarks():
             log.warning(remark)
-        part = self.draft.build()
+        part = self.draft.build(self.operand_names)
         self.draft = Draft()  # lets go of the values
         self.part = part
         self.state = "finished"

@@ -1,6 +1,6 @@
 """Models that refer to other models: their graphs, constants and memories in one."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from nnapi_shim.hal.enums import OperandLifeTime
 from nnapi_shim.hal.types import Model, Operand, Pool, Subgraph
@@ -13,13 +13,17 @@ class Part:
     """A model without those that it refers to.
 
     own: its graph, constants and memories; its SUBGRAPH operands number the models of `inner`.
+    names: of its operands, by their indexes.
     """
 
-    __slots__ = ("inner", "own")
+    __slots__ = ("inner", "names", "own")
 
-    def __init__(self, own: Model, inner: Sequence["Part"]) -> None:
+    def __init__(
+        self, own: Model, inner: Sequence["Part"], names: Mapping[int, str] | None = None
+    ) -> None:
         self.own = own
         self.inner = inner
+        self.names = names or {}
 
 
 def joined(part: Part) -> Model:

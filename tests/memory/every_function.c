@@ -254,6 +254,7 @@ static void other_values(void)
     CHECK(ANeuralNetworksModel_setOperandValueFromMemory(*model, 0, *memory, 8, 6) == OK);
     int32_t *code = NEW(int32_t);
     const char *name = exact(NAME, sizeof NAME);
+    CHECK(nnapi_shim_setOperandName(*model, 0, name) == OK);
     CHECK(ANeuralNetworksModel_getExtensionOperandType(*model, name, 1, code) == OK);
     CHECK(ANeuralNetworksModel_getExtensionOperationType(*model, name, 1, code) == OK);
     CHECK(ANeuralNetworksModel_setOperandExtensionData(*model, 0, exact("data", 4), 4)
@@ -328,6 +329,7 @@ static void refuse(void *bad)
     REFUSED(ANeuralNetworksModel_setOperandValueFromMemory(bad, 0, bad, 0, 4));
     REFUSED(ANeuralNetworksModel_setOperandValueFromModel(bad, 0, bad));
     REFUSED(ANeuralNetworksModel_setOperandExtensionData(bad, 0, data, 4));
+    REFUSED(nnapi_shim_setOperandName(bad, 0, name));
     REFUSED(ANeuralNetworksModel_addOperation(bad, 0, 1, numbers32, 1, numbers32));
     REFUSED(ANeuralNetworksModel_identifyInputsAndOutputs(bad, 1, numbers32, 1, numbers32));
     REFUSED(ANeuralNetworksModel_relaxComputationFloat32toFloat16(bad, true));

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nnapi_shim.drivers.reference.device import ReferenceDevice
+from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.enums import DeviceType, FeatureLevel, OperandType, OperationType
 from nnapi_shim.hal.types import Capabilities, PerformanceInfo
 from nnapi_shim.operations import supported
@@ -135,6 +136,9 @@ class Finished:
 
     def require_finished(self) -> None:
         pass
+
+    def named(self, error: NnapiError) -> NnapiError:
+        return error
 
 
 def compiled(model: Any, devices: Any, preference: int = 1) -> Compilation:

@@ -367,3 +367,57 @@ def test_extension_types(api):
     assert code("Operand", b"com.example.first", 5) == first
     refuse_operand(api, BAD_DATA, first, (2,))
     refuse_operand(api, BAD_DATA, first)
+
+
+# Names
+
+
+def test_names(api):
+    """A message names an operand beside its index."""
+    model = api.make("Model_create")
+    for name in (b"image", b"out \xc3\xa9"):
+        api.ok("Model_addOperand", model, operand_type(T.TENSOR_FLOAT32, (2,)))
+        index = 0 if name == b"image" else 1
+        api.ok("nnapi_shim_setOperandName", model, index, name)
+    value = floats(1)
+    saying = "operand 1 'out \u00e9' TENSOR_FLOAT32[2]: length is 4"
+    api.refuse(BAD_DATA, "Model_setOperandValue", model, 1, value, 4, saying=saying)
+    api.ok("nnapi_shim_setOperandName", model, 1, b"")
+    saying = "operand 1 TENSOR_FLOAT32[2]: length is 4"
+    api.refuse(BAD_DATA, "Model_setOperandValue", model, 1, value, 4, saying=saying)
+    saying = "operand 0 'image' has no value"
+    relu = (OperationType.RELU, 1, uint32s([0]), 1, uint32s([1]))
+    api.ok("Model_addOperation", model, *relu)
+    api.refuse(BAD_DATA, "Model_finish", model, saying=saying)
+
+
+def test_names_that_cannot_be_given(api):
+    finished = add_graph(api).finish()
+    model = api.make("Model_create")
+    for index in (0, -1):
+        saying = f"operand {index} does not exist; the model has 0"
+        api.refuse(BAD_DATA, "nnapi_shim_setOperandName", model, index, b"name", saying=saying)
+    api.refuse(BAD_STATE, "nnapi_shim_setOperandName", finished, 0, b"name")
+    api.refuse(UNEXPECTED_NULL, "nnapi_shim_setOperandName", model, 0, None)
+
+
+def test_a_name_may_have_anything_in_it(api):
+    """Line ends and bytes that are no UTF-8 stay within one line of a message."""
+    model = api.make("Model_create")
+    api.ok("Model_addOperand", model, operand_type(T.TENSOR_FLOAT32, (2,)))
+    api.ok("nnapi_shim_setOperandName", model, 0, b"a\nnnapi_shim error: \xff'b")
+    api.refuse(BAD_DATA, "Model_setOperandValue", model, 0, floats(1), 4, saying="operand 0 'a")
+
+
+def test_names_of_arguments(api, device):
+    graph = Graph(api)
+    indexes = [graph.operand(T.TENSOR_FLOAT32, (2,)) for _ in range(2)]
+    for index, name in zip(indexes, (b"image", b"answer"), strict=True):
+        api.ok("nnapi_shim_setOperandName", graph.model, index, name)
+    graph.operation(OperationType.RELU, indexes[:1], indexes[1:])
+    graph.arguments(indexes[:1], indexes[1:])
+    run = Run(api, device, graph.finish())
+    given = (0, None, floats(1), 4)
+    run.refuse(BAD_DATA, "setInput", *given, saying="input 0 'image': TENSOR_FLOAT32[2]")
+    run.refuse(BAD_DATA, "setOutput", *given, saying="output 0 'answer': TENSOR_FLOAT32[2]")
+    run.refuse(BAD_DATA, "compute", saying="input 0 'image' is not set")

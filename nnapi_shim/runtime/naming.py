@@ -1,0 +1,69 @@
+"""Names of operands in messages: `operand 3` becomes `operand 3 'image'` where a refusal says it.
+
+Rules know operands by their numbers. A refusal gets the names where it leaves the object that
+knows the model: a model, a compilation, an execution.
+"""
+
+from collections.abc import Mapping
+
+from nnapi_shim.errors import NnapiError
+from nnapi_shim.hal.enums import OperationType
+from nnapi_shim.runtime.referenced import Part
+
+_GRAPHS = {
+    OperationType.IF: {"then": 1, "else": 2},
+    OperationType.WHILE: {"condition": 0, "body": 1},
+}
+"""The inputs that are graphs, under the names that messages have for them."""
+
+
+def named(error: NnapiError, names: Mapping[int, str], part: Part | None = None) -> NnapiError:
+    """A refusal with the names of the operands that it tells of; itself where they have none.
+
+    names: those of a model. part: the finished model, for the names of the graphs that IF and
+    WHILE run, and of arguments.
+    """
+    told, said = error.message, error.said
+    if part is not None:
+        names = _of_inner_graph(told, part)
+    if names:
+        told, said = (_with_names(text, "operand ", names) for text in (told, said))
+    if part is not None and part.names and "(operation " not in told:
+        graph = part.own.main
+        for role, indexes in (("input ", graph.input_indexes), ("output ", graph.output_indexes)):
+            own = {at: part.names[i] for at, i in enumerate(indexes) if i in part.names}
+            told, said = (_with_names(text, role, own) for text in (told, said))
+    return error if told == error.message else error.worded(told, said)
+
+
+def _with_names(text: str, kind: str, names: Mapping[int, str]) -> str:
+    """`text` with the name behind each number that follows `kind`."""
+    first, *others = text.split(kind)
+    result, before = first, first
+    for rest in others:
+        digits = rest[: len(rest) - len(rest.lstrip("0123456789"))]
+        name = names.get(int(digits)) if 0 < len(digits) < 12 else None
+        is_word = not before[-1:].isalnum()
+        behind = rest[len(digits) :]
+        if name is not None and is_word and not behind.startswith(" '"):
+            rest = f"{digits} '{name}'{behind}"
+        result += kind + rest
+        before = rest
+    return result
+
+
+def _of_inner_graph(text: str, part: Part) -> Mapping[int, str]:
+    """The names of the graph that a message is about: `IF (operation 0), else: ADD (operation 2)`
+    is about one that the model refers to.
+    """
+    words = text.replace("), ", "): ").split("): ")
+    for place, branch in zip(words, words[1:], strict=False):  # noqa: RUF007 (no import for it)
+        digits = place.rpartition("(operation ")[2]
+        item = next((o for o in part.own.main.operations if str(o.number) == digits), None)
+        positions = _GRAPHS.get(item.type, {}) if item is not None else {}  # type: ignore[call-overload]
+        name = branch.partition(": ")[0]
+        if item is None or name not in positions:
+            break
+        operand = part.own.main.operands[item.inputs[positions[name]]]
+        part = part.inner[operand.location.offset]
+    return part.names
