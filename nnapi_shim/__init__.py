@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from nnapi_shim.hal.enums import Priority as Priority
     from nnapi_shim.hal.enums import ResultCode as ResultCode
     from nnapi_shim.runtime.device_manager import register_driver as register_driver
+    from nnapi_shim.tools.predictor import Predictor as Predictor
 
 __version__ = "0.1.0"
 
@@ -50,6 +51,7 @@ _NAMES = {
     "hal.enums": "DeviceType DurationCode ExecutionPreference FeatureLevel FuseCode OperandType "
     "OperationType PaddingCode Priority ResultCode",
     "runtime.device_manager": "register_driver",
+    "tools.predictor": "Predictor",
 }
 """Module -> what the package offers from it; the imports above repeat it for type checkers."""
 
