@@ -22,6 +22,7 @@ RIGHT_OF = {
     "runtime": {"drivers", "operations", "hal"},
     "abi": {"runtime", "drivers", "operations", "hal", "handles"},
     "api": {"runtime", "drivers", "operations", "hal", "handles"},
+    "formats": {"api", "runtime", "drivers", "operations", "hal"},
     "tools": {"formats", "api", "runtime", "drivers", "operations", "hal"},
     "cli": {"tools", "formats", "api", "runtime", "drivers", "operations", "hal"},
     # The modules that are open to all, and those beside the layers.
