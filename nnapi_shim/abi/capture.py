@@ -210,9 +210,7 @@ class Recorder:
 
 
 def _named(parameters: tuple[Parameter, ...], arguments: tuple[Any, ...]) -> dict[str, Any]:
-    return {
-        parameter.name: value for parameter, value in zip(parameters, arguments, strict=True)
-    }
+    return {parameter.name: value for parameter, value in zip(parameters, arguments, strict=True)}
 
 
 def _program() -> list[str]:
@@ -230,9 +228,7 @@ def recorder(setting: str) -> Watcher | None:
         made = Recorder(output.opened(setting))
         made.begin()
     except OSError as error:
-        log.warning(
-            f"{CAPTURE.name} is {setting!r}, which is not used; {error.strerror or error}"
-        )
+        log.warning(f"{CAPTURE.name} is {setting!r}, which is not used; {error.strerror or error}")
         return None
     at_exit.at_exit(made.finish)
     return made.recorded

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from nnapi_shim.abi import decoding
-from nnapi_shim.abi.tables import compilations, executions, memories, models
+from nnapi_shim.abi.tables import executions, memories, models
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.enums import BYTE_SIZE_OF_CACHE_TOKEN, OperandType
 from nnapi_shim.hal.quantization import ELEMENT_BYTES, SCALARS, STRUCT_CODES

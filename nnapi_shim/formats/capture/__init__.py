@@ -43,7 +43,9 @@ def load_capture(capture: str | PathLike[str] | Capture, index: int = 0) -> Mode
     try:
         return _Builder(given).built(models[index])
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise bad_data(f"{given.path}: the calls that build {models[index]} make no sense") from None
+        raise bad_data(
+            f"{given.path}: the calls that build {models[index]} make no sense"
+        ) from None
 
 
 class _Builder:
@@ -141,6 +143,4 @@ class _Builder:
 
         operand = model.operands[index]
         data = self._capture.array(call.memories[0]["contents"])
-        model.set_operand_value(
-            index, data.view(DTYPES[operand.type]).reshape(operand.dimensions)
-        )
+        model.set_operand_value(index, data.view(DTYPES[operand.type]).reshape(operand.dimensions))

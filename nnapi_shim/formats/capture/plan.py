@@ -297,9 +297,9 @@ class _Plan:
             self._half.add(given["model"])
         if call.result != 0:
             return
-        if short == "Model_relaxComputationFloat32toFloat16" and given["allow"]:
-            self._half.add(given["model"])
-        elif short == "Model_setOperandValueFromModel" and given["value"] in self._half:
+        if (short == "Model_relaxComputationFloat32toFloat16" and given["allow"]) or (
+            short == "Model_setOperandValueFromModel" and given["value"] in self._half
+        ):
             self._half.add(given["model"])
         elif short.startswith("Compilation_create"):
             self._models[made["compilation"]] = given["model"]
