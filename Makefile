@@ -125,10 +125,14 @@ bench: all $(VENV)-bench/ready
 bench-operations: all $(VENV)/ready-dev
 	OPENBLAS_NUM_THREADS=1 PYTHONPATH=. $(PY) tests/bench/bench_operations.py $(OPERATIONS)
 
-# docs/operations.md from the declarations, docs/rules.md from the refusals.
-docs: $(VENV)/ready
+# The site, build/docs; before it the pages that are made of the sources: operations from the declarations, rules
+# from the refusals, settings.
+docs: $(VENV)/ready-dev
 	$(PY) docs/write_operations.py
 	$(PY) docs/write_rules.py
+	$(PY) docs/write_settings.py
+	$(VENV)/bin/sphinx-build -q -E -W --keep-going -b html docs build/docs
+	@echo "build/docs/index.html"
 
 # Kernels under valgrind, operation by operation; it has to be installed.
 check-memory: all $(VENV)/ready-dev

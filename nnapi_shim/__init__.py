@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from nnapi_shim.api.operand import Operand as Operand
     from nnapi_shim.errors import NnapiError as NnapiError
     from nnapi_shim.errors import last_error as last_error
+    from nnapi_shim.formats.load import load as load
     from nnapi_shim.folders import get_include as get_include
     from nnapi_shim.folders import get_library_dir as get_library_dir
     from nnapi_shim.hal.enums import DeviceType as DeviceType
@@ -45,6 +46,7 @@ _NAMES = {
     "api.operand": "Operand",
     "errors": "NnapiError last_error",
     "folders": "get_include get_library_dir",
+    "formats.load": "load",
     "hal.enums": "DeviceType DurationCode ExecutionPreference FeatureLevel FuseCode OperandType "
     "OperationType PaddingCode Priority ResultCode",
     "runtime.device_manager": "register_driver",

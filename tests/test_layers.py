@@ -183,12 +183,18 @@ def numpy_is_not_needed_to_start() -> Iterator[str]:
 
 
 def broad_handlers() -> Iterator[str]:
-    """Only the boundary turns any exception into something else, what calls the drivers of other
-    people, and what records calls; clean-up raises it again.
+    """Only the boundary turns any exception into something else, what calls the drivers and the
+    Python files of other people, and what records calls; clean-up raises it again.
     """
     broad = ("Exception", "BaseException")
+    callers = (
+        "abi/boundary.py",
+        "abi/capture.py",
+        "drivers/versioned/answer.py",
+        "tools/model_source.py",
+    )
     for module in MODULES:
-        if module.path in ("abi/boundary.py", "abi/capture.py", "drivers/versioned/answer.py"):
+        if module.path in callers:
             continue
         for node in ast.walk(module.tree):
             if not isinstance(node, ast.ExceptHandler):

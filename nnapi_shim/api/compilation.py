@@ -1,39 +1,22 @@
 """Compilation: a model made ready for devices, and the short way to run it."""
 
-import math
 import os
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Any, NamedTuple
-
-import numpy as np
-from numpy.typing import ArrayLike
+from typing import Any, Literal, overload
 
 from nnapi_shim import process
-from nnapi_shim.api.arrays import DTYPES, Array, elements
+from nnapi_shim.api.arrays import Array
+from nnapi_shim.api.buffers import Target, Value
 from nnapi_shim.api.devices import Choice, Device, chosen, described
-from nnapi_shim.api.execution import Execution
 from nnapi_shim.api.given import integer, wrong_type
+from nnapi_shim.api.intermediates import Intermediates, exposed
 from nnapi_shim.api.model import Model, require_model
 from nnapi_shim.api.names import member, unknown
-from nnapi_shim.api.view import OperandView
-from nnapi_shim.errors import NnapiError, bad_data, bad_state
-from nnapi_shim.hal.enums import ExecutionPreference, OperandType, Priority, ResultCode
-from nnapi_shim.hal.types import Dimensions, Operand, is_known
+from nnapi_shim.api.running import Argument, Runner, argument_of
+from nnapi_shim.errors import bad_data
+from nnapi_shim.hal.enums import ExecutionPreference, Priority
 from nnapi_shim.runtime import compilation as runtime
-
-
-class Argument(NamedTuple):
-    """An input or output of a compiled model; a 0 in `dimensions` is an unknown one.
-
-    name: what the model calls it, or "".
-    """
-
-    type: OperandType
-    dimensions: Dimensions
-    scale: float
-    zero_point: int
-    name: str = ""
 
 
 class Compilation:
@@ -75,15 +58,15 @@ class Compilation:
         if cache is not None:
             item.set_caching(*_folder_and_token(cache))
         item.finish()
-        self._compilation: runtime.Compilation | None = item
-        self.all_inputs, self.all_outputs = (
-            tuple(map(_argument, operands, views))
-            for operands, views in (
-                (item.inputs, model.input_operands),
-                (item.outputs, model.output_operands),
-            )
+        self._graph = model.graph
+        self._runner = Runner(
+            item,
+            tuple(map(argument_of, item.inputs, self._graph.input_operands)),
+            tuple(map(argument_of, item.outputs, self._graph.output_operands)),
         )
+        self.all_inputs, self.all_outputs = self._runner.all_inputs, self._runner.all_outputs
         """What an Execution takes and gives: all that the model has."""
+        self._exposed: tuple[Runner, Sequence[int]] | None = None
         self._states = model.carried
         self._taken = _others(len(self.all_inputs), [state.input for state in self._states])
         self._given = _others(len(self.all_outputs), [state.output for state in self._states])
@@ -96,8 +79,6 @@ class Compilation:
             _unique(self.outputs, "output"),
         )
         """A name for each: its own where no other has it, else input_0, output_1 and the like."""
-        self._largest = [math.prod(output.dimensions) or 1 for output in self.all_outputs]
-        """Elements to make room for, per output: what the largest run so far needed."""
         self._running = process.lock()
         """Held by a run of a model with states: each begins with what the one before has left."""
         self.reset()
@@ -105,9 +86,7 @@ class Compilation:
     @property
     def runtime(self) -> runtime.Compilation:
         """The compilation of the runtime, the same object that a handle stands for in C."""
-        if self._compilation is None:
-            raise bad_state("the compilation is closed")
-        return self._compilation
+        return self._runner.runtime
 
     @property
     def device(self) -> Device | None:
@@ -119,26 +98,76 @@ class Compilation:
         """Let the states that are carried from run to run begin anew."""
         self._state = [state.initial for state in self._states]
 
-    def run(self, *inputs: ArrayLike | None, **named: ArrayLike | None) -> Any:
+    @overload
+    def run(
+        self,
+        *inputs: Value | None,
+        out: Target | Sequence[Target | None] | None = None,
+        intermediates: Literal[False] = False,
+        **named: Value | None,
+    ) -> Any: ...
+
+    @overload
+    def run(
+        self,
+        *inputs: Value | None,
+        out: None = None,
+        intermediates: Literal[True],
+        **named: Value | None,
+    ) -> Intermediates: ...
+
+    def run(
+        self,
+        *inputs: Value | None,
+        out: Target | Sequence[Target | None] | None = None,
+        intermediates: bool = False,
+        **named: Value | None,
+    ) -> Any:
         """Compute the model: an array, or a tuple of arrays if it has several outputs.
 
-        inputs, named: one for each of `inputs`, by position or by its name (`input_names`),
-            converted where necessary; None omits one.
+        inputs, named: one for each of `inputs`, by position or by its name (`input_names`). Arrays,
+            tensors (DLPack) and buffers are read in place, or converted where necessary; a buffer
+            takes the dimensions of its input. None omits one.
+        out: arrays, tensors or buffers that outputs are written to, one for each; None in place of
+            one stands for a new array.
+        intermediates: whether to give the values of all operands instead, as `intermediates` does.
 
-        Output dimensions need not be known: a first attempt asks the device where they are not.
+        Results share no memory with each other, nor with those of another run. Output dimensions
+        need not be known: a first attempt asks the device where they are not.
         Raises NnapiError.
         """
-        results = self._run(self._in_order(inputs, named) if named else inputs)
-        return results[0] if len(results) == 1 else results
+        given = self._in_order(inputs, named) if named else inputs
+        if intermediates:
+            return self.intermediates(*given)
+        results = self._run(given, None if out is None else self._targets(out))
+        return results[0] if len(results) == 1 else tuple(results)
 
-    def run_named(self, inputs: Mapping[str, ArrayLike | None]) -> dict[str, Array]:
+    def run_named(self, inputs: Mapping[str, Value | None]) -> dict[str, Array]:
         """As `run`, from inputs by name (`input_names`) to outputs by name (`output_names`)."""
-        results = self._run(self._in_order((), inputs))
+        results = self._run(self._in_order((), inputs), None)
         return dict(zip(self.output_names, results, strict=True))
 
+    def intermediates(self, *inputs: Value | None, **named: Value | None) -> Intermediates:
+        """The value of every operand in a run, by OperandView, index or name.
+
+        The model is compiled a second time for it, when this is first asked for, with all that
+        lies between its operations as outputs; a device may then not fuse what it fuses else.
+        States are carried as by `run`. Raises NnapiError.
+        """
+        given = self._in_order(inputs, named) if named else inputs
+        with self._running:
+            if self._exposed is None:
+                self._exposed = exposed(self.runtime, self._graph)
+        runner, indexes = self._exposed
+        if self._states:
+            arguments, _, results = self._carrying(runner, given, None)
+        else:
+            arguments, results = list(given), runner.run(given)
+        return Intermediates(self._graph, runner.as_arrays(arguments), results, indexes)
+
     def _in_order(
-        self, inputs: Sequence[ArrayLike | None], named: Mapping[str, ArrayLike | None]
-    ) -> list[ArrayLike | None]:
+        self, inputs: Sequence[Value | None], named: Mapping[str, Value | None]
+    ) -> list[Value | None]:
         """The inputs by position; raises BAD_DATA for names that do not stand for the others."""
         wanted = self.input_names[len(inputs) :]
         for name in named:
@@ -152,69 +181,48 @@ class Compilation:
             raise bad_data(told, "missing")
         return [*inputs, *(named[name] for name in wanted)]
 
-    def _run(self, inputs: Sequence[ArrayLike | None]) -> tuple[Array, ...]:
-        if len(inputs) != len(self.inputs):
-            raise bad_data(f"{len(inputs)} inputs given; the model has {len(self.inputs)}")
-        arrays = [
-            None if value is None else elements(value, argument.type)
-            for value, argument in zip(inputs, self.inputs, strict=True)
-        ]
+    def _run(self, inputs: Sequence[Value | None], out: Sequence[Any] | None) -> Sequence[Array]:
+        """The outputs that `run` gives."""
         if not self._states:
-            return self._results(arrays)
+            return self._runner.run(inputs, out)
+        return self._carrying(self._runner, inputs, out)[1]
+
+    def _carrying(
+        self, runner: Runner, inputs: Sequence[Value | None], out: Sequence[Any] | None
+    ) -> tuple[list[Any], Sequence[Array], Sequence[Array]]:
+        """A run from the states, which are then what it has made of them: all inputs that it had,
+        the outputs that `run` gives, all outputs.
+        """
+        if len(inputs) != len(self._taken):
+            told = f"{len(inputs)} inputs given; the model has {len(self._taken)}"
+            raise bad_data(told, "input_count")
+        targets = None
+        if out is not None:
+            targets = [None] * len(self.all_outputs)
+            for position, target in zip(self._given, out, strict=True):
+                targets[position] = target
+        given: list[Any] = [None] * len(self.all_inputs)
+        for position, value in zip(self._taken, inputs, strict=True):
+            given[position] = value
         with self._running:
-            given: list[Array | None] = [None] * len(self.all_inputs)
-            for position, array in zip(self._taken, arrays, strict=True):
-                given[position] = array
-            for state, value in zip(self._states, self._state, strict=True):
-                given[state.input] = value
-            results = self._results(given)
+            for state, carried in zip(self._states, self._state, strict=True):
+                given[state.input] = carried
+            results = runner.run(given, targets)
             self._state = [results[state.output] for state in self._states]
-        return tuple(results[position] for position in self._given)
+        return given, [results[position] for position in self._given], results
 
-    def _results(self, inputs: Sequence[Array | None]) -> tuple[Array, ...]:
-        """All outputs of a run."""
-        results = None
-        while results is None:
-            results = self._attempt(inputs)
-        return results
-
-    def _attempt(self, inputs: Sequence[Array | None]) -> tuple[Array, ...] | None:
-        """The outputs; None when their buffers were too small, and are larger from now on."""
-        execution = Execution(self)
-        for index, value in enumerate(inputs):
-            execution.set_input(index, value)
-        buffers = []
-        for index, output in enumerate(self.all_outputs):
-            known = is_known(output.type, output.dimensions)
-            shape = output.dimensions if known else self._largest[index]
-            buffers.append(np.empty(shape, DTYPES[output.type]))
-            execution.set_output(index, buffers[-1])
-        try:
-            execution.compute()
-        except NnapiError as error:
-            if error.code is not ResultCode.OUTPUT_INSUFFICIENT_SIZE or not self._grow(
-                execution, buffers
-            ):
-                raise
-            return None
-        return tuple(
-            _trimmed(buffer, execution.output_dimensions(index))
-            for index, buffer in enumerate(buffers)
-        )
-
-    def _grow(self, execution: Execution, buffers: Sequence[Array]) -> bool:
-        """Make room for what a run turned out to need; whether that changes anything."""
-        grown = False
-        for index, buffer in enumerate(buffers):
-            needed = math.prod(execution.output_dimensions(index))
-            if needed > buffer.size:
-                self._largest[index] = max(self._largest[index], needed)
-                grown = True
-        return grown
+    def _targets(self, out: Any) -> Sequence[Any]:
+        """Where outputs are to be written to, one for each."""
+        targets = out if isinstance(out, list | tuple) else [out]
+        if len(targets) != len(self.outputs):
+            told = f"{len(targets)} places for outputs given; the model has {len(self.outputs)}"
+            raise bad_data(told, "output_count")
+        return targets
 
     def close(self) -> None:
         """Let the compilation go. Executions of it that are under way come to their end."""
-        self._compilation = None
+        self._runner.close()
+        self._exposed = None
 
     def __enter__(self) -> "Compilation":
         return self
@@ -236,10 +244,6 @@ def _folder_and_token(cache: object) -> tuple[str, bytes]:
     raise wrong_type("cache", cache, "a folder and a token of 32 bytes, such as ('folder', token)")
 
 
-def _argument(operand: Operand, view: OperandView) -> Argument:
-    return Argument(operand.type, operand.dimensions, operand.scale, operand.zero_point, view.name)
-
-
 def _others(count: int, positions: Sequence[int]) -> list[int]:
     """The positions below `count` that are not among these."""
     return [position for position in range(count) if position not in positions]
@@ -252,12 +256,3 @@ def _unique(arguments: Sequence[Argument], role: str) -> tuple[str, ...]:
         name if name and names.count(name) == 1 else f"{role}_{position}"
         for position, name in enumerate(names)
     )
-
-
-def _trimmed(buffer: Array, dimensions: Dimensions) -> Array:
-    """The part of a buffer that a run has written; a copy if that is less than the whole."""
-    if buffer.shape == dimensions:
-        return buffer
-    count = math.prod(dimensions)
-    used = buffer.reshape(-1)[:count]
-    return (used if count == buffer.size else used.copy()).reshape(dimensions)

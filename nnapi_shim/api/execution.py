@@ -3,10 +3,8 @@
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import ArrayLike
-
-from nnapi_shim.api.arrays import DTYPES, Array, address, elements
+from nnapi_shim.api.arrays import DTYPES, Array, address
+from nnapi_shim.api.buffers import Target, Value, contents, target
 from nnapi_shim.api.given import integer, wrong_type
 from nnapi_shim.api.names import member
 from nnapi_shim.errors import bad_data, bad_state
@@ -18,7 +16,8 @@ from nnapi_shim.runtime.compilation import Compilation as RuntimeCompilation
 from nnapi_shim.runtime.event import Event
 
 if TYPE_CHECKING:
-    from nnapi_shim.api.compilation import Argument, Compilation
+    from nnapi_shim.api.compilation import Compilation
+    from nnapi_shim.api.running import Argument, Runner
 
 
 class _Execution(runtime.Execution):
@@ -39,7 +38,7 @@ class Execution:
     block. Methods raise NnapiError, with the code that C programs get.
     """
 
-    def __init__(self, compilation: "Compilation", *, reusable: bool = False) -> None:
+    def __init__(self, compilation: "Compilation | Runner", *, reusable: bool = False) -> None:
         item = getattr(compilation, "runtime", None)
         if not isinstance(item, RuntimeCompilation):
             raise wrong_type("compilation", compilation, "a nnapi_shim.Compilation")
@@ -62,17 +61,18 @@ class Execution:
 
     # Arguments
 
-    def set_input(self, index: int, value: ArrayLike | None) -> None:
+    def set_input(self, index: int, value: Value | None) -> None:
         """Give an input, or omit it (None). Its dimensions settle those that the model leaves open.
 
-        An array of the input's element type in row-major order is read in place by every
-        computation; anything else is converted once, now.
+        An array or tensor (DLPack) of the input's element type in row-major order is read in place
+        by every computation, and so is a buffer (bytes, array.array, mmap), which takes the
+        input's dimensions; anything else is converted once, now.
         """
         execution, argument = self._open(), _at("input", self._inputs, index)
         if value is None:
             execution.set_argument("input", index, None, 0, 0)
             return
-        array = elements(value, argument.type)
+        array = contents(value, argument.type, argument.dimensions)
         execution.set_argument(
             "input",
             index,
@@ -88,19 +88,22 @@ class Execution:
         )
         execution.arrays["input", index] = array
 
-    def set_output(self, index: int, array: Array | None) -> None:
-        """Give the array that an output is written to, or omit it (None).
+    def set_output(self, index: int, value: Target | None) -> Array | None:
+        """Give the array, tensor (DLPack) or buffer that an output is written to; None omits it.
 
         It has the output's element type, is writable and in row-major order. It has the output's
-        dimensions where the model knows them; else it need only be large enough.
+        dimensions where the model knows them; else it need only be large enough. An array that
+        shares its memory is the result.
         """
         execution, argument = self._open(), _at("output", self._outputs, index)
-        if array is None:
+        if value is None:
             execution.set_argument("output", index, None, 0, 0)
-            return
+            return None
+        array = target(f"output {index}", value, argument.type, argument.dimensions)
         _require_writable(index, argument, array)
         execution.set_argument("output", index, None, address(array), array.nbytes)
         execution.arrays["output", index] = array
+        return array
 
     def set_reusable(self, reusable: bool) -> None:
         """Whether it may be computed more than once, one computation after another."""
@@ -142,6 +145,12 @@ class Execution:
         value = self._open().duration(member(DurationCode, code))
         return None if value == runtime.UNKNOWN_DURATION else value
 
+    def released(self) -> _Execution:
+        """The execution of the runtime without its arrays, for whoever gives it others."""
+        execution = self._open()
+        execution.arrays = {}
+        return execution
+
     def close(self) -> None:
         """Let the execution and its arrays go; one that is under way comes to its end."""
         self._execution = None
@@ -168,8 +177,6 @@ def _at(role: str, arguments: "tuple[Argument, ...]", index: int) -> "Argument":
 def _require_writable(index: int, argument: "Argument", array: Array) -> None:
     """Raise BAD_DATA unless an output can be written to an array as it is."""
     wanted = DTYPES[argument.type]
-    if not isinstance(array, np.ndarray):
-        raise wrong_type(f"output {index}", array, "a numpy array, which is written to")
     if array.dtype != wanted:
         raise bad_data(
             f"output {index} is given as {array.dtype}; {argument.type.name} needs {wanted}", "type"

@@ -2,6 +2,7 @@
 
 import operator
 from collections.abc import Iterable, Sequence
+from importlib import import_module
 from os import PathLike
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -412,6 +413,15 @@ class Model:
     def _indexes(self, operands: Iterable[Operand | int]) -> list[int]:
         given = listed("the list of operands", operands, "a list of Operands")
         return [self._index(operand) for operand in given]
+
+    def save(self, path: str | PathLike[str], overwrite: bool = False) -> None:
+        """Write the finished model as a file: .tflite, .onnx, .c or .py, by its suffix.
+
+        overwrite: whether a file that is there already is replaced.
+        Raises BAD_DATA for an operation that the format cannot express (one message lists all, and
+        nothing is written), another suffix, and a file that cannot be written.
+        """
+        import_module("nnapi_shim.formats.save").save(self, path, overwrite)
 
     # Ending
 

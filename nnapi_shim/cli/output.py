@@ -52,6 +52,32 @@ def cell(value: Any) -> str:
     return one_line(str(value))
 
 
+def size(bytes: int | None) -> str:
+    """A number of bytes, such as `1.5 MB`; `unknown` for one that a run decides."""
+    if bytes is None:
+        return "unknown"
+    for unit, one in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if bytes >= one:
+            return f"{bytes / one:.4g} {unit}"
+    return f"{bytes} B"
+
+
+def count(number: int, what: str) -> str:
+    """Such as `1 step`, `2 steps`."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def spans(numbers: Sequence[int]) -> str:
+    """Numbers with those in a row together, such as `0-3, 7`."""
+    parts: list[list[int]] = []
+    for number in sorted(numbers):
+        if parts and parts[-1][1] == number - 1:
+            parts[-1][1] = number
+        else:
+            parts.append([number, number])
+    return ", ".join(f"{a}-{b}" if a < b else f"{a}" for a, b in parts)
+
+
 def write_table(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str = "") -> None:
     """A table on stdout. A column whose heading begins with `>` is aligned to the right."""
     from rich import box

@@ -58,7 +58,7 @@ class Compilation:
         model.require_finished()
         assert model.hal is not None
         self.state = "open"
-        self._model = model
+        self.model = model
         self.hal: HalModel = model.hal
         self.explicit = devices is not None
         self._devices = list(devices) if devices is not None else device_manager.devices()
@@ -148,7 +148,15 @@ class Compilation:
 
         In what a part of a model on one of several devices refuses, operands have other numbers.
         """
-        return error if self._plan is not None else self._model.named(error)
+        return error if self._plan is not None else self.model.named(error)
+
+    def again(self, model: Model) -> "Compilation":
+        """Another finished model, compiled as this one was, without a cache; raises NnapiError."""
+        other = Compilation(model, self._devices if self.explicit else None)
+        other._preference, other._priority = self._preference, self._priority
+        other._attributes = dict(self._attributes)
+        other.finish()
+        return other
 
     def _finish(self) -> None:
         self.state = "failed"
@@ -236,6 +244,13 @@ class Compilation:
             self.prepared = FallbackPreparedModel(
                 self.prepared, _names(steps), fallback.device.name, prepare
             )
+
+    @property
+    def devices(self) -> list[IDevice]:
+        """The device of each step of the finished compilation, in the order in which they run."""
+        if self._plan is not None:
+            return [step.device for step in self._plan.steps]
+        return [] if self.device is None else [self.device]
 
     def devices_of(self, role: str, index: int) -> list[IDevice]:
         """The devices that an input or output of the finished compilation is used on."""

@@ -151,6 +151,21 @@ class Execution:
             self._prepare()
         self._run()
 
+    @property
+    def can_recompute(self) -> bool:
+        """Whether its device can run it again with other addresses."""
+        return bool(getattr(self._bound, "can_rebind", False))
+
+    def recompute(self, addresses: Sequence[int]) -> None:
+        """Run a reusable execution that has run again, with its arguments at other addresses.
+
+        addresses: of all inputs, then of all outputs. There is as much memory as before, outputs
+        share none with other arguments; nobody else has the execution.
+        """
+        self._begin()
+        self._bound.rebind(addresses)  # type: ignore[union-attr]
+        self._run()
+
     def start_compute(self) -> Event:
         """Run it on a thread of the library; the event is signalled at the end.
 

@@ -101,7 +101,7 @@ def test_arguments_of_an_execution(execution):
             lambda: execution.set_output(None, np.zeros((2, 2), np.float32)),
             "the index of an output",
         ),
-        (lambda: execution.set_output(0, [1, 2]), "output 0 is [1, 2] (list); it must be a numpy"),
+        (lambda: execution.set_output(0, [1, 2]), "output 0 is [1, 2] (list); it must be an array"),
         (lambda: execution.set_timeout("x"), "duration_ns is 'x' (str)"),
         (lambda: execution.set_loop_timeout(0.5), "duration_ns is 0.5 (float)"),
     ):

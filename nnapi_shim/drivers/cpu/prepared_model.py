@@ -1,6 +1,6 @@
 """IPreparedModel and IExecution of the CPU device: picks a program for a request, lends a frame."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from time import monotonic_ns
 from typing import Any
 
@@ -131,7 +131,9 @@ class CpuExecution:
         self._request = request
         self._measure = measure
         self._loop_timeout_ns = loop_timeout_ns
-        self._arguments = [argument.address for argument in (*request.inputs, *request.outputs)]
+        self._arguments: Sequence[int] = [
+            argument.address for argument in (*request.inputs, *request.outputs)
+        ]
         self._first: Segment | None = None
         self._frame: Frame | None = None
         self._walk: Any = None
@@ -143,6 +145,17 @@ class CpuExecution:
     def __del__(self) -> None:
         if self._frame is not None and self._first is not None:
             self._first.frames.append(self._frame)
+
+    @property
+    def can_rebind(self) -> bool:
+        """Whether only its addresses can change: the shapes of its outputs are known."""
+        return self._done is not None
+
+    def rebind(self, addresses: Sequence[int]) -> None:
+        """Take other addresses, of all inputs and then all outputs, for the next run."""
+        self._arguments = addresses
+        if self._frame is not None:
+            self._frame.bind(addresses, self._loop_timeout_ns)
 
     def compute(self, deadline_ns: int | None) -> ExecutionResult:
         """Run it; raises OP_FAILED and the like, or answers OUTPUT_INSUFFICIENT_SIZE.

@@ -1,0 +1,141 @@
+"""What holds numbers and is no numpy array: DLPack's tensors, and buffers such as bytes and mmap.
+
+They become arrays that share their memory.
+"""
+
+import math
+from array import array
+from mmap import mmap
+from typing import Any, Protocol, Union
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from nnapi_shim.api.arrays import DTYPES, Array, address, elements
+from nnapi_shim.api.given import shown, wrong_type
+from nnapi_shim.errors import bad_data
+from nnapi_shim.hal.enums import OperandType
+from nnapi_shim.hal.quantization import SCALARS
+from nnapi_shim.hal.types import Dimensions
+
+
+class SupportsDLPack(Protocol):
+    """A tensor of another library, such as torch.Tensor, in memory of the CPU."""
+
+    def __dlpack__(self) -> Any:
+        """A capsule with the tensor."""
+
+    def __dlpack_device__(self) -> tuple[Any, Any]:
+        """Where it lies."""
+
+
+Value = ArrayLike | SupportsDLPack
+"""What contents are read from: an array, a number, a list of numbers, a tensor, a buffer."""
+
+Target = Union[Array, SupportsDLPack, bytearray, memoryview, mmap, "array[Any]"]
+"""What contents are written to."""
+
+RAW = (bytes, bytearray, mmap)
+"""What has bytes and no elements: contents in row-major order, as an operand has them."""
+
+SHARED_ONLY = "tensors on other devices and those that need gradients have to be copied first"
+
+
+def contents(value: Any, type: OperandType, dimensions: Dimensions) -> Array:
+    """The contents of an operand as an array in row-major order of its elements.
+
+    It shares the memory of `value` where that has them already, else it is a converted copy.
+    Buffers take the operand's dimensions; a single unknown one follows from their length.
+    Raises BAD_DATA for what does not fit.
+    """
+    if isinstance(value, np.ndarray):
+        return elements(value, type)
+    if is_buffer(value):
+        return elements(_shaped(value, type, dimensions), type)
+    if hasattr(value, "__dlpack__"):
+        return elements(from_dlpack(value), type)
+    return elements(value, type)
+
+
+def target(what: str, value: Any, type: OperandType, dimensions: Dimensions) -> Array:
+    """An array that shares the memory of what an output is to be written to.
+
+    Whether it can be written to is for the caller to see. Raises TypeError for what has no memory
+    to share, BAD_DATA for memory that does not fit.
+    """
+    if isinstance(value, np.ndarray):
+        return value
+    if is_buffer(value):
+        return _shaped(value, type, dimensions)
+    if hasattr(value, "__dlpack__"):
+        shared = from_dlpack(value)
+        if not shared.flags.writeable:
+            # numpy takes memory for read-only when an older DLPack says nothing of it.
+            other = np.asarray(value)
+            if other.flags.writeable and address(other) == address(shared):
+                return other
+        return shared
+    wanted = "an array, a tensor or a buffer, which is written to"
+    raise wrong_type(what, value, wanted)
+
+
+def is_buffer(value: object) -> bool:
+    """Whether something has the buffer protocol and is neither an array nor a number of numpy."""
+    if isinstance(value, np.ndarray | np.generic) or hasattr(value, "__dlpack__"):
+        return False
+    try:
+        memoryview(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, BufferError):
+        return False
+    return True
+
+
+def from_dlpack(value: Any) -> Array:
+    """A tensor of another library as an array that shares its memory; raises BAD_DATA."""
+    try:
+        return np.from_dlpack(value)
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        raise bad_data(
+            f"{shown(value)} cannot be read in place: {error}; {SHARED_ONLY}", "dlpack"
+        ) from None
+
+
+def _shaped(buffer: Any, type: OperandType, dimensions: Dimensions) -> Array:
+    """A buffer as an array; a flat one gets the dimensions of the operand."""
+    view = memoryview(buffer)
+    if not view.contiguous:
+        return np.asarray(view)
+    wanted = DTYPES.get(type)
+    is_raw = isinstance(buffer, RAW) or (view.format in "Bbc" and view.ndim == 1)
+    if wanted is None or not is_raw:
+        found: Array = np.asarray(view)
+    else:
+        if view.nbytes % wanted.itemsize:
+            raise bad_data(
+                f"{view.nbytes} bytes are given; elements of {type.name} have {wanted.itemsize}",
+                "length",
+            )
+        found = np.frombuffer(view, wanted)
+    if found.ndim != 1 or len(dimensions) == 1:
+        return found
+    return found.reshape(_dimensions(found.size, type, dimensions))
+
+
+def _dimensions(count: int, type: OperandType, dimensions: Dimensions) -> Dimensions:
+    """Dimensions for `count` elements that say nothing of their own."""
+    if type in SCALARS:
+        dimensions = ()
+    elif not dimensions or dimensions.count(0) > 1:
+        raise bad_data(
+            f"{type.name}{list(dimensions)} has unknown dimensions, which a buffer does not tell; "
+            "an array does",
+            "unknown_dimensions",
+        )
+    known = math.prod(size for size in dimensions if size)
+    if 0 in dimensions and count % known == 0:
+        dimensions = tuple(size or count // known for size in dimensions)
+    elif count != known:
+        raise bad_data(
+            f"{count} elements are given; {type.name}{list(dimensions)} has {known}", "count"
+        )
+    return dimensions

@@ -1,0 +1,201 @@
+"""Runs of a compilation: arrays in, new arrays out.
+
+A run binds its arguments, which takes longer than a small model. An execution that has run is kept,
+therefore, and the next run with inputs of the same dimensions gives it other addresses only.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nnapi_shim.address import address_of
+from nnapi_shim.api.arrays import DTYPES, Array
+from nnapi_shim.api.buffers import contents
+from nnapi_shim.api.execution import Execution
+from nnapi_shim.api.view import OperandView
+from nnapi_shim.errors import NnapiError, bad_data, bad_state
+from nnapi_shim.hal.enums import OperandType, ResultCode
+from nnapi_shim.hal.types import Dimensions, Operand, is_known
+from nnapi_shim.runtime import compilation as runtime
+from nnapi_shim.runtime.execution import Execution as RuntimeExecution
+
+_MOST_SHAPES = 8
+"""Combinations of input dimensions for which executions are kept."""
+
+
+class Argument(NamedTuple):
+    """An input or output of a compiled model; a 0 in `dimensions` is an unknown one.
+
+    name: what the model calls it, or "".
+    """
+
+    type: OperandType
+    dimensions: Dimensions
+    scale: float
+    zero_point: int
+    name: str = ""
+
+
+def argument_of(operand: Operand, view: OperandView) -> Argument:
+    """The argument that an operand is, with the name that its model has for it."""
+    return Argument(operand.type, operand.dimensions, operand.scale, operand.zero_point, view.name)
+
+
+class _Kept(NamedTuple):
+    """Executions for inputs of certain dimensions."""
+
+    outputs: tuple[tuple[Dimensions, np.dtype[Any]], ...]
+    free: list[RuntimeExecution]
+    """Those that no run has."""
+
+
+class Runner:
+    """What runs a compilation; any number of threads may use it at once."""
+
+    def __init__(
+        self,
+        item: runtime.Compilation,
+        inputs: tuple[Argument, ...],
+        outputs: tuple[Argument, ...],
+    ) -> None:
+        self._runtime: runtime.Compilation | None = item
+        self.all_inputs = inputs
+        self.all_outputs = outputs
+        self._input_types = tuple(DTYPES.get(argument.type) for argument in inputs)
+        self._output_types = tuple(DTYPES.get(argument.type) for argument in outputs)
+        self._largest = [math.prod(output.dimensions) or 1 for output in outputs]
+        """Elements to make room for, per output: what the largest run so far needed."""
+        self._kept: dict[tuple[Dimensions | None, ...], _Kept] = {}
+
+    @property
+    def runtime(self) -> runtime.Compilation:
+        """The compilation of the runtime; raises BAD_STATE once this is closed."""
+        if self._runtime is None:
+            raise bad_state("the compilation is closed")
+        return self._runtime
+
+    def close(self) -> None:
+        """Let the compilation go."""
+        self._runtime = None
+        self._kept = {}
+
+    def run(
+        self, values: Sequence[Any], out: Sequence[Any] | None = None
+    ) -> tuple[Array, ...] | list[Array]:
+        """All outputs of a run, from all inputs.
+
+        out: where to write outputs to; None in place of one stands for a new array.
+        """
+        if len(values) != len(self._input_types):
+            told = f"{len(values)} inputs given; the model has {len(self._input_types)}"
+            raise bad_data(told, "input_count")
+        for value, wanted in zip(values, self._input_types, strict=True):
+            if type(value) is not np.ndarray or value.dtype != wanted:
+                values = self.as_arrays(values)
+                break
+            flags = value.flags
+            if not (flags.c_contiguous and flags.aligned):
+                values = self.as_arrays(values)
+                break
+        if out is None:
+            kept = self._kept.get(tuple([None if v is None else v.shape for v in values]))
+            if kept is not None and kept.free:
+                results = _run_again(kept, values)
+                if results is not None:
+                    return results
+        attempt = None
+        while attempt is None:
+            attempt = self._attempt(values, out)
+        return attempt
+
+    def as_arrays(self, values: Sequence[Any]) -> list[Array | None]:
+        """The inputs as arrays that can be read in place."""
+        return [
+            None if value is None else contents(value, argument.type, argument.dimensions)
+            for value, argument in zip(values, self.all_inputs, strict=True)
+        ]
+
+    def _attempt(
+        self, inputs: Sequence[Array | None], out: Sequence[Any] | None
+    ) -> tuple[Array, ...] | None:
+        """The outputs; None when their buffers were too small, and are larger from now on."""
+        execution = Execution(self, reusable=True)
+        for index, value in enumerate(inputs):
+            execution.set_input(index, value)
+        buffers: list[Any] = []
+        for index, output in enumerate(self.all_outputs):
+            buffer = None if out is None else out[index]
+            if buffer is None:
+                known = is_known(output.type, output.dimensions)
+                shape = output.dimensions if known else self._largest[index]
+                buffer = np.empty(shape, self._output_types[index])
+            buffers.append(execution.set_output(index, buffer))
+        try:
+            execution.compute()
+        except NnapiError as error:
+            if (
+                error.code is not ResultCode.OUTPUT_INSUFFICIENT_SIZE
+                or out is not None
+                or not self._grow(execution, buffers)
+            ):
+                raise
+            return None
+        shapes = tuple(execution.output_dimensions(index) for index in range(len(buffers)))
+        if out is None:
+            self._keep(inputs, shapes, execution.released())
+        return tuple(map(_trimmed, buffers, shapes))
+
+    def _keep(
+        self,
+        inputs: Sequence[Array | None],
+        shapes: tuple[Dimensions, ...],
+        execution: RuntimeExecution,
+    ) -> None:
+        """Keep an execution that has run for others, if its device can give it other addresses."""
+        if not execution.can_recompute or self._runtime is None:
+            return
+        arrays = [array for array in inputs if array is not None]
+        if len(arrays) < len(inputs):
+            return
+        key = tuple([array.shape for array in arrays])
+        kept = self._kept.get(key)
+        if kept is None:
+            if len(self._kept) >= _MOST_SHAPES:
+                self._kept = {}
+            types = (wanted for wanted in self._output_types if wanted is not None)
+            kept = _Kept(tuple(zip(shapes, types, strict=True)), [])
+            self._kept[key] = kept
+        kept.free.append(execution)
+
+    def _grow(self, execution: Execution, buffers: Sequence[Array]) -> bool:
+        """Make room for what a run turned out to need; whether that changes anything."""
+        grown = False
+        for index, buffer in enumerate(buffers):
+            needed = math.prod(execution.output_dimensions(index))
+            if needed > buffer.size:
+                self._largest[index] = max(self._largest[index], needed)
+                grown = True
+        return grown
+
+
+def _run_again(kept: _Kept, inputs: Sequence[Array]) -> list[Array] | None:
+    """A run by an execution that is kept; None if another thread has taken it."""
+    try:
+        execution = kept.free.pop()
+    except IndexError:
+        return None
+    results = [np.empty(shape, dtype) for shape, dtype in kept.outputs]
+    execution.recompute([address_of(array)[0] for array in (*inputs, *results)])
+    kept.free.append(execution)  # one that fails is let go
+    return results
+
+
+def _trimmed(buffer: Array, dimensions: Dimensions) -> Array:
+    """The part of a buffer that a run has written; a copy if that is less than the whole."""
+    if buffer.shape == dimensions:
+        return buffer
+    count = math.prod(dimensions)
+    used = buffer.reshape(-1)[:count]
+    return (used if count == buffer.size else used.copy()).reshape(dimensions)
