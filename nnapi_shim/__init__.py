@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from nnapi_shim.api.operand import Operand as Operand
     from nnapi_shim.errors import NnapiError as NnapiError
     from nnapi_shim.errors import last_error as last_error
-    from nnapi_shim.formats.load import load as load
     from nnapi_shim.folders import get_include as get_include
     from nnapi_shim.folders import get_library_dir as get_library_dir
+    from nnapi_shim.formats.load import load as load
     from nnapi_shim.hal.enums import DeviceType as DeviceType
     from nnapi_shim.hal.enums import DurationCode as DurationCode
     from nnapi_shim.hal.enums import ExecutionPreference as ExecutionPreference

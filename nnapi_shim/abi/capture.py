@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable
 from functools import wraps
 from hashlib import blake2b
+from pathlib import Path
 from threading import get_native_id
 from time import monotonic_ns, time
 from typing import Any
@@ -216,10 +217,10 @@ def _named(parameters: tuple[Parameter, ...], arguments: tuple[Any, ...]) -> dic
 def _program() -> list[str]:
     """The words of the program's command line."""
     try:
-        with open("/proc/self/cmdline", "rb") as file:
-            return [word.decode(errors="replace") for word in file.read().split(b"\0")[:-1]]
+        words = Path("/proc/self/cmdline").read_bytes().split(b"\0")[:-1]
     except OSError:
         return []
+    return [word.decode(errors="replace") for word in words]
 
 
 def recorder(setting: str) -> Watcher | None:

@@ -131,7 +131,7 @@ def results(
 
 
 def contents(pointer: int, length: int) -> bytes | None:
-    """What lies at an address; None where there is no memory, as far as a look at the ends tells."""
+    """What lies at an address; None where there is no memory, as a look at its ends tells."""
     if not pointer or not length:
         return b"" if pointer else None
     if not is_readable(pointer, 1) or not is_readable(pointer + length - 1, 1):

@@ -1,6 +1,6 @@
 """NNAPI_SHIM_TRACE: slices of time in the form of trace events, which Perfetto and Chrome show.
 
-libandroid.so has the file (native/companion/trace.c): a program's own ATrace sections go there, too.
+libandroid.so has the file (native/companion/trace.c): a program's own ATrace sections go there.
 A call of the API is written where it begins and where it ends, so that the last one of a program
 that died is there; everything within it where it ends. What is within lies within: all times are of
 one clock, and of a thread there is one thing at a time.
@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from threading import get_native_id
 from time import monotonic_ns
 from typing import Any
@@ -90,8 +91,7 @@ class Trace:
 
     def _name_of(self, thread: int) -> str:
         try:
-            with open(f"/proc/self/task/{thread}/comm", encoding="utf-8", errors="replace") as file:
-                name = file.read().strip()
+            name = Path(f"/proc/self/task/{thread}/comm").read_text(errors="replace").strip()
         except OSError:
             name = "thread"
         event = {"ph": "M", "name": "thread_name", "pid": self._process, "tid": thread}
@@ -104,7 +104,7 @@ def _microseconds(ns: int) -> str:
 
 def opened() -> Trace | None:
     """The trace that the environment asks for; None where it cannot be written, which was told."""
-    files = [os.path.join(folder, COMPANION) for folder in folders.library_folders()]
+    files = [f"{folder}/{COMPANION}" for folder in folders.library_folders()]
     found = address.loaded_function(
         "nnapi_shim_writeTrace", "int(*)(char *, size_t)", files, load=True
     )

@@ -34,8 +34,11 @@ def trace_all(trace: Trace) -> None:
         (CpuPreparedModel, "_use_cache", "cache", DEVICE),
     ):
         setattr(owner, name, _sliced(trace, getattr(owner, name), told, category))
-    Constants.fill = _packing(trace, Constants.fill)
-    Compilation._prepared_on = _prepared_on(trace, Compilation._prepared_on)
+    for owner, name, around in (
+        (Constants, "fill", _packing),
+        (Compilation, "_prepared_on", _prepared_on),
+    ):
+        setattr(owner, name, around(trace, getattr(owner, name)))
     observing.begin(lambda step: _operation(trace, step))
 
 
@@ -74,7 +77,7 @@ def _prepared_on(trace: Trace, function: Callable[..., Any]) -> Callable[..., An
 
 
 def _ranges(numbers: Sequence[int]) -> str:
-    """0-3, 5"""
+    """Such as `0-3, 5`."""
     found: list[list[int]] = []
     for number in sorted(numbers):
         if found and found[-1][1] == number - 1:

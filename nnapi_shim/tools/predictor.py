@@ -123,7 +123,9 @@ class Predictor:
         inputs = compilation.input_names
         for name in self._columns:
             if name not in inputs:
-                raise bad_data(f"there is no input {name!r}; there are {', '.join(inputs)}", "input")
+                raise bad_data(
+                    f"there is no input {name!r}; there are {', '.join(inputs)}", "input"
+                )
         if len(inputs) == 1 and not self._columns and inputs[0] not in names and len(names) == 1:
             return list(names)
         wanted = [self._columns.get(name, name) for name in inputs]

@@ -316,8 +316,8 @@ class _Runner:
             code, sizes, count, scale, zero_point = value.value
             array = ffi.NULL if sizes is None else ffi.new("uint32_t[]", sizes)
             code = self._types.get(code, code)
-            fields = (code, count, array, scale, zero_point)
-            return ffi.new("ANeuralNetworksOperandType *", fields), array
+            given = (code, count, array, scale, zero_point)
+            return ffi.new("ANeuralNetworksOperandType *", given), array
         assert value.kind == "scales"
         dim, scales = value.value
         array = ffi.NULL if scales is None else ffi.new("float[]", scales)
@@ -422,7 +422,7 @@ def differs(
     )
 
 
-def _code(code: int | None) -> str:
+def _code(code: int) -> str:
     try:
         return ResultCode(code).name
     except ValueError:

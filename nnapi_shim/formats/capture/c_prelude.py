@@ -52,7 +52,7 @@ static inline unsigned char *memory(size_t length)
     return found;
 }
 
-/* Memory that the library can map: a file without a name. Its bytes from `offset` on go to *bytes. */
+/* Memory that the library can map: a file without a name. *bytes: its bytes from `offset` on. */
 static inline int shared(size_t length, size_t offset, unsigned char **bytes)
 {
     FILE *file = tmpfile();
@@ -110,30 +110,32 @@ static inline bool is_near(double value, double expected, double absolute, doubl
         && fabs(value - expected) <= absolute + relative * fabs(expected);
 }
 
-static inline void told(int call, int output, size_t wrong, size_t count, double value, double expected)
+static inline void told(int call, int output, size_t wrong, size_t count, double value,
+                        double expected)
 {
     compared++;
     if (wrong == 0)
         return;
     differences++;
-    printf("call %d: output %d: %zu of %zu elements differ; the first is %g, it was %g\n", call, output,
-           wrong, count, value, expected);
+    printf("call %d: output %d: %zu of %zu elements differ; the first is %g, it was %g\n", call,
+           output, wrong, count, value, expected);
 }
 
-#define COMPARE(NAME, BYTES, DECODE)                                                                  \
-    static inline void NAME(int call, int output, const unsigned char *value,                        \
-                            const unsigned char *expected, size_t length, double absolute,           \
-                            double relative)                                                          \
-    {                                                                                                 \
-        size_t wrong = 0, first = 0;                                                                  \
-        for (size_t at = 0; at < length; at += BYTES)                                                 \
-            if (!is_near(DECODE(value + at), DECODE(expected + at), absolute, relative)               \
-                && wrong++ == 0)                                                                      \
-                first = at;                                                                           \
-        if (wrong == 0)                                                                               \
-            told(call, output, 0, length / BYTES, 0, 0);                                              \
-        else                                                                                          \
-            told(call, output, wrong, length / BYTES, DECODE(value + first), DECODE(expected + first)); \
+#define COMPARE(NAME, BYTES, DECODE)                                                           \
+    static inline void NAME(int call, int output, const unsigned char *value,                  \
+                            const unsigned char *expected, size_t length, double absolute,     \
+                            double relative)                                                   \
+    {                                                                                          \
+        size_t wrong = 0, first = 0;                                                           \
+        for (size_t at = 0; at < length; at += BYTES)                                          \
+            if (!is_near(DECODE(value + at), DECODE(expected + at), absolute, relative)        \
+                && wrong++ == 0)                                                               \
+                first = at;                                                                    \
+        if (wrong == 0)                                                                        \
+            told(call, output, 0, length / BYTES, 0, 0);                                       \
+        else                                                                                   \
+            told(call, output, wrong, length / BYTES, DECODE(value + first),                   \
+                 DECODE(expected + first));                                                    \
     }
 COMPARE(compare_f4, 4, single)
 COMPARE(compare_f2, 2, half)
@@ -145,7 +147,8 @@ static inline void compare_bytes(int call, int output, const unsigned char *valu
     for (size_t at = 0; at < length; at++)
         if (value[at] != expected[at] && wrong++ == 0)
             first = at;
-    told(call, output, wrong, length, length == 0 ? 0 : value[first], length == 0 ? 0 : expected[first]);
+    told(call, output, wrong, length, length == 0 ? 0 : value[first],
+         length == 0 ? 0 : expected[first]);
 }
 
 /* The contents of the file that is named by the first argument, or lies beside the program. */

@@ -118,8 +118,7 @@ class C:
             before.append(f"{pointer}const {name}[] = {{{', '.join(items) or 'NULL'}}};")
             return name
         if value.kind == "string":
-            text = '"."' if call.short == "Compilation_setCaching" else _string(value.value)
-            return text
+            return '"."' if call.short == "Compilation_setCaching" else _string(value.value)
         if value.kind == "token":
             numbers = ", ".join(map(str, value.value))
             before.append(f"static const uint8_t {name}[32] = {{{numbers}}};")

@@ -24,8 +24,14 @@ def _if(b: Any, op: Node) -> None:
     inputs = op.inputs or []
     first = b.subgraph(op.then_model, f"then_{op.number}")
     second = b.subgraph(op.else_model, f"else_{op.number}")
-    b.emit("IF", [op.condition, *inputs], op.outputs, table="IfOptions",
-           ThenSubgraphIndex=first, ElseSubgraphIndex=second)
+    b.emit(
+        "IF",
+        [op.condition, *inputs],
+        op.outputs,
+        table="IfOptions",
+        ThenSubgraphIndex=first,
+        ElseSubgraphIndex=second,
+    )
 
 
 def _while(b: Any, op: Node) -> None:
@@ -35,8 +41,14 @@ def _while(b: Any, op: Node) -> None:
     condition = b.subgraph(op.condition_model, f"condition_{op.number}")
     body = b.subgraph(op.body_model, f"body_{op.number}", len(inputs))
     unused = [t.like() for t in inputs[len(op.outputs) :]]
-    b.emit("WHILE", inputs, [*op.outputs, *unused], table="WhileOptions",
-           CondSubgraphIndex=condition, BodySubgraphIndex=body)
+    b.emit(
+        "WHILE",
+        inputs,
+        [*op.outputs, *unused],
+        table="WhileOptions",
+        CondSubgraphIndex=condition,
+        BodySubgraphIndex=body,
+    )
 
 
 def _lsh_projection(b: Builder, op: Node) -> None:
@@ -45,16 +57,21 @@ def _lsh_projection(b: Builder, op: Node) -> None:
     if op.type not in kinds:
         raise Refused(f"TensorFlow Lite has no projection of type {op.type}")
     inputs = [op.hash, op.input] + ([] if op.weight is None else [op.weight])
-    b.emit("LSH_PROJECTION", inputs, [op.output], table="LSHProjectionOptions",
-           Type=kinds[op.type])
+    b.emit("LSH_PROJECTION", inputs, [op.output], table="LSHProjectionOptions", Type=kinds[op.type])
 
 
 def _multinomial(b: Builder, op: Node) -> None:
     if op.seeds.value is None:
         raise Refused("seeds is not a constant of the model")
     seeds = [*op.seeds.value.ravel().tolist(), 0][:2]
-    b.emit("MULTINOMIAL", [op.logits, ints(op.sample_count)], [op.samples],
-           table="RandomOptions", Seed=int(seeds[0]), Seed2=int(seeds[1]))
+    b.emit(
+        "MULTINOMIAL",
+        [op.logits, ints(op.sample_count)],
+        [op.samples],
+        table="RandomOptions",
+        Seed=int(seeds[0]),
+        Seed2=int(seeds[1]),
+    )
 
 
 def _detection(b: Builder, op: Node) -> None:
@@ -88,8 +105,10 @@ def _detection(b: Builder, op: Node) -> None:
     labels = Tensor(T.TENSOR_FLOAT32, (1, rows))
     count = Tensor(T.TENSOR_FLOAT32, (1,))
     b.emit(
-        "TFLite_Detection_PostProcess", [op.deltas, op.scores, op.anchors],
-        [boxes, labels, scores, count], custom=bytes(flexbuffers.Dumps(options)),
+        "TFLite_Detection_PostProcess",
+        [op.deltas, op.scores, op.anchors],
+        [boxes, labels, scores, count],
+        custom=bytes(flexbuffers.Dumps(options)),
     )
     if not whole:
         b.slice(boxes, (0, 0, 0), (1, wanted, 4), op.out_boxes)
@@ -128,9 +147,14 @@ def _quantized_16bit_lstm(b: Builder, op: Node) -> None:
     scratch = Tensor(x.type, (x.dimensions[0], weights.dimensions[1]), x.scale, x.zero_point)
     gates = Tensor(T.TENSOR_QUANT16_SYMM, (x.dimensions[0], weights.dimensions[0]), 1 / 4096, 0)
     b.emit(
-        "LSTM", [x, old, weights, bias, op.prev_cell_state],
-        [op.output, op.cell_state_out, scratch, gates], table="LSTMOptions",
-        FusedActivationFunction=4, CellClip=0.0, ProjClip=0.0, KernelType=1,
+        "LSTM",
+        [x, old, weights, bias, op.prev_cell_state],
+        [op.output, op.cell_state_out, scratch, gates],
+        table="LSTMOptions",
+        FusedActivationFunction=4,
+        CellClip=0.0,
+        ProjClip=0.0,
+        KernelType=1,
     )
 
 
@@ -144,7 +168,9 @@ RULES = {
     "SVDF": Rule("FULLY_CONNECTED, CONCATENATION, MUL, SUM", recurrent.svdf),
     "QUANTIZED_16BIT_LSTM": Rule("LSTM, the basic kernel", _quantized_16bit_lstm, native=anything),
     "QUANTIZED_LSTM": Rule(
-        "", None, "TensorFlow Lite keeps the states of an integer cell in variables, and has no "
+        "",
+        None,
+        "TensorFlow Lite keeps the states of an integer cell in variables, and has no "
         "kernel that takes and gives them",
     ),
     "IF": Rule("IF", _if, native=anything),
