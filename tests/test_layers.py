@@ -19,7 +19,7 @@ RIGHT_OF = {
     "hal": set(),
     "operations": {"hal"},
     "drivers": {"operations", "hal"},
-    "runtime": {"drivers", "operations", "hal"},
+    "runtime": {"drivers", "operations", "hal", "recording"},
     "abi": {"runtime", "drivers", "operations", "hal", "handles", "recording"},
     "api": {"runtime", "drivers", "operations", "hal", "handles"},
     "formats": {"api", "runtime", "drivers", "operations", "hal", "recording"},

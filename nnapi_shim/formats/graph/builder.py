@@ -115,9 +115,7 @@ class Builder:
 
     def _as_nhwc(self, node: Node) -> None:
         """The same in the layout of channels last, between transpositions."""
-        image = next(
-            name for name in ("input", "scores", "heatmaps") if name in node.named
-        )
+        image = next(name for name in ("input", "scores", "heatmaps") if name in node.named)
         source = node.named[image]
         output = node.outputs[0]
         if node.kind in ("HEATMAP_MAX_KEYPOINT", "GENERATE_PROPOSALS"):
@@ -148,8 +146,11 @@ class Builder:
             for o in node.outputs
         ]
         named = {**node.named, **changed}
-        repeated = [name for name, v in node.named.items()
-                    if isinstance(v, list) and v and any(o is v[0] for o in node.outputs)]
+        repeated = [
+            name
+            for name, v in node.named.items()
+            if isinstance(v, list) and v and any(o is v[0] for o in node.outputs)
+        ]
         for name in repeated:
             named[name] = outputs
         inner = Node(node.kind, named, node.outputs, node.number)
@@ -241,15 +242,15 @@ class Builder:
         return self.make(kind, out, input0=x, input1=y, **fused)
 
     def add(self, x: Tensor, y: Any, out: Tensor | None = None) -> Tensor:
-        """x + y."""
+        """X + y."""
         return self.binary("ADD", x, y, out)
 
     def sub(self, x: Any, y: Any, out: Tensor | None = None) -> Tensor:
-        """x - y."""
+        """X - y."""
         return self.binary("SUB", x, y, out)
 
     def mul(self, x: Tensor, y: Any, out: Tensor | None = None) -> Tensor:
-        """x * y."""
+        """X * y."""
         return self.binary("MUL", x, y, out)
 
     def unary(self, kind: str, x: Tensor, out: Tensor | None = None) -> Tensor:
@@ -294,13 +295,11 @@ class Builder:
         return self.make("CONCATENATION", out, inputs=xs, axis=axis)
 
     def fully_connected(self, x: Tensor, weights: Tensor, bias: Tensor | None = None) -> Tensor:
-        """x [batch, size] times weights [units, size], plus bias [units]."""
+        """X [batch, size] times weights [units, size], plus bias [units]."""
         if bias is None:
             bias = constant(np.zeros(weights.dimensions[0], np.float32))
         out = Tensor(T.TENSOR_FLOAT32, (x.dimensions[0], weights.dimensions[0]))
-        return self.make(
-            "FULLY_CONNECTED", out, input=x, weights=weights, bias=bias, activation=0
-        )
+        return self.make("FULLY_CONNECTED", out, input=x, weights=weights, bias=bias, activation=0)
 
     def activated(self, x: Tensor, code: int, out: Tensor | None = None) -> Tensor:
         """An activation: of FuseCode, or one more of recurrent cells."""

@@ -103,7 +103,9 @@ class _Reader:
         if not known or any(value is declare.UNSET for value in values):
             return
         bound = [BoundOperand(-1, t.type, t.dimensions, t.scale, t.zero_point) for t in outputs]
-        op = match.operation.bind(match, values, bound, lambda at: _bound(self.tensor(item.inputs[at])))
+        op = match.operation.bind(
+            match, values, bound, lambda at: _bound(self.tensor(item.inputs[at]))
+        )
         try:
             resolve(op)
         except NnapiError:

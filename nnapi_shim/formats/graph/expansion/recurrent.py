@@ -6,7 +6,7 @@ import numpy as np
 
 from nnapi_shim.formats.graph.builder import Builder, Refused, known
 from nnapi_shim.formats.graph.tensor import Node, Tensor, constant
-from nnapi_shim.operations.lstm_cell import STATES, Cell, cell
+from nnapi_shim.operations.lstm_cell import Cell, cell
 
 FLAT = 1e-8
 """What layer normalisation adds to the variance, as NNAPI does."""
@@ -37,7 +37,9 @@ def bidirectional_sequence_lstm(b: Builder, op: Node) -> None:
     """A cell in the order of time and one against it."""
     both = []
     names: list[tuple[str, Tensor]] = []
-    is_crossed = op.aux_input is not None and op.named.get("fw_aux_input_to_cell_weights") is not None
+    is_crossed = (
+        op.aux_input is not None and op.named.get("fw_aux_input_to_cell_weights") is not None
+    )
     aux = _steps(b, op.aux_input, bool(op.time_major)) if is_crossed else None
     states = ("activation_state_in", "cell_state_in")
     for prefix in ("fw_", "bw_"):
@@ -187,7 +189,11 @@ def bidirectional_sequence_rnn(b: Builder, op: Node) -> None:
         for at, x in enumerate(steps):
             products = [(x, weights)] + ([(aux[at], aux_weights)] if aux else [])
             state = _rnn_step(
-                b, op, products, op.named[f"{prefix}recurrent_weights"], op.named[f"{prefix}bias"],
+                b,
+                op,
+                products,
+                op.named[f"{prefix}recurrent_weights"],
+                op.named[f"{prefix}bias"],
                 state,
             )
             outputs.append(state)
@@ -227,12 +233,13 @@ def svdf(b: Builder, op: Node) -> None:
         state = fresh
         moved = constant(np.zeros((batch, filters, 1), np.float32))
     weights = b.reshape(op.weights_time, (1, filters, memory))
-    products = b.reshape(
-        b.mul(state, weights), (batch, filters // op.rank, op.rank * memory)
-    )
+    products = b.reshape(b.mul(state, weights), (batch, filters // op.rank, op.rank * memory))
     units = filters // op.rank
     total = b.make(
-        "REDUCE_SUM", Tensor(products.type, (batch, units)), input=products, axes=(2,),
+        "REDUCE_SUM",
+        Tensor(products.type, (batch, units)),
+        input=products,
+        axes=(2,),
         keep_dims=False,
     )
     if op.bias is not None:

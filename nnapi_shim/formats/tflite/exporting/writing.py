@@ -166,8 +166,12 @@ class _Writer:
         listed_out = self.vector([indexes[id(t)] for t in graph.outputs])
         tables = self.offsets(made), self.offsets(operators)
         offset = self.table(
-            "SubGraph", Tensors=tables[0], Inputs=listed_in, Outputs=listed_out,
-            Operators=tables[1], Name=name,
+            "SubGraph",
+            Tensors=tables[0],
+            Inputs=listed_in,
+            Outputs=listed_out,
+            Operators=tables[1],
+            Name=name,
         )
         return offset, indexes
 
@@ -181,8 +185,13 @@ class _Writer:
             signature = self.vector([size or -1 for size in sizes])
         name = self.b.CreateString(t.name or f"tensor_{index}")
         return self.table(
-            "Tensor", Shape=shape, Type=type_code(t.type), Buffer=buffer, Name=name,
-            Quantization=self.quantization(t), ShapeSignature=signature,
+            "Tensor",
+            Shape=shape,
+            Type=type_code(t.type),
+            Buffer=buffer,
+            Name=name,
+            Quantization=self.quantization(t),
+            ShapeSignature=signature,
             HasRank=bool(sizes) or None,
         )
 
@@ -206,8 +215,11 @@ class _Writer:
         fields: dict[str, Any] = {}
         if name:
             values = {
-                key: self.vector(value) if isinstance(value, tuple)
-                else self.b.CreateString(value) if isinstance(value, str) else value
+                key: self.vector(value)
+                if isinstance(value, tuple)
+                else self.b.CreateString(value)
+                if isinstance(value, str)
+                else value
                 for key, value in options.items()
             }
             fields["BuiltinOptions"] = self.table(name, **values)
@@ -226,6 +238,9 @@ class _Writer:
         custom = self.b.CreateString(kind) if builtin is None else None
         code = tflite.BuiltinOperator.CUSTOM if builtin is None else builtin
         return self.table(
-            "OperatorCode", DeprecatedBuiltinCode=min(code, OLD_CODES), BuiltinCode=code,
-            CustomCode=custom, Version=number,
+            "OperatorCode",
+            DeprecatedBuiltinCode=min(code, OLD_CODES),
+            BuiltinCode=code,
+            CustomCode=custom,
+            Version=number,
         )
