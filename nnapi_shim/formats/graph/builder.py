@@ -263,9 +263,11 @@ class Builder:
         return self.make("MEAN", x.like(sizes), input=x, axes=tuple(axes), keep_dims=1)
 
     def reshape(self, x: Tensor, sizes: Dimensions, out: Tensor | None = None) -> Tensor:
-        """The same elements with other dimensions, which are known."""
+        """The same elements with other dimensions, of which one may be unknown."""
         out = x.like(sizes) if out is None else out
-        return self.make("RESHAPE", out, input=x, shape=tuple(sizes))
+        if sizes.count(0) > 1:
+            raise Refused("more than one of its dimensions is not known")
+        return self.make("RESHAPE", out, input=x, shape=tuple(n or -1 for n in sizes))
 
     def transpose(self, x: Tensor, perm: Sequence[int], out: Tensor | None = None) -> Tensor:
         """Dimensions in another order; a constant is transposed at once."""
@@ -282,9 +284,10 @@ class Builder:
     def slice(
         self, x: Tensor, begin: Sequence[int], size: Sequence[int], out: Tensor | None = None
     ) -> Tensor:
-        """A part; sizes are known."""
+        """A part; of a dimension of unknown size all that is behind its beginning."""
         out = x.like(tuple(size)) if out is None else out
-        return self.make("SLICE", out, input=x, begin=tuple(begin), size=tuple(size))
+        counts = tuple(n or -1 for n in size)
+        return self.make("SLICE", out, input=x, begin=tuple(begin), size=counts)
 
     def concatenate(self, xs: list[Tensor], axis: int, out: Tensor | None = None) -> Tensor:
         """Tensors one behind the other."""
@@ -320,7 +323,14 @@ def _picked(dimensions: Dimensions, perm: Sequence[int]) -> Dimensions:
 
 
 def known(t: Tensor, name: str) -> Dimensions:
-    """Dimensions that must be known; raises Refused."""
+    """Dimensions that must be known but for the first; raises Refused."""
+    if not t.dimensions or 0 in t.dimensions[1:]:
+        raise Refused(f"the dimensions of {name} behind the first are not known, or one is 0")
+    return t.dimensions
+
+
+def complete(t: Tensor, name: str) -> Dimensions:
+    """Dimensions that must all be known; raises Refused."""
     if not t.dimensions or 0 in t.dimensions:
         raise Refused(f"the dimensions of {name} are not known, or one of them is 0")
     return t.dimensions

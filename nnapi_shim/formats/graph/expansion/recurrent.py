@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from nnapi_shim.formats.graph.builder import Builder, Refused, known
+from nnapi_shim.formats.graph.builder import Builder, Refused, complete, known
 from nnapi_shim.formats.graph.tensor import Node, Tensor, constant
 from nnapi_shim.operations.lstm_cell import Cell, cell
 
@@ -21,7 +21,7 @@ def lstm(b: Builder, op: Node) -> None:
     b.copy(state, op.output)
     b.copy(state, op.output_state_out)
     b.copy(memory, op.cell_state_out)
-    zeros = constant(np.zeros(known(op.scratch, "scratch"), np.float32))
+    zeros = constant(np.zeros(complete(op.scratch, "scratch"), np.float32))
     b.copy(zeros, op.scratch)
 
 
@@ -131,6 +131,8 @@ def _steps(b: Builder, sequence: Tensor, time_major: bool) -> list[Tensor]:
     sizes = known(sequence, "input")
     time = 0 if time_major else 1
     count = sizes[time]
+    if not count:
+        raise Refused("the length of its sequence is not known")
     if count > MOST_STEPS:
         raise Refused(f"its sequence has {count} steps; at most {MOST_STEPS} are written out")
     batch, size = sizes[1 - time], sizes[2]
@@ -220,7 +222,7 @@ def _rnn_step(
 def svdf(b: Builder, op: Node) -> None:
     """The state with a new last entry, times the weights in time, summed up over each rank."""
     filters, memory = known(op.weights_time, "weights_time")
-    batch = known(op.input, "input")[0]
+    batch = complete(op.input, "input")[0]
     state = b.reshape(op.state_in, (batch, filters, memory))
     fresh = b.reshape(b.fully_connected(op.input, op.weights_feature), (batch, filters, 1))
     if memory > 1:

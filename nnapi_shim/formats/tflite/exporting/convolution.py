@@ -8,6 +8,7 @@ from nnapi_shim.formats.graph.builder import Builder, Refused, Rule, known
 from nnapi_shim.formats.graph.expansion import images
 from nnapi_shim.formats.graph.tensor import Node, Tensor
 from nnapi_shim.formats.tflite.exporting.kinds import eight_bits, ints, only
+from nnapi_shim.formats.tflite.exporting.types import type_code
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.operations.convolution import convolution_window, transpose_spans
 from nnapi_shim.operations.shapes import Window, span
@@ -66,9 +67,8 @@ def quantized(lower: Any) -> Any:
             to, by = S8, -128
         elif op.input.type is S8 and filter.type is S8 and filter.zero_point:
             to, by = U8, 128
-            moved = Tensor(
-                U8, filter.dimensions, filter.scale, filter.zero_point + 128, name=filter.name
-            )
+            moved = Tensor(U8, filter.dimensions, filter.scale, filter.zero_point + 128,
+                           name=filter.name)
             moved.value = (filter.value.astype(np.int16) + 128).astype(np.uint8)
             filter = moved
         if to is not None:
@@ -93,9 +93,7 @@ def bias_of(op: Node, weights: Tensor) -> Tensor:
     if bias.value is None:
         return bias
     scales = np.float32(op.input.scale) * np.asarray(weights.channel_quant.scales, np.float32)
-    made.channel_quant = weights.channel_quant._replace(
-        scales=tuple(scales.tolist()), channel_dim=0
-    )
+    made.channel_quant = weights.channel_quant._replace(scales=tuple(scales.tolist()), channel_dim=0)
     return made
 
 
@@ -104,15 +102,9 @@ def _conv_2d(b: Builder, op: Node) -> None:
     known(op.input, "input")
     x, padding = padding_of(b, op, convolution_window(op))  # type: ignore[arg-type]
     b.emit(
-        "CONV_2D",
-        [x, op.filter, bias_of(op, op.filter)],
-        [op.output],
-        table="Conv2DOptions",
-        Padding=padding,
-        StrideW=op.stride_width,
-        StrideH=op.stride_height,
-        FusedActivationFunction=op.activation,
-        DilationWFactor=op.dilation_width,
+        "CONV_2D", [x, op.filter, bias_of(op, op.filter)], [op.output], table="Conv2DOptions",
+        Padding=padding, StrideW=op.stride_width, StrideH=op.stride_height,
+        FusedActivationFunction=op.activation, DilationWFactor=op.dilation_width,
         DilationHFactor=op.dilation_height,
     )
 
@@ -122,16 +114,10 @@ def _depthwise(b: Builder, op: Node) -> None:
     known(op.input, "input")
     x, padding = padding_of(b, op, convolution_window(op))  # type: ignore[arg-type]
     b.emit(
-        "DEPTHWISE_CONV_2D",
-        [x, op.filter, bias_of(op, op.filter)],
-        [op.output],
-        table="DepthwiseConv2DOptions",
-        Padding=padding,
-        StrideW=op.stride_width,
-        StrideH=op.stride_height,
-        DepthMultiplier=op.depth_multiplier,
-        FusedActivationFunction=op.activation,
-        DilationWFactor=op.dilation_width,
+        "DEPTHWISE_CONV_2D", [x, op.filter, bias_of(op, op.filter)], [op.output],
+        table="DepthwiseConv2DOptions", Padding=padding, StrideW=op.stride_width,
+        StrideH=op.stride_height, DepthMultiplier=op.depth_multiplier,
+        FusedActivationFunction=op.activation, DilationWFactor=op.dilation_width,
         DilationHFactor=op.dilation_height,
     )
 
@@ -152,29 +138,31 @@ def _transpose_conv(b: Builder, op: Node) -> None:
     wanted = (batch, rows.output, columns.output, depth)
     whole = op.output if full == wanted else op.output.like(full)
     options: dict[str, Any] = {
-        "StrideW": op.stride_width,
-        "StrideH": op.stride_height,
+        "StrideW": op.stride_width, "StrideH": op.stride_height,
         "FusedActivationFunction": op.activation,
     }
+    shape = ints(full) if batch else _shape_of(b, op.input, full)
     b.emit(
-        "TRANSPOSE_CONV",
-        [ints(full), op.filter, op.input, bias_of(op, op.filter)],
-        [whole],
-        table="TransposeConvOptions",
-        Padding=VALID,
-        **options,
+        "TRANSPOSE_CONV", [shape, op.filter, op.input, bias_of(op, op.filter)], [whole],
+        table="TransposeConvOptions", Padding=VALID, **options,
     )
     if whole is not op.output:
         b.slice(whole, (0, rows.head, columns.head, 0), wanted, op.output)
 
 
+def _shape_of(b: Builder, x: Tensor, sizes: tuple[int, ...]) -> Tensor:
+    """Dimensions as a tensor, the first of them that of an image."""
+    all_sizes = Tensor(T.TENSOR_INT32, (4,))
+    kind = type_code(T.TENSOR_INT32)
+    b.emit("SHAPE", [x], [all_sizes], table="ShapeOptions", OutType=kind)
+    first = b.slice(all_sizes, (0,), (1,))
+    return b.concatenate([first, ints(sizes[1:])], 0)
+
+
 def _fully_connected(b: Builder, op: Node) -> None:
     b.emit(
-        "FULLY_CONNECTED",
-        [op.input, op.weights, op.bias],
-        [op.output],
-        table="FullyConnectedOptions",
-        FusedActivationFunction=op.activation,
+        "FULLY_CONNECTED", [op.input, op.weights, op.bias], [op.output],
+        table="FullyConnectedOptions", FusedActivationFunction=op.activation,
     )
 
 
@@ -182,12 +170,8 @@ def _batch_matmul(b: Builder, op: Node) -> None:
     if op.lhs.type is T.TENSOR_INT32:
         raise Refused("TensorFlow Lite has no products of TENSOR_INT32 matrices")
     b.emit(
-        "BATCH_MATMUL",
-        [op.lhs, op.rhs],
-        [op.output],
-        table="BatchMatMulOptions",
-        AdjX=bool(op.adj_x),
-        AdjY=bool(op.adj_y),
+        "BATCH_MATMUL", [op.lhs, op.rhs], [op.output], table="BatchMatMulOptions",
+        AdjX=bool(op.adj_x), AdjY=bool(op.adj_y),
     )
 
 
@@ -199,9 +183,8 @@ RULES = {
     "GROUPED_CONV_2D": Rule(
         "SLICE, CONV_2D for each group, CONCATENATION", images.grouped_conv_2d, native=weighted
     ),
-    "TRANSPOSE_CONV_2D": Rule(
-        "TRANSPOSE_CONV; SLICE for padding", _transpose_conv, native=weighted
-    ),
+    "TRANSPOSE_CONV_2D": Rule("TRANSPOSE_CONV; SLICE for padding", _transpose_conv, native=weighted),
     "FULLY_CONNECTED": Rule("FULLY_CONNECTED", _fully_connected, native=eight_bits),
     "BATCH_MATMUL": Rule("BATCH_MATMUL", _batch_matmul, native=only(S8)),
 }
+
