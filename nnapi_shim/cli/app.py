@@ -15,9 +15,10 @@ from nnapi_shim.cli.diff import diff
 from nnapi_shim.cli.explain import explain
 from nnapi_shim.cli.info import info
 from nnapi_shim.cli.lint import lint
+from nnapi_shim.cli.profile import profile
 from nnapi_shim.cli.run import run
 
-COMMANDS = (info, run, explain, lint, diff, convert, config)
+COMMANDS = (info, run, explain, profile, diff, lint, convert, config)
 """In the order in which help lists them."""
 
 app = typer.Typer(
