@@ -152,7 +152,7 @@ def profile(
     arrays = (
         read_inputs(compilation, inputs, picture) if inputs else made_up(compilation.inputs, seed)
     )
-    values = _all_inputs(model, compilation, arrays)
+    values = all_inputs(model, compilation, arrays)
     unobserved = Runner(compilation.runtime, compilation.all_inputs, compilation.all_outputs)
     for done in range(warm_up):
         progress(done, total, "warming up")
@@ -186,7 +186,7 @@ def profile(
     ).profile(not inputs, median(alone) / 1e9)
 
 
-def _all_inputs(
+def all_inputs(
     model: Model, compilation: Compilation, arrays: Sequence[Array]
 ) -> list[Array | None]:
     """All that the model takes: the inputs, and the states as they are at first."""
