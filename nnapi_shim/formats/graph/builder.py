@@ -99,7 +99,8 @@ class Builder:
 
     def _require_constants(self, node: Node, rule: Rule) -> None:
         declared = declaration_of(OperationType[node.kind])
-        for name, value in node.named.items():
+        for name in node.input_names:
+            value = node.named[name]
             if not isinstance(value, Tensor) or name in rule.dynamic:
                 continue
             if value.type in SCALARS or name in declared.values:
@@ -123,6 +124,8 @@ class Builder:
             raise Refused("channels come first")
         moved = output.like(_picked(output.dimensions, (0, 2, 3, 1)))
         changed = {image: self.transpose(source, (0, 2, 3, 1)), "nchw": False}
+        if node.named.get("output_shape") is not None:
+            changed["output_shape"] = _picked(node.output_shape, (0, 2, 3, 1))
         self.express(node.with_operands([moved], **changed))
         self.transpose(moved, (0, 3, 1, 2), output)
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from nnapi_shim.formats.graph.builder import Builder, Rule, known
+from nnapi_shim.formats.graph.builder import Builder, Refused, Rule, known
 from nnapi_shim.formats.graph.expansion import images
 from nnapi_shim.formats.graph.tensor import Node, Tensor
 from nnapi_shim.formats.tflite.exporting.kinds import eight_bits, ints, only
@@ -156,6 +156,8 @@ def _fully_connected(b: Builder, op: Node) -> None:
 
 
 def _batch_matmul(b: Builder, op: Node) -> None:
+    if op.lhs.type is T.TENSOR_INT32:
+        raise Refused("TensorFlow Lite has no products of TENSOR_INT32 matrices")
     b.emit(
         "BATCH_MATMUL", [op.lhs, op.rhs], [op.output], table="BatchMatMulOptions",
         AdjX=bool(op.adj_x), AdjY=bool(op.adj_y),
