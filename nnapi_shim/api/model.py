@@ -15,6 +15,7 @@ from nnapi_shim.api.arrays import address, elements, natural_type
 from nnapi_shim.api.carried import Carried, Carrying
 from nnapi_shim.api.devices import Choice, chosen
 from nnapi_shim.api.given import integer, listed, number, wrong_type
+from nnapi_shim.api.methods import Methods
 from nnapi_shim.api.names import member
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.api.signature import Input, chosen_use, results
@@ -36,13 +37,15 @@ Sizes = Sequence[int | None] | None
 """Dimensions; None or 0 in place of an unknown one, None in place of all for an unknown rank."""
 
 
-class Model:
+class Model(Methods):
     """A model.
 
         with Model() as model:
             x = model.input("TENSOR_FLOAT32", [None, 3])
-            y = model.operation("MUL", [x, [[1, 2, 3]], FuseCode.NONE])
+            y = model.mul(x, [[1, 2, 3]])
             model.outputs(y)
+
+    Every operation is a method, such as `conv_2d`; `operation` takes its name.
 
     The end of the block finishes the model; when the block fails, the model is dropped. Without
     `with`, `finish()` does it. A finished model may be compiled any number of times.

@@ -6,7 +6,7 @@ import numpy as np
 
 from nnapi_shim.formats.graph.builder import Builder, Refused, Rule
 from nnapi_shim.formats.graph.expansion import recurrent
-from nnapi_shim.formats.graph.tensor import Node, Tensor
+from nnapi_shim.formats.graph.tensor import Node, Tensor, constant
 from nnapi_shim.formats.tflite.exporting.kinds import anything, ints
 from nnapi_shim.hal.enums import OperandType as T
 
@@ -40,13 +40,17 @@ def _while(b: Any, op: Node) -> None:
 
 
 def _lsh_projection(b: Builder, op: Node) -> None:
-    """Both have sparse projections 3 and 1, dense ones 2; the deprecated sparse one has no name."""
-    kinds = {2: 2, 3: 1}
-    if op.type not in kinds:
-        raise Refused(f"TensorFlow Lite has no projection of type {op.type}")
+    """Dense is 2 in both; sparse is 3 in NNAPI, and 1 here. The deprecated sparse projection, 1,
+    is the same without what tells the rows apart.
+    """
     inputs = [op.hash, op.input] + ([] if op.weight is None else [op.weight])
-    b.emit("LSH_PROJECTION", inputs, [op.output], table="LSHProjectionOptions",
-           Type=kinds[op.type])
+    is_bare = op.type == 1
+    made = op.output.like() if is_bare else op.output
+    b.emit("LSH_PROJECTION", inputs, [made], table="LSHProjectionOptions",
+           Type=2 if op.type == 2 else 1)
+    if is_bare:
+        rows, bits = op.hash.dimensions
+        b.sub(made, constant((np.arange(rows) << bits).astype(np.int32)), op.output)
 
 
 def _multinomial(b: Builder, op: Node) -> None:
