@@ -36,6 +36,10 @@ Signature = Annotated[
 Output = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="File to write.")
 ]
+PictureFile = Annotated[
+    Path | None,
+    typer.Option("--picture", metavar="FILE.png|.svg", help="Draw it, too."),
+]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite a file that is there.")]
 
 FAST = "FAST_SINGLE_ANSWER"
