@@ -1,5 +1,6 @@
 """`nnapi-shim graph`."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -118,6 +119,7 @@ def graph(
 
 def _tell(address: str) -> None:
     write(f"{address}\nCtrl-C ends it.")
+    sys.stdout.flush()  # a program that reads it waits for it
 
 
 def _colour(given: str | None, profile: bool, diff: str | None) -> str:

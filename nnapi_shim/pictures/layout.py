@@ -17,7 +17,7 @@ BESIDE, BELOW, BETWEEN = 16.0, 30.0, 44.0
 """Gaps between boxes of a layer, between layers, and between columns."""
 _PASSING, _LANE = 12.0, 7.0
 """Widths: of the place of an edge that passes a layer, of an edge between columns."""
-_MOST_PLACES = 200_000
+_MOST_PLACES = 100_000
 _SWEEPS = 6
 
 

@@ -21,7 +21,8 @@ DISTINCT = (
     "#8fb6dd",
     "#cfcfcf",
 )
-WHITE = "#ffffff"
+WHITE, INK = "#ffffff", "#1a1a1a"
+"""Of what has no value; of text."""
 
 
 @dataclass(frozen=True)

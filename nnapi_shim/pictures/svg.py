@@ -14,7 +14,7 @@ from nnapi_shim.log import one_line
 from nnapi_shim.pictures import wording
 from nnapi_shim.pictures.layout import Layout, Point, Route, layered
 from nnapi_shim.pictures.letters import FAMILY, fitted, lines, width
-from nnapi_shim.pictures.shades import GRADIENT, WHITE, Shades
+from nnapi_shim.pictures.shades import GRADIENT, INK, WHITE, Shades
 
 TALLEST = 1150.0
 """About how high a column is."""
@@ -24,7 +24,7 @@ DEEPEST, MOST_INSIDE = 4, 500
 _HEAD, _BODY, _LEGEND = 12.0, 10.0, 11.0
 _PAD, _ROOM, _LEAST = 8.0, 230.0, 96.0
 _MARGIN = 20.0
-_INK, _EDGE, _SOFT, _PILL = "#1a1a1a", "#5c6670", "#44505c", "#eceff3"
+_EDGE, _SOFT, _PILL = "#5c6670", "#44505c", "#eceff3"
 
 
 @dataclass
@@ -140,9 +140,9 @@ class _Painter:
         for role, graph in wording.subgraphs(operation):
             self.inside += len(graph.operations)
             if depth < DEEPEST and self.inside <= MOST_INSIDE:
-                inside.append((_role(role), self.drawing(graph, depth + 1)))
+                inside.append((role, self.drawing(graph, depth + 1)))
             else:
-                found.append(_Line(f"{_role(role)}: {len(graph.operations)} operations"))
+                found.append(_Line(f"{role}: {len(graph.operations)} operations"))
         tooltip = wording.tooltip(operation)
         if shades and right:
             tooltip += f"\n{shades.title}: {shades.text(number)}"
@@ -164,7 +164,7 @@ class _Painter:
         down = head + drawing.layout.height + 2 * _MARGIN
         yield (
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{across:.0f}" height="{down:.0f}" '
-            f'viewBox="0 0 {across:.0f} {down:.0f}" font-family="{FAMILY}" fill="{_INK}" '
+            f'viewBox="0 0 {across:.0f} {down:.0f}" font-family="{FAMILY}" fill="{INK}" '
             'role="img">'
         )
         yield f"<title>{_text(title or 'Model')}: {_text(facts)}</title>"
@@ -269,10 +269,6 @@ def _pill(operand: OperandView, kind: str) -> _Box:
     found = [_Line(f"{kind} {name}", _BODY, True), _Line(wording.typed(operand))]
     tooltip = f"{kind} {', '.join(wording.operand_details(operand))}"
     return _Box(found, tooltip, kind, colour=_PILL)
-
-
-def _role(role: str) -> str:
-    return role.replace("_", " ").removesuffix(" model").removesuffix(" graph")
 
 
 def _path(route: Route) -> str:

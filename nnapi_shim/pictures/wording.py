@@ -132,7 +132,7 @@ def tooltip(operation: OperationView) -> str:
 
 
 def subgraphs(operation: OperationView) -> Iterator[tuple[str, GraphView]]:
-    """The graphs that it refers to, with their roles: of IF and WHILE."""
+    """The graphs that IF and WHILE refer to, as then, else, condition and body."""
     for role, operand in zip(operation.roles, operation.inputs, strict=True):
         if operand.subgraph is not None:
-            yield role, operand.subgraph
+            yield role.partition("_")[0], operand.subgraph

@@ -8,10 +8,10 @@ HOSTILE = '<script>alert("&")</script>\u0001 \u202e'
 
 
 def chain(count: int = 5) -> Model:
-    """So many operations in a row, with a shortcut around those in the middle."""
+    """So many operations in a row, with a shortcut; the first takes long."""
     with Model() as model:
-        x = model.input("TENSOR_FLOAT32", [1, 4, 4, 8], name="image")
-        w = np.linspace(-1, 1, 8 * 8, dtype=np.float32).reshape(8, 1, 1, 8)
+        x = model.input("TENSOR_FLOAT32", [1, 16, 16, 8], name="image")
+        w = np.linspace(-1, 1, 8 * 9 * 8, dtype=np.float32).reshape(8, 3, 3, 8)
         y = first = model.operation("CONV_2D", [x, w, np.zeros(8, np.float32), 1, 1, 1, 3])
         for _ in range(count - 3):
             y = model.operation("TANH", [y])

@@ -3,30 +3,28 @@
 import math
 from typing import Any
 
-from model_explorer.node_data_builder import (
-    GradientItem,
-    GraphNodeData,
-    ModelNodeData,
-    NodeDataResult,
-)
+from model_explorer.node_data_builder import GraphNodeData, ModelNodeData, NodeDataResult
 
-from nnapi_shim.pictures.shades import GRADIENT, Shades
+from nnapi_shim.pictures.shades import INK, Shades
 
 
 def node_data(shades: Shades, graph_id: str) -> ModelNodeData:
-    """Node data for a graph: a gradient for numbers, a colour for each text.
+    """Node data for a graph, with the colours that all pictures have.
 
-    graph_id: of the graph that `graphs.graph` made.
+    A gradient of the page's own would begin at the smallest number and not at 0, and make much of
+    small differences. graph_id: of the graph that `graphs.graph` made.
     """
     results = {}
     for number, value in shades.values.items():
-        colour = None if shades.is_numeric else shades.colour(number)
         # The page takes texts as well as the numbers that the package's types have.
         told: Any = value if isinstance(value, str) else _number(value)
-        results[str(number)] = NodeDataResult(told, bgColor=colour)
-    gradient = [GradientItem(stop, bgColor=colour) for stop, colour in GRADIENT]
+        results[str(number)] = NodeDataResult(told, shades.colour(number), INK)
+    is_text = not shades.is_numeric
     data = GraphNodeData(
-        results, name=title(shades), gradient=gradient if shades.is_numeric else []
+        results,
+        name=title(shades),
+        hideInAggregatedStatsTable=is_text,
+        hideInChildrenStatsTable=is_text,
     )
     return ModelNodeData({graph_id: data})
 

@@ -1,7 +1,6 @@
 """The server of Model Explorer with a model, until it is interrupted."""
 
 import contextlib
-import os
 import socket
 import threading
 import time
@@ -49,22 +48,20 @@ def serve(
         config.add_node_data(title(shades).replace("/", "_"), node_data(shades, shown.id))
     address = f"http://{HOST}:{port}/?data={config.to_url_param_value()}"
     threading.Thread(target=_when_there, args=(port, address, opens, tell), daemon=True).start()
-    _ask_nobody()
-    # What it prints is not what the command has to say.
-    with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):  # noqa: PTH123
-        server.start(
-            host=HOST,
-            port=port,
-            config=config,
-            no_open_in_browser=True,
-            skip_health_check=True,
-            extensions=["nnapi_shim.pictures.explorer"],
-        )
+    _silence(server)
+    server.start(
+        host=HOST,
+        port=port,
+        config=config,
+        no_open_in_browser=True,
+        skip_health_check=True,
+        extensions=["nnapi_shim.pictures.explorer"],
+    )
 
 
-def _ask_nobody() -> None:
-    """Let the server not ask PyPI and GitHub for newer versions: to look at a model is nobody's
-    business.
+def _silence(module: Any) -> None:
+    """Let the server print nothing, which is for the caller to do, and not ask on the network for
+    newer versions: to look at a model is nobody's business.
     """
 
     def nothing_new(print_msg: bool = True) -> dict[str, str]:
@@ -72,8 +69,11 @@ def _ask_nobody() -> None:
         names = ("version", "runningVersion", "releaseUrl", "desktopAppUrl")
         return dict.fromkeys(names, "")
 
-    module: Any = server
+    def unsaid(*values: object, **options: object) -> None:
+        del values, options
+
     module._check_new_version = nothing_new
+    module.print = unsaid
 
 
 def _when_there(port: int, address: str, opens: bool, tell: Callable[[str], None]) -> None:

@@ -1,0 +1,73 @@
+"""`nnapi-shim graph` where it writes files, and --picture of the other commands."""
+
+import json
+from xml.etree import ElementTree
+
+import pytest
+
+
+@pytest.fixture
+def model(tmp_path):
+    path = tmp_path / "some.py"
+    path.write_text("from tests.pictures.models import chain as model\n")
+    return path
+
+
+def test_files(command, model, tmp_path) -> None:
+    paths = [tmp_path / name for name in ("a.svg", "a.json", "data.json")]
+    svg, graph, data = paths
+    outcome = command.succeeds("graph", model, "-o", svg, "--json", graph, "--node-data", data)
+    assert [line.partition(":")[0] for line in outcome.out.splitlines()] == list(map(str, paths))
+    assert ElementTree.parse(svg).getroot().tag.endswith("svg")
+    assert len(json.loads(graph.read_text())["graphs"][0]["nodes"]) == 7
+    results = json.loads(data.read_text())["some.py"]["results"]
+    assert {item["value"] for item in results.values()} == {"nnapi-cpu"}
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--profile"], "coloured by time in a run"),
+        (["--diff", "nnapi-cpu,nnapi-reference"], "coloured by largest error, nnapi-cpu to"),
+        (["--colour", "error", "--isolated"], "coloured by largest error of the operation alone"),
+        (["--color", "partition", "--devices", "nnapi-reference"], "coloured by partition"),
+        (["--colour", "none"], "5 operations<"),
+    ],
+)
+def test_what_colours_operations(command, model, tmp_path, options, told) -> None:
+    svg = tmp_path / "a.svg"
+    command.succeeds("graph", model, "-o", svg, *options)
+    assert told in svg.read_text()
+
+
+def test_what_is_refused(command, model, tmp_path) -> None:
+    svg = tmp_path / "a.svg"
+    svg.write_text("mine")
+    assert "is there already" in command.refuses("graph", model, "-o", svg)
+    assert svg.read_text() == "mine"
+    command.succeeds("graph", model, "-o", svg, "--force")
+    other = tmp_path / "b.svg"
+    for options, told in (
+        (["--colour", "size"], "--colour is 'size'; allowed are device, "),
+        (["--diff", "nnapi-cpu"], "names 1 devices; there must be two"),
+        (["--devices", "none"], "none"),
+        (["--colour", "none", "--node-data", tmp_path / "c.json"], "--node-data needs"),
+        (["--json", tmp_path / "nowhere" / "a.json"], "there is no folder"),
+    ):
+        assert told in command.refuses("graph", model, "-o", other, *options)
+    assert command.refuses("graph", tmp_path / "none.tflite").endswith("No such file or directory")
+    assert not other.exists()
+
+
+def test_pictures_of_measurements(command, model, tmp_path) -> None:
+    for name, options in (
+        ("profile", ["--runs", "2", "--no-peaks"]),
+        ("bench", ["--runs", "5"]),
+        ("diff", []),
+    ):
+        path = tmp_path / f"{name}.png"
+        command.succeeds(name, model, "--picture", path, *options)
+        assert path.read_bytes().startswith(b"\x89PNG")
+        assert "is there already" in command.refuses(name, model, "--picture", path, *options)
+        bad = command.refuses(name, model, "--picture", tmp_path / "a.jpeg", *options)
+        assert "no .png or .svg file" in bad
