@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from nnapi_shim.api.lint import lint as lint
     from nnapi_shim.api.model import Model as Model
     from nnapi_shim.api.operand import Operand as Operand
+    from nnapi_shim.api.quantization import dequantize as dequantize
+    from nnapi_shim.api.quantization import quantization_of as quantization_of
+    from nnapi_shim.api.quantization import quantize as quantize
     from nnapi_shim.errors import NnapiError as NnapiError
     from nnapi_shim.errors import last_error as last_error
     from nnapi_shim.folders import get_include as get_include
@@ -45,6 +48,7 @@ _NAMES = {
     "api.lint": "lint",
     "api.model": "Model",
     "api.operand": "Operand",
+    "api.quantization": "dequantize quantization_of quantize",
     "errors": "NnapiError last_error",
     "folders": "get_include get_library_dir",
     "formats.load": "load",

@@ -60,6 +60,12 @@ def _watch() -> None:
     """Put what records and traces calls around the functions."""
     from nnapi_shim.abi.watched import watch_all
 
+    if TRACE.get():
+        from nnapi_shim.abi.traced import tracer
+
+        traced = tracer()
+        if traced is not None:
+            watch_all(traced)
     if CAPTURE.get():
         from nnapi_shim.abi.capture import recorder
 

@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable
 from functools import wraps
 from hashlib import blake2b
+from pathlib import Path
 from threading import get_native_id
 from time import monotonic_ns, time
 from typing import Any
@@ -210,18 +211,16 @@ class Recorder:
 
 
 def _named(parameters: tuple[Parameter, ...], arguments: tuple[Any, ...]) -> dict[str, Any]:
-    return {
-        parameter.name: value for parameter, value in zip(parameters, arguments, strict=True)
-    }
+    return {parameter.name: value for parameter, value in zip(parameters, arguments, strict=True)}
 
 
 def _program() -> list[str]:
     """The words of the program's command line."""
     try:
-        with open("/proc/self/cmdline", "rb") as file:
-            return [word.decode(errors="replace") for word in file.read().split(b"\0")[:-1]]
+        words = Path("/proc/self/cmdline").read_bytes().split(b"\0")[:-1]
     except OSError:
         return []
+    return [word.decode(errors="replace") for word in words]
 
 
 def recorder(setting: str) -> Watcher | None:
@@ -230,9 +229,7 @@ def recorder(setting: str) -> Watcher | None:
         made = Recorder(output.opened(setting))
         made.begin()
     except OSError as error:
-        log.warning(
-            f"{CAPTURE.name} is {setting!r}, which is not used; {error.strerror or error}"
-        )
+        log.warning(f"{CAPTURE.name} is {setting!r}, which is not used; {error.strerror or error}")
         return None
     at_exit.at_exit(made.finish)
     return made.recorded

@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from nnapi_shim.abi import decoding
-from nnapi_shim.abi.tables import compilations, executions, memories, models
+from nnapi_shim.abi.tables import executions, memories, models
+from nnapi_shim.address import words
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.enums import BYTE_SIZE_OF_CACHE_TOKEN, OperandType
 from nnapi_shim.hal.quantization import ELEMENT_BYTES, SCALARS, STRUCT_CODES
@@ -108,7 +109,7 @@ class Contents:
         if short.startswith(("Execution_setInput", "Execution_setOutput")):
             self._bind(short, values)
         elif short.startswith("Execution_startCompute"):
-            (event,) = decoding.words(values["event"], "uintptr_t", 1)
+            (event,) = words(values["event"], "uintptr_t", 1)
             handle = values["execution"]
             self._running[event] = handle, executions[handle], self._bound.get(handle, {})
         elif name in RUNS:
@@ -122,14 +123,14 @@ class Contents:
             inner = self._regions.get(values["value"], [])
             self._regions.setdefault(values["model"], []).extend(inner)
         elif short in ("Compilation_create", "Compilation_createForDevices"):
-            (compilation,) = decoding.words(values["compilation"], "uintptr_t", 1)
+            (compilation,) = words(values["compilation"], "uintptr_t", 1)
             self._compiled[compilation] = [*self._regions.get(values["model"], [])]
         elif short == "Compilation_finish":
             self._compiled.pop(values["compilation"], None)
         elif short == "Memory_copy":
             return self._whole(values["dst"])
         elif short == "Memory_createFromAHardwareBuffer":
-            (handle,) = decoding.words(values["memory"], "uintptr_t", 1)
+            (handle,) = words(values["memory"], "uintptr_t", 1)
             memory = memories[handle]
             return {"size": memory.size} if memory.is_sized else {}
         return {}
@@ -271,7 +272,7 @@ class Contents:
             data = decoding.contents(bound.address, bound.length)
         if data is not None:
             size = ELEMENT_BYTES.get(operand.type, 0)
-            count = 1 if operand.type in SCALARS else element_count(dimensions)
+            count = 1 if operand.type in SCALARS else element_count(tuple(dimensions))
             is_known = operand.type in SCALARS or (dimensions and 0 not in dimensions)
             if size and is_known and size * count < len(data):
                 data = data[: size * count]  # what lies behind is padding

@@ -7,8 +7,8 @@ from typing import Any
 from nnapi_shim.abi import cdata
 from nnapi_shim.address import is_readable, read, words
 from nnapi_shim.errors import NnapiError
-from nnapi_shim.handles import HandleTable, kind_of
 from nnapi_shim.hal.enums import OperandType, OperationType
+from nnapi_shim.handles import HandleTable, kind_of
 from nnapi_shim.recording.vocabulary import Parameter
 
 _POINTER_BYTES = 8
@@ -131,7 +131,7 @@ def results(
 
 
 def contents(pointer: int, length: int) -> bytes | None:
-    """What lies at an address; None where there is no memory, as far as a look at the ends tells."""
+    """What lies at an address; None where there is no memory, as a look at its ends tells."""
     if not pointer or not length:
         return b"" if pointer else None
     if not is_readable(pointer, 1) or not is_readable(pointer + length - 1, 1):

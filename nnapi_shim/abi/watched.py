@@ -26,6 +26,4 @@ def code_of(error: BaseException | None) -> int:
         return int(ResultCode.NO_ERROR)
     if isinstance(error, NnapiError):
         return int(error.code)
-    return int(
-        ResultCode.OUT_OF_MEMORY if isinstance(error, MemoryError) else ResultCode.OP_FAILED
-    )
+    return int(ResultCode.OUT_OF_MEMORY if isinstance(error, MemoryError) else ResultCode.OP_FAILED)

@@ -36,7 +36,9 @@ def _parameters(text: str) -> tuple[Parameter, ...]:
     parameters = []
     for word in text.split():
         name, kind, *of = word.split(":")
-        parameters.append(Parameter(name, kind, of[0].replace("_desc", " descriptor") if of else ""))
+        parameters.append(
+            Parameter(name, kind, of[0].replace("_desc", " descriptor") if of else "")
+        )
     return tuple(parameters)
 
 

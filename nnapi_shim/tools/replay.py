@@ -101,9 +101,7 @@ def replay(
             if not last:
                 continue
         if plan.why_not:
-            report.skipped.append(
-                f"call {plan.call.number}, {plan.call.function}: {plan.why_not}"
-            )
+            report.skipped.append(f"call {plan.call.number}, {plan.call.function}: {plan.why_not}")
             continue
         runner.make(plan, report)
     return report
@@ -220,9 +218,7 @@ class _Runner:
         self._keep_made(plan, variables)
         if call.result is not None and call.end is not None and result != call.result:
             report.differences.append(
-                Difference(
-                    call.number, call.function, "result", _code(call.result), _code(result)
-                )
+                Difference(call.number, call.function, "result", _code(call.result), _code(result))
             )
             return
         self._compare(plan, variables, report)
@@ -320,8 +316,8 @@ class _Runner:
             code, sizes, count, scale, zero_point = value.value
             array = ffi.NULL if sizes is None else ffi.new("uint32_t[]", sizes)
             code = self._types.get(code, code)
-            fields = (code, count, array, scale, zero_point)
-            return ffi.new("ANeuralNetworksOperandType *", fields), array
+            given = (code, count, array, scale, zero_point)
+            return ffi.new("ANeuralNetworksOperandType *", given), array
         assert value.kind == "scales"
         dim, scales = value.value
         array = ffi.NULL if scales is None else ffi.new("float[]", scales)
@@ -385,9 +381,7 @@ class _Runner:
             difference = differs(expected.ravel(), found_array, check)
             if difference is not None:
                 what = f"output {check.output}" if check.output >= 0 else check.target
-                report.differences.append(
-                    Difference(call.number, call.function, what, *difference)
-                )
+                report.differences.append(Difference(call.number, call.function, what, *difference))
 
 
 class _Descriptor:
@@ -428,7 +422,7 @@ def differs(
     )
 
 
-def _code(code: int | None) -> str:
+def _code(code: int) -> str:
     try:
         return ResultCode(code).name
     except ValueError:

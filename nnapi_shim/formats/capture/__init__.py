@@ -30,20 +30,25 @@ def models_in(capture: Capture) -> list[str]:
     return sorted(dict.fromkeys(finished), key=lambda handle: handle in referenced)
 
 
-def load_capture(capture: str | PathLike[str] | Capture, index: int = 0) -> Model:
+def load_capture(capture: str | PathLike[str] | Capture, name: str | None = None) -> Model:
     """One of the models that a program has built, the first by default; finished.
+
+    name: what models_in calls it, such as "model 2".
 
     Raises BAD_DATA for what is no capture or has no such model, OSError where there is no file.
     """
     given = capture if isinstance(capture, Capture) else read(capture)
     models = models_in(given)
-    if not 0 <= index < len(models):
-        count = len(models)
-        raise bad_data(f"{given.path} has no model {index}; it has {count} that were finished")
+    if not models:
+        raise bad_data(f"{given.path} has no model: the program has finished none", "none")
+    handle = models[0] if name is None else name
+    if handle not in models:
+        raise bad_data(f"{given.path} has no {handle!r}; it has {', '.join(models)}", "name")
     try:
-        return _Builder(given).built(models[index])
+        return _Builder(given).built(handle)
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise bad_data(f"{given.path}: the calls that build {models[index]} make no sense") from None
+        told = f"{given.path}: the calls that build {handle} make no sense"
+        raise bad_data(told, "calls") from None
 
 
 class _Builder:
@@ -141,6 +146,4 @@ class _Builder:
 
         operand = model.operands[index]
         data = self._capture.array(call.memories[0]["contents"])
-        model.set_operand_value(
-            index, data.view(DTYPES[operand.type]).reshape(operand.dimensions)
-        )
+        model.set_operand_value(index, data.view(DTYPES[operand.type]).reshape(operand.dimensions))

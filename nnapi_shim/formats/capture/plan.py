@@ -1,5 +1,5 @@
-"""A capture as calls to be made: what each is given, what is filled in front of it, what is compared
-behind it. The replay makes them, and the reproducers are written from them.
+"""A capture as calls to be made: what each is given, what is filled in before, what is compared.
+ The replay makes them, and the reproducers are written from them.
 
 Nothing in a plan is an address, and no length in it is longer than what it is the length of: a
 capture may say what it likes.
@@ -297,9 +297,9 @@ class _Plan:
             self._half.add(given["model"])
         if call.result != 0:
             return
-        if short == "Model_relaxComputationFloat32toFloat16" and given["allow"]:
-            self._half.add(given["model"])
-        elif short == "Model_setOperandValueFromModel" and given["value"] in self._half:
+        relaxes = short == "Model_relaxComputationFloat32toFloat16" and given["allow"]
+        refers = short == "Model_setOperandValueFromModel" and given["value"] in self._half
+        if relaxes or refers:
             self._half.add(given["model"])
         elif short.startswith("Compilation_create"):
             self._models[made["compilation"]] = given["model"]

@@ -50,9 +50,18 @@ def l2_pool(b: Builder, op: Node) -> None:
     """The root of the mean of squares."""
     squares = b.mul(op.input, op.input)
     whole = op.output.like()
-    b.express(Node("AVERAGE_POOL_2D", {
-        **{k: v for k, v in op.named.items() if k != "output"},
-        "input": squares, "activation": 0, "output": whole}, [whole]))
+    b.express(
+        Node(
+            "AVERAGE_POOL_2D",
+            {
+                **{k: v for k, v in op.named.items() if k != "output"},
+                "input": squares,
+                "activation": 0,
+                "output": whole,
+            },
+            [whole],
+        )
+    )
     b.activated(b.unary("SQRT", whole), op.activation, op.output)
 
 

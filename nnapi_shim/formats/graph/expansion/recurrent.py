@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from nnapi_shim.formats.graph.builder import Builder, Refused, known
+from nnapi_shim.formats.graph.builder import Builder, Refused, complete, known
 from nnapi_shim.formats.graph.tensor import Node, Tensor, constant
-from nnapi_shim.operations.lstm_cell import STATES, Cell, cell
+from nnapi_shim.operations.lstm_cell import Cell, cell
 
 FLAT = 1e-8
 """What layer normalisation adds to the variance, as NNAPI does."""
@@ -21,7 +21,7 @@ def lstm(b: Builder, op: Node) -> None:
     b.copy(state, op.output)
     b.copy(state, op.output_state_out)
     b.copy(memory, op.cell_state_out)
-    zeros = constant(np.zeros(known(op.scratch, "scratch"), np.float32))
+    zeros = constant(np.zeros(complete(op.scratch, "scratch"), np.float32))
     b.copy(zeros, op.scratch)
 
 
@@ -37,7 +37,9 @@ def bidirectional_sequence_lstm(b: Builder, op: Node) -> None:
     """A cell in the order of time and one against it."""
     both = []
     names: list[tuple[str, Tensor]] = []
-    is_crossed = op.aux_input is not None and op.named.get("fw_aux_input_to_cell_weights") is not None
+    is_crossed = (
+        op.aux_input is not None and op.named.get("fw_aux_input_to_cell_weights") is not None
+    )
     aux = _steps(b, op.aux_input, bool(op.time_major)) if is_crossed else None
     states = ("activation_state_in", "cell_state_in")
     for prefix in ("fw_", "bw_"):
@@ -129,6 +131,8 @@ def _steps(b: Builder, sequence: Tensor, time_major: bool) -> list[Tensor]:
     sizes = known(sequence, "input")
     time = 0 if time_major else 1
     count = sizes[time]
+    if not count:
+        raise Refused("the length of its sequence is not known")
     if count > MOST_STEPS:
         raise Refused(f"its sequence has {count} steps; at most {MOST_STEPS} are written out")
     batch, size = sizes[1 - time], sizes[2]
@@ -187,7 +191,11 @@ def bidirectional_sequence_rnn(b: Builder, op: Node) -> None:
         for at, x in enumerate(steps):
             products = [(x, weights)] + ([(aux[at], aux_weights)] if aux else [])
             state = _rnn_step(
-                b, op, products, op.named[f"{prefix}recurrent_weights"], op.named[f"{prefix}bias"],
+                b,
+                op,
+                products,
+                op.named[f"{prefix}recurrent_weights"],
+                op.named[f"{prefix}bias"],
                 state,
             )
             outputs.append(state)
@@ -214,7 +222,7 @@ def _rnn_step(
 def svdf(b: Builder, op: Node) -> None:
     """The state with a new last entry, times the weights in time, summed up over each rank."""
     filters, memory = known(op.weights_time, "weights_time")
-    batch = known(op.input, "input")[0]
+    batch = complete(op.input, "input")[0]
     state = b.reshape(op.state_in, (batch, filters, memory))
     fresh = b.reshape(b.fully_connected(op.input, op.weights_feature), (batch, filters, 1))
     if memory > 1:
@@ -227,12 +235,13 @@ def svdf(b: Builder, op: Node) -> None:
         state = fresh
         moved = constant(np.zeros((batch, filters, 1), np.float32))
     weights = b.reshape(op.weights_time, (1, filters, memory))
-    products = b.reshape(
-        b.mul(state, weights), (batch, filters // op.rank, op.rank * memory)
-    )
+    products = b.reshape(b.mul(state, weights), (batch, filters // op.rank, op.rank * memory))
     units = filters // op.rank
     total = b.make(
-        "REDUCE_SUM", Tensor(products.type, (batch, units)), input=products, axes=(2,),
+        "REDUCE_SUM",
+        Tensor(products.type, (batch, units)),
+        input=products,
+        axes=(2,),
         keep_dims=False,
     )
     if op.bias is not None:

@@ -8,6 +8,7 @@ from nnapi_shim.formats.graph.builder import Rule, known
 from nnapi_shim.formats.graph.expansion import images
 from nnapi_shim.formats.graph.tensor import Node, Tensor
 from nnapi_shim.formats.onnx.exporting.constants import longs
+from nnapi_shim.formats.onnx.exporting.types import INT64
 from nnapi_shim.operations.convolution import convolution_window, transpose_spans
 from nnapi_shim.operations.shapes import Window
 
@@ -85,16 +86,26 @@ def _pool(kind: str, **more: Any) -> Rule:
     return Rule(kind, lower)
 
 
+def _sizes(b: Any, x: Tensor, height: int, width: int) -> Tensor:
+    """[batch, depth, height, width]; the batch that of an image where it is not known."""
+    batch, _, _, depth = x.dimensions
+    if batch:
+        return longs([batch, depth, height, width])
+    first = b.node("Shape", [x], sizes=(1,), type=INT64, start=0, end=1)
+    rest = longs([depth, height, width])
+    return b.node("Concat", [first, rest], sizes=(4,), type=INT64, axis=0)  # type: ignore[no-any-return]
+
+
 def _resize(mode: str) -> Rule:
     def lower(b: Any, op: Node) -> None:
-        batch, height, width, depth = known(op.output, "output")
+        _, height, width, _ = known(op.output, "output")
         way, near = "asymmetric", "floor"
         if op.align_corners:
             way, near = "align_corners", "round_prefer_ceil"
         elif op.half_pixel_centers:
             way, near = "half_pixel", "round_prefer_ceil"
         options = {"nearest_mode": near} if mode == "nearest" else {}
-        sizes = longs([batch, depth, height, width])
+        sizes = _sizes(b, op.input, height, width)
         on_image(b, op, "Resize", [None, None, sizes], mode=mode,  # type: ignore[list-item]
                  coordinate_transformation_mode=way, **options)
 
@@ -105,7 +116,7 @@ def _fully_connected(b: Any, op: Node) -> None:
     x = op.input
     size = op.weights.dimensions[1]
     if x.rank != 2 or x.dimensions[1] != size:
-        count = int(np.prod(x.dimensions))
+        count = int(np.prod(x.dimensions)) if x.dimensions else 0
         x = b.reshape(x, (-1 if not count else count // size, size))
     made = op.output if not op.activation else op.output.like()
     b.emit("Gemm", [x, op.weights, op.bias], [made], transB=1)

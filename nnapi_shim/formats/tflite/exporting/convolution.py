@@ -8,6 +8,7 @@ from nnapi_shim.formats.graph.builder import Builder, Refused, Rule, known
 from nnapi_shim.formats.graph.expansion import images
 from nnapi_shim.formats.graph.tensor import Node, Tensor
 from nnapi_shim.formats.tflite.exporting.kinds import eight_bits, ints, only
+from nnapi_shim.formats.tflite.exporting.types import type_code
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.operations.convolution import convolution_window, transpose_spans
 from nnapi_shim.operations.shapes import Window, span
@@ -140,12 +141,22 @@ def _transpose_conv(b: Builder, op: Node) -> None:
         "StrideW": op.stride_width, "StrideH": op.stride_height,
         "FusedActivationFunction": op.activation,
     }
+    shape = ints(full) if batch else _shape_of(b, op.input, full)
     b.emit(
-        "TRANSPOSE_CONV", [ints(full), op.filter, op.input, bias_of(op, op.filter)], [whole],
+        "TRANSPOSE_CONV", [shape, op.filter, op.input, bias_of(op, op.filter)], [whole],
         table="TransposeConvOptions", Padding=VALID, **options,
     )
     if whole is not op.output:
         b.slice(whole, (0, rows.head, columns.head, 0), wanted, op.output)
+
+
+def _shape_of(b: Builder, x: Tensor, sizes: tuple[int, ...]) -> Tensor:
+    """Dimensions as a tensor, the first of them that of an image."""
+    all_sizes = Tensor(T.TENSOR_INT32, (4,))
+    kind = type_code(T.TENSOR_INT32)
+    b.emit("SHAPE", [x], [all_sizes], table="ShapeOptions", OutType=kind)
+    first = b.slice(all_sizes, (0,), (1,))
+    return b.concatenate([first, ints(sizes[1:])], 0)
 
 
 def _fully_connected(b: Builder, op: Node) -> None:

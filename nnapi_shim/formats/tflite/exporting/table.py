@@ -69,5 +69,3 @@ class TfliteBuilder(Builder):
             self.cast(cut, out)
         else:
             self.emit("QUANTIZE", [x], [out], table="QuantizeOptions")
-
-

@@ -24,9 +24,10 @@ def version(operator: Emitted) -> int:
     types = {t.type for t in tensors}
     kind, options = operator.kind, operator.options
     found = _SIGNED.get(kind, 2) if types & SIGNED else 1
-    if kind == "DEPTHWISE_CONV_2D" and options.get("DilationWFactor", 1) + options.get(
-        "DilationHFactor", 1
-    ) > 2:
+    if (
+        kind == "DEPTHWISE_CONV_2D"
+        and options.get("DilationWFactor", 1) + options.get("DilationHFactor", 1) > 2
+    ):
         found = max(found, 2)
     elif kind == "TRANSPOSE_CONV":
         if len(operator.inputs) > 3:
