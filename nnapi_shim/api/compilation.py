@@ -6,8 +6,10 @@ from types import TracebackType
 from typing import Any, Literal, overload
 
 from nnapi_shim import process
+from nnapi_shim.api import pickling
 from nnapi_shim.api.arrays import Array
 from nnapi_shim.api.buffers import Target, Value
+from nnapi_shim.api.carried import Carrying
 from nnapi_shim.api.devices import Choice, Device, chosen, described
 from nnapi_shim.api.given import integer, wrong_type
 from nnapi_shim.api.intermediates import Intermediates, exposed
@@ -49,6 +51,14 @@ class Compilation:
         runs; BAD_STATE for a model that is not finished.
         """
         source = require_model(model).runtime
+        self._options = {
+            "devices": None if devices is None else _names_of(devices),
+            "preference": preference,
+            "priority": priority,
+            "timeout_ns": timeout_ns,
+            "cache": cache,
+        }
+        self._carried = model.carrying
         drivers = None if devices is None else chosen(devices)
         item = runtime.Compilation(source, drivers)
         item.set_preference(member(ExecutionPreference, preference))
@@ -219,6 +229,15 @@ class Compilation:
             raise bad_data(told, "output_count")
         return targets
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """For pickle and copy: the model and how it was compiled. It is compiled again where it
+        arrives, or comes from the cache there; states begin anew.
+        """
+        part = self.runtime.model.part
+        assert part is not None
+        state = pickling.state_of(part, int(protocol))
+        return _compiled, (type(self), state, self._carried, self._options)
+
     def close(self) -> None:
         """Let the compilation go. Executions of it that are under way come to their end."""
         self._runner.close()
@@ -234,6 +253,17 @@ class Compilation:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _compiled(
+    kind: type[Compilation], state: pickling.State, carried: Carrying, options: dict[str, Any]
+) -> Compilation:
+    return kind(Model._restored(state, carried), **options)
+
+
+def _names_of(devices: Choice) -> list[str]:
+    """The names of chosen devices."""
+    return [device.name for device in chosen(devices)]
 
 
 def _folder_and_token(cache: object) -> tuple[str, bytes]:

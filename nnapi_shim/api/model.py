@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nnapi_shim.api import control_flow, view
+from nnapi_shim.api import control_flow, pickling, view
 from nnapi_shim.api.arrays import address, elements, natural_type
 from nnapi_shim.api.carried import Carried, Carrying
 from nnapi_shim.api.devices import Choice, chosen
@@ -308,6 +308,11 @@ class Model(Methods):
             self.carried  # noqa: B018 (raises)
 
     @property
+    def carrying(self) -> Carrying:
+        """What the program has said of states, as operands."""
+        return self._carried
+
+    @property
     def carried(self) -> list[Carried]:
         """What runs of the model carry on, in the order of its inputs."""
         try:
@@ -416,6 +421,35 @@ class Model(Methods):
         given = listed("the list of operands", operands, "a list of Operands")
         return [self._index(operand) for operand in given]
 
+    # Pickling
+
+    @classmethod
+    def _restored(cls, state: pickling.State, carried: Carrying) -> "Model":
+        """A finished model from what was pickled of one."""
+        model = cls.__new__(cls)
+        Model.__init__(model)
+        item = model._model = pickling.restored(state)
+        assert item.part is not None
+        for index, seen in enumerate(model.operands):
+            operand = Operand(index, seen.type, seen.dimensions, seen.scale, seen.zero_point)
+            operand.name, operand.is_omitted = seen.name, seen.is_omitted
+            operand.channel_quant = seen.channel_quant
+            model._operands.append(operand)
+        model._inputs = [model._operands[seen.index] for seen in model.input_operands]
+        model._has_outputs = True
+        model._carried = carried
+        return model
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """For pickle and copy: the model, which must be finished, with its constants and names.
+
+        Raises BAD_STATE for one that is not finished.
+        """
+        self.runtime.require_finished()
+        assert self.runtime.part is not None
+        state = pickling.state_of(self.runtime.part, int(protocol))
+        return _restored, (type(self), state, self._carried)
+
     # Ending
 
     def close(self) -> None:
@@ -440,6 +474,10 @@ class Model(Methods):
             self.close()
         elif self._model is not None and self._model.state == "building":
             self.finish()
+
+
+def _restored(kind: type[Model], state: pickling.State, carried: Carrying) -> Model:
+    return kind._restored(state, carried)
 
 
 def require_model(given: object) -> Model:
