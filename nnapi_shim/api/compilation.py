@@ -2,8 +2,9 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from functools import partial
 from types import TracebackType
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from nnapi_shim import process
 from nnapi_shim.api import pickling
@@ -19,6 +20,11 @@ from nnapi_shim.api.running import Argument, Runner, argument_of
 from nnapi_shim.errors import bad_data
 from nnapi_shim.hal.enums import ExecutionPreference, Priority
 from nnapi_shim.runtime import compilation as runtime
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from nnapi_shim.api.futures import InTurn
 
 
 class Compilation:
@@ -77,6 +83,9 @@ class Compilation:
         self.all_inputs, self.all_outputs = self._runner.all_inputs, self._runner.all_outputs
         """What an Execution takes and gives: all that the model has."""
         self._exposed: tuple[Runner, Sequence[int]] | None = None
+        self._in_turn: InTurn | None = None
+        self._making = process.lock()
+        """Held while one of these is made."""
         self._states = model.carried
         self._taken = _others(len(self.all_inputs), [state.input for state in self._states])
         self._given = _others(len(self.all_outputs), [state.output for state in self._states])
@@ -157,6 +166,42 @@ class Compilation:
         results = self._run(self._in_order((), inputs), None)
         return dict(zip(self.output_names, results, strict=True))
 
+    def submit(
+        self,
+        *inputs: Value | None,
+        out: Target | Sequence[Target | None] | None = None,
+        **named: Value | None,
+    ) -> "Future[Any]":
+        """As `run`, on a thread of the library; the future has the outputs, or what went wrong.
+
+        Arrays that need no conversion are read in place, and must stay as they are until then. Runs
+        of a model with states come to their turn in the order of the calls. `cancel()` of the
+        future succeeds until its run begins; a run that has begun comes to its end.
+        """
+        from nnapi_shim.api import futures  # few programs need threads
+
+        self.runtime  # noqa: B018 (raises if it is closed)
+        work = partial(self.run, *inputs, out=out, **named)
+        if not self._states:
+            return futures.submit(work)
+        with self._making:
+            if self._in_turn is None:
+                self._in_turn = futures.InTurn()
+        return self._in_turn.submit(work)
+
+    async def run_async(
+        self,
+        *inputs: Value | None,
+        out: Target | Sequence[Target | None] | None = None,
+        **named: Value | None,
+    ) -> Any:
+        """As `submit`, to be awaited. A task that is cancelled meanwhile does not wait for its run;
+        one that has not begun never does.
+        """
+        from asyncio import wrap_future
+
+        return await wrap_future(self.submit(*inputs, out=out, **named))
+
     def intermediates(self, *inputs: Value | None, **named: Value | None) -> Intermediates:
         """The value of every operand in a run, by OperandView, index or name.
 
@@ -165,7 +210,7 @@ class Compilation:
         States are carried as by `run`. Raises NnapiError.
         """
         given = self._in_order(inputs, named) if named else inputs
-        with self._running:
+        with self._making:
             if self._exposed is None:
                 self._exposed = exposed(self.runtime, self._graph)
         runner, indexes = self._exposed
