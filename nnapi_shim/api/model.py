@@ -19,7 +19,7 @@ from nnapi_shim.api.names import member
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.api.signature import Input, chosen_use, results
 from nnapi_shim.errors import NnapiError, Place, bad_data, bad_state
-from nnapi_shim.hal.enums import OperandType, OperationType
+from nnapi_shim.hal.enums import ExecutionPreference, OperandType, OperationType, Priority
 from nnapi_shim.hal.quantization import ASYMMETRIC, SYMMETRIC
 from nnapi_shim.hal.types import Model as HalModel
 from nnapi_shim.hal.types import SymmPerChannelQuantParams
@@ -391,11 +391,26 @@ class Model(Methods):
         finally:
             self._release_values()
 
-    def compile(self, devices: Choice | None = None, **options: Any) -> "Compilation":
-        """The model, compiled: `Compilation(model, devices, **options)`."""
+    def compile(
+        self,
+        devices: Choice | None = None,
+        *,
+        preference: ExecutionPreference | str = ExecutionPreference.FAST_SINGLE_ANSWER,
+        priority: Priority | str = Priority.MEDIUM,
+        timeout_ns: int = 0,
+        cache: tuple[str | PathLike[str], bytes] | None = None,
+    ) -> "Compilation":
+        """The model, compiled; see Compilation, whose arguments these are."""
         from nnapi_shim.api.compilation import Compilation
 
-        return Compilation(self, devices, **options)
+        return Compilation(
+            self,
+            devices,
+            preference=preference,
+            priority=priority,
+            timeout_ns=timeout_ns,
+            cache=cache,
+        )
 
     def supported_operations(self, devices: Choice | None = None) -> list[bool]:
         """Whether one of the devices (all by default) runs it, for each operation as added."""
