@@ -159,7 +159,10 @@ def parameters(declaration: Operation) -> tuple[list[Parameter], list[Parameter]
     needed.sort(key=lambda p: order.index(p.name))
     if len(needed) > MANY:
         needed = needed[:1]
-    needed += [p for p in found.values() if p.default == "()"]
+    last = max(order.index(p.name) for p in needed)
+    for p in list(found.values())[last + 1 :]:  # what may be omitted at the end
+        if p.name in declaration.omittable and len(order) <= MANY:
+            needed.append(p)
     others = [p for p in found.values() if p not in needed]
     return needed, others
 

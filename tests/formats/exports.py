@@ -42,8 +42,10 @@ class Outcome(NamedTuple):
 def model_of(example: Example) -> Model:
     """The model of an example, built call by call."""
     built: list[Model] = []
-    for number in _order(example):
-        built.append(_graph(example, example.graphs[number], dict(zip(_order(example), built))))
+    order = _order(example)
+    for number in order:
+        before = dict(zip(order, built, strict=False))
+        built.append(_graph(example, example.graphs[number], before))
     return built[-1]
 
 
@@ -67,10 +69,14 @@ def _graph(example: Example, graph: dict[str, Any], built: dict[int, Model]) -> 
     omitted = omitted_inputs(example) if graph is example.model["main"] else set()
     for index, operand in enumerate(graph["operands"]):
         kind = T(operand["type"])
-        model.add_operand(kind, operand["dims"], operand.get("scale", 0.0), operand.get("zero_point", 0))
+        model.add_operand(
+            kind, operand["dims"], operand.get("scale", 0.0), operand.get("zero_point", 0)
+        )
         if "channel" in operand:
             channel = operand["channel"]
-            model.set_operand_symm_per_channel_quant_params(index, channel["dim"], channel["scales"])
+            model.set_operand_symm_per_channel_quant_params(
+                index, channel["dim"], channel["scales"]
+            )
         if operand["lifetime"] in ("constant", "constant_memory"):
             data = np.frombuffer(example.bytes_at(operand["data"]), DTYPES[kind])
             model.set_operand_value(index, data.reshape(operand["dims"]).copy())
@@ -140,7 +146,9 @@ def _difference(example: Example, results: Sequence[Any], format: str) -> tuple[
     worst = ""
     if OperationType.RANDOM_MULTINOMIAL in example.operations:
         return "equal", "not compared"
-    for at, (index, expected) in enumerate(zip(graph["outputs"], arrays(example, "outputs"), strict=True)):
+    for at, (index, expected) in enumerate(
+        zip(graph["outputs"], arrays(example, "outputs"), strict=True)
+    ):
         operand = graph["operands"][index]
         if operand.get("ignored"):
             continue
@@ -152,9 +160,7 @@ def _difference(example: Example, results: Sequence[Any], format: str) -> tuple[
         if kind in (T.TENSOR_FLOAT32, T.TENSOR_FLOAT16):
             loose = 5 * 2.0**-10 if half else 1e-4
             bound = loose + (loose if half else 1e-5) * np.abs(e)
-        elif kind is T.TENSOR_BOOL8:
-            bound = np.zeros(1)
-        elif kind is T.TENSOR_INT32:
+        elif kind in (T.TENSOR_BOOL8, T.TENSOR_INT32):
             bound = np.zeros(1)
         else:
             bound = np.full(1, max(STEPS[format], example.entry["quant8_tolerance"]))
@@ -162,7 +168,11 @@ def _difference(example: Example, results: Sequence[Any], format: str) -> tuple[
             wrong = ~((a == e) | (np.abs(a - e) <= bound) | (np.isnan(a) & np.isnan(e)))
         if wrong.any():
             where = int(np.flatnonzero(wrong)[0])
-            return "differs", f"output {at}[{where}] is {a[where]:g}, expected {e[where]:g}; {wrong.sum()} of {wrong.size}"
+            return (
+                "differs",
+                f"output {at}[{where}] is {a[where]:g}, expected {e[where]:g}; "
+                f"{wrong.sum()} of {wrong.size}",
+            )
     return "equal", worst
 
 
@@ -176,7 +186,9 @@ def main() -> None:
     parser.add_argument("--verbose", action="store_true")
     arguments = parser.parse_args()
     wanted = {OperationType[name] for name in arguments.names}
-    chosen = [e for e in suitable() if not wanted or wanted & set(e.entry["ops"])][:: arguments.every]
+    chosen = [e for e in suitable() if not wanted or wanted & set(e.entry["ops"])][
+        :: arguments.every
+    ]
     outcomes = in_children(chosen, arguments.format)
     report(chosen, outcomes, arguments.verbose)
     if arguments.json:
@@ -206,7 +218,9 @@ def in_children(chosen: Sequence[Example], format: str) -> list[Outcome]:
 
 
 def report(
-    chosen: Sequence[Example], outcomes: Sequence[Outcome], verbose: bool,
+    chosen: Sequence[Example],
+    outcomes: Sequence[Outcome],
+    verbose: bool,
     tell: Callable[[str], None] = print,
 ) -> None:
     """Counts by operation, and reasons."""

@@ -59,7 +59,10 @@ def _text(value: str) -> str:
 
 
 def _function(
-    graph: GraphView, number: int, graphs: Sequence[GraphView], main: Model | None,
+    graph: GraphView,
+    number: int,
+    graphs: Sequence[GraphView],
+    main: Model | None,
     arrays: dict[str, Any],
 ) -> str:
     """A function that builds one graph."""
@@ -99,7 +102,8 @@ def _names(graph: GraphView) -> dict[int, str]:
     roles: dict[int, str] = {}
     for operation in graph.operations:
         for list, names in (
-            (operation.inputs, operation.roles), (operation.outputs, operation.output_roles),
+            (operation.inputs, operation.roles),
+            (operation.outputs, operation.output_roles),
         ):
             for operand, role in zip(list, names, strict=True):
                 roles.setdefault(operand.index, words(role))
@@ -122,7 +126,10 @@ def _listed(operands: Sequence[OperandView], names: dict[int, str]) -> str:
 
 
 def _operand(
-    operand: OperandView, names: dict[int, str], number: int, graphs: Sequence[GraphView],
+    operand: OperandView,
+    names: dict[int, str],
+    number: int,
+    graphs: Sequence[GraphView],
     arrays: dict[str, Any],
 ) -> list[str]:
     """The lines that add an operand and give it its value."""
@@ -142,9 +149,7 @@ def _operand(
     if operand.channel_quant is not None:
         scales, axis = operand.channel_quant
         text = _array(np.asarray(scales, np.float32), f"{name}_scales_{number}", arrays)
-        lines.append(
-            f"    model.set_operand_symm_per_channel_quant_params({name}, {axis}, {text})"
-        )
+        lines.append(f"    model.set_operand_symm_per_channel_quant_params({name}, {axis}, {text})")
         if value is not None:
             text = _array(value, f"{name}_{number}", arrays)
             lines.append(f"    model.set_operand_value({name}, {text})")
@@ -160,9 +165,7 @@ def _operand(
 
 def _array(value: Any, name: str, arrays: dict[str, Any]) -> str:
     """A constant as an expression: in place where it is short, else from the file beside."""
-    is_plain = value.dtype.kind in "iub" or (
-        value.dtype == np.float32 and np.isfinite(value).all()
-    )
+    is_plain = value.dtype.kind in "iub" or (value.dtype == np.float32 and np.isfinite(value).all())
     if value.size > INLINE or not is_plain or value.size == 0:
         arrays[name] = value
         return f'CONSTANTS["{name}"]'

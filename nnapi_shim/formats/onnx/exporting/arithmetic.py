@@ -42,7 +42,9 @@ def _div(b: Any, op: Node) -> None:
     if op.output.type is not T.TENSOR_INT32:
         fused("Div").lower(b, op)  # type: ignore[misc]
         return
-    wide = [b.node("Cast", [t], like=t, type=DOUBLE, to=code(DOUBLE)) for t in (op.input0, op.input1)]
+    wide = [
+        b.node("Cast", [t], like=t, type=DOUBLE, to=code(DOUBLE)) for t in (op.input0, op.input1)
+    ]
     quotient = b.node("Div", wide, like=op.output, type=DOUBLE)
     b.cast(b.node("Floor", [quotient], like=quotient), op.output)
 

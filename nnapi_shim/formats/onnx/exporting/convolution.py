@@ -1,5 +1,6 @@
 """Convolutions, windows, products of matrices. ONNX has channels first."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ FIRST, LAST = (0, 3, 1, 2), (0, 2, 3, 1)
 """From channels last to channels first, and back."""
 
 
-def on_image(b: Any, op: Node, kind: str, others: list[Tensor], **options: Any) -> None:
+def on_image(b: Any, op: Node, kind: str, others: Sequence[Tensor | None], **options: Any) -> None:
     """A node on an image with channels first, then its activation, then channels last again."""
     image = b.transpose(op.input, FIRST)
     sizes = tuple(op.output.dimensions[axis] for axis in FIRST) if op.output.dimensions else ()
@@ -71,8 +72,12 @@ def _transpose_conv(b: Any, op: Node) -> None:
     ]
     tails = [whole - s.head - s.output for whole, s in zip(wholes, spans, strict=True)]
     on_image(
-        b, op, "ConvTranspose", [b.transpose(op.filter, (3, 0, 1, 2)), op.bias],
-        kernel_shape=list(kernel), strides=list(strides),
+        b,
+        op,
+        "ConvTranspose",
+        [b.transpose(op.filter, (3, 0, 1, 2)), op.bias],
+        kernel_shape=list(kernel),
+        strides=list(strides),
         pads=[spans[0].head, spans[1].head, max(tails[0], 0), max(tails[1], 0)],
         output_padding=[max(-tail, 0) for tail in tails],
     )
@@ -106,8 +111,15 @@ def _resize(mode: str) -> Rule:
             way, near = "half_pixel", "round_prefer_ceil"
         options = {"nearest_mode": near} if mode == "nearest" else {}
         sizes = _sizes(b, op.input, height, width)
-        on_image(b, op, "Resize", [None, None, sizes], mode=mode,  # type: ignore[list-item]
-                 coordinate_transformation_mode=way, **options)
+        on_image(
+            b,
+            op,
+            "Resize",
+            [None, None, sizes],
+            mode=mode,
+            coordinate_transformation_mode=way,
+            **options,
+        )
 
     return Rule("Resize", lower)
 

@@ -58,8 +58,15 @@ def _local_response(b: Any, op: Node) -> None:
         return
     size = 2 * op.radius + 1
     column = b.reshape(op.input, (int(np.prod(sizes[:-1])), sizes[-1], 1, 1))
-    made = b.node("LRN", [column], like=column, size=size, alpha=float(op.alpha * size),
-                  beta=float(op.beta), bias=float(op.bias))
+    made = b.node(
+        "LRN",
+        [column],
+        like=column,
+        size=size,
+        alpha=float(op.alpha * size),
+        beta=float(op.beta),
+        bias=float(op.bias),
+    )
     b.reshape(made, sizes, op.output)
 
 
@@ -80,8 +87,14 @@ def _topk(b: Any, op: Node) -> None:
 def _multinomial(b: Any, op: Node) -> None:
     seeds = op.seeds.value
     options = {} if seeds is None or not seeds.any() else {"seed": float(seeds.ravel()[0])}
-    b.emit("Multinomial", [op.logits], [op.samples], dtype=code(T.TENSOR_INT32),
-           sample_size=op.sample_count, **options)
+    b.emit(
+        "Multinomial",
+        [op.logits],
+        [op.samples],
+        dtype=code(T.TENSOR_INT32),
+        sample_size=op.sample_count,
+        **options,
+    )
 
 
 RULES = {
@@ -102,7 +115,9 @@ RULES = {
     "ARGMAX": _argument("ArgMax"),
     "ARGMIN": _argument("ArgMin"),
     "TOPK_V2": Rule(
-        "TopK, Cast", _topk, "of equal elements ONNX Runtime names the first, NNAPI the last",
+        "TopK, Cast",
+        _topk,
+        "of equal elements ONNX Runtime names the first, NNAPI the last",
     ),
     "RANDOM_MULTINOMIAL": Rule(
         "Multinomial", _multinomial, "other numbers of the same distribution"
@@ -118,4 +133,3 @@ RULES = {
     "QUANTIZED_LSTM": Rule("", None, "ONNX has no cell that computes in whole numbers"),
     "LSH_PROJECTION": Rule("", None, "ONNX has no hash function"),
 }
-
