@@ -36,8 +36,8 @@ $(VENV)/ready-dev: $(VENV)/ready requirements/dev.txt
 COMPILE := --quiet --upgrade --universal --generate-hashes --python-version 3.10 --custom-compile-command 'make pins'
 pins: $(VENV)/ready-dev
 	$(VENV)/bin/uv pip compile $(COMPILE) --extra build --extra dev pyproject.toml --output-file requirements/dev.txt
-	$(VENV)/bin/uv pip compile $(COMPILE) --constraint requirements/dev.txt --extra build pyproject.toml \
-		--output-file requirements/build.txt
+	$(VENV)/bin/uv pip compile $(COMPILE) --constraint requirements/dev.txt --extra build --extra tools --extra tflite \
+		pyproject.toml --output-file requirements/build.txt
 	$(VENV)/bin/uv pip compile $(COMPILE) --constraint requirements/dev.txt pyproject.toml \
 		--output-file requirements/runtime.txt
 
@@ -71,8 +71,9 @@ demo: library best-kernels companion c_examples
 	@echo 'README.md goes on from there: "Compile and run your own program", "From Python".'
 	@echo "These kernels are for this processor; \`make\` builds those for all others as well."
 
+# A file's tests stay together, on one of as many processes as there are processors.
 test: all $(VENV)/ready-dev lint
-	$(PY) -m pytest -m 'not installed'
+	$(PY) -m pytest -m 'not installed' --numprocesses auto --maxprocesses 8 --dist loadfile
 
 # Every way in which the library gets to its users; INSTALL=-k... chooses.
 test-install: all $(VENV)/ready-dev
@@ -124,11 +125,15 @@ bench: all $(VENV)-bench/ready
 bench-operations: all $(VENV)/ready-dev
 	OPENBLAS_NUM_THREADS=1 PYTHONPATH=. $(PY) tests/bench/bench_operations.py $(OPERATIONS)
 
-# docs/operations.md and the typed methods of Model from the declarations, docs/rules.md from the refusals.
-docs: $(VENV)/ready
+# The site, build/docs; before it what is made of the sources: pages of operations and the typed methods of Model
+# from the declarations, rules from the refusals, settings.
+docs: $(VENV)/ready-dev
 	$(PY) docs/write_operations.py
 	$(PY) docs/write_rules.py
+	$(PY) docs/write_settings.py
 	$(PY) docs/write_methods.py
+	$(VENV)/bin/sphinx-build -q -E -W --keep-going -b html docs build/docs
+	@echo "build/docs/index.html"
 
 # Kernels under valgrind, operation by operation; it has to be installed.
 check-memory: all $(VENV)/ready-dev

@@ -1,13 +1,9 @@
 """Writes operations.md, the reference of all operations, from their declarations.
 
-Rules are described by the docstrings of the functions that check them; those that a factory such as
-rank_at_most(4, "input") makes, by the docstring of the factory and what it was given.
+Rules are described by the docstrings of the functions that check them.
 """
 
-import inspect
-import sys
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -15,6 +11,7 @@ from typing import Any
 from nnapi_shim.hal.enums import OperandType
 from nnapi_shim.operations import family, registry
 from nnapi_shim.operations.declare import Form, Operands, Operation
+from nnapi_shim.tools.sentences import sentence
 
 HEAD = """# Operations
 
@@ -81,16 +78,16 @@ def _operation(declaration: Operation) -> Iterator[str]:
         yield f"May be omitted: {_names(sorted(declaration.omittable))}.\n\n"
     if declaration.values:
         yield f"Decide the shape by their contents: {_names(declaration.values)}.\n\n"
-    yield f"Output dimensions: {_sentence(declaration.shape)}"
+    yield f"Output dimensions: {sentence(declaration.shape)}"
     yield " Empty tensors are accepted.\n" if declaration.allow_zero_sized else "\n"
-    yield f"Output scale and zero point: {_sentence(declaration.quantization)}\n"
+    yield f"Output scale and zero point: {sentence(declaration.quantization)}\n"
     for title, functions in (
         ("Refused when added, unless", declaration.rules),
         ("Refused when run, unless", declaration.checks),
     ):
         if functions:
             yield f"\n{title}:\n\n"
-            yield from (f"- {_sentence(function)}\n" for function in functions)
+            yield from (f"- {sentence(function)}\n" for function in functions)
 
 
 def _devices(declaration: Operation) -> str:
@@ -143,48 +140,6 @@ def _operands(operands: Operands) -> str:
 
 def _names(names: Any) -> str:
     return ", ".join(f"`{name}`" for name in names)
-
-
-def _sentence(function: Callable[..., Any]) -> str:
-    """What a function says of itself, in one line."""
-    if isinstance(function, partial):
-        given = (*map(str, function.args), *(f"{k}: {v}" for k, v in function.keywords.items()))
-        return f"{_sentence(function.func)} ({', '.join(given)})"
-    documented = inspect.getdoc(function)
-    if documented:
-        return " ".join(documented.split("\n\n")[0].split())
-    if function.__name__ == "<lambda>":
-        return _lambda(function)
-    factory = getattr(sys.modules[function.__module__], function.__qualname__.split(".")[0])
-    text = " ".join((inspect.getdoc(factory) or "").split("\n\n")[0].split())
-    closure = inspect.getclosurevars(function).nonlocals
-    given_values = [
-        f"{name}: {_shown(value)}" for name, value in closure.items() if not callable(value)
-    ]
-    inner = [_sentence(value) for value in closure.values() if callable(value)]
-    return " ".join([*inner, text]) + (f" ({'; '.join(given_values)})" if given_values else "")
-
-
-def _lambda(function: Callable[..., Any]) -> str:
-    """The functions that a lambda calls say what it does; else its operands do."""
-    called = [
-        function.__globals__[name]
-        for name in function.__code__.co_names
-        if inspect.isfunction(function.__globals__.get(name))
-    ]
-    if called:
-        return " ".join(_sentence(found) for found in called)
-    skipped = ("dimensions", "outputs", "index")
-    names = [n for n in function.__code__.co_names if n not in skipped and n.isidentifier()]
-    return f"those of {_names(names)}." if names else "decided by the run."
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{key} from level {item}" for key, item in value.items())
-    if isinstance(value, tuple | list | set | frozenset):
-        return ", ".join(map(_shown, value))
-    return str(getattr(value, "name", value))
 
 
 if __name__ == "__main__":

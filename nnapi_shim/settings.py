@@ -50,6 +50,15 @@ class Setting(NamedTuple):
             return self.default
         return value
 
+    @property
+    def origin(self) -> str:
+        """Where the value comes from: `default` or `environment`."""
+        if not _environment_counts or self.name not in os.environ:
+            return "default"
+        given = os.environ[self.name]
+        is_used = not self.allowed or given in self.allowed
+        return "environment" if is_used else "default"
+
     def refuse(self, value: str, reason: str) -> None:
         """Say, once, that a value is not used."""
         mine = object()
@@ -175,8 +184,16 @@ PROPERTIES = Setting(
 TRACE = Setting(
     "NNAPI_SHIM_TRACE",
     "",
-    "file for what a program says with ATrace_*: trace events in JSON, which Perfetto and Chrome "
-    "show; `%p` in its name is the process's number; empty means none",
+    "file for what happens when: calls, what the runtime and the devices do for them, each "
+    "operation, and what the program says with ATrace_*; trace events in JSON, which Perfetto and "
+    "Chrome show (docs/trace.md); `%p` in its name is the process's number; empty means none",
+)
+CAPTURE = Setting(
+    "NNAPI_SHIM_CAPTURE",
+    "",
+    "file for all calls of a program with everything that they were given and gave, to be repeated "
+    "with `nnapi-shim replay` (docs/capture.md); `%p` in its name is the process's number; empty "
+    "means none",
 )
 
 SETTINGS = (
@@ -200,4 +217,5 @@ SETTINGS = (
     ANDROID_API,
     PROPERTIES,
     TRACE,
+    CAPTURE,
 )

@@ -32,6 +32,11 @@ def test_rules_are_documented_as_they_are_written():
     assert (DOCS / "rules.md").read_text() == text, "`make docs` writes it anew"
 
 
+def test_settings_are_documented_as_they_are():
+    text = "".join(writer("write_settings").document())
+    assert (DOCS / "settings.md").read_text() == text, "`make docs` writes it anew"
+
+
 def test_every_rule_has_an_id_of_its_own():
     found = defaultdict(list)
     for refusal in writer("write_rules").refusals():

@@ -19,10 +19,13 @@ RIGHT_OF = {
     "hal": set(),
     "operations": {"hal"},
     "drivers": {"operations", "hal"},
-    "runtime": {"drivers", "operations", "hal"},
-    "abi": {"runtime", "drivers", "operations", "hal", "handles"},
+    "runtime": {"drivers", "operations", "hal", "recording"},
+    "abi": {"runtime", "drivers", "operations", "hal", "handles", "recording"},
     "api": {"runtime", "drivers", "operations", "hal", "handles"},
-    "cli": {"api", "runtime", "drivers", "operations", "hal"},
+    "formats": {"api", "runtime", "drivers", "operations", "hal", "recording"},
+    "tools": {"formats", "api", "runtime", "drivers", "operations", "hal", "recording", "capi"},
+    "cli": {"tools", "formats", "api", "runtime", "drivers", "operations", "hal"},
+    "recording": {"hal"},
     # The modules that are open to all, and those beside the layers.
     "errors": {"hal"},
     "settings": set(),
@@ -42,7 +45,7 @@ KERNELS = "drivers/cpu/kernels/"
 HOMES = {
     "numba": (KERNELS,),
     "llvmlite": (KERNELS,),
-    "_cffi_backend": ("address.py", "drivers/cpu/library.py"),
+    "_cffi_backend": ("address.py", "drivers/cpu/library.py", "recording/at_exit.py"),
     "cffi": ("capi.py",),
     "pycparser": (),
 }
@@ -149,7 +152,7 @@ def devices_are_separate() -> Iterator[str]:
         own = "/".join(module.path.split("/")[:2])
         for item in imports(module):
             target = item.name.removeprefix("nnapi_shim.").replace(".", "/")
-            if not target.startswith("drivers/"):
+            if not target.startswith("drivers/") or target == "drivers/observing":
                 continue
             device = "/".join(target.split("/")[:2])
             if module.layer == "drivers" and module.path.count("/") > 1 and device != own:
@@ -180,12 +183,18 @@ def numpy_is_not_needed_to_start() -> Iterator[str]:
 
 
 def broad_handlers() -> Iterator[str]:
-    """Only the boundary turns any exception into something else, and what calls the drivers of
-    other people; clean-up raises it again.
+    """Only the boundary turns any exception into something else, what calls the drivers and the
+    Python files of other people, and what records calls; clean-up raises it again.
     """
     broad = ("Exception", "BaseException")
+    callers = (
+        "abi/boundary.py",
+        "abi/capture.py",
+        "drivers/versioned/answer.py",
+        "tools/model_source.py",
+    )
     for module in MODULES:
-        if module.path in ("abi/boundary.py", "drivers/versioned/answer.py"):
+        if module.path in callers:
             continue
         for node in ast.walk(module.tree):
             if not isinstance(node, ast.ExceptHandler):

@@ -11,7 +11,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[1]
-FILES = {"runtime": [], "build": ["build"], "dev": ["build", "dev"]}
+MADE = ["build", "tools", "tflite"]
+FILES = {"runtime": [], "build": MADE, "dev": [*MADE, "onnx", "explorer", "dev"]}
 """File -> the extras of pyproject.toml that it is for, beside what the package requires."""
 PYTHONS = ("3.10", "3.11", "3.12", "3.13")
 
@@ -35,7 +36,7 @@ def declared(extras):
     for line in metadata.requires("nnapi_shim"):
         requirement = Requirement(line)
         extra = re.search(r"""extra == ['"](\w+)['"]""", str(requirement.marker))
-        if extra is None or extra[1] in extras:
+        if requirement.name != "nnapi_shim" and (extra is None or extra[1] in extras):
             yield requirement
 
 
@@ -60,11 +61,10 @@ def test_they_are_what_the_project_asks_for(name, python):
             assert key not in versions, f"{key} twice"
             versions[key] = str(requirement.specifier).removeprefix("==")
     for requirement in declared(FILES[name]):
-        extra = {"extra": FILES[name][-1] if FILES[name] else ""}
         version = {"python_version": python, "python_full_version": f"{python}.9"}
         if any(
             requirement.marker is None or requirement.marker.evaluate({**version, **one})
-            for one in (extra, {"extra": "build"}, {"extra": ""})
+            for one in ({"extra": extra} for extra in ("", *FILES[name]))
         ):
             found = versions[canonicalize_name(requirement.name)]
             assert requirement.specifier.contains(found), requirement

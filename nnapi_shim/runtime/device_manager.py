@@ -106,3 +106,21 @@ def _enabled() -> list[IDevice]:
         told = [f"{d.name} {d.version}, level {d.feature_level}" for d in (*listed.values(), *own)]
         vlog.write("manager", f"devices: {'; '.join(told) or 'none'}")
     return [*listed.values(), *own]
+
+
+def left_out() -> dict[str, str]:
+    """The devices that are there and are not listed, by name, each with the reason."""
+    listed = {device.name for device in devices()}
+    names = [found.name for found in (*_registered.values(), *found_devices(), *built_in_devices())]
+    pattern = ENABLED_DEVICES.get()
+    found: dict[str, str] = {}
+    for name in names:
+        if name in listed:
+            continue
+        if CPU_ONLY.get() == "1":
+            found[name] = f"{CPU_ONLY.name} is 1"
+        elif pattern and not re.fullmatch(pattern, name):
+            found[name] = f"{ENABLED_DEVICES.name} is {pattern!r}"
+        else:
+            found[name] = "it could not be loaded"
+    return found

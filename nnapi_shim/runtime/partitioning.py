@@ -43,15 +43,20 @@ class Step(NamedTuple):
 
 
 def partitioned(
-    model: Model, devices: Sequence[IDevice], preference: ExecutionPreference
+    model: Model,
+    devices: Sequence[IDevice],
+    preference: ExecutionPreference,
+    answers: "Answers | None" = None,
 ) -> list[Step]:
     """The steps of a model on these devices, in an order in which they can run.
+
+    answers: what these devices say of it, for those who want to look at that, too.
 
     It is one step where one device is the best for all operations, or as good as the best.
     Raises BAD_DATA naming the first operation that no device runs; OP_FAILED for one that a device
     runs, but not among the others.
     """
-    answers = Answers(model, devices, preference)
+    answers = answers or Answers(model, devices, preference)
     while True:
         chosen = answers.best_devices()
         one = answers.equal_device(chosen)
@@ -66,13 +71,18 @@ def partitioned(
             answers.refuse(chosen[position], position)
 
 
-def whole(model: Model, devices: Sequence[IDevice], preference: ExecutionPreference) -> list[Step]:
-    """One step, on the device that is best for all operations together.
+def whole(
+    model: Model,
+    devices: Sequence[IDevice],
+    preference: ExecutionPreference,
+    answers: "Answers | None" = None,
+) -> list[Step]:
+    """One step, on the device that is best for all operations together; answers: as above.
 
     Raises BAD_DATA naming the first operation that no device runs, OP_FAILED where no device runs
     all of them.
     """
-    answers = Answers(model, devices, preference)
+    answers = answers or Answers(model, devices, preference)
     answers.best_devices()
     totals = {
         device: answers.total(device) for device in range(len(devices)) if answers.runs_all(device)
@@ -135,7 +145,8 @@ class Answers:
         self._rankings: dict[OperandType | int, list[int]] = {}
         self._graphs: list[list[float]] = []
         """Per referenced graph, the sum of the figures of each device; empty until it is needed."""
-        self._refused: set[int] = set()
+        self.refused: set[tuple[int, int]] = set()
+        """Device and position of operations that it runs, but not where they stand."""
 
     def best_devices(self) -> list[int]:
         """Per operation, the index of its device. Raises BAD_DATA where there is none."""
@@ -145,7 +156,7 @@ class Answers:
 
     def _best(self, position: int, item: Operation) -> int:
         for device in self._ranking(item):
-            if self._runs(device)[position]:
+            if self.runs(device)[position]:
                 return device
         if not self._devices:
             raise bad_data(
@@ -154,7 +165,7 @@ class Answers:
                 "no_devices",
             )
         names = ", ".join(device.name for device in self._devices)
-        if position in self._refused:
+        if any(position == refused for _, refused in self.refused):
             raise op_failed(
                 f"{_named(item)}: an output has unknown dimensions and is read on another device; "
                 f"no device of {names} can tell them",
@@ -181,7 +192,7 @@ class Answers:
 
     def runs_all(self, device: int) -> bool:
         """Whether a device runs every operation."""
-        return all(self._runs(device))
+        return all(self.runs(device))
 
     def total(self, device: int) -> float:
         """Sum of a device's figures over all operations."""
@@ -189,10 +200,11 @@ class Answers:
 
     def refuse(self, device: int, position: int) -> None:
         """Note that a device cannot run an operation where it stands."""
-        self._runs(device)[position] = False
-        self._refused.add(position)
+        self.runs(device)[position] = False
+        self.refused.add((device, position))
 
-    def _runs(self, device: int) -> list[bool]:
+    def runs(self, device: int) -> list[bool]:
+        """Per operation, whether a device runs it where it stands."""
         answer = self._supported[device]
         if answer is None:
             answer = self._supported[device] = supported_by(self._devices[device], self._model)

@@ -21,7 +21,7 @@ PAGE = (ROOT / "docs" / "debugging.md").read_text()
     ],
 )
 def test_page_has_the_commands(command):
-    assert f"    {command}" in PAGE
+    assert f"\n{command}" in PAGE
 
 
 def test_page_names_the_files():

@@ -169,7 +169,7 @@ def test_together_with_another_device():
 def test_the_report_in_the_documents():
     command = [sys.executable, ROOT / "examples" / "compliance_report.py"]
     printed = run("", *command)
-    shown = "".join(f"    {line}\n" for line in printed.splitlines())
+    shown = f"```text\n{printed.strip()}\n```"
     for page in ("docs/drivers.md", "README.md"):
         assert shown in (ROOT / page).read_text(), page
 

@@ -8,7 +8,7 @@ from nnapi_shim.drivers.cpu.builder import TooLate
 from nnapi_shim.drivers.cpu.inlining import Referenced
 from nnapi_shim.drivers.cpu.library import KernelLibrary
 from nnapi_shim.drivers.cpu.program import Frame
-from nnapi_shim.drivers.cpu.run import Held, Insufficient, Run, stopped
+from nnapi_shim.drivers.cpu.run import Held, Insufficient, Run, stopped, walk_of
 from nnapi_shim.drivers.cpu.segments import Graph, Segment
 from nnapi_shim.drivers.cpu.weights import Constants
 from nnapi_shim.errors import NnapiError
@@ -204,7 +204,7 @@ class CpuExecution:
             frame = self._frame = segment.frame()
             frame.bind(self._arguments, self._loop_timeout_ns)
             frame.set_deadline(0)  # that of the run which had it before
-            self._walk, self._block = frame.program.walk, frame.walk_block
+            self._walk, self._block = walk_of[0](frame.program, ()), frame.walk_block
         self._done = ExecutionResult(ErrorStatus.NONE, segment.shapes)
         return None
 

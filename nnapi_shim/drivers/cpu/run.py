@@ -1,13 +1,13 @@
 """A run of a graph of several segments: goes from segment to segment, and from graph to graph."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from struct import unpack
 from time import monotonic_ns
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu.builder import Builder, NeedsControl, NeedsCounts, NeedsValue
-from nnapi_shim.drivers.cpu.program import FIRST_ARGUMENT_SLOT, Frame
+from nnapi_shim.drivers.cpu.program import FIRST_ARGUMENT_SLOT, Frame, Program
 from nnapi_shim.drivers.cpu.segments import Graph, Segment, keep
 from nnapi_shim.errors import NnapiError, Where
 from nnapi_shim.hal.enums import OperationType, ResultCode
@@ -18,6 +18,16 @@ from nnapi_shim.operations.resolve import given_dimensions
 
 if TYPE_CHECKING:
     from nnapi_shim.drivers.cpu.prepared_model import CpuPreparedModel
+
+
+def compiled_walk(program: Program, around: Sequence[Where]) -> Callable[[int, int], int]:
+    """What runs a program: one compiled call for all of its steps."""
+    del around  # nobody is told
+    return program.walk
+
+
+walk_of = [compiled_walk]
+"""What runs are bound with: another function while they are observed (stepping.py)."""
 
 
 class Located(NamedTuple):
@@ -84,8 +94,8 @@ class Run:
         self._model = model
         self._loop_timeout_ns = loop_timeout_ns
         self._deadline_ns = deadline_ns
-        self._depth = 0
-        """How many graphs are around the one that runs."""
+        self._around: list[Where] = []
+        """Where the graphs are run that are around the one that runs."""
 
     def segments(
         self, segment: Segment, addresses: list[int], capacities: Sequence[int], held: Held
@@ -130,7 +140,7 @@ class Run:
         frame = held.frame(segment)
         frame.bind(addresses, self._loop_timeout_ns)
         frame.set_deadline(self._deadline_ns)
-        code = frame.program.walk(frame.walk_block, 0)
+        code = walk_of[0](frame.program, self._around)(frame.walk_block, 0)
         if code:
             raise stopped(frame, code)
         addresses += [frame.arena + offset for offset in segment.kept]
@@ -275,14 +285,14 @@ class Run:
         self, graph: Graph, given: Sequence[Located | None], place: Where, held: Held
     ) -> Call[list[Located]]:
         """Run a graph on these inputs; its outputs lie in what is held then."""
-        self._depth += 1
+        self._around.append(place)
         outputs: list[Located]
         try:
             outputs = yield self._outputs(graph, given, held)
         except NnapiError as error:
-            raise nested.at_depth(error, place, self._depth - 1) from None
+            raise nested.at_depth(error, place, len(self._around) - 1) from None
         finally:
-            self._depth -= 1
+            self._around.pop()
         return outputs
 
     def _outputs(

@@ -58,6 +58,10 @@ class ReferenceDevice:
                 f"nnapi-reference needs numpy, which cannot be {found}; `pip install numpy` where "
                 "nnapi_shim and cffi are installed, or use nnapi-cpu"
             ) from None
+        # Imports what numpy has imported already.
+        from nnapi_shim.drivers.observing import reference_is_used
+
+        reference_is_used()
         return ReferencePreparedModel(model)
 
     def wait(self) -> None:

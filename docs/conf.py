@@ -1,0 +1,73 @@
+"""How Sphinx makes the site of the documentation (`make docs`)."""
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "docs")]
+
+from docstrings import restructured  # noqa: E402
+
+from nnapi_shim import __version__  # noqa: E402
+
+project = "nnapi_shim"
+author = "The authors of nnapi_shim"
+copyright = "the authors of nnapi_shim, Apache-2.0"
+version = release = __version__
+
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
+exclude_patterns = ["_build"]
+html_theme = "furo"
+html_title = "nnapi_shim"
+nitpicky = False
+
+# Pages are also read where they lie, so their links are those of files.
+myst_enable_extensions = ["colon_fence"]
+myst_heading_anchors = 3
+
+# Types as they are written; what numpy's names stand for helps nobody.
+autodoc_typehints = "signature"
+autodoc_member_order = "bysource"
+autodoc_default_options = {"members": True, "show-inheritance": True}
+autodoc_type_aliases = {"ArrayLike": "ArrayLike"}
+python_use_unqualified_type_names = True
+
+INCLUDED = {name: f"{name.lower()}.md" for name in ("ARCHITECTURE", "CONTRIBUTING", "SECURITY")}
+"""Pages beside this folder -> those here that include them."""
+
+
+def setup(app: Any) -> None:
+    """Docstrings are read as they are written.
+
+    Links lead where the pages lie in a checkout; on the site some of these lie elsewhere.
+    """
+    app.connect("autodoc-process-docstring", _restructure)
+    app.connect("source-read", lambda _, name, source: _turn(source, Path(name).parent))
+    app.connect("include-read", lambda _, path, parent, source: _turn(source, Path("..")))
+
+
+def _restructure(app: Any, what: str, name: str, item: Any, options: Any, lines: list[str]) -> None:
+    lines[:] = restructured(lines)
+
+
+def _turn(source: list[str], folder: Path) -> None:
+    """Links to pages that are included here, and plain words for files that are not on the site."""
+
+    def turned(link: re.Match[str]) -> str:
+        words, target = link[1], link[2]
+        if ":" in target or target.startswith("#"):
+            return link[0]
+        place, mark, section = target.partition("#")
+        path = (ROOT / "docs" / folder / place).resolve()
+        if path.stem in INCLUDED and path.parent == ROOT:
+            up = "../" * len(folder.parts) if folder != Path("..") else ""
+            return f"[{words}]({up}{INCLUDED[path.stem]}{mark}{section})"
+        if path.is_relative_to(ROOT / "docs") or path.suffix == ".html":
+            if folder == Path(".."):
+                return f"[{words}]({path.relative_to(ROOT / 'docs')}{mark}{section})"
+            return link[0]
+        return words
+
+    source[0] = re.sub(r"(?<!!)\[([^\]\n]*(?:\n[^\]\n]*)?)\]\(([^)\s]+)\)", turned, source[0])

@@ -1,0 +1,111 @@
+"""The command `nnapi-shim`: prints what nnapi_shim.tools find out.
+
+`main` is the entry point. What goes wrong is one line on stderr and exit code 2; Ctrl-C is 130.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+from nnapi_shim.errors import NnapiError
+from nnapi_shim.log import one_line
+
+NAME = "nnapi-shim"
+REFUSED, INTERRUPTED = 2, 130
+"""Exit codes."""
+
+EXTRAS = {
+    "typer": "tools",
+    "rich": "tools",
+    "matplotlib": "tools",
+    "PIL": "tools",
+    "tflite": "tflite",
+    "flatbuffers": "tflite",
+    "onnx": "onnx",
+    "model_explorer": "explorer",
+    "ai_edge_litert": "bench",
+    "onnxruntime": "bench",
+    "numpy": "",
+}
+"""Package that is imported -> the extra of nnapi_shim that brings it; "" for nnapi_shim itself."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command, and return its exit code; arguments: those of the process by default."""
+    try:
+        code = _run(arguments)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except NnapiError as error:
+        return _refuse(error.message)
+    except BrokenPipeError:
+        _leave_stdout()
+        return _refuse("nobody reads the output any more")
+    except OSError as error:
+        return _refuse(_of_file(error))
+    except ImportError as error:
+        package = (error.name or "").partition(".")[0]
+        if package not in EXTRAS:
+            raise
+        return _refuse(_missing(package))
+    except MemoryError:
+        return _refuse("there is not enough memory")
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return code
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    import typer
+
+    from nnapi_shim.cli.app import app
+    from nnapi_shim.cli.output import UnreadError
+
+    usage_error: Any = typer.BadParameter.__base__
+    try:
+        result = app(
+            list(sys.argv[1:] if arguments is None else arguments) or ["--help"],
+            prog_name=NAME,
+            standalone_mode=False,
+        )
+    except typer.Abort:
+        raise KeyboardInterrupt from None
+    except UnreadError:
+        raise BrokenPipeError from None
+    except usage_error as error:  # of an argument that is missing, unknown or of no use
+        context = getattr(error, "ctx", None)
+        command = context.command_path if context is not None else NAME
+        message = error.format_message().rstrip(".")
+        return _refuse(f"{message}; `{command} --help` tells more")
+    return result if isinstance(result, int) else 0
+
+
+def _refuse(message: str) -> int:
+    """One line on stderr."""
+    line = one_line(" ".join(message.split()))
+    with suppress(OSError):  # nobody may read that either
+        print(f"{NAME}: {line}", file=sys.stderr)
+    return REFUSED
+
+
+def _of_file(error: OSError) -> str:
+    reason = error.strerror or str(error)
+    return f"{error.filename}: {reason}" if error.filename is not None else reason
+
+
+def _missing(package: str) -> str:
+    extra = EXTRAS[package]
+    cure = f"nnapi_shim[{extra}]" if extra else package
+    return f"this needs the package {package}, which is not there; `pip install '{cure}'`"
+
+
+def _leave_stdout() -> None:
+    """Let the interpreter not stumble over a closed pipe once more at its end."""
+    if sys.stdout is None:
+        return
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)

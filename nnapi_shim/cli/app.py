@@ -1,0 +1,47 @@
+"""The typer application: its commands, each from a module of its own.
+
+These modules import typer, and what they work with inside the function that needs it: every call
+imports all of them.
+"""
+
+from typing import Annotated
+
+import typer
+
+from nnapi_shim import __version__
+from nnapi_shim.cli.bench import bench
+from nnapi_shim.cli.config import config
+from nnapi_shim.cli.convert import convert
+from nnapi_shim.cli.diff import diff
+from nnapi_shim.cli.explain import explain
+from nnapi_shim.cli.info import info
+from nnapi_shim.cli.lint import lint
+from nnapi_shim.cli.profile import profile
+from nnapi_shim.cli.run import run
+
+COMMANDS = (info, run, bench, profile, explain, diff, lint, convert, config)
+"""In the order in which help lists them."""
+
+app = typer.Typer(
+    help="Android's Neural Networks API on desktop Linux: models, devices, times and reasons.",
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for _command in COMMANDS:
+    app.command()(_command)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"nnapi-shim {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _all(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say the version.")
+    ] = False,
+) -> None:
+    """What holds for every command."""

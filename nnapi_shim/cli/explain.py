@@ -1,0 +1,194 @@
+"""`nnapi-shim explain`."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from nnapi_shim.cli.arguments import FAST, Devices, Preference, names
+from nnapi_shim.cli.output import AsJson, count, size, spans, write, write_json, write_table
+
+if TYPE_CHECKING:
+    from nnapi_shim.tools.described import Described
+    from nnapi_shim.tools.explain import Explanation, OperandInfo
+
+What = Annotated[
+    str,
+    typer.Argument(
+        metavar="MODEL|OPERATION",
+        help="A .tflite file, a capture, a Python file or `module:attribute` with a model; or the "
+        "name of an operation, such as CONV_2D.",
+    ),
+]
+
+
+def explain(
+    what: What,
+    devices: Devices = None,
+    preference: Preference = FAST,
+    as_json: AsJson = False,
+) -> None:
+    """Which device runs which operation of a model, why, and why not the others; or what an
+    operation is.
+
+    Examples: nnapi-shim explain mobilenet.tflite --devices npu,nnapi-cpu
+
+    nnapi-shim explain CONV_2D
+    """
+    from pathlib import Path
+
+    from nnapi_shim.tools.described import described, is_operation
+
+    if is_operation(what) and not Path(what).exists():
+        operation = described(what)
+        if as_json:
+            write_json(operation)
+        else:
+            _show_operation(operation)
+        return
+    from nnapi_shim.tools.explain import explain as find
+
+    found = find(what, names(devices), preference=preference)
+    if as_json:
+        write_json(found)
+    else:
+        _show(found)
+
+
+def _show(found: "Explanation") -> None:
+    operations, steps = count(len(found.operations), "operation"), count(len(found.steps), "step")
+    write(f"{operations}, {steps}: {found.decision}")
+    if found.problem:
+        write(f"cannot be compiled: {found.problem}")
+    for name, reason in found.left_out.items():
+        write(f"{name} takes no part: {reason}")
+    write()
+    write_table(
+        (">#", "operation", "output", ">level", "runs on", "why"),
+        [
+            (
+                item.number,
+                item.name,
+                ", ".join(map(_operand, item.outputs)),
+                item.level,
+                item.device or "nothing",
+                item.why,
+            )
+            for item in found.operations
+        ],
+    )
+    for name in found.devices:
+        lines = list(_not_on(name, found))
+        if lines:
+            write()
+            write(f"not on {name}:")
+            for line in lines:
+                write(f"  {line}")
+    newer = list(_newer(found))
+    if newer:
+        write()
+        write("newer than feature level 1:")
+        for line in newer:
+            write(f"  {line}")
+    if len(found.steps) > 1:
+        _show_steps(found)
+
+
+def _not_on(device: str, found: "Explanation") -> Iterator[str]:
+    """Why operations do not run on a device, the same reasons together."""
+    groups: dict[tuple[str, ...], list[int]] = {}
+    kinds: dict[tuple[str, ...], list[str]] = {}
+    for item in found.operations:
+        for verdict in item.verdicts:
+            if verdict.device == device and not verdict.is_chosen:
+                key = tuple(why.text for why in verdict.reasons)
+                groups.setdefault(key, []).append(item.number)
+                kinds.setdefault(key, []).append(item.name)
+    for key, numbers in groups.items():
+        yield f"{spans(numbers)} ({', '.join(dict.fromkeys(kinds[key]))}): {'; '.join(key)}"
+
+
+def _newer(found: "Explanation") -> Iterator[str]:
+    groups: dict[str, list[int]] = {}
+    for item in found.operations:
+        for why in item.newer:
+            groups.setdefault(f"{item.name}: {why.text} (level {why.level})", []).append(
+                item.number
+            )
+    for text, numbers in groups.items():
+        yield f"{spans(numbers)} {text}"
+
+
+def _show_steps(found: "Explanation") -> None:
+    write()
+    write_table(
+        (">step", "device", ">operations", "which", ">handed in"),
+        [
+            (
+                step.number,
+                step.device,
+                len(step.operations),
+                spans(step.operations),
+                size(step.bytes_in),
+            )
+            for step in found.steps
+        ],
+    )
+    write()
+    hand_overs = count(len(found.hand_overs), "hand-over")
+    write(f"{hand_overs}, {size(found.handed_over_bytes)} in each run:")
+    write()
+    write_table(
+        (">from", "device", ">to", "device", "operand", ">bytes"),
+        [
+            (
+                item.from_step,
+                item.from_device,
+                item.to_step,
+                item.to_device,
+                f"{item.operand.name or item.operand.index} {_operand(item.operand)}",
+                size(item.operand.bytes),
+            )
+            for item in found.hand_overs
+        ],
+    )
+
+
+def _operand(operand: "OperandInfo") -> str:
+    sizes = ",".join(str(n) if n else "?" for n in operand.dimensions)
+    return f"{operand.type}[{sizes}]" if operand.type.startswith("TENSOR") else operand.type
+
+
+def _show_operation(found: "Described") -> None:
+    write(f"{found.name} (code {found.code}, feature level {found.level})")
+    write(found.formula)
+    if found.types:
+        write()
+        columns = list(found.types[0].types)
+        write_table(
+            (">level", *columns),
+            [(row.level, *[row.types[name].name for name in columns]) for row in found.types],
+        )
+    write()
+    write("inputs, and outputs behind ->:")
+    for form in found.forms:
+        write(f"  level {form.level}: {' '.join(form.inputs)} -> {' '.join(form.outputs)}")
+    if found.defaults:
+        given = ", ".join(f"{name} {value}" for name, value in found.defaults.items())
+        write(f"left out, they are: {given}")
+    if found.omittable:
+        write(f"may be omitted: {', '.join(found.omittable)}")
+    if found.deciding:
+        write(f"decide the shape by their contents: {', '.join(found.deciding)}")
+    empty = "; empty tensors are accepted" if found.takes_empty_tensors else ""
+    write(f"output dimensions: {found.output_dimensions.rstrip('.')}{empty}")
+    write(f"output scale and zero point: {found.output_quantization.rstrip('.')}")
+    for title, sentences in (
+        ("BAD_DATA when it is added, unless", found.rules),
+        ("OP_FAILED when it is run, unless", found.checks),
+    ):
+        if sentences:
+            write()
+            write(f"{title}:")
+            for text in sentences:
+                write(f"  - {text}")

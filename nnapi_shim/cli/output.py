@@ -1,0 +1,152 @@
+"""How commands write: tables for people, JSON for programs, progress on a terminal's stderr.
+
+Where stdout is no terminal, text is plain: no colours, no frames, and lines as long as they need.
+"""
+
+import io
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+import typer
+
+from nnapi_shim.log import one_line
+from nnapi_shim.tools.report import Progress, Report, untold
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+"""The option that every command has which prints data."""
+
+_WIDE = 1 << 14
+"""Columns of text that no terminal shows."""
+
+
+class UnreadError(Exception):
+    """Stdout is closed. No OSError: typer would end the process for it."""
+
+
+def write(text: str = "") -> None:
+    """A line, or several, on stdout."""
+    try:
+        if sys.stdout is None:
+            raise UnreadError
+        sys.stdout.write(f"{text}\n")
+    except BrokenPipeError:
+        raise UnreadError from None
+
+
+def write_json(report: Report) -> None:
+    """A report as JSON on stdout."""
+    write(json.dumps(report.to_json(), indent=2))
+
+
+def cell(value: Any) -> str:
+    """A value as it stands in a table; what models and drivers say has no control characters."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return one_line(str(value))
+
+
+def size(bytes: int | None) -> str:
+    """A number of bytes, such as `1.5 MB`; `unknown` for one that a run decides."""
+    if bytes is None:
+        return "unknown"
+    for unit, one in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if bytes >= one:
+            return f"{bytes / one:.4g} {unit}"
+    return f"{bytes} B"
+
+
+def duration(seconds: float) -> str:
+    """A time, such as `4.21 ms`."""
+    for unit, one in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= one:
+            return f"{seconds / one:.3g} {unit}"
+    return f"{seconds / 1e-9:.3g} ns" if seconds else "0"
+
+
+def rate(value: float | None, unit: str) -> str:
+    """So much in a second, such as `41.2 GB/s`; `unknown` for none."""
+    return "unknown" if value is None else f"{value / 1e9:.3g} G{unit}"
+
+
+def percent(share: float | None) -> str:
+    """A share, such as `12.5%`; nothing for None."""
+    return "" if share is None else f"{100 * share:.1f}%"
+
+
+def count(number: int, what: str) -> str:
+    """Such as `1 step`, `2 steps`."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def spans(numbers: Sequence[int]) -> str:
+    """Numbers with those in a row together, such as `0-3, 7`."""
+    parts: list[list[int]] = []
+    for number in sorted(numbers):
+        if parts and parts[-1][1] == number - 1:
+            parts[-1][1] = number
+        else:
+            parts.append([number, number])
+    return ", ".join(f"{a}-{b}" if a < b else f"{a}" for a, b in parts)
+
+
+def write_table(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str = "") -> None:
+    """A table on stdout. A column whose heading begins with `>` is aligned to the right."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    is_terminal = sys.stdout.isatty()
+    table = Table(
+        box=box.SIMPLE_HEAD if is_terminal else None,
+        pad_edge=False,
+        padding=(0, 2, 0, 0) if not is_terminal else (0, 1),
+        header_style="bold" if is_terminal else "",
+    )
+    for column in columns:
+        table.add_column(
+            Text(column.removeprefix(">")),
+            justify="right" if column.startswith(">") else "left",
+            overflow="fold",
+        )
+    for row in rows:
+        table.add_row(*[Text(cell(value)) for value in row])
+    text = io.StringIO()
+    console = Console(
+        file=text,
+        width=None if is_terminal else _WIDE,
+        force_terminal=is_terminal,
+        color_system="auto" if is_terminal else None,
+        highlight=False,
+        legacy_windows=False,
+    )
+    console.print(table)
+    lines = [line.rstrip() for line in text.getvalue().strip("\n").split("\n")]
+    if title:
+        lines = [title, *lines]
+    write("\n".join(lines))
+
+
+@contextmanager
+def progress() -> Iterator[Progress]:
+    """A bar on stderr while work goes on; nothing where stderr is no terminal."""
+    if not sys.stderr.isatty():
+        yield untold
+        return
+    from rich.console import Console
+    from rich.progress import Progress as Bar
+
+    with Bar(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None)
+
+        def tell(done: int, total: int, what: str) -> None:
+            bar.update(task, completed=done, total=total, description=one_line(what))
+
+        yield tell

@@ -1,0 +1,75 @@
+"""A program run step by step, for those who observe runs: what `walk` does, told of."""
+
+from collections.abc import Callable, Sequence
+from struct import pack
+from time import monotonic_ns
+from typing import Any
+
+from nnapi_shim import address
+from nnapi_shim.drivers.cpu import run
+from nnapi_shim.drivers.cpu.library import STEP_SIGNATURE
+from nnapi_shim.drivers.cpu.program import Program
+from nnapi_shim.drivers.observing import tell
+from nnapi_shim.errors import Where
+from nnapi_shim.hal.enums import ResultCode
+
+NAME = "nnapi-cpu"
+_STEP_BYTES = 32
+_STOPPED = 16
+"""Where a WALK record has the step at which it stopped."""
+
+
+def begin() -> None:
+    """Walk step by step in runs that are bound from now on."""
+    run.walk_of[0] = stepwise
+
+
+def end() -> None:
+    """Walk as always."""
+    run.walk_of[0] = run.compiled_walk
+
+
+def stepwise(program: Program, around: Sequence[Where]) -> Callable[[int, int], int]:
+    """A function that can stand for `program.walk`, and tells of each step.
+
+    around: the places that the graph is run at, as they are when the walk begins.
+    """
+
+    def walk(block: int, tile: int) -> int:
+        del tile  # a walk is one
+        steps, count, _, deadline = address.words(block, "int64_t", 4)
+        table = address.words(steps, "int64_t", 4 * count)
+        own = address.Block(32)
+        number = 0
+        while number < count:
+            kernel, arguments, tiles, jump = table[4 * number : 4 * number + 4]
+            began = monotonic_ns()
+            if jump:
+                code = _called(kernel, arguments, tiles, deadline)
+            else:
+                record = pack("<4q", steps + _STEP_BYTES * number, 1, 0, deadline)
+                address.view(own.address, 32)[:] = record
+                code = program.walk(own.address, 0)
+            ended = monotonic_ns()
+            where, step = program.origins[number]
+            tell(NAME, step.kernel, around, where, began, ended)
+            if code > 0:
+                address.view(block + _STOPPED, 8)[:] = number.to_bytes(8, "little")
+                return code
+            number += jump if code < 0 else 1
+        return 0
+
+    return walk
+
+
+def _called(kernel: int, arguments: int, tiles: int, deadline: int) -> int:
+    """The answer of a step that may jump, which a walk of one step does not hand on."""
+    function: Any = address.function(kernel, STEP_SIGNATURE)
+    code = 0
+    for tile in range(tiles):
+        if deadline and monotonic_ns() >= deadline:
+            return int(ResultCode.MISSED_DEADLINE_TRANSIENT)
+        code = int(function(arguments, tile, deadline))
+        if code:
+            break
+    return code

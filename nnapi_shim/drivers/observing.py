@@ -1,0 +1,121 @@
+"""Steps of runs, told of one by one while somebody observes: profiles and traces are made of them.
+
+    steps = []
+    with observed(steps.append):
+        prepared.execute(request, False, None, timeout_ns)
+
+Runs of all threads are observed. A run that nobody observes costs nothing more for it: the devices
+run step by step only between `begin` and `end`, which set what they run with. An execution that was
+bound to its frame before goes on as it did.
+"""
+
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from threading import Lock, get_native_id
+from typing import NamedTuple
+
+from nnapi_shim.errors import Place, Where
+
+_CPU = "nnapi_shim.drivers.cpu.stepping"
+_REFERENCE = "nnapi_shim.drivers.reference.stepping"
+"""Modules that let runs of a device be observed. The second is not imported for that alone: numpy
+comes with it.
+"""
+
+_OPERATION = re.compile(r"(\w+) \(operation (\d+)\)")
+
+
+class ObservedStep(NamedTuple):
+    """A step of a run.
+
+    device: name of the device. kernel: what ran: a kernel of nnapi-cpu; "" on nnapi-reference,
+        where each operation is one step.
+    where: the operation that it belongs to, in words; within an IF or WHILE with those around it,
+        such as `WHILE (operation 3), body: ADD (operation 0)`.
+    started_ns, ended_ns: time.monotonic_ns(). thread: number of the thread, as the kernel has it.
+    """
+
+    device: str
+    kernel: str
+    where: str
+    started_ns: int
+    ended_ns: int
+    thread: int
+
+    @property
+    def operations(self) -> tuple[Place, ...]:
+        """The operation that it belongs to, the last one, and those around it: numbers and types.
+
+        The first is one of the model's main graph, the others of the graphs that they refer to.
+        """
+        return tuple(
+            Place("operation", int(number), name) for name, number in _OPERATION.findall(self.where)
+        )
+
+
+Observer = Callable[[ObservedStep], None]
+
+_observers: tuple[Observer, ...] = ()
+_lock = Lock()
+
+
+def begin(observer: Observer) -> None:
+    """Tell `observer` of every step of runs that begin from now on."""
+    global _observers
+    with _lock:
+        _observers = (*_observers, observer)
+        import_module(_CPU).begin()
+        if "nnapi_shim.drivers.reference.prepared_model" in sys.modules:
+            import_module(_REFERENCE).begin()
+
+
+def reference_is_used() -> None:
+    """Say that nnapi-reference is about to be used, perhaps while somebody observes."""
+    with _lock:
+        if _observers:
+            import_module(_REFERENCE).begin()
+
+
+def end(observer: Observer) -> None:
+    """Tell `observer` no more."""
+    global _observers
+    with _lock:
+        at = _observers.index(observer)
+        _observers = _observers[:at] + _observers[at + 1 :]
+        if not _observers:
+            for name in filter(sys.modules.__contains__, (_CPU, _REFERENCE)):
+                import_module(name).end()
+
+
+@contextmanager
+def observed(observer: Observer) -> Iterator[None]:
+    """Tell `observer` of every step of runs that begin within this block."""
+    begin(observer)
+    try:
+        yield
+    finally:
+        end(observer)
+
+
+def tell(
+    device: str,
+    kernel: str,
+    around: Sequence[Where],
+    where: Where,
+    started_ns: int,
+    ended_ns: int,
+) -> None:
+    """What a device says of a step; around: the places that its graph is run at."""
+    step = ObservedStep(
+        device,
+        kernel,
+        ": ".join(map(str, (*around, where))),
+        started_ns,
+        ended_ns,
+        get_native_id(),
+    )
+    for observer in _observers:
+        observer(step)

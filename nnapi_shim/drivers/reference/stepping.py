@@ -1,0 +1,82 @@
+"""Operations told of as they are run, for those who observe runs."""
+
+from collections.abc import Sequence
+from threading import local
+from time import monotonic_ns
+from typing import Any
+
+from nnapi_shim.drivers.observing import tell
+from nnapi_shim.drivers.reference.prepared_model import GraphRun
+from nnapi_shim.errors import Place, Where
+from nnapi_shim.hal import types as hal
+from nnapi_shim.hal.enums import OperationType
+from nnapi_shim.operations.nested import Call
+
+NAME = "nnapi-reference"
+
+_plain = {name: getattr(GraphRun, name) for name in ("_step", "_if", "_while", "_run_graph")}
+
+
+class _Around(local):
+    """The places that the graph of a thread is run at; outermost first."""
+
+    def __init__(self) -> None:
+        self.places: list[str] = []
+
+
+_around = _Around()
+
+
+def begin() -> None:
+    """Tell of each operation from now on."""
+    for name, method in _TOLD.items():
+        setattr(GraphRun, name, method)
+
+
+def end() -> None:
+    """Tell of none."""
+    for name, method in _plain.items():
+        setattr(GraphRun, name, method)
+
+
+def _place(item: hal.Operation) -> Place:
+    return Place("operation", item.number, OperationType(item.type).name)
+
+
+def _step(self: GraphRun, item: hal.Operation) -> None:
+    began = monotonic_ns()
+    try:
+        _plain["_step"](self, item)
+    finally:
+        tell(NAME, "", _around.places, _place(item), began, monotonic_ns())
+
+
+def _if(self: GraphRun, item: hal.Operation) -> Call[None]:
+    return _controlling(self, item, "_if")
+
+
+def _while(self: GraphRun, item: hal.Operation) -> Call[None]:
+    return _controlling(self, item, "_while")
+
+
+def _controlling(self: GraphRun, item: hal.Operation, name: str) -> Call[None]:
+    began = monotonic_ns()
+    _around.places.append(str(_place(item)))
+    try:
+        yield from _plain[name](self, item)
+    finally:
+        _around.places.pop()
+        tell(NAME, "", _around.places, _place(item), began, monotonic_ns())
+
+
+def _run_graph(self: GraphRun, model_operand: int, given: Sequence[Any], word: str) -> Call[Any]:
+    places = _around.places
+    outside: Where = places[-1]
+    places[-1] = f"{outside}, {word}"
+    try:
+        return (yield from _plain["_run_graph"](self, model_operand, given, word))
+    finally:
+        places[-1] = str(outside)
+
+
+_TOLD = {"_step": _step, "_if": _if, "_while": _while, "_run_graph": _run_graph}

@@ -1,0 +1,349 @@
+"""From a Graph to the nodes of another format, by a table with a rule for each operation."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nnapi_shim.errors import bad_data
+from nnapi_shim.formats.graph.tensor import Array, Graph, Node, Tensor, constant
+from nnapi_shim.hal.enums import OperandType as T
+from nnapi_shim.hal.enums import OperationType
+from nnapi_shim.hal.quantization import SCALARS
+from nnapi_shim.hal.types import Dimensions
+from nnapi_shim.operations import operation as declaration_of
+from nnapi_shim.operations.shapes import broadcast
+
+HALF = (T.TENSOR_FLOAT16, T.FLOAT16)
+
+
+class Refused(Exception):
+    """A reason why an operation, or this use of it, cannot be expressed."""
+
+
+class Rule(NamedTuple):
+    """How a format expresses an operation.
+
+    target: what it becomes there, for the documentation.
+    lower: emits it; None where it cannot be expressed.
+    why: the reason then, or a remark on the results.
+    native: whether quantized tensors may stay as they are; else it is computed in float32 between
+        a dequantization and a quantization, as all operations on float16 are.
+    dynamic: names of inputs that decide shapes and may be computed by the model.
+    """
+
+    target: str
+    lower: "Callable[[Any, Node], None] | None"
+    why: str = ""
+    native: "Callable[[Node], bool]" = lambda node: False
+    dynamic: tuple[str, ...] = ()
+
+
+class Emitted(NamedTuple):
+    """A node of the target format; None stands for an omitted input."""
+
+    kind: str
+    inputs: list[Tensor | None]
+    outputs: list[Tensor]
+    options: dict[str, Any]
+
+
+class Builder:
+    """Goes through a graph and collects what its operations become.
+
+    Subclasses say `rules` and `format`, and how values are converted (`cast`, `dequantize`,
+    `quantize`).
+    """
+
+    rules: Mapping[str, Rule]
+    format: str
+
+    def __init__(self) -> None:
+        self.emitted: list[Emitted] = []
+        self.refusals: list[str] = []
+        self._reals: dict[int, tuple[Tensor, Tensor]] = {}
+
+    # The way through
+
+    def run(self, graph: Graph) -> None:
+        """Express all operations; what cannot be is kept in `refusals`."""
+        for node in graph.nodes:
+            try:
+                self.express(node)
+            except Refused as error:
+                self.refusals.append(f"operation {node.number} {node.kind}: {error}")
+
+    def finish(self) -> None:
+        """Raise BAD_DATA with all refusals, if there are any."""
+        if self.refusals:
+            count = len(self.refusals)
+            what = "an operation has" if count == 1 else f"{count} operations have"
+            raise bad_data(
+                f"{what} no counterpart in {self.format}: {'; '.join(self.refusals)}", "counterpart"
+            )
+
+    def express(self, node: Node) -> None:
+        """Express one operation by its rule; raises Refused."""
+        rule = self.rules.get(node.kind)
+        if rule is None:
+            raise Refused("it is none of the specification")
+        if rule.lower is None:
+            raise Refused(rule.why)
+        self._require_constants(node, rule)
+        if node.named.get("nchw"):
+            self._as_nhwc(node)
+        elif self._is_plain(node) or rule.native(node):
+            rule.lower(self, node)
+        else:
+            self._in_float(node)
+
+    def _require_constants(self, node: Node, rule: Rule) -> None:
+        declared = declaration_of(OperationType[node.kind])
+        for name in node.input_names:
+            value = node.named[name]
+            if not isinstance(value, Tensor) or name in rule.dynamic:
+                continue
+            if value.type in SCALARS or name in declared.values:
+                raise Refused(f"{name} is not a constant of the model")
+
+    @staticmethod
+    def _is_plain(node: Node) -> bool:
+        tensors = [*node.tensors, *node.outputs]
+        return not any(t.is_quantized or t.type in HALF for t in tensors)
+
+    # Other layouts and types
+
+    def _as_nhwc(self, node: Node) -> None:
+        """The same in the layout of channels last, between transpositions."""
+        image = next(name for name in ("input", "scores", "heatmaps") if name in node.named)
+        source = node.named[image]
+        output = node.outputs[0]
+        if node.kind in ("HEATMAP_MAX_KEYPOINT", "GENERATE_PROPOSALS"):
+            raise Refused("channels come first")
+        moved = output.like(_picked(output.dimensions, (0, 2, 3, 1)))
+        changed = {image: self.transpose(source, (0, 2, 3, 1)), "nchw": False}
+        if node.named.get("output_shape") is not None:
+            changed["output_shape"] = _picked(node.output_shape, (0, 2, 3, 1))
+        self.express(node.with_operands([moved], **changed))
+        self.transpose(moved, (0, 3, 1, 2), output)
+
+    def _in_float(self, node: Node) -> None:
+        """The same in float32: its inputs converted, its outputs converted back."""
+        bias = self._bias_scales(node)
+
+        def real(name: str, value: Any) -> Any:
+            if isinstance(value, list):
+                return [real(name, item) for item in value]
+            if not isinstance(value, Tensor):
+                return value
+            if name == "bias" and bias is not None and value.type is T.TENSOR_INT32:
+                return self.dequantized_bias(value, bias)
+            return self.real(value)
+
+        changed = {name: real(name, node.named[name]) for name in node.input_names}
+        outputs = [
+            o.like(type=T.TENSOR_FLOAT32) if o.is_quantized or o.type in HALF else o
+            for o in node.outputs
+        ]
+        named = {**node.named, **changed}
+        repeated = [
+            name
+            for name, v in node.named.items()
+            if isinstance(v, list) and v and any(o is v[0] for o in node.outputs)
+        ]
+        for name in repeated:
+            named[name] = outputs
+        inner = Node(node.kind, named, node.outputs, node.number)
+        if not repeated:
+            inner = inner.with_operands(outputs)
+        else:
+            inner.outputs = outputs
+        self.express(inner)
+        for made, wanted in zip(outputs, node.outputs, strict=True):
+            if made is not wanted:
+                self.store(made, wanted)
+
+    @staticmethod
+    def _bias_scales(node: Node) -> Array | None:
+        """Scales of a bias in whole numbers: those of the products that it is added to."""
+        weights = node.named.get("filter", node.named.get("weights"))
+        if not isinstance(weights, Tensor) or not weights.is_quantized:
+            return None
+        scales = weights.channel_quant.scales if weights.channel_quant else weights.scale
+        return np.float32(node.input.scale) * np.asarray(scales, np.float32)
+
+    def real(self, t: Tensor) -> Tensor:
+        """The same numbers in float32; always the same tensor."""
+        if not t.is_quantized and t.type not in HALF:
+            return t
+        key = id(t)
+        if key not in self._reals:
+            if t.type in HALF and t.value is not None:
+                made = constant(t.value.astype(np.float32), T.TENSOR_FLOAT32)
+                made.name = t.name
+            else:
+                made = t.like(type=T.TENSOR_FLOAT32)
+                (self.dequantize if t.is_quantized else self.cast)(t, made)
+            self._reals[key] = (t, made)
+        return self._reals[key][1]
+
+    def store(self, value: Tensor, to: Tensor) -> None:
+        """float32 numbers as a tensor of another type."""
+        if to.is_quantized:
+            self.quantize(value, to)
+        else:
+            self.cast(value, to)
+
+    def dequantized_bias(self, bias: Tensor, scales: Array) -> Tensor:
+        """A bias in whole numbers, as float32."""
+        if bias.value is not None:
+            return constant((bias.value * np.float64(scales)).astype(np.float32))
+        return self.mul(self.cast(bias, bias.like(type=T.TENSOR_FLOAT32)), constant(scales))
+
+    # What a format says
+
+    def cast(self, x: Tensor, out: Tensor) -> Tensor:
+        """Numbers as those of another type, without scales."""
+        raise NotImplementedError
+
+    def dequantize(self, x: Tensor, out: Tensor) -> None:
+        """Stored elements as float32 numbers."""
+        raise NotImplementedError
+
+    def quantize(self, x: Tensor, out: Tensor) -> None:
+        """float32 numbers as stored elements."""
+        raise NotImplementedError
+
+    # Simple operations, for those that become several
+
+    def emit(
+        self, kind: str, inputs: Sequence[Tensor | None], outputs: Sequence[Tensor], **options: Any
+    ) -> None:
+        """A node of the target format."""
+        self.emitted.append(Emitted(kind, list(inputs), list(outputs), options))
+
+    def make(self, kind: str, out: Tensor, **named: Any) -> Tensor:
+        """Express an operation whose single output is `out`."""
+        name = declaration_of(OperationType[kind]).output_names[0]
+        self.express(Node(kind, {**named, name: out}, [out]))
+        return out
+
+    def binary(self, kind: str, x: Tensor, y: Any, out: Tensor | None = None) -> Tensor:
+        """ADD, SUB, MUL, DIV, MAXIMUM, MINIMUM, POW; numbers become constants."""
+        if not isinstance(y, Tensor):
+            y = constant(np.asarray(y, np.float32))
+        if not isinstance(x, Tensor):
+            x = constant(np.asarray(x, np.float32))
+        if out is None:
+            out = Tensor(x.type, broadcast(x.dimensions, y.dimensions))
+        if kind == "POW":
+            return self.make(kind, out, base=x, exponent=y)
+        fused = {} if kind in ("MAXIMUM", "MINIMUM") else {"activation": 0}
+        return self.make(kind, out, input0=x, input1=y, **fused)
+
+    def add(self, x: Tensor, y: Any, out: Tensor | None = None) -> Tensor:
+        """X + y."""
+        return self.binary("ADD", x, y, out)
+
+    def sub(self, x: Any, y: Any, out: Tensor | None = None) -> Tensor:
+        """X - y."""
+        return self.binary("SUB", x, y, out)
+
+    def mul(self, x: Tensor, y: Any, out: Tensor | None = None) -> Tensor:
+        """X * y."""
+        return self.binary("MUL", x, y, out)
+
+    def unary(self, kind: str, x: Tensor, out: Tensor | None = None) -> Tensor:
+        """EXP, LOGISTIC, TANH, RELU, SQRT and others without parameters."""
+        return self.make(kind, x.like() if out is None else out, input=x)
+
+    def mean(self, x: Tensor, axes: Sequence[int]) -> Tensor:
+        """The mean along axes, which stay with size 1."""
+        sizes = tuple(1 if at in axes else n for at, n in enumerate(x.dimensions))
+        return self.make("MEAN", x.like(sizes), input=x, axes=tuple(axes), keep_dims=1)
+
+    def reshape(self, x: Tensor, sizes: Dimensions, out: Tensor | None = None) -> Tensor:
+        """The same elements with other dimensions, of which one may be unknown."""
+        out = x.like(sizes) if out is None else out
+        if sizes.count(0) > 1:
+            raise Refused("more than one of its dimensions is not known")
+        return self.make("RESHAPE", out, input=x, shape=tuple(n or -1 for n in sizes))
+
+    def transpose(self, x: Tensor, perm: Sequence[int], out: Tensor | None = None) -> Tensor:
+        """Dimensions in another order; a constant is transposed at once."""
+        if x.value is not None and out is None:
+            made = x.like(_picked(x.dimensions, perm))
+            made.value, made.name = np.ascontiguousarray(x.value.transpose(perm)), x.name
+            if x.channel_quant:
+                at = list(perm).index(x.channel_quant.channel_dim)
+                made.channel_quant = x.channel_quant._replace(channel_dim=at)
+            return made
+        out = x.like(_picked(x.dimensions, perm)) if out is None else out
+        return self.make("TRANSPOSE", out, input=x, perm=tuple(perm))
+
+    def slice(
+        self, x: Tensor, begin: Sequence[int], size: Sequence[int], out: Tensor | None = None
+    ) -> Tensor:
+        """A part; of a dimension of unknown size all that is behind its beginning."""
+        out = x.like(tuple(size)) if out is None else out
+        counts = tuple(n or -1 for n in size)
+        return self.make("SLICE", out, input=x, begin=tuple(begin), size=counts)
+
+    def concatenate(self, xs: list[Tensor], axis: int, out: Tensor | None = None) -> Tensor:
+        """Tensors one behind the other."""
+        if out is None:
+            sizes = list(xs[0].dimensions)
+            sizes[axis] = sum(x.dimensions[axis] for x in xs)
+            out = xs[0].like(tuple(sizes))
+        return self.make("CONCATENATION", out, inputs=xs, axis=axis)
+
+    def fully_connected(self, x: Tensor, weights: Tensor, bias: Tensor | None = None) -> Tensor:
+        """X [batch, size] times weights [units, size], plus bias [units]."""
+        if bias is None:
+            bias = constant(np.zeros(weights.dimensions[0], np.float32))
+        out = Tensor(T.TENSOR_FLOAT32, (x.dimensions[0], weights.dimensions[0]))
+        return self.make("FULLY_CONNECTED", out, input=x, weights=weights, bias=bias, activation=0)
+
+    def activated(self, x: Tensor, code: int, out: Tensor | None = None) -> Tensor:
+        """An activation: of FuseCode, or one more of recurrent cells."""
+        kinds = {1: "RELU", 2: "RELU1", 3: "RELU6", 4: "TANH", 6: "LOGISTIC"}
+        if code in kinds:
+            return self.unary(kinds[code], x, out)
+        if code:
+            raise Refused(f"activation {code} has no counterpart")
+        return x if out is None else self.copy(x, out)
+
+    def copy(self, x: Tensor, out: Tensor) -> Tensor:
+        """The same as another tensor."""
+        return self.make("RESHAPE", out, input=x, shape=tuple(n or -1 for n in x.dimensions))
+
+
+def _picked(dimensions: Dimensions, perm: Sequence[int]) -> Dimensions:
+    return tuple(dimensions[axis] for axis in perm) if dimensions else ()
+
+
+def known(t: Tensor, name: str) -> Dimensions:
+    """Dimensions that must be known but for the first; raises Refused."""
+    if not t.dimensions or 0 in t.dimensions[1:]:
+        raise Refused(f"the dimensions of {name} behind the first are not known, or one is 0")
+    return t.dimensions
+
+
+def complete(t: Tensor, name: str) -> Dimensions:
+    """Dimensions that must all be known; raises Refused."""
+    if not t.dimensions or 0 in t.dimensions:
+        raise Refused(f"the dimensions of {name} are not known, or one of them is 0")
+    return t.dimensions
+
+
+def same_parameters(*names: str) -> Callable[[Node], bool]:
+    """Whether these tensors (lists count) have one type, scale and zero point."""
+
+    def all_same(node: Node) -> bool:
+        found: set[Any] = set()
+        for name in names:
+            value = node.named[name]
+            found |= {t.parameters for t in (value if isinstance(value, list) else [value])}
+        return len(found) == 1
+
+    return all_same

@@ -1,0 +1,181 @@
+"""Operations on images, and rearrangements, in terms of simpler ones."""
+
+import numpy as np
+
+from nnapi_shim.formats.graph.builder import Builder, Refused, known
+from nnapi_shim.formats.graph.tensor import Node, Tensor, constant
+from nnapi_shim.operations.shapes import Window, window
+
+
+def padded(b: Builder, x: Tensor, seen: Window, value: float | None = None) -> Tensor:
+    """An image with the padding of a window; value: what stands there, 0 by itself."""
+    rows, columns = seen.vertical, seen.horizontal
+    paddings = (0, 0, rows.head, rows.tail, columns.head, columns.tail, 0, 0)
+    batch, height, width, depth = x.dimensions
+    sizes = (batch, height + rows.head + rows.tail, width + columns.head + columns.tail, depth)
+    if value is None:
+        return b.make("PAD", x.like(sizes), input=x, paddings=paddings)
+    return b.make("PAD_V2", x.like(sizes), input=x, paddings=paddings, pad_value=value)
+
+
+def pool_window(op: Node) -> Window:
+    """The window of a pooling operation; its image is known."""
+    known(op.input, "input")
+    return window(op, op.filter_height, op.filter_width)  # type: ignore[arg-type]
+
+
+def average_by_sums(b: Builder, op: Node) -> None:
+    """Explicit padding, which counts not: the mean with zeros, times window size over count."""
+    seen = pool_window(op)
+    size = op.filter_height * op.filter_width
+    counts = np.outer(
+        _counts(seen.in_height, op.filter_height, op.stride_height, seen.vertical),
+        _counts(seen.in_width, op.filter_width, op.stride_width, seen.horizontal),
+    )
+    whole = op.output.like()
+    plain = {"padding": 2, "pad_left": None, "pad_right": None, "pad_top": None, "pad_bottom": None}
+    inner = op.with_operands([whole], input=padded(b, op.input, seen), activation=0, **plain)
+    b.express(inner)
+    scaled = b.mul(whole, constant((size / counts)[None, :, :, None].astype(np.float32)))
+    b.activated(scaled, op.activation, op.output)
+
+
+def _counts(size: int, extent: int, stride: int, span: object) -> np.ndarray:
+    """How many elements of an axis each position of the window sees."""
+    starts = np.arange(span.output) * stride - span.head  # type: ignore[attr-defined]
+    return np.minimum(starts + extent, size) - np.maximum(starts, 0)
+
+
+def l2_pool(b: Builder, op: Node) -> None:
+    """The root of the mean of squares."""
+    squares = b.mul(op.input, op.input)
+    whole = op.output.like()
+    b.express(
+        Node(
+            "AVERAGE_POOL_2D",
+            {
+                **{k: v for k, v in op.named.items() if k != "output"},
+                "input": squares,
+                "activation": 0,
+                "output": whole,
+            },
+            [whole],
+        )
+    )
+    b.activated(b.unary("SQRT", whole), op.activation, op.output)
+
+
+def channel_shuffle(b: Builder, op: Node) -> None:
+    """[.., groups, size / groups, ..] transposed."""
+    sizes = known(op.input, "input")
+    axis = op.axis % len(sizes)
+    before, after = sizes[:axis], sizes[axis + 1 :]
+    per_group = sizes[axis] // op.num_groups
+    left, right = int(np.prod(before)), int(np.prod(after))
+    split = b.reshape(op.input, (left, op.num_groups, per_group, right))
+    b.reshape(b.transpose(split, (0, 2, 1, 3)), sizes, op.output)
+
+
+def instance_normalization(b: Builder, op: Node) -> None:
+    """Deviations from the mean over height and width, over their spread."""
+    deviation = b.sub(op.input, b.mean(op.input, (1, 2)))
+    variance = b.mean(b.mul(deviation, deviation), (1, 2))
+    spread = b.unary("RSQRT", b.add(variance, op.epsilon))
+    b.add(b.mul(b.mul(deviation, spread), op.gamma), op.beta, op.output)
+
+
+def elu(b: Builder, op: Node) -> None:
+    """max(0, x) + alpha * (exp(min(x, 0)) - 1)."""
+    below = b.sub(b.unary("EXP", b.binary("MINIMUM", op.input, 0.0)), 1.0)
+    b.add(b.unary("RELU", op.input), b.mul(below, op.alpha), op.output)
+
+
+def grouped_conv_2d(b: Builder, op: Node) -> None:
+    """A convolution for each group of channels."""
+    sizes = known(op.input, "input")
+    filters = known(op.filter, "filter")
+    groups = op.num_groups
+    depth_in, depth_out = sizes[3] // groups, filters[0] // groups
+    if op.filter.value is None and op.filter.channel_quant:
+        raise Refused("its filter has scales of channels and is not a constant of the model")
+    parts = []
+    for at in range(groups):
+        image = b.slice(op.input, (0, 0, 0, at * depth_in), (*sizes[:3], depth_in))
+        rows = slice(at * depth_out, (at + 1) * depth_out)
+        filter, bias = _part(b, op.filter, rows), _part(b, op.bias, rows)
+        part = op.output.like((*op.output.dimensions[:3], depth_out))
+        named = {k: v for k, v in op.named.items() if k not in ("num_groups", "output")}
+        named |= {"input": image, "filter": filter, "bias": bias, "output": part}
+        b.express(Node("CONV_2D", named, [part]))
+        parts.append(part)
+    b.concatenate(parts, 3, op.output)
+
+
+def _part(b: Builder, x: Tensor, rows: slice) -> Tensor:
+    """Rows of the first dimension; of a constant at once."""
+    sizes = (rows.stop - rows.start, *x.dimensions[1:])
+    if x.value is None:
+        return b.slice(x, (rows.start, *[0] * (x.rank - 1)), sizes)
+    part = x.like(sizes)
+    part.value = x.value[rows]
+    if x.channel_quant:
+        scales = x.channel_quant.scales[rows]
+        part.channel_quant = x.channel_quant._replace(scales=scales)
+    return part
+
+
+def depth_to_space(b: Builder, op: Node) -> None:
+    """[n, h, w, block, block, depth] transposed."""
+    n, h, w, depth = known(op.input, "input")
+    size = op.block_size
+    depth //= size * size
+    split = b.reshape(op.input, (n * h, w, size, size * depth))
+    moved = b.transpose(split, (0, 2, 1, 3))
+    b.reshape(moved, (n, h * size, w * size, depth), op.output)
+
+
+def space_to_depth(b: Builder, op: Node) -> None:
+    """[n * h, block, w, block * depth] transposed."""
+    n, h, w, depth = known(op.input, "input")
+    size = op.block_size
+    split = b.reshape(op.input, (n * (h // size), size, w // size, size * depth))
+    moved = b.transpose(split, (0, 2, 1, 3))
+    b.reshape(moved, (n, h // size, w // size, depth * size * size), op.output)
+
+
+def batch_to_space(b: Builder, op: Node) -> None:
+    """[rows, columns, n, h, w, depth] transposed."""
+    batch, h, w, depth = known(op.input, "input")
+    rows, columns = op.block_shape
+    n = batch // (rows * columns)
+    split = b.reshape(op.input, (rows, columns, n, h, w, depth))
+    moved = b.transpose(split, (2, 3, 0, 4, 1, 5))
+    b.reshape(moved, (n, h * rows, w * columns, depth), op.output)
+
+
+def space_to_batch(b: Builder, op: Node) -> None:
+    """Padded, [n, h, rows, w, columns, depth] transposed."""
+    n, h, w, depth = known(op.input, "input")
+    rows, columns = op.block_shape
+    top, bottom, left, right = op.paddings
+    x = op.input
+    if any(op.paddings):
+        sizes = (n, h + top + bottom, w + left + right, depth)
+        paddings = (0, 0, *op.paddings, 0, 0)
+        x = b.make("PAD", x.like(sizes), input=x, paddings=paddings)
+        _, h, w, _ = sizes
+    split = b.reshape(x, (n, h // rows, rows, w // columns, columns, depth))
+    moved = b.transpose(split, (2, 4, 0, 1, 3, 5))
+    b.reshape(moved, (n * rows * columns, h // rows, w // columns, depth), op.output)
+
+
+def along_last(b: Builder, op: Node, axis: int, kind: str) -> None:
+    """An operation along `axis` as one along the last axis, between transpositions."""
+    rank = op.input.rank
+    perm = [at for at in range(rank) if at != axis] + [axis]
+    moved = b.transpose(op.input, perm)
+    made = op.output.like(moved.dimensions)
+    named = {k: v for k, v in op.named.items() if k not in ("input", "axis", "output")}
+    b.express(Node(kind, {**named, "input": moved, "axis": -1, "output": made}, [made]))
+    back = [perm.index(at) for at in range(rank)]
+    b.transpose(made, back, op.output)

@@ -1,0 +1,57 @@
+"""load: a model from a file, whatever made it."""
+
+import os
+from typing import TYPE_CHECKING, Literal, overload
+
+from nnapi_shim.api.model import Model
+from nnapi_shim.errors import NnapiError, bad_data
+from nnapi_shim.formats.capture import is_capture, load_capture
+from nnapi_shim.formats.tflite import file as tflite_file
+
+if TYPE_CHECKING:
+    from nnapi_shim.formats.tflite.partial import PartialModel
+
+Path = str | os.PathLike[str]
+
+
+@overload
+def load(path: Path, *, signature: str | None = None, partial: Literal[False] = False) -> Model:
+    """A model."""
+
+
+@overload
+def load(path: Path, *, signature: str | None = None, partial: Literal[True]) -> "PartialModel":
+    """A model in parts."""
+
+
+def load(
+    path: Path, *, signature: str | None = None, partial: bool = False
+) -> "Model | PartialModel":
+    """The finished model of a file of TensorFlow Lite, or of a capture (docs/capture.md).
+
+        model = nnapi_shim.load("model.tflite")
+        nnapi_shim.Compilation(model).run(image)
+
+    Its inputs and outputs have the names of the signature or, without one, those of the tensors;
+    states of recurrent networks are carried from run to run. What a single number is in the file
+    has dimensions [1].
+
+    signature: which one, where the file has several; by default the first. Models of captures are
+        called "model 1" and so on.
+    partial: True for a PartialModel, in which LiteRT runs what NNAPI cannot express.
+
+    Raises NnapiError: BAD_DATA for a file that is damaged or of another kind, and, with the reason
+    for each, for operators that NNAPI cannot express; OSError for a file that cannot be read;
+    ImportError for packages that are missing.
+    """
+    data = tflite_file.contents(path)
+    if is_capture(data[:64]):
+        return load_capture(path, signature)
+    try:
+        if not tflite_file.is_tflite(data):
+            raise bad_data("it is no file of a kind that is read: .tflite, captures", "kind")
+        from nnapi_shim.formats.tflite import model
+
+        return model.loaded(data, signature, partial)
+    except NnapiError as error:
+        raise error.at(os.fspath(path)) from None

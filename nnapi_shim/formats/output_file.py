@@ -1,0 +1,77 @@
+"""Files that are written as a whole or not at all."""
+
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from nnapi_shim.errors import bad_data
+
+Target = str | os.PathLike[str]
+
+
+def write(path: Target, content: bytes, overwrite: bool = False) -> None:
+    """Write a file: beside its place first, then renamed, so that nobody sees half of it.
+
+    overwrite: whether a file that is there already is replaced.
+    Raises BAD_DATA where one is there and must not be replaced, and where it cannot be written.
+    """
+    write_all({path: content}, overwrite)
+
+
+def write_all(files: Mapping[Target, bytes], overwrite: bool = False) -> None:
+    """Write files that belong together: none of them is in its place before all are written.
+
+    Raises as `write`; the last of them is renamed last.
+    """
+    paths = {Path(path): content for path, content in files.items()}
+    for path in paths:
+        require_free(path, overwrite)
+    written: list[tuple[str, Path]] = []
+    try:
+        for path, content in paths.items():
+            written.append((_beside(path, content), path))
+        for name, path in written:
+            if overwrite:
+                os.replace(name, path)
+            else:
+                os.link(name, path)  # unlike a renaming, this replaces nothing
+                os.unlink(name)
+    except FileExistsError:
+        raise _exists(path) from None
+    except OSError as error:
+        raise bad_data(f"{path} cannot be written: {error.strerror or error}", "write") from None
+    finally:
+        for name, _ in written:
+            if os.path.exists(name):
+                os.unlink(name)
+
+
+def require_free(path: Target, overwrite: bool = False) -> None:
+    """Raise BAD_DATA where a file must not, or cannot, be written; to be asked before the work."""
+    path = Path(path)
+    if path.is_dir():
+        raise bad_data(f"{path} is a folder; a file is to be written there", "folder")
+    if not path.parent.is_dir():
+        raise bad_data(f"{path} cannot be written: there is no folder {path.parent}", "no_folder")
+    if path.exists() and not overwrite:
+        raise _exists(path)
+
+
+def _exists(path: Path) -> Exception:
+    return bad_data(f"{path} is there already; it is replaced only if that is asked for", "exists")
+
+
+def _beside(path: Path, content: bytes) -> str:
+    """A new file in the same folder with this content and the modes that new files have."""
+    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    with os.fdopen(descriptor, "wb") as file:
+        try:
+            file.write(content)
+        except BaseException:
+            os.unlink(name)
+            raise
+    mask = os.umask(0)
+    os.umask(mask)
+    os.chmod(name, 0o666 & ~mask)
+    return name

@@ -1,0 +1,37 @@
+"""Models to files; the suffix says what is written."""
+
+import os
+from importlib import import_module
+from pathlib import Path
+
+from nnapi_shim.api.model import Model, require_model
+from nnapi_shim.errors import bad_data
+from nnapi_shim.formats import output_file
+
+FORMATS = {
+    ".tflite": ("tflite.exporting", "TensorFlow Lite"),
+    ".onnx": ("onnx.exporting", "ONNX"),
+    ".c": ("source.c", "C source"),
+    ".py": ("source.python", "Python source"),
+}
+"""Suffix -> the module whose `export` makes the files, and what the format is called."""
+
+
+def save(model: Model, path: str | os.PathLike[str], overwrite: bool = False) -> None:
+    """Write a finished model as .tflite, .onnx, .c or .py.
+
+    overwrite: whether files that are there already are replaced.
+    Raises BAD_STATE for a model that is not finished; BAD_DATA for another suffix, a file that
+    cannot be written, a package that is missing, and for operations that the format cannot
+    express: one message lists all of them, and nothing is written.
+    """
+    require_model(model)
+    target = Path(os.fspath(path))
+    if target.suffix.lower() not in FORMATS:
+        raise bad_data(f"{target} has the suffix {target.suffix!r}; allowed are {list(FORMATS)}")
+    model.runtime.require_finished()
+    output_file.require_free(target, overwrite)
+    name, _ = FORMATS[target.suffix.lower()]
+    exporter = import_module(f"nnapi_shim.formats.{name}")
+    files: dict[output_file.Target, bytes] = exporter.export(model, target)
+    output_file.write_all(files, overwrite)

@@ -1,0 +1,1 @@
+"""Source code that builds a model."""

@@ -1,0 +1,124 @@
+"""Reading tables of a flatbuffer that may lie.
+
+flatbuffers itself reads through slices of bytes, so nothing is ever read outside of the file; what
+is left is to name the place, to refuse a vector that says it is longer than the file before
+anything of its length is made, and to bound how often a file may have the same bytes read.
+"""
+
+import struct
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from nnapi_shim.errors import NnapiError, bad_data
+
+T = TypeVar("T")
+
+DAMAGED = (struct.error, IndexError, ValueError, TypeError, OverflowError, AttributeError)
+"""What the generated classes raise where offsets, lengths or texts lead nowhere."""
+
+SHARING = 4
+"""How often, on average, each byte of a file may be read: vectors may be shared, within reason."""
+
+
+class Reader:
+    """Reads generated tables of one file; every refusal names a place in it."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self._left = SHARING * len(data) + 4096
+
+    def call(self, place: str, get: Callable[..., T], *arguments: Any) -> T:
+        """What a getter of a generated class gives."""
+        try:
+            found = get(*arguments)
+        except NnapiError:
+            raise
+        except DAMAGED:
+            raise bad_data(f"{place}: an offset leads out of the file", "offset") from None
+        if hasattr(found, "_tab"):
+            self._check_table(place, found)
+        return found
+
+    def _check_table(self, place: str, table: Any) -> None:
+        """A table and the list of its fields must lie in the file, from their first byte on."""
+        start, data = table._tab.Pos, self.data
+        lies = not 4 <= start <= len(data) - 4
+        if not lies:
+            fields = start - struct.unpack_from("<i", data, start)[0]
+            lies = not 0 <= fields <= len(data) - 4
+            lies = lies or fields + struct.unpack_from("<H", data, fields)[0] > len(data)
+        if lies:
+            raise bad_data(f"{place}: an offset leads out of the file", "offset")
+        self.spend(place, 32)
+
+    def spend(self, place: str, count: int) -> None:
+        """Count bytes that are read."""
+        self._left -= count
+        if self._left < 0:
+            raise bad_data(f"{place}: its parts are larger than the file together", "size")
+
+    def length(self, place: str, table: Any, field: str, element_bytes: int = 4) -> int:
+        """How many elements a vector has, which is not more than the file has room for."""
+        count: int = self.call(f"{place}: {field}", getattr(table, f"{field}Length"))
+        if count * element_bytes > len(self.data):
+            raise bad_data(
+                f"{place}: {field} has {count} elements, and the file {len(self.data)} bytes",
+                "length",
+            )
+        self.spend(f"{place}: {field}", count * element_bytes)
+        return count
+
+    def array(self, place: str, table: Any, field: str, element_bytes: int = 4) -> Any:
+        """A vector of numbers as a numpy array that shares the memory of the file."""
+        if not self.length(place, table, field, element_bytes):
+            return np.empty(0, np.uint8)
+        found = self.call(f"{place}: {field}", getattr(table, f"{field}AsNumpy"))
+        if not isinstance(found, np.ndarray):
+            raise bad_data(f"{place}: {field} is not there", "offset")
+        return found
+
+    def numbers(
+        self, place: str, table: Any, field: str, element_bytes: int = 4
+    ) -> tuple[Any, ...]:
+        """A vector of numbers."""
+        return tuple(self.array(place, table, field, element_bytes).tolist())
+
+    def tables(self, place: str, table: Any, field: str) -> list[Any]:
+        """A vector of tables; `place` is of what has it."""
+        count = self.length(place, table, field)
+        get = getattr(table, field)
+        found = [self.call(f"{place}: {field} {at}", get, at) for at in range(count)]
+        if any(item is None for item in found):
+            raise bad_data(f"{place}: {field} has parts that are not there", "offset")
+        return found
+
+    def text(self, place: str, value: bytes | None) -> str:
+        """A text; what is no UTF-8 in it is replaced."""
+        if value is None:
+            return ""
+        self.spend(place, len(value))
+        return value.decode("utf-8", "replace")
+
+    def fields(self, place: str, table: Any) -> dict[str, Any]:
+        """All fields of a table of plain values, by the names of their getters: numbers, truth
+        values, texts, and tuples of numbers.
+        """
+        methods = [name for name in vars(type(table)) if name[0].isupper()]
+        vectors = {name.removesuffix("Length") for name in methods if name.endswith("Length")}
+        beside = tuple(f"{v}{end}" for v in vectors for end in ("Length", "AsNumpy", "IsNone"))
+        found: dict[str, Any] = {}
+        for name in methods:
+            if name in beside or name == "Init" or "GetRootAs" in name or "BufferHas" in name:
+                continue
+            if name in vectors:
+                if f"{name}AsNumpy" in methods:
+                    found[name] = self.numbers(place, table, name)
+                continue
+            value = self.call(f"{place}: {name}", getattr(table, name))
+            if isinstance(value, bytes):
+                value = self.text(place, value)
+            if isinstance(value, bool | int | float | str):
+                found[name] = value
+        return found

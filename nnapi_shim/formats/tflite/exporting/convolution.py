@@ -1,0 +1,218 @@
+"""Convolutions and products of matrices."""
+
+from typing import Any
+
+import numpy as np
+
+from nnapi_shim.formats.graph.builder import Builder, Refused, Rule, known
+from nnapi_shim.formats.graph.expansion import images
+from nnapi_shim.formats.graph.tensor import Node, Tensor
+from nnapi_shim.formats.tflite.exporting.kinds import eight_bits, ints, only
+from nnapi_shim.formats.tflite.exporting.types import type_code
+from nnapi_shim.hal.enums import OperandType as T
+from nnapi_shim.operations.convolution import convolution_window, transpose_spans
+from nnapi_shim.operations.shapes import Window, span
+
+U8, S8, C8 = (
+    T.TENSOR_QUANT8_ASYMM,
+    T.TENSOR_QUANT8_ASYMM_SIGNED,
+    T.TENSOR_QUANT8_SYMM_PER_CHANNEL,
+)
+SAME, VALID = 0, 1
+"""Padding in TensorFlow Lite's schema."""
+
+
+def padding_of(b: Builder, op: Node, seen: Window) -> tuple[Tensor, int]:
+    """The image, padded where neither scheme says as much as explicit paddings, and the scheme."""
+    rows, columns = seen.vertical, seen.horizontal
+    if not (rows.head or rows.tail or columns.head or columns.tail):
+        return op.input, VALID
+    if op.padding is not None:
+        return op.input, SAME if op.padding == 1 else VALID
+    extents = [
+        (size - 1) * getattr(op, f"dilation_{name}", 1) + 1
+        for size, name in ((seen.filter_height, "height"), (seen.filter_width, "width"))
+    ]
+    same = (
+        span(seen.in_height, extents[0], op.stride_height, 1, None, None),
+        span(seen.in_width, extents[1], op.stride_width, 1, None, None),
+    )
+    if same == (rows, columns):
+        return op.input, SAME
+    return images.padded(b, op.input, seen), VALID
+
+
+def weighted(node: Node) -> bool:
+    """Quantized uses that the kernels have, perhaps after a change of sign."""
+    weights = node.named.get("filter", node.named.get("weights"))
+    kinds = {U8, S8, C8}
+    if any(t.type not in kinds for t in (node.input, weights, node.output)):
+        return False
+    if node.input.type is S8 and weights.type is S8 and weights.zero_point:
+        return weights.value is not None
+    return True
+
+
+def quantized(lower: Any) -> Any:
+    """A convolution whose quantized operands are first made those that the kernels take.
+
+    They take no unsigned images with a filter per channel, and no signed filter with another zero
+    point than 0: image and result change their sign, or image, filter and result.
+    """
+
+    def changed(b: Builder, op: Node) -> None:
+        to = None
+        filter = op.filter
+        if op.input.type is U8 and filter.type is C8:
+            to, by = S8, -128
+        elif op.input.type is S8 and filter.type is S8 and filter.zero_point:
+            to, by = U8, 128
+            moved = Tensor(
+                U8, filter.dimensions, filter.scale, filter.zero_point + 128, name=filter.name
+            )
+            moved.value = (filter.value.astype(np.int16) + 128).astype(np.uint8)
+            filter = moved
+        if to is not None:
+            x, out = op.input, op.output
+            image = Tensor(to, x.dimensions, x.scale, x.zero_point + by)
+            result = Tensor(to, out.dimensions, out.scale, out.zero_point + by)
+            b.emit("QUANTIZE", [x], [image], table="QuantizeOptions")
+            lower(b, op.with_operands([result], input=image, filter=filter))
+            b.emit("QUANTIZE", [result], [out], table="QuantizeOptions")
+        else:
+            lower(b, op)
+
+    return changed
+
+
+def bias_of(op: Node, weights: Tensor) -> Tensor:
+    """The bias; with the scales of the channels where the filter has them."""
+    bias: Tensor = op.bias
+    if weights.channel_quant is None:
+        return bias
+    made = Tensor(bias.type, bias.dimensions, name=bias.name, value=bias.value)
+    if bias.value is None:
+        return bias
+    scales = np.float32(op.input.scale) * np.asarray(weights.channel_quant.scales, np.float32)
+    made.channel_quant = weights.channel_quant._replace(
+        scales=tuple(scales.tolist()), channel_dim=0
+    )
+    return made
+
+
+@quantized
+def _conv_2d(b: Builder, op: Node) -> None:
+    known(op.input, "input")
+    x, padding = padding_of(b, op, convolution_window(op))  # type: ignore[arg-type]
+    b.emit(
+        "CONV_2D",
+        [x, op.filter, bias_of(op, op.filter)],
+        [op.output],
+        table="Conv2DOptions",
+        Padding=padding,
+        StrideW=op.stride_width,
+        StrideH=op.stride_height,
+        FusedActivationFunction=op.activation,
+        DilationWFactor=op.dilation_width,
+        DilationHFactor=op.dilation_height,
+    )
+
+
+@quantized
+def _depthwise(b: Builder, op: Node) -> None:
+    known(op.input, "input")
+    x, padding = padding_of(b, op, convolution_window(op))  # type: ignore[arg-type]
+    b.emit(
+        "DEPTHWISE_CONV_2D",
+        [x, op.filter, bias_of(op, op.filter)],
+        [op.output],
+        table="DepthwiseConv2DOptions",
+        Padding=padding,
+        StrideW=op.stride_width,
+        StrideH=op.stride_height,
+        DepthMultiplier=op.depth_multiplier,
+        FusedActivationFunction=op.activation,
+        DilationWFactor=op.dilation_width,
+        DilationHFactor=op.dilation_height,
+    )
+
+
+@quantized
+def _transpose_conv(b: Builder, op: Node) -> None:
+    """The whole result without padding, and of that the part that the padding leaves."""
+    known(op.input, "input")
+    rows, columns = transpose_spans(op)  # type: ignore[arg-type]
+    batch, height, width, _ = op.input.dimensions
+    depth, filter_height, filter_width, _ = op.filter.dimensions
+    full = (
+        batch,
+        max((height - 1) * op.stride_height + filter_height, rows.head + rows.output),
+        max((width - 1) * op.stride_width + filter_width, columns.head + columns.output),
+        depth,
+    )
+    wanted = (batch, rows.output, columns.output, depth)
+    whole = op.output if full == wanted else op.output.like(full)
+    options: dict[str, Any] = {
+        "StrideW": op.stride_width,
+        "StrideH": op.stride_height,
+        "FusedActivationFunction": op.activation,
+    }
+    shape = ints(full) if batch else _shape_of(b, op.input, full)
+    b.emit(
+        "TRANSPOSE_CONV",
+        [shape, op.filter, op.input, bias_of(op, op.filter)],
+        [whole],
+        table="TransposeConvOptions",
+        Padding=VALID,
+        **options,
+    )
+    if whole is not op.output:
+        b.slice(whole, (0, rows.head, columns.head, 0), wanted, op.output)
+
+
+def _shape_of(b: Builder, x: Tensor, sizes: tuple[int, ...]) -> Tensor:
+    """Dimensions as a tensor, the first of them that of an image."""
+    all_sizes = Tensor(T.TENSOR_INT32, (4,))
+    kind = type_code(T.TENSOR_INT32)
+    b.emit("SHAPE", [x], [all_sizes], table="ShapeOptions", OutType=kind)
+    first = b.slice(all_sizes, (0,), (1,))
+    return b.concatenate([first, ints(sizes[1:])], 0)
+
+
+def _fully_connected(b: Builder, op: Node) -> None:
+    b.emit(
+        "FULLY_CONNECTED",
+        [op.input, op.weights, op.bias],
+        [op.output],
+        table="FullyConnectedOptions",
+        FusedActivationFunction=op.activation,
+    )
+
+
+def _batch_matmul(b: Builder, op: Node) -> None:
+    if op.lhs.type is T.TENSOR_INT32:
+        raise Refused("TensorFlow Lite has no products of TENSOR_INT32 matrices")
+    b.emit(
+        "BATCH_MATMUL",
+        [op.lhs, op.rhs],
+        [op.output],
+        table="BatchMatMulOptions",
+        AdjX=bool(op.adj_x),
+        AdjY=bool(op.adj_y),
+    )
+
+
+RULES = {
+    "CONV_2D": Rule("CONV_2D; PAD in front for other explicit paddings", _conv_2d, native=weighted),
+    "DEPTHWISE_CONV_2D": Rule(
+        "DEPTHWISE_CONV_2D; PAD in front for other explicit paddings", _depthwise, native=weighted
+    ),
+    "GROUPED_CONV_2D": Rule(
+        "SLICE, CONV_2D for each group, CONCATENATION", images.grouped_conv_2d, native=weighted
+    ),
+    "TRANSPOSE_CONV_2D": Rule(
+        "TRANSPOSE_CONV; SLICE for padding", _transpose_conv, native=weighted
+    ),
+    "FULLY_CONNECTED": Rule("FULLY_CONNECTED", _fully_connected, native=eight_bits),
+    "BATCH_MATMUL": Rule("BATCH_MATMUL", _batch_matmul, native=only(S8)),
+}

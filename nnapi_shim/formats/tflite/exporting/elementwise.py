@@ -1,0 +1,167 @@
+"""Sums, products, comparisons, activations, conversions."""
+
+import numpy as np
+
+from nnapi_shim.formats.graph.builder import Builder, Rule
+from nnapi_shim.formats.graph.expansion import images
+from nnapi_shim.formats.graph.tensor import Node, Tensor, constant
+from nnapi_shim.formats.tflite.exporting.kinds import anything, eight_bits, one_kind, only
+from nnapi_shim.formats.tflite.exporting.types import type_code
+from nnapi_shim.hal.enums import OperandType as T
+
+U8, S8 = T.TENSOR_QUANT8_ASYMM, T.TENSOR_QUANT8_ASYMM_SIGNED
+
+
+def fused(kind: str, table: str) -> Rule:
+    """A binary operation with a fused activation, whose codes are NNAPI's."""
+
+    def lower(b: Builder, op: Node) -> None:
+        b.emit(
+            kind,
+            [op.input0, op.input1],
+            [op.output],
+            table=table,
+            FusedActivationFunction=op.activation,
+        )
+
+    return Rule(kind, lower, native=eight_bits)
+
+
+def _div(b: Builder, op: Node) -> None:
+    """Whole numbers are rounded down."""
+    pair = [op.input0, op.input1]
+    if op.output.type is T.TENSOR_INT32:
+        b.emit("FLOOR_DIV", pair, [op.output], table="FloorDivOptions")
+    else:
+        b.emit("DIV", pair, [op.output], table="DivOptions", FusedActivationFunction=op.activation)
+
+
+def plain(kind: str, table: str = "", native: object = None) -> Rule:
+    """An operation on one or two tensors without parameters."""
+
+    def lower(b: Builder, op: Node) -> None:
+        inputs = [op.named[name] for name in op.input_names]
+        options = {"table": table} if table else {}
+        b.emit(kind, inputs, op.outputs, **options)
+
+    return Rule(kind, lower, native=native or (lambda node: False))  # type: ignore[arg-type]
+
+
+def compared(kind: str, table: str) -> Rule:
+    """A comparison; bool tensors have an order in NNAPI, and none in TensorFlow Lite."""
+
+    def lower(b: Builder, op: Node) -> None:
+        pair = [op.input0, op.input1]
+        if op.input0.type is T.TENSOR_BOOL8 and kind not in ("EQUAL", "NOT_EQUAL"):
+            pair = [b.cast(t, t.like(type=T.TENSOR_INT32)) for t in pair]
+        b.emit(kind, pair, [op.output], table=table)
+
+    return Rule(kind, lower, native=one_kind("input0", "input1"))
+
+
+def converted(b: Builder, x: Tensor, out: Tensor) -> None:
+    """CAST between number types; only bytes and halves need care."""
+    b.emit(
+        "CAST",
+        [x],
+        [out],
+        table="CastOptions",
+        InDataType=type_code(x.type),
+        OutDataType=type_code(out.type),
+    )
+
+
+def _cast(b: Builder, op: Node) -> None:
+    """Numbers that do not fit into a byte become the nearest that do; scales do not count."""
+    x, out = op.input, op.output
+    if x.type is out.type:
+        b.emit("RESHAPE", [x, _shape(x)], [out], table="ReshapeOptions")
+        return
+    if x.type is T.TENSOR_FLOAT16:
+        x = b.real(x)
+    if out.type is U8:
+        zero, top = (
+            constant(
+                np.asarray(
+                    n,
+                    x.value.dtype
+                    if x.value is not None
+                    else {T.TENSOR_FLOAT32: np.float32}.get(x.type, np.int32),
+                )
+            )
+            for n in (0, 255)
+        )
+        x = b.binary("MINIMUM", b.binary("MAXIMUM", x, zero), top)
+    if x.type is out.type:
+        b.emit("RESHAPE", [x, _shape(x)], [out], table="ReshapeOptions")
+    elif out.type is T.TENSOR_FLOAT16 and x.type is not T.TENSOR_FLOAT32:
+        whole = x.like(type=T.TENSOR_FLOAT32)
+        converted(b, x, whole)
+        converted(b, whole, out)
+    else:
+        converted(b, x, out)
+
+
+def _shape(x: Tensor) -> Tensor:
+    return constant(np.asarray([n or -1 for n in x.dimensions], np.int32))
+
+
+def _elu(b: Builder, op: Node) -> None:
+    if op.alpha == 1:
+        b.emit("ELU", [op.input], [op.output])
+    else:
+        images.elu(b, op)
+
+
+def _dequantize(b: Builder, op: Node) -> None:
+    if op.output.type is T.TENSOR_FLOAT16:
+        b.cast(b.real(op.input), op.output)
+    else:
+        b.dequantize(op.input, op.output)
+
+
+def _quantize(b: Builder, op: Node) -> None:
+    b.quantize(b.real(op.input), op.output)
+
+
+def _pow(b: Builder, op: Node) -> None:
+    b.emit("POW", [op.base, op.exponent], [op.output], table="PowOptions")
+
+
+RULES = {
+    "ADD": fused("ADD", "AddOptions"),
+    "SUB": fused("SUB", "SubOptions"),
+    "MUL": fused("MUL", "MulOptions"),
+    "DIV": Rule("DIV, FLOOR_DIV", _div),
+    "MAXIMUM": plain("MAXIMUM", "MaximumMinimumOptions", one_kind("input0", "input1", "output")),
+    "MINIMUM": plain("MINIMUM", "MaximumMinimumOptions", one_kind("input0", "input1", "output")),
+    "POW": Rule("POW", _pow),
+    "EQUAL": compared("EQUAL", "EqualOptions"),
+    "NOT_EQUAL": compared("NOT_EQUAL", "NotEqualOptions"),
+    "GREATER": compared("GREATER", "GreaterOptions"),
+    "GREATER_EQUAL": compared("GREATER_EQUAL", "GreaterEqualOptions"),
+    "LESS": compared("LESS", "LessOptions"),
+    "LESS_EQUAL": compared("LESS_EQUAL", "LessEqualOptions"),
+    "LOGICAL_AND": plain("LOGICAL_AND", "LogicalAndOptions"),
+    "LOGICAL_OR": plain("LOGICAL_OR", "LogicalOrOptions"),
+    "LOGICAL_NOT": plain("LOGICAL_NOT", "LogicalNotOptions"),
+    "ABS": plain("ABS", "AbsOptions"),
+    "EXP": plain("EXP", "ExpOptions"),
+    "FLOOR": plain("FLOOR"),
+    "LOG": plain("LOG"),
+    "NEG": plain("NEG", "NegOptions"),
+    "RSQRT": plain("RSQRT", native=only(S8)),
+    "SIN": plain("SIN"),
+    "SQRT": plain("SQRT"),
+    "RELU": plain("RELU", native=eight_bits),
+    "RELU1": plain("RELU_N1_TO_1", native=eight_bits),
+    "RELU6": plain("RELU6", native=eight_bits),
+    "TANH": plain("TANH", native=eight_bits),
+    "LOGISTIC": plain("LOGISTIC", native=eight_bits),
+    "ELU": Rule("ELU; RELU, MINIMUM, EXP, SUB, MUL, ADD where alpha is not 1", _elu),
+    "HARD_SWISH": plain("HARD_SWISH", "HardSwishOptions", eight_bits),
+    "PRELU": plain("PRELU", native=eight_bits),
+    "CAST": Rule("CAST; RESHAPE between equal types", _cast, native=anything),
+    "DEQUANTIZE": Rule("DEQUANTIZE", _dequantize, native=anything),
+    "QUANTIZE": Rule("QUANTIZE", _quantize, native=anything),
+}

@@ -1,0 +1,31 @@
+"""From a model to the bytes of a .tflite file."""
+
+from pathlib import Path
+
+from nnapi_shim.api.model import Model
+from nnapi_shim.errors import bad_data
+from nnapi_shim.formats.graph.reading import read
+from nnapi_shim.formats.output_file import Target
+
+
+def export(model: Model, path: Path) -> dict[Target, bytes]:
+    """The file of a finished model; raises BAD_DATA with all operations that have no counterpart,
+    and where the packages of the extra `tflite` are missing.
+    """
+    try:
+        from nnapi_shim.formats.tflite.exporting.writing import written
+    except ImportError as error:
+        raise bad_data(
+            f"the package {error.name} is missing; pip install 'nnapi_shim[tflite]' has it",
+            "no_package",
+        ) from None
+    from nnapi_shim.formats.tflite.exporting.carried import with_variables
+    from nnapi_shim.formats.tflite.exporting.table import TfliteBuilder
+
+    graph = read(model)
+    builder = TfliteBuilder()
+    index = builder.subgraph(graph, "main")
+    assert index == 0
+    builder.finish()
+    with_variables(builder, graph)
+    return {path: written(builder.subgraphs)}

@@ -1,0 +1,52 @@
+"""Which uses TensorFlow Lite's kernels take as they are, and constants that they want."""
+
+from typing import Any
+
+import numpy as np
+
+from nnapi_shim.formats.graph.builder import HALF
+from nnapi_shim.formats.graph.tensor import Node, Tensor, constant
+from nnapi_shim.hal.enums import OperandType as T
+
+EIGHT = {T.TENSOR_QUANT8_ASYMM, T.TENSOR_QUANT8_ASYMM_SIGNED, T.TENSOR_QUANT8_SYMM}
+
+
+def eight_bits(node: Node) -> bool:
+    """All that is quantized has 8 bits and one scale; nothing is float16."""
+    tensors = [*node.tensors, *node.outputs]
+    if any(t.type in HALF for t in tensors):
+        return False
+    return all(t.type in EIGHT for t in tensors if t.is_quantized)
+
+
+def one_kind(*names: str) -> Any:
+    """As eight_bits, and these tensors (lists count) have one scale and zero point."""
+
+    def check(node: Node) -> bool:
+        found: set[Any] = set()
+        for name in names:
+            value = node.named[name]
+            found |= {t.parameters for t in (value if isinstance(value, list) else [value])}
+        return len(found) == 1 and eight_bits(node)
+
+    return check
+
+
+def only(type: T) -> Any:
+    """As eight_bits, and all that is quantized is of this type."""
+
+    def check(node: Node) -> bool:
+        tensors = [*node.tensors, *node.outputs]
+        return eight_bits(node) and all(t.type is type for t in tensors if t.is_quantized)
+
+    return check
+
+
+def anything(node: Node) -> bool:
+    """Whatever its types are."""
+    return True
+
+
+def ints(values: Any) -> Tensor:
+    """A constant of whole numbers, or the tensor that the model computes."""
+    return values if isinstance(values, Tensor) else constant(np.asarray(values, np.int32))

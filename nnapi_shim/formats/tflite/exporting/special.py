@@ -1,0 +1,201 @@
+"""Recurrent cells, control flow, detection, and what has no counterpart."""
+
+from typing import Any
+
+import numpy as np
+
+from nnapi_shim.formats.graph.builder import Builder, Refused, Rule
+from nnapi_shim.formats.graph.expansion import recurrent
+from nnapi_shim.formats.graph.tensor import Node, Tensor, constant
+from nnapi_shim.formats.tflite.exporting.kinds import anything, ints
+from nnapi_shim.hal.enums import OperandType as T
+
+STEPS = "FULLY_CONNECTED, ADD, MUL, LOGISTIC, TANH, step by step"
+CHOSEN = "TensorFlow Lite has no suppression that gives as many boxes as the data ask for"
+
+
+def _no_omitted(op: Node) -> None:
+    if any(value is None for value in op.inputs or ()):
+        raise Refused("an input of its graphs is omitted")
+
+
+def _if(b: Any, op: Node) -> None:
+    _no_omitted(op)
+    inputs = op.inputs or []
+    first = b.subgraph(op.then_model, f"then_{op.number}")
+    second = b.subgraph(op.else_model, f"else_{op.number}")
+    b.emit(
+        "IF",
+        [op.condition, *inputs],
+        op.outputs,
+        table="IfOptions",
+        ThenSubgraphIndex=first,
+        ElseSubgraphIndex=second,
+    )
+
+
+def _while(b: Any, op: Node) -> None:
+    """The body gives back all that it takes: what it does not change, too."""
+    _no_omitted(op)
+    inputs = op.inputs
+    condition = b.subgraph(op.condition_model, f"condition_{op.number}")
+    body = b.subgraph(op.body_model, f"body_{op.number}", len(inputs))
+    unused = [t.like() for t in inputs[len(op.outputs) :]]
+    b.emit(
+        "WHILE",
+        inputs,
+        [*op.outputs, *unused],
+        table="WhileOptions",
+        CondSubgraphIndex=condition,
+        BodySubgraphIndex=body,
+    )
+
+
+def _lsh_projection(b: Builder, op: Node) -> None:
+    """Dense is 2 in both; sparse is 3 in NNAPI, and 1 here. The deprecated sparse projection, 1,
+    is the same without what tells the rows apart.
+    """
+    inputs = [op.hash, op.input] + ([] if op.weight is None else [op.weight])
+    is_bare = op.type == 1
+    made = op.output.like() if is_bare else op.output
+    b.emit(
+        "LSH_PROJECTION",
+        inputs,
+        [made],
+        table="LSHProjectionOptions",
+        Type=2 if op.type == 2 else 1,
+    )
+    if is_bare:
+        rows, bits = op.hash.dimensions
+        b.sub(made, constant((np.arange(rows) << bits).astype(np.int32)), op.output)
+
+
+def _multinomial(b: Builder, op: Node) -> None:
+    if op.seeds.value is None:
+        raise Refused("seeds is not a constant of the model")
+    seeds = [*op.seeds.value.ravel().tolist(), 0][:2]
+    b.emit(
+        "MULTINOMIAL",
+        [op.logits, ints(op.sample_count)],
+        [op.samples],
+        table="RandomOptions",
+        Seed=int(seeds[0]),
+        Seed2=int(seeds[1]),
+    )
+
+
+def _detection(b: Builder, op: Node) -> None:
+    """TFLite_Detection_PostProcess, for one image; its classes are float32."""
+    from flatbuffers import flexbuffers
+
+    batch, _, classes = op.scores.dimensions
+    if batch != 1:
+        raise Refused(f"TFLite_Detection_PostProcess takes one image, and not {batch}")
+    options = {
+        "max_detections": op.max_num_detections,
+        "max_classes_per_detection": op.max_classes_per_detection,
+        "detections_per_class": op.max_detections_per_class,
+        "nms_score_threshold": float(op.score_threshold),
+        "nms_iou_threshold": float(op.iou_threshold),
+        "num_classes": classes - 1,
+        "y_scale": float(op.scale_dy),
+        "x_scale": float(op.scale_dx),
+        "h_scale": float(op.scale_dh),
+        "w_scale": float(op.scale_dw),
+        "use_regular_nms": bool(op.use_regular_nms),
+    }
+    rows = op.max_num_detections * op.max_classes_per_detection
+    wanted = op.out_scores.dimensions[1]
+    whole = op.out_scores.dimensions == (1, rows)
+    boxes, scores = (
+        (op.out_boxes, op.out_scores)
+        if whole
+        else (op.out_boxes.like((1, rows, 4)), op.out_scores.like((1, rows)))
+    )
+    labels = Tensor(T.TENSOR_FLOAT32, (1, rows))
+    count = Tensor(T.TENSOR_FLOAT32, (1,))
+    b.emit(
+        "TFLite_Detection_PostProcess",
+        [op.deltas, op.scores, op.anchors],
+        [boxes, labels, scores, count],
+        custom=bytes(flexbuffers.Dumps(options)),
+    )
+    if not whole:
+        b.slice(boxes, (0, 0, 0), (1, wanted, 4), op.out_boxes)
+        b.slice(scores, (0, 0), (1, wanted), op.out_scores)
+        labels = b.slice(labels, (0, 0), (1, wanted))
+    if op.is_background_in_label:
+        labels = b.add(labels, 1.0)
+    b.cast(labels, op.out_classes)
+    b.cast(count, op.num_detections)
+
+
+def _weights_beside(groups: list[list[Tensor]], like: Tensor) -> Tensor:
+    """Constants joined: each list side by side, the lists one below the other."""
+    value = np.vstack([np.hstack([part.value for part in row]) for row in groups])  # type: ignore[misc]
+    return Tensor(like.type, value.shape, like.scale, like.zero_point, value=value)
+
+
+def _quantized_16bit_lstm(b: Builder, op: Node) -> None:
+    """The basic cell, whose gates are input, cell, forget, output in one matrix.
+
+    NNAPI pairs the input with the recurrent weights, and the output with the others.
+    """
+    order = ("input", "cell", "forget", "output")
+    names = [f"{kind}_to_{gate}_weights" for kind in ("input", "recurrent") for gate in order]
+    biases = [op.named[f"{gate}_bias" if gate == "cell" else f"{gate}_gate_bias"] for gate in order]
+    if any(op.named[name].value is None for name in names) or any(o.value is None for o in biases):
+        raise Refused("its weights are not constants of the model")
+    rows = [
+        [op.named[f"recurrent_to_{gate}_weights"], op.named[f"input_to_{gate}_weights"]]
+        for gate in order
+    ]
+    weights = _weights_beside(rows, op.input_to_input_weights)
+    joined = np.concatenate([bias.value for bias in biases])
+    bias = Tensor(T.TENSOR_INT32, joined.shape, biases[0].scale, value=joined)
+    x, old = op.input, op.prev_output
+    scratch = Tensor(x.type, (x.dimensions[0], weights.dimensions[1]), x.scale, x.zero_point)
+    gates = Tensor(T.TENSOR_QUANT16_SYMM, (x.dimensions[0], weights.dimensions[0]), 1 / 4096, 0)
+    b.emit(
+        "LSTM",
+        [x, old, weights, bias, op.prev_cell_state],
+        [op.output, op.cell_state_out, scratch, gates],
+        table="LSTMOptions",
+        FusedActivationFunction=4,
+        CellClip=0.0,
+        ProjClip=0.0,
+        KernelType=1,
+    )
+
+
+RULES = {
+    "LSTM": Rule(STEPS, recurrent.lstm),
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": Rule(STEPS, recurrent.unidirectional_sequence_lstm),
+    "BIDIRECTIONAL_SEQUENCE_LSTM": Rule(STEPS, recurrent.bidirectional_sequence_lstm),
+    "RNN": Rule(STEPS, recurrent.rnn),
+    "UNIDIRECTIONAL_SEQUENCE_RNN": Rule(STEPS, recurrent.unidirectional_sequence_rnn),
+    "BIDIRECTIONAL_SEQUENCE_RNN": Rule(STEPS, recurrent.bidirectional_sequence_rnn),
+    "SVDF": Rule("FULLY_CONNECTED, CONCATENATION, MUL, SUM", recurrent.svdf),
+    "QUANTIZED_16BIT_LSTM": Rule("LSTM, the basic kernel", _quantized_16bit_lstm, native=anything),
+    "QUANTIZED_LSTM": Rule(
+        "",
+        None,
+        "TensorFlow Lite keeps the states of an integer cell in variables, and has no "
+        "kernel that takes and gives them",
+    ),
+    "IF": Rule("IF", _if, native=anything),
+    "WHILE": Rule("WHILE", _while, native=anything),
+    "LSH_PROJECTION": Rule("LSH_PROJECTION", _lsh_projection, native=anything),
+    "RANDOM_MULTINOMIAL": Rule(
+        "MULTINOMIAL", _multinomial, "other numbers of the same distribution"
+    ),
+    "DETECTION_POSTPROCESSING": Rule(
+        "TFLite_Detection_PostProcess (custom), CAST", _detection, "for one image"
+    ),
+    "AXIS_ALIGNED_BBOX_TRANSFORM": Rule("", None, "TensorFlow Lite has no operator for it"),
+    "BOX_WITH_NMS_LIMIT": Rule("", None, CHOSEN),
+    "GENERATE_PROPOSALS": Rule("", None, CHOSEN),
+    "HEATMAP_MAX_KEYPOINT": Rule("", None, "TensorFlow Lite has no operator for it"),
+    "ROI_ALIGN": Rule("", None, "TensorFlow Lite has no operator that samples regions"),
+    "ROI_POOLING": Rule("", None, "TensorFlow Lite has no operator that pools regions"),
+}

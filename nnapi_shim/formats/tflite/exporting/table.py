@@ -1,0 +1,71 @@
+"""What each operation becomes in TensorFlow Lite."""
+
+from nnapi_shim.formats.graph.builder import Builder
+from nnapi_shim.formats.graph.tensor import Graph, Tensor
+from nnapi_shim.formats.tflite.exporting import (
+    convolution,
+    elementwise,
+    moves,
+    pooling,
+    special,
+)
+from nnapi_shim.formats.tflite.exporting.subgraph import Subgraph
+from nnapi_shim.hal.enums import OperandType as T
+
+RULES = {
+    **convolution.RULES,
+    **elementwise.RULES,
+    **moves.RULES,
+    **pooling.RULES,
+    **special.RULES,
+}
+"""Operation -> what becomes of it; all 106."""
+
+
+class TfliteBuilder(Builder):
+    """Collects operators; subgraphs of IF and WHILE stand behind the model's."""
+
+    rules = RULES
+    format = "TensorFlow Lite"
+
+    def __init__(self, subgraphs: "list[Subgraph] | None" = None) -> None:
+        super().__init__()
+        self.subgraphs: list[Subgraph] = [] if subgraphs is None else subgraphs
+
+    def subgraph(self, graph: Graph, name: str, passed: int | None = None) -> int:
+        """Express a graph as the next subgraph; its index.
+
+        passed: how many inputs it must give back in all: those behind its own outputs unchanged.
+        """
+        index = len(self.subgraphs)
+        inner = self if index == 0 else TfliteBuilder(self.subgraphs)
+        made = Subgraph(name, list(graph.inputs), list(graph.outputs), inner.emitted)
+        self.subgraphs.append(made)
+        inner.run(graph)
+        if inner is not self:
+            self.refusals += inner.refusals
+        if passed is not None:
+            made.outputs.extend(graph.inputs[len(graph.outputs) : passed])
+        return index
+
+    def cast(self, x: Tensor, out: Tensor) -> Tensor:
+        elementwise.converted(self, x, out)
+        return out
+
+    def dequantize(self, x: Tensor, out: Tensor) -> None:
+        if x.type is T.TENSOR_QUANT16_ASYMM:
+            whole = self.cast(x, x.like(type=T.TENSOR_FLOAT32))
+            self.mul(self.sub(whole, float(x.zero_point)), x.scale, out)
+        else:
+            self.emit("DEQUANTIZE", [x], [out], table="DequantizeOptions")
+
+    def quantize(self, x: Tensor, out: Tensor) -> None:
+        if out.type is T.TENSOR_QUANT16_ASYMM:
+            steps = self.binary("DIV", x, out.scale)
+            rounded = steps.like()
+            self.emit("ROUND", [steps], [rounded])
+            moved = self.add(rounded, float(out.zero_point))
+            cut = self.binary("MINIMUM", self.binary("MAXIMUM", moved, 0.0), 65535.0)
+            self.cast(cut, out)
+        else:
+            self.emit("QUANTIZE", [x], [out], table="QuantizeOptions")

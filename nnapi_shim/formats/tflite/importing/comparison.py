@@ -1,0 +1,54 @@
+"""Comparisons, logic and the choice between values."""
+
+from nnapi_shim.api.operand import Operand
+from nnapi_shim.formats.tflite.file import Operator
+from nnapi_shim.formats.tflite.importing.binary import common
+from nnapi_shim.formats.tflite.importing.graph import Importing, reason
+from nnapi_shim.formats.tflite.importing.plain import Lowering, plain
+from nnapi_shim.hal.enums import OperandType as T
+
+
+def select(graph: Importing, operator: Operator) -> None:
+    """A condition of rank 1 is one for each row."""
+    condition, one, other = graph.operands(operator.inputs)
+    if len(condition.dimensions) == 1 and len(one.dimensions) > 1 and condition.dimensions != (1,):
+        raise reason("it chooses rows, and NNAPI reshapes no truth values", "bool")
+    _choose(graph, operator, condition, one, other)
+
+
+def select_broadcast(graph: Importing, operator: Operator) -> None:
+    """All three inputs are broadcast."""
+    _choose(graph, operator, *graph.operands(operator.inputs))
+
+
+def _choose(
+    graph: Importing, operator: Operator, condition: Operand, one: Operand, other: Operand
+) -> None:
+    if one.type is T.TENSOR_BOOL8:
+        yes = graph.make("LOGICAL_AND", [condition, one])
+        no = graph.make("LOGICAL_AND", [graph.make("LOGICAL_NOT", [condition]), other])
+        graph.add("LOGICAL_OR", [yes, no], operator)
+        return
+    given = [condition, one, other]
+    if len({operand.dimensions for operand in given}) > 1 or not one.is_known:
+        shape = common(*given)
+        given = [graph.broadcast(operand, shape) for operand in given]
+    if (given[1].scale, given[1].zero_point) != (given[2].scale, given[2].zero_point):
+        kind, scale, zero_point = graph.parameters(graph.tensor(operator.outputs[0]))
+        given[1:] = [graph.requantized(o, kind, scale, zero_point) for o in given[1:]]
+    graph.add("SELECT", given, operator)
+
+
+LOWERINGS: dict[str, Lowering] = {
+    "EQUAL": plain("EQUAL"),
+    "GREATER": plain("GREATER"),
+    "GREATER_EQUAL": plain("GREATER_EQUAL"),
+    "LESS": plain("LESS"),
+    "LESS_EQUAL": plain("LESS_EQUAL"),
+    "LOGICAL_AND": plain("LOGICAL_AND"),
+    "LOGICAL_NOT": plain("LOGICAL_NOT"),
+    "LOGICAL_OR": plain("LOGICAL_OR"),
+    "NOT_EQUAL": plain("NOT_EQUAL"),
+    "SELECT": select,
+    "SELECT_V2": select_broadcast,
+}

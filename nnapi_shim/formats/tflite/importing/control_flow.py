@@ -1,0 +1,108 @@
+"""IF, WHILE, and the variables that outlive a run."""
+
+from typing import Any
+
+import numpy as np
+
+from nnapi_shim.formats.tflite.file import Graph, Operator
+from nnapi_shim.formats.tflite.importing.graph import Importing, reason
+from nnapi_shim.formats.tflite.importing.plain import Lowering
+
+
+def if_(graph: Importing, operator: Operator) -> None:
+    """Two graphs, of which one is run."""
+    condition, *rest = graph.operands(operator.inputs)
+    options = operator.options
+    then, otherwise = (
+        graph.inner(int(options.get(name, 0)))
+        for name in ("ThenSubgraphIndex", "ElseSubgraphIndex")
+    )
+    _give(graph, operator, graph.make("IF", [condition, then, otherwise, *rest]))
+
+
+def while_(graph: Importing, operator: Operator) -> None:
+    """A graph that is run as long as another one says so."""
+    options = operator.options
+    condition, body = (
+        graph.inner(int(options.get(name, 0)))
+        for name in ("CondSubgraphIndex", "BodySubgraphIndex")
+    )
+    inputs = graph.operands(operator.inputs)
+    results = graph.make("WHILE", [condition, body, *inputs], output_count=len(operator.outputs))
+    _give(graph, operator, results)
+
+
+def _give(graph: Importing, operator: Operator, results: Any) -> None:
+    found = list(results) if isinstance(results, tuple) else [results]
+    if len(found) != len(operator.outputs):
+        raise reason(f"its graphs have {len(found)} outputs", "outputs")
+    for at, result in enumerate(found):
+        graph.define(operator.outputs[at], result)
+
+
+def handle(graph: Importing, operator: Operator) -> None:
+    """The name of a variable, which other operators read and write."""
+    if graph.is_inner:
+        raise reason("a graph that another one runs has a variable of its own", "variable")
+    graph.handles[operator.outputs[0]] = _name(operator)
+
+
+def _name(operator: Operator) -> str:
+    return str(operator.options.get("SharedName", "") or operator.number)
+
+
+def _variable(graph: Importing, operator: Operator) -> str:
+    index = operator.inputs[0]
+    if index not in graph.handles:
+        raise reason("it is not known which variable it is of", "variable")
+    return graph.handles[index]
+
+
+def read(graph: Importing, operator: Operator) -> None:
+    """What the variable holds now: an input of the model before anything is written."""
+    name = _variable(graph, operator)
+    tensor = graph.tensor(operator.outputs[0])
+    if name not in graph.variables:
+        initial = graph.initial.get(name)
+        shape = tensor.shape if initial is None else initial.shape
+        operand = graph.state(name, shape, *graph.parameters(tensor), initial=initial)
+        graph.variables[name] = graph.first[name] = operand
+    graph.define(tensor.number, graph.variables[name])
+
+
+def assign(graph: Importing, operator: Operator) -> None:
+    """What the variable holds from now on."""
+    graph.variables[_variable(graph, operator)] = graph.operand(operator.inputs[1])
+
+
+def call_once(graph: Importing, operator: Operator) -> None:
+    """What a graph that runs once says of variables; nothing else can be in it."""
+    number = int(operator.options.get("InitSubgraphIndex", 0))
+    start = _numbered(graph, number)
+    handles: dict[int | None, str] = {}
+    for item in start.operators:
+        if item.name == "VAR_HANDLE":
+            handles[item.outputs[0]] = _name(item)
+        elif item.name == "ASSIGN_VARIABLE" and item.inputs[0] in handles:
+            tensor = start.tensors[item.inputs[1] or 0]
+            if tensor.value is None:
+                raise reason(f"graph {number} gives {tensor} to a variable", "variable")
+            graph.initial[handles[item.inputs[0]]] = np.atleast_1d(tensor.value)
+        else:
+            raise reason(f"graph {number} has {item}, which is run once", "once")
+
+
+def _numbered(graph: Importing, number: int) -> Graph:
+    if not 0 <= number < len(graph.file.graphs):
+        raise reason(f"graph {number}; the file has {len(graph.file.graphs)}", "graph")
+    return graph.file.graphs[number]
+
+
+LOWERINGS: dict[str, Lowering] = {
+    "ASSIGN_VARIABLE": assign,
+    "CALL_ONCE": call_once,
+    "IF": if_,
+    "READ_VARIABLE": read,
+    "VAR_HANDLE": handle,
+    "WHILE": while_,
+}

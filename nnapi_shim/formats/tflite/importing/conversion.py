@@ -1,0 +1,69 @@
+"""CAST, QUANTIZE, DEQUANTIZE."""
+
+import numpy as np
+
+from nnapi_shim.formats.tflite.file import DTYPES, Operator
+from nnapi_shim.formats.tflite.importing.graph import (
+    OPERAND_TYPES,
+    Importing,
+    real_values,
+    reason,
+)
+from nnapi_shim.formats.tflite.importing.plain import Lowering
+from nnapi_shim.hal.enums import OperandType as T
+
+_NUMBERS = {T.TENSOR_FLOAT32: np.float32, T.TENSOR_INT32: np.int32}
+
+
+def cast(graph: Importing, operator: Operator) -> None:
+    """Truth values, which NNAPI does not cast, are compared and chosen."""
+    source, target = operator.inputs[0], graph.tensor(operator.outputs[0])
+    value = graph.value(source)
+    if value is not None and target.type in DTYPES:
+        graph.fold(target.number, value.astype(DTYPES[target.type]))
+        return
+    data = graph.operand(source)
+    wanted = graph.parameters(target)[0]
+    if wanted is T.TENSOR_BOOL8 and data.type in _NUMBERS:
+        graph.add("NOT_EQUAL", [data, np.zeros(1, _NUMBERS[data.type])], operator)
+    elif data.type is T.TENSOR_BOOL8 and wanted in _NUMBERS:
+        if not data.is_known:
+            raise reason("only a run tells the dimensions of its input", "dimensions")
+        ones = np.ones(data.dimensions, _NUMBERS[wanted])
+        graph.add("SELECT", [data, ones, np.zeros_like(ones)], operator)
+    elif "UINT8" in (graph.tensor(source).type, target.type) and data.type is not wanted:
+        made = graph.make("CAST", [data], output=wanted, scale=_scale(wanted))
+        graph.define(target.number, made)
+    else:
+        made = graph.make("CAST", [data], output=wanted)
+        graph.define(target.number, made)
+
+
+def _scale(type: T) -> float | None:
+    return 1.0 if type is T.TENSOR_QUANT8_ASYMM else None
+
+
+def quantize(graph: Importing, operator: Operator) -> None:
+    """From real numbers, or from other parameters by way of them."""
+    graph.give(operator, graph.operand(operator.inputs[0]))
+    if graph.operand(operator.outputs[0]) is graph.operand(operator.inputs[0]):
+        graph.give(operator, graph.copy(graph.operand(operator.inputs[0])))
+
+
+def dequantize(graph: Importing, operator: Operator) -> None:
+    """Constants, such as weights of 16 bits, are converted now."""
+    source = operator.inputs[0]
+    tensor, value = graph.tensor(source), graph.value(source)
+    if value is not None and not tensor.is_sparse:
+        if tensor.type not in OPERAND_TYPES:
+            raise reason(f"{tensor} is {tensor.type}, which NNAPI does not have", "type")
+        graph.fold(operator.outputs[0], real_values(tensor, value).reshape(value.shape))
+        return
+    graph.give(operator, graph.operand(source))
+
+
+LOWERINGS: dict[str, Lowering] = {
+    "CAST": cast,
+    "DEQUANTIZE": dequantize,
+    "QUANTIZE": quantize,
+}

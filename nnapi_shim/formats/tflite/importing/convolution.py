@@ -1,0 +1,173 @@
+"""CONV_2D, DEPTHWISE_CONV_2D, TRANSPOSE_CONV, FULLY_CONNECTED."""
+
+from typing import Any
+
+import numpy as np
+
+from nnapi_shim.api.arrays import Array
+from nnapi_shim.api.operand import Operand
+from nnapi_shim.formats.tflite.file import Operator, Tensor
+from nnapi_shim.formats.tflite.importing.graph import Importing, reason
+from nnapi_shim.formats.tflite.importing.options import (
+    activation,
+    after,
+    dilations,
+    padding,
+    strides,
+)
+from nnapi_shim.hal.enums import OperandType as T
+from nnapi_shim.hal.enums import PaddingCode
+
+
+def weights(graph: Importing, operator: Operator, at: int, data: Operand) -> Operand:
+    """The weights of an operator. Those of a hybrid one, quantized beside real numbers, become
+    real numbers.
+    """
+    if data.type is T.TENSOR_FLOAT32:
+        return graph.reals(operator.inputs[at])
+    return graph.operand(operator.inputs[at])
+
+
+def bias(
+    graph: Importing, operator: Operator, at: int, data: Operand, filter: Operand, depth: int
+) -> Operand:
+    """The bias as NNAPI has it: never left out, and in units of input times filter."""
+    index = operator.inputs[at] if at < len(operator.inputs) else None
+    if data.type in (T.TENSOR_FLOAT32, T.TENSOR_FLOAT16):
+        if index is not None:
+            return graph.reals(index) if data.type is T.TENSOR_FLOAT32 else graph.operand(index)
+        dtype = np.float32 if data.type is T.TENSOR_FLOAT32 else np.float16
+        return graph.model.constant(np.zeros(depth, dtype))
+    scale = 0.0 if filter.channel_quant else data.scale * filter.scale
+    value = np.zeros(depth, np.int32) if index is None else graph.value(index)
+    if value is None:
+        return graph.operand(index)
+    if value.dtype == np.int64:
+        value = _narrowed(graph.tensor(index), value)
+    return graph.model.constant(value, T.TENSOR_INT32, scale)
+
+
+def _narrowed(tensor: Tensor, value: Array) -> Array:
+    if np.abs(value).max(initial=0) >= 2**31:
+        raise reason(f"{tensor} has numbers that 32 bits do not hold", "int64")
+    return value.astype(np.int32)
+
+
+def convolution(graph: Importing, operator: Operator) -> None:
+    """Grouped where the filter has less depth than the image."""
+    data = graph.operand(operator.inputs[0])
+    filter = weights(graph, operator, 1, data)
+    _need_rank(data, filter, 4)
+    depth, groups = filter.dimensions[0], 1
+    if filter.dimensions[3] and data.dimensions:
+        groups = data.dimensions[3] // filter.dimensions[3]
+    inputs: list[Any] = [
+        data,
+        filter,
+        bias(graph, operator, 2, data, filter, depth),
+        padding(operator),
+    ]
+    if groups <= 1:
+        _add(graph, "CONV_2D", operator, inputs, [False, *dilations(operator)])
+        return
+    if dilations(operator) != (1, 1):
+        raise reason("NNAPI dilates no grouped convolution", "dilation")
+    inputs += [*strides(operator), groups, activation(operator), False]
+    graph.add("GROUPED_CONV_2D", inputs, operator)
+
+
+def depthwise(graph: Importing, operator: Operator) -> None:
+    """The multiplier of the file is not to be trusted: the sizes say what it is."""
+    data = graph.operand(operator.inputs[0])
+    filter = weights(graph, operator, 1, data)
+    _need_rank(data, filter, 4)
+    depth = filter.dimensions[3]
+    if not data.dimensions[3]:
+        raise reason("only a run tells the depth of its input", "dimensions")
+    inputs: list[Any] = [
+        data,
+        filter,
+        bias(graph, operator, 2, data, filter, depth),
+        padding(operator),
+    ]
+    inputs += [*strides(operator), depth // data.dimensions[3], activation(operator), False]
+    graph.add("DEPTHWISE_CONV_2D", [*inputs, *dilations(operator)], operator)
+
+
+def _add(
+    graph: Importing, type: str, operator: Operator, inputs: list[Any], rest: list[Any]
+) -> None:
+    given = [*inputs, *strides(operator), activation(operator), *rest]
+    graph.add(type, given, operator)
+
+
+def _need_rank(data: Operand, filter: Operand, rank: int) -> None:
+    if len(filter.dimensions) != rank or len(data.dimensions) not in (0, rank):
+        raise reason(
+            f"its input has dimensions {list(data.dimensions)} and its filter "
+            f"{list(filter.dimensions)}; both must have {rank}",
+            "rank",
+        )
+
+
+def transposed(graph: Importing, operator: Operator) -> None:
+    """The filter lies in the file as NNAPI wants it."""
+    shape, _, image = operator.inputs[:3]
+    data = graph.operand(image)
+    filter = weights(graph, operator, 1, data)
+    _need_rank(data, filter, 4)
+    depth = filter.dimensions[0]
+    inputs: list[Any] = [
+        data,
+        filter,
+        bias(graph, operator, 3, data, filter, depth),
+        graph.operand(shape),
+    ]
+    _add(graph, "TRANSPOSE_CONV_2D", operator, [*inputs, padding(operator)], [False])
+
+
+def fully_connected(graph: Importing, operator: Operator) -> None:
+    """One with a scale per unit is a convolution with a filter of one pixel."""
+    if operator.options.get("WeightsFormat", 0):
+        raise reason("its weights are shuffled", "weights_format")
+    data = graph.operand(operator.inputs[0])
+    filter = weights(graph, operator, 1, data)
+    if len(filter.dimensions) != 2:
+        raise reason(f"its weights have dimensions {list(filter.dimensions)}", "rank")
+    units, size = filter.dimensions
+    shape = data.dimensions
+    if filter.channel_quant:
+        result = _by_pixels(graph, operator, data, filter)
+    else:
+        if len(shape) not in (0, 2, 3, 4):
+            data = graph.reshaped(data, [-1, size])
+        biased = bias(graph, operator, 2, data, filter, units)
+        given: list[Any] = [data, filter, biased, activation(operator)]
+        result = graph.like("FULLY_CONNECTED", given, graph.tensor(operator.outputs[0]))
+    if operator.options.get("KeepNumDims", False) and len(shape) > 2:
+        free = [size or -1 for size in shape[:-1]]
+        if free.count(-1) > 1:
+            raise reason("only a run tells more than one of its dimensions", "dimensions")
+        result = graph.reshaped(result, [*free, units])
+    graph.give(operator, after(graph, operator, result))
+
+
+def _by_pixels(graph: Importing, operator: Operator, data: Operand, filter: Operand) -> Operand:
+    units, size = filter.dimensions
+    assert filter.channel_quant is not None
+    image = graph.model.constant(
+        filter.value.reshape(units, 1, 1, size), scales=filter.channel_quant.scales
+    )
+    data = graph.reshaped(data, [-1, 1, 1, size])
+    biased = bias(graph, operator, 2, data, image, units)
+    given: list[Any] = [data, image, biased, PaddingCode.VALID, 1, 1, activation(operator)]
+    result = graph.like("CONV_2D", given, graph.tensor(operator.outputs[0]))
+    return graph.reshaped(result, [-1, units])
+
+
+LOWERINGS = {
+    "CONV_2D": convolution,
+    "DEPTHWISE_CONV_2D": depthwise,
+    "FULLY_CONNECTED": fully_connected,
+    "TRANSPOSE_CONV": transposed,
+}

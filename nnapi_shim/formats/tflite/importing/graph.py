@@ -1,0 +1,441 @@
+"""A graph of a file on its way to a model: the operands that stand for its tensors."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nnapi_shim.api.arrays import DTYPES as DTYPES_OF
+from nnapi_shim.api.arrays import Array
+from nnapi_shim.api.model import Model
+from nnapi_shim.api.operand import Operand
+from nnapi_shim.api.signature import Input
+from nnapi_shim.errors import NnapiError, bad_data
+from nnapi_shim.formats.tflite.file import DTYPES, File, Graph, Operator, Tensor
+from nnapi_shim.hal.enums import FuseCode, OperationType
+from nnapi_shim.hal.enums import OperandType as T
+from nnapi_shim.hal.quantization import QUANTIZED_RANGE
+from nnapi_shim.operations import operation as declaration_of
+from nnapi_shim.operations.declare import declared
+
+OPERAND_TYPES = {
+    "FLOAT32": T.TENSOR_FLOAT32,
+    "FLOAT16": T.TENSOR_FLOAT16,
+    "INT32": T.TENSOR_INT32,
+    "UINT8": T.TENSOR_QUANT8_ASYMM,
+    "INT8": T.TENSOR_QUANT8_ASYMM_SIGNED,
+    "INT4": T.TENSOR_QUANT8_ASYMM_SIGNED,
+    "INT16": T.TENSOR_QUANT16_SYMM,
+    "BOOL": T.TENSOR_BOOL8,
+}
+"""Element type -> type of the operand; NNAPI has no others."""
+
+BYTES = (T.TENSOR_QUANT8_ASYMM, T.TENSOR_QUANT8_ASYMM_SIGNED)
+NONE = FuseCode.NONE
+
+THROUGH_REALS = {
+    OperationType.ABS,
+    OperationType.ADD,
+    OperationType.BATCH_MATMUL,
+    OperationType.CONCATENATION,
+    OperationType.DIV,
+    OperationType.EXP,
+    OperationType.LOG,
+    OperationType.LOGISTIC,
+    OperationType.LOG_SOFTMAX,
+    OperationType.MAXIMUM,
+    OperationType.MINIMUM,
+    OperationType.MUL,
+    OperationType.NEG,
+    OperationType.POW,
+    OperationType.PRELU,
+    OperationType.REDUCE_PROD,
+    OperationType.REDUCE_SUM,
+    OperationType.RSQRT,
+    OperationType.SIN,
+    OperationType.SOFTMAX,
+    OperationType.SQRT,
+    OperationType.SUB,
+    OperationType.TANH,
+}
+"""Operations that compute real numbers where NNAPI has none of these quantized values: they are
+dequantized in front of it, and the result is quantized.
+"""
+
+
+def reason(message: str, name: str = "reason") -> NnapiError:
+    """Why an operator has no place in a model."""
+    return bad_data(message, name)
+
+
+class State(NamedTuple):
+    """What is carried from run to run. initial: what the first run begins with."""
+
+    input: Operand
+    output: Operand
+    initial: Array
+
+
+class Importing:
+    """A model under construction: operands by the number of their tensor.
+
+    Each is added when it is first asked for. What lies in front of an operator is there when it is
+    lowered, since a file has them in an order in which they can run.
+    """
+
+    def __init__(self, file: File, graph: Graph, *, is_inner: bool = False) -> None:
+        self.file = file
+        self.graph = graph
+        self.is_inner = is_inner
+        self.model = Model()
+        self.inner: Callable[[int], Model] = _no_inner
+        """The model of another graph of the file, by its number."""
+        self.handles: dict[int | None, str] = {}
+        """The variable that a tensor stands for."""
+        self.variables: dict[str, Operand] = {}
+        """Resource variables: what each holds now, by its name."""
+        self.first: dict[str, Operand] = {}
+        """The input that brings a variable from the run before, by its name."""
+        self.initial: dict[str, Array] = {}
+        """What a variable begins with, where the file says so."""
+        self._operands: dict[int, Operand] = {}
+        self._values: dict[int, Array] = {}
+        self._inputs: list[Operand] = []
+        self._outputs: list[Operand] = []
+        self._states: dict[Operand, State] = {}
+
+    # Tensors
+
+    def tensor(self, index: int | None) -> Tensor:
+        """What the file says of a tensor."""
+        if index is None:
+            raise reason("an input that it needs is left out", "omitted")
+        return self.graph.tensors[index]
+
+    def value(self, index: int | None) -> Array | None:
+        """The contents of a constant, or of what follows from constants and shapes alone."""
+        if index is None:
+            return None
+        found = self._values.get(index)
+        return self.tensor(index).value if found is None else found
+
+    def numbers(self, index: int | None, what: str) -> list[int]:
+        """Whole numbers that have to be known. Raises for those that only a run tells."""
+        value = self.value(index)
+        if value is None:
+            raise reason(f"{what} ({self.tensor(index)}) is no constant", "no_constant")
+        return [int(number) for number in value.reshape(-1)]
+
+    def fold(self, index: int, value: Array) -> None:
+        """Say what a tensor holds, whatever the inputs of the model are."""
+        self._values[index] = value
+
+    def lose(self, operator: Operator) -> None:
+        """Go on behind an operator that has no place here, as if it had given its outputs."""
+        for index in operator.outputs:
+            tensor = self.tensor(index)
+            if index not in self._operands and tensor.type in OPERAND_TYPES:
+                type, scale, zero_point = self.parameters(tensor)
+                made = self.model.add_operand(type, tensor.dimensions, scale, zero_point)
+                self._operands[index] = made
+
+    def parameters(self, tensor: Tensor) -> tuple[T, float, int]:
+        """Type, scale and zero point of the operand of a tensor."""
+        if tensor.type not in OPERAND_TYPES:
+            raise reason(f"{tensor} is {tensor.type}, which NNAPI does not have", "type")
+        type = OPERAND_TYPES[tensor.type]
+        if type not in QUANTIZED_RANGE:
+            return type, 0.0, 0
+        if tensor.is_per_channel:
+            raise reason(f"{tensor} has a scale per channel, and is no constant", "per_channel")
+        if tensor.scale:
+            return type, tensor.scale, tensor.zero_point
+        return type, 1.0, 0  # bytes without quantization: NNAPI has no other type for them
+
+    def operand(self, index: int | None) -> Operand:
+        """The operand of a tensor."""
+        tensor = self.tensor(index)
+        if tensor.number not in self._operands:
+            value = self.value(index)
+            if value is None:
+                self.parameters(tensor)
+                if 0 not in tensor.shape:
+                    raise reason(f"nothing gives {tensor} a value", "no_value")
+                value = np.empty(tensor.shape, DTYPES[tensor.type])
+            self.define(tensor.number, self._constant(tensor, value))
+        return self._operands[tensor.number]
+
+    def operands(self, indexes: Sequence[int | None]) -> list[Operand]:
+        """The operands of several tensors."""
+        return [self.operand(index) for index in indexes]
+
+    def optional(self, operator: Operator, at: int) -> Operand | None:
+        """The operand of an input that may be left out."""
+        index = operator.inputs[at] if at < len(operator.inputs) else None
+        return None if index is None else self.operand(index)
+
+    def _constant(self, tensor: Tensor, value: Array) -> Operand:
+        if tensor.is_sparse:
+            raise reason(f"{tensor} is sparse", "sparse")
+        value = value.reshape(value.shape or (1,))  # NNAPI has no tensors of rank 0
+        if value.dtype in (np.int64, np.uint32, np.uint64):
+            limits = np.iinfo(np.int32)
+            if value.size and not limits.min <= value.min() <= value.max() <= limits.max:
+                raise reason(f"{tensor} has numbers that 32 bits do not hold", "int64")
+            return self.model.constant(value.astype(np.int32))
+        if tensor.is_per_channel and tensor.type in ("INT8", "INT4"):
+            if any(tensor.zero_points):
+                raise reason(f"{tensor} has a scale per channel and zero points", "per_channel")
+            return self.model.constant(value, scales=tensor.scales, channel_dim=tensor.channel_dim)
+        if tensor.is_per_channel and tensor.type == "INT32":
+            return self.model.constant(value, T.TENSOR_INT32)
+        return self.model.constant(value, *self.parameters(tensor))
+
+    def define(self, index: int, operand: Operand) -> None:
+        """Let an operand stand for a tensor."""
+        self._operands[index] = operand
+        name = self.tensor(index).name
+        if name and not operand.name:
+            self.model.name_operand(operand, name)
+
+    def reals(self, index: int | None) -> Operand:
+        """A tensor as TENSOR_FLOAT32: constants are converted here, others by the model."""
+        tensor, value = self.tensor(index), self.value(index)
+        if tensor.type == "FLOAT32" or value is None:
+            return self.real(self.operand(index))
+        return self.model.constant(real_values(tensor, value))
+
+    def real(self, operand: Operand) -> Operand:
+        """An operand as TENSOR_FLOAT32."""
+        if operand.type is T.TENSOR_FLOAT32:
+            return operand
+        is_cast = operand.type in (T.TENSOR_FLOAT16, T.TENSOR_INT32)
+        made: Operand = self.make(
+            "CAST" if is_cast else "DEQUANTIZE", [operand], output=T.TENSOR_FLOAT32
+        )
+        return made
+
+    def is_rank_0(self, index: int | None) -> bool:
+        """Whether a tensor is a single number in the file, and so of rank 1 in the model."""
+        return not self.tensor(index).shape
+
+    # Inputs, outputs, states
+
+    def take(self, index: int) -> None:
+        """The next input of the model."""
+        tensor = self.tensor(index)
+        type, scale, zero_point = self.parameters(tensor)
+        operand = self.model.input(type, tensor.dimensions or (1,), scale, zero_point)
+        self._inputs.append(operand)
+        self.define(index, operand)
+
+    def state(
+        self,
+        name: str,
+        shape: Sequence[int],
+        type: T = T.TENSOR_FLOAT32,
+        scale: float = 0.0,
+        zero_point: int = 0,
+        initial: Array | None = None,
+    ) -> Operand:
+        """A new input that brings what `carry` was given in the run before."""
+        if self.is_inner:
+            raise reason("a graph that another one runs has a state of its own", "state")
+        shape = tuple(shape) or (1,)
+        if 0 in shape:
+            raise reason(f"only a run tells the dimensions of its state {name!r}", "dimensions")
+        operand = self.model.input(type, shape, scale, zero_point)
+        self._inputs.append(operand)
+        self.model.name_operand(operand, name)
+        start = np.full(shape, zero_point, DTYPES_OF[type]) if initial is None else initial
+        self._states[operand] = State(operand, operand, start)
+        return operand
+
+    def carry(self, state: Operand, output: Operand) -> None:
+        """Say what a state is for the next run."""
+        self._states[state] = self._states[state]._replace(output=output)
+
+    def carried_states(self) -> list[State]:
+        """All states; what only stays the same or is an input is copied for them."""
+        found = []
+        for name, operand in self.first.items():
+            self.carry(operand, self.variables[name])
+        written: list[Operand] = []
+        for state in self._states.values():
+            output = state.output
+            if self._is_given(output) or output in (*written, *self._outputs):
+                output = self.copy(output)
+            written.append(output)
+            found.append(state._replace(output=output))
+        return found
+
+    def output(self, index: int, before: Sequence[Operand]) -> Operand:
+        """The operand of an output: one that an operation writes, and no other output is."""
+        operand = self.operand(index)
+        if self._is_given(operand) or operand in before:
+            operand = self.copy(operand)
+        self._outputs.append(operand)
+        return operand
+
+    def _is_given(self, operand: Operand) -> bool:
+        return operand in self._inputs or operand.value is not None
+
+    # Operations
+
+    def make(
+        self,
+        type: str,
+        inputs: Sequence["Input | Model"],
+        *,
+        output: T | None = None,
+        dimensions: Sequence[int] = (),
+        scale: float | None = None,
+        zero_point: int = 0,
+        output_count: int | None = None,
+    ) -> Any:
+        """A new operation, and its output as a new operand (several: a tuple)."""
+        known = all(not isinstance(i, Operand) or i.is_known or i.is_omitted for i in inputs)
+        return self.model.operation(
+            type,
+            inputs,
+            output=output,
+            dimensions=None if known else dimensions,
+            scale=scale,
+            zero_point=zero_point,
+            output_count=output_count,
+        )
+
+    def like(self, type: str, inputs: Sequence[Input], tensor: Tensor) -> Operand:
+        """A new operation whose output has the type and the parameters of a tensor."""
+        kind, scale, zero_point = self.parameters(tensor)
+        try:
+            return self._like(type, inputs, tensor, kind, scale, zero_point)
+        except NnapiError:
+            operation = OperationType[type]
+            with_bytes = [isinstance(i, Operand) and i.type in BYTES for i in inputs]
+            if operation not in THROUGH_REALS or not any(with_bytes):
+                raise
+            reals = [
+                self.real(given) if is_byte and isinstance(given, Operand) else given
+                for given, is_byte in zip(inputs, with_bytes, strict=True)
+            ]
+            result: Operand = self.make(type, reals, dimensions=tensor.dimensions)
+            return self.requantized(result, kind, scale, zero_point)
+
+    def _like(
+        self,
+        type: str,
+        inputs: Sequence[Input],
+        tensor: Tensor,
+        kind: T,
+        scale: float,
+        zero_point: int,
+    ) -> Operand:
+        is_quantized = kind in QUANTIZED_RANGE
+        result: Operand
+        if is_quantized and not _is_free(type):
+            result = self.make(type, inputs, dimensions=tensor.dimensions)
+            return self.requantized(result, kind, scale, zero_point)
+        return self.make(  # type: ignore[no-any-return]
+            type,
+            inputs,
+            output=kind,
+            dimensions=tensor.dimensions,
+            scale=scale if is_quantized else None,
+            zero_point=zero_point,
+        )
+
+    def requantized(self, operand: Operand, type: T, scale: float, zero_point: int) -> Operand:
+        """An operand with these parameters: itself, or by way of real numbers."""
+        same = operand.scale == np.float32(scale) and operand.zero_point == zero_point
+        if operand.type is type and (same or type not in QUANTIZED_RANGE):
+            return operand
+        result: Operand
+        real = self.real(operand)
+        if type is T.TENSOR_FLOAT32:
+            return real
+        kind = "CAST" if type not in QUANTIZED_RANGE else "QUANTIZE"
+        quantized = kind == "QUANTIZE"
+        result = self.make(
+            kind, [real], output=type, scale=scale if quantized else None, zero_point=zero_point
+        )
+        return result
+
+    def add(self, type: str, inputs: Sequence[Input], operator: Operator, *, at: int = 0) -> None:
+        """A new operation that gives an output of an operator."""
+        index = operator.outputs[at]
+        self.define(index, self.like(type, inputs, self.tensor(index)))
+
+    def give(self, operator: Operator, operand: Operand, at: int = 0) -> None:
+        """Let an operand, requantized where need be, stand for an output of an operator."""
+        index = operator.outputs[at]
+        self.define(index, self.requantized(operand, *self.parameters(self.tensor(index))))
+
+    def sizes(self, numbers: Sequence[int]) -> Array:
+        """Numbers as a constant input of an operation."""
+        limits = np.iinfo(np.int32)
+        return np.array([min(max(n, limits.min), limits.max) for n in numbers], np.int32)
+
+    def reshaped(self, operand: Operand, shape: Sequence[int]) -> Operand:
+        """The same elements with other dimensions; -1 once for what is left over."""
+        shape = tuple(shape) or (1,)
+        if operand.dimensions == shape:
+            return operand
+        if operand.type is T.TENSOR_BOOL8:
+            raise reason("NNAPI reshapes no truth values", "bool")
+        return self.make("RESHAPE", [operand, np.array(shape, np.int32)])  # type: ignore[no-any-return]
+
+    def broadcast(self, operand: Operand, shape: Sequence[int]) -> Operand:
+        """The same elements, repeated where the dimensions are 1."""
+        shape = tuple(shape)
+        if operand.dimensions == shape:
+            return operand
+        if 0 in shape or 0 in operand.dimensions:
+            raise reason("only a run tells to which dimensions it is broadcast", "dimensions")
+        result: Operand
+        if operand.type is T.TENSOR_BOOL8:
+            result = self.make("LOGICAL_OR", [operand, np.zeros(shape, np.bool_)])
+            return result
+        own = (1,) * (len(shape) - len(operand.dimensions)) + operand.dimensions
+        multiples = np.array([a // b for a, b in zip(shape, own, strict=True)], np.int32)
+        result = self.make("TILE", [self.reshaped(operand, own), multiples])
+        return result
+
+    def copy(self, operand: Operand) -> Operand:
+        """A new operand with the same contents."""
+        result: Operand
+        if operand.type is T.TENSOR_BOOL8:
+            result = self.make("LOGICAL_OR", [operand, operand])
+        elif operand.type is T.TENSOR_QUANT16_SYMM:
+            result = self.make("CAST", [operand])
+        elif operand.is_known:
+            shape = np.array(operand.dimensions, np.int32)
+            result = self.make("RESHAPE", [operand, shape])
+        else:
+            zero = np.zeros(1, np.int32)
+            if operand.type is not T.TENSOR_INT32:
+                raise reason("an input is also an output, and only a run tells its dimensions")
+            result = self.make("ADD", [operand, zero, NONE])
+        return result
+
+
+def _no_inner(number: int) -> Model:
+    raise reason(f"graph {number} is not at hand", "inner")
+
+
+def _is_free(type: str) -> bool:
+    """Whether the outputs of an operation may have any scale and zero point."""
+    return declaration_of(OperationType[type]).quantization is declared
+
+
+def real_values(tensor: Tensor, value: Array) -> Array:
+    """The real numbers that a constant stands for, as float32."""
+    value = value.reshape(value.shape or (1,))
+    if not tensor.scales:
+        return value.astype(np.float32)
+    shape = [1] * value.ndim
+    if tensor.is_per_channel:
+        shape[tensor.channel_dim] = len(tensor.scales)
+    scales = np.array(tensor.scales, np.float32).reshape(shape)
+    zero_points = np.array(tensor.zero_points, np.float32).reshape(shape)
+    return (value.astype(np.float32) - zero_points) * scales

@@ -1,0 +1,124 @@
+"""Parts put together, and taken apart."""
+
+import math
+
+from nnapi_shim.api.operand import Operand
+from nnapi_shim.formats.tflite.file import Operator
+from nnapi_shim.formats.tflite.importing.graph import Importing, reason
+from nnapi_shim.formats.tflite.importing.options import activation
+from nnapi_shim.formats.tflite.importing.plain import Lowering
+from nnapi_shim.formats.tflite.importing.reshape import to_shape
+from nnapi_shim.hal.enums import FuseCode
+from nnapi_shim.hal.enums import OperandType as T
+
+
+def axis_of(axis: int, rank: int) -> int:
+    """An axis counted from the front."""
+    if not -rank <= axis < rank:
+        raise reason(f"axis {axis} of rank {rank}", "axis")
+    return axis % rank
+
+
+def concatenation(graph: Importing, operator: Operator) -> None:
+    """Of integers, which NNAPI does not join, by packing equal parts."""
+    if activation(operator) != FuseCode.NONE:
+        raise reason("NNAPI fuses no activation into it", "activation")
+    inputs = [graph.operand(i) for i in operator.inputs]
+    rank = max((len(operand.dimensions) for operand in inputs), default=0)
+    axis = axis_of(int(operator.options.get("Axis", 0)), rank or 1)
+    filled = [operand for operand in inputs if 0 not in operand.dimensions or not operand.is_known]
+    if inputs and inputs[0].type is T.TENSOR_INT32:
+        joined(graph, operator, filled, axis)
+    elif len(inputs) == 1:
+        graph.give(operator, graph.copy(inputs[0]))
+    else:
+        graph.add("CONCATENATION", [*inputs, axis], operator)
+
+
+def joined(graph: Importing, operator: Operator, inputs: list[Operand], axis: int) -> None:
+    """Inputs cut into parts of one size, which are packed: no number changes."""
+    if not all(operand.is_known for operand in inputs):
+        raise reason("only a run tells the dimensions of its inputs", "dimensions")
+    sizes = [operand.dimensions[axis] for operand in inputs]
+    unit = math.gcd(*sizes)
+    outer, inner = (
+        math.prod(inputs[0].dimensions[:axis]),
+        math.prod(inputs[0].dimensions[axis + 1 :]),
+    )
+    parts: list[Operand] = []
+    for operand, size in zip(inputs, sizes, strict=True):
+        flat = graph.reshaped(operand, [outer, size * inner])
+        count = size // unit
+        pieces = graph.make("SPLIT", [flat, 1, count], output_count=count)
+        parts += [pieces] if count == 1 else pieces
+    packed = graph.make("PACK", [1, *parts])
+    dimensions = inputs[0].dimensions
+    shape = [*dimensions[:axis], sum(sizes), *dimensions[axis + 1 :]]
+    to_shape(graph, operator, packed, shape)
+
+
+def pack(graph: Importing, operator: Operator) -> None:
+    """Single numbers, of rank 1 here, lose that dimension again."""
+    inputs = graph.operands(operator.inputs)
+    if graph.is_rank_0(operator.inputs[0]):
+        count = len(inputs)
+        packed = graph.make("PACK", [0, *inputs])
+        graph.give(operator, graph.reshaped(packed, [count]))
+        return
+    rank = len(inputs[0].dimensions)
+    axis = axis_of(int(operator.options.get("Axis", 0)), rank + 1)
+    graph.add("PACK", [axis, *inputs], operator)
+
+
+def unpack(graph: Importing, operator: Operator) -> None:
+    """Equal parts, and the axis of size 1 taken off each."""
+    data = graph.operand(operator.inputs[0])
+    if not data.is_known:
+        raise reason("only a run tells the dimensions of its input", "dimensions")
+    axis = axis_of(int(operator.options.get("Axis", 0)), len(data.dimensions))
+    count = len(operator.outputs)
+    parts = graph.make("SPLIT", [data, axis, count], output_count=count)
+    shape = data.dimensions[:axis] + data.dimensions[axis + 1 :]
+    for at, part in enumerate([parts] if count == 1 else parts):
+        graph.give(operator, graph.reshaped(part, shape), at)
+
+
+def split(graph: Importing, operator: Operator) -> None:
+    """Equal parts."""
+    (axis,) = graph.numbers(operator.inputs[0], "its axis")
+    data = graph.operand(operator.inputs[1])
+    count = len(operator.outputs)
+    parts = graph.make("SPLIT", [data, axis, count], output_count=count)
+    for at, part in enumerate([parts] if count == 1 else parts):
+        graph.give(operator, part, at)
+
+
+def split_by_sizes(graph: Importing, operator: Operator) -> None:
+    """A slice for each part."""
+    data = graph.operand(operator.inputs[0])
+    sizes = graph.numbers(operator.inputs[1], "the sizes of its parts")
+    (axis,) = graph.numbers(operator.inputs[2], "its axis")
+    if not data.is_known:
+        raise reason("only a run tells the dimensions of its input", "dimensions")
+    axis = axis_of(axis, len(data.dimensions))
+    total = data.dimensions[axis]
+    if sizes.count(-1) == 1:
+        sizes[sizes.index(-1)] = total - sum(sizes) - 1
+    if min(sizes, default=0) < 0 or sum(sizes) != total or len(sizes) != len(operator.outputs):
+        raise reason(f"parts of {sizes} of {total} elements", "sizes")
+    start = 0
+    for at, size in enumerate(sizes):
+        begin, extent = [0] * len(data.dimensions), list(data.dimensions)
+        begin[axis], extent[axis] = start, size
+        start += size
+        part = graph.make("SLICE", [data, graph.sizes(begin), graph.sizes(extent)])
+        graph.give(operator, part, at)
+
+
+LOWERINGS: dict[str, Lowering] = {
+    "CONCATENATION": concatenation,
+    "PACK": pack,
+    "SPLIT": split,
+    "SPLIT_V": split_by_sizes,
+    "UNPACK": unpack,
+}

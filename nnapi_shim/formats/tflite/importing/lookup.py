@@ -1,0 +1,44 @@
+"""Rows of tables, and hashes."""
+
+import numpy as np
+
+from nnapi_shim.formats.tflite.file import Operator
+from nnapi_shim.formats.tflite.importing.graph import Importing
+from nnapi_shim.formats.tflite.importing.plain import Lowering
+from nnapi_shim.hal.enums import OperandType as T
+
+DENSE = 2
+_KINDS = {1: 3}
+"""What is 1 in a file counts its hashes, as 3 does in NNAPI, and not 1."""
+
+
+def embedding(graph: Importing, operator: Operator) -> None:
+    """Of a quantized table that gives real numbers, one of real numbers is made."""
+    lookups, values = operator.inputs
+    wanted = graph.parameters(graph.tensor(operator.outputs[0]))[0]
+    table = graph.reals(values) if wanted is T.TENSOR_FLOAT32 else graph.operand(values)
+    graph.add("EMBEDDING_LOOKUP", [graph.operand(lookups), table], operator)
+
+
+def hashtable(graph: Importing, operator: Operator) -> None:
+    """Its hits are bytes without a scale."""
+    output, hits = graph.make("HASHTABLE_LOOKUP", graph.operands(operator.inputs))
+    graph.give(operator, output, 0)
+    graph.give(operator, hits, 1)
+
+
+def lsh(graph: Importing, operator: Operator) -> None:
+    """Without weights all are 1."""
+    weight = graph.optional(operator, 2)
+    hash_, data = graph.operands(operator.inputs[:2])
+    kind = int(operator.options.get("Type", 0))
+    if weight is None and kind == DENSE:
+        weight = graph.model.constant(np.ones(data.dimensions[:1] or (1,), np.float32))
+    graph.add("LSH_PROJECTION", [hash_, data, weight, _KINDS.get(kind, kind)], operator)
+
+
+LOWERINGS: dict[str, Lowering] = {
+    "EMBEDDING_LOOKUP": embedding,
+    "HASHTABLE_LOOKUP": hashtable,
+    "LSH_PROJECTION": lsh,
+}

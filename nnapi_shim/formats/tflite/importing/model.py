@@ -1,0 +1,140 @@
+"""A graph of a file as a finished model, or the reasons why it is none."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from nnapi_shim.api.model import Model
+from nnapi_shim.api.operand import Operand
+from nnapi_shim.errors import NnapiError, bad_data
+from nnapi_shim.formats.tflite.file import File, Graph, Operator
+from nnapi_shim.formats.tflite.importing.graph import Importing, reason
+from nnapi_shim.formats.tflite.importing.table import LOWERINGS, why_not
+
+MOST_TOLD = 40
+"""Reasons that a message has room for."""
+
+
+class Reason(NamedTuple):
+    """Why an operator has no place in a model. number: None for an input or output."""
+
+    number: int | None
+    name: str
+    why: str
+
+    def __str__(self) -> str:
+        place = self.name if self.number is None else f"operator {self.number} {self.name}"
+        return f"{place}: {self.why}"
+
+
+class Names(NamedTuple):
+    """What inputs and outputs are called: index of a tensor -> name."""
+
+    inputs: Mapping[int, str] = {}
+    outputs: Mapping[int, str] = {}
+
+
+def imported(file: File, graph: Graph, names: Names | None = None) -> Model:
+    """The finished model of a graph.
+
+    Raises BAD_DATA with all operators that have no place in it.
+    """
+    model, reasons = attempt(file, graph, names or Names())
+    if reasons:
+        raise told(graph, reasons)
+    assert model is not None
+    return model
+
+
+def told(graph: Graph, reasons: Sequence[Reason]) -> NnapiError:
+    """One line with all reasons."""
+    shown = "; ".join(map(str, reasons[:MOST_TOLD]))
+    more = f"; and {len(reasons) - MOST_TOLD} more" if len(reasons) > MOST_TOLD else ""
+    count = len({item.number for item in reasons})
+    return bad_data(
+        f"{count} of {len(graph.operators)} operators have no place in an NNAPI model: "
+        f"{shown}{more}",
+        "no_counterpart",
+    )
+
+
+def attempt(
+    file: File, graph: Graph, names: Names, shared: "Shared | None" = None
+) -> tuple[Model | None, list[Reason]]:
+    """The model of a graph and nothing, or nothing and the reasons why it is none."""
+    importing = Importing(file, graph, is_inner=shared is not None)
+    importing.inner = (shared or Shared(file, (graph.number,))).model
+    reasons: list[Reason] = []
+    for index in graph.inputs:
+        try:
+            importing.take(index)
+        except NnapiError as error:
+            reasons.append(Reason(None, f"input {importing.tensor(index)}", error.said))
+    for operator in graph.operators:
+        try:
+            _lower(importing, operator)
+        except NnapiError as error:
+            reasons.append(Reason(operator.number, operator.name, error.message))
+            importing.lose(operator)
+    if not reasons:
+        try:
+            _finish(importing, names)
+        except NnapiError as error:
+            reasons.append(Reason(None, "the graph", error.message))
+    return (None if reasons else importing.model), reasons
+
+
+def _lower(importing: Importing, operator: Operator) -> None:
+    lowering = LOWERINGS.get(operator.name)
+    if lowering is None:
+        raise reason(why_not(operator.name, operator.custom is not None), "operator")
+    try:
+        lowering(importing, operator)
+    except (IndexError, ValueError) as error:
+        # It has fewer inputs, outputs or dimensions than its kind has.
+        raise reason(f"it is not made as operators of its kind are ({error})", "form") from error
+
+
+def _finish(importing: Importing, names: Names) -> None:
+    graph, model = importing.graph, importing.model
+    outputs: list[Operand] = []
+    for index in graph.outputs:
+        outputs.append(importing.output(index, outputs))
+        model.name_operand(outputs[-1], names.outputs.get(index) or importing.tensor(index).name)
+    for index, name in names.inputs.items():
+        model.name_operand(importing.operand(index), name)
+    carried = importing.carried_states()
+    model.outputs(*outputs, *(state.output for state in carried))
+    for state in carried:
+        model.carry(state.input, state.output, state.initial)
+    model.finish()
+
+
+class Shared:
+    """Graphs that IF and WHILE refer to, each imported once."""
+
+    def __init__(self, file: File, path: tuple[int, ...]) -> None:
+        self._file = file
+        self._path = path
+        self._models: dict[int, Model | NnapiError] = {}
+
+    def model(self, number: int) -> Model:
+        """The model of a graph; raises BAD_DATA with the first reason why it is none."""
+        if not 0 <= number < len(self._file.graphs):
+            raise reason(f"graph {number}; the file has {len(self._file.graphs)}", "graph")
+        if number in self._path:
+            raise reason(f"graph {number} runs itself", "recursion")
+        if len(self._path) > MOST_NESTED:
+            raise reason(f"graphs run each other {len(self._path)} deep", "recursion")
+        if number not in self._models:
+            inner = Shared(self._file, (*self._path, number))
+            inner._models = self._models
+            model, reasons = attempt(self._file, self._file.graphs[number], Names(), inner)
+            self._models[number] = model or reason(f"graph {number}: {reasons[0]}", "inner")
+        found = self._models[number]
+        if isinstance(found, NnapiError):
+            raise found.again()
+        return found
+
+
+MOST_NESTED = 32
+"""Graphs that run each other."""

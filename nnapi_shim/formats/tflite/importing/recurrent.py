@@ -1,0 +1,211 @@
+"""Cells and sequences of them.
+
+Their states are variable tensors in a file; in a model they are inputs and outputs that are carried
+from run to run. Quantized cells are computed in real numbers: QUANTIZED_LSTM of Android's reference
+leaves out biases that a file has.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from nnapi_shim.api.operand import Operand
+from nnapi_shim.formats.tflite.file import Operator
+from nnapi_shim.formats.tflite.importing.graph import Importing, real_values, reason
+from nnapi_shim.formats.tflite.importing.plain import Lowering
+from nnapi_shim.hal.enums import OperandType as T
+
+
+class _Cell:
+    """The operands of a recurrent operator, and its states."""
+
+    def __init__(self, graph: Importing, operator: Operator) -> None:
+        self.graph = graph
+        self.operator = operator
+        self._states: list[tuple[Operand, int]] = []
+
+    def options(self, name: str, default: Any) -> Any:
+        """An option."""
+        return self.operator.options.get(name, default)
+
+    def given(self, at: int) -> Operand | None:
+        """An input as real numbers; None where it is left out."""
+        inputs = self.operator.inputs
+        index = inputs[at] if at < len(inputs) else None
+        return None if index is None else self.graph.reals(index)
+
+    def range(self, first: int, end: int) -> list[Operand | None]:
+        """Inputs in a row."""
+        return [self.given(at) for at in range(first, end)]
+
+    def biases(self, first: int, end: int, weights: int) -> list[Operand | None]:
+        """Biases in a row; quantized ones without a scale are in units of input times weights."""
+        found = []
+        graph, inputs = self.graph, self.operator.inputs
+        for at in range(first, end):
+            index = inputs[at] if at < len(inputs) else None
+            value = graph.value(index)
+            if index is None or value is None or value.dtype != np.int32:
+                found.append(self.given(at))
+                continue
+            tensor = graph.tensor(index)
+            if not tensor.scales:
+                data, matrix = graph.tensor(inputs[0]), graph.tensor(inputs[weights + at - first])
+                scale = data.scale * matrix.scale
+                tensor = tensor._replace(scales=(scale,), zero_points=(0,))
+            found.append(graph.model.constant(real_values(tensor, value)))
+        return found
+
+    def state(self, at: int) -> Operand:
+        """The input that brings a state."""
+        inputs = self.operator.inputs
+        tensor = self.graph.tensor(inputs[at] if at < len(inputs) else None)
+        if not tensor.is_variable:
+            return self.graph.reals(tensor.number)
+        operand = self.graph.state(tensor.name or f"state {tensor.number}", tensor.shape)
+        self._states.append((operand, at))
+        return operand
+
+    def give(self, type: str, inputs: Sequence[Any], outputs: int, states: Sequence[int]) -> None:
+        """Add the operation.
+
+        outputs: how many the operation has. states: positions among them of the states, in the
+        order in which they were asked for.
+        """
+        graph = self.graph
+        results = graph.make(type, inputs, output_count=outputs)
+        for (operand, _), at in zip(self._states, states, strict=False):
+            graph.carry(operand, results[at])
+        others = [results[at] for at in range(outputs) if at not in states]
+        for at, result in enumerate(others[-len(self.operator.outputs) :]):
+            graph.give(self.operator, result, at)
+
+
+def lstm(graph: Importing, operator: Operator) -> None:
+    """One step; with a kernel of its own for the basic form."""
+    if operator.options.get("KernelType", 0):
+        _basic_lstm(graph, operator)
+        return
+    cell = _Cell(graph, operator)
+    given = _lstm_inputs(cell)
+    norms = cell.range(20, 24)
+    inputs = given if norms == [None] * 4 else [*given, *norms]
+    cell.give("LSTM", inputs, 4, (1, 2))
+
+
+def _lstm_inputs(cell: _Cell) -> list[Any]:
+    inputs: list[Any] = [*cell.range(0, 12), *cell.biases(12, 16, 1), *cell.range(16, 18)]
+    inputs += [cell.state(18), cell.state(19), int(cell.options("FusedActivationFunction", 4))]
+    return [*inputs, float(cell.options("CellClip", 0)), float(cell.options("ProjClip", 0))]
+
+
+def lstm_sequence(graph: Importing, operator: Operator) -> None:
+    """Steps in time."""
+    if operator.options.get("DiagonalRecurrentTensors", False):
+        raise reason("its recurrent weights are diagonals", "diagonal")
+    cell = _Cell(graph, operator)
+    inputs = [*_lstm_inputs(cell), bool(cell.options("TimeMajor", False)), *cell.range(20, 24)]
+    cell.give("UNIDIRECTIONAL_SEQUENCE_LSTM", inputs, 3, (1, 2))
+
+
+def lstm_both_ways(graph: Importing, operator: Operator) -> None:
+    """One cell with time and one against it."""
+    cell = _Cell(graph, operator)
+    inputs: list[Any] = [*cell.range(0, 12), *cell.biases(12, 16, 1), *cell.range(16, 29)]
+    inputs += [*cell.biases(29, 33, 18), *cell.range(33, 35)]
+    inputs += [cell.state(at) for at in range(35, 39)]
+    inputs += [*cell.range(39, 48), int(cell.options("FusedActivationFunction", 4))]
+    inputs += [float(cell.options("CellClip", 0)), float(cell.options("ProjClip", 0))]
+    merge = bool(cell.options("MergeOutputs", False))
+    inputs += [merge, bool(cell.options("TimeMajor", True)), *[None] * 8]
+    first = 1 if merge else 2
+    cell.give("BIDIRECTIONAL_SEQUENCE_LSTM", inputs, first + 4, range(first, first + 4))
+
+
+def rnn(graph: Importing, operator: Operator) -> None:
+    """One step."""
+    cell = _Cell(graph, operator)
+    activation = int(cell.options("FusedActivationFunction", 0))
+    cell.give("RNN", [*cell.range(0, 4), cell.state(4), activation], 2, (0,))
+
+
+def rnn_sequence(graph: Importing, operator: Operator) -> None:
+    """Steps in time."""
+    cell = _Cell(graph, operator)
+    inputs: list[Any] = [
+        *cell.range(0, 4),
+        cell.state(4),
+        int(cell.options("FusedActivationFunction", 0)),
+    ]
+    inputs.append(int(cell.options("TimeMajor", False)))
+    cell.give("UNIDIRECTIONAL_SEQUENCE_RNN", inputs, 2, (1,))
+
+
+def rnn_both_ways(graph: Importing, operator: Operator) -> None:
+    """One cell with time and one against it."""
+    cell = _Cell(graph, operator)
+    inputs: list[Any] = [*cell.range(0, 4), cell.state(4), *cell.range(5, 8), cell.state(8)]
+    inputs += [*cell.range(9, 12), int(cell.options("FusedActivationFunction", 0))]
+    merge = bool(cell.options("MergeOutputs", False))
+    inputs += [bool(cell.options("TimeMajor", False)), merge]
+    first = 1 if merge else 2
+    cell.give("BIDIRECTIONAL_SEQUENCE_RNN", inputs, first + 2, range(first, first + 2))
+
+
+def svdf(graph: Importing, operator: Operator) -> None:
+    """Filters over features and over time."""
+    cell = _Cell(graph, operator)
+    rank, activation = cell.options("Rank", 1), cell.options("FusedActivationFunction", 0)
+    if graph.tensor(operator.inputs[0]).type == "INT8":
+        raise reason("its state is of 16 bits, and NNAPI has it in real numbers alone", "type")
+    cell.give("SVDF", [*cell.range(0, 4), cell.state(4), int(rank), int(activation)], 2, (0,))
+
+
+_BASIC_GATES = (0, 2, 1, 3)
+"""Where the input, forget, cell and output gate lie in the weights of a basic cell."""
+
+
+def _basic_lstm(graph: Importing, operator: Operator) -> None:
+    """A cell whose states are plain inputs and outputs, with the weights of all gates in one."""
+    data, output, weights, bias, state = operator.inputs
+    matrix, numbers = graph.value(weights), graph.value(bias)
+    if matrix is None or numbers is None or matrix.ndim != 2:
+        raise reason("its weights are no constants", "no_constant")
+    units, size = len(matrix) // 4, graph.tensor(data).shape[-1]
+    parts = [matrix[at * units : (at + 1) * units] for at in _BASIC_GATES]
+    biases = [numbers[at * units : (at + 1) * units] for at in _BASIC_GATES]
+    cell: Any
+    inputs: list[Any]
+    if graph.tensor(data).type == "FLOAT32":
+        cells = [graph.model.constant(np.ascontiguousarray(part[:, :size])) for part in parts]
+        again = [graph.model.constant(np.ascontiguousarray(part[:, size:])) for part in parts]
+        constants = [graph.model.constant(part) for part in biases]
+        inputs = [graph.operand(data), *cells, *again, *[None] * 3, *constants, None, None]
+        inputs += [*graph.operands((output, state)), 4, 0.0, 0.0]
+        _, hidden, cell, _ = graph.make("LSTM", inputs)
+    else:
+        kind, scale, zero_point = graph.parameters(graph.tensor(weights))
+
+        def constant(part: Any) -> Operand:
+            return graph.model.constant(np.ascontiguousarray(part), kind, scale, zero_point)
+
+        bias_scale = graph.tensor(bias).scale
+        constants = [graph.model.constant(i, T.TENSOR_INT32, bias_scale) for i in biases]
+        inputs = [graph.operand(data), *(constant(part[:, :size]) for part in parts)]
+        inputs += [*(constant(part[:, size:]) for part in parts), *constants]
+        inputs += graph.operands((state, output))
+        cell, hidden = graph.make("QUANTIZED_16BIT_LSTM", inputs)
+    graph.give(operator, hidden, 0)
+    graph.give(operator, cell, 1)
+
+
+LOWERINGS: dict[str, Lowering] = {
+    "BIDIRECTIONAL_SEQUENCE_LSTM": lstm_both_ways,
+    "BIDIRECTIONAL_SEQUENCE_RNN": rnn_both_ways,
+    "LSTM": lstm,
+    "RNN": rnn,
+    "SVDF": svdf,
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": lstm_sequence,
+    "UNIDIRECTIONAL_SEQUENCE_RNN": rnn_sequence,
+}

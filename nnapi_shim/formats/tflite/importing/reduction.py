@@ -1,0 +1,45 @@
+"""Sums, means, largest elements along axes."""
+
+import numpy as np
+
+from nnapi_shim.api.signature import Input
+from nnapi_shim.formats.tflite.file import Operator
+from nnapi_shim.formats.tflite.importing.graph import Importing
+from nnapi_shim.formats.tflite.importing.plain import Lowering
+
+
+def _reduce(type: str) -> Lowering:
+    def lower(graph: Importing, operator: Operator) -> None:
+        data = graph.operand(operator.inputs[0])
+        axes = graph.value(operator.inputs[1])
+        if axes is not None and not axes.size:
+            graph.give(operator, graph.copy(data))
+            return
+        keep = bool(operator.options.get("KeepDims", False))
+        given: Input = graph.operand(operator.inputs[1])
+        if axes is not None:
+            given = axes.reshape(-1).astype(np.int32)
+        graph.add(type, [data, given, int(keep) if type == "MEAN" else keep], operator)
+
+    return lower
+
+
+def _index(type: str) -> Lowering:
+    def lower(graph: Importing, operator: Operator) -> None:
+        (axis,) = graph.numbers(operator.inputs[1], "its axis")
+        graph.add(type, [graph.operand(operator.inputs[0]), axis], operator)
+
+    return lower
+
+
+LOWERINGS = {
+    "ARG_MAX": _index("ARGMAX"),
+    "ARG_MIN": _index("ARGMIN"),
+    "MEAN": _reduce("MEAN"),
+    "REDUCE_ALL": _reduce("REDUCE_ALL"),
+    "REDUCE_ANY": _reduce("REDUCE_ANY"),
+    "REDUCE_MAX": _reduce("REDUCE_MAX"),
+    "REDUCE_MIN": _reduce("REDUCE_MIN"),
+    "REDUCE_PROD": _reduce("REDUCE_PROD"),
+    "SUM": _reduce("REDUCE_SUM"),
+}

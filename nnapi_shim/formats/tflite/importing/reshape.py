@@ -1,0 +1,227 @@
+"""The same elements with other dimensions, and in another order."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from nnapi_shim.api.operand import Operand
+from nnapi_shim.formats.tflite.file import Operator
+from nnapi_shim.formats.tflite.importing.binary import common
+from nnapi_shim.formats.tflite.importing.graph import Importing, reason
+from nnapi_shim.formats.tflite.importing.plain import Lowering
+from nnapi_shim.hal.enums import OperandType as T
+
+
+def reshape(graph: Importing, operator: Operator) -> None:
+    """The shape is an input, or an option in old files."""
+    data = graph.operand(operator.inputs[0])
+    index = operator.inputs[1] if len(operator.inputs) > 1 else None
+    shape = operator.options.get("NewShape", ())
+    if index is not None:
+        value = graph.value(index)
+        if value is None:
+            graph.add("RESHAPE", [data, graph.operand(index)], operator)
+            return
+        shape = value.reshape(-1).tolist()
+    if not shape and "NewShape" not in operator.options and index is None:
+        shape = graph.tensor(operator.outputs[0]).shape
+    to_shape(graph, operator, data, shape)
+
+
+def to_shape(graph: Importing, operator: Operator, data: Operand, shape: Sequence[int]) -> None:
+    """Give the elements of an operand, with these dimensions, as the output of an operator."""
+    sizes = tuple(shape)
+    if sizes.count(0) and data.is_known and 0 not in data.dimensions:
+        raise reason(f"it has no elements left in {list(sizes)}", "shape")
+    if (sizes or (1,)) == data.dimensions:
+        graph.give(operator, graph.copy(data))
+        return
+    graph.give(operator, graph.reshaped(data, sizes))
+
+
+def squeeze(graph: Importing, operator: Operator) -> None:
+    """By its result where dimensions are known: NNAPI squeezes no integers."""
+    data = graph.operand(operator.inputs[0])
+    axes = operator.options.get("SqueezeDims", ())
+    if data.is_known:
+        rank = len(data.dimensions)
+        wrong = [axis for axis in axes if not -rank <= axis < rank]
+        if wrong or any(data.dimensions[axis] != 1 for axis in axes):
+            raise reason(f"axes {list(axes)} are not all 1 in {list(data.dimensions)}", "axes")
+        dropped = {axis % rank for axis in axes} or {
+            at for at, size in enumerate(data.dimensions) if size == 1
+        }
+        sizes = [size for at, size in enumerate(data.dimensions) if at not in dropped]
+        to_shape(graph, operator, data, sizes)
+        return
+    given = np.array(axes, np.int32) if axes else None
+    graph.add("SQUEEZE", [data, given], operator)
+
+
+def expand_dims(graph: Importing, operator: Operator) -> None:
+    """A single number, of rank 1 here, has that dimension already."""
+    data = graph.operand(operator.inputs[0])
+    (axis,) = graph.numbers(operator.inputs[1], "its axis")
+    if graph.is_rank_0(operator.inputs[0]):
+        if axis not in (0, -1):
+            raise reason(f"axis {axis} of a single number", "axis")
+        graph.give(operator, graph.copy(data))
+        return
+    graph.add("EXPAND_DIMS", [data, axis], operator)
+
+
+def transpose(graph: Importing, operator: Operator) -> None:
+    """With an order that may be computed."""
+    value = graph.value(operator.inputs[1])
+    perm = graph.operand(operator.inputs[1]) if value is None else value.astype(np.int32)
+    graph.add("TRANSPOSE", [graph.operand(operator.inputs[0]), perm], operator)
+
+
+def known_shape(graph: Importing, index: int | None) -> tuple[int, ...]:
+    """The dimensions of a tensor, which have to be known; () of a single number."""
+    operand = graph.operand(index)
+    if not operand.is_known:
+        raise reason("only a run tells the dimensions of its input", "dimensions")
+    return () if graph.is_rank_0(index) else operand.dimensions
+
+
+def shape(graph: Importing, operator: Operator) -> None:
+    """Known now, or not at all."""
+    sizes = known_shape(graph, operator.inputs[0])
+    graph.fold(operator.outputs[0], np.array(sizes, np.int64).reshape(len(sizes)))
+
+
+def rank(graph: Importing, operator: Operator) -> None:
+    """Known with the dimensions."""
+    sizes = known_shape(graph, operator.inputs[0])
+    graph.fold(operator.outputs[0], np.array(len(sizes), np.int32))
+
+
+def broadcast_to(graph: Importing, operator: Operator) -> None:
+    """To dimensions that have to be known."""
+    data = graph.operand(operator.inputs[0])
+    sizes = graph.numbers(operator.inputs[1], "its shape")
+    if not data.is_known:
+        raise reason("only a run tells the dimensions of its input", "dimensions")
+    if data.dimensions == tuple(sizes):
+        graph.give(operator, graph.copy(data))
+        return
+    _check_broadcast(data, sizes)
+    graph.give(operator, graph.broadcast(data, sizes))
+
+
+def _check_broadcast(data: Operand, sizes: list[int]) -> None:
+    own = (1,) * (len(sizes) - len(data.dimensions)) + data.dimensions
+    fits = len(own) == len(sizes) and all(a in (1, b) for a, b in zip(own, sizes, strict=True))
+    if not fits or any(size < 1 for size in sizes):
+        raise reason(f"{list(data.dimensions)} cannot be broadcast to {sizes}", "shape")
+
+
+def broadcast_arguments(graph: Importing, operator: Operator) -> None:
+    """The common shape of two shapes that are known."""
+    one, other = (graph.numbers(index, "a shape") for index in operator.inputs)
+    try:
+        sizes = np.broadcast_shapes(tuple(one), tuple(other))
+    except ValueError:
+        raise reason(f"{one} and {other} have no common shape", "shape") from None
+    graph.fold(operator.outputs[0], np.array(sizes, np.int64))
+
+
+def fill(graph: Importing, operator: Operator) -> None:
+    """With a number that may be computed."""
+    sizes = graph.numbers(operator.inputs[0], "its shape")
+    if any(size < 1 for size in sizes) or math.prod(sizes) >= 2**31:
+        raise reason(f"a tensor of the dimensions {sizes} cannot be", "shape")
+    index = operator.inputs[1]
+    value = graph.value(index)
+    if value is not None and value.size == 1 and graph.tensor(index).type in ("FLOAT32", "INT32"):
+        scalar = value.reshape(()).item()
+        dims = np.array(sizes or (1,), np.int32)
+        graph.add("FILL", [dims, scalar], operator)
+        return
+    data = graph.reshaped(graph.operand(index), [1] * max(1, len(sizes)))
+    if data.dimensions == tuple(sizes or (1,)):
+        data = graph.copy(data)
+    graph.give(operator, graph.broadcast(data, sizes or [1]))
+
+
+def zeros_like(graph: Importing, operator: Operator) -> None:
+    """Constant where the dimensions are known."""
+    sizes = known_shape(graph, operator.inputs[0])
+    type = graph.operand(operator.inputs[0]).type
+    if type not in (T.TENSOR_FLOAT32, T.TENSOR_INT32):
+        raise reason(f"its input is {type.name}", "type")
+    zero = 0.0 if type is T.TENSOR_FLOAT32 else 0
+    graph.add("FILL", [np.array(sizes or (1,), np.int32), zero], operator)
+
+
+def range_(graph: Importing, operator: Operator) -> None:
+    """Of constants."""
+    values = [graph.value(index) for index in operator.inputs]
+    if len(values) != 3 or any(value is None for value in values):
+        raise reason("its limits are no constants", "no_constant")
+    start, limit, delta = (value.reshape(()).item() for value in values)  # type: ignore[union-attr]
+    if not delta or not math.isfinite(start + limit + delta):
+        raise reason(f"from {start} to {limit} by {delta}", "range")
+    count = max(0, math.ceil((limit - start) / delta))
+    if count > 2**24:
+        raise reason(f"it has {count} elements", "range")
+    dtype = values[0].dtype  # type: ignore[union-attr]
+    graph.fold(operator.outputs[0], (start + delta * np.arange(count)).astype(dtype))
+
+
+def one_hot(graph: Importing, operator: Operator) -> None:
+    """Indices that equal the index of their place."""
+    index, depth_index, on, off = operator.inputs
+    sizes = known_shape(graph, index)
+    (depth,) = graph.numbers(depth_index, "its depth")
+    axis = int(operator.options.get("Axis", -1))
+    axis = len(sizes) if axis == -1 else axis
+    if not 0 <= axis <= len(sizes) or depth < 1:
+        raise reason(f"axis {axis} of {list(sizes)}, depth {depth}", "axis")
+    own = [*sizes[:axis], 1, *sizes[axis:]]
+    places = np.arange(depth, dtype=np.int32).reshape([-1] + [1] * (len(sizes) - axis))
+    data = graph.reshaped(graph.operand(index), own)
+    is_on = graph.make("EQUAL", [data, places])
+    full = common(data, graph.model.constant(places))
+    values = [
+        graph.broadcast(graph.reshaped(graph.operand(i), [1] * len(full)), full) for i in (on, off)
+    ]
+    graph.add("SELECT", [is_on, *values], operator)
+
+
+def reverse(graph: Importing, operator: Operator) -> None:
+    """One axis after the other."""
+    data = graph.operand(operator.inputs[0])
+    axes = graph.numbers(operator.inputs[1], "its axis")
+    rank = len(data.dimensions)
+    for axis in axes:
+        place = axis + rank if axis < 0 else axis
+        data = graph.make("REVERSE", [data, np.array([place], np.int32)])
+    graph.give(operator, data if axes else graph.copy(data))
+
+
+def tile(graph: Importing, operator: Operator) -> None:
+    """As often as constants or a run say."""
+    value = graph.value(operator.inputs[1])
+    given = graph.operand(operator.inputs[1]) if value is None else value.astype(np.int32)
+    graph.add("TILE", [graph.operand(operator.inputs[0]), given], operator)
+
+
+LOWERINGS: dict[str, Lowering] = {
+    "BROADCAST_ARGS": broadcast_arguments,
+    "BROADCAST_TO": broadcast_to,
+    "EXPAND_DIMS": expand_dims,
+    "FILL": fill,
+    "ONE_HOT": one_hot,
+    "RANGE": range_,
+    "RANK": rank,
+    "RESHAPE": reshape,
+    "REVERSE_V2": reverse,
+    "SHAPE": shape,
+    "SQUEEZE": squeeze,
+    "TILE": tile,
+    "TRANSPOSE": transpose,
+    "ZEROS_LIKE": zeros_like,
+}

@@ -1,0 +1,180 @@
+"""Parts of tensors, by ranges and by indices."""
+
+import math
+from itertools import accumulate
+from operator import mul
+from typing import Any
+
+from nnapi_shim.api.operand import Operand
+from nnapi_shim.api.signature import Input
+from nnapi_shim.formats.tflite.file import Operator
+from nnapi_shim.formats.tflite.importing.graph import NONE, Importing, reason
+from nnapi_shim.formats.tflite.importing.joining import axis_of
+from nnapi_shim.formats.tflite.importing.plain import Lowering
+from nnapi_shim.formats.tflite.importing.reshape import to_shape
+from nnapi_shim.hal.enums import OperandType as T
+
+
+def _known(graph: Importing, index: int | None) -> Input:
+    """Numbers as constants of 32 bits, or as operands."""
+    value = graph.value(index)
+    if value is None:
+        return graph.operand(index)
+    return graph.sizes([int(number) for number in value.reshape(-1)])
+
+
+def slice_(graph: Importing, operator: Operator) -> None:
+    """From a place and of a size."""
+    data, begin, size = operator.inputs
+    given = [graph.operand(data), _known(graph, begin), _known(graph, size)]
+    graph.add("SLICE", given, operator)
+
+
+def strided(graph: Importing, operator: Operator) -> None:
+    """Ellipses and new axes are put into words that NNAPI has."""
+    data = graph.operand(operator.inputs[0])
+    options = operator.options
+    masks = [int(options.get(name, 0)) for name in _MASKS]
+    if not masks[3] and not masks[4] and not _whole(graph, operator, data):
+        ranges = [_known(graph, index) for index in operator.inputs[1:4]]
+        if options.get("Offset", False):
+            raise reason("its ends count from its beginnings", "offset")
+        graph.add("STRIDED_SLICE", [data, *ranges, *masks[:3]], operator)
+        return
+    if not data.is_known:
+        raise reason("only a run tells the dimensions of its input", "dimensions")
+    begin, end, strides = (graph.numbers(i, "its range") for i in operator.inputs[1:4])
+    if options.get("Offset", False):
+        end = [a + b for a, b in zip(begin, end, strict=True)]
+    found = _ranges(data.dimensions, begin, end, strides, masks)
+    starts = [item.start for item in found.ranges]
+    if data.type is T.TENSOR_INT32:
+        if any(item.step != 1 for item in found.ranges):
+            raise reason("NNAPI has no strided slices of integers", "type")
+        sizes = [len(item) for item in found.ranges]
+        part = graph.make("SLICE", [data, graph.sizes(starts), graph.sizes(sizes)])
+    else:
+        # Behind the first element in front of a tensor lies -1, which would be its last one.
+        ends = [
+            item.stop if item.stop >= 0 else -size - 1
+            for item, size in zip(found.ranges, data.dimensions, strict=True)
+        ]
+        steps = [item.step for item in found.ranges]
+        part = graph.make(
+            "STRIDED_SLICE", [data, *map(graph.sizes, (starts, ends, steps)), 0, 0, 0]
+        )
+    to_shape(graph, operator, part, found.shape)
+
+
+_MASKS = ("BeginMask", "EndMask", "ShrinkAxisMask", "EllipsisMask", "NewAxisMask")
+
+
+def _whole(graph: Importing, operator: Operator, data: Operand) -> bool:
+    """Whether NNAPI's operation cannot be used as it is."""
+    begin = graph.value(operator.inputs[1])
+    return data.type is T.TENSOR_INT32 or (
+        begin is not None and data.is_known and begin.size != len(data.dimensions)
+    )
+
+
+class _Ranges:
+    """For each dimension what is taken, and the dimensions of the result."""
+
+    def __init__(self) -> None:
+        self.ranges: list[range] = []
+        self.shape: list[int] = []
+
+
+def _ranges(
+    dimensions: tuple[int, ...],
+    begin: list[int],
+    end: list[int],
+    strides: list[int],
+    masks: list[int],
+) -> _Ranges:
+    begin_mask, end_mask, shrink, ellipsis, new = masks
+    found = _Ranges()
+    count = len(begin)
+    if not len(end) == len(strides) == count:
+        raise reason("its ranges are of different lengths", "ranges")
+    for at in range(count):
+        bit = 1 << at
+        axis = len(found.ranges)
+        if ellipsis & bit:
+            behind = sum(not new >> later & 1 for later in range(at + 1, count))
+            for size in dimensions[axis : len(dimensions) - behind]:
+                found.ranges.append(range(size))
+                found.shape.append(size)
+        elif new & bit:
+            found.shape.append(1)
+        else:
+            if axis >= len(dimensions):
+                raise reason(f"{count} ranges for {list(dimensions)}", "ranges")
+            size, step = dimensions[axis], strides[at]
+            if not step:
+                raise reason("a stride is 0", "strides")
+            if shrink & bit:
+                place = axis_of(begin[at], size)
+                found.ranges.append(range(place, place + 1))
+                continue
+            bounds = slice(
+                None if begin_mask & bit else begin[at], None if end_mask & bit else end[at], step
+            )
+            found.ranges.append(range(*bounds.indices(size)))
+            found.shape.append(len(found.ranges[-1]))
+    for size in dimensions[len(found.ranges) :]:
+        found.ranges.append(range(size))
+        found.shape.append(size)
+    if not all(map(len, found.ranges)):
+        raise reason("nothing is left of it", "empty")
+    return found
+
+
+def gather(graph: Importing, operator: Operator) -> None:
+    """Of a single index, which takes its dimension away."""
+    data, index = graph.operand(operator.inputs[0]), operator.inputs[1]
+    if operator.options.get("BatchDims", 0):
+        raise reason("it gathers by batches", "batch_dims")
+    axis = axis_of(int(operator.options.get("Axis", 0)), len(data.dimensions) or 1)
+    if not graph.is_rank_0(index):
+        graph.add("GATHER", [data, axis, graph.operand(index)], operator)
+        return
+    part = graph.make("GATHER", [data, axis, graph.operand(index)])
+    to_shape(graph, operator, part, data.dimensions[:axis] + data.dimensions[axis + 1 :])
+
+
+def gather_nd(graph: Importing, operator: Operator) -> None:
+    """Index columns times the strides of their dimensions, and a GATHER of rows."""
+    data, indices = graph.operands(operator.inputs)
+    if not data.is_known or not indices.is_known:
+        raise reason("only a run tells the dimensions of its inputs", "dimensions")
+    *lead, count = indices.dimensions
+    sizes = data.dimensions[:count]
+    if count > len(data.dimensions):
+        raise reason(f"indices of {count} numbers into {list(data.dimensions)}", "indices")
+    strides = list(accumulate((1, *sizes[:0:-1]), mul))[::-1]
+    columns = graph.make("SPLIT", [indices, len(lead), count], output_count=count)
+    total: Any = None
+    for column, stride in zip([columns] if count == 1 else columns, strides, strict=True):
+        product = graph.make("MUL", [column, graph.sizes([stride]), NONE])
+        total = product if total is None else graph.make("ADD", [total, product, NONE])
+    flat = graph.reshaped(total, lead)
+    rows = graph.reshaped(data, [math.prod(sizes), *data.dimensions[count:]])
+    graph.give(operator, graph.make("GATHER", [rows, 0, flat]))
+
+
+def top_k(graph: Importing, operator: Operator) -> None:
+    """Of equal elements NNAPI takes the later first."""
+    (count,) = graph.numbers(operator.inputs[1], "the number of elements")
+    values, indices = graph.make("TOPK_V2", [graph.operand(operator.inputs[0]), count])
+    graph.give(operator, values, 0)
+    graph.give(operator, indices, 1)
+
+
+LOWERINGS: dict[str, Lowering] = {
+    "GATHER": gather,
+    "GATHER_ND": gather_nd,
+    "SLICE": slice_,
+    "STRIDED_SLICE": strided,
+    "TOPK_V2": top_k,
+}

@@ -1,0 +1,40 @@
+"""The bytes of a .tflite file as a model."""
+
+from typing import TYPE_CHECKING
+
+from nnapi_shim.api.model import Model
+from nnapi_shim.errors import bad_data
+from nnapi_shim.formats.tflite.file import File, Graph, read
+from nnapi_shim.formats.tflite.importing.model import Names, imported
+
+if TYPE_CHECKING:
+    from nnapi_shim.formats.tflite.partial import PartialModel
+
+
+def loaded(data: bytes, signature: str | None, partial: bool) -> "Model | PartialModel":
+    """The model of a signature; see `nnapi_shim.load`."""
+    file = read(data)
+    graph, names = chosen(file, signature)
+    if not partial:
+        return imported(file, graph, names)
+    from nnapi_shim.formats.tflite.partial import PartialModel
+
+    return PartialModel(file, graph, names)
+
+
+def chosen(file: File, signature: str | None) -> tuple[Graph, Names]:
+    """The graph of a signature and what its inputs and outputs are called.
+
+    None: the first one, or the first graph where the file has none.
+    """
+    by_key = {item.key: item for item in file.signatures}
+    if signature is None:
+        if not by_key:
+            return file.graphs[0], Names()
+        found = next(iter(by_key.values()))
+    elif signature in by_key:
+        found = by_key[signature]
+    else:
+        known = ", ".join(map(repr, by_key)) or "none"
+        raise bad_data(f"signature {signature!r} is not there; the file has {known}", "signature")
+    return file.graphs[found.graph], Names(found.inputs, found.outputs)

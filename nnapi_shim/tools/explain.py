@@ -1,0 +1,467 @@
+"""Which device runs which operation of a model, why, and why not the others.
+
+What is told is what a compilation would do: the same answers of devices, looked at the same way.
+Nothing is prepared or run.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from nnapi_shim.api.devices import Choice, chosen
+from nnapi_shim.api.names import member
+from nnapi_shim.api.view import OperandView, OperationView
+from nnapi_shim.drivers import is_built_in
+from nnapi_shim.drivers.versioned.compliance import (
+    LEVEL_OF_HAL,
+    Compliance,
+    Reason,
+    compliance,
+    name_of,
+)
+from nnapi_shim.drivers.versioned.defaults import without_defaults
+from nnapi_shim.errors import NnapiError
+from nnapi_shim.hal.enums import ExecutionPreference, OperationType
+from nnapi_shim.hal.interfaces import IDevice
+from nnapi_shim.hal.types import Extension, Model, Operation, byte_size, is_known, within_extension
+from nnapi_shim.operations import operation as declaration_of
+from nnapi_shim.runtime import device_manager
+from nnapi_shim.runtime.compilation import NEVER
+from nnapi_shim.runtime.partitioning import Answers, Step, partitioned, whole
+from nnapi_shim.settings import PARTITION
+from nnapi_shim.tools.info import specification_level
+from nnapi_shim.tools.model_source import Source, model_of
+from nnapi_shim.tools.model_source import name_of as source_name
+from nnapi_shim.tools.report import Report
+
+
+@dataclass(frozen=True)
+class Why:
+    """A reason. rule: what decided: `figure`, `order`, `only`, `whole`; or what is missing:
+    `operation`, `types`, `form`, `rank`, `quantization`, `operand type`, `extension`, `driver`,
+    `answer`, `dynamic`, or the name of a rule of the declaration. level: the feature level that
+    is needed, where that is the reason. text: the same in words.
+    """
+
+    rule: str
+    text: str
+    level: int | None = None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a device is to an operation.
+
+    runs: whether it runs it where it stands. is_chosen: whether it is the one that does. figure:
+    the time, or power, that it says it needs relative to the CPU; None where it says nothing.
+    reasons: why it is chosen, or why not.
+    """
+
+    device: str
+    runs: bool
+    is_chosen: bool
+    figure: float | None
+    reasons: tuple[Why, ...]
+
+
+@dataclass(frozen=True)
+class OperandInfo:
+    """An operand. dimensions: a 0 is an unknown one. bytes: None where a run decides them."""
+
+    index: int
+    name: str
+    type: str
+    dimensions: tuple[int, ...]
+    bytes: int | None
+
+
+@dataclass(frozen=True)
+class OperationExplained:
+    """An operation, in the order in which they run.
+
+    number: of its addOperation call. level: the lowest feature level that has this use of it, and
+    newer: what makes that higher than 1. device: "" where none runs it. step: None there.
+    """
+
+    number: int
+    name: str
+    inputs: tuple[OperandInfo, ...]
+    outputs: tuple[OperandInfo, ...]
+    level: int
+    newer: tuple[Why, ...]
+    device: str
+    step: int | None
+    verdicts: tuple[Verdict, ...]
+
+    @property
+    def why(self) -> str:
+        """Why it runs where it does, in words."""
+        chosen_one = next((item for item in self.verdicts if item.is_chosen), None)
+        return "; ".join(why.text for why in chosen_one.reasons) if chosen_one else ""
+
+
+@dataclass(frozen=True)
+class StepExplained:
+    """Operations, by their numbers, that a device runs as one prepared model.
+
+    bytes_in: of what it reads that earlier steps have written; None where a run decides them.
+    """
+
+    number: int
+    device: str
+    operations: tuple[int, ...]
+    bytes_in: int | None
+
+
+@dataclass(frozen=True)
+class HandOver:
+    """An operand that one step writes and another reads."""
+
+    operand: OperandInfo
+    from_step: int
+    from_device: str
+    to_step: int
+    to_device: str
+
+
+@dataclass(frozen=True)
+class Explanation(Report):
+    """Who runs what.
+
+    preference: what counts: exec_time, or power_usage for LOW_POWER. decision: how devices were
+    chosen, in words. problem: why the model cannot be compiled like this, or "". left_out: devices
+    that are there and do not take part, by name, with the reason. handed_over_bytes: of all
+    hand-overs together, each once for each step that reads it; None where a run decides them.
+    """
+
+    model: str
+    preference: ExecutionPreference
+    figure: str
+    devices: tuple[str, ...]
+    left_out: dict[str, str]
+    decision: str
+    problem: str
+    operations: tuple[OperationExplained, ...]
+    steps: tuple[StepExplained, ...]
+    hand_overs: tuple[HandOver, ...]
+    handed_over_bytes: int | None
+
+
+def explain(
+    source: Source,
+    devices: Choice | None = None,
+    *,
+    preference: ExecutionPreference | str = ExecutionPreference.FAST_SINGLE_ANSWER,
+) -> Explanation:
+    """Explain a model.
+
+    devices: those that may run it, as in Compilation; None: all that are listed.
+
+    Raises NnapiError for a model that cannot be had and a device that is not there; a model that
+    cannot be compiled has its `problem`.
+    """
+    model = model_of(source)
+    return _Explainer(
+        source_name(source),
+        model.finished,
+        model.operations,
+        device_manager.devices() if devices is None else chosen(devices),
+        devices is not None,
+        member(ExecutionPreference, preference),
+    ).explanation()
+
+
+class _Explainer:
+    """What is known of a model while it is explained."""
+
+    def __init__(
+        self,
+        name: str,
+        model: Model,
+        views: Sequence[OperationView],
+        devices: Sequence[IDevice],
+        is_named: bool,
+        preference: ExecutionPreference,
+    ) -> None:
+        self.name = name
+        self.model = model
+        self.views = views
+        self.devices = devices
+        self.is_named = is_named
+        self.preference = preference
+        self.figure = "power_usage" if preference is ExecutionPreference.LOW_POWER else "exec_time"
+        self.levels = compliance(model)
+        self.levels_without_defaults = compliance(without_defaults(model))
+        self.answers = Answers(model, devices, preference)
+        self.is_whole = not is_named and PARTITION.get() == NEVER
+        self.own = [self._answered(device) for device in devices]
+        """Per device what it says of each operation, or why it says nothing."""
+        self.problem = ""
+        self.steps: list[Step] = []
+        try:
+            find = whole if self.is_whole else partitioned
+            self.steps = find(model, devices, preference, self.answers)
+        except NnapiError as error:
+            self.problem = error.message
+        self.step_of = {
+            position: number
+            for number, step in enumerate(self.steps)
+            for position in step.operations
+        }
+
+    def _answered(self, device: IDevice) -> list[bool] | str:
+        try:
+            answer = list(device.getSupportedOperations(self.model))
+        except NnapiError as error:
+            return error.message
+        count = len(self.model.main.operations)
+        if len(answer) != count:
+            return f"it answers for {len(answer)} operations; the model has {count}"
+        return answer
+
+    def explanation(self) -> Explanation:
+        """All of it."""
+        hand_overs = tuple(self._hand_overs())
+        steps = tuple(
+            StepExplained(
+                number,
+                step.device.name,
+                tuple(self.views[position].number for position in step.operations),
+                _sum(item.operand.bytes for item in hand_overs if item.to_step == number),
+            )
+            for number, step in enumerate(self.steps)
+        )
+        return Explanation(
+            self.name,
+            self.preference,
+            self.figure,
+            tuple(device.name for device in self.devices),
+            self._left_out(),
+            self._decision(),
+            self.problem,
+            tuple(map(self._operation, range(len(self.views)))),
+            steps,
+            hand_overs,
+            _sum(item.operand.bytes for item in hand_overs),
+        )
+
+    def _left_out(self) -> dict[str, str]:
+        if not self.is_named:
+            return device_manager.left_out()
+        names = {device.name for device in self.devices}
+        others = {
+            device.name: "not among the devices that were named"
+            for device in device_manager.devices()
+            if device.name not in names
+        }
+        return others | device_manager.left_out()
+
+    def _decision(self) -> str:
+        if self.problem:
+            return "no device, or no order of devices, runs all of it"
+        devices = list(dict.fromkeys(step.device.name for step in self.steps))
+        if self.is_whole:
+            return f"{PARTITION.name} is {NEVER}: {devices[0]} has the best sum of all figures"
+        if len(self.devices) == 1:
+            return f"{devices[0]} is the only device"
+        if len(devices) > 1:
+            return f"each operation goes to the device with the best {self.figure} that runs it"
+        return f"{devices[0]} is the best, or as good as the best, for every operation"
+
+    def _operation(self, position: int) -> OperationExplained:
+        view, found = self.views[position], self.levels.operations[position]
+        step = self.step_of.get(position)
+        return OperationExplained(
+            view.number,
+            view.name,
+            tuple(map(operand_info, view.inputs)),
+            tuple(map(operand_info, view.outputs)),
+            found.level,
+            tuple(map(_why, found.reasons)),
+            "" if step is None else self.steps[step].device.name,
+            step,
+            tuple(self._verdict(position, device) for device in range(len(self.devices))),
+        )
+
+    # Verdicts
+
+    def _verdict(self, position: int, device: int) -> Verdict:
+        item = self.model.main.operations[position]
+        step = self.step_of.get(position)
+        is_chosen = step is not None and self.steps[step].device is self.devices[device]
+        answer = self.own[device]
+        runs = not isinstance(answer, str) and answer[position]
+        figure: float | None = self.answers.figures(item)[device]
+        if (device, position) in self.answers.refused:
+            text = (
+                "an output has unknown dimensions and is read on another device, and devices of "
+                "feature level 1 and 2 do not tell them"
+            )
+            runs, reasons = False, [Why("dynamic", text, 3)]
+        elif not runs:
+            reasons = self._missing(position, device)
+        elif is_chosen:
+            reasons = [self._chosen(position, device)]
+        else:
+            reasons = [self._passed_over(position, device)]
+        return Verdict(self.devices[device].name, runs, is_chosen, figure, tuple(reasons))
+
+    def _others(self, position: int, device: int) -> list[int]:
+        """The other devices that run an operation where it stands."""
+        return [
+            other
+            for other in range(len(self.devices))
+            if other != device and self.answers.runs(other)[position]
+        ]
+
+    def _chosen(self, position: int, device: int) -> Why:
+        others = self._others(position, device)
+        if not others:
+            return Why("only", "no other device runs it")
+        if self.is_whole:
+            return Why("whole", f"the whole model runs on one device; {PARTITION.name} is {NEVER}")
+        figures = self.answers.figures(self.model.main.operations[position])
+        best = min(others, key=lambda other: figures[other])
+        compared = f"{figures[device]:g}, {self.devices[best].name} {figures[best]:g}"
+        of = f"{self.figure} for {self._figure_of(position)}: {compared}"
+        if figures[device] < figures[best]:
+            return Why("figure", of)
+        if best < device:
+            return Why("whole", f"{of}, and it runs the whole model")
+        return Why("order", f"{of}; of equal ones the first in the list")
+
+    def _passed_over(self, position: int, device: int) -> Why:
+        step = self.step_of.get(position)
+        if step is None:
+            return Why("problem", "it runs this, but the model cannot be compiled")
+        figures = self.answers.figures(self.model.main.operations[position])
+        winner = next(
+            number for number, other in enumerate(self.devices) if other is self.steps[step].device
+        )
+        name = self.devices[winner].name
+        if self.is_whole:
+            return Why("whole", f"{name} runs the whole model; {PARTITION.name} is {NEVER}")
+        of = f"{self.figure} for {self._figure_of(position)}: {figures[device]:g}"
+        if figures[winner] < figures[device]:
+            return Why("figure", f"{of}, {name} {figures[winner]:g}")
+        if winner < device:
+            return Why("order", f"{of}, as {name}, which is listed first")
+        return Why("whole", f"{of}, as {name}, which runs the whole model")
+
+    def _figure_of(self, position: int) -> str:
+        """What a device's figure for an operation is given by."""
+        item = self.model.main.operations[position]
+        if item.type in (OperationType.IF, OperationType.WHILE):
+            return name_of(item.type)
+        kind = self.model.main.operands[item.inputs[0]].type
+        relaxed = self.model.relax_computation_float32_to_float16 and "FLOAT32" in str(
+            getattr(kind, "name", "")
+        )
+        return f"{'relaxed ' if relaxed else ''}{getattr(kind, 'name', 'an extension type')}"
+
+    def _missing(self, position: int, device: int) -> list[Why]:
+        """Why a device does not run an operation."""
+        driver, answer = self.devices[device], self.own[device]
+        if isinstance(answer, str):
+            return [Why("answer", f"it does not say what it runs: {answer}")]
+        item = self.model.main.operations[position]
+        hal = getattr(driver, "hal", "")
+        if hal:
+            return self._beyond(
+                self.levels_without_defaults, position, LEVEL_OF_HAL[hal], f"HAL {hal}"
+            )
+        if not isinstance(item.type, OperationType):
+            return [self._no_extension(item, driver)]
+        if is_built_in(driver.name):
+            return [self._undeclared(position)]
+        return self._beyond(self.levels, position, specification_level(driver), "the device")
+
+    def _beyond(self, levels: Compliance, position: int, has: int, who: str) -> list[Why]:
+        found = [
+            Why(
+                reason.rule,
+                f"{reason.text}: needs level {reason.level}, {who} has {has}",
+                reason.level,
+            )
+            for reason in levels.operations[position].reasons
+            if reason.level > has
+        ]
+        if found:
+            return found
+        return [Why("driver", "the driver says that it does not run it, at a level that it has")]
+
+    def _no_extension(self, item: Operation, driver: IDevice) -> Why:
+        name, code = within_extension(self.model, item.type)
+        known: tuple[Extension, ...] = getattr(driver, "getSupportedExtensions", tuple)()
+        if name and name not in {extension.name for extension in known}:
+            return Why("extension", f"the device does not have the extension {name}")
+        return Why("driver", f"the driver says that it does not run operation {code} of {name}")
+
+    def _undeclared(self, position: int) -> Why:
+        item = self.model.main.operations[position]
+        operands = self.model.main.operands
+        assert isinstance(item.type, OperationType)
+        try:
+            declaration_of(item.type).match(
+                tuple(operands[index].type for index in item.inputs),
+                tuple(operands[index].type for index in item.outputs),
+            )
+        except NnapiError as error:
+            return Why("operation", error.message)
+        return Why("graph", "an operation in one of its graphs is not declared")
+
+    # What passes from step to step
+
+    def _hand_overs(self) -> list[HandOver]:
+        written: dict[int, int] = {}
+        found: dict[tuple[int, int], HandOver] = {}
+        for position, view in enumerate(self.views):
+            if position in self.step_of:
+                for operand in view.outputs:
+                    written[operand.index] = self.step_of[position]
+        for position, view in enumerate(self.views):
+            to = self.step_of.get(position)
+            for operand in view.inputs:
+                source = written.get(operand.index)
+                if to is None or source is None or source == to:
+                    continue
+                found[operand.index, to] = HandOver(
+                    operand_info(operand),
+                    source,
+                    self.steps[source].device.name,
+                    to,
+                    self.steps[to].device.name,
+                )
+        return sorted(found.values(), key=lambda item: (item.to_step, item.operand.index))
+
+
+def operand_info(operand: OperandView) -> OperandInfo:
+    """An operand as reports have it."""
+    kind = operand.type
+    known = hasattr(kind, "name") and is_known(kind, operand.dimensions)
+    size = None
+    if known and not operand.is_omitted and kind.name != "MODEL":
+        try:
+            size = byte_size(operand)
+        except KeyError:  # of an extension
+            size = None
+    return OperandInfo(
+        operand.index,
+        operand.name,
+        getattr(kind, "name", str(int(kind))),
+        tuple(operand.dimensions),
+        size,
+    )
+
+
+def _why(reason: Reason) -> Why:
+    return Why(reason.rule, reason.text, reason.level)
+
+
+def _sum(sizes: Iterable[int | None]) -> int | None:
+    """The sum; None if one is not known."""
+    total = 0
+    for size in sizes:
+        if size is None:
+            return None
+        total += size
+    return total

@@ -1,0 +1,116 @@
+"""MODEL of the command line: a file with a model, or a Python object that is one."""
+
+import importlib
+import os
+import runpy
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from nnapi_shim.api.model import Model
+from nnapi_shim.errors import NnapiError, bad_data
+
+Source = str | os.PathLike[str] | Model
+"""A finished model; the path of a file with one; `module:attribute` or `file.py:attribute`."""
+
+
+def model_of(source: Source, signature: str | None = None, *, finish: bool = True) -> Model:
+    """The finished model that is meant.
+
+    source: a file that nnapi_shim.load reads; a Python file, which is run, with a model in
+    `model` or one model alone; `module:attribute` or `file.py:attribute`, a model or a function
+    without arguments that makes one. signature: which of a file's signatures, by its name.
+    finish: whether to finish a model of a Python file that is not.
+
+    Raises NnapiError for what is no such thing, and OSError for a file that cannot be read.
+    """
+    if isinstance(source, Model):
+        return source
+    text = os.fspath(source)
+    place, colon, attribute = text.rpartition(":")
+    if colon and attribute.isidentifier() and not Path(text).exists():
+        found = _attribute(place, attribute)
+    elif text.endswith(".py"):
+        found = _only_model(text, _ran(text))
+    else:
+        load = importlib.import_module("nnapi_shim.formats.load").load
+        found = load(text, signature=signature)
+    model = _called(text, found)
+    if not isinstance(model, Model):
+        raise bad_data(f"{text} is a {type(model).__name__}; it must be a nnapi_shim.Model")
+    if finish and model.runtime.state == "building":
+        model.finish()
+    return model
+
+
+def name_of(source: Source) -> str:
+    """What a model is called in reports: its file's name, or ""."""
+    return "" if isinstance(source, Model) else os.path.basename(os.fspath(source))  # noqa: PTH119
+
+
+def _attribute(place: str, attribute: str) -> Any:
+    if place.endswith(".py"):
+        names = _ran(place)
+    else:
+        names = vars(_guarded(place, lambda: _imported(place)))
+    if attribute not in names:
+        raise bad_data(f"{place} has no {attribute!r}", "attribute")
+    return names[attribute]
+
+
+def _imported(name: str) -> Any:
+    """A module, also from the current folder, as `python -m` has it."""
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    return importlib.import_module(name)
+
+
+def _ran(path: str) -> dict[str, Any]:
+    """The names that a Python file leaves behind."""
+    Path(path).open("rb").close()  # a file that is not there is no fault of what is in it
+    return _guarded(path, lambda: runpy.run_path(path))  # type: ignore[no-any-return]
+
+
+def _only_model(path: str, names: dict[str, Any]) -> Any:
+    if "model" in names:
+        return names["model"]
+    models = {id(item): item for item in names.values() if isinstance(item, Model)}
+    if len(models) == 1:
+        return next(iter(models.values()))
+    raise bad_data(
+        f"{path} has {len(models)} models and none that is called `model`; {path}:NAME chooses"
+    )
+
+
+def _called(what: str, found: Any) -> Any:
+    if isinstance(found, Model) or not callable(found):
+        return found
+    return _guarded(what, found)
+
+
+def _guarded(what: str, call: Callable[[], Any]) -> Any:
+    """What other people's code gives; whatever it raises is one line that says where."""
+    try:
+        return call()
+    except NnapiError as error:
+        raise error.at(what) from None
+    except (Exception, SystemExit) as error:
+        if isinstance(error, MemoryError):
+            raise
+        raise bad_data(
+            f"{what}{_line(what, error)}: {type(error).__name__}: {error}", "python"
+        ) from None
+
+
+def _line(what: str, error: BaseException) -> str:
+    """Where in the file that was run it happened, if it was in that file."""
+    if isinstance(error, SyntaxError):
+        return f", line {error.lineno}"
+    line, trace = None, error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == what:
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return "" if line is None else f", line {line}"

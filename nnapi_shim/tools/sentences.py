@@ -1,0 +1,55 @@
+"""What the functions of a declaration say of themselves: their docstrings, in one line.
+
+Those that a factory such as rank_at_most(4, "input") makes are described by the docstring of the
+factory, and by what it was given.
+"""
+
+import inspect
+import sys
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+
+def sentence(function: Callable[..., Any]) -> str:
+    """What a function says of itself, in one line."""
+    if isinstance(function, partial):
+        given = (*map(str, function.args), *(f"{k}: {v}" for k, v in function.keywords.items()))
+        return f"{sentence(function.func)} ({', '.join(given)})"
+    documented = inspect.getdoc(function)
+    if documented:
+        return " ".join(documented.split("\n\n")[0].split())
+    if function.__name__ == "<lambda>":
+        return _lambda(function)
+    factory = getattr(sys.modules[function.__module__], function.__qualname__.split(".")[0])
+    text = " ".join((inspect.getdoc(factory) or "").split("\n\n")[0].split())
+    closure = inspect.getclosurevars(function).nonlocals
+    given_values = [
+        f"{name}: {_shown(value)}" for name, value in closure.items() if not callable(value)
+    ]
+    inner = [sentence(value) for value in closure.values() if callable(value)]
+    return " ".join([*inner, text]) + (f" ({'; '.join(given_values)})" if given_values else "")
+
+
+def _lambda(function: Callable[..., Any]) -> str:
+    """The functions that a lambda calls say what it does; else its operands do."""
+    called = [
+        function.__globals__[name]
+        for name in function.__code__.co_names
+        if inspect.isfunction(function.__globals__.get(name))
+    ]
+    if called:
+        return " ".join(sentence(found) for found in called)
+    skipped = ("dimensions", "outputs", "index")
+    names = [n for n in function.__code__.co_names if n not in skipped and n.isidentifier()]
+    return (
+        f"those of {', '.join(f'`{name}`' for name in names)}." if names else "decided by the run."
+    )
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key} from level {item}" for key, item in value.items())
+    if isinstance(value, tuple | list | set | frozenset):
+        return ", ".join(map(_shown, value))
+    return str(getattr(value, "name", value))

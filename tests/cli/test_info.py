@@ -1,0 +1,34 @@
+"""`nnapi-shim info`."""
+
+import numpy as np
+import pytest
+
+import nnapi_shim
+from tests.cli.command import Command
+
+
+def test_json(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NNAPI_SHIM_DRIVER_TIMEOUT", "7")
+    monkeypatch.setenv("DEBUG_NN_PARTITION", "nonsense")
+    monkeypatch.setenv("NNAPI_SHIM_LOG", "silent")
+    found = command.succeeds("info", "--json").json
+    assert found["version"] == nnapi_shim.__version__
+    assert found["packages"]["numpy"] == np.__version__
+    names = [device.name for device in nnapi_shim.devices()]
+    assert [device["name"] for device in found["devices"]] == names
+    own = next(device for device in found["devices"] if device["name"] == "nnapi-reference")
+    assert own["feature_level"] == 8
+    assert own["exec_time"]["TENSOR_FLOAT32"] == 10
+    assert found["processor"]["tier"] in found["processor"]["tiers"]
+    settings = {setting["name"]: setting for setting in found["settings"]}
+    given = settings["NNAPI_SHIM_DRIVER_TIMEOUT"]
+    assert (given["value"], given["origin"], given["default"]) == ("7", "environment", "60")
+    refused = settings["DEBUG_NN_PARTITION"]
+    assert (refused["value"], refused["origin"]) == ("1", "default")
+
+
+def test_text(command: Command) -> None:
+    text = command.succeeds("info").out
+    assert "nnapi-reference" in text
+    assert "NNAPI_SHIM_LOG" in text
+    assert all(line == line.rstrip() for line in text.splitlines())

@@ -1,0 +1,74 @@
+"""What holds for every command: help, errors, exit codes, pipes."""
+
+import builtins
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from nnapi_shim import __version__, cli
+from nnapi_shim.cli.app import COMMANDS
+from tests.cli.command import Command
+
+
+def test_version(command: Command) -> None:
+    assert command.succeeds("--version").out == f"nnapi-shim {__version__}\n"
+
+
+def test_help_lists_every_command(command: Command) -> None:
+    text = command.succeeds("--help").out
+    assert command.succeeds().out == text
+    for function in COMMANDS:
+        assert f"\n  {function.__name__.rstrip('_')} " in text
+
+
+@pytest.mark.parametrize("name", [function.__name__.rstrip("_") for function in COMMANDS])
+def test_help_has_an_example(command: Command, name: str) -> None:
+    text = command.succeeds(name, "--help").out
+    assert f"nnapi-shim {name}" in text.partition("Example")[2]
+
+
+def test_unknown_command(command: Command) -> None:
+    assert "'inf'" in command.refuses("inf")
+
+
+def test_unknown_option(command: Command) -> None:
+    line = command.refuses("info", "--nothing")
+    assert "--nothing" in line
+    assert "`nnapi-shim info --help` tells more" in line
+
+
+def test_missing_package(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    original = builtins.__import__
+
+    def without_typer(name: str, *arguments: Any) -> Any:
+        if name == "typer":
+            raise ModuleNotFoundError("No module named 'typer'", name="typer")
+        return original(name, *arguments)
+
+    monkeypatch.setattr(builtins, "__import__", without_typer)
+    assert "pip install 'nnapi_shim[tools]'" in command.refuses("info")
+
+
+def test_interrupt(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(arguments: Any) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "_run", interrupted)
+    outcome = command("info")
+    assert (outcome.code, outcome.out, outcome.err) == (130, "", "")
+
+
+def test_closed_pipe() -> None:
+    reader = subprocess.Popen(
+        [sys.executable, "-m", "nnapi_shim", "info"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert reader.stdout is not None
+    reader.stdout.close()
+    _, err = reader.communicate()
+    assert reader.returncode == 2
+    assert err.splitlines() == ["nnapi-shim: nobody reads the output any more"]

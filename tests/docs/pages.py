@@ -1,0 +1,63 @@
+"""Code in the documentation: the fenced blocks of every page, by language."""
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from markdown_it import MarkdownIt
+
+ROOT = Path(__file__).resolve().parents[2]
+WRITTEN = {"operations.md", "rules.md"}
+"""Pages that programs write; they have no code."""
+
+_ELSEWHERE = re.compile(r"<!-- run by ([\w/.]+) -->")
+_SHARED = re.compile(r"<!-- needs \.\./shared -->")
+
+
+class Block(NamedTuple):
+    """A block of code.
+
+    line: of its first line in the page. elsewhere: the test that runs it in place of
+    test_blocks.py, or "". needs_shared: whether it reads the trained models beside the repository.
+    """
+
+    page: Path
+    line: int
+    language: str
+    text: str
+    elsewhere: str
+    needs_shared: bool
+
+
+def pages() -> list[Path]:
+    """Every page that users read."""
+    found = [ROOT / "README.md", ROOT / "SECURITY.md", ROOT / "CONTRIBUTING.md"]
+    found += sorted((ROOT / "docs").rglob("*.md"))
+    found += [ROOT / "c_examples" / "README.md", *sorted((ROOT / "examples").rglob("README.md"))]
+    return [path for path in found if path.name not in WRITTEN and "_build" not in path.parts]
+
+
+def blocks(page: Path) -> list[Block]:
+    """The blocks of a page, in their order; those of indented lines have the language ""."""
+    found = []
+    tokens = MarkdownIt().parse(page.read_text())
+    comment = ""
+    for token in tokens:
+        if token.type == "html_block":
+            comment = token.content
+        elif token.type in ("fence", "code_block"):
+            elsewhere = _ELSEWHERE.search(comment)
+            found.append(
+                Block(
+                    page,
+                    token.map[0] + 2 if token.map else 0,
+                    token.info.strip() if token.type == "fence" else "",
+                    token.content,
+                    elsewhere[1] if elsewhere else "",
+                    bool(_SHARED.search(comment)),
+                )
+            )
+            comment = ""
+        else:
+            comment = ""
+    return found
