@@ -437,15 +437,6 @@ class Model(Methods):
         given = listed("the list of operands", operands, "a list of Operands")
         return [self._index(operand) for operand in given]
 
-    def save(self, path: str | PathLike[str], overwrite: bool = False) -> None:
-        """Write the finished model as a file: .tflite, .onnx, .c or .py, by its suffix.
-
-        overwrite: whether a file that is there already is replaced.
-        Raises BAD_DATA for an operation that the format cannot express (one message lists all, and
-        nothing is written), another suffix, and a file that cannot be written.
-        """
-        import_module("nnapi_shim.formats.save").save(self, path, overwrite)
-
     # Pickling
 
     @classmethod
@@ -474,6 +465,17 @@ class Model(Methods):
         assert self.runtime.part is not None
         state = pickling.state_of(self.runtime.part, int(protocol))
         return _restored, (type(self), state, self._carried)
+
+    # Files
+
+    def save(self, path: str | PathLike[str], overwrite: bool = False) -> None:
+        """Write the finished model as a file: .tflite, .onnx, .c or .py, by its suffix.
+
+        overwrite: whether a file that is there already is replaced.
+        Raises BAD_DATA for an operation that the format cannot express (one message lists all, and
+        nothing is written), another suffix, and a file that cannot be written.
+        """
+        import_module("nnapi_shim.formats.save").save(self, path, overwrite)
 
     # Ending
 
