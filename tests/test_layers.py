@@ -225,7 +225,9 @@ def docstrings() -> Iterator[str]:
             yield node, name
         if isinstance(node, ast.Module | ast.ClassDef):
             for child in node.body:
-                is_documented = isinstance(child, ast.ClassDef | ast.FunctionDef)
+                is_documented = isinstance(child, ast.ClassDef | ast.FunctionDef) and not any(
+                    ast.unparse(decorator) == "overload" for decorator in child.decorator_list
+                )
                 if is_documented and not child.name.startswith("_"):
                     yield from missing(child, child.name)
 

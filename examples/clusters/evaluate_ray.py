@@ -1,6 +1,7 @@
 """Evaluates a quantized model on a folder of pictures, on a cluster of Ray.
 
-python evaluate_ray.py MODEL.tflite FOLDER LABELS.txt: FOLDER has a folder of pictures for each class.
+python evaluate_ray.py MODEL.tflite FOLDER LABELS.txt: FOLDER has a folder of pictures for each
+class.
 """
 
 import os

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from nnapi_shim import __version__
+from nnapi_shim.cli.bench import bench
 from nnapi_shim.cli.config import config
 from nnapi_shim.cli.convert import convert
 from nnapi_shim.cli.diff import diff
@@ -16,10 +17,11 @@ from nnapi_shim.cli.exec import exec_
 from nnapi_shim.cli.explain import explain
 from nnapi_shim.cli.info import info
 from nnapi_shim.cli.lint import lint
+from nnapi_shim.cli.profile import profile
 from nnapi_shim.cli.replay import replay
 from nnapi_shim.cli.run import run
 
-COMMANDS = (info, run, explain, lint, diff, convert, exec_, replay, config)
+COMMANDS = (info, run, bench, profile, explain, diff, lint, convert, exec_, replay, config)
 """In the order in which help lists them."""
 
 app = typer.Typer(

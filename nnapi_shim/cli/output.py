@@ -62,6 +62,24 @@ def size(bytes: int | None) -> str:
     return f"{bytes} B"
 
 
+def duration(seconds: float) -> str:
+    """A time, such as `4.21 ms`."""
+    for unit, one in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= one:
+            return f"{seconds / one:.3g} {unit}"
+    return f"{seconds / 1e-9:.3g} ns" if seconds else "0"
+
+
+def rate(value: float | None, unit: str) -> str:
+    """So much in a second, such as `41.2 GB/s`; `unknown` for none."""
+    return "unknown" if value is None else f"{value / 1e9:.3g} G{unit}"
+
+
+def percent(share: float | None) -> str:
+    """A share, such as `12.5%`; nothing for None."""
+    return "" if share is None else f"{100 * share:.1f}%"
+
+
 def count(number: int, what: str) -> str:
     """Such as `1 step`, `2 steps`."""
     return f"{number} {what}{'' if number == 1 else 's'}"

@@ -5,6 +5,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from nnapi_shim.errors import bad_data
 from nnapi_shim.tools.model_source import Source, model_of, name_of
 from nnapi_shim.tools.report import Report
 from nnapi_shim.tools.summary import summary
@@ -30,11 +31,15 @@ def convert(source: Source, path: str | os.PathLike[str], overwrite: bool = Fals
     cannot be had or expressed, and a file that cannot be written; nothing is written then.
     """
     from nnapi_shim.formats import output_file
-    from nnapi_shim.formats.save import save
+    from nnapi_shim.formats.save import FORMATS, save
 
+    suffix = Path(path).suffix.lower()
+    if suffix not in (*FORMATS, SUMMARY):
+        allowed = ", ".join((*FORMATS, SUMMARY))
+        raise bad_data(f"{os.fspath(path)} has the suffix {suffix!r}; allowed are {allowed}")
     output_file.require_free(path, overwrite)
     model = model_of(source)
-    if Path(path).suffix.lower() == SUMMARY:
+    if suffix == SUMMARY:
         found = {**summary(model).to_json(), "model": name_of(source)}
         output_file.write(path, f"{json.dumps(found, indent=1)}\n".encode(), overwrite)
     else:

@@ -28,7 +28,7 @@ _compiling = threading.Lock()
 class Predictor:
     """A model that is called with batches: `nnapi_shim.Predictor("model.tflite")(batch)`.
 
-    It is what Ray Data's `map_batches` and Dask's `map_partitions` take, as a class or as an object:
+    It is what Ray Data's `map_batches` and Dask's `map_partitions` take, as a class or an object:
     pickled it takes the model along, and compiles it once in each process that it comes to.
 
     model: a finished Model, or the path of a file that `nnapi_shim.load` takes, which is read here.
@@ -36,11 +36,11 @@ class Predictor:
     columns: input of the model -> column of the batches, where their names differ.
     cache: as `Compilation` takes it; a folder on each machine.
 
-    A batch is a mapping of arrays or a pandas DataFrame, whose columns have one entry per sample, or
-    for a model with one input an array or a list of samples. What comes back is of the same kind:
-    columns that are not inputs stay, outputs come with their names; an array or a list of results
-    where there is one output, else a dict or a list of dicts. The model's own batch size, the first
-    dimension of its inputs, does not matter: samples are put together or taken apart.
+    A batch is a mapping of arrays or a pandas DataFrame, with an entry per sample in its columns,
+    or for a model with one input an array or a list of samples. What comes back is of the same
+    kind: columns that are not inputs stay, outputs come with their names; an array or a list of
+    results where there is one output, else a dict or a list of dicts. The model's own batch size,
+    the first dimension of its inputs, does not matter: samples are put together or taken apart.
 
     Raises NnapiError: BAD_DATA for batches that do not fit, and what loading and compiling raise.
     """
@@ -89,11 +89,9 @@ class Predictor:
             kept = batch.drop(columns=[name for name in batch.columns if name not in found])
             return kept.assign(**{name: found[name] for name in compilation.output_names})
         if len(compilation.input_names) != 1:
-            raise bad_data(
-                f"the model has the inputs {', '.join(compilation.input_names)}; a batch of it is a "
-                "mapping or a DataFrame with a column for each",
-                "columns",
-            )
+            names = ", ".join(compilation.input_names)
+            told = f"the model has the inputs {names}; a batch is a mapping or a DataFrame of them"
+            raise bad_data(told, "columns")
         if isinstance(batch, np.ndarray):
             results = _computed(compilation, [batch])
             return results[0] if len(results) == 1 else _by_name(compilation, results)
@@ -123,9 +121,8 @@ class Predictor:
         inputs = compilation.input_names
         for name in self._columns:
             if name not in inputs:
-                raise bad_data(
-                    f"there is no input {name!r}; there are {', '.join(inputs)}", "input"
-                )
+                told = f"there is no input {name!r}; there are {', '.join(inputs)}"
+                raise bad_data(told, "input")
         if len(inputs) == 1 and not self._columns and inputs[0] not in names and len(names) == 1:
             return list(names)
         wanted = [self._columns.get(name, name) for name in inputs]

@@ -30,11 +30,14 @@ FACE = {
     "ResultCode",
     "capi",
     "compliance",
+    "dequantize",
     "devices",
     "get_include",
     "get_library_dir",
     "last_error",
     "lint",
+    "quantization_of",
+    "quantize",
     "register_driver",
 }
 

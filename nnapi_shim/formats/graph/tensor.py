@@ -99,7 +99,7 @@ class Node:
         self.number = number
 
     def __getattr__(self, name: str) -> Any:
-        raise AttributeError(f"{self.kind} has no operand {name!r}")
+        raise AttributeError(f"{self.__dict__.get('kind')} has no operand {name!r}")
 
     def with_operands(self, outputs: list[Tensor] | None = None, **changed: Any) -> "Node":
         """The same operation on other operands; `outputs` are also found by their names."""

@@ -4,10 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from nnapi_shim.formats.graph.builder import Builder, Rule, known
+from nnapi_shim.formats.graph.builder import Builder, RefusedError, Rule, known
 from nnapi_shim.formats.graph.expansion import images
 from nnapi_shim.formats.graph.tensor import Node, Tensor
 from nnapi_shim.formats.tflite.exporting.kinds import eight_bits, ints, only
+from nnapi_shim.formats.tflite.exporting.types import type_code
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.operations.convolution import convolution_window, transpose_spans
 from nnapi_shim.operations.shapes import Window, span
@@ -43,7 +44,7 @@ def padding_of(b: Builder, op: Node, seen: Window) -> tuple[Tensor, int]:
 
 def weighted(node: Node) -> bool:
     """Quantized uses that the kernels have, perhaps after a change of sign."""
-    weights = node.named.get("filter", node.named.get("weights"))
+    weights: Any = node.named.get("filter", node.named.get("weights"))
     kinds = {U8, S8, C8}
     if any(t.type not in kinds for t in (node.input, weights, node.output)):
         return False
@@ -156,9 +157,10 @@ def _transpose_conv(b: Builder, op: Node) -> None:
         "StrideH": op.stride_height,
         "FusedActivationFunction": op.activation,
     }
+    shape = ints(full) if batch else _shape_of(b, op.input, full)
     b.emit(
         "TRANSPOSE_CONV",
-        [ints(full), op.filter, op.input, bias_of(op, op.filter)],
+        [shape, op.filter, op.input, bias_of(op, op.filter)],
         [whole],
         table="TransposeConvOptions",
         Padding=VALID,
@@ -166,6 +168,15 @@ def _transpose_conv(b: Builder, op: Node) -> None:
     )
     if whole is not op.output:
         b.slice(whole, (0, rows.head, columns.head, 0), wanted, op.output)
+
+
+def _shape_of(b: Builder, x: Tensor, sizes: tuple[int, ...]) -> Tensor:
+    """Dimensions as a tensor, the first of them that of an image."""
+    all_sizes = Tensor(T.TENSOR_INT32, (4,))
+    kind = type_code(T.TENSOR_INT32)
+    b.emit("SHAPE", [x], [all_sizes], table="ShapeOptions", OutType=kind)
+    first = b.slice(all_sizes, (0,), (1,))
+    return b.concatenate([first, ints(sizes[1:])], 0)
 
 
 def _fully_connected(b: Builder, op: Node) -> None:
@@ -179,6 +190,8 @@ def _fully_connected(b: Builder, op: Node) -> None:
 
 
 def _batch_matmul(b: Builder, op: Node) -> None:
+    if op.lhs.type is T.TENSOR_INT32:
+        raise RefusedError("TensorFlow Lite has no products of TENSOR_INT32 matrices")
     b.emit(
         "BATCH_MATMUL",
         [op.lhs, op.rhs],

@@ -6,6 +6,7 @@ from nnapi_shim.formats.graph.builder import Builder, Rule
 from nnapi_shim.formats.graph.expansion import images
 from nnapi_shim.formats.graph.tensor import Node, Tensor, constant
 from nnapi_shim.formats.tflite.exporting.kinds import anything, eight_bits, one_kind, only
+from nnapi_shim.formats.tflite.exporting.types import type_code
 from nnapi_shim.hal.enums import OperandType as T
 
 U8, S8 = T.TENSOR_QUANT8_ASYMM, T.TENSOR_QUANT8_ASYMM_SIGNED
@@ -60,8 +61,6 @@ def compared(kind: str, table: str) -> Rule:
 
 def converted(b: Builder, x: Tensor, out: Tensor) -> None:
     """CAST between number types; only bytes and halves need care."""
-    from nnapi_shim.formats.tflite.exporting.writing import type_code
-
     b.emit(
         "CAST",
         [x],

@@ -195,8 +195,12 @@ RULES = {
     "HASHTABLE_LOOKUP": Rule("HASHTABLE_LOOKUP", _hashtable_lookup, native=eight_bits),
     "DEPTH_TO_SPACE": _block("DEPTH_TO_SPACE", "DepthToSpaceOptions"),
     "SPACE_TO_DEPTH": _block("SPACE_TO_DEPTH", "SpaceToDepthOptions"),
-    "BATCH_TO_SPACE_ND": Rule("BATCH_TO_SPACE_ND", _batch_to_space, native=eight_bits),
-    "SPACE_TO_BATCH_ND": Rule("SPACE_TO_BATCH_ND", _space_to_batch, native=eight_bits),
+    "BATCH_TO_SPACE_ND": Rule(
+        "BATCH_TO_SPACE_ND", _batch_to_space, native=eight_bits, dynamic=("block_shape",)
+    ),
+    "SPACE_TO_BATCH_ND": Rule(
+        "SPACE_TO_BATCH_ND", _space_to_batch, native=eight_bits, dynamic=("block_shape", "paddings")
+    ),
     "CHANNEL_SHUFFLE": Rule(
         "RESHAPE, TRANSPOSE, RESHAPE", images.channel_shuffle, native=eight_bits
     ),

@@ -7,6 +7,7 @@ from nnapi_shim.formats.graph.expansion import images
 from nnapi_shim.formats.graph.tensor import Node
 from nnapi_shim.formats.tflite.exporting.convolution import SAME, VALID, padding_of
 from nnapi_shim.formats.tflite.exporting.kinds import eight_bits, ints, one_kind
+from nnapi_shim.formats.tflite.exporting.types import type_code
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE
 
@@ -138,8 +139,6 @@ def _resize(kind: str, table: str) -> Rule:
 
 def _argument(kind: str, table: str, field: str) -> Rule:
     def lower(b: Builder, op: Node) -> None:
-        from nnapi_shim.formats.tflite.exporting.writing import type_code
-
         b.emit(
             kind,
             [op.input, ints(op.axis)],

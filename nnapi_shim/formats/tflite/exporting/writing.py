@@ -5,34 +5,14 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-import flatbuffers
+import flatbuffers  # type: ignore[import-untyped]
 import numpy as np
-import tflite
+import tflite  # type: ignore[import-untyped]
 
 from nnapi_shim.formats.graph.tensor import Tensor
-from nnapi_shim.formats.tflite.exporting.subgraph import RESOURCE, Subgraph
+from nnapi_shim.formats.tflite.exporting.subgraph import Subgraph
+from nnapi_shim.formats.tflite.exporting.types import type_code
 from nnapi_shim.formats.tflite.exporting.versions import version
-from nnapi_shim.hal.enums import OperandType as T
-
-TYPES: dict[Any, str] = {
-    T.FLOAT32: "FLOAT32",
-    T.INT32: "INT32",
-    T.UINT32: "UINT32",
-    T.BOOL: "BOOL",
-    T.FLOAT16: "FLOAT16",
-    T.TENSOR_FLOAT32: "FLOAT32",
-    T.TENSOR_FLOAT16: "FLOAT16",
-    T.TENSOR_INT32: "INT32",
-    T.TENSOR_BOOL8: "BOOL",
-    T.TENSOR_QUANT8_ASYMM: "UINT8",
-    T.TENSOR_QUANT8_ASYMM_SIGNED: "INT8",
-    T.TENSOR_QUANT8_SYMM: "INT8",
-    T.TENSOR_QUANT8_SYMM_PER_CHANNEL: "INT8",
-    T.TENSOR_QUANT16_SYMM: "INT16",
-    T.TENSOR_QUANT16_ASYMM: "UINT16",
-    RESOURCE: "RESOURCE",
-}
-"""Operand type -> TensorType."""
 
 SCHEMA_VERSION = 3
 ALIGNMENT = 16
@@ -47,11 +27,6 @@ MIN_RUNTIME_VERSION = "2.18.0"
 def written(subgraphs: Sequence[Subgraph]) -> bytes:
     """The file; the first subgraph is what its signature offers."""
     return _Writer(subgraphs).file()
-
-
-def type_code(type: Any) -> int:
-    """The TensorType of an operand type."""
-    return int(getattr(tflite.TensorType, TYPES[type]))
 
 
 @cache
