@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nnapi_shim.api import control_flow, view
+from nnapi_shim.api import control_flow, pickling, view
 from nnapi_shim.api.arrays import address, elements, natural_type
 from nnapi_shim.api.carried import Carried, Carrying
 from nnapi_shim.api.devices import Choice, chosen
@@ -20,7 +20,7 @@ from nnapi_shim.api.names import member
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.api.signature import Input, chosen_use, results
 from nnapi_shim.errors import NnapiError, Place, bad_data, bad_state
-from nnapi_shim.hal.enums import OperandType, OperationType
+from nnapi_shim.hal.enums import ExecutionPreference, OperandType, OperationType, Priority
 from nnapi_shim.hal.quantization import ASYMMETRIC, SYMMETRIC
 from nnapi_shim.hal.types import Model as HalModel
 from nnapi_shim.hal.types import SymmPerChannelQuantParams
@@ -309,6 +309,11 @@ class Model(Methods):
             self.carried  # noqa: B018 (raises)
 
     @property
+    def carrying(self) -> Carrying:
+        """What the program has said of states, as operands."""
+        return self._carried
+
+    @property
     def carried(self) -> list[Carried]:
         """What runs of the model carry on, in the order of its inputs."""
         try:
@@ -387,11 +392,26 @@ class Model(Methods):
         finally:
             self._release_values()
 
-    def compile(self, devices: Choice | None = None, **options: Any) -> "Compilation":
-        """The model, compiled: `Compilation(model, devices, **options)`."""
+    def compile(
+        self,
+        devices: Choice | None = None,
+        *,
+        preference: ExecutionPreference | str = ExecutionPreference.FAST_SINGLE_ANSWER,
+        priority: Priority | str = Priority.MEDIUM,
+        timeout_ns: int = 0,
+        cache: tuple[str | PathLike[str], bytes] | None = None,
+    ) -> "Compilation":
+        """The model, compiled; see Compilation, whose arguments these are."""
         from nnapi_shim.api.compilation import Compilation
 
-        return Compilation(self, devices, **options)
+        return Compilation(
+            self,
+            devices,
+            preference=preference,
+            priority=priority,
+            timeout_ns=timeout_ns,
+            cache=cache,
+        )
 
     def supported_operations(self, devices: Choice | None = None) -> list[bool]:
         """Whether one of the devices (all by default) runs it, for each operation as added."""
@@ -416,6 +436,37 @@ class Model(Methods):
     def _indexes(self, operands: Iterable[Operand | int]) -> list[int]:
         given = listed("the list of operands", operands, "a list of Operands")
         return [self._index(operand) for operand in given]
+
+    # Pickling
+
+    @classmethod
+    def _restored(cls, state: pickling.State, carried: Carrying) -> "Model":
+        """A finished model from what was pickled of one."""
+        model = cls.__new__(cls)
+        Model.__init__(model)
+        item = model._model = pickling.restored(state)
+        assert item.part is not None
+        for index, seen in enumerate(model.operands):
+            operand = Operand(index, seen.type, seen.dimensions, seen.scale, seen.zero_point)
+            operand.name, operand.is_omitted = seen.name, seen.is_omitted
+            operand.channel_quant = seen.channel_quant
+            model._operands.append(operand)
+        model._inputs = [model._operands[seen.index] for seen in model.input_operands]
+        model._has_outputs = True
+        model._carried = carried
+        return model
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """For pickle and copy: the model, which must be finished, with its constants and names.
+
+        Raises BAD_STATE for one that is not finished.
+        """
+        self.runtime.require_finished()
+        assert self.runtime.part is not None
+        state = pickling.state_of(self.runtime.part, int(protocol))
+        return _restored, (type(self), state, self._carried)
+
+    # Files
 
     def save(self, path: str | PathLike[str], overwrite: bool = False) -> None:
         """Write the finished model as a file: .tflite, .onnx, .c or .py, by its suffix.
@@ -450,6 +501,10 @@ class Model(Methods):
             self.close()
         elif self._model is not None and self._model.state == "building":
             self.finish()
+
+
+def _restored(kind: type[Model], state: pickling.State, carried: Carrying) -> Model:
+    return kind._restored(state, carried)
 
 
 def require_model(given: object) -> Model:
