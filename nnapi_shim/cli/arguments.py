@@ -29,6 +29,10 @@ Preference = Annotated[
         help="FAST_SINGLE_ANSWER, SUSTAINED_SPEED or LOW_POWER.",
     ),
 ]
+Signature = Annotated[
+    str | None,
+    typer.Option("--signature", metavar="KEY", help="Which of the file's signatures."),
+]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite a file that is there.")]
 
 FAST = "FAST_SINGLE_ANSWER"

@@ -60,6 +60,8 @@ def _show(found: "Explanation") -> None:
     write(f"{operations}, {steps}: {found.decision}")
     if found.problem:
         write(f"cannot be compiled: {found.problem}")
+    if found.fallback:
+        write(f"what fails on a device that is not built in runs on {found.fallback}")
     for name, reason in found.left_out.items():
         write(f"{name} takes no part: {reason}")
     write()

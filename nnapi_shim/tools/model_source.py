@@ -17,13 +17,13 @@ Source = str | os.PathLike[str] | Model
 """
 
 
-def model_of(source: Source, *, finish: bool = True) -> Model:
+def model_of(source: Source, signature: str | None = None, *, finish: bool = True) -> Model:
     """The finished model that is meant.
 
     source: a file that nnapi_shim.load reads, or `file#signature`; a Python file, which is run,
     with a model in `model` or one model alone; `module:attribute` or `file.py:attribute`, a model
-    or a function without arguments that makes one. finish: whether to finish a model of a Python
-    file that is not.
+    or a function without arguments that makes one. signature: the same as behind the `#`. finish:
+    whether to finish a model of a Python file that is not.
 
     Raises NnapiError for what is no such thing, and OSError for a file that cannot be read.
     """
@@ -38,8 +38,8 @@ def model_of(source: Source, *, finish: bool = True) -> Model:
     else:
         from nnapi_shim.formats.load import load
 
-        path, signature = file_of(text)
-        found = load(path, signature=signature)
+        path, chosen = file_of(text)
+        found = load(path, signature=signature or chosen)
     model = _called(text, found)
     if not isinstance(model, Model):
         raise bad_data(f"{text} is a {type(model).__name__}; it must be a nnapi_shim.Model")
