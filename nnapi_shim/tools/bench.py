@@ -105,7 +105,8 @@ def bench(
 
     devices: as in Compilation. inputs: files, as read_inputs takes them; without any, numbers are
     made up from `seed`. seconds: for each of what is measured, but MOST_CALLS runs at most; runs:
-    how many instead, if not 0. threads: numbers of threads that run at once, for the throughput. peers: litert, onnxruntime.
+    how many instead, if not 0. threads: numbers of threads that run at once, for the throughput.
+    peers: litert, onnxruntime.
 
     Raises NnapiError, and ImportError for a peer that is not installed.
     """
