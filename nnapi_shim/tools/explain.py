@@ -79,8 +79,8 @@ class OperandInfo:
 class OperationExplained:
     """An operation, in the order in which they run.
 
-    number: of its addOperation call. level: the lowest feature level that has this use of it, and
-    newer: what makes that higher than 1. device: "" where none runs it. step: None there.
+    number: of its addOperation call. level: the lowest feature level that has this use of it,
+    without inputs that say what leaving them out says; newer: what makes that higher than 1. device: "" where none runs it. step: None there.
     """
 
     number: int
@@ -280,7 +280,7 @@ class _Explainer:
         return f"{devices[0]} is the best, or as good as the best, for every operation"
 
     def _operation(self, position: int) -> OperationExplained:
-        view, found = self.views[position], self.levels.operations[position]
+        view, found = self.views[position], self.levels_without_defaults.operations[position]
         step = self.step_of.get(position)
         return OperationExplained(
             view.number,
