@@ -125,12 +125,13 @@ bench: all $(VENV)-bench/ready
 bench-operations: all $(VENV)/ready-dev
 	OPENBLAS_NUM_THREADS=1 PYTHONPATH=. $(PY) tests/bench/bench_operations.py $(OPERATIONS)
 
-# The site, build/docs; before it the pages that are made of the sources: operations from the declarations, rules
-# from the refusals, settings.
+# The site, build/docs; before it what is made of the sources: pages of operations and the typed methods of Model
+# from the declarations, rules from the refusals, settings.
 docs: $(VENV)/ready-dev
 	$(PY) docs/write_operations.py
 	$(PY) docs/write_rules.py
 	$(PY) docs/write_settings.py
+	$(PY) docs/write_methods.py
 	$(VENV)/bin/sphinx-build -q -E -W --keep-going -b html docs build/docs
 	@echo "build/docs/index.html"
 

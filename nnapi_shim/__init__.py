@@ -17,11 +17,14 @@ if TYPE_CHECKING:
     from nnapi_shim.api.lint import lint as lint
     from nnapi_shim.api.model import Model as Model
     from nnapi_shim.api.operand import Operand as Operand
+    from nnapi_shim.api.quantization import dequantize as dequantize
+    from nnapi_shim.api.quantization import quantization_of as quantization_of
+    from nnapi_shim.api.quantization import quantize as quantize
     from nnapi_shim.errors import NnapiError as NnapiError
     from nnapi_shim.errors import last_error as last_error
-    from nnapi_shim.formats.load import load as load
     from nnapi_shim.folders import get_include as get_include
     from nnapi_shim.folders import get_library_dir as get_library_dir
+    from nnapi_shim.formats.load import load as load
     from nnapi_shim.hal.enums import DeviceType as DeviceType
     from nnapi_shim.hal.enums import DurationCode as DurationCode
     from nnapi_shim.hal.enums import ExecutionPreference as ExecutionPreference
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
     from nnapi_shim.hal.enums import Priority as Priority
     from nnapi_shim.hal.enums import ResultCode as ResultCode
     from nnapi_shim.runtime.device_manager import register_driver as register_driver
+    from nnapi_shim.tools.predictor import Predictor as Predictor
 
 __version__ = "0.1.0"
 
@@ -44,12 +48,14 @@ _NAMES = {
     "api.lint": "lint",
     "api.model": "Model",
     "api.operand": "Operand",
+    "api.quantization": "dequantize quantization_of quantize",
     "errors": "NnapiError last_error",
     "folders": "get_include get_library_dir",
     "formats.load": "load",
     "hal.enums": "DeviceType DurationCode ExecutionPreference FeatureLevel FuseCode OperandType "
     "OperationType PaddingCode Priority ResultCode",
     "runtime.device_manager": "register_driver",
+    "tools.predictor": "Predictor",
 }
 """Module -> what the package offers from it; the imports above repeat it for type checkers."""
 

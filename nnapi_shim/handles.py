@@ -18,6 +18,13 @@ _SERIAL_MASK = (1 << _KIND_SHIFT) - 1
 _tables: dict[int, "HandleTable[object]"] = {}
 
 
+def kind_of(handle: int) -> "tuple[HandleTable[object] | None, int]":
+    """The table that a handle is of, None for what is no handle, and its serial number there."""
+    serial = handle & _SERIAL_MASK
+    table = _tables.get((handle >> _KIND_SHIFT) & 0x7F) if handle >> 63 else None
+    return (table if table is not None and table.issued(serial) else None), serial
+
+
 class HandleTable(dict[int, T], Generic[T]):
     """Handle -> object for one kind of object; `table[handle]` raises BAD_DATA for a wrong one."""
 

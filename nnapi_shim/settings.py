@@ -184,8 +184,16 @@ PROPERTIES = Setting(
 TRACE = Setting(
     "NNAPI_SHIM_TRACE",
     "",
-    "file for what a program says with ATrace_*: trace events in JSON, which Perfetto and Chrome "
-    "show; `%p` in its name is the process's number; empty means none",
+    "file for what happens when: calls, what the runtime and the devices do for them, each "
+    "operation, and what the program says with ATrace_*; trace events in JSON, which Perfetto and "
+    "Chrome show (docs/trace.md); `%p` in its name is the process's number; empty means none",
+)
+CAPTURE = Setting(
+    "NNAPI_SHIM_CAPTURE",
+    "",
+    "file for all calls of a program with everything that they were given and gave, to be repeated "
+    "with `nnapi-shim replay` (docs/capture.md); `%p` in its name is the process's number; empty "
+    "means none",
 )
 
 SETTINGS = (
@@ -209,4 +217,5 @@ SETTINGS = (
     ANDROID_API,
     PROPERTIES,
     TRACE,
+    CAPTURE,
 )

@@ -19,12 +19,14 @@ RIGHT_OF = {
     "hal": set(),
     "operations": {"hal"},
     "drivers": {"operations", "hal"},
-    "runtime": {"drivers", "operations", "hal"},
-    "abi": {"runtime", "drivers", "operations", "hal", "handles"},
+    "runtime": {"drivers", "operations", "hal", "recording"},
+    "abi": {"runtime", "drivers", "operations", "hal", "handles", "recording"},
     "api": {"runtime", "drivers", "operations", "hal", "handles"},
-    "formats": {"api", "runtime", "drivers", "operations", "hal"},
-    "tools": {"formats", "api", "runtime", "drivers", "operations", "hal"},
-    "cli": {"tools", "formats", "api", "runtime", "drivers", "operations", "hal"},
+    "formats": {"api", "runtime", "drivers", "operations", "hal", "recording"},
+    "tools": {"formats", "api", "runtime", "drivers", "operations", "hal", "recording", "capi"},
+    "pictures": {"tools", "formats", "api", "runtime", "drivers", "operations", "hal"},
+    "cli": {"pictures", "tools", "formats", "api", "runtime", "drivers", "operations", "hal"},
+    "recording": {"hal"},
     # The modules that are open to all, and those beside the layers.
     "errors": {"hal"},
     "settings": set(),
@@ -44,7 +46,7 @@ KERNELS = "drivers/cpu/kernels/"
 HOMES = {
     "numba": (KERNELS,),
     "llvmlite": (KERNELS,),
-    "_cffi_backend": ("address.py", "drivers/cpu/library.py"),
+    "_cffi_backend": ("address.py", "drivers/cpu/library.py", "recording/at_exit.py"),
     "cffi": ("capi.py",),
     "pycparser": (),
 }
@@ -182,11 +184,16 @@ def numpy_is_not_needed_to_start() -> Iterator[str]:
 
 
 def broad_handlers() -> Iterator[str]:
-    """Only the boundary turns any exception into something else, and what calls the drivers and
-    the Python files of other people; clean-up raises it again.
+    """Only the boundary turns any exception into something else, what calls the drivers and the
+    Python files of other people, and what records calls; clean-up raises it again.
     """
     broad = ("Exception", "BaseException")
-    callers = ("abi/boundary.py", "drivers/versioned/answer.py", "tools/model_source.py")
+    callers = (
+        "abi/boundary.py",
+        "abi/capture.py",
+        "drivers/versioned/answer.py",
+        "tools/model_source.py",
+    )
     for module in MODULES:
         if module.path in callers:
             continue
@@ -219,7 +226,9 @@ def docstrings() -> Iterator[str]:
             yield node, name
         if isinstance(node, ast.Module | ast.ClassDef):
             for child in node.body:
-                is_documented = isinstance(child, ast.ClassDef | ast.FunctionDef)
+                is_documented = isinstance(child, ast.ClassDef | ast.FunctionDef) and not any(
+                    ast.unparse(decorator) == "overload" for decorator in child.decorator_list
+                )
                 if is_documented and not child.name.startswith("_"):
                     yield from missing(child, child.name)
 

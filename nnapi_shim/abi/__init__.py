@@ -10,7 +10,7 @@ from typing import Any
 from nnapi_shim import address, log, process
 from nnapi_shim.abi import cdata
 from nnapi_shim.abi.boundary import attach_all
-from nnapi_shim.settings import BREAK, ignore_environment
+from nnapi_shim.settings import BREAK, CAPTURE, TRACE, ignore_environment
 
 NOUNS = (
     "burst",
@@ -50,5 +50,25 @@ def attach(
     cdata.use(module.ffi)
     for noun in NOUNS:
         import_module(f"{__name__}.{noun}")
+    if CAPTURE.get() or TRACE.get():
+        _watch()
     attach_all(module.ffi, module.lib)
     return int(module.lib.calls_address())
+
+
+def _watch() -> None:
+    """Put what records and traces calls around the functions."""
+    from nnapi_shim.abi.watched import watch_all
+
+    if TRACE.get():
+        from nnapi_shim.abi.traced import tracer
+
+        traced = tracer()
+        if traced is not None:
+            watch_all(traced)
+    if CAPTURE.get():
+        from nnapi_shim.abi.capture import recorder
+
+        recorded = recorder(CAPTURE.get())
+        if recorded is not None:
+            watch_all(recorded)

@@ -38,6 +38,9 @@ Target = Union[Array, SupportsDLPack, bytearray, memoryview, mmap, "array[Any]"]
 RAW = (bytes, bytearray, mmap)
 """What has bytes and no elements: contents in row-major order, as an operand has them."""
 
+_ON_CPU = (1, 3)
+"""DLPack's numbers of memory that the CPU reads: its own, and such that is pinned for a GPU."""
+
 SHARED_ONLY = "tensors on other devices and those that need gradients have to be copied first"
 
 
@@ -93,6 +96,9 @@ def is_buffer(value: object) -> bool:
 def from_dlpack(value: Any) -> Array:
     """A tensor of another library as an array that shares its memory; raises BAD_DATA."""
     try:
+        where = int(value.__dlpack_device__()[0])
+        if where not in _ON_CPU:
+            raise BufferError(f"it is on a device of DLPack's kind {where}")
         return np.from_dlpack(value)
     except (BufferError, RuntimeError, TypeError, ValueError) as error:
         raise bad_data(

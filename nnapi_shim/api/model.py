@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nnapi_shim.api import control_flow, view
+from nnapi_shim.api import control_flow, pickling, showing, view
 from nnapi_shim.api.arrays import address, elements, natural_type
 from nnapi_shim.api.carried import Carried, Carrying
 from nnapi_shim.api.devices import Choice, chosen
 from nnapi_shim.api.given import integer, listed, number, wrong_type
+from nnapi_shim.api.methods import Methods
 from nnapi_shim.api.names import member
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.api.signature import Input, chosen_use, results
 from nnapi_shim.errors import NnapiError, Place, bad_data, bad_state
-from nnapi_shim.hal.enums import OperandType, OperationType
+from nnapi_shim.hal.enums import ExecutionPreference, OperandType, OperationType, Priority
 from nnapi_shim.hal.quantization import ASYMMETRIC, SYMMETRIC
 from nnapi_shim.hal.types import Model as HalModel
 from nnapi_shim.hal.types import SymmPerChannelQuantParams
@@ -36,13 +37,15 @@ Sizes = Sequence[int | None] | None
 """Dimensions; None or 0 in place of an unknown one, None in place of all for an unknown rank."""
 
 
-class Model:
+class Model(Methods):
     """A model.
 
         with Model() as model:
             x = model.input("TENSOR_FLOAT32", [None, 3])
-            y = model.operation("MUL", [x, [[1, 2, 3]], FuseCode.NONE])
+            y = model.mul(x, [[1, 2, 3]])
             model.outputs(y)
+
+    Every operation is a method, such as `conv_2d`; `operation` takes its name.
 
     The end of the block finishes the model; when the block fails, the model is dropped. Without
     `with`, `finish()` does it. A finished model may be compiled any number of times.
@@ -97,6 +100,26 @@ class Model:
     def output_operands(self) -> tuple[view.OperandView, ...]:
         """The operands that are its outputs, in their order."""
         return self.graph.output_operands
+
+    def __repr__(self) -> str:
+        if self._model is None:
+            return "<model, closed>"
+        graph = self.graph
+        return f"<model, {self._model.state}: {showing.counts(graph)}; {showing.signature(graph)}>"
+
+    def __str__(self) -> str:
+        """A table of its operations."""
+        if self._model is None:
+            return repr(self)
+        graph = self.graph
+        return showing.text(f"model, {self._model.state}: {showing.counts(graph)}", graph)
+
+    def _repr_html_(self) -> str:
+        """The same as HTML, as notebooks show it."""
+        if self._model is None:
+            return "<p>model, closed</p>"
+        graph = self.graph
+        return showing.html(f"model, {self._model.state}: {showing.counts(graph)}", graph)
 
     # With arrays and names
 
@@ -306,6 +329,11 @@ class Model:
             self.carried  # noqa: B018 (raises)
 
     @property
+    def carrying(self) -> Carrying:
+        """What the program has said of states, as operands."""
+        return self._carried
+
+    @property
     def carried(self) -> list[Carried]:
         """What runs of the model carry on, in the order of its inputs."""
         try:
@@ -384,11 +412,26 @@ class Model:
         finally:
             self._release_values()
 
-    def compile(self, devices: Choice | None = None, **options: Any) -> "Compilation":
-        """The model, compiled: `Compilation(model, devices, **options)`."""
+    def compile(
+        self,
+        devices: Choice | None = None,
+        *,
+        preference: ExecutionPreference | str = ExecutionPreference.FAST_SINGLE_ANSWER,
+        priority: Priority | str = Priority.MEDIUM,
+        timeout_ns: int = 0,
+        cache: tuple[str | PathLike[str], bytes] | None = None,
+    ) -> "Compilation":
+        """The model, compiled; see Compilation, whose arguments these are."""
         from nnapi_shim.api.compilation import Compilation
 
-        return Compilation(self, devices, **options)
+        return Compilation(
+            self,
+            devices,
+            preference=preference,
+            priority=priority,
+            timeout_ns=timeout_ns,
+            cache=cache,
+        )
 
     def supported_operations(self, devices: Choice | None = None) -> list[bool]:
         """Whether one of the devices (all by default) runs it, for each operation as added."""
@@ -413,6 +456,37 @@ class Model:
     def _indexes(self, operands: Iterable[Operand | int]) -> list[int]:
         given = listed("the list of operands", operands, "a list of Operands")
         return [self._index(operand) for operand in given]
+
+    # Pickling
+
+    @classmethod
+    def _restored(cls, state: pickling.State, carried: Carrying) -> "Model":
+        """A finished model from what was pickled of one."""
+        model = cls.__new__(cls)
+        Model.__init__(model)
+        item = model._model = pickling.restored(state)
+        assert item.part is not None
+        for index, seen in enumerate(model.operands):
+            operand = Operand(index, seen.type, seen.dimensions, seen.scale, seen.zero_point)
+            operand.name, operand.is_omitted = seen.name, seen.is_omitted
+            operand.channel_quant = seen.channel_quant
+            model._operands.append(operand)
+        model._inputs = [model._operands[seen.index] for seen in model.input_operands]
+        model._has_outputs = True
+        model._carried = carried
+        return model
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """For pickle and copy: the model, which must be finished, with its constants and names.
+
+        Raises BAD_STATE for one that is not finished.
+        """
+        self.runtime.require_finished()
+        assert self.runtime.part is not None
+        state = pickling.state_of(self.runtime.part, int(protocol))
+        return _restored, (type(self), state, self._carried)
+
+    # Files
 
     def save(self, path: str | PathLike[str], overwrite: bool = False) -> None:
         """Write the finished model as a file: .tflite, .onnx, .c or .py, by its suffix.
@@ -447,6 +521,10 @@ class Model:
             self.close()
         elif self._model is not None and self._model.state == "building":
             self.finish()
+
+
+def _restored(kind: type[Model], state: pickling.State, carried: Carrying) -> Model:
+    return kind._restored(state, carried)
 
 
 def require_model(given: object) -> Model:

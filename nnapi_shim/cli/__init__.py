@@ -25,6 +25,8 @@ EXTRAS = {
     "flatbuffers": "tflite",
     "onnx": "onnx",
     "model_explorer": "explorer",
+    "ai_edge_litert": "bench",
+    "onnxruntime": "bench",
     "numpy": "",
 }
 """Package that is imported -> the extra of nnapi_shim that brings it; "" for nnapi_shim itself."""

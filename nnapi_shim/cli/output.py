@@ -8,6 +8,7 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from time import monotonic
 from typing import Annotated, Any
 
 import typer
@@ -17,6 +18,9 @@ from nnapi_shim.tools.report import Progress, Report, untold
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 """The option that every command has which prints data."""
+
+_REDRAWN_S = 0.1
+"""How long progress stays as it is, in seconds."""
 
 _WIDE = 1 << 14
 """Columns of text that no terminal shows."""
@@ -60,6 +64,24 @@ def size(bytes: int | None) -> str:
         if bytes >= one:
             return f"{bytes / one:.4g} {unit}"
     return f"{bytes} B"
+
+
+def duration(seconds: float) -> str:
+    """A time, such as `4.21 ms`."""
+    for unit, one in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= one:
+            return f"{seconds / one:.3g} {unit}"
+    return f"{seconds / 1e-9:.3g} ns" if seconds else "0"
+
+
+def rate(value: float | None, unit: str) -> str:
+    """So much in a second, such as `41.2 GB/s`; `unknown` for none."""
+    return "unknown" if value is None else f"{value / 1e9:.3g} G{unit}"
+
+
+def percent(share: float | None) -> str:
+    """A share, such as `12.5%`; nothing for None."""
+    return "" if share is None else f"{100 * share:.1f}%"
 
 
 def count(number: int, what: str) -> str:
@@ -110,7 +132,11 @@ def write_table(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: st
         legacy_windows=False,
     )
     console.print(table)
-    lines = [line.rstrip() for line in text.getvalue().strip("\n").split("\n")]
+    lines = [line.rstrip() for line in text.getvalue().split("\n")]
+    while lines and not lines[0]:
+        del lines[0]
+    while lines and not lines[-1]:
+        del lines[-1]
     if title:
         lines = [title, *lines]
     write("\n".join(lines))
@@ -125,10 +151,16 @@ def progress() -> Iterator[Progress]:
     from rich.console import Console
     from rich.progress import Progress as Bar
 
-    with Bar(console=Console(stderr=True), transient=True) as bar:
+    # Drawn when it is told, and not by a thread: what goes on may be measured.
+    with Bar(console=Console(stderr=True), transient=True, auto_refresh=False) as bar:
         task = bar.add_task("", total=None)
+        drawn = [0.0]
 
         def tell(done: int, total: int, what: str) -> None:
-            bar.update(task, completed=done, total=total, description=one_line(what))
+            now = monotonic()
+            is_due = now - drawn[0] > _REDRAWN_S
+            drawn[0] = now if is_due else drawn[0]
+            text = one_line(what)
+            bar.update(task, completed=done, total=total, description=text, refresh=is_due)
 
         yield tell

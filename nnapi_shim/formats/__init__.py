@@ -1,1 +1,1 @@
-"""Models from and to files of other formats."""
+"""Models from files and to files."""

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Literal, overload
 
 from nnapi_shim.api.model import Model
 from nnapi_shim.errors import NnapiError, bad_data
+from nnapi_shim.formats.capture import is_capture, load_capture
 from nnapi_shim.formats.tflite import file as tflite_file
 
 if TYPE_CHECKING:
@@ -14,19 +15,19 @@ Path = str | os.PathLike[str]
 
 
 @overload
-def load(path: Path, *, signature: str | None = None, partial: Literal[False] = False) -> Model:
+def load(path: Path, *, signature: str | None = None, partial: Literal[False] = False) -> Model:  # noqa: D418
     """A model."""
 
 
 @overload
-def load(path: Path, *, signature: str | None = None, partial: Literal[True]) -> "PartialModel":
+def load(path: Path, *, signature: str | None = None, partial: Literal[True]) -> "PartialModel":  # noqa: D418
     """A model in parts."""
 
 
 def load(
     path: Path, *, signature: str | None = None, partial: bool = False
 ) -> "Model | PartialModel":
-    """The finished model of a file of TensorFlow Lite.
+    """The finished model of a file of TensorFlow Lite, or of a capture (docs/capture.md).
 
         model = nnapi_shim.load("model.tflite")
         nnapi_shim.Compilation(model).run(image)
@@ -35,7 +36,8 @@ def load(
     states of recurrent networks are carried from run to run. What a single number is in the file
     has dimensions [1].
 
-    signature: which one, where the file has several; by default the first.
+    signature: which one, where the file has several; by default the first. Models of captures are
+        called "model 1" and so on.
     partial: True for a PartialModel, in which LiteRT runs what NNAPI cannot express.
 
     Raises NnapiError: BAD_DATA for a file that is damaged or of another kind, and, with the reason
@@ -43,9 +45,11 @@ def load(
     ImportError for packages that are missing.
     """
     data = tflite_file.contents(path)
+    if is_capture(data[:64]):
+        return load_capture(path, signature)
     try:
         if not tflite_file.is_tflite(data):
-            raise bad_data("it is no file of a kind that is read: .tflite", "kind")
+            raise bad_data("it is no file of a kind that is read: .tflite, captures", "kind")
         from nnapi_shim.formats.tflite import model
 
         return model.loaded(data, signature, partial)

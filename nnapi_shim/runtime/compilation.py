@@ -245,6 +245,13 @@ class Compilation:
                 self.prepared, _names(steps), fallback.device.name, prepare
             )
 
+    @property
+    def devices(self) -> list[IDevice]:
+        """The device of each step of the finished compilation, in the order in which they run."""
+        if self._plan is not None:
+            return [step.device for step in self._plan.steps]
+        return [] if self.device is None else [self.device]
+
     def devices_of(self, role: str, index: int) -> list[IDevice]:
         """The devices that an input or output of the finished compilation is used on."""
         if self._plan is not None:

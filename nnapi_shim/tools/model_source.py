@@ -15,12 +15,13 @@ Source = str | os.PathLike[str] | Model
 """A finished model; the path of a file with one; `module:attribute` or `file.py:attribute`."""
 
 
-def model_of(source: Source, signature: str | None = None) -> Model:
+def model_of(source: Source, signature: str | None = None, *, finish: bool = True) -> Model:
     """The finished model that is meant.
 
     source: a file that nnapi_shim.load reads; a Python file, which is run, with a model in
     `model` or one model alone; `module:attribute` or `file.py:attribute`, a model or a function
     without arguments that makes one. signature: which of a file's signatures, by its name.
+    finish: whether to finish a model of a Python file that is not.
 
     Raises NnapiError for what is no such thing, and OSError for a file that cannot be read.
     """
@@ -33,12 +34,13 @@ def model_of(source: Source, signature: str | None = None) -> Model:
     elif text.endswith(".py"):
         found = _only_model(text, _ran(text))
     else:
-        load = importlib.import_module("nnapi_shim.formats.load").load
+        from nnapi_shim.formats.load import load
+
         found = load(text, signature=signature)
     model = _called(text, found)
     if not isinstance(model, Model):
         raise bad_data(f"{text} is a {type(model).__name__}; it must be a nnapi_shim.Model")
-    if model.runtime.state == "building":
+    if finish and model.runtime.state == "building":
         model.finish()
     return model
 

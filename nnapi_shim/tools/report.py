@@ -9,6 +9,9 @@ from typing import Any
 Progress = Callable[[int, int, str], None]
 """Told from time to time: how much is done, of how much, and what is done now."""
 
+LARGEST_ARRAY = 4096
+"""Elements of an array that stands in JSON; larger ones are for files of numpy."""
+
 
 def untold(done: int, total: int, what: str) -> None:
     """The Progress of work that nobody watches."""
@@ -21,7 +24,7 @@ class Report:
         """The same as dictionaries, lists, texts and numbers; the keys are the fields' names.
 
         Members of enumerations are their names; numbers that JSON does not have are the texts
-        "inf", "-inf" and "nan".
+        "inf", "-inf" and "nan"; arrays of more than LARGEST_ARRAY elements are null.
         """
         found = as_json(self)
         assert isinstance(found, dict)
@@ -43,7 +46,7 @@ def as_json(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | str):
         return value
     if hasattr(value, "tolist"):  # of numpy
-        return as_json(value.tolist())
+        return as_json(value.tolist()) if value.size <= LARGEST_ARRAY else None
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     return str(value)

@@ -43,6 +43,7 @@ EXPORTS = {
         "nnapi_shim_getJavaEnv",
         "nnapi_shim_newJavaAssetManager",
         "nnapi_shim_openAssetFolder",
+        "nnapi_shim_writeTrace",
     },
     "libnativewindow.so": {
         "AHardwareBuffer_acquire",

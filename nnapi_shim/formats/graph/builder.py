@@ -17,7 +17,7 @@ from nnapi_shim.operations.shapes import broadcast
 HALF = (T.TENSOR_FLOAT16, T.FLOAT16)
 
 
-class Refused(Exception):
+class RefusedError(Exception):
     """A reason why an operation, or this use of it, cannot be expressed."""
 
 
@@ -70,7 +70,7 @@ class Builder:
         for node in graph.nodes:
             try:
                 self.express(node)
-            except Refused as error:
+            except RefusedError as error:
                 self.refusals.append(f"operation {node.number} {node.kind}: {error}")
 
     def finish(self) -> None:
@@ -83,12 +83,12 @@ class Builder:
             )
 
     def express(self, node: Node) -> None:
-        """Express one operation by its rule; raises Refused."""
+        """Express one operation by its rule; raises RefusedError."""
         rule = self.rules.get(node.kind)
         if rule is None:
-            raise Refused("it is none of the specification")
+            raise RefusedError("it is none of the specification")
         if rule.lower is None:
-            raise Refused(rule.why)
+            raise RefusedError(rule.why)
         self._require_constants(node, rule)
         if node.named.get("nchw"):
             self._as_nhwc(node)
@@ -99,11 +99,12 @@ class Builder:
 
     def _require_constants(self, node: Node, rule: Rule) -> None:
         declared = declaration_of(OperationType[node.kind])
-        for name, value in node.named.items():
+        for name in node.input_names:
+            value = node.named[name]
             if not isinstance(value, Tensor) or name in rule.dynamic:
                 continue
             if value.type in SCALARS or name in declared.values:
-                raise Refused(f"{name} is not a constant of the model")
+                raise RefusedError(f"{name} is not a constant of the model")
 
     @staticmethod
     def _is_plain(node: Node) -> bool:
@@ -114,15 +115,15 @@ class Builder:
 
     def _as_nhwc(self, node: Node) -> None:
         """The same in the layout of channels last, between transpositions."""
-        image = next(
-            name for name in ("input", "scores", "heatmaps") if name in node.named
-        )
+        image = next(name for name in ("input", "scores", "heatmaps") if name in node.named)
         source = node.named[image]
         output = node.outputs[0]
         if node.kind in ("HEATMAP_MAX_KEYPOINT", "GENERATE_PROPOSALS"):
-            raise Refused("channels come first")
+            raise RefusedError("channels come first")
         moved = output.like(_picked(output.dimensions, (0, 2, 3, 1)))
         changed = {image: self.transpose(source, (0, 2, 3, 1)), "nchw": False}
+        if node.named.get("output_shape") is not None:
+            changed["output_shape"] = _picked(node.output_shape, (0, 2, 3, 1))
         self.express(node.with_operands([moved], **changed))
         self.transpose(moved, (0, 3, 1, 2), output)
 
@@ -145,8 +146,11 @@ class Builder:
             for o in node.outputs
         ]
         named = {**node.named, **changed}
-        repeated = [name for name, v in node.named.items()
-                    if isinstance(v, list) and v and any(o is v[0] for o in node.outputs)]
+        repeated = [
+            name
+            for name, v in node.named.items()
+            if isinstance(v, list) and v and any(o is v[0] for o in node.outputs)
+        ]
         for name in repeated:
             named[name] = outputs
         inner = Node(node.kind, named, node.outputs, node.number)
@@ -238,15 +242,15 @@ class Builder:
         return self.make(kind, out, input0=x, input1=y, **fused)
 
     def add(self, x: Tensor, y: Any, out: Tensor | None = None) -> Tensor:
-        """x + y."""
+        """X + y."""
         return self.binary("ADD", x, y, out)
 
     def sub(self, x: Any, y: Any, out: Tensor | None = None) -> Tensor:
-        """x - y."""
+        """X - y."""
         return self.binary("SUB", x, y, out)
 
     def mul(self, x: Tensor, y: Any, out: Tensor | None = None) -> Tensor:
-        """x * y."""
+        """X * y."""
         return self.binary("MUL", x, y, out)
 
     def unary(self, kind: str, x: Tensor, out: Tensor | None = None) -> Tensor:
@@ -259,9 +263,11 @@ class Builder:
         return self.make("MEAN", x.like(sizes), input=x, axes=tuple(axes), keep_dims=1)
 
     def reshape(self, x: Tensor, sizes: Dimensions, out: Tensor | None = None) -> Tensor:
-        """The same elements with other dimensions, which are known."""
+        """The same elements with other dimensions, of which one may be unknown."""
         out = x.like(sizes) if out is None else out
-        return self.make("RESHAPE", out, input=x, shape=tuple(sizes))
+        if sizes.count(0) > 1:
+            raise RefusedError("more than one of its dimensions is not known")
+        return self.make("RESHAPE", out, input=x, shape=tuple(n or -1 for n in sizes))
 
     def transpose(self, x: Tensor, perm: Sequence[int], out: Tensor | None = None) -> Tensor:
         """Dimensions in another order; a constant is transposed at once."""
@@ -278,9 +284,10 @@ class Builder:
     def slice(
         self, x: Tensor, begin: Sequence[int], size: Sequence[int], out: Tensor | None = None
     ) -> Tensor:
-        """A part; sizes are known."""
+        """A part; of a dimension of unknown size all that is behind its beginning."""
         out = x.like(tuple(size)) if out is None else out
-        return self.make("SLICE", out, input=x, begin=tuple(begin), size=tuple(size))
+        counts = tuple(n or -1 for n in size)
+        return self.make("SLICE", out, input=x, begin=tuple(begin), size=counts)
 
     def concatenate(self, xs: list[Tensor], axis: int, out: Tensor | None = None) -> Tensor:
         """Tensors one behind the other."""
@@ -291,13 +298,11 @@ class Builder:
         return self.make("CONCATENATION", out, inputs=xs, axis=axis)
 
     def fully_connected(self, x: Tensor, weights: Tensor, bias: Tensor | None = None) -> Tensor:
-        """x [batch, size] times weights [units, size], plus bias [units]."""
+        """X [batch, size] times weights [units, size], plus bias [units]."""
         if bias is None:
             bias = constant(np.zeros(weights.dimensions[0], np.float32))
         out = Tensor(T.TENSOR_FLOAT32, (x.dimensions[0], weights.dimensions[0]))
-        return self.make(
-            "FULLY_CONNECTED", out, input=x, weights=weights, bias=bias, activation=0
-        )
+        return self.make("FULLY_CONNECTED", out, input=x, weights=weights, bias=bias, activation=0)
 
     def activated(self, x: Tensor, code: int, out: Tensor | None = None) -> Tensor:
         """An activation: of FuseCode, or one more of recurrent cells."""
@@ -305,7 +310,7 @@ class Builder:
         if code in kinds:
             return self.unary(kinds[code], x, out)
         if code:
-            raise Refused(f"activation {code} has no counterpart")
+            raise RefusedError(f"activation {code} has no counterpart")
         return x if out is None else self.copy(x, out)
 
     def copy(self, x: Tensor, out: Tensor) -> Tensor:
@@ -318,9 +323,16 @@ def _picked(dimensions: Dimensions, perm: Sequence[int]) -> Dimensions:
 
 
 def known(t: Tensor, name: str) -> Dimensions:
-    """Dimensions that must be known; raises Refused."""
+    """Dimensions that must be known but for the first; raises RefusedError."""
+    if not t.dimensions or 0 in t.dimensions[1:]:
+        raise RefusedError(f"the dimensions of {name} behind the first are not known, or one is 0")
+    return t.dimensions
+
+
+def complete(t: Tensor, name: str) -> Dimensions:
+    """Dimensions that must all be known; raises RefusedError."""
     if not t.dimensions or 0 in t.dimensions:
-        raise Refused(f"the dimensions of {name} are not known, or one of them is 0")
+        raise RefusedError(f"the dimensions of {name} are not known, or one of them is 0")
     return t.dimensions
 
 

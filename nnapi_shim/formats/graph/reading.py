@@ -1,16 +1,19 @@
 """From a model to a Graph: operands by name, constants as values, shapes as far as they follow."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from nnapi_shim.api.model import Model
 from nnapi_shim.api.view import GraphView, OperandView, OperationView
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.formats.graph.tensor import Graph, Node, Tensor
-from nnapi_shim.hal.types import is_known
+from nnapi_shim.hal.quantization import SCALARS
+from nnapi_shim.hal.types import Dimensions
 from nnapi_shim.operations import declare
 from nnapi_shim.operations.declare import BoundOperand
 from nnapi_shim.operations.resolve import resolve
+
+GUESSES = ((2, 96), (3, 160))
+"""What unknown sizes might be: the first dimension, which often counts images, and others."""
 
 
 def read(model: Model) -> Graph:
@@ -35,6 +38,7 @@ class _Reader:
         """The whole graph."""
         inputs = [self.tensor(operand) for operand in view.input_operands]
         nodes = [self.node(operation) for operation in view.operations]
+        self.infer(view)
         outputs = [self.tensor(operand) for operand in view.output_operands]
         return Graph(inputs, outputs, nodes)
 
@@ -73,7 +77,6 @@ class _Reader:
                 named.setdefault(role, []).append(output)
             else:
                 named[role] = output
-        self.resolve(item, outputs)
         return Node(item.name, named, outputs, item.number)
 
     def operand(self, operand: OperandView, is_value: bool) -> Any:
@@ -88,36 +91,78 @@ class _Reader:
             return listed[0] if operand.is_scalar else tuple(listed)
         return self.tensor(operand)
 
-    def resolve(self, item: OperationView, outputs: Sequence[Tensor]) -> None:
-        """Dimensions and parameters of outputs, where they follow from what is known."""
+    def infer(self, view: Model | GraphView) -> None:
+        """Set dimensions and parameters that follow from what is known.
+
+        Where sizes of inputs are not known it is done for two guesses, and what comes out the same
+        is known.
+        """
+        found = [self.guessed(view, guess) for guess in range(len(GUESSES))]
+        for index, tensor in self.tensors.items():
+            sizes = [sizes[index] for sizes in found if index in sizes]
+            if len(sizes) == len(GUESSES) and tensor.value is None:
+                first, *others = sizes
+                if all(len(other) == len(first) for other in others):
+                    columns = zip(*sizes, strict=True)
+                    tensor.dimensions = tuple(c[0] if len(set(c)) == 1 else 0 for c in columns)
+
+    def guessed(self, view: Model | GraphView, guess: int) -> dict[int, Dimensions]:
+        """Dimensions of all operands where unknown sizes are as one of GUESSES says."""
+        found: dict[int, Dimensions] = {}
+        for index, tensor in self.tensors.items():
+            if tensor.type in SCALARS or tensor.dimensions or tensor.value is not None:
+                found[index] = _filled(tensor.dimensions, guess)
+        written = {o.index for operation in view.operations for o in operation.outputs}
+        for index in written:
+            if 0 in self.tensors[index].dimensions:
+                del found[index]
+        for operation in view.operations:
+            self.resolve(operation, found, guess)
+        return found
+
+    def resolve(self, item: OperationView, found: dict[int, Dimensions], guess: int) -> None:
+        """Dimensions of the outputs of an operation, from those of its inputs."""
         match = item.match
         assert match is not None
-        if item.name in ("IF", "WHILE"):
-            return
         known = all(
-            operand.is_omitted or is_known(t.type, t.dimensions)
+            operand.is_omitted or operand.is_constant or operand.index in found
             for operand in item.inputs
-            for t in [self.tensor(operand)]
         )
-        values = [self.bound(o, at in match.value_positions) for at, o in enumerate(item.inputs)]
-        if not known or any(value is declare.UNSET for value in values):
-            return
-        bound = [BoundOperand(-1, t.type, t.dimensions, t.scale, t.zero_point) for t in outputs]
-        op = match.operation.bind(match, values, bound, lambda at: _bound(self.tensor(item.inputs[at])))
-        try:
-            resolve(op)
-        except NnapiError:
-            return  # what a run would refuse; the other runtime will have its own word on it
-        for output, found in zip(outputs, bound, strict=True):
-            output.dimensions = found.dimensions
-            output.scale, output.zero_point = found.scale, found.zero_point
+        if item.name not in ("IF", "WHILE") and known:
+            values = [
+                self.bound(operand, at in match.value_positions, found)
+                for at, operand in enumerate(item.inputs)
+            ]
+            tensors = [self.tensors[operand.index] for operand in item.outputs]
+            outputs = [BoundOperand(-1, t.type, (), t.scale, t.zero_point) for t in tensors]
+            if all(value is not declare.UNSET for value in values):
+                op = match.operation.bind(
+                    match, values, outputs, lambda at: self.sized(item.inputs[at], found)
+                )
+                try:
+                    resolve(op)
+                except NnapiError:
+                    outputs = []  # what a run would refuse; the other runtime has its own word
+                for operand, tensor, output in zip(item.outputs, tensors, outputs, strict=False):
+                    tensor.scale, tensor.zero_point = output.scale, output.zero_point
+                    if not (match.operation.data_dependent and 0 in output.dimensions):
+                        found[operand.index] = output.dimensions
+        for operand in item.outputs:
+            if operand.index not in found and operand.dimensions:
+                found[operand.index] = _filled(operand.dimensions, guess)
 
-    def bound(self, operand: OperandView, is_value: bool) -> Any:
+    def sized(self, operand: OperandView, found: dict[int, Dimensions]) -> BoundOperand:
+        """An operand with the dimensions that were found."""
+        t = self.tensor(operand)
+        sizes = found.get(operand.index, t.dimensions)
+        return BoundOperand(-1, t.type, sizes, t.scale, t.zero_point, t.channel_quant)
+
+    def bound(self, operand: OperandView, is_value: bool, found: dict[int, Dimensions]) -> Any:
         """An input as declarations take it."""
         if operand.is_omitted:
             return None
         if not is_value:
-            return _bound(self.tensor(operand))
+            return self.sized(operand, found)
         value = operand.value
         if value is None:
             return declare.UNSET
@@ -125,5 +170,7 @@ class _Reader:
         return listed[0] if operand.is_scalar else tuple(listed)
 
 
-def _bound(t: Tensor) -> BoundOperand:
-    return BoundOperand(-1, t.type, t.dimensions, t.scale, t.zero_point, t.channel_quant)
+def _filled(sizes: Dimensions, guess: int) -> Dimensions:
+    """Dimensions with a guess in place of each unknown size."""
+    first, others = GUESSES[guess]
+    return tuple(n or (others if at else first) for at, n in enumerate(sizes))

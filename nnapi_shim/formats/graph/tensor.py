@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nnapi_shim.hal.enums import OperandType as T
+from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.hal.types import Dimensions, SymmPerChannelQuantParams
 from nnapi_shim.operations import operation as declaration_of
-from nnapi_shim.hal.enums import OperationType
 
 Array = NDArray[Any]
 
@@ -99,7 +99,7 @@ class Node:
         self.number = number
 
     def __getattr__(self, name: str) -> Any:
-        raise AttributeError(f"{self.kind} has no operand {name!r}")
+        raise AttributeError(f"{self.__dict__.get('kind')} has no operand {name!r}")
 
     def with_operands(self, outputs: list[Tensor] | None = None, **changed: Any) -> "Node":
         """The same operation on other operands; `outputs` are also found by their names."""
@@ -129,8 +129,11 @@ class Node:
         found: list[Tensor] = []
         for name in self.input_names:
             value = self.named[name]
-            found += [v for v in (value if isinstance(value, list) else [value]) if v is not None
-                      and isinstance(v, Tensor)]
+            found += [
+                v
+                for v in (value if isinstance(value, list) else [value])
+                if v is not None and isinstance(v, Tensor)
+            ]
         return found
 
 

@@ -4,8 +4,8 @@
  * is one write() to a file that is opened for appending, so lines of several threads stay whole,
  * and the file can be read after a crash, too: viewers do without the last bracket.
  *
- * This file is the only writer. What the library has to tell of itself belongs into the same file,
- * on the same clock: through write_event().
+ * This file is the only writer. What libneuralnetworks has to tell belongs into the same file, on the
+ * same clock: through nnapi_shim_writeTrace().
  */
 #pragma GCC visibility push(default)
 #include <android/trace.h>
@@ -161,6 +161,17 @@ static inline bool is_enabled(void) {
 }
 
 bool ATrace_isEnabled(void) { return is_enabled(); }
+
+/*
+ * For libneuralnetworks, which has this library's file written: events as they stand in it, each
+ * behind a comma and a line end. Says whether a trace is written.
+ */
+__attribute__((visibility("default"))) int nnapi_shim_writeTrace(const char* events, size_t length);
+int nnapi_shim_writeTrace(const char* events, size_t length) {
+  if (!is_enabled()) return 0;
+  if (length != 0) write_line(events, length, ON);
+  return atomic_load(&state) == ON;
+}
 
 void ATrace_beginSection(const char* sectionName) {
   if (is_enabled()) write_event('B', sectionName, "");

@@ -1,8 +1,10 @@
 """Operations on images, and rearrangements, in terms of simpler ones."""
 
+from typing import Any
+
 import numpy as np
 
-from nnapi_shim.formats.graph.builder import Builder, Refused, known
+from nnapi_shim.formats.graph.builder import Builder, RefusedError, known
 from nnapi_shim.formats.graph.tensor import Node, Tensor, constant
 from nnapi_shim.operations.shapes import Window, window
 
@@ -40,7 +42,7 @@ def average_by_sums(b: Builder, op: Node) -> None:
     b.activated(scaled, op.activation, op.output)
 
 
-def _counts(size: int, extent: int, stride: int, span: object) -> np.ndarray:
+def _counts(size: int, extent: int, stride: int, span: object) -> Any:
     """How many elements of an axis each position of the window sees."""
     starts = np.arange(span.output) * stride - span.head  # type: ignore[attr-defined]
     return np.minimum(starts + extent, size) - np.maximum(starts, 0)
@@ -50,9 +52,18 @@ def l2_pool(b: Builder, op: Node) -> None:
     """The root of the mean of squares."""
     squares = b.mul(op.input, op.input)
     whole = op.output.like()
-    b.express(Node("AVERAGE_POOL_2D", {
-        **{k: v for k, v in op.named.items() if k != "output"},
-        "input": squares, "activation": 0, "output": whole}, [whole]))
+    b.express(
+        Node(
+            "AVERAGE_POOL_2D",
+            {
+                **{k: v for k, v in op.named.items() if k != "output"},
+                "input": squares,
+                "activation": 0,
+                "output": whole,
+            },
+            [whole],
+        )
+    )
     b.activated(b.unary("SQRT", whole), op.activation, op.output)
 
 
@@ -87,25 +98,77 @@ def grouped_conv_2d(b: Builder, op: Node) -> None:
     filters = known(op.filter, "filter")
     groups = op.num_groups
     depth_in, depth_out = sizes[3] // groups, filters[0] // groups
-    if op.filter.value is None or op.bias.value is None:
-        raise Refused("its filter or bias is not a constant of the model")
+    if op.filter.value is None and op.filter.channel_quant:
+        raise RefusedError("its filter has scales of channels and is not a constant of the model")
     parts = []
     for at in range(groups):
         image = b.slice(op.input, (0, 0, 0, at * depth_in), (*sizes[:3], depth_in))
         rows = slice(at * depth_out, (at + 1) * depth_out)
-        filter = op.filter.like((depth_out, *filters[1:]))
-        filter.value = op.filter.value[rows]
-        if op.filter.channel_quant:
-            quant = op.filter.channel_quant
-            filter.channel_quant = quant._replace(scales=quant.scales[rows])
-        bias = op.bias.like((depth_out,))
-        bias.value = op.bias.value[rows]
+        filter, bias = _part(b, op.filter, rows), _part(b, op.bias, rows)
         part = op.output.like((*op.output.dimensions[:3], depth_out))
         named = {k: v for k, v in op.named.items() if k not in ("num_groups", "output")}
         named |= {"input": image, "filter": filter, "bias": bias, "output": part}
         b.express(Node("CONV_2D", named, [part]))
         parts.append(part)
     b.concatenate(parts, 3, op.output)
+
+
+def _part(b: Builder, x: Tensor, rows: slice) -> Tensor:
+    """Rows of the first dimension; of a constant at once."""
+    sizes = (rows.stop - rows.start, *x.dimensions[1:])
+    if x.value is None:
+        return b.slice(x, (rows.start, *[0] * (x.rank - 1)), sizes)
+    part = x.like(sizes)
+    part.value = x.value[rows]
+    if x.channel_quant:
+        scales = x.channel_quant.scales[rows]
+        part.channel_quant = x.channel_quant._replace(scales=scales)
+    return part
+
+
+def depth_to_space(b: Builder, op: Node) -> None:
+    """[n, h, w, block, block, depth] transposed."""
+    n, h, w, depth = known(op.input, "input")
+    size = op.block_size
+    depth //= size * size
+    split = b.reshape(op.input, (n * h, w, size, size * depth))
+    moved = b.transpose(split, (0, 2, 1, 3))
+    b.reshape(moved, (n, h * size, w * size, depth), op.output)
+
+
+def space_to_depth(b: Builder, op: Node) -> None:
+    """[n * h, block, w, block * depth] transposed."""
+    n, h, w, depth = known(op.input, "input")
+    size = op.block_size
+    split = b.reshape(op.input, (n * (h // size), size, w // size, size * depth))
+    moved = b.transpose(split, (0, 2, 1, 3))
+    b.reshape(moved, (n, h // size, w // size, depth * size * size), op.output)
+
+
+def batch_to_space(b: Builder, op: Node) -> None:
+    """[rows, columns, n, h, w, depth] transposed."""
+    batch, h, w, depth = known(op.input, "input")
+    rows, columns = op.block_shape
+    n = batch // (rows * columns)
+    split = b.reshape(op.input, (rows, columns, n, h, w, depth))
+    moved = b.transpose(split, (2, 3, 0, 4, 1, 5))
+    b.reshape(moved, (n, h * rows, w * columns, depth), op.output)
+
+
+def space_to_batch(b: Builder, op: Node) -> None:
+    """Padded, [n, h, rows, w, columns, depth] transposed."""
+    n, h, w, depth = known(op.input, "input")
+    rows, columns = op.block_shape
+    top, bottom, left, right = op.paddings
+    x = op.input
+    if any(op.paddings):
+        sizes = (n, h + top + bottom, w + left + right, depth)
+        paddings = (0, 0, *op.paddings, 0, 0)
+        x = b.make("PAD", x.like(sizes), input=x, paddings=paddings)
+        _, h, w, _ = sizes
+    split = b.reshape(x, (n, h // rows, rows, w // columns, columns, depth))
+    moved = b.transpose(split, (2, 4, 0, 1, 3, 5))
+    b.reshape(moved, (n * rows * columns, h // rows, w // columns, depth), op.output)
 
 
 def along_last(b: Builder, op: Node, axis: int, kind: str) -> None:

@@ -1,10 +1,11 @@
 """Recurrent operations as products, sums and activations, step by step."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from nnapi_shim.formats.graph.builder import Builder, Refused, known
+from nnapi_shim.formats.graph.builder import Builder, RefusedError, complete, known
 from nnapi_shim.formats.graph.tensor import Node, Tensor, constant
 from nnapi_shim.operations.lstm_cell import STATES, Cell, cell
 
@@ -17,18 +18,18 @@ MOST_STEPS = 512
 
 def lstm(b: Builder, op: Node) -> None:
     """One step; the scratch output is zeros."""
-    state, memory = _step(b, op, cell(op), op.input, None, op.output_state_in, op.cell_state_in)
+    state, memory = _step(b, op, _cell(op), op.input, None, op.output_state_in, op.cell_state_in)
     b.copy(state, op.output)
     b.copy(state, op.output_state_out)
     b.copy(memory, op.cell_state_out)
-    zeros = constant(np.zeros(known(op.scratch, "scratch"), np.float32))
+    zeros = constant(np.zeros(complete(op.scratch, "scratch"), np.float32))
     b.copy(zeros, op.scratch)
 
 
 def unidirectional_sequence_lstm(b: Builder, op: Node) -> None:
     """A step after the other."""
     steps = _steps(b, op.input, bool(op.time_major))
-    outputs, state, memory = _run(b, op, cell(op), steps)
+    outputs, state, memory = _run(b, op, _cell(op), steps)
     _joined(b, outputs, bool(op.time_major), op.output)
     _states(b, op, ("output_state_out", state), ("cell_state_out", memory))
 
@@ -37,7 +38,9 @@ def bidirectional_sequence_lstm(b: Builder, op: Node) -> None:
     """A cell in the order of time and one against it."""
     both = []
     names: list[tuple[str, Tensor]] = []
-    is_crossed = op.aux_input is not None and op.named.get("fw_aux_input_to_cell_weights") is not None
+    is_crossed = (
+        op.aux_input is not None and op.named.get("fw_aux_input_to_cell_weights") is not None
+    )
     aux = _steps(b, op.aux_input, bool(op.time_major)) if is_crossed else None
     states = ("activation_state_in", "cell_state_in")
     for prefix in ("fw_", "bw_"):
@@ -46,12 +49,17 @@ def bidirectional_sequence_lstm(b: Builder, op: Node) -> None:
             source = op.aux_input
         order = -1 if prefix == "bw_" else 1
         steps = _steps(b, source, bool(op.time_major))[::order]
-        found = cell(op, prefix, states)
+        found = _cell(op, prefix, states)
         outputs, state, memory = _run(b, op, found, steps, aux and aux[::order])
         both.append(outputs[::order])
         names += [(f"{prefix}activation_state_out", state), (f"{prefix}cell_state_out", memory)]
     _both(b, op, both)
     _states(b, op, *names)
+
+
+def _cell(op: Any, prefix: str = "", states: Sequence[str] = STATES) -> Cell:
+    """The cell of a node, which has the names of a bound operation."""
+    return cell(op, prefix, states)
 
 
 def _both(b: Builder, op: Node, both: list[list[Tensor]]) -> None:
@@ -129,8 +137,10 @@ def _steps(b: Builder, sequence: Tensor, time_major: bool) -> list[Tensor]:
     sizes = known(sequence, "input")
     time = 0 if time_major else 1
     count = sizes[time]
+    if not count:
+        raise RefusedError("the length of its sequence is not known")
     if count > MOST_STEPS:
-        raise Refused(f"its sequence has {count} steps; at most {MOST_STEPS} are written out")
+        raise RefusedError(f"its sequence has {count} steps; at most {MOST_STEPS} are written out")
     batch, size = sizes[1 - time], sizes[2]
     steps = []
     for at in range(count):
@@ -187,7 +197,11 @@ def bidirectional_sequence_rnn(b: Builder, op: Node) -> None:
         for at, x in enumerate(steps):
             products = [(x, weights)] + ([(aux[at], aux_weights)] if aux else [])
             state = _rnn_step(
-                b, op, products, op.named[f"{prefix}recurrent_weights"], op.named[f"{prefix}bias"],
+                b,
+                op,
+                products,
+                op.named[f"{prefix}recurrent_weights"],
+                op.named[f"{prefix}bias"],
                 state,
             )
             outputs.append(state)
@@ -214,7 +228,7 @@ def _rnn_step(
 def svdf(b: Builder, op: Node) -> None:
     """The state with a new last entry, times the weights in time, summed up over each rank."""
     filters, memory = known(op.weights_time, "weights_time")
-    batch = known(op.input, "input")[0]
+    batch = complete(op.input, "input")[0]
     state = b.reshape(op.state_in, (batch, filters, memory))
     fresh = b.reshape(b.fully_connected(op.input, op.weights_feature), (batch, filters, 1))
     if memory > 1:
@@ -227,12 +241,13 @@ def svdf(b: Builder, op: Node) -> None:
         state = fresh
         moved = constant(np.zeros((batch, filters, 1), np.float32))
     weights = b.reshape(op.weights_time, (1, filters, memory))
-    products = b.reshape(
-        b.mul(state, weights), (batch, filters // op.rank, op.rank * memory)
-    )
+    products = b.reshape(b.mul(state, weights), (batch, filters // op.rank, op.rank * memory))
     units = filters // op.rank
     total = b.make(
-        "REDUCE_SUM", Tensor(products.type, (batch, units)), input=products, axes=(2,),
+        "REDUCE_SUM",
+        Tensor(products.type, (batch, units)),
+        input=products,
+        axes=(2,),
         keep_dims=False,
     )
     if op.bias is not None:

@@ -35,12 +35,17 @@ def with_variables(builder: Any, graph: Graph) -> None:
         options = {"table": "ReadVariableOptions"}
         own, made = handle(state.name)
         reads += [made, Emitted("READ_VARIABLE", [own], [state], options)]
-        writes.append(Emitted("ASSIGN_VARIABLE", [own, result], [], {"table": "AssignVariableOptions"}))
+        writes.append(
+            Emitted("ASSIGN_VARIABLE", [own, result], [], {"table": "AssignVariableOptions"})
+        )
         value = Tensor(state.type, state.dimensions, state.scale, state.zero_point)
         start = np.zeros(state.dimensions, DTYPES[state.type]) + state.zero_point
         value.value = np.asarray(start if initial is None else initial, DTYPES[state.type])
         own, made = handle(state.name)
-        first += [made, Emitted("ASSIGN_VARIABLE", [own, value], [], {"table": "AssignVariableOptions"})]
+        first += [
+            made,
+            Emitted("ASSIGN_VARIABLE", [own, value], [], {"table": "AssignVariableOptions"}),
+        ]
     index = len(builder.subgraphs)
     builder.subgraphs.append(Subgraph("first_values", [], [], first))
     once = Emitted("CALL_ONCE", [], [], {"table": "CallOnceOptions", "InitSubgraphIndex": index})

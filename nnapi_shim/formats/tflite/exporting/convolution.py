@@ -4,10 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from nnapi_shim.formats.graph.builder import Builder, Rule, known
+from nnapi_shim.formats.graph.builder import Builder, RefusedError, Rule, known
 from nnapi_shim.formats.graph.expansion import images
 from nnapi_shim.formats.graph.tensor import Node, Tensor
 from nnapi_shim.formats.tflite.exporting.kinds import eight_bits, ints, only
+from nnapi_shim.formats.tflite.exporting.types import type_code
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.operations.convolution import convolution_window, transpose_spans
 from nnapi_shim.operations.shapes import Window, span
@@ -43,7 +44,7 @@ def padding_of(b: Builder, op: Node, seen: Window) -> tuple[Tensor, int]:
 
 def weighted(node: Node) -> bool:
     """Quantized uses that the kernels have, perhaps after a change of sign."""
-    weights = node.named.get("filter", node.named.get("weights"))
+    weights: Any = node.named.get("filter", node.named.get("weights"))
     kinds = {U8, S8, C8}
     if any(t.type not in kinds for t in (node.input, weights, node.output)):
         return False
@@ -66,8 +67,9 @@ def quantized(lower: Any) -> Any:
             to, by = S8, -128
         elif op.input.type is S8 and filter.type is S8 and filter.zero_point:
             to, by = U8, 128
-            moved = Tensor(U8, filter.dimensions, filter.scale, filter.zero_point + 128,
-                           name=filter.name)
+            moved = Tensor(
+                U8, filter.dimensions, filter.scale, filter.zero_point + 128, name=filter.name
+            )
             moved.value = (filter.value.astype(np.int16) + 128).astype(np.uint8)
             filter = moved
         if to is not None:
@@ -92,7 +94,9 @@ def bias_of(op: Node, weights: Tensor) -> Tensor:
     if bias.value is None:
         return bias
     scales = np.float32(op.input.scale) * np.asarray(weights.channel_quant.scales, np.float32)
-    made.channel_quant = weights.channel_quant._replace(scales=tuple(scales.tolist()), channel_dim=0)
+    made.channel_quant = weights.channel_quant._replace(
+        scales=tuple(scales.tolist()), channel_dim=0
+    )
     return made
 
 
@@ -101,9 +105,15 @@ def _conv_2d(b: Builder, op: Node) -> None:
     known(op.input, "input")
     x, padding = padding_of(b, op, convolution_window(op))  # type: ignore[arg-type]
     b.emit(
-        "CONV_2D", [x, op.filter, bias_of(op, op.filter)], [op.output], table="Conv2DOptions",
-        Padding=padding, StrideW=op.stride_width, StrideH=op.stride_height,
-        FusedActivationFunction=op.activation, DilationWFactor=op.dilation_width,
+        "CONV_2D",
+        [x, op.filter, bias_of(op, op.filter)],
+        [op.output],
+        table="Conv2DOptions",
+        Padding=padding,
+        StrideW=op.stride_width,
+        StrideH=op.stride_height,
+        FusedActivationFunction=op.activation,
+        DilationWFactor=op.dilation_width,
         DilationHFactor=op.dilation_height,
     )
 
@@ -113,10 +123,16 @@ def _depthwise(b: Builder, op: Node) -> None:
     known(op.input, "input")
     x, padding = padding_of(b, op, convolution_window(op))  # type: ignore[arg-type]
     b.emit(
-        "DEPTHWISE_CONV_2D", [x, op.filter, bias_of(op, op.filter)], [op.output],
-        table="DepthwiseConv2DOptions", Padding=padding, StrideW=op.stride_width,
-        StrideH=op.stride_height, DepthMultiplier=op.depth_multiplier,
-        FusedActivationFunction=op.activation, DilationWFactor=op.dilation_width,
+        "DEPTHWISE_CONV_2D",
+        [x, op.filter, bias_of(op, op.filter)],
+        [op.output],
+        table="DepthwiseConv2DOptions",
+        Padding=padding,
+        StrideW=op.stride_width,
+        StrideH=op.stride_height,
+        DepthMultiplier=op.depth_multiplier,
+        FusedActivationFunction=op.activation,
+        DilationWFactor=op.dilation_width,
         DilationHFactor=op.dilation_height,
     )
 
@@ -137,28 +153,52 @@ def _transpose_conv(b: Builder, op: Node) -> None:
     wanted = (batch, rows.output, columns.output, depth)
     whole = op.output if full == wanted else op.output.like(full)
     options: dict[str, Any] = {
-        "StrideW": op.stride_width, "StrideH": op.stride_height,
+        "StrideW": op.stride_width,
+        "StrideH": op.stride_height,
         "FusedActivationFunction": op.activation,
     }
+    shape = ints(full) if batch else _shape_of(b, op.input, full)
     b.emit(
-        "TRANSPOSE_CONV", [ints(full), op.filter, op.input, bias_of(op, op.filter)], [whole],
-        table="TransposeConvOptions", Padding=VALID, **options,
+        "TRANSPOSE_CONV",
+        [shape, op.filter, op.input, bias_of(op, op.filter)],
+        [whole],
+        table="TransposeConvOptions",
+        Padding=VALID,
+        **options,
     )
     if whole is not op.output:
         b.slice(whole, (0, rows.head, columns.head, 0), wanted, op.output)
 
 
+def _shape_of(b: Builder, x: Tensor, sizes: tuple[int, ...]) -> Tensor:
+    """Dimensions as a tensor, the first of them that of an image."""
+    all_sizes = Tensor(T.TENSOR_INT32, (4,))
+    kind = type_code(T.TENSOR_INT32)
+    b.emit("SHAPE", [x], [all_sizes], table="ShapeOptions", OutType=kind)
+    first = b.slice(all_sizes, (0,), (1,))
+    return b.concatenate([first, ints(sizes[1:])], 0)
+
+
 def _fully_connected(b: Builder, op: Node) -> None:
     b.emit(
-        "FULLY_CONNECTED", [op.input, op.weights, op.bias], [op.output],
-        table="FullyConnectedOptions", FusedActivationFunction=op.activation,
+        "FULLY_CONNECTED",
+        [op.input, op.weights, op.bias],
+        [op.output],
+        table="FullyConnectedOptions",
+        FusedActivationFunction=op.activation,
     )
 
 
 def _batch_matmul(b: Builder, op: Node) -> None:
+    if op.lhs.type is T.TENSOR_INT32:
+        raise RefusedError("TensorFlow Lite has no products of TENSOR_INT32 matrices")
     b.emit(
-        "BATCH_MATMUL", [op.lhs, op.rhs], [op.output], table="BatchMatMulOptions",
-        AdjX=bool(op.adj_x), AdjY=bool(op.adj_y),
+        "BATCH_MATMUL",
+        [op.lhs, op.rhs],
+        [op.output],
+        table="BatchMatMulOptions",
+        AdjX=bool(op.adj_x),
+        AdjY=bool(op.adj_y),
     )
 
 
@@ -170,8 +210,9 @@ RULES = {
     "GROUPED_CONV_2D": Rule(
         "SLICE, CONV_2D for each group, CONCATENATION", images.grouped_conv_2d, native=weighted
     ),
-    "TRANSPOSE_CONV_2D": Rule("TRANSPOSE_CONV; SLICE for padding", _transpose_conv, native=weighted),
+    "TRANSPOSE_CONV_2D": Rule(
+        "TRANSPOSE_CONV; SLICE for padding", _transpose_conv, native=weighted
+    ),
     "FULLY_CONNECTED": Rule("FULLY_CONNECTED", _fully_connected, native=eight_bits),
     "BATCH_MATMUL": Rule("BATCH_MATMUL", _batch_matmul, native=only(S8)),
 }
-

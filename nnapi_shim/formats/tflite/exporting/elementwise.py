@@ -6,6 +6,7 @@ from nnapi_shim.formats.graph.builder import Builder, Rule
 from nnapi_shim.formats.graph.expansion import images
 from nnapi_shim.formats.graph.tensor import Node, Tensor, constant
 from nnapi_shim.formats.tflite.exporting.kinds import anything, eight_bits, one_kind, only
+from nnapi_shim.formats.tflite.exporting.types import type_code
 from nnapi_shim.hal.enums import OperandType as T
 
 U8, S8 = T.TENSOR_QUANT8_ASYMM, T.TENSOR_QUANT8_ASYMM_SIGNED
@@ -16,7 +17,10 @@ def fused(kind: str, table: str) -> Rule:
 
     def lower(b: Builder, op: Node) -> None:
         b.emit(
-            kind, [op.input0, op.input1], [op.output], table=table,
+            kind,
+            [op.input0, op.input1],
+            [op.output],
+            table=table,
             FusedActivationFunction=op.activation,
         )
 
@@ -29,9 +33,7 @@ def _div(b: Builder, op: Node) -> None:
     if op.output.type is T.TENSOR_INT32:
         b.emit("FLOOR_DIV", pair, [op.output], table="FloorDivOptions")
     else:
-        b.emit(
-            "DIV", pair, [op.output], table="DivOptions", FusedActivationFunction=op.activation
-        )
+        b.emit("DIV", pair, [op.output], table="DivOptions", FusedActivationFunction=op.activation)
 
 
 def plain(kind: str, table: str = "", native: object = None) -> Rule:
@@ -59,10 +61,12 @@ def compared(kind: str, table: str) -> Rule:
 
 def converted(b: Builder, x: Tensor, out: Tensor) -> None:
     """CAST between number types; only bytes and halves need care."""
-    from nnapi_shim.formats.tflite.exporting.writing import type_code
-
     b.emit(
-        "CAST", [x], [out], table="CastOptions", InDataType=type_code(x.type),
+        "CAST",
+        [x],
+        [out],
+        table="CastOptions",
+        InDataType=type_code(x.type),
         OutDataType=type_code(out.type),
     )
 
@@ -76,8 +80,17 @@ def _cast(b: Builder, op: Node) -> None:
     if x.type is T.TENSOR_FLOAT16:
         x = b.real(x)
     if out.type is U8:
-        zero, top = (constant(np.asarray(n, x.value.dtype if x.value is not None else
-                     {T.TENSOR_FLOAT32: np.float32}.get(x.type, np.int32))) for n in (0, 255))
+        zero, top = (
+            constant(
+                np.asarray(
+                    n,
+                    x.value.dtype
+                    if x.value is not None
+                    else {T.TENSOR_FLOAT32: np.float32}.get(x.type, np.int32),
+                )
+            )
+            for n in (0, 255)
+        )
         x = b.binary("MINIMUM", b.binary("MAXIMUM", x, zero), top)
     if x.type is out.type:
         b.emit("RESHAPE", [x, _shape(x)], [out], table="ReshapeOptions")
@@ -113,10 +126,6 @@ def _quantize(b: Builder, op: Node) -> None:
 
 def _pow(b: Builder, op: Node) -> None:
     b.emit("POW", [op.base, op.exponent], [op.output], table="PowOptions")
-
-
-
-
 
 
 RULES = {

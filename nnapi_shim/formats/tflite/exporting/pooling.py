@@ -7,6 +7,7 @@ from nnapi_shim.formats.graph.expansion import images
 from nnapi_shim.formats.graph.tensor import Node
 from nnapi_shim.formats.tflite.exporting.convolution import SAME, VALID, padding_of
 from nnapi_shim.formats.tflite.exporting.kinds import eight_bits, ints, one_kind
+from nnapi_shim.formats.tflite.exporting.types import type_code
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE
 
@@ -31,8 +32,15 @@ def _pool(b: Builder, op: Node, kind: str) -> None:
     elif op.padding == 1:
         padding = SAME
     b.emit(
-        kind, [x], [op.output], table="Pool2DOptions", Padding=padding, StrideW=op.stride_width,
-        StrideH=op.stride_height, FilterWidth=op.filter_width, FilterHeight=op.filter_height,
+        kind,
+        [x],
+        [op.output],
+        table="Pool2DOptions",
+        Padding=padding,
+        StrideW=op.stride_width,
+        StrideH=op.stride_height,
+        FilterWidth=op.filter_width,
+        FilterHeight=op.filter_height,
         FusedActivationFunction=op.activation,
     )
 
@@ -52,8 +60,13 @@ def _implicit(node: Node) -> bool:
 
 def _reduction(kind: str, native: object = None) -> Rule:
     def lower(b: Builder, op: Node) -> None:
-        b.emit(kind, [op.input, ints(op.axes)], [op.output], table="ReducerOptions",
-               KeepDims=bool(op.keep_dims))
+        b.emit(
+            kind,
+            [op.input, ints(op.axes)],
+            [op.output],
+            table="ReducerOptions",
+            KeepDims=bool(op.keep_dims),
+        )
 
     return Rule(kind, lower, native=native or (lambda node: False), dynamic=("axes",))  # type: ignore[arg-type]
 
@@ -96,8 +109,14 @@ def _local_response(b: Builder, op: Node) -> None:
     x = op.input if len(sizes) == 4 else b.reshape(op.input, image)
     made = op.output if len(sizes) == 4 else op.output.like(image)
     b.emit(
-        "LOCAL_RESPONSE_NORMALIZATION", [x], [made], table="LocalResponseNormalizationOptions",
-        Radius=op.radius, Bias=op.bias, Alpha=op.alpha, Beta=op.beta,
+        "LOCAL_RESPONSE_NORMALIZATION",
+        [x],
+        [made],
+        table="LocalResponseNormalizationOptions",
+        Radius=op.radius,
+        Bias=op.bias,
+        Alpha=op.alpha,
+        Beta=op.beta,
     )
     if made is not op.output:
         b.reshape(made, sizes, op.output)
@@ -107,8 +126,12 @@ def _resize(kind: str, table: str) -> Rule:
     def lower(b: Builder, op: Node) -> None:
         _, height, width, _ = known(op.output, "output")
         b.emit(
-            kind, [op.input, ints((height, width))], [op.output], table=table,
-            AlignCorners=bool(op.align_corners), HalfPixelCenters=bool(op.half_pixel_centers),
+            kind,
+            [op.input, ints((height, width))],
+            [op.output],
+            table=table,
+            AlignCorners=bool(op.align_corners),
+            HalfPixelCenters=bool(op.half_pixel_centers),
         )
 
     return Rule(kind, lower, native=eight_bits)
@@ -116,10 +139,13 @@ def _resize(kind: str, table: str) -> Rule:
 
 def _argument(kind: str, table: str, field: str) -> Rule:
     def lower(b: Builder, op: Node) -> None:
-        from nnapi_shim.formats.tflite.exporting.writing import type_code
-
-        b.emit(kind, [op.input, ints(op.axis)], [op.output], table=table,
-               **{field: type_code(T.TENSOR_INT32)})
+        b.emit(
+            kind,
+            [op.input, ints(op.axis)],
+            [op.output],
+            table=table,
+            **{field: type_code(T.TENSOR_INT32)},
+        )
 
     return Rule(kind, lower, native=eight_bits)
 
@@ -143,25 +169,27 @@ RULES = {
     "REDUCE_MIN": _reduction("REDUCE_MIN", eight_bits),
     "REDUCE_ALL": _reduction("REDUCE_ALL"),
     "REDUCE_ANY": _reduction("REDUCE_ANY"),
-    "SOFTMAX": Rule("SOFTMAX; TRANSPOSE where the axis is not the last", _softmax,
-                    native=eight_bits),
+    "SOFTMAX": Rule(
+        "SOFTMAX; TRANSPOSE where the axis is not the last", _softmax, native=eight_bits
+    ),
     "LOG_SOFTMAX": Rule("LOG_SOFTMAX; MUL where beta is not 1", _log_softmax),
     "L2_NORMALIZATION": Rule(
-        "L2_NORMALIZATION; TRANSPOSE where the axis is not the last", _l2_normalization,
+        "L2_NORMALIZATION; TRANSPOSE where the axis is not the last",
+        _l2_normalization,
         native=eight_bits,
     ),
     "LOCAL_RESPONSE_NORMALIZATION": Rule(
         "LOCAL_RESPONSE_NORMALIZATION; TRANSPOSE where the axis is not the last", _local_response
     ),
-    "INSTANCE_NORMALIZATION": Rule(
-        "MEAN, SUB, MUL, ADD, RSQRT", images.instance_normalization
-    ),
+    "INSTANCE_NORMALIZATION": Rule("MEAN, SUB, MUL, ADD, RSQRT", images.instance_normalization),
     "RESIZE_BILINEAR": _resize("RESIZE_BILINEAR", "ResizeBilinearOptions"),
     "RESIZE_NEAREST_NEIGHBOR": _resize("RESIZE_NEAREST_NEIGHBOR", "ResizeNearestNeighborOptions"),
     "ARGMAX": _argument("ARG_MAX", "ArgMaxOptions", "OutputType"),
     "ARGMIN": _argument("ARG_MIN", "ArgMinOptions", "OutputType"),
     "TOPK_V2": Rule(
-        "TOPK_V2", _topk, "of equal elements TensorFlow Lite names the first, NNAPI the last",
+        "TOPK_V2",
+        _topk,
+        "of equal elements TensorFlow Lite names the first, NNAPI the last",
         native=one_kind("input", "values"),
     ),
 }

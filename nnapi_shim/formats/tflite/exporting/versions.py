@@ -10,7 +10,8 @@ SIGNED = {
 }
 
 _SIGNED_SINCE = {
-    1: "RESHAPE SQUEEZE EXPAND_DIMS PRELU HARD_SWISH QUANTIZE REVERSE_V2 IF WHILE TILE",
+    1: "RESHAPE SQUEEZE EXPAND_DIMS RELU_N1_TO_1 PRELU HARD_SWISH QUANTIZE REVERSE_V2 IF WHILE "
+    "TILE RANK",
     3: "CONV_2D DEPTHWISE_CONV_2D FILL",
     4: "FULLY_CONNECTED",
 }
@@ -24,9 +25,10 @@ def version(operator: Emitted) -> int:
     types = {t.type for t in tensors}
     kind, options = operator.kind, operator.options
     found = _SIGNED.get(kind, 2) if types & SIGNED else 1
-    if kind == "DEPTHWISE_CONV_2D" and options.get("DilationWFactor", 1) + options.get(
-        "DilationHFactor", 1
-    ) > 2:
+    if (
+        kind == "DEPTHWISE_CONV_2D"
+        and options.get("DilationWFactor", 1) + options.get("DilationHFactor", 1) > 2
+    ):
         found = max(found, 2)
     elif kind == "TRANSPOSE_CONV":
         if len(operator.inputs) > 3:

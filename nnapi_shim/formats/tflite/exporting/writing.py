@@ -10,29 +10,9 @@ import numpy as np
 import tflite
 
 from nnapi_shim.formats.graph.tensor import Tensor
-from nnapi_shim.formats.tflite.exporting.subgraph import RESOURCE, Subgraph
+from nnapi_shim.formats.tflite.exporting.subgraph import Subgraph
+from nnapi_shim.formats.tflite.exporting.types import type_code
 from nnapi_shim.formats.tflite.exporting.versions import version
-from nnapi_shim.hal.enums import OperandType as T
-
-TYPES: dict[Any, str] = {
-    T.FLOAT32: "FLOAT32",
-    T.INT32: "INT32",
-    T.UINT32: "UINT32",
-    T.BOOL: "BOOL",
-    T.FLOAT16: "FLOAT16",
-    T.TENSOR_FLOAT32: "FLOAT32",
-    T.TENSOR_FLOAT16: "FLOAT16",
-    T.TENSOR_INT32: "INT32",
-    T.TENSOR_BOOL8: "BOOL",
-    T.TENSOR_QUANT8_ASYMM: "UINT8",
-    T.TENSOR_QUANT8_ASYMM_SIGNED: "INT8",
-    T.TENSOR_QUANT8_SYMM: "INT8",
-    T.TENSOR_QUANT8_SYMM_PER_CHANNEL: "INT8",
-    T.TENSOR_QUANT16_SYMM: "INT16",
-    T.TENSOR_QUANT16_ASYMM: "UINT16",
-    RESOURCE: "RESOURCE",
-}
-"""Operand type -> TensorType."""
 
 SCHEMA_VERSION = 3
 ALIGNMENT = 16
@@ -47,11 +27,6 @@ MIN_RUNTIME_VERSION = "2.18.0"
 def written(subgraphs: Sequence[Subgraph]) -> bytes:
     """The file; the first subgraph is what its signature offers."""
     return _Writer(subgraphs).file()
-
-
-def type_code(type: Any) -> int:
-    """The TensorType of an operand type."""
-    return int(getattr(tflite.TensorType, TYPES[type]))
 
 
 @cache
@@ -166,8 +141,12 @@ class _Writer:
         listed_out = self.vector([indexes[id(t)] for t in graph.outputs])
         tables = self.offsets(made), self.offsets(operators)
         offset = self.table(
-            "SubGraph", Tensors=tables[0], Inputs=listed_in, Outputs=listed_out,
-            Operators=tables[1], Name=name,
+            "SubGraph",
+            Tensors=tables[0],
+            Inputs=listed_in,
+            Outputs=listed_out,
+            Operators=tables[1],
+            Name=name,
         )
         return offset, indexes
 
@@ -181,8 +160,13 @@ class _Writer:
             signature = self.vector([size or -1 for size in sizes])
         name = self.b.CreateString(t.name or f"tensor_{index}")
         return self.table(
-            "Tensor", Shape=shape, Type=type_code(t.type), Buffer=buffer, Name=name,
-            Quantization=self.quantization(t), ShapeSignature=signature,
+            "Tensor",
+            Shape=shape,
+            Type=type_code(t.type),
+            Buffer=buffer,
+            Name=name,
+            Quantization=self.quantization(t),
+            ShapeSignature=signature,
             HasRank=bool(sizes) or None,
         )
 
@@ -206,8 +190,11 @@ class _Writer:
         fields: dict[str, Any] = {}
         if name:
             values = {
-                key: self.vector(value) if isinstance(value, tuple)
-                else self.b.CreateString(value) if isinstance(value, str) else value
+                key: self.vector(value)
+                if isinstance(value, tuple)
+                else self.b.CreateString(value)
+                if isinstance(value, str)
+                else value
                 for key, value in options.items()
             }
             fields["BuiltinOptions"] = self.table(name, **values)
@@ -226,6 +213,9 @@ class _Writer:
         custom = self.b.CreateString(kind) if builtin is None else None
         code = tflite.BuiltinOperator.CUSTOM if builtin is None else builtin
         return self.table(
-            "OperatorCode", DeprecatedBuiltinCode=min(code, OLD_CODES), BuiltinCode=code,
-            CustomCode=custom, Version=number,
+            "OperatorCode",
+            DeprecatedBuiltinCode=min(code, OLD_CODES),
+            BuiltinCode=code,
+            CustomCode=custom,
+            Version=number,
         )

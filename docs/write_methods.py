@@ -1,0 +1,395 @@
+"""Writes the typed methods of Model, nnapi_shim/api/methods/, from the declarations of operations.
+
+One file per family. What methods do is in calling.py beside them; here are their signatures and
+docstrings.
+"""
+
+import keyword
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from nnapi_shim.api.methods.calling import PADS, PAIRS
+from nnapi_shim.hal.enums import OperandType
+from nnapi_shim.hal.quantization import QUANTIZED_RANGE
+from nnapi_shim.operations import FAMILIES, family, registry
+from nnapi_shim.operations.declare import Operation
+from nnapi_shim.tools.sentences import sentence
+
+T = OperandType
+TARGET = Path(__file__).parents[1] / "nnapi_shim" / "api" / "methods"
+WIDTH = 100
+MANY = 8
+"""Needed inputs, from which on they are given by name."""
+
+DEFAULTS: dict[str, str] = {
+    "activation": '"NONE"',
+    "stride": "1",
+    "dilation": "1",
+    "beta": "1.0",
+    "keep_dims": "False",
+    "adj_x": "False",
+    "adj_y": "False",
+    "time_major": "False",
+    "merge_outputs": "False",
+    "cell_clip": "0.0",
+    "proj_clip": "0.0",
+    "projection_clip": "0.0",
+    "begin_mask": "0",
+    "end_mask": "0",
+    "shrink_axis_mask": "0",
+}
+"""Defaults of methods, where the specification has none: what leaves the result as it is."""
+
+NOT_HERE = {("LOCAL_RESPONSE_NORMALIZATION", "beta")}
+"""(operation, input) of the same name that means something else."""
+
+SAYS = {
+    "activation": "applied to the result",
+    "padding": "a scheme, or zeros in front and behind: (left, right, top, bottom)",
+    "stride": "(width, height), or one number for both",
+    "dilation": "(width, height), or one number for both",
+    "filter": "size of the window: (width, height), or one number for both",
+    "nchw": "whether channels stand in front of height and width",
+    "cell activation": "that of the cell",
+    "output_count": "how many outputs; None for as few as there can be",
+    "num_splits": "number of outputs",
+}
+
+FREE = ("declared", "declared_or", "box_parameters")
+"""What says that a program decides the scale and zero point of some output."""
+
+SCALAR_HINTS = {T.INT32: "Int", T.UINT32: "Int", T.BOOL: "Bool", T.MODEL: '"Model"'}
+
+
+class Parameter(NamedTuple):
+    """A parameter of a method: the inputs that it stands for, its default (None: needed)."""
+
+    name: str
+    hint: str
+    default: str | None
+    told: str
+
+
+def main() -> None:
+    """Write the files."""
+    for name, text in files().items():
+        (TARGET / name).write_text(text)
+
+
+def files() -> dict[str, str]:
+    """Name -> text of each file."""
+    found = {f"{name}.py": "\n".join(_family(name)) + "\n" for name in FAMILIES}
+    return {"__init__.py": "\n".join(_together()) + "\n", **found}
+
+
+def _together() -> Iterator[str]:
+    yield '"""The typed methods of Model; `make docs` writes these files from the declarations."""'
+    yield ""
+    for name in sorted(FAMILIES):
+        yield f"from nnapi_shim.api.methods.{name} import {_class(name)}"
+    yield "\n"
+    yield "class Methods("
+    yield from (f"    {_class(name)}," for name in FAMILIES)
+    yield "):"
+    yield '    """Every operation as a method."""'
+
+
+def _class(name: str) -> str:
+    return "".join(word.title() for word in name.split("_")) + "Methods"
+
+
+def _family(name: str) -> Iterator[str]:
+    """A file."""
+    declarations = [d for d in registry() if family(d.type) == name]
+    body = [line for declaration in declarations for line in _method(declaration)]
+    text = "\n".join(body)
+    yield f'"""Operations of the family {name}; `make docs` writes this file."""'
+    yield ""
+    if "Sequence[" in text:
+        yield "from collections.abc import Sequence"
+    if '"Model"' in text:
+        yield "from typing import TYPE_CHECKING\n"
+    elif "Sequence[" in text:
+        yield ""
+    hints = ("Activation", "Bool", "CellActivation", "Float", "Given", "Int", "Pair", "Padding")
+    hints += ("Sizes", "Type")
+    words = set(text.replace('"', " ").translate(str.maketrans("[](),|=:", " " * 8)).split())
+    used = ["Calling", "Output", *(hint for hint in hints if hint in words)]
+    yield "from nnapi_shim.api.methods.calling import ("
+    yield from (f"    {hint}," for hint in sorted(used))
+    yield ")"
+    yield "from nnapi_shim.api.operand import Operand"
+    if "OperandView" in text:
+        yield "from nnapi_shim.api.view import OperandView"
+    yield "from nnapi_shim.hal.enums import OperationType"
+    if '"Model"' in text:
+        yield "\nif TYPE_CHECKING:\n    from nnapi_shim.api.model import Model"
+    yield "\n"
+    yield f"class {_class(name)}(Calling):"
+    yield f'    """{", ".join(d.type.name for d in declarations)[: WIDTH - 12]}."""'
+    yield from body
+
+
+def method_name(declaration: Operation) -> str:
+    """What the method of an operation is called."""
+    name = declaration.type.name.lower()
+    return f"{name}_" if keyword.iskeyword(name) else name
+
+
+def parameters(declaration: Operation) -> tuple[list[Parameter], list[Parameter]]:
+    """The parameters of a method: those that may be given by position, those by name."""
+    names: dict[str, OperandType | None] = {}
+    repeated = {accepted.inputs.repeated for accepted in declaration.forms}
+    for accepted in sorted(declaration.forms, key=lambda form: -len(form.inputs.names)):
+        for name, type in zip(accepted.inputs.names, accepted.inputs.types, strict=True):
+            names.setdefault(name, type)
+    found: dict[str, Parameter] = {}
+    for name, type in names.items():
+        short = _short(name, names)
+        if short not in found:
+            found[short] = _parameter(declaration, short, name, type, repeated)
+    needed = [
+        p for p in found.values() if p.default is None and p.name not in ("padding", "filter")
+    ]
+    needed += [p for p in found.values() if p.name == "filter" and p.hint == "Given"]
+    order = [p.name for p in found.values()]
+    needed.sort(key=lambda p: order.index(p.name))
+    if len(needed) > MANY:
+        needed = needed[:1]
+    last = max(order.index(p.name) for p in needed)
+    for p in list(found.values())[last + 1 :]:  # what may be omitted at the end
+        if p.name in declaration.omittable and len(order) <= MANY:
+            needed.append(p)
+    others = [p for p in found.values() if p not in needed]
+    return needed, others
+
+
+def _short(name: str, names: Any) -> str:
+    """The parameter that stands for an input."""
+    if name in PADS:
+        return "padding"
+    for pair in PAIRS:
+        if name in (f"{pair}_width", f"{pair}_height") and f"{pair}_width" in names:
+            return pair
+    return name
+
+
+def _parameter(
+    declaration: Operation, short: str, name: str, type: OperandType | None, repeated: set[str]
+) -> Parameter:
+    default = None
+    if (declaration.type.name, short) not in NOT_HERE:
+        default = DEFAULTS.get(short)
+    if name in declaration.defaults and short not in ("padding", "stride", "dilation"):
+        default = repr(declaration.defaults[name])
+    if default is None and short == name != "padding" and not _is_everywhere(declaration, name):
+        default = "None"
+    if name in declaration.omittable:
+        default = "()" if name in repeated else "None"
+    if short != name:
+        if short == "padding":
+            return Parameter(short, "Padding", None, SAYS[short])
+        return Parameter(short, "Pair", default, SAYS[short])
+    if short == "padding":
+        return Parameter(short, "Padding", None, SAYS[short])
+    told = SAYS.get(short, "") if type is not None else ""
+    kinds = _kinds(declaration, name, type)
+    if short == "activation":
+        if "LSTM" in declaration.type.name:
+            return Parameter(short, "CellActivation", '"TANH"', SAYS["cell activation"])
+        return Parameter(short, "Activation", default, told)
+    if name in repeated:
+        hint = "Sequence[Given]"
+    elif short == "num_splits":
+        hint = "int"
+    elif type is not None:
+        hint = SCALAR_HINTS.get(type, "Given")
+    else:
+        hint = "Float" if _is_real(declaration, name) else "Given"
+    if default == "None":
+        hint += " | None"
+    return Parameter(short, hint, default, ", ".join(part for part in (kinds, told) if part))
+
+
+def _is_everywhere(declaration: Operation, name: str) -> bool:
+    """Whether all forms of an operation have an input."""
+    return all(name in accepted.inputs.names for accepted in declaration.forms)
+
+
+def _rows(declaration: Operation, name: str) -> dict[OperandType, int]:
+    """The types of an operand and the level since which it can have them."""
+    found: dict[OperandType, int] = {}
+    for row in declaration.types.values():
+        type = declaration.row_types(row).get(name)
+        if type is not None:
+            found[type] = min(found.get(type, row[0]), row[0])
+    return found
+
+
+def _is_real(declaration: Operation, name: str) -> bool:
+    kinds = set(_rows(declaration, name))
+    return bool(kinds) and kinds <= {T.FLOAT32, T.FLOAT16}
+
+
+def _kinds(declaration: Operation, name: str, type: OperandType | None) -> str:
+    """What an operand may be, in words."""
+    if type is not None:
+        return type.name
+    first = min((row[0] for row in declaration.types.values()), default=1)
+    rows = _rows(declaration, name)
+    return ", ".join(
+        kind.name + (f" (level {level})" if level > first else "") for kind, level in rows.items()
+    )
+
+
+def _outputs(declaration: Operation) -> tuple[tuple[str, ...], bool]:
+    """Names of the outputs, and whether there may be other numbers of them."""
+    ways = [declaration.outputs_of(accepted) for accepted in declaration.forms]
+    longest = max(ways, key=lambda way: len(way.names))
+    return longest.names, any(way.repeated or way != longest for way in ways)
+
+
+def _is_free(declaration: Operation) -> bool:
+    """Whether a program says the scale and zero point of outputs."""
+    which = declaration.quantization.__qualname__.partition(".")[0]
+    rows = [declaration.row_types(row) for row in declaration.types.values()]
+    types = {row.get(name) for row in rows for name in declaration.output_names}
+    return which in FREE and not types.isdisjoint(QUANTIZED_RANGE)
+
+
+def _has_choice(declaration: Operation) -> bool:
+    """Whether the same inputs may have outputs of several types."""
+    found: dict[Any, set[Any]] = {}
+    for accepted in declaration.forms:
+        for (inputs, outputs), _ in declaration.uses(len(accepted.inputs.names)):
+            found.setdefault(inputs, set()).add(outputs[:1])
+    return any(len(outputs) > 1 for outputs in found.values())
+
+
+def _method(declaration: Operation) -> Iterator[str]:
+    """A method, line by line."""
+    needed, others = parameters(declaration)
+    outputs, is_several = _outputs(declaration)
+    has_count = is_several and declaration.type.name not in ("SPLIT", "IF")
+    is_free, has_choice = _is_free(declaration), _has_choice(declaration)
+    yield ""
+    yield f"    def {method_name(declaration)}("
+    yield "        self,"
+    for p in needed:
+        yield f"        {p.name}: {p.hint}" + ("," if p.default is None else f" = {p.default},")
+    yield "        *,"
+    for p in others:
+        yield f"        {p.name}: {p.hint}" + ("," if p.default is None else f" = {p.default},")
+    if has_count:
+        yield "        output_count: int | None = None,"
+    if has_choice:
+        yield "        output: Type | None = None,"
+    yield "        dimensions: Sizes = None,"
+    if is_free:
+        yield "        scale: float | None = None,"
+        yield "        zero_point: int = 0,"
+        yield "        like: Operand | OperandView | None = None,"
+    several = is_several or len(outputs) > 1
+    yield '        name: str | Sequence[str] = "",' if several else '        name: str = "",'
+    if is_several:
+        result = "tuple[Operand, ...]"
+    else:
+        result = f"tuple[{', '.join(['Operand'] * len(outputs))}]" if several else "Operand"
+    yield f"    ) -> {result}:"
+    yield from _docstring(declaration, [*needed, *others], has_count, is_free, has_choice)
+    given = [f'                "{p.name}": {p.name},' for p in (*needed, *others)]
+    wanted = ["dimensions", "name"]
+    if is_free:
+        wanted += ["scale", "zero_point", "like"]
+    if has_choice:
+        wanted.append("type=output")
+    count = "output_count" if has_count else "None"
+    if declaration.type.name == "SPLIT":
+        count = "num_splits"
+    head = "return " if is_several or not several else f"{', '.join(outputs)} = "
+    yield f"        {head}self.{'_several' if several else '_one'}("
+    yield f"            OperationType.{declaration.type.name},"
+    yield "            {"
+    yield from given
+    yield "            },"
+    yield f"            Output({', '.join(wanted)}),"
+    if several:
+        yield f"            {count},"
+    yield "        )"
+    if several and not is_several:
+        yield f"        return {', '.join(outputs)}"
+
+
+def _docstring(
+    declaration: Operation,
+    given: list[Parameter],
+    has_count: bool,
+    is_free: bool,
+    has_choice: bool,
+) -> Iterator[str]:
+    level = min(
+        max(accepted.since, min((row[0] for row in declaration.types.values()), default=1))
+        for accepted in declaration.forms
+    )
+    yield f'        """The operation {declaration.type.name}.'
+    yield ""
+    yield from _wrapped(declaration.doc, 8, 8)
+    yield ""
+    for p in given:
+        if p.told:
+            yield from _wrapped(f"{p.name}: {p.told}.", 8, 12)
+    if has_count:
+        yield from _wrapped(f"output_count: {SAYS['output_count']}.", 8, 12)
+    if has_choice:
+        yield from _wrapped("output: type of the output, of which there is a choice.", 8, 12)
+    yield from _wrapped("dimensions: of the output, where more is known than follows.", 8, 12)
+    if is_free:
+        told = "scale, zero_point: of a quantized output; `like`: those of another operand."
+        yield from _wrapped(told, 8, 12)
+    names, _ = _outputs(declaration)
+    outputs = []
+    for name in names:
+        kinds = _kinds(declaration, name, None)
+        outputs.append(f"{name} ({kinds})" if kinds else name)
+    yield ""
+    yield from _wrapped(
+        f"Gives {'; '.join(outputs)}. {_of_shape(sentence(declaration.shape))}", 8, 8
+    )
+    if is_free or any(type in QUANTIZED_RANGE for n in names for type in _rows(declaration, n)):
+        told = sentence(declaration.quantization)
+        yield from _wrapped(f"Scale and zero point: {told[:1].lower()}{told[1:]}", 8, 8)
+    more = any(accepted.since > level for accepted in declaration.forms)
+    yield f"        Since feature level {level}{'; longer forms need more' if more else ''}."
+    yield ""
+    yield "        Raises NnapiError: BAD_DATA for operands of other types."
+    for title, functions in (
+        ("BAD_DATA, unless", declaration.rules),
+        ("OP_FAILED, also of runs, unless", declaration.checks),
+    ):
+        if functions:
+            yield f"\n        {title}:\n"
+        for function in functions:
+            yield from _wrapped(f"- {sentence(function)}", 8, 10)
+    yield '        """'
+
+
+def _of_shape(sentence: str) -> str:
+    return f"Dimensions: {sentence[:1].lower()}{sentence[1:]}"
+
+
+def _wrapped(text: str, first: int, later: int) -> list[str]:
+    text = text.replace("\\", "\\\\")
+    return textwrap.wrap(
+        " ".join(text.split()),
+        WIDTH,
+        initial_indent=" " * first,
+        subsequent_indent=" " * later,
+        break_on_hyphens=False,
+        break_long_words=False,
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,47 @@
+"""NNAPI_SHIM_TRACE: the calls of a program as slices of a trace, and what they cause."""
+
+from collections.abc import Callable
+from functools import wraps
+from time import monotonic_ns
+from typing import Any
+
+from nnapi_shim.abi import decoding
+from nnapi_shim.abi.watched import Watcher, code_of
+from nnapi_shim.recording import trace as recording
+from nnapi_shim.recording.vocabulary import PARAMETERS
+from nnapi_shim.runtime.traced import trace_all
+
+
+def tracer() -> Watcher | None:
+    """What traces calls; None where the trace cannot be written, which was told."""
+    trace = recording.opened()
+    if trace is None:
+        return None
+    trace_all(trace)
+
+    def traced(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        shown = [
+            (at, parameter)
+            for at, parameter in enumerate(PARAMETERS.get(name, ()))
+            if parameter.kind in ("handle", "int", "string")
+        ]
+
+        @wraps(function)
+        def call(*arguments: Any) -> Any:
+            began = monotonic_ns()
+            values = {
+                parameter.name: decoding.argument(parameter, arguments[at], {})
+                for at, parameter in shown
+            }
+            trace.begin(name, recording.API, began, **values)
+            try:
+                result = function(*arguments)
+            except BaseException as error:
+                trace.end(monotonic_ns(), result=code_of(error), error=str(error))
+                raise
+            trace.end(monotonic_ns(), result=code_of(None))
+            return result
+
+        return call
+
+    return traced

@@ -1,0 +1,214 @@
+"""What every typed method of Model does: from arguments by name to a use of the operation."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, SupportsIndex
+
+from numpy.typing import ArrayLike
+
+from nnapi_shim.api.given import listed, shown
+from nnapi_shim.api.names import member
+from nnapi_shim.api.operand import Operand
+from nnapi_shim.api.view import OperandView
+from nnapi_shim.errors import NnapiError, bad_data
+from nnapi_shim.hal.enums import FuseCode, OperandType, OperationType, PaddingCode
+from nnapi_shim.operations import operation as declaration_of
+from nnapi_shim.operations.declare import Form, Operation
+
+Given = Operand | ArrayLike
+"""An input: an operand, or numbers, which become a constant of the type that is needed."""
+
+Int = SupportsIndex
+"""A whole number, or the operand of one."""
+
+Bool = Operand | bool
+"""Whether something is so, or the operand that says it."""
+
+Float = Operand | float
+"""A number, or the operand of one."""
+
+Pair = Int | tuple[Int, Int]
+"""Width and height; one number for both."""
+
+Padding = PaddingCode | Literal["SAME", "VALID"] | Int | tuple[Int, Int, Int, Int]
+"""A scheme, or rows and columns of zeros (left, right, top, bottom)."""
+
+Activation = FuseCode | Literal["NONE", "RELU", "RELU1", "RELU6"] | Int
+"""What is applied to the result at the end."""
+
+CellActivation = Literal["NONE", "RELU", "RELU1", "RELU6", "TANH", "SIGMOID"] | Int
+"""What a cell of an LSTM applies."""
+
+Type = OperandType | str | int
+
+Sizes = Sequence[int | None] | None
+
+CELL_ACTIVATIONS = {"NONE": 0, "RELU": 1, "RELU1": 2, "RELU6": 3, "TANH": 4, "SIGMOID": 6}
+
+PADS = ("pad_left", "pad_right", "pad_top", "pad_bottom")
+PAIRS = ("stride", "dilation", "filter")
+"""Parameters that stand for a width and a height."""
+
+
+class Output(NamedTuple):
+    """What a program says of the outputs of an operation.
+
+    like: an operand whose scale and zero point they are to have.
+    """
+
+    dimensions: Sizes
+    name: str | Sequence[str]
+    scale: float | None = None
+    zero_point: int = 0
+    like: Operand | OperandView | None = None
+    type: Type | None = None
+
+
+class Calling:
+    """What a class with typed methods needs."""
+
+    operation: Callable[..., Any]
+    """`Model.operation`."""
+
+    def _one(self, type: OperationType, given: Mapping[str, Any], output: Output) -> Operand:
+        """The output of an operation with one."""
+        (result,) = self._several(type, given, output, None)
+        return result
+
+    def _several(
+        self,
+        type: OperationType,
+        given: Mapping[str, Any],
+        output: Output,
+        count: int | None,
+    ) -> tuple[Operand, ...]:
+        """The outputs of an operation; count: how many, where that is free."""
+        scale, zero_point, wanted = output.scale, output.zero_point, output.type
+        if output.like is not None:
+            if scale is not None:
+                told = "scale and like are both given; one says what the output is to have"
+                raise bad_data(told, "like").at(type.name)
+            scale, zero_point = output.like.scale, output.like.zero_point
+            if wanted is None and type in (OperationType.QUANTIZE, OperationType.CAST):
+                wanted = output.like.type
+        result = self.operation(
+            type,
+            inputs_of(declaration_of(type), given),
+            output=wanted,
+            output_count=count,
+            dimensions=output.dimensions,
+            scale=scale,
+            zero_point=zero_point,
+            name=output.name,
+        )
+        return result if isinstance(result, tuple) else (result,)
+
+
+def inputs_of(declaration: Operation, given: Mapping[str, Any]) -> list[Any]:
+    """The inputs of an operation in their order, in the shortest form that has all that is given.
+
+    Raises BAD_DATA where no form has all of it.
+    """
+    values = _spread(declaration, given)
+    defaults = declaration.defaults
+    said = {name for name, value in values.items() if not _is(value, defaults.get(name))}
+    needed = said - {name for name, value in values.items() if value is None}
+    best: Form | None = None
+    for accepted in sorted(declaration.forms, key=lambda form: len(form.inputs.names)):
+        names = set(accepted.inputs.names)
+        complete = all(_is_there(declaration, name, values) for name in names)
+        if needed <= names and complete:
+            best = accepted
+            break
+    if best is None:
+        raise _no_form(declaration, needed).at(declaration.type.name)
+    inputs: list[Any] = []
+    for name, type in zip(best.inputs.names, best.inputs.types, strict=True):
+        value = values.get(name, defaults.get(name))
+        if name == best.inputs.repeated:
+            inputs += listed(name, value, "a list of operands, numbers and arrays")
+        else:
+            inputs.append(_fitting(declaration, name, type, value))
+    return inputs
+
+
+def _is(value: Any, default: Any) -> bool:
+    """Whether an argument says no more than its absence."""
+    plain = isinstance(value, bool | int | float) and isinstance(default, bool | int | float)
+    return value is default or (plain and bool(value == default))
+
+
+def _is_there(declaration: Operation, name: str, values: Mapping[str, Any]) -> bool:
+    """Whether an input has a value, or can do without."""
+    if values.get(name) is not None or name in declaration.omittable:
+        return True
+    default = declaration.defaults.get(name)
+    return default is not None or all(name in form.inputs.names for form in declaration.forms)
+
+
+def _no_form(declaration: Operation, given: set[str]) -> NnapiError:
+    forms = declaration.forms
+    common = set.intersection(*(set(accepted.inputs.names) for accepted in forms))
+    ways = dict.fromkeys(
+        ", ".join(
+            name
+            for name in accepted.inputs.names
+            if name not in common and declaration.defaults.get(name) is None
+        )
+        for accepted in forms
+    )
+    told = ", ".join(sorted(given - common)) or "nothing"
+    return bad_data(f"{told} given; it takes {' or '.join(way for way in ways if way)}", "form")
+
+
+def _spread(declaration: Operation, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments by the names of inputs: padding, stride and the like stand for several of them."""
+    values = dict(given)
+    names = {name for accepted in declaration.forms for name in accepted.inputs.names}
+    for name in PAIRS:
+        if f"{name}_width" in names:
+            width, height = _pair(name, values.pop(name))
+            values |= {f"{name}_width": width, f"{name}_height": height}
+    padding = values.get("padding")
+    if "padding" in names and isinstance(padding, list | tuple):
+        if len(padding) != len(PADS):
+            told = (
+                f"padding is {shown(padding)}; it must be a scheme, or (left, right, top, bottom)"
+            )
+            raise bad_data(told, "padding").at(declaration.type.name)
+        del values["padding"]
+        values |= dict(zip(PADS, padding, strict=True))
+    elif isinstance(padding, str):
+        values["padding"] = int(member(PaddingCode, padding))
+    activation = values.get("activation")
+    if isinstance(activation, str):
+        if activation in CELL_ACTIVATIONS and "LSTM" in declaration.type.name:
+            values["activation"] = CELL_ACTIVATIONS[activation]
+        else:
+            values["activation"] = int(member(FuseCode, activation))
+    return values
+
+
+def _pair(name: str, value: Any) -> tuple[Any, Any]:
+    if not isinstance(value, list | tuple):
+        return value, value
+    if len(value) != 2:
+        raise bad_data(f"{name} is {shown(value)}; it must be (width, height)", "pair")
+    return value[0], value[1]
+
+
+def _fitting(declaration: Operation, name: str, type: OperandType | None, value: Any) -> Any:
+    """A number as its input needs it: True where a whole number is meant, 1 where 1.0 is."""
+    if isinstance(value, bool) and type is OperandType.INT32:
+        return int(value)
+    if isinstance(value, int) and type is OperandType.BOOL:
+        return bool(value)
+    if isinstance(value, int) and type is None and _is_real(declaration, name):
+        return float(value)
+    return value
+
+
+def _is_real(declaration: Operation, name: str) -> bool:
+    """Whether an input is a scalar with a fraction in every use."""
+    rows = [declaration.row_types(row) for row in declaration.types.values()]
+    kinds = {row[name] for row in rows if name in row}
+    return bool(kinds) and kinds <= {OperandType.FLOAT32, OperandType.FLOAT16}

@@ -1,0 +1,177 @@
+"""Real numbers as quantized ones and back, and parameters that fit a range.
+
+A quantized number q stands for scale * (q - zero_point).
+"""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from nnapi_shim.api.arrays import DTYPES, Array, as_array
+from nnapi_shim.api.given import integer, number, shown
+from nnapi_shim.api.names import member
+from nnapi_shim.errors import bad_data
+from nnapi_shim.hal.enums import OperandType
+from nnapi_shim.hal.quantization import ASYMMETRIC, QUANTIZED_RANGE
+
+T = OperandType
+Scale = float | Sequence[float] | NDArray[np.floating]
+"""One scale, or one for each index of a dimension."""
+
+
+class Quantization(NamedTuple):
+    """Parameters of a quantized operand: `model.input(type, dimensions, *quantization)`."""
+
+    scale: float
+    zero_point: int
+
+
+class ChannelQuantization(NamedTuple):
+    """Parameters of a TENSOR_QUANT8_SYMM_PER_CHANNEL operand, one scale for each channel."""
+
+    scales: tuple[float, ...]
+    zero_point: int = 0
+
+
+def quantize(
+    array: ArrayLike,
+    scale: Scale,
+    zero_point: int = 0,
+    type: T | str | None = None,
+    *,
+    channel_dim: int = 0,
+) -> Array:
+    """Numbers as QUANTIZE makes them: the quotient in float32, halves away from zero, what is
+    beyond the type's range at its end, NaN at the upper one.
+
+    array: of any dimensions. scale: one, or one for each index of dimension `channel_dim`.
+    type: by default TENSOR_QUANT8_ASYMM; with several scales TENSOR_QUANT8_SYMM_PER_CHANNEL.
+
+    Gives an array of the type's elements with the same dimensions. Raises BAD_DATA for a type that
+    is not quantized, a scale that is not above 0, and a zero point beyond the range.
+    """
+    values = _real(array)
+    scales = _scales(scale, values, channel_dim)
+    if type is None:
+        type = T.TENSOR_QUANT8_SYMM_PER_CHANNEL if scales.ndim else T.TENSOR_QUANT8_ASYMM
+    kind = member(T, type)
+    low, high = _range(kind)
+    zero_point = integer("zero_point", zero_point, "a whole number", None)
+    if not low <= zero_point <= high or (zero_point and kind not in ASYMMETRIC):
+        allowed = f"{low} to {high}" if kind in ASYMMETRIC else "0"
+        raise bad_data(f"zero_point is {zero_point}; allowed for {kind.name} is {allowed}", "zero")
+    with np.errstate(all="ignore"):
+        quotient = values / scales
+        whole = np.trunc(quotient)
+        whole += np.copysign(np.abs(quotient - whole) >= 0.5, quotient)
+        found = np.clip(np.nan_to_num(whole, nan=np.inf) + np.float64(zero_point), low, high)
+    result: Array = found.astype(DTYPES[kind])
+    return result
+
+
+def dequantize(
+    array: ArrayLike, scale: Scale, zero_point: int = 0, *, channel_dim: int = 0
+) -> NDArray[np.float32]:
+    """The real numbers that quantized ones stand for, in float32, as DEQUANTIZE makes them.
+
+    array: whole numbers of any dimensions. scale, channel_dim: as in `quantize`.
+    """
+    numbers = as_array(array)
+    if numbers.dtype.kind not in "iu":
+        raise bad_data(f"{numbers.dtype} is given; quantized numbers are whole", "kind")
+    scales = _scales(scale, numbers, channel_dim)
+    zero_point = integer("zero_point", zero_point, "a whole number", None)
+    centred = (numbers.astype(np.int64) - zero_point).astype(np.float32)
+    return np.asarray(scales * centred, np.float32)
+
+
+@overload
+def quantization_of(
+    minimum: float, maximum: float, type: T | str = T.TENSOR_QUANT8_ASYMM
+) -> Quantization: ...
+
+
+@overload
+def quantization_of(
+    minimum: Sequence[float] | NDArray[np.floating],
+    maximum: Sequence[float] | NDArray[np.floating],
+    type: T | str = T.TENSOR_QUANT8_SYMM_PER_CHANNEL,
+) -> ChannelQuantization: ...
+
+
+def quantization_of(
+    minimum: Scale, maximum: Scale, type: T | str | None = None
+) -> Quantization | ChannelQuantization:
+    """Parameters with which a quantized type holds the numbers from `minimum` to `maximum`.
+
+    With one range: scale and zero point, the range being widened to hold 0, which is then exact.
+    With one range per channel: a scale for each. Symmetric types have zero point 0 and use as much
+    of their range on either side. A range without numbers but 0 gets the scale 1.
+
+    Raises BAD_DATA for a type that is not quantized, and for what is no range.
+    """
+    low, high = (np.asarray(as_array(value), np.float64) for value in (minimum, maximum))
+    if type is None:
+        type = T.TENSOR_QUANT8_SYMM_PER_CHANNEL if low.ndim else T.TENSOR_QUANT8_ASYMM
+    kind = member(T, type)
+    lowest, highest = _range(kind)
+    is_channels = kind is T.TENSOR_QUANT8_SYMM_PER_CHANNEL
+    if low.shape != high.shape or low.ndim != is_channels:
+        wanted = "two lists of the same length" if is_channels else "two numbers"
+        told = f"the range is {shown(minimum)} to {shown(maximum)}; {kind.name} needs {wanted}"
+        raise bad_data(told, "shape")
+    if not (np.isfinite(low).all() and np.isfinite(high).all() and (low <= high).all()):
+        told = f"the range is {shown(minimum)} to {shown(maximum)}; it must go up, and be finite"
+        raise bad_data(told, "range")
+    low, high = np.minimum(low, 0), np.maximum(high, 0)
+    if kind in ASYMMETRIC:
+        scale = _positive((high - low) / (highest - lowest))
+        zero_point = math.floor(lowest - float(low) / float(scale) + 0.5)
+        return Quantization(float(scale), min(max(zero_point, lowest), highest))
+    scales = _positive(np.maximum(-low, high) / highest)
+    if is_channels:
+        return ChannelQuantization(tuple(scales.tolist()))
+    return Quantization(float(scales), 0)
+
+
+def _positive(scales: Array) -> Array:
+    """Scales in float32, 1 in place of what is not above 0 there."""
+    rounded = np.asarray(scales, np.float32)
+    return np.where(rounded > 0, rounded, np.float32(1))
+
+
+def _real(array: ArrayLike) -> Array:
+    values = as_array(array)
+    if values.dtype.kind not in "biuf":
+        raise bad_data(f"values of {values.dtype} cannot be quantized", "kind")
+    return values.astype(np.float32)
+
+
+def _scales(scale: Scale, values: Array, channel_dim: int) -> Array:
+    """Scales in float32, along their dimension if there are several."""
+    found = np.asarray(as_array(scale))
+    if found.ndim == 0:
+        number("scale", scale)
+    if found.dtype.kind not in "iuf" or not (found > 0).all() or found.ndim > 1:
+        raise bad_data(f"scale is {shown(scale)}; it must be above 0", "scale")
+    found = found.astype(np.float32)
+    if found.ndim == 0:
+        return found
+    if not 0 <= channel_dim < values.ndim or values.shape[channel_dim] != found.size:
+        raise bad_data(
+            f"{found.size} scales are given for dimension {channel_dim} of {list(values.shape)}; "
+            "there must be one for each index",
+            "count",
+        )
+    along = [1] * values.ndim
+    along[channel_dim] = -1
+    return found.reshape(along)
+
+
+def _range(kind: T) -> tuple[int, int]:
+    if kind not in QUANTIZED_RANGE:
+        raise bad_data(f"{kind.name} is not quantized", "type")
+    return QUANTIZED_RANGE[kind]

@@ -1,0 +1,139 @@
+"""`nnapi-shim bench`."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from nnapi_shim.cli.arguments import Devices, ModelPath, names
+from nnapi_shim.cli.output import (
+    AsJson,
+    count,
+    duration,
+    progress,
+    size,
+    write,
+    write_json,
+    write_table,
+)
+
+if TYPE_CHECKING:
+    from nnapi_shim.tools.bench import Bench
+    from nnapi_shim.tools.latency import Latency
+
+
+def bench(
+    model: ModelPath,
+    devices: Devices = None,
+    inputs: Annotated[
+        list[str] | None,
+        typer.Option("--input", "-i", metavar="FILE|NAME=FILE", help="As --input of `run`."),
+    ] = None,
+    seconds: Annotated[
+        float, typer.Option("--seconds", min=0.001, help="For each of what is measured.")
+    ] = 2.0,
+    runs: Annotated[int, typer.Option("--runs", min=0, help="So many runs instead.")] = 0,
+    warm_up: Annotated[int, typer.Option("--warm-up", min=0, help="Runs before that.")] = 5,
+    threads: Annotated[
+        str, typer.Option("--threads", metavar="N,M", help="How many run at once.")
+    ] = "1",
+    peers: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--peer", metavar="litert|onnxruntime", help="Measure another runtime in turns with it."
+        ),
+    ] = None,
+    resize: Annotated[bool, typer.Option("--resize", help="Scale pictures.")] = False,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Of inputs that are made up.")] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """How fast a model runs: percentiles, throughput, memory; and other runtimes beside it.
+
+    A peer runs in turns with it, on one thread; the ratio is its time divided by that of
+    nnapi_shim, with the quartiles of all rounds.
+
+    Example: nnapi-shim bench mobilenet.tflite --peer litert --threads 1,2
+    """
+    from nnapi_shim.tools.bench import bench as measure
+    from nnapi_shim.tools.inputs import Picture
+
+    with progress() as tell:
+        found = measure(
+            model,
+            names(devices),
+            inputs=inputs or (),
+            seconds=seconds,
+            runs=runs,
+            warm_up=warm_up,
+            threads=_numbers(threads),
+            peers=peers or (),
+            picture=Picture(resize),
+            seed=seed,
+            progress=tell,
+        )
+    if as_json:
+        write_json(found)
+    else:
+        _show(found)
+
+
+def _numbers(given: str) -> list[int]:
+    from nnapi_shim.errors import bad_data
+
+    try:
+        return [int(number) for number in given.split(",")]
+    except ValueError:
+        raise bad_data(
+            f"--threads is {given!r}; it must be numbers with commas, such as 1,2"
+        ) from None
+
+
+def _show(found: "Bench") -> None:
+    devices = ", ".join(dict.fromkeys(found.devices))
+    write(
+        f"{devices}: loaded in {duration(found.load_seconds)}, compiled in "
+        f"{duration(found.compile_seconds)}, first run {duration(found.first_run_seconds)}"
+    )
+    write()
+    rows = [_row("nnapi_shim", found.latency)]
+    rows += [_row(f"{peer.name} {peer.version}", peer.latency) for peer in found.peers]
+    write_table(
+        ("", ">runs", ">min", ">mean", ">p50", ">p90", ">p95", ">p99", ">max", ">deviation"), rows
+    )
+    for peer in found.peers:
+        faster = "faster" if peer.ratio >= 1 else "slower"
+        factor = peer.ratio if peer.ratio >= 1 else 1 / peer.ratio
+        near = (
+            ""
+            if peer.largest_difference is None
+            else f"; outputs differ by at most {peer.largest_difference:.3g}"
+        )
+        write(
+            f"nnapi_shim is {factor:.2f} times {faster} than {peer.name}: ratio {peer.ratio:.2f}, "
+            f"{peer.low:.2f} to {peer.high:.2f} in half of {count(len(peer.ratios), 'round')}{near}"
+        )
+    write()
+    write_table(
+        (">threads", ">runs/s", ">p50", ">p99"),
+        [
+            (
+                item.threads,
+                f"{item.runs_per_second:.4g}",
+                duration(item.latency.p50),
+                duration(item.latency.p99),
+            )
+            for item in found.throughput
+        ],
+    )
+    memory = found.memory
+    if memory.before is not None:
+        write()
+        write(
+            f"memory of the process: {size(memory.before)} at first, {size(memory.loaded)} with "
+            f"the model, {size(memory.compiled)} compiled, {size(memory.run)} after its first "
+            f"runs; at most {size(memory.peak)}"
+        )
+
+
+def _row(name: str, times: "Latency") -> tuple[object, ...]:
+    figures = (times.minimum, times.mean, times.p50, times.p90, times.p95, times.p99, times.maximum)
+    return (name, times.runs, *map(duration, figures), duration(times.deviation))

@@ -1,0 +1,38 @@
+"""`nnapi-shim convert`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nnapi_shim.cli.arguments import Force, ModelPath
+from nnapi_shim.cli.output import AsJson, count, size, write, write_json
+
+
+def convert(
+    model: ModelPath,
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="What to write; its suffix says in which format: .tflite, .onnx, .c, .py, or "
+            ".json for a summary.",
+        ),
+    ],
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write a model in another format. A file that is there already is kept, unless --force.
+
+    Example: nnapi-shim convert capture.zip -o model.tflite
+    """
+    from nnapi_shim.tools.convert import convert as make
+
+    found = make(model, output, force)
+    if as_json:
+        write_json(found)
+    else:
+        operations = count(found.operations, "operation")
+        write(f"{found.path}: {operations}, {size(found.bytes)}")

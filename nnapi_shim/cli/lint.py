@@ -1,0 +1,32 @@
+"""`nnapi-shim lint`."""
+
+import typer
+
+from nnapi_shim.cli.arguments import ModelPath
+from nnapi_shim.cli.output import AsJson, count, write, write_json
+
+FOUND = 1
+"""Exit code where something is wrong."""
+
+
+def lint(model: ModelPath, as_json: AsJson = False) -> None:
+    """Everything that is wrong with a model, each with its rule; exit code 1 if something is.
+
+    Of a Python file, the model need not be finished.
+
+    Example: nnapi-shim lint model.py:broken --json
+    """
+    from nnapi_shim.tools.lint import lint as find
+
+    found = find(model)
+    if as_json:
+        write_json(found)
+    else:
+        for item in found.findings:
+            code = f"{item.code.name}: " if item.code is not None else ""
+            rule = f" [{item.rule}]" if item.rule else ""
+            write(f"{item.severity}: {code}{item.message}{rule}")
+        warnings = len(found.findings) - found.errors
+        write(f"{count(found.errors, 'error')}, {count(warnings, 'warning')}")
+    if found.errors:
+        raise typer.Exit(FOUND)

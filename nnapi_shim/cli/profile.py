@@ -1,0 +1,137 @@
+"""`nnapi-shim profile`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from nnapi_shim.cli.arguments import Devices, Force, ModelPath, names
+from nnapi_shim.cli.output import (
+    AsJson,
+    count,
+    duration,
+    percent,
+    progress,
+    rate,
+    write,
+    write_json,
+    write_table,
+)
+
+if TYPE_CHECKING:
+    from nnapi_shim.tools.profile import OperationProfile, Profile
+
+
+def profile(
+    model: ModelPath,
+    devices: Devices = None,
+    inputs: Annotated[
+        list[str] | None,
+        typer.Option("--input", "-i", metavar="FILE|NAME=FILE", help="As --input of `run`."),
+    ] = None,
+    runs: Annotated[int, typer.Option("--runs", min=1, help="How many are observed.")] = 20,
+    warm_up: Annotated[int, typer.Option("--warm-up", min=0, help="Runs before that.")] = 3,
+    steps: Annotated[
+        bool, typer.Option("--steps", help="Show the steps of each operation, too.")
+    ] = False,
+    top: Annotated[
+        int, typer.Option("--top", metavar="K", min=0, help="Only the K slowest operations.")
+    ] = 0,
+    no_peaks: Annotated[
+        bool, typer.Option("--no-peaks", help="Do not measure what the machine reaches.")
+    ] = False,
+    trace: Annotated[
+        Path | None,
+        typer.Option("--trace", metavar="FILE.json", help="File for Perfetto (ui.perfetto.dev)."),
+    ] = None,
+    force: Force = False,
+    resize: Annotated[bool, typer.Option("--resize", help="Scale pictures.")] = False,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Of inputs that are made up.")] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Where the time of a run goes: per operation, against what the machine reaches.
+
+    Example: nnapi-shim profile mobilenet.tflite --top 10 --trace profile.json
+    """
+    from nnapi_shim.formats.output_file import require_free
+    from nnapi_shim.tools.inputs import Picture
+    from nnapi_shim.tools.profile import profile as find
+
+    if trace is not None:
+        require_free(trace, force)
+    with progress() as tell:
+        found = find(
+            model,
+            names(devices),
+            inputs=inputs or (),
+            runs=runs,
+            warm_up=warm_up,
+            against_peaks=not no_peaks,
+            picture=Picture(resize),
+            seed=seed,
+            progress=tell,
+        )
+    if trace is not None:
+        found.save_trace(trace, force)
+    if as_json:
+        write_json(found)
+    else:
+        _show(found, steps, top)
+
+
+def _show(found: "Profile", steps: bool, top: int) -> None:
+    devices = ", ".join(dict.fromkeys(found.devices))
+    write(
+        f"{devices}: {duration(found.run_seconds)} in a run, {duration(found.observed_seconds)} "
+        f"while each step is timed; medians of {count(found.runs, 'run')}"
+    )
+    if found.peaks is not None:
+        measured = found.peaks
+        write(
+            f"peaks of this machine: {rate(measured.float32, 'FLOP/s')} in float32, "
+            f"{rate(measured.int8, 'OP/s')} in int8, {rate(measured.bytes, 'B/s')}"
+        )
+    write()
+    shown = list(found.operations)
+    if top:
+        shown = sorted(shown, key=lambda item: -(item.seconds or 0.0))[:top]
+    rows: list[tuple[object, ...]] = []
+    for item in shown:
+        rows.append(_row(item))
+        if steps:
+            rows += [
+                ("", f"  {step.kernel or step.where}", step.device, duration(step.seconds))
+                for step in item.steps
+            ]
+    width = 9
+    write_table(
+        (">#", "operation", "device", ">time", ">share", ">GFLOP/s", ">GB/s", ">of peak", "bound"),
+        [(*row, *[""] * (width - len(row))) for row in rows],
+    )
+    write()
+    write_table(
+        ("operation", ">count", ">time", ">share"),
+        [
+            (kind.name, kind.count, duration(kind.seconds), percent(kind.share))
+            for kind in found.kinds
+        ],
+    )
+
+
+def _row(item: "OperationProfile") -> tuple[object, ...]:
+    nearest = max(item.of_peak_flops or 0.0, item.of_peak_bytes or 0.0)
+    return (
+        item.number,
+        item.name,
+        item.device,
+        "not seen" if item.seconds is None else duration(item.seconds),
+        percent(item.share),
+        _giga(item.flops_per_second),
+        _giga(item.bytes_per_second),
+        percent(nearest or None),
+        item.bound,
+    )
+
+
+def _giga(value: float | None) -> str:
+    return "" if value is None else f"{value / 1e9:.3g}"

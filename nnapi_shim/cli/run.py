@@ -1,0 +1,112 @@
+"""`nnapi-shim run`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from nnapi_shim.cli.arguments import Device, Force, ModelPath, Signature, names
+from nnapi_shim.cli.output import AsJson, write, write_json, write_table
+
+if TYPE_CHECKING:
+    from nnapi_shim.tools.run import ArgumentInfo, RunResult
+
+
+def run(
+    model: ModelPath,
+    input: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--input",
+            "-i",
+            metavar="FILE|NAME=FILE",
+            help="An array (.npy, or .npz for several) or a picture; once for each input. Without "
+            "any, inputs are made up.",
+        ),
+    ] = None,
+    labels: Annotated[
+        Path | None, typer.Option("--labels", metavar="FILE", help="A class in each line.")
+    ] = None,
+    top: Annotated[
+        int, typer.Option("--top", metavar="K", min=0, help="How many classes are told.")
+    ] = 0,
+    device: Device = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE.npz", help="File for the outputs."),
+    ] = None,
+    force: Force = False,
+    resize: Annotated[
+        bool, typer.Option("--resize", help="Scale pictures to the size that the model takes.")
+    ] = False,
+    mean: Annotated[
+        float | None, typer.Option("--mean", help="A pixel p becomes (p - mean) / std.")
+    ] = None,
+    std: Annotated[float | None, typer.Option("--std", help="See --mean.")] = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Of inputs that are made up.")] = 0,
+    signature: Signature = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run a model once, and tell what it gives.
+
+    A picture must have the size that the model takes, or --resize. Without --mean and --std, an
+    input of 8 bits gets its pixels as they are, 0 to 255 (signed: -128 to 127), a float input
+    pixel / 255. Float arrays become quantized by the input's scale.
+
+    Example: nnapi-shim run mobilenet.tflite --input cat.png --resize --labels imagenet.txt
+    """
+    from nnapi_shim.formats.output_file import require_free
+    from nnapi_shim.tools.inputs import Picture
+    from nnapi_shim.tools.run import read_labels
+    from nnapi_shim.tools.run import run as compute
+
+    if output is not None:
+        require_free(output, force)
+    found = compute(
+        model,
+        input or (),
+        device=names(device),
+        labels=None if labels is None else read_labels(labels),
+        top=top,
+        picture=Picture(resize, mean, std),
+        seed=seed,
+        signature=signature,
+    )
+    if output is not None:
+        found.save(output, force)
+    if as_json:
+        write_json(found)
+    else:
+        _show(found)
+
+
+def _show(found: "RunResult") -> None:
+    devices = ", ".join(dict.fromkeys(found.devices))
+    write(
+        f"run on {devices}: compiled in {1e3 * found.compile_seconds:.3g} ms, "
+        f"first run {1e3 * found.run_seconds:.3g} ms"
+    )
+    made_up = " (made up)" if found.made_up and found.inputs else ""
+    for item in found.inputs:
+        write(f"input  {item.name}: {_argument(item)}{made_up}")
+    for output in found.outputs:
+        write(f"output {output.name}: {_argument(output)}")
+        if output.minimum is None:
+            continue
+        write(f"  from {output.minimum:.6g} to {output.maximum:.6g}, mean {output.mean:.6g}")
+        if not output.top:
+            values = output.values.reshape(-1)
+            more = ", ..." if values.size > 8 else ""
+            write(f"  {', '.join(f'{value:.6g}' for value in values[:8])}{more}")
+    for output in found.outputs:
+        if output.top:
+            write()
+            write_table(
+                (">class", ">score", "label"),
+                [(item.index, item.score, item.label) for item in output.top],
+            )
+
+
+def _argument(item: "ArgumentInfo") -> str:
+    scale = f", scale {item.scale:g}, zero point {item.zero_point}" if item.scale else ""
+    return f"{item.type}{list(item.dimensions)}{scale}"

@@ -1,0 +1,149 @@
+"""Captures as models: what a program has built, built again (docs/capture.md)."""
+
+from os import PathLike
+from typing import Any
+
+from nnapi_shim.api.model import Model
+from nnapi_shim.errors import bad_data
+from nnapi_shim.hal.enums import ResultCode
+from nnapi_shim.recording.reading import Call, Capture, is_capture, read
+
+__all__ = ["is_capture", "load_capture", "models_in", "read"]
+
+_BY_NAME = "nnapi_shim_setOperandName"
+
+
+def models_in(capture: Capture) -> list[str]:
+    """The models that the program has finished, by their handles, in the order of their making;
+    those that others refer to by IF and WHILE come last.
+    """
+    finished = [
+        call.arguments["model"]
+        for call in capture.calls
+        if call.short == "Model_finish" and call.result == ResultCode.NO_ERROR
+    ]
+    referenced = {
+        call.arguments.get("value")
+        for call in capture.calls
+        if call.short == "Model_setOperandValueFromModel"
+    }
+    return sorted(dict.fromkeys(finished), key=lambda handle: handle in referenced)
+
+
+def load_capture(capture: str | PathLike[str] | Capture, name: str | None = None) -> Model:
+    """One of the models that a program has built, the first by default; finished.
+
+    name: what models_in calls it, such as "model 2".
+
+    Raises BAD_DATA for what is no capture or has no such model, OSError where there is no file.
+    """
+    given = capture if isinstance(capture, Capture) else read(capture)
+    models = models_in(given)
+    if not models:
+        raise bad_data(f"{given.path} has no model: the program has finished none", "none")
+    handle = models[0] if name is None else name
+    if handle not in models:
+        raise bad_data(f"{given.path} has no {handle!r}; it has {', '.join(models)}", "name")
+    try:
+        return _Builder(given).built(handle)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError):
+        told = f"{given.path}: the calls that build {handle} make no sense"
+        raise bad_data(told, "calls") from None
+
+
+class _Builder:
+    """Builds models of a capture, each once."""
+
+    def __init__(self, capture: Capture) -> None:
+        self._capture = capture
+        self._built: dict[str, Model] = {}
+        self._calls: dict[str, list[Call]] = {}
+        for call in capture.calls:
+            is_of_model = call.short.startswith("Model_") or call.function == _BY_NAME
+            if is_of_model and call.result == ResultCode.NO_ERROR:
+                self._calls.setdefault(str(call.arguments.get("model")), []).append(call)
+
+    def built(self, handle: str) -> Model:
+        """A model; those that it refers to first. However deep: no function calls itself."""
+        waiting = [handle]
+        while waiting:
+            current = waiting[-1]
+            missing = [name for name in self._referenced(current) if name not in self._built]
+            if any(name in waiting for name in missing):
+                raise bad_data(f"{self._capture.path}: {current} refers to itself")
+            if missing:
+                waiting += missing
+                continue
+            if current not in self._built:
+                self._built[current] = self._build(self._calls.get(current, []))
+            waiting.pop()
+        return self._built[handle]
+
+    def _referenced(self, handle: str) -> list[str]:
+        return [
+            call.arguments["value"]
+            for call in self._calls.get(handle, [])
+            if call.short == "Model_setOperandValueFromModel"
+        ]
+
+    def _build(self, calls: list[Call]) -> Model:
+        model = Model()
+        for call in calls:
+            self._call(model, call, call.arguments)
+        return model
+
+    def _call(self, model: Model, call: Call, given: dict[str, Any]) -> None:
+        name = call.short.removeprefix("Model_")
+        if name == "addOperand":
+            kind = given["type"]
+            if isinstance(kind["type"], int):
+                raise bad_data(f"{self._capture.path}: the model has operands of an extension")
+            scale = float(kind["scale"])
+            model.add_operand(kind["type"], kind["dimensions"] or None, scale, kind["zeroPoint"])
+        elif name == "setOperandValue":
+            contents = given["buffer"]
+            value = None if contents is None else self._capture.array(contents)
+            self._set(model, given["index"], value)
+        elif name == "setOperandValueFromMemory":
+            self._set_from_memory(model, call, given["index"])
+        elif name == "setOperandSymmPerChannelQuantParams":
+            quant = given["channelQuant"]
+            scales = [float(scale) for scale in quant["scales"]]
+            model.set_operand_symm_per_channel_quant_params(
+                given["index"], quant["channelDim"], scales
+            )
+        elif name == "setOperandValueFromModel":
+            model.set_operand_value_from_model(given["index"], self._built[given["value"]])
+        elif name == "addOperation":
+            model.add_operation(given["type"], given["inputs"], given["outputs"])
+        elif name == "identifyInputsAndOutputs":
+            model.identify_inputs_and_outputs(given["inputs"], given["outputs"])
+        elif name == "relaxComputationFloat32toFloat16":
+            model.relax_computation_float32_to_float16(bool(given["allow"]))
+        elif call.function == _BY_NAME:
+            model.name_operand(given["index"], given["name"])
+        elif name == "finish":
+            model.finish()
+
+    def _set(self, model: Model, index: int, value: Any) -> None:
+        if value is not None:
+            operand = model.operands[index]
+            dimensions = operand.dimensions
+            is_raw = tuple(value.shape) != tuple(dimensions)
+            if is_raw:  # the contents of a type that arrays do not have
+                from nnapi_shim.api.arrays import DTYPES
+
+                value = value.view(DTYPES[operand.type]).reshape(dimensions)
+        model.set_operand_value(index, value)
+
+    def _set_from_memory(self, model: Model, call: Call, index: int) -> None:
+        if not call.memories:
+            raise bad_data(
+                f"{self._capture.path}: the value of operand {index} lay in a memory that could "
+                "not be read"
+            )
+        from nnapi_shim.api.arrays import DTYPES
+
+        operand = model.operands[index]
+        data = self._capture.array(call.memories[0]["contents"])
+        model.set_operand_value(index, data.view(DTYPES[operand.type]).reshape(operand.dimensions))

@@ -1,0 +1,289 @@
+"""A capture as a C program, which needs the headers of NNAPI and the C library alone."""
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from nnapi_shim.formats.capture.plan import Planned, Value
+from nnapi_shim.formats.capture.source import Data
+from nnapi_shim.recording.vocabulary import C_TYPES, Parameter
+
+_PER_LINE = 20
+_FEW_SIZES = 1024
+
+
+class C:
+    """Writes calls in C99; one function for each."""
+
+    def __init__(self) -> None:
+        self._handles: dict[str, str] = {}
+        """Handle -> C type."""
+        self._buffers: list[str] = []
+        self._memories: list[str] = []
+        self._calls: list[int] = []
+        self._operations = 1
+        self._headers = {"android/NeuralNetworks.h"}
+
+    def call(self, plan: Planned, data: Data) -> Iterator[str]:
+        """The function of a call."""
+        call = plan.call
+        if plan.why_not:
+            yield f"/* call {call.number}, {call.function}, is left out: {plan.why_not} */"
+            return
+        if call.function.startswith("nnapi_shim"):
+            self._headers.add("nnapi_shim.h")
+        elif "xtension" in call.function:
+            self._headers.add("android/NeuralNetworksExtensions.h")
+        if call.short == "Model_addOperation":
+            self._operations += 1
+        self._calls.append(call.number)
+        yield f"static void call_{call.number}(void)"
+        yield "{"
+        before: list[str] = []
+        after: list[str] = []
+        if call.short == "_getDevice" and plan.values[1].value:
+            handle = self._handle(plan.values[1].value, "device")
+            number = plan.values[0].value
+            yield f"    {handle} = device({number});"
+            yield "}"
+            return
+        for fill in plan.fills:
+            at, length = data.place(fill.contents)
+            target = self._bytes(fill.target)
+            before.append(f"memcpy({target} + {fill.offset}, data + {at}, {length});")
+        words = [
+            self._argument(plan, parameter, value, data, before, after)
+            for parameter, value in zip(plan.parameters, plan.values, strict=True)
+        ]
+        function = call.function
+        if call.short == "Memory_createFromAHardwareBuffer":
+            function = "ANeuralNetworksMemory_createFromFd"
+            size = plan.values[0].value
+            words = [str(size), "PROT_READ | PROT_WRITE", words[0], "0", words[1]]
+        called = f"{function}({', '.join(words)})"
+        if call.result is None:
+            before.append(f"{called};\n    made_calls++;")
+        else:
+            before.append(f'expect({call.number}, "{call.function}", {called}, {call.result});')
+        for check in plan.checks:
+            at, length = data.place(check.contents)
+            kind = check.contents["dtype"][-2:] if check.absolute else "bytes"
+            tolerance = f", {_real(check.absolute)}, {_real(check.relative)}"
+            after.append(
+                f"compare_{kind}({call.number}, {check.output}, {self._bytes(check.target)} + "
+                f"{check.offset}, data + {at}, {length}{tolerance if check.absolute else ''});"
+            )
+        yield from (f"    {line}" for line in (*before, *after))
+        yield "}"
+
+    def _handle(self, handle: str | None, kind: str) -> str:
+        if handle is None:
+            return "NULL"
+        if handle.startswith("0x"):
+            return f"({C_TYPES[kind]} *)(uintptr_t){int(handle, 16):#x}"
+        own = handle.rpartition(" ")[0]
+        self._handles.setdefault(handle, C_TYPES[own])
+        return _name(handle) if own == kind else f"({C_TYPES[kind]} *)(void *){_name(handle)}"
+
+    def _bytes(self, target: str) -> str:
+        """Where contents go: a buffer, or the bytes of a memory."""
+        return f"{_name(target)}_bytes" if target in self._memories else _name(target)
+
+    def _argument(
+        self,
+        plan: Planned,
+        parameter: Parameter,
+        value: Value,
+        data: Data,
+        before: list[str],
+        after: list[str],
+    ) -> str:
+        """An argument as an expression; what it needs goes in front of the call and behind it."""
+        call, name = plan.call, f"the_{parameter.name}"
+        expected = call.results.get(parameter.name)
+        if value.kind == "null":
+            return "NULL"
+        if value.kind == "int":
+            return _number(value.value)
+        if value.kind == "handle":
+            return self._handle(value.value, value.of)
+        if value.kind == "made":
+            if value.value is None:
+                before.append(f"{C_TYPES[value.of]} *{name} = NULL;")
+                return f"&{name}"
+            return f"&{self._handle(value.value, value.of)}"
+        if value.kind == "handles":
+            kind = "device" if parameter.name == "devices" else "event"
+            pointer = f"const {C_TYPES[kind]} *"
+            items = [self._handle(item, kind) for item in value.value]
+            before.append(f"{pointer}const {name}[] = {{{', '.join(items) or 'NULL'}}};")
+            return name
+        if value.kind == "string":
+            return '"."' if call.short == "Compilation_setCaching" else _string(value.value)
+        if value.kind == "token":
+            numbers = ", ".join(map(str, value.value))
+            before.append(f"static const uint8_t {name}[32] = {{{numbers}}};")
+            return name
+        if value.kind == "numbers":
+            numbers = ", ".join(map(str, value.value)) or "0"
+            before.append(f"static const uint32_t {name}[] = {{{numbers}}};")
+            return name
+        if value.kind == "data":
+            return f"data + {data.place(value.value)[0]}"
+        if value.kind == "type":
+            return self._type(name, value, before)
+        if value.kind == "scales":
+            dim, scales = value.value
+            given = "NULL"
+            if scales is not None:
+                numbers = ", ".join(map(_real, scales)) or "0"
+                before.append(f"static const float {name}_scales[] = {{{numbers}}};")
+                given = f"{name}_scales"
+            before.append(
+                f"const ANeuralNetworksSymmPerChannelQuantParams {name} = "
+                f"{{{dim}u, {len(scales or ())}u, {given}}};"
+            )
+            return f"&{name}"
+        if value.kind == "buffer":
+            self._buffers.append(value.value)
+            before.append(f"{_name(value.value)} = memory({value.of});")
+            return _name(value.value)
+        if value.kind == "memory file":
+            made = next(item.value for item in plan.values if item.kind == "made")
+            offset = call.arguments.get("offset", 0)
+            if made is None:
+                return "-1"
+            self._memories.append(made)
+            before.append(f"const int fd = shared({value.value}, {offset}, &{_name(made)}_bytes);")
+            after.append("close(fd);")
+            return "fd"
+        if value.kind == "fence":
+            return "fence()" if value.value else "-1"
+        return self._variable(name, parameter, value, plan, expected, before, after)
+
+    def _variable(
+        self,
+        name: str,
+        parameter: Parameter,
+        value: Value,
+        plan: Planned,
+        expected: Any,
+        before: list[str],
+        after: list[str],
+    ) -> str:
+        is_compared = parameter.name in plan.compared
+        number = plan.call.number
+        if value.kind == "text":
+            before.append(f"const char *{name} = NULL;")
+            return f"&{name}"
+        if value.kind == "out":
+            before.append(f"{value.of} {name} = 0;")
+            if is_compared:
+                after.append(f'equal({number}, "{parameter.name}", {name}, {int(expected)});')
+            return f"&{name}"
+        assert value.kind == "outs"
+        count = self._operations if parameter.name == "supportedOps" else _FEW_SIZES
+        before.append(f"static {value.of} {name}[{count}];")
+        if is_compared:
+            for at, item in enumerate(expected[:count]):
+                after.append(f'equal({number}, "{parameter.name}", {name}[{at}], {int(item)});')
+        return name
+
+    def _type(self, name: str, value: Value, before: list[str]) -> str:
+        code, sizes, count, scale, zero_point = value.value
+        given = "NULL"
+        if sizes:
+            numbers = ", ".join(f"{size}u" for size in sizes)
+            before.append(f"static const uint32_t {name}_sizes[] = {{{numbers}}};")
+            given = f"{name}_sizes"
+        before.append(
+            f"const ANeuralNetworksOperandType {name} = "
+            f"{{{code}, {count}u, {given}, {_real(scale)}, {zero_point}}};"
+        )
+        return f"&{name}"
+
+    # The whole program
+
+    def program(self, title: str, calls: list[str], data: bytes, file: str) -> str:
+        """The source."""
+        from nnapi_shim.formats.capture.c_prelude import PRELUDE
+
+        if file:
+            stored = f"#define DATA_FILE {_string(file)}\nstatic unsigned char *data;"
+        else:
+            rows = data or b"\0"
+            lines = (
+                ",".join(map(str, rows[at : at + _PER_LINE]))
+                for at in range(0, len(rows), _PER_LINE)
+            )
+            joined = ",\n    ".join(lines)
+            stored = f"static const unsigned char data[] = {{\n    {joined}}};"
+        headers = "".join(f"#include <{header}>\n" for header in sorted(self._headers))
+        variables = [f"static {kind} *{_name(name)};" for name, kind in self._handles.items()]
+        bytes_of = [
+            f"static unsigned char *{_name(name)}_bytes;" for name in dict.fromkeys(self._memories)
+        ]
+        buffers = [f"static unsigned char *{_name(name)};" for name in self._buffers]
+        body = "\n".join(calls)
+        steps = "\n".join(f"    call_{number}();" for number in self._calls)
+        parts = (
+            PRELUDE.replace("@TITLE@", title).replace("@HEADERS@", headers),
+            stored,
+            *variables,
+            *bytes_of,
+            *buffers,
+            "",
+            body,
+            "",
+            "static void make_calls(void)",
+            "{",
+            steps,
+            "}",
+            _MAIN,
+        )
+        return "\n".join(parts)
+
+
+_MAIN = """
+int main(int argc, char **argv)
+{
+#ifdef DATA_FILE
+    data = read_data(argc, argv, DATA_FILE);
+    if (data == NULL)
+        return 2;
+#else
+    (void)argc;
+    (void)argv;
+#endif
+    make_calls();
+    printf("%d calls, %d outputs compared, %d differences\\n", made_calls, compared, differences);
+    return differences == 0 ? 0 : 1;
+}
+"""
+
+
+def _name(handle: str) -> str:
+    return handle.replace(" ", "_")
+
+
+def _number(value: float) -> str:
+    if isinstance(value, float):
+        return _real(value)
+    if value == -(1 << 63):
+        return "INT64_MIN"
+    return f"{value}ULL" if value > 0x7FFFFFFF else str(int(value))
+
+
+def _real(value: float) -> str:
+    if math.isnan(value):
+        return "NAN"
+    if math.isinf(value):
+        return "INFINITY" if value > 0 else "-INFINITY"
+    return f"{value.hex()}f" if value else "0"
+
+
+def _string(text: str) -> str:
+    """A literal; other bytes than plain letters are octal, which ends by itself."""
+    encoded = text.encode(errors="surrogateescape")
+    plain = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 ._-+/:,;=()[]"
+    return '"' + "".join(chr(c) if c in plain else f"\\{c:03o}" for c in encoded) + '"'

@@ -1,0 +1,137 @@
+"""What every Python program begins with that is written from a capture."""
+
+PRELUDE = '''"""@TITLE@
+
+It makes them one after the other, and compares what they give with what they gave: 0 is its exit
+status if nothing differs, 1 if something does.
+"""
+
+import mmap
+import os
+import sys
+
+import numpy as np
+
+from nnapi_shim import capi
+
+ffi, lib = capi.ffi, capi.lib
+NULL = ffi.NULL
+made_handles, places, variables, kept = {}, {}, {}, []
+calls = compared = differences = 0
+
+
+def keep(thing):
+    """What the library may read until the end."""
+    kept.append(thing)
+    return thing
+
+
+def data(at, length):
+    return DATA[at : at + length]
+
+
+def constant(at, length):
+    return keep(ffi.new("char[]", data(at, length) or b"\\0"))
+
+
+def handle(kind, name):
+    if name.startswith("0x"):
+        return ffi.cast(f"{kind} *", int(name, 16))
+    return ffi.cast(f"{kind} *", made_handles[name][0] if name in made_handles else NULL)
+
+
+def made(kind, name):
+    variable = ffi.new(f"{kind} **")
+    if name is not None:
+        made_handles[name] = variable
+    return variable
+
+
+def handles(kind, names):
+    return keep(ffi.new(f"{kind} *[]", [NULL if n is None else handle(kind, n) for n in names]))
+
+
+def operand_type(code, sizes, count, scale, zero_point):
+    array = NULL if sizes is None else keep(ffi.new("uint32_t[]", sizes))
+    given = (code, count, array, scale, zero_point)
+    return keep(ffi.new("ANeuralNetworksOperandType *", given))
+
+
+def scales(dim, numbers):
+    array = NULL if numbers is None else keep(ffi.new("float[]", numbers))
+    given = (dim, 0 if numbers is None else len(numbers), array)
+    return keep(ffi.new("ANeuralNetworksSymmPerChannelQuantParams *", given))
+
+
+def buffer(name, length):
+    places[name] = mmap.mmap(-1, max(length, 1)), 0
+    return keep(ffi.from_buffer(places[name][0]))
+
+
+def memory_file(length, offset, name):
+    """Memory that the library can map: a file without a name."""
+    fd = os.memfd_create("memory")
+    os.ftruncate(fd, max(length, 1))
+    places[name] = mmap.mmap(fd, max(length, 1)), offset
+    return fd
+
+
+def fence():
+    """A descriptor that can be read: a fence that is signalled."""
+    reading, writing = os.pipe()
+    os.write(writing, b"\\0")
+    os.close(writing)
+    return reading
+
+
+def variable(kind, name):
+    variables[name] = ffi.new(kind)
+    return variables[name]
+
+
+def fill(target, offset, contents):
+    place, start = places[target]
+    place[start + offset : start + offset + len(contents)] = contents
+
+
+def call(number, function, expected, *arguments):
+    global calls, differences
+    calls += 1
+    code = getattr(lib, function)(*arguments)
+    if expected is not None and code != expected:
+        differences += 1
+        print(f"call {number}, {function}: result {code}; it was {expected}")
+
+
+def equal(number, name, expected):
+    global differences
+    held = variables[name]
+    is_list = isinstance(expected, list)
+    value = [int(held[at]) for at in range(len(expected))] if is_list else int(held[0])
+    if value != expected:
+        differences += 1
+        print(f"call {number}: {name} is {value}; it was {expected}")
+
+
+def compare(number, output, target, offset, dtype, expected, absolute, relative):
+    global compared, differences
+    compared += 1
+    place, start = places[target]
+    was = np.frombuffer(expected, dtype)
+    now = np.frombuffer(place, was.dtype, was.size, start + offset)
+    wrong = was.view(f"u{was.itemsize}") != now.view(f"u{was.itemsize}")
+    if absolute or relative:
+        a, b = was.astype(np.float64), now.astype(np.float64)
+        with np.errstate(invalid="ignore"):
+            near = np.isfinite(a) & np.isfinite(b) & (abs(a - b) <= absolute + relative * abs(a))
+            wrong &= ~((a == b) | near | (np.isnan(a) & np.isnan(b)))
+    if wrong.any():
+        differences += 1
+        first = int(np.flatnonzero(wrong)[0])
+        print(
+            f"call {number}: output {output}: {wrong.sum()} of {wrong.size} elements differ; the "
+            f"first is {now[first]}, it was {was[first]}"
+        )
+
+
+'''

@@ -1,0 +1,121 @@
+"""A capture as a Python program, which needs nnapi_shim and numpy."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from nnapi_shim.formats.capture.plan import Planned, Value
+from nnapi_shim.formats.capture.source import Data
+from nnapi_shim.recording.vocabulary import C_TYPES, Parameter
+
+_PER_LINE = 60
+
+
+class Python:
+    """Writes calls as lines that the helpers in PRELUDE understand."""
+
+    def call(self, plan: Planned, data: Data) -> Iterator[str]:
+        """The lines of a call."""
+        call = plan.call
+        if plan.why_not:
+            yield f"# call {call.number}, {call.function}, is left out: {plan.why_not}"
+            return
+        for fill in plan.fills:
+            at, length = data.place(fill.contents)
+            yield f"fill({fill.target!r}, {fill.offset}, data({at}, {length}))"
+        if call.short == "Memory_createFromAHardwareBuffer":
+            size, made = plan.values
+            words = [str(size.value), "3", f"memory_file({size.value}, 0, {made.value!r})", "0"]
+            words.append(f'made("{C_TYPES["memory"]}", {made.value!r})')
+            function = "ANeuralNetworksMemory_createFromFd"
+        else:
+            function = call.function
+            words = [
+                self._argument(plan, parameter, value, data)
+                for parameter, value in zip(plan.parameters, plan.values, strict=True)
+            ]
+        given = "".join(f", {word}" for word in words)
+        yield f'call({call.number}, "{function}", {call.result}{given})'
+        for name in plan.compared:
+            yield f"equal({call.number}, {name!r}, {_value(call.results[name])!r})"
+        for check in plan.checks:
+            at, length = data.place(check.contents)
+            yield (
+                f"compare({call.number}, {check.output}, {check.target!r}, {check.offset}, "
+                f"{check.contents['dtype']!r}, data({at}, {length}), {check.absolute!r}, "
+                f"{check.relative!r})"
+            )
+
+    def _argument(self, plan: Planned, parameter: Parameter, value: Value, data: Data) -> str:
+        kind, given = value.kind, value.value
+        if kind == "null" or (kind == "handle" and given is None):
+            return "NULL"
+        if kind == "int":
+            return _float(given) if isinstance(given, float) else repr(given)
+        if kind == "handle":
+            return f'handle("{C_TYPES[value.of]}", {given!r})'
+        if kind == "made":
+            return f'made("{C_TYPES[value.of]}", {given!r})'
+        if kind == "handles":
+            of = C_TYPES["device" if parameter.name == "devices" else "event"]
+            return f'handles("{of}", {given!r})'
+        if kind == "string":
+            text = "." if plan.call.short == "Compilation_setCaching" else given
+            return f"keep(ffi.new('char[]', {text.encode(errors='surrogateescape')!r}))"
+        if kind == "token":
+            return f"keep(ffi.new('uint8_t[]', {given!r}))"
+        if kind == "numbers":
+            return f"keep(ffi.new('uint32_t[]', {given!r}))"
+        if kind == "data":
+            at, length = data.place(given)
+            return f"constant({at}, {length})"
+        if kind == "type":
+            code, sizes, count, scale, zero_point = given
+            return f"operand_type({code}, {sizes!r}, {count}, {_float(scale)}, {zero_point})"
+        if kind == "scales":
+            dim, scales = given
+            shown = None if scales is None else [float(item) for item in scales]
+            return f"scales({dim}, {shown!r})"
+        if kind == "buffer":
+            return f"buffer({given!r}, {value.of})"
+        if kind == "memory file":
+            made = next(item.value for item in plan.values if item.kind == "made")
+            offset = plan.call.arguments.get("offset", 0)
+            return f"memory_file({given}, {offset}, {made!r})"
+        if kind == "fence":
+            return "fence()" if given else "-1"
+        if kind == "text":
+            return "ffi.new('const char **')"
+        if kind == "out":
+            return f'variable("{value.of} *", {parameter.name!r})'
+        return f'variable("{value.of}[65536]", {parameter.name!r})'
+
+    def program(self, title: str, calls: list[str], data: bytes, file: str) -> str:
+        """The source."""
+        from nnapi_shim.formats.capture.python_prelude import PRELUDE
+
+        if file:
+            stored = f"DATA = open(os.path.join(os.path.dirname(__file__), {file!r}), 'rb').read()"
+        else:
+            digits = data.hex()
+            rows = [digits[at : at + _PER_LINE] for at in range(0, len(digits), _PER_LINE)]
+            lines = "".join(f'    "{row}"\n' for row in rows)
+            stored = f"DATA = bytes.fromhex(\n{lines or chr(34) * 2}\n)"
+        parts = (
+            PRELUDE.replace("@TITLE@", title),
+            stored,
+            "",
+            *calls,
+            "",
+            'print(f"{calls} calls, {compared} outputs compared, {differences} differences")',
+            "sys.exit(1 if differences else 0)",
+            "",
+        )
+        return "\n".join(parts)
+
+
+def _value(value: Any) -> Any:
+    return [int(item) for item in value] if isinstance(value, list) else int(value)
+
+
+def _float(value: float) -> str:
+    return f"float({str(value)!r})" if value != value or abs(value) == float("inf") else repr(value)

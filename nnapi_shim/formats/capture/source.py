@@ -1,0 +1,87 @@
+"""A capture as a program of its own: its calls as source, with what they were given and gave."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Protocol
+
+from nnapi_shim.errors import bad_data
+from nnapi_shim.formats import output_file
+from nnapi_shim.formats.capture.plan import Planned, planned
+from nnapi_shim.recording.reading import Capture
+
+_IN_SOURCE = 64 << 10
+"""Bytes of contents up to which they are part of the source."""
+_ALIGNMENT = 64
+
+
+class Data:
+    """The contents that calls need, one behind the other, each once."""
+
+    def __init__(self, capture: Capture) -> None:
+        self._capture = capture
+        self._places: dict[tuple[Any, ...], int] = {}
+        self._parts: list[bytes] = []
+        self._length = 0
+
+    def place(self, contents: dict[str, Any]) -> tuple[int, int]:
+        """Where contents begin, and their length."""
+        data = self._capture.data(contents)
+        key = contents.get("array"), contents.get("hex"), len(data)
+        if key not in self._places:
+            self._places[key] = self._length
+            padded = data + bytes(-len(data) % _ALIGNMENT)
+            self._parts.append(padded)
+            self._length += len(padded)
+        return self._places[key], len(data)
+
+    def bytes(self) -> bytes:
+        """All of it."""
+        return b"".join(self._parts)
+
+
+class Language(Protocol):
+    """What writes calls in a language."""
+
+    def call(self, plan: Planned, data: Data) -> Iterator[str]:
+        """The lines of a call."""
+
+    def program(self, title: str, calls: list[str], data: bytes, file: str) -> str:
+        """The whole source. file: name of the file with the data; "" if they are to be in it."""
+
+
+def write_source(capture: Capture, path: Path, *, overwrite: bool = False) -> list[Path]:
+    """Write a capture as source: `.c` or `.py`; the files written.
+
+    Raises BAD_DATA for another suffix, and as output_file.write.
+    """
+    language: Language
+    if path.suffix == ".c":
+        from nnapi_shim.formats.capture.c_source import C
+
+        language = C()
+    elif path.suffix == ".py":
+        from nnapi_shim.formats.capture.python_source import Python
+
+        language = Python()
+    else:
+        raise bad_data(f"{path} ends neither in .c nor in .py, which says what to write")
+    data = Data(capture)
+    lines = [line for plan in planned(capture) for line in language.call(plan, data)]
+    contents = data.bytes()
+    beside = path.with_name(f"{path.stem}.data") if len(contents) > _IN_SOURCE else None
+    source = language.program(_title(capture), lines, contents, beside.name if beside else "")
+    files: dict[output_file.Target, bytes] = {}
+    if beside is not None:
+        files[beside] = contents
+    files[path] = source.encode()
+    output_file.write_all(files, overwrite)
+    return [path] if beside is None else [path, beside]
+
+
+def _title(capture: Capture) -> str:
+    program = capture.manifest.get("program")
+    words = [str(word) for word in program] if isinstance(program, list) else []
+    name = "".join(c for c in (words[0] if words else "") if c.isprintable()).rpartition("/")[2]
+    cut = "" if capture.is_complete else " up to where it ended too early"
+    told = name.replace("*/", "").replace('"', "").replace("\\", "")
+    return f"The Neural Networks calls of {told or 'a program'}{cut}, from a capture."

@@ -1,0 +1,3 @@
+"""Models to ONNX files: `export` is what `save` calls."""
+
+from nnapi_shim.formats.onnx.exporting.exporter import export as export

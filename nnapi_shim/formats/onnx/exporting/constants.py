@@ -1,0 +1,31 @@
+"""Constants of nodes."""
+
+from typing import Any
+
+import numpy as np
+
+from nnapi_shim.api.arrays import DTYPES
+from nnapi_shim.formats.graph.tensor import Array, Tensor
+from nnapi_shim.formats.onnx.exporting.types import INT64
+from nnapi_shim.hal.enums import OperandType as T
+
+
+def raw(value: Array, type: Any) -> Tensor:
+    """A constant."""
+    return Tensor(type, value.shape, value=value)
+
+
+def longs(values: Any) -> Tensor:
+    """A constant of int64."""
+    return raw(np.asarray(values, np.int64), INT64)
+
+
+def parameters_of(t: Tensor) -> list[Tensor]:
+    """Scale and zero point as constants."""
+    dtype = DTYPES[t.type]
+    if t.channel_quant:
+        scales = np.asarray(t.channel_quant.scales, np.float32)
+        zeros = np.zeros(len(scales), dtype)
+        return [raw(scales, T.TENSOR_FLOAT32), raw(zeros, t.type)]
+    scale = np.asarray(t.scale, np.float32)
+    return [raw(scale, T.TENSOR_FLOAT32), raw(np.asarray(t.zero_point, dtype), t.type)]

@@ -1,0 +1,78 @@
+"""IF as If, WHILE as Loop."""
+
+import copy
+from typing import Any
+
+import numpy as np
+
+from nnapi_shim.formats.graph.builder import RefusedError, Rule
+from nnapi_shim.formats.graph.tensor import Graph, Node, Tensor
+from nnapi_shim.formats.onnx.exporting.constants import longs
+from nnapi_shim.formats.onnx.exporting.inner import Inner
+from nnapi_shim.formats.onnx.exporting.types import INT64
+from nnapi_shim.hal.enums import OperandType as T
+
+
+def _own(graph: Graph) -> Graph:
+    """The same with tensors of its own: names count in all graphs of an ONNX model."""
+    return copy.deepcopy(graph)
+
+
+def _within(b: Any, graph: Graph, given: list[Tensor], into: Any) -> list[Tensor]:
+    """Express a graph with the given inputs; its outputs."""
+    own = _own(graph)
+    for outer, inner in zip(given, own.inputs, strict=True):
+        into.emit("Identity", [outer], [inner])
+    into.run(own)
+    b.refusals += into.refusals if into is not b else []
+    return own.outputs
+
+
+def _scalar(b: Any, condition: Tensor) -> Tensor:
+    empty = longs(np.zeros(0))
+    return b.node("Reshape", [condition, empty], sizes=(), type=T.TENSOR_BOOL8)  # type: ignore[no-any-return]
+
+
+def _no_omitted(op: Node) -> list[Tensor]:
+    inputs: list[Tensor] = op.inputs or []
+    if any(value is None for value in inputs):
+        raise RefusedError("an input of its graphs is omitted")
+    return inputs
+
+
+def _if(b: Any, op: Node) -> None:
+    inputs = _no_omitted(op)
+    branches = {}
+    for name in ("then", "else"):
+        inner = type(b)()
+        outputs = _within(b, op.named[f"{name}_model"], inputs, inner)
+        branches[f"{name}_branch"] = Inner(name, [], outputs, inner.emitted)
+    b.emit("If", [_scalar(b, op.condition)], op.outputs, **branches)
+
+
+def _while(b: Any, op: Node) -> None:
+    """The condition once in front, and behind each round; what the body does not give stays."""
+    inputs = _no_omitted(op)
+    start = _scalar(b, _within(b, op.condition_model, inputs, b)[0])
+    inner = type(b)()
+    round_number, go_on = Tensor(INT64, ()), Tensor(T.BOOL, ())  # type: ignore[arg-type]
+    variables = [t.like() for t in op.body_model.inputs]
+    results = _within(b, op.body_model, variables, inner)
+    for variable in variables[len(results) :]:
+        results = [*results, inner.node("Identity", [variable], like=variable)]
+    again = type(b)()
+    condition = _scalar(again, _within(b, op.condition_model, results, again)[0])
+    nodes = [*inner.emitted, *again.emitted]
+    body = Inner("body", [round_number, go_on, *variables], [condition, *results], nodes)
+    unused = [t.like() for t in inputs[len(op.outputs) :]]
+    b.emit("Loop", [None, start, *inputs], [*op.outputs, *unused], body=body)
+
+
+def _any(node: Node) -> bool:
+    return True
+
+
+RULES = {
+    "IF": Rule("If", _if, native=_any),
+    "WHILE": Rule("Loop", _while, native=_any),
+}

@@ -1,0 +1,34 @@
+"""From a model to the bytes of an .onnx file."""
+
+from pathlib import Path
+
+from nnapi_shim.api.model import Model
+from nnapi_shim.errors import bad_data
+from nnapi_shim.formats.graph.reading import read
+from nnapi_shim.formats.output_file import Target
+from nnapi_shim.hal.quantization import SCALARS
+
+
+def export(model: Model, path: Path) -> dict[Target, bytes]:
+    """The file of a finished model; raises BAD_DATA with all operations that have no counterpart,
+    and where the package of the extra `onnx` is missing.
+    """
+    try:
+        from nnapi_shim.formats.onnx.exporting.writing import written
+    except ImportError as error:
+        raise bad_data(
+            f"the package {error.name} is missing; pip install 'nnapi_shim[onnx]' has it",
+            "no_package",
+        ) from None
+    from nnapi_shim.formats.onnx.exporting.folding import folded
+    from nnapi_shim.formats.onnx.exporting.table import OnnxBuilder
+
+    graph = read(model)
+    builder = OnnxBuilder()
+    builder.run(graph)
+    builder.finish()
+    for t in graph.outputs:
+        if not t.dimensions and t.type not in SCALARS:
+            raise bad_data(f"output {t.name} has no known rank, which ONNX wants to know", "rank")
+    nodes = folded(builder.emitted, graph.outputs)
+    return {path: written(graph, nodes)}

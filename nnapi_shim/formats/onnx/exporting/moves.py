@@ -1,0 +1,222 @@
+"""Operations that move elements: their shapes, parts and orders."""
+
+from typing import Any
+
+import numpy as np
+
+from nnapi_shim.formats.graph.builder import Rule, known, same_parameters
+from nnapi_shim.formats.graph.expansion import images
+from nnapi_shim.formats.graph.tensor import Node, Tensor
+from nnapi_shim.formats.onnx.exporting.constants import longs, raw
+from nnapi_shim.formats.onnx.exporting.types import INT64, code
+from nnapi_shim.hal.enums import OperandType as T
+
+LARGEST = 2**31 - 1
+
+
+def _any(node: Node) -> bool:
+    return True
+
+
+def _reshape(b: Any, op: Node) -> None:
+    b.emit(
+        "Reshape",
+        [op.input, b.longs(op.shape)],
+        [op.output],
+        allowzero=int(isinstance(op.shape, tuple) and 0 in op.shape and -1 not in op.shape),
+    )
+
+
+def _squeeze(b: Any, op: Node) -> None:
+    axes = [] if op.axes is None else [longs(sorted({axis % op.input.rank for axis in op.axes}))]
+    b.emit("Squeeze", [op.input, *axes], [op.output])
+
+
+def _expand_dims(b: Any, op: Node) -> None:
+    b.emit("Unsqueeze", [op.input, longs([op.axis])], [op.output])
+
+
+def _concatenation(b: Any, op: Node) -> None:
+    b.emit("Concat", op.inputs, [op.output], axis=op.axis)
+
+
+def _pack(b: Any, op: Node) -> None:
+    parts = [b.node("Unsqueeze", [x, longs([op.axis])], sizes=()) for x in op.inputs]
+    b.emit("Concat", parts, [op.output], axis=op.axis)
+
+
+def _split(b: Any, op: Node) -> None:
+    b.emit("Split", [op.input], op.outputs, axis=op.axis, num_outputs=op.num_splits)
+
+
+def _slice(b: Any, op: Node) -> None:
+    axes = range(op.input.rank)
+    begin, size = op.begin, op.size
+    if isinstance(begin, tuple) and isinstance(size, tuple):
+        pairs = zip(begin, size, strict=True)
+        ends = longs([LARGEST if n == -1 else start + n for start, n in pairs])
+        starts = longs(begin)
+    else:
+        starts, counts = b.longs(begin), b.longs(size)
+        sums = b.node("Add", [starts, counts], like=starts)
+        rest = b.node("Less", [counts, longs(0)], like=counts, type=T.TENSOR_BOOL8)
+        ends = b.node("Where", [rest, longs(LARGEST), sums], like=starts)
+    b.emit("Slice", [op.input, starts, ends, longs(list(axes))], [op.output])
+
+
+def _strided_slice(b: Any, op: Node) -> None:
+    """Masks as bounds that are cut to the tensor's; axes that go are squeezed."""
+    starts, ends, steps, gone = [], [], [], []
+    for axis, (begin, end, step) in enumerate(zip(op.begin, op.end, op.strides, strict=True)):
+        bit = 1 << axis
+        if op.shrink_axis_mask & bit:
+            begin = (0 if step > 0 else -1) if op.begin_mask & bit else begin
+            starts.append(begin)
+            ends.append(LARGEST if begin == -1 else begin + 1)
+            steps.append(1)
+            gone.append(axis)
+            continue
+        starts.append((0 if step > 0 else LARGEST) if op.begin_mask & bit else begin)
+        ends.append((LARGEST if step > 0 else -LARGEST) if op.end_mask & bit else end)
+        steps.append(step)
+    axes = longs(list(range(len(starts))))
+    made = Tensor(op.input.type, ()) if gone else op.output
+    b.emit("Slice", [op.input, longs(starts), longs(ends), axes, longs(steps)], [made])
+    if gone:
+        b.emit("Squeeze", [made, longs(gone)], [op.output])
+
+
+def _transpose(b: Any, op: Node) -> None:
+    perm = (1, 0) if op.perm is None else op.perm
+    b.emit("Transpose", [op.input], [op.output], perm=list(perm))
+
+
+def _pads(b: Any, paddings: Any) -> Tensor:
+    """All heads, then all tails."""
+    if isinstance(paddings, tuple):
+        return longs(np.asarray(paddings).reshape(-1, 2).T.ravel())
+    moved = b.node("Transpose", [b.longs(paddings)], sizes=(), perm=[1, 0])
+    return b.node("Reshape", [moved, longs([-1])], sizes=())  # type: ignore[no-any-return]
+
+
+def _pad(b: Any, op: Node) -> None:
+    b.emit("Pad", [op.input, _pads(b, op.paddings)], [op.output], mode="constant")
+
+
+def _pad_v2(b: Any, op: Node) -> None:
+    """The value of a quantized tensor is a stored element."""
+    x = op.input
+    dtypes = {T.TENSOR_QUANT8_ASYMM: np.uint8, T.TENSOR_QUANT8_ASYMM_SIGNED: np.int8}
+    if x.type in dtypes:
+        value = np.asarray(int(op.pad_value) & 255, np.uint8).view(dtypes[x.type])
+    else:
+        dtype = np.float16 if x.type is T.TENSOR_FLOAT16 else np.float32
+        value = np.asarray(op.pad_value, dtype)
+    b.emit("Pad", [x, _pads(b, op.paddings), raw(value, x.type)], [op.output], mode="constant")
+
+
+def _mirror_pad(b: Any, op: Node) -> None:
+    """What stands where, by an index along each axis: ONNX has no symmetric padding."""
+    sizes = list(known(op.input, "input"))
+    x = op.input
+    pairs = np.asarray(op.paddings).reshape(-1, 2)
+    axes = [axis for axis, pair in enumerate(pairs) if pair.any()]
+    for axis in axes:
+        mode: Any = "symmetric" if op.mode else "reflect"
+        where = longs(np.pad(np.arange(sizes[axis]), pairs[axis], mode))
+        sizes[axis] += int(pairs[axis].sum())
+        out = op.output if axis == axes[-1] else x.like(tuple(sizes))
+        b.emit("Gather", [x, where], [out], axis=axis)
+        x = out
+    if not axes:
+        b.emit("Identity", [x], [op.output])
+
+
+def _gather(b: Any, op: Node) -> None:
+    b.emit("Gather", [op.input, op.indices], [op.output], axis=op.axis)
+
+
+def _embedding_lookup(b: Any, op: Node) -> None:
+    b.emit("Gather", [op.values, op.lookups], [op.output], axis=0)
+
+
+def _hashtable_lookup(b: Any, op: Node) -> None:
+    """The first key that equals each lookup; zero bytes where none does."""
+    columns = b.node("Unsqueeze", [op.lookups, longs([1])], sizes=())
+    same = b.node("Equal", [columns, op.keys], sizes=(), type=T.TENSOR_BOOL8)
+    numbers = b.node("Cast", [same], sizes=(), type=T.TENSOR_INT32, to=code(T.TENSOR_INT32))
+    found = b.node("ReduceMax", [numbers, longs([1])], sizes=(), type=T.TENSOR_INT32, keepdims=0)
+    where = b.node("ArgMax", [numbers], sizes=(), type=INT64, axis=1, keepdims=0)
+    rows = b.node("Gather", [op.values, where], sizes=(), axis=0)
+    shape = longs([-1] + [1] * (op.values.rank - 1))
+    hit = b.node("Reshape", [found, shape], sizes=())
+    is_hit = b.node("Cast", [hit], sizes=(), type=T.TENSOR_BOOL8, to=code(T.TENSOR_BOOL8))
+    dtypes = {T.TENSOR_FLOAT32: np.float32, T.TENSOR_INT32: np.int32}
+    zero = raw(np.zeros((), dtypes.get(op.values.type, np.uint8)), op.values.type)
+    b.emit("Where", [is_hit, rows, zero], [op.output])
+    b.emit("Cast", [found], [op.hits], to=code(op.hits.type))
+
+
+def _tile(b: Any, op: Node) -> None:
+    b.emit("Tile", [op.input, b.longs(op.multiples)], [op.output])
+
+
+def _reverse(b: Any, op: Node) -> None:
+    axes = [axis % op.input.rank for axis in op.axis]
+    count = len(axes)
+    if not axes:
+        b.emit("Identity", [op.input], [op.output])
+        return
+    listed = [longs([-1] * count), longs([-LARGEST] * count), longs(axes), longs([-1] * count)]
+    b.emit("Slice", [op.input, *listed], [op.output])
+
+
+def _fill(b: Any, op: Node) -> None:
+    dtype = np.int32 if op.output.type is T.TENSOR_INT32 else np.float32
+    value = raw(np.asarray(op.value, dtype), op.output.type)
+    b.emit("Expand", [value, b.longs(op.dims)], [op.output])
+
+
+def _rank(b: Any, op: Node) -> None:
+    shape = b.node("Shape", [op.input], sizes=(1,), type=INT64)
+    count = b.node("Size", [shape], sizes=(), type=INT64)
+    b.emit("Cast", [count], [op.rank], to=code(T.INT32))
+
+
+def _select(b: Any, op: Node) -> None:
+    b.emit("Where", [op.condition, op.input1, op.input2], [op.output])
+
+
+RULES = {
+    "RESHAPE": Rule("Reshape", _reshape, native=_any, dynamic=("shape",)),
+    "SQUEEZE": Rule("Squeeze", _squeeze, native=_any),
+    "EXPAND_DIMS": Rule("Unsqueeze", _expand_dims, native=_any),
+    "CONCATENATION": Rule("Concat", _concatenation, native=same_parameters("inputs", "output")),
+    "PACK": Rule("Unsqueeze, Concat", _pack, native=same_parameters("inputs", "output")),
+    "SPLIT": Rule("Split", _split, native=_any),
+    "SLICE": Rule(
+        "Slice", _slice, native=same_parameters("input", "output"), dynamic=("begin", "size")
+    ),
+    "STRIDED_SLICE": Rule(
+        "Slice; Squeeze", _strided_slice, native=same_parameters("input", "output")
+    ),
+    "TRANSPOSE": Rule("Transpose", _transpose, native=_any),
+    "PAD": Rule("Pad", _pad, dynamic=("paddings",)),
+    "PAD_V2": Rule("Pad", _pad_v2, native=_any, dynamic=("paddings",)),
+    "MIRROR_PAD": Rule("Gather along each axis", _mirror_pad, native=_any),
+    "GATHER": Rule("Gather", _gather, native=same_parameters("input", "output")),
+    "EMBEDDING_LOOKUP": Rule("Gather", _embedding_lookup, native=_any),
+    "HASHTABLE_LOOKUP": Rule("Equal, ArgMax, Gather, Where", _hashtable_lookup, native=_any),
+    "DEPTH_TO_SPACE": Rule("Reshape, Transpose, Reshape", images.depth_to_space, native=_any),
+    "SPACE_TO_DEPTH": Rule("Reshape, Transpose, Reshape", images.space_to_depth, native=_any),
+    "BATCH_TO_SPACE_ND": Rule("Reshape, Transpose, Reshape", images.batch_to_space, native=_any),
+    "SPACE_TO_BATCH_ND": Rule(
+        "Pad, Reshape, Transpose, Reshape", images.space_to_batch, native=_any
+    ),
+    "CHANNEL_SHUFFLE": Rule("Reshape, Transpose, Reshape", images.channel_shuffle, native=_any),
+    "TILE": Rule("Tile", _tile, native=_any, dynamic=("multiples",)),
+    "REVERSE": Rule("Slice", _reverse, native=_any),
+    "FILL": Rule("Expand", _fill, dynamic=("dims",)),
+    "RANK": Rule("Shape, Size, Cast", _rank, native=_any),
+    "SELECT": Rule("Where", _select, native=same_parameters("input1", "input2", "output")),
+}

@@ -1,0 +1,135 @@
+"""Sums along axes, normalisation, orders, recurrent cells."""
+
+from typing import Any
+
+import numpy as np
+
+from nnapi_shim.formats.graph.builder import Rule, known
+from nnapi_shim.formats.graph.expansion import images, recurrent
+from nnapi_shim.formats.graph.tensor import Node
+from nnapi_shim.formats.onnx.exporting.constants import longs
+from nnapi_shim.formats.onnx.exporting.types import INT64, code
+from nnapi_shim.hal.enums import OperandType as T
+
+STEPS = "Gemm, Add, Mul, Sigmoid, Tanh, step by step"
+
+
+def _reduction(kind: str) -> Rule:
+    def lower(b: Any, op: Node) -> None:
+        b.emit(kind, [op.input, b.longs(op.axes)], [op.output], keepdims=int(bool(op.keep_dims)))
+
+    return Rule(kind, lower, dynamic=("axes",))
+
+
+def _truth(kind: str) -> Rule:
+    """All or any, as the smallest or largest of 0 and 1."""
+
+    def lower(b: Any, op: Node) -> None:
+        numbers = b.cast(op.input, op.input.like(type=T.TENSOR_INT32))
+        made = op.output.like(type=T.TENSOR_INT32)
+        axes = b.longs(op.axes)
+        b.emit(kind, [numbers, axes], [made], keepdims=int(bool(op.keep_dims)))
+        b.cast(made, op.output)
+
+    return Rule(f"Cast, {kind}, Cast", lower, dynamic=("axes",))
+
+
+def _softmax(kind: str) -> Rule:
+    def lower(b: Any, op: Node) -> None:
+        x = op.input if op.beta == 1 else b.mul(op.input, float(op.beta))
+        b.emit(kind, [x], [op.output], axis=op.axis)
+
+    return Rule(f"{kind}; Mul where beta is not 1", lower)
+
+
+def _l2_normalization(b: Any, op: Node) -> None:
+    sizes = list(op.input.dimensions)
+    sizes[op.axis] = 1
+    length = b.node("ReduceL2", [op.input, longs([op.axis])], sizes=sizes, keepdims=1)
+    b.binary("DIV", op.input, b.binary("MAXIMUM", length, 1e-6), op.output)
+
+
+def _local_response(b: Any, op: Node) -> None:
+    """LRN sums over the second of four dimensions."""
+    sizes = known(op.input, "input")
+    axis = op.axis % len(sizes)
+    if axis != len(sizes) - 1:
+        images.along_last(b, op, axis, "LOCAL_RESPONSE_NORMALIZATION")
+        return
+    size = 2 * op.radius + 1
+    column = b.reshape(op.input, (int(np.prod(sizes[:-1])), sizes[-1], 1, 1))
+    made = b.node(
+        "LRN",
+        [column],
+        like=column,
+        size=size,
+        alpha=float(op.alpha * size),
+        beta=float(op.beta),
+        bias=float(op.bias),
+    )
+    b.reshape(made, sizes, op.output)
+
+
+def _argument(kind: str) -> Rule:
+    def lower(b: Any, op: Node) -> None:
+        found = b.node(kind, [op.input], like=op.output, type=INT64, axis=op.axis, keepdims=0)
+        b.emit("Cast", [found], [op.output], to=code(T.TENSOR_INT32))
+
+    return Rule(f"{kind}, Cast", lower)
+
+
+def _topk(b: Any, op: Node) -> None:
+    found = op.indices.like(type=INT64)
+    b.emit("TopK", [op.input, longs([op.k])], [op.values, found], axis=-1)
+    b.emit("Cast", [found], [op.indices], to=code(T.TENSOR_INT32))
+
+
+def _multinomial(b: Any, op: Node) -> None:
+    seeds = op.seeds.value
+    options = {} if seeds is None or not seeds.any() else {"seed": float(seeds.ravel()[0])}
+    b.emit(
+        "Multinomial",
+        [op.logits],
+        [op.samples],
+        dtype=code(T.TENSOR_INT32),
+        sample_size=op.sample_count,
+        **options,
+    )
+
+
+RULES = {
+    "MEAN": _reduction("ReduceMean"),
+    "REDUCE_SUM": _reduction("ReduceSum"),
+    "REDUCE_PROD": _reduction("ReduceProd"),
+    "REDUCE_MAX": _reduction("ReduceMax"),
+    "REDUCE_MIN": _reduction("ReduceMin"),
+    "REDUCE_ALL": _truth("ReduceMin"),
+    "REDUCE_ANY": _truth("ReduceMax"),
+    "SOFTMAX": _softmax("Softmax"),
+    "LOG_SOFTMAX": _softmax("LogSoftmax"),
+    "L2_NORMALIZATION": Rule("ReduceL2, Max, Div", _l2_normalization),
+    "LOCAL_RESPONSE_NORMALIZATION": Rule("LRN", _local_response),
+    "INSTANCE_NORMALIZATION": Rule(
+        "ReduceMean, Sub, Mul, Add, Sqrt, Reciprocal", images.instance_normalization
+    ),
+    "ARGMAX": _argument("ArgMax"),
+    "ARGMIN": _argument("ArgMin"),
+    "TOPK_V2": Rule(
+        "TopK, Cast",
+        _topk,
+        "of equal elements ONNX Runtime names the first, NNAPI the last",
+    ),
+    "RANDOM_MULTINOMIAL": Rule(
+        "Multinomial", _multinomial, "other numbers of the same distribution"
+    ),
+    "LSTM": Rule(STEPS, recurrent.lstm),
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": Rule(STEPS, recurrent.unidirectional_sequence_lstm),
+    "BIDIRECTIONAL_SEQUENCE_LSTM": Rule(STEPS, recurrent.bidirectional_sequence_lstm),
+    "RNN": Rule(STEPS, recurrent.rnn),
+    "UNIDIRECTIONAL_SEQUENCE_RNN": Rule(STEPS, recurrent.unidirectional_sequence_rnn),
+    "BIDIRECTIONAL_SEQUENCE_RNN": Rule(STEPS, recurrent.bidirectional_sequence_rnn),
+    "SVDF": Rule("Gemm, Concat, Mul, ReduceSum", recurrent.svdf),
+    "QUANTIZED_16BIT_LSTM": Rule("", None, "ONNX has no cell that computes in whole numbers"),
+    "QUANTIZED_LSTM": Rule("", None, "ONNX has no cell that computes in whole numbers"),
+    "LSH_PROJECTION": Rule("", None, "ONNX has no hash function"),
+}

@@ -1,0 +1,128 @@
+"""What each operation becomes in ONNX."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from nnapi_shim.formats.graph.builder import Builder
+from nnapi_shim.formats.graph.tensor import Array, Tensor
+from nnapi_shim.formats.onnx.exporting import (
+    arithmetic,
+    control_flow,
+    convolution,
+    detection,
+    moves,
+    reductions,
+)
+from nnapi_shim.formats.onnx.exporting.constants import longs, parameters_of, raw
+from nnapi_shim.formats.onnx.exporting.types import INT64, code
+from nnapi_shim.hal.enums import OperandType as T
+from nnapi_shim.hal.quantization import QUANTIZED_RANGE
+
+RULES = {
+    **arithmetic.RULES,
+    **control_flow.RULES,
+    **convolution.RULES,
+    **detection.RULES,
+    **moves.RULES,
+    **reductions.RULES,
+}
+"""Operation -> what becomes of it; all 106."""
+
+
+WIDE = (T.TENSOR_QUANT16_ASYMM, T.TENSOR_QUANT16_SYMM)
+"""16 bits: QuantizeLinear has them from opset 21 on, where ONNX Runtime 1.31 refuses some models
+with int8 tensors; so this is written as arithmetic.
+"""
+
+
+class OnnxBuilder(Builder):
+    """Collects nodes. Quantized operations are float ones between DequantizeLinear and
+    QuantizeLinear; constants stay quantized.
+    """
+
+    rules = RULES
+    format = "ONNX"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._constants: dict[int, tuple[Tensor, Tensor]] = {}
+
+    # Conversions
+
+    def cast(self, x: Tensor, out: Tensor) -> Tensor:
+        """As Builder says."""
+        self.emit("Cast", [x], [out], to=code(out.type))
+        return out
+
+    def dequantize(self, x: Tensor, out: Tensor) -> None:
+        """As Builder says."""
+        if x.type in WIDE:
+            whole = self.cast(x, x.like(type=T.TENSOR_FLOAT32))
+            self.mul(self.sub(whole, float(x.zero_point)), x.scale, out)
+            return
+        if x.value is not None:
+            self._constants[id(out)] = (out, x)
+        self.emit("DequantizeLinear", [x, *parameters_of(x)], [out])
+
+    def quantize(self, x: Tensor, out: Tensor) -> None:
+        """As Builder says."""
+        if out.type in WIDE:
+            rounded = self.node("Round", [self.binary("DIV", x, out.scale)], like=x)
+            low, high = (float(bound) for bound in QUANTIZED_RANGE[out.type])
+            moved = self.add(rounded, float(out.zero_point))
+            self.cast(self.binary("MINIMUM", self.binary("MAXIMUM", moved, low), high), out)
+            return
+        self.emit("QuantizeLinear", [x, *parameters_of(out)], [out])
+
+    def emit(
+        self, kind: str, inputs: Sequence[Tensor | None], outputs: Sequence[Tensor], **options: Any
+    ) -> None:
+        """A node; scales of channels also say along which axis they are."""
+        if kind == "DequantizeLinear" and inputs[0].channel_quant:  # type: ignore[union-attr]
+            options["axis"] = inputs[0].channel_quant.channel_dim  # type: ignore[union-attr]
+        super().emit(kind, inputs, outputs, **options)
+
+    def dequantized_bias(self, bias: Tensor, scales: Array) -> Tensor:
+        """The bias stays in whole numbers."""
+        made = bias.like(type=T.TENSOR_FLOAT32)
+        scale = raw(scales.astype(np.float32), T.TENSOR_FLOAT32)
+        zero = raw(np.zeros(scales.shape, np.int32), T.TENSOR_INT32)
+        axis = {"axis": 0} if scales.ndim else {}
+        self.emit("DequantizeLinear", [bias, scale, zero], [made], **axis)
+        return made
+
+    def transpose(self, x: Tensor, perm: Sequence[int], out: Tensor | None = None) -> Tensor:
+        """As everywhere; a quantized constant is transposed before it is dequantized."""
+        if out is None and id(x) in self._constants:
+            _, source = self._constants[id(x)]
+            return self.real(super().transpose(source, perm))
+        return super().transpose(x, perm, out)
+
+    # For the rules
+
+    def node(
+        self,
+        kind: str,
+        inputs: Sequence[Tensor | None],
+        like: Tensor | None = None,
+        sizes: Sequence[int] = (),
+        type: Any = None,
+        out: Tensor | None = None,
+        **options: Any,
+    ) -> Tensor:
+        """A node with one output, which is `out`, or new: of `sizes` and `type`."""
+        if out is None:
+            first = inputs[0] if like is None else like
+            assert first is not None
+            kind_of = first.type if type is None else type
+            out = Tensor(kind_of, tuple(sizes) if sizes or like is None else first.dimensions)
+        self.emit(kind, inputs, [out], **options)
+        return out
+
+    def longs(self, values: Any) -> Tensor:
+        """Whole numbers as ONNX takes them; those of the model are converted."""
+        if isinstance(values, Tensor):
+            return self.node("Cast", [values], like=values, type=INT64, to=code(INT64))
+        return longs(values)

@@ -1,0 +1,109 @@
+"""Emitted nodes as an ONNX model, made and checked by the package `onnx`."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+from nnapi_shim.formats.graph.builder import Emitted
+from nnapi_shim.formats.graph.tensor import Graph, Tensor
+from nnapi_shim.formats.onnx.exporting.inner import Inner
+from nnapi_shim.formats.onnx.exporting.types import TYPES
+
+OPSET, IR_VERSION = 19, 9
+"""The first with all nodes that are used, and the version of the format that it came with."""
+
+
+def written(graph: Graph, nodes: Sequence[Emitted]) -> bytes:
+    """The file of a graph."""
+    return _Writer().model(graph, nodes)
+
+
+class _Writer:
+    """Gives every tensor a name of its own, in all graphs."""
+
+    def __init__(self) -> None:
+        self.names: dict[int, str] = {}
+        self.used: set[str] = set()
+        self.kept: list[Tensor] = []
+
+    def name(self, t: Tensor | None) -> str:
+        """The name of a tensor, always the same; empty for an omitted one."""
+        if t is None:
+            return ""
+        if id(t) not in self.names:
+            base = t.name or "tensor"
+            name = base if t.name and base not in self.used else f"{base}_{len(self.names)}"
+            while name in self.used:
+                name += "_"
+            self.used.add(name)
+            self.names[id(t)] = name
+            self.kept.append(t)
+        return self.names[id(t)]
+
+    def model(self, graph: Graph, nodes: Sequence[Emitted]) -> bytes:
+        """The whole model."""
+        for t in (*graph.inputs, *graph.outputs):
+            self.name(t)
+        made = self.graph("model", graph.inputs, graph.outputs, nodes)
+        model = helper.make_model(
+            made,
+            opset_imports=[helper.make_opsetid("", OPSET)],
+            ir_version=IR_VERSION,
+            producer_name="nnapi_shim",
+        )
+        if graph.carried:
+            pairs = [
+                {"input": self.name(graph.inputs[i]), "output": self.name(graph.outputs[o])}
+                for i, o, _ in graph.carried
+            ]
+            helper.set_model_props(model, {"nnapi_shim.carried": json.dumps(pairs)})
+        onnx.checker.check_model(model)
+        return bytes(model.SerializeToString())
+
+    def graph(
+        self,
+        name: str,
+        inputs: Sequence[Tensor],
+        outputs: Sequence[Tensor],
+        nodes: Sequence[Emitted],
+    ) -> Any:
+        """A graph; constants that its nodes read become initializers."""
+        constants: dict[int, Tensor] = {}
+        made: list[Any] = []
+        for node in nodes:
+            for t in node.inputs:
+                if t is not None and t.value is not None:
+                    constants[id(t)] = t
+            made.append(self.node(node, len(made)))
+        listed = [numpy_helper.from_array(_contents(t), self.name(t)) for t in constants.values()]
+        ins, outs = ([self.value(t) for t in tensors] for tensors in (inputs, outputs))
+        return helper.make_graph(made, name, ins, outs, initializer=listed)
+
+    def node(self, node: Emitted, number: int) -> Any:
+        """A node; attributes that are graphs are made by the way."""
+        attributes = {
+            key: self.graph(value.name, value.inputs, value.outputs, value.nodes)
+            if isinstance(value, Inner)
+            else value
+            for key, value in node.options.items()
+        }
+        inputs, outputs = ([self.name(t) for t in ts] for ts in (node.inputs, node.outputs))
+        label = f"{node.kind}_{outputs[0]}"
+        return helper.make_node(node.kind, inputs, outputs, name=label, **attributes)
+
+    def value(self, t: Tensor) -> Any:
+        """What a graph says of an input or output: unknown sizes have names."""
+        name = self.name(t)
+        sizes = [n or f"{name}_size_{at}" for at, n in enumerate(t.dimensions)]
+        is_open = not t.dimensions and str(getattr(t.type, "name", "")).startswith("TENSOR")
+        return helper.make_tensor_value_info(
+            name, getattr(TensorProto, TYPES[t.type]), None if is_open else sizes
+        )
+
+
+def _contents(t: Tensor) -> Any:
+    return np.ascontiguousarray(t.value).reshape(t.value.shape)  # type: ignore[union-attr]

@@ -1,0 +1,335 @@
+"""C source that builds a model with the functions of the NDK."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nnapi_shim.api.model import Model
+from nnapi_shim.api.view import GraphView, OperandView
+from nnapi_shim.errors import bad_data
+from nnapi_shim.formats.output_file import Target
+from nnapi_shim.formats.source.graphs import (
+    graphs_of,
+    label,
+    number_text,
+    operations_as_added,
+)
+from nnapi_shim.hal.quantization import ELEMENT_BYTES
+from nnapi_shim.hal.types import is_known
+
+COPIED = 128
+"""Bytes up to which NNAPI copies a constant; longer ones it refers to."""
+
+HEAD = """\
+/* A model for Android's Neural Networks API, written by nnapi_shim.
+ *
+ * create_model() builds and finishes it; free_model() frees it and the models within it.
+ * With -DNNAPI_MAIN it is a program: its arguments are files with the bytes of the inputs, in their
+ * order, and it writes the bytes of the outputs to stdout. A size that the model leaves open is 1
+ * there.
+ */
+#include <android/NeuralNetworks.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define LENGTH(list) ((uint32_t)(sizeof(list) / sizeof((list)[0])))
+#define TRY(call)                                        \\
+    do {                                                 \\
+        int result_ = (call);                            \\
+        if (result_ != ANEURALNETWORKS_NO_ERROR) return result_; \\
+    } while (0)
+
+int create_model(ANeuralNetworksModel** model);
+void free_model(ANeuralNetworksModel* model);
+
+static int add(ANeuralNetworksModel* model, int32_t type, uint32_t rank, const uint32_t* sizes,
+               float scale, int32_t zero_point) {
+    ANeuralNetworksOperandType operand = {type, rank, rank ? sizes : NULL, scale, zero_point};
+    return ANeuralNetworksModel_addOperand(model, &operand);
+}
+"""
+
+MAIN = """
+#ifdef NNAPI_MAIN
+#include <stdio.h>
+#include <stdlib.h>
+
+static int fail(const char* what, int code) {
+    fprintf(stderr, "%s: %d\\n", what, code);
+    return 1;
+}
+
+#define CHECK(call)                                                       \\
+    do {                                                                  \\
+        int result_ = (call);                                             \\
+        if (result_ != ANEURALNETWORKS_NO_ERROR) return fail(#call, result_); \\
+    } while (0)
+
+int main(int argc, char** argv) {
+    static const size_t inputs[] = {@inputs@};
+    static const size_t outputs[] = {@outputs@};
+@shapes@    void* results[LENGTH(outputs)];
+    ANeuralNetworksModel* model = NULL;
+    ANeuralNetworksCompilation* compilation = NULL;
+    ANeuralNetworksExecution* execution = NULL;
+    if (argc - 1 != @count@) return fail("give a file for each input; inputs", @count@);
+    CHECK(create_model(&model));
+    CHECK(ANeuralNetworksCompilation_create(model, &compilation));
+    CHECK(ANeuralNetworksCompilation_finish(compilation));
+    CHECK(ANeuralNetworksExecution_create(compilation, &execution));
+    for (int i = 0; i < @count@; ++i) {
+        void* bytes = malloc(inputs[i] ? inputs[i] : 1);
+        FILE* file = fopen(argv[1 + i], "rb");
+        if (!bytes || !file || fread(bytes, 1, inputs[i], file) != inputs[i]) {
+            return fail(argv[1 + i], i);
+        }
+        fclose(file);
+        CHECK(ANeuralNetworksExecution_setInput(execution, i, @shape@, bytes, inputs[i]));
+    }
+    for (uint32_t i = 0; i < LENGTH(outputs); ++i) {
+        results[i] = malloc(outputs[i] ? outputs[i] : 1);
+        if (!results[i]) return fail("malloc", (int)i);
+        CHECK(ANeuralNetworksExecution_setOutput(execution, (int32_t)i, NULL, results[i],
+                                                 outputs[i]));
+    }
+    CHECK(ANeuralNetworksExecution_compute(execution));
+    for (uint32_t i = 0; i < LENGTH(outputs); ++i) {
+        if (fwrite(results[i], 1, outputs[i], stdout) != outputs[i]) return fail("stdout", (int)i);
+    }
+    ANeuralNetworksExecution_free(execution);
+    ANeuralNetworksCompilation_free(compilation);
+    free_model(model);
+    return fflush(stdout) != 0;
+}
+#endif
+"""
+
+NO_MAIN = """
+#ifdef NNAPI_MAIN
+#error "inputs or outputs of this model have an unknown rank: it has no main function"
+#endif
+"""
+
+
+def export(model: Model, path: Path) -> dict[Target, bytes]:
+    """The source of a finished model; raises BAD_DATA for what extensions define."""
+    return {path: source(model).encode()}
+
+
+def source(model: Model) -> str:
+    """The source: constants, a function for each graph, a main function."""
+    graphs = graphs_of(model)
+    parts = [HEAD]
+    for number, graph in enumerate(graphs):
+        parts += _constants(graph, number)
+    is_relaxed = model.finished.relax_computation_float32_to_float16
+    inner = len(graphs) - 1
+    if inner:
+        parts.append(
+            f"\n/* The models that IF and WHILE refer to. */\n"
+            f"static ANeuralNetworksModel* inner_models[{inner}];\n"
+        )
+    for number, graph in enumerate(graphs):
+        is_main = graph is model.graph
+        parts.append(_function(graph, number, graphs, is_main, is_main and is_relaxed))
+    parts.append(_create(inner))
+    parts.append(_main(model.graph))
+    return "".join(parts)
+
+
+def _name(number: int, operand: OperandView) -> str:
+    return f"constant_{number}_{operand.index}"
+
+
+def _constants(graph: GraphView, number: int) -> list[str]:
+    """Arrays for the constants that NNAPI refers to, as bytes, halves or words in hex."""
+    parts = []
+    for operand in graph.operands:
+        value = operand.value
+        if value is None or value.nbytes <= COPIED:
+            continue
+        size = ELEMENT_BYTES[operand.type]
+        words = value.ravel().view(f"<u{size}").tolist()
+        per_line = {1: 16, 2: 12, 4: 8}[size]
+        digits = 2 * size
+        lines = [
+            "    " + ", ".join(f"0x{word:0{digits}x}" for word in words[at : at + per_line])
+            for at in range(0, len(words), per_line)
+        ]
+        parts.append(
+            f"\n/* {label(operand)}: {operand} */\n"
+            f"static const uint{8 * size}_t {_name(number, operand)}[] = {{\n"
+            + ",\n".join(lines)
+            + "};\n"
+        )
+    return parts
+
+
+def _list(values: Sequence[Any], type: str = "uint32_t") -> str:
+    """A list of numbers as an array; NULL if there are none."""
+    if not values:
+        return "NULL"
+    return f"(const {type}[]){{{', '.join(map(str, values))}}}"
+
+
+def _float(value: float) -> str:
+    text = number_text(value)
+    return f"{text}f" if np.isfinite(value) else "__builtin_inff()"
+
+
+def _function(
+    graph: GraphView, number: int, graphs: Sequence[GraphView], is_main: bool, is_relaxed: bool
+) -> str:
+    """A function that builds one graph."""
+    lines = [
+        "",
+        f"static int build_{number}(ANeuralNetworksModel* model) {{"
+        + ("" if is_main else "  /* a model that another one refers to */"),
+        "    /* operands: type, rank, dimensions, scale, zero point */",
+    ]
+    for operand in graph.operands:
+        lines += _operand(operand, number, graphs)
+    lines += ["", "    /* operations: inputs -> outputs */"]
+    for operation in operations_as_added(graph):
+        inputs, outputs = (
+            [o.index for o in list] for list in (operation.inputs, operation.outputs)
+        )
+        told = ", ".join(label(operand) for operand in operation.inputs if not operand.is_scalar)
+        made = ", ".join(label(operand) for operand in operation.outputs)
+        lines += [
+            f"    /* {operation.number}: {told} -> {made} */",
+            f"    TRY(ANeuralNetworksModel_addOperation(model, ANEURALNETWORKS_{operation.name}, "
+            f"{len(inputs)}, {_list(inputs)}, {len(outputs)}, {_list(outputs)}));",
+        ]
+    inputs, outputs = (
+        [o.index for o in list] for list in (graph.input_operands, graph.output_operands)
+    )
+    if is_relaxed:
+        lines.append("    TRY(ANeuralNetworksModel_relaxComputationFloat32toFloat16(model, true));")
+    lines += [
+        f"    TRY(ANeuralNetworksModel_identifyInputsAndOutputs(model, {len(inputs)}, "
+        f"{_list(inputs)}, {len(outputs)}, {_list(outputs)}));",
+        "    return ANeuralNetworksModel_finish(model);",
+        "}",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _operand(operand: OperandView, number: int, graphs: Sequence[GraphView]) -> list[str]:
+    """The calls that add an operand and give it its value."""
+    index, value = operand.index, operand.value
+    sizes = list(operand.dimensions)
+    lines = [
+        f"    TRY(add(model, ANEURALNETWORKS_{operand.type.name}, {len(sizes)}, {_list(sizes)}, "
+        f"{_float(operand.scale)}, {operand.zero_point}));  /* {index} {label(operand)} */"
+    ]
+    if operand.channel_quant is not None:
+        scales, axis = operand.channel_quant
+        listed = _list([_float(scale) for scale in scales], "float")
+        lines += [
+            "    {",
+            f"        ANeuralNetworksSymmPerChannelQuantParams scales = "
+            f"{{{axis}, {len(scales)}, {listed}}};",
+            "        TRY(ANeuralNetworksModel_setOperandSymmPerChannelQuantParams(model, "
+            f"{index}, &scales));",
+            "    }",
+        ]
+    set_value = f"    TRY(ANeuralNetworksModel_setOperandValue(model, {index}, "
+    if operand.is_omitted:
+        lines.append(f"{set_value}NULL, 0));")
+    elif operand.subgraph is not None:
+        at = graphs.index(operand.subgraph)
+        lines.append(
+            f"    TRY(ANeuralNetworksModel_setOperandValueFromModel(model, {index}, "
+            f"inner_models[{at}]));"
+        )
+    elif value is not None and value.nbytes > COPIED:
+        name = _name(number, operand)
+        lines.append(f"{set_value}{name}, sizeof({name})));")
+    elif value is not None:
+        lines.append(f"{set_value}{_small(value)}, {value.nbytes}));")
+    elif operand.is_constant:
+        raise bad_data(f"operand {index} has a type of which no values are known", "value")
+    return lines
+
+
+def _small(value: Any) -> str:
+    """A short constant, readable where it is made of whole or finite numbers."""
+    flat = value.ravel()
+    if flat.dtype == np.float32 and np.isfinite(flat).all():
+        return _list([_float(item) for item in flat], "float")
+    if flat.dtype.kind == "f":
+        flat = flat.view(f"<u{flat.dtype.itemsize}")
+    kinds = {"i": "int", "u": "uint", "b": "uint"}
+    type = f"{kinds[flat.dtype.kind]}{8 * flat.dtype.itemsize}_t"
+    lowest = -(2**31)
+    texts = ["INT32_MIN" if item == lowest else str(int(item)) for item in flat.tolist()]
+    return _list(texts, type) if texts else '""'
+
+
+def _create(inner: int) -> str:
+    """create_model and free_model."""
+    first = (
+        f"""    for (uint32_t i = 0; i < {inner}; ++i) {{
+        static int (*const build[])(ANeuralNetworksModel*) = {{{
+            ", ".join(f"build_{at}" for at in range(inner))
+        }}};
+        TRY(ANeuralNetworksModel_create(&inner_models[i]));
+        TRY(build[i](inner_models[i]));
+    }}
+"""
+        if inner
+        else ""
+    )
+    last = (
+        f"""    for (uint32_t i = 0; i < {inner}; ++i) {{
+        ANeuralNetworksModel_free(inner_models[i]);
+        inner_models[i] = NULL;
+    }}
+"""
+        if inner
+        else ""
+    )
+    return f"""
+int create_model(ANeuralNetworksModel** model) {{
+{first}    TRY(ANeuralNetworksModel_create(model));
+    return build_{inner}(*model);
+}}
+
+void free_model(ANeuralNetworksModel* model) {{
+    ANeuralNetworksModel_free(model);
+{last}}}
+"""
+
+
+def _main(graph: GraphView) -> str:
+    operands = (*graph.input_operands, *graph.output_operands)
+    if not all(operand.is_scalar or operand.dimensions for operand in operands):
+        return NO_MAIN
+
+    def sizes(listed: Sequence[OperandView]) -> str:
+        counts = [
+            int(np.prod([n or 1 for n in operand.dimensions], dtype=np.int64))
+            * ELEMENT_BYTES[operand.type]
+            for operand in listed
+        ]
+        return ", ".join(map(str, counts)) or "0"
+
+    shapes, shape = "", "NULL"
+    if not all(is_known(operand.type, operand.dimensions) for operand in graph.input_operands):
+        shape = "&shapes[i]"
+        shapes = "    const ANeuralNetworksOperandType shapes[] = {\n"
+        for operand in graph.input_operands:
+            sizes_here = _list([n or 1 for n in operand.dimensions])
+            shapes += (
+                f"        {{ANEURALNETWORKS_{operand.type.name}, {len(operand.dimensions)}, "
+                f"{sizes_here}, {_float(operand.scale)}, {operand.zero_point}}},\n"
+            )
+        shapes += "    };\n"
+    text = MAIN.replace("@shapes@", shapes).replace("@shape@", shape)
+    text = text.replace("@inputs@", sizes(graph.input_operands))
+    text = text.replace("@outputs@", sizes(graph.output_operands))
+    return text.replace("@count@", str(len(graph.input_operands)))

@@ -1,0 +1,136 @@
+"""The file of a capture: a zip archive that is written from front to back and never changed.
+
+Members are stored, not compressed, and written as soon as there is something to write: lines of
+calls into a member whose length stands behind it (as zip has it for streams), arrays as members of
+their own between those. So the file of a program that was killed lacks only its directory, and can
+be read forward. No module zipfile, which needs a file that it can go back in, and no numpy, which C
+programs may not have: both formats are a few fixed bytes.
+"""
+
+import os
+from binascii import crc32
+from collections.abc import Sequence
+from struct import pack
+
+FORMAT = "nnapi-shim-capture"
+VERSION = 1
+"""Of the format; a reader refuses a later one."""
+
+MANIFEST = "manifest.json"
+END = "end.json"
+"""The last member of a capture that is complete."""
+CALLS = "calls-{:06d}.jsonl"
+ARRAYS = "arrays/{}.npy"
+
+LOCAL, DESCRIPTOR, CENTRAL, DIRECTORY_END = b"PK\3\4", b"PK\7\x08", b"PK\1\2", b"PK\5\6"
+STREAMED = 0x8
+"""Flag of a member whose length stands behind it."""
+_UTF8 = 0x800
+_NEEDED = 20
+"""Version 2.0 of the zip format."""
+_DATE = (1 << 5) | 1
+"""1980-01-01: when a call was made stands with the call."""
+_MOST = 0xFFFFFFFF
+_MOST_MEMBERS = 0xFFFF
+
+
+class Full(Exception):  # noqa: N818 (no error of the capture: what it holds is whole)
+    """No more fits into the file: zip without extensions ends at 4 GiB and 65535 members."""
+
+
+def npy(dtype: str, shape: Sequence[int], data: bytes) -> tuple[bytes, bytes]:
+    """An array as a file of numpy's format 1.0: its header and its contents."""
+    sizes = "".join(f"{size}, " for size in shape)
+    head = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': ({sizes.rstrip()}), }}"
+    padded = head + " " * (-(len(head) + 11) % 64) + "\n"
+    return b"\x93NUMPY\1\0" + pack("<H", len(padded)) + padded.encode(), data
+
+
+class Writer:
+    """Writes a capture to a descriptor, which is at its beginning and belongs to nobody else.
+
+    Not thread-safe. Raises OSError where the file does not take it, Full.
+    """
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self._at = 0
+        self._members: list[tuple[bytes, int, int, int, int]] = []
+        """Name, flags, check sum, length and place of each."""
+        self._open: tuple[bytes, int] | None = None
+        """Name and place of the member of calls that lines are written to."""
+        self._sum, self._length, self._parts = 0, 0, 0
+
+    def line(self, text: bytes) -> None:
+        """A line of a call, without its end."""
+        if self._open is None:
+            self._parts += 1
+            name = CALLS.format(self._parts).encode()
+            self._reserve(len(text))
+            self._open = name, self._at
+            self._sum = self._length = 0
+            self._write(_local(name, STREAMED, 0, 0))
+        elif self._at + len(text) > _MOST - (1 << 24):
+            raise Full
+        data = text + b"\n"
+        self._write(data)
+        self._sum, self._length = crc32(data, self._sum), self._length + len(data)
+
+    def member(self, name: str, *parts: bytes) -> None:
+        """A member that is there as a whole."""
+        self._close_calls()
+        length, total = sum(map(len, parts)), 0
+        self._reserve(length)
+        for part in parts:
+            total = crc32(part, total)
+        encoded = name.encode()
+        self._members.append((encoded, 0, total, length, self._at))
+        self._write(_local(encoded, 0, total, length), *parts)
+
+    def close(self, last: bytes) -> None:
+        """Write the last member, END, and the directory."""
+        self.member(END, last)
+        start, entries = self._at, []
+        for name, flags, total, length, place in self._members:
+            head = pack(
+                "<4s6H3L5H2L",
+                *(CENTRAL, _NEEDED, _NEEDED, flags | _UTF8, 0, 0, _DATE, total, length, length),
+                *(len(name), 0, 0, 0, 0, 0, place),
+            )
+            entries.append(head + name)
+        directory = b"".join(entries)
+        count = len(entries)
+        end = pack("<4s4H2LH", DIRECTORY_END, 0, 0, count, count, len(directory), start, 0)
+        self._write(directory, end)
+
+    def _close_calls(self) -> None:
+        if self._open is None:
+            return
+        name, place = self._open
+        self._open = None
+        self._members.append((name, STREAMED, self._sum, self._length, place))
+        self._write(pack("<4s3L", DESCRIPTOR, self._sum, self._length, self._length))
+
+    def _reserve(self, length: int) -> None:
+        """Raise Full where a member would leave no room for the directory."""
+        directory = (len(self._members) + 4) * 128
+        if self._at + length + directory > _MOST - (1 << 24):
+            raise Full
+        if len(self._members) >= _MOST_MEMBERS - 4:
+            raise Full
+
+    def _write(self, *parts: bytes) -> None:
+        for data in parts:
+            rest = memoryview(data)
+            while rest:
+                written = os.write(self._fd, rest)
+                self._at += written
+                rest = rest[written:]
+
+
+def _local(name: bytes, flags: int, total: int, length: int) -> bytes:
+    head = pack(
+        "<4s5H3L2H",
+        *(LOCAL, _NEEDED, flags | _UTF8, 0, 0, _DATE, total, length, length, len(name), 0),
+    )
+    return head + name

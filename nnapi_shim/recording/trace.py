@@ -1,0 +1,122 @@
+"""NNAPI_SHIM_TRACE: slices of time in the form of trace events, which Perfetto and Chrome show.
+
+libandroid.so has the file (native/companion/trace.c): a program's own ATrace sections go there.
+A call of the API is written where it begins and where it ends, so that the last one of a program
+that died is there; everything within it where it ends. What is within lies within: all times are of
+one clock, and of a thread there is one thing at a time.
+"""
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import get_native_id
+from time import monotonic_ns
+from typing import Any
+
+from nnapi_shim import address, folders, log
+from nnapi_shim.settings import TRACE
+
+COMPANION = "libandroid.so"
+
+API, RUNTIME, DEVICE, OPERATION = "api", "runtime", "device", "operation"
+"""Categories: what the program called, what the runtime and what a device did for it, and each
+operation.
+"""
+
+
+class Trace:
+    """Writes to the trace of this process. Thread-safe; a fork writes nothing."""
+
+    def __init__(self, write: Callable[[bytes, int], int]) -> None:
+        self._write = write
+        self._process = os.getpid()
+        self._named: set[int] = set()
+        """Threads whose names are written."""
+
+    def begin(self, name: str, category: str, started_ns: int, **arguments: Any) -> None:
+        """The beginning of something on this thread."""
+        self._event("B", name, category, started_ns, arguments)
+
+    def end(self, ended_ns: int, **arguments: Any) -> None:
+        """The end of what this thread began last."""
+        self._event("E", "", "", ended_ns, arguments)
+
+    def slice(
+        self,
+        name: str,
+        category: str,
+        started_ns: int,
+        ended_ns: int,
+        thread: int = 0,
+        **arguments: Any,
+    ) -> None:
+        """Something that has begun and ended on this thread, or on another one."""
+        self._event("X", name, category, started_ns, arguments, ended_ns - started_ns, thread)
+
+    @contextmanager
+    def within(self, name: str, category: str, **arguments: Any) -> Iterator[None]:
+        """What is done in this block as a slice, whether it succeeds or not."""
+        started = monotonic_ns()
+        try:
+            yield
+        finally:
+            self.slice(name, category, started, monotonic_ns(), **arguments)
+
+    def _event(
+        self,
+        phase: str,
+        name: str,
+        category: str,
+        at_ns: int,
+        arguments: dict[str, Any],
+        duration_ns: int | None = None,
+        thread: int = 0,
+    ) -> None:
+        thread = thread or get_native_id()
+        event: dict[str, Any] = {"ph": phase, "name": name, "cat": category}
+        event.update(pid=self._process, tid=thread, args=arguments)
+        # Microseconds, with three digits behind the point: a float has not always room for them.
+        times = f'"ts":{_microseconds(at_ns)}'
+        if duration_ns is not None:
+            times += f',"dur":{_microseconds(duration_ns)}'
+        text = json.dumps(event, separators=(",", ":"))
+        line = f",\n{{{times},{text[1:]}"
+        if thread not in self._named:
+            self._named.add(thread)
+            line = self._name_of(thread) + line
+        encoded = line.encode()
+        self._write(encoded, len(encoded))
+
+    def _name_of(self, thread: int) -> str:
+        try:
+            name = Path(f"/proc/self/task/{thread}/comm").read_text(errors="replace").strip()
+        except OSError:
+            name = "thread"
+        event = {"ph": "M", "name": "thread_name", "pid": self._process, "tid": thread}
+        return ",\n" + json.dumps({**event, "args": {"name": name}}, separators=(",", ":"))
+
+
+def _microseconds(ns: int) -> str:
+    return f"{ns // 1000}.{ns % 1000:03d}"
+
+
+def opened() -> Trace | None:
+    """The trace that the environment asks for; None where it cannot be written, which was told."""
+    files = [f"{folder}/{COMPANION}" for folder in folders.library_folders()]
+    found = address.loaded_function(
+        "nnapi_shim_writeTrace", "int(*)(char *, size_t)", files, load=True
+    )
+    if found is None:
+        log.warning(
+            f"{TRACE.name} is not used; it needs {COMPANION}, which is in none of its places"
+        )
+        return None
+    function, library = found
+    _kept.append(library)
+    return Trace(function) if function(b"", 0) else None  # it has said why not
+
+
+_kept: list[Any] = []
+"""Libraries that were loaded for this."""

@@ -1,0 +1,285 @@
+"""How fast a model runs: latency, throughput, memory, and the same of other runtimes beside it."""
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median, quantiles
+from threading import Barrier, Thread
+from time import perf_counter
+
+import numpy as np
+
+from nnapi_shim.api.arrays import Array
+from nnapi_shim.api.compilation import Compilation
+from nnapi_shim.api.devices import Choice
+from nnapi_shim.api.execution import Execution
+from nnapi_shim.api.running import Runner
+from nnapi_shim.errors import NnapiError, bad_data
+from nnapi_shim.tools.inputs import Picture, made_up, read_inputs
+from nnapi_shim.tools.latency import Latency, calls_within, latency, no_collection, timed
+from nnapi_shim.tools.model_source import Source, model_of, name_of
+from nnapi_shim.tools.peers import Peer, import_of, peer
+from nnapi_shim.tools.profile import all_inputs
+from nnapi_shim.tools.report import Progress, Report, untold
+
+ROUNDS = 20
+"""How often runs of the peers follow each other, so that all of them see the same machine."""
+
+
+@dataclass(frozen=True)
+class Throughput:
+    """Runs of so many threads at once. latency: of single runs, on all threads."""
+
+    threads: int
+    runs_per_second: float
+    latency: Latency
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes of the process that are in memory: at first, with the model, once it is compiled,
+    after its first runs; and the most that there ever were, peers included. None where the system
+    does not tell.
+    """
+
+    before: int | None
+    loaded: int | None
+    compiled: int | None
+    run: int | None
+    peak: int | None
+
+
+@dataclass(frozen=True)
+class PeerBench:
+    """Another runtime on the same machine at the same time.
+
+    ratio: its time divided by ours, per round the medians, of which this is the median: above 1,
+    nnapi_shim is faster. low, high: the quartiles of the rounds. largest_difference: between its
+    outputs and ours, as the model gives them; None where they have other dimensions, and for models
+    with states.
+    """
+
+    name: str
+    version: str
+    latency: Latency
+    ratio: float
+    low: float
+    high: float
+    ratios: tuple[float, ...]
+    largest_difference: float | None
+
+
+@dataclass(frozen=True)
+class Bench(Report):
+    """Times are in seconds. latency: of runs whose arguments are bound, on one thread."""
+
+    model: str
+    devices: tuple[str, ...]
+    made_up: bool
+    load_seconds: float
+    compile_seconds: float
+    first_run_seconds: float
+    warm_up: int
+    latency: Latency
+    throughput: tuple[Throughput, ...]
+    memory: Memory
+    peers: tuple[PeerBench, ...]
+
+
+def bench(
+    source: Source,
+    devices: Choice | None = None,
+    *,
+    inputs: Sequence[str | os.PathLike[str]] = (),
+    seconds: float = 2.0,
+    runs: int = 0,
+    warm_up: int = 5,
+    threads: Sequence[int] = (1,),
+    peers: Sequence[str] = (),
+    picture: Picture | None = None,
+    seed: int = 0,
+    progress: Progress = untold,
+) -> Bench:
+    """Measure a model.
+
+    devices: as in Compilation. inputs: files, as read_inputs takes them; without any, numbers are
+    made up from `seed`. seconds: for each of what is measured; runs: how many instead, if not 0.
+    threads: numbers of threads that run at once, for the throughput. peers: litert, onnxruntime.
+
+    Raises NnapiError, and ImportError for a peer that is not installed.
+    """
+    if any(number < 1 for number in threads):
+        raise bad_data(f"threads are {list(threads)}; each number must be at least 1", "threads")
+    for name in peers:
+        import_of(name)
+    before = _resident()
+    began = perf_counter()
+    model = model_of(source)
+    loaded, with_model = perf_counter(), _resident()
+    compilation = Compilation(model, devices)
+    compiled, with_program = perf_counter(), _resident()
+    arrays = (
+        read_inputs(compilation, inputs, picture) if inputs else made_up(compilation.inputs, seed)
+    )
+    values = all_inputs(model, compilation, arrays)
+    first_began = perf_counter()
+    call, results = bound(compilation, values)
+    first = perf_counter() - first_began
+    total = 2 + len(threads)
+    progress(0, total, "warming up")
+    timed(call, warm_up)
+    count = runs or calls_within(call, seconds)
+    after = _resident()
+    others = [peer(name, source, model, (arrays, values)) for name in peers]
+    progress(1, total, "runs" if not others else f"runs, and those of {', '.join(peers)}")
+    with no_collection():
+        own, theirs = _in_turns(call, others, count, seconds, runs, warm_up)
+    throughput = []
+    for at, number in enumerate(threads):
+        progress(2 + at, total, f"{number} threads at once")
+        with no_collection():
+            throughput.append(_at_once(compilation, values, number, count))
+    outputs = [] if model.carried else results  # states go on in each runtime by themselves
+    return Bench(
+        name_of(source),
+        tuple(device.name for device in compilation.runtime.devices),
+        not inputs,
+        loaded - began,
+        compiled - loaded,
+        first,
+        warm_up,
+        latency([sample for block in own for sample in block]),
+        tuple(throughput),
+        Memory(before, with_model, with_program, after, _peak()),
+        tuple(
+            _compared(other, own, blocks, outputs)
+            for other, blocks in zip(others, theirs, strict=True)
+        ),
+    )
+
+
+def bound(
+    compilation: Compilation, values: Sequence[Array | None]
+) -> tuple[Callable[[], object], list[Array]]:
+    """A call that computes the model once more, and the arrays that its outputs are written to.
+
+    It has been computed once, which tells the dimensions of the outputs.
+    """
+    runner = Runner(compilation.runtime, compilation.all_inputs, compilation.all_outputs)
+    results = list(runner.run(values))
+    execution = Execution(compilation, reusable=True)
+    for place, value in enumerate(values):
+        execution.set_input(place, value)
+    for place, array in enumerate(results):
+        execution.set_output(place, array)
+    return execution.compute, results
+
+
+def _in_turns(
+    call: Callable[[], object],
+    others: Sequence[Peer],
+    count: int,
+    seconds: float,
+    runs: int,
+    warm_up: int,
+) -> tuple[list[list[float]], list[list[list[float]]]]:
+    """Times of our runs, and of each peer's, in rounds in which one follows the other."""
+    if not others:
+        return [timed(call, count)], []
+    counts = []
+    for other in others:
+        timed(other.run, max(1, warm_up))
+        counts.append(runs or calls_within(other.run, seconds))
+    rounds = min(ROUNDS, count, *counts)
+    own: list[list[float]] = []
+    theirs: list[list[list[float]]] = [[] for _ in others]
+    for _ in range(rounds):
+        own.append(timed(call, count // rounds))
+        for other, number, blocks in zip(others, counts, theirs, strict=True):
+            blocks.append(timed(other.run, number // rounds))
+    return own, theirs
+
+
+def _compared(
+    other: Peer,
+    own: Sequence[Sequence[float]],
+    blocks: Sequence[Sequence[float]],
+    outputs: Sequence[Array],
+) -> PeerBench:
+    ratios = [median(theirs) / median(ours) for ours, theirs in zip(own, blocks, strict=True)]
+    low, middle, high = (
+        quantiles(ratios, n=4, method="inclusive") if len(ratios) > 1 else ratios * 3
+    )
+    return PeerBench(
+        other.name,
+        other.version,
+        latency([sample for block in blocks for sample in block]),
+        middle,
+        low,
+        high,
+        tuple(ratios),
+        _largest_difference(outputs, other.outputs()),
+    )
+
+
+def _largest_difference(ours: Sequence[Array], theirs: Sequence[Array]) -> float | None:
+    if not ours or [array.shape for array in ours] != [array.shape for array in theirs]:
+        return None
+    return max(
+        (
+            float(np.abs(a.astype(np.float64) - b.astype(np.float64)).max(initial=0.0))
+            for a, b in zip(ours, theirs, strict=True)
+        ),
+        default=0.0,
+    )
+
+
+def _at_once(
+    compilation: Compilation, values: Sequence[Array | None], threads: int, count: int
+) -> Throughput:
+    """Runs on several threads, as many on each as one would do in the time alone."""
+    calls = [bound(compilation, values)[0] for _ in range(threads)]
+    samples: list[list[float]] = [[] for _ in calls]
+    errors: list[NnapiError] = []
+    start = Barrier(threads + 1)
+
+    def work(number: int) -> None:
+        start.wait()
+        try:
+            samples[number] = timed(calls[number], count)
+        except NnapiError as error:
+            errors.append(error)
+
+    workers = [Thread(target=work, args=(number,)) for number in range(threads)]
+    for worker in workers:
+        worker.start()
+    start.wait()
+    began = perf_counter()
+    for worker in workers:
+        worker.join()
+    took = perf_counter() - began
+    if errors:
+        raise errors[0]
+    every = [sample for some in samples for sample in some]
+    return Throughput(threads, len(every) / took, latency(every))
+
+
+def _status(name: str) -> int | None:
+    """A number of bytes that the kernel tells of this process."""
+    try:
+        for line in Path("/proc/self/status").read_text().splitlines():
+            key, _, value = line.partition(":")
+            if key == name:
+                return int(value.split()[0]) * 1024
+    except OSError:
+        return None
+    return None
+
+
+def _resident() -> int | None:
+    return _status("VmRSS")
+
+
+def _peak() -> int | None:
+    return _status("VmHWM")

@@ -1,0 +1,252 @@
+"""Why two devices give different results: every operation's outputs compared."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from nnapi_shim.api.arrays import Array
+from nnapi_shim.api.compilation import Compilation
+from nnapi_shim.api.devices import chosen
+from nnapi_shim.api.model import Model
+from nnapi_shim.api.view import OperandView
+from nnapi_shim.errors import NnapiError, bad_data
+from nnapi_shim.hal.enums import OperandLifeTime
+from nnapi_shim.runtime.slicing import with_parameters
+from nnapi_shim.tools.compared import Difference, Tolerance, difference
+from nnapi_shim.tools.explain import OperandInfo, operand_info
+from nnapi_shim.tools.inputs import Picture, made_up, read_inputs
+from nnapi_shim.tools.isolated import can_be_run, run_single, single_operations
+from nnapi_shim.tools.model_source import Source, model_of, name_of
+from nnapi_shim.tools.report import Progress, Report, untold
+
+
+@dataclass(frozen=True)
+class OperandDiff:
+    """An output of an operation on both devices. difference: None where `problem` says why."""
+
+    number: int
+    """Of the operation."""
+    operation: str
+    role: str
+    operand: OperandInfo
+    scale: float
+    is_model_output: bool
+    difference: Difference | None
+    problem: str = ""
+
+    @property
+    def is_beyond(self) -> bool:
+        """Whether it differs by more than is tolerated."""
+        return self.difference is not None and self.difference.is_beyond
+
+
+@dataclass(frozen=True)
+class Diff(Report):
+    """Two devices, operation by operation, in the order in which they run.
+
+    a, b: names of the devices. is_isolated: whether each operation got the same inputs on both,
+    those that `a` computed; else each device went on with its own values. operands: every output of
+    every operation that has numbers. first: position in `operands` of the first that differs by
+    more than is tolerated; first_unequal: of the first that is not equal; None for none.
+    left_out: what could not be compared, in words.
+    """
+
+    model: str
+    a: str
+    b: str
+    is_isolated: bool
+    made_up: bool
+    tolerance: Tolerance
+    operands: tuple[OperandDiff, ...]
+    first: int | None
+    first_unequal: int | None
+    left_out: tuple[str, ...]
+
+    @property
+    def is_same(self) -> bool:
+        """Whether nothing differs by more than is tolerated."""
+        return self.first is None
+
+
+def diff(
+    source: Source,
+    a: str,
+    b: str,
+    inputs: Sequence[str | os.PathLike[str]] = (),
+    *,
+    isolated: bool = False,
+    tolerance: Tolerance | None = None,
+    picture: Picture | None = None,
+    seed: int = 0,
+    progress: Progress = untold,
+) -> Diff:
+    """Run a model on two devices with everything between its operations as outputs, and compare.
+
+    inputs: files, as read_inputs takes them; without any, numbers are made up from `seed`.
+    isolated: give each operation the same inputs on both, so that an error is seen where it is
+    made. A device may fuse less than it does else, since every operation has an output.
+
+    Raises NnapiError, also for a device that does not run all of the model.
+    """
+    if a == b:
+        raise bad_data(f"{a} is to be compared with itself; two devices are needed", "same")
+    model = model_of(source)
+    chosen([a, b])
+    on_a = Compilation(model, a)
+    arrays = read_inputs(on_a, inputs, picture) if inputs else made_up(on_a.inputs, seed)
+    count = 0 if not isolated else len(model.operations)
+    progress(0, count + 2, f"all of it on {a}")
+    values_a = on_a.intermediates(*arrays)
+    found_a: Mapping[int, Array] = {operand.index: values_a[operand] for operand in values_a}
+    tolerated = tolerance or Tolerance()
+    if isolated:
+        comparison = _isolated(model, a, b, found_a, tolerated, progress)
+        left_out = values_a.left_out
+    else:
+        progress(1, 2, f"all of it on {b}")
+        values_b = Compilation(model, b).intermediates(*arrays)
+        found_b = {operand.index: values_b[operand] for operand in values_b}
+        comparison = _along(model, found_a, found_b, tolerated)
+        left_out = values_b.left_out
+    beyond = [at for at, item in enumerate(comparison) if item.is_beyond]
+    unequal = [
+        at
+        for at, item in enumerate(comparison)
+        if item.difference is not None and (item.difference.differing or item.difference.problem)
+    ]
+    return Diff(
+        name_of(source),
+        a,
+        b,
+        isolated,
+        not inputs,
+        tolerated,
+        tuple(comparison),
+        beyond[0] if beyond else None,
+        unequal[0] if unequal else None,
+        left_out,
+    )
+
+
+def _along(
+    model: Model, found_a: Mapping[int, Array], found_b: Mapping[int, Array], tolerance: Tolerance
+) -> list[OperandDiff]:
+    """Each device with its own values."""
+    scales = _scales(model)
+    return [
+        _compared(
+            number,
+            operation,
+            role,
+            operand,
+            scales[operand.index],
+            found_a[operand.index],
+            found_b[operand.index],
+            tolerance,
+        )
+        for number, operation, role, operand in _outputs(model)
+        if operand.index in found_a and operand.index in found_b
+    ]
+
+
+def _isolated(
+    model: Model,
+    a: str,
+    b: str,
+    found: Mapping[int, Array],
+    tolerance: Tolerance,
+    progress: Progress,
+) -> list[OperandDiff]:
+    """Each operation on both devices, with the inputs that one of them has computed.
+
+    found: what that one computed for the whole model.
+    """
+    drivers = chosen([a, b])
+    scales = _scales(model)
+    views = model.operations
+    result = []
+    for position, part in enumerate(single_operations(model.finished)):
+        view = views[position]
+        progress(position + 2, len(views) + 2, view.name)
+        if not can_be_run(part):
+            continue
+        problem = ""
+        outputs: list[Mapping[int, Array]] = []
+        for driver in drivers:
+            try:
+                outputs.append(run_single(part, driver, found))
+            except NnapiError as error:
+                problem = f"{driver.name}: {error.message}"
+                break
+            except KeyError as error:
+                problem = f"operand {error.args[0]} has no value that arrays can hold"
+                break
+        for role, operand in zip(view.output_roles, view.outputs, strict=True):
+            if operand.index not in part.outputs:
+                continue
+            if problem:
+                result.append(
+                    OperandDiff(
+                        view.number,
+                        view.name,
+                        role,
+                        operand_info(operand),
+                        scales[operand.index],
+                        _is_model_output(operand),
+                        None,
+                        problem,
+                    )
+                )
+                continue
+            result.append(
+                _compared(
+                    view.number,
+                    view.name,
+                    role,
+                    operand,
+                    scales[operand.index],
+                    outputs[0][operand.index],
+                    outputs[1][operand.index],
+                    tolerance,
+                )
+            )
+    return result
+
+
+def _outputs(model: Model) -> list[tuple[int, str, str, OperandView]]:
+    """Number and name of an operation, role and operand of each of its outputs."""
+    return [
+        (view.number, view.name, role, operand)
+        for view in model.operations
+        for role, operand in zip(view.output_roles, view.outputs, strict=True)
+    ]
+
+
+def _scales(model: Model) -> list[float]:
+    """Of all operands: a temporary has the scale that its operation gives it."""
+    return [operand.scale for operand in with_parameters(model.finished.main)]
+
+
+def _is_model_output(operand: OperandView) -> bool:
+    return operand.lifetime is OperandLifeTime.SUBGRAPH_OUTPUT
+
+
+def _compared(
+    number: int,
+    operation: str,
+    role: str,
+    operand: OperandView,
+    scale: float,
+    a: Array,
+    b: Array,
+    tolerance: Tolerance,
+) -> OperandDiff:
+    return OperandDiff(
+        number,
+        operation,
+        role,
+        operand_info(operand),
+        scale,
+        _is_model_output(operand),
+        difference(a, b, operand.type, scale, tolerance),
+    )

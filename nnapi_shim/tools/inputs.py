@@ -1,0 +1,294 @@
+"""What a model is run with: arrays of files, pictures, or numbers made up."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nnapi_shim.api.arrays import DTYPES, Array
+from nnapi_shim.api.compilation import Compilation
+from nnapi_shim.api.running import Argument
+from nnapi_shim.errors import NnapiError, bad_data
+from nnapi_shim.hal.enums import OperandType
+from nnapi_shim.hal.quantization import QUANTIZED_RANGE, SCALARS
+
+ARRAYS = (".npy", ".npz")
+PICTURE_BYTES = 1 << 28
+"""Largest number of bytes that a picture may have when it is unpacked."""
+
+_MODES = {1: "L", 3: "RGB", 4: "RGBA"}
+"""Channels -> what Pillow calls pictures with as many."""
+_BYTES = {OperandType.TENSOR_QUANT8_ASYMM: 0, OperandType.TENSOR_QUANT8_ASYMM_SIGNED: -128}
+"""Types of one byte -> what a black pixel is in them."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """How pictures become inputs.
+
+    resize: whether a picture of another size is scaled; else it is refused.
+    mean, std: the value of a pixel is (0..255 - mean) / std. Where neither is given, a quantized
+        input of 8 bits gets the pixel itself, 0..255 or -128..127, which is what its scale and zero
+        point are made for; a float input gets pixel / 255.
+    """
+
+    resize: bool = False
+    mean: float | None = None
+    std: float | None = None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing is said of mean and std."""
+        return self.mean is None and self.std is None
+
+    def real(self, pixels: Array) -> Array:
+        """Pixels as numbers that a model computes with."""
+        mean = 0.0 if self.mean is None else self.mean
+        std = 255.0 if self.std is None else self.std
+        if not std:
+            raise bad_data("std is 0; pixels cannot be divided by it", "std")
+        result: Array = (pixels.astype(np.float32) - np.float32(mean)) / np.float32(std)
+        return result
+
+
+def read_inputs(
+    compilation: Compilation, given: Sequence[str | os.PathLike[str]], how: Picture | None = None
+) -> list[Array]:
+    """One array for each input of a compilation.
+
+    given: files, in the order of the inputs, or each as `name=file`: .npy; one .npz, with arrays
+    by the names of the inputs or in their order; anything else is a picture.
+
+    Numbers of a float array become those of a quantized input by its scale and zero point.
+    Raises BAD_DATA for what does not fit, OSError for what cannot be read.
+    """
+    names, arguments = compilation.input_names, compilation.inputs
+    found: dict[int, Array] = {}
+    free = range(len(arguments))
+    for item in given:
+        text = os.fspath(item)
+        name, separator, path = text.partition("=")
+        if separator and name in names:
+            places = [names.index(name)]
+        elif separator and not Path(text).exists():
+            raise bad_data(f"there is no input {name!r}; there are {', '.join(names)}", "name")
+        else:
+            path, places = text, []
+        if path.endswith(".npz"):
+            for place, array in _of_archive(path, compilation).items():
+                found[place] = fitted(array, arguments[place], f"{path}, {names[place]}")
+            continue
+        if not places:
+            places = [place for place in free if place not in found][:1]
+            if not places:
+                raise bad_data(f"{path} is one input too many; the model has {len(arguments)}")
+        (place,) = places
+        if place in found:
+            raise bad_data(f"input {names[place]!r} is given twice", "twice")
+        found[place] = read_input(path, arguments[place], how or Picture())
+    missing = [names[place] for place in range(len(arguments)) if place not in found]
+    if missing:
+        raise bad_data(f"nothing is given for {', '.join(missing)}", "missing")
+    return [found[place] for place in range(len(arguments))]
+
+
+def read_input(path: str, argument: Argument, how: Picture) -> Array:
+    """An array for an input from a .npy file or a picture."""
+    if path.endswith(".npy"):
+        return fitted(_array(path), argument, path)
+    return _picture(path, argument, how)
+
+
+def fitted(array: Array, argument: Argument, what: str) -> Array:
+    """An array as an input takes it: of its type and dimensions. Raises BAD_DATA."""
+    wanted = argument.dimensions
+    scalar = argument.type in SCALARS and array.size == 1
+    if scalar:
+        array = array.reshape(())
+    elif wanted and not (
+        len(array.shape) == len(wanted)
+        and all(size in (0, found) for size, found in zip(wanted, array.shape, strict=True))
+    ):
+        raise bad_data(
+            f"{what} has dimensions {list(array.shape)}; the input has {shown(wanted)}",
+            "dimensions",
+        )
+    if array.dtype.kind == "f" and argument.type in QUANTIZED_RANGE:
+        return quantized(array, argument)
+    return array
+
+
+def quantized(array: Array, argument: Argument) -> Array:
+    """Real numbers in the steps of a quantized type, rounded to even and clipped to its range."""
+    low, high = QUANTIZED_RANGE[argument.type]
+    steps = np.rint(array.astype(np.float64) / argument.scale) + argument.zero_point
+    if np.isnan(steps).any():
+        raise bad_data("not a number cannot be quantized", "nan")
+    result: Array = np.clip(steps, low, high).astype(DTYPES[argument.type])
+    return result
+
+
+def real(array: Array, argument: Argument) -> Array:
+    """The real numbers that an array of an input or output stands for."""
+    if argument.type in QUANTIZED_RANGE and argument.scale:
+        steps = array.astype(np.float64) - argument.zero_point
+        result: Array = steps * argument.scale
+        return result
+    return array
+
+
+def made_up(arguments: Sequence[Argument], seed: int = 0) -> list[Array]:
+    """An array for each input, the same ones for the same seed.
+
+    Float numbers are from 0 to 1; quantized ones of all values; whole numbers 0 and 1, which are
+    indexes that exist almost everywhere. Unknown dimensions are 1. Raises BAD_DATA for an unknown
+    rank, and for types of extensions.
+    """
+    return [
+        _random(argument, np.random.default_rng((seed, place)), place)
+        for place, argument in enumerate(arguments)
+    ]
+
+
+def _random(argument: Argument, rng: np.random.Generator, place: int) -> Array:
+    kind = argument.type
+    dtype = DTYPES.get(kind)
+    if dtype is None or (kind not in SCALARS and not argument.dimensions):
+        raise bad_data(
+            f"nothing can be made up for input {argument.name or place}, "
+            f"{getattr(kind, 'name', 'of an extension')}{shown(argument.dimensions)}; give one",
+            "made_up",
+        )
+    shape = tuple(size or 1 for size in argument.dimensions)
+    if dtype.kind == "f":
+        return np.asarray(rng.random(shape), dtype)
+    if kind in QUANTIZED_RANGE:
+        low, high = QUANTIZED_RANGE[kind]
+        return np.asarray(rng.integers(low, high, shape, endpoint=True), dtype)
+    return np.asarray(rng.integers(0, 1, shape, endpoint=True), dtype)
+
+
+def shown(dimensions: Sequence[int]) -> str:
+    """Dimensions in a message, `?` for an unknown one."""
+    return f"[{', '.join(str(size) if size else '?' for size in dimensions)}]"
+
+
+# Files
+
+
+def _array(path: str) -> Array:
+    found = _loaded(path)
+    if not isinstance(found, np.ndarray):
+        raise bad_data(f"{path} is no single array of numpy; such files end in .npz", "npy")
+    return found
+
+
+def _loaded(path: str) -> Array | dict[str, Array]:
+    """What a file of numpy holds: an array, or several by their names."""
+    from zipfile import BadZipFile
+
+    # Opened here, since numpy leaves a file open that it cannot read.
+    with Path(path).open("rb") as file:
+        try:
+            found = np.load(file, allow_pickle=False)
+            if isinstance(found, np.ndarray):
+                return found
+            return {name: found[name] for name in found.files}
+        except (ValueError, EOFError, BadZipFile, KeyError, AttributeError, TypeError) as error:
+            raise bad_data(f"{path} is no file of numpy: {_short(error)}", "numpy") from None
+
+
+def _of_archive(path: str, compilation: Compilation) -> dict[int, Array]:
+    """Arrays of a .npz file by the positions of inputs."""
+    names, arrays = compilation.input_names, _loaded(path)
+    if isinstance(arrays, np.ndarray):
+        raise bad_data(f"{path} is a single array of numpy; such files end in .npy", "npz")
+    if set(names) <= arrays.keys():
+        return {place: arrays[name] for place, name in enumerate(names)}
+    if len(arrays) == len(names) and not arrays.keys() & set(names):
+        return dict(enumerate(arrays.values()))
+    raise bad_data(
+        f"{path} has {', '.join(arrays) or 'no arrays'}; the inputs are {', '.join(names)}", "names"
+    )
+
+
+def _picture(path: str, argument: Argument, how: Picture) -> Array:
+    size = _image_size(argument)
+    if size is None:
+        raise bad_data(
+            f"{path} is taken for a picture, and the input, {argument.type.name}"
+            f"{shown(argument.dimensions)}, takes none; a .npy file holds any array",
+            "no_picture",
+        )
+    height, width, channels, is_first = size
+    pixels = _pixels(path, height, width, _MODES[channels], how.resize)
+    pixels = pixels.reshape(*pixels.shape[:2], channels)
+    if is_first:
+        pixels = pixels.transpose(2, 0, 1)
+    if len(argument.dimensions) == 4:
+        pixels = pixels[np.newaxis]
+    dark = _BYTES.get(argument.type)
+    if dark is not None and how.is_plain:
+        return np.ascontiguousarray((pixels.astype(np.int16) + dark).astype(DTYPES[argument.type]))
+    values = np.ascontiguousarray(how.real(pixels))
+    if argument.type in QUANTIZED_RANGE:
+        return quantized(values, argument)
+    if DTYPES[argument.type].kind != "f":
+        return np.ascontiguousarray(pixels.astype(DTYPES[argument.type]))
+    return values
+
+
+def _image_size(argument: Argument) -> tuple[int, int, int, bool] | None:
+    """Height, width (0: any), channels of the pictures that an input takes, and whether channels
+    stand in front; None for an input that takes none.
+    """
+    dimensions = argument.dimensions
+    if argument.type not in DTYPES or len(dimensions) not in (3, 4):
+        return None
+    if len(dimensions) == 4:
+        if dimensions[0] not in (0, 1):
+            return None
+        dimensions = dimensions[1:]
+    if dimensions[2] in _MODES:
+        return dimensions[0], dimensions[1], dimensions[2], False
+    if dimensions[0] in _MODES:
+        return dimensions[1], dimensions[2], dimensions[0], True
+    return None
+
+
+def _pixels(path: str, height: int, width: int, mode: str, resize: bool) -> Array:
+    """A picture as bytes [height, width(, channels)]."""
+    from PIL import Image, ImageOps, UnidentifiedImageError
+
+    try:
+        with Image.open(path) as opened:
+            if opened.width * opened.height * 4 > PICTURE_BYTES:
+                raise bad_data(
+                    f"{path} is {opened.width} x {opened.height}, too large for an input", "large"
+                )
+            image: Any = ImageOps.exif_transpose(opened).convert(mode)
+    except UnidentifiedImageError:
+        raise bad_data(f"{path} is no picture that can be read, and no .npy file") from None
+    except NnapiError:
+        raise
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        if isinstance(error, OSError) and error.filename is not None:
+            raise
+        raise bad_data(f"{path} is a damaged picture: {_short(error)}", "damaged") from None
+    wanted = (width or image.width, height or image.height)
+    if image.size != wanted:
+        if not resize:
+            raise bad_data(
+                f"{path} is {image.width} x {image.height}; the input is {wanted[0]} x "
+                f"{wanted[1]} (width x height), and --resize scales pictures",
+                "size",
+            )
+        image = image.resize(wanted, Image.Resampling.BILINEAR)
+    return np.asarray(image)
+
+
+def _short(error: BaseException) -> str:
+    return " ".join(str(error).split())[:200]

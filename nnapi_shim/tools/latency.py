@@ -1,0 +1,74 @@
+"""Calls measured one by one: how long they take, and how that is spread."""
+
+import gc
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from statistics import fmean, quantiles, stdev
+from time import perf_counter
+
+PERCENTILES = (50, 90, 95, 99)
+
+
+@dataclass(frozen=True)
+class Latency:
+    """How long runs took, in seconds. samples: each of them, in their order."""
+
+    runs: int
+    minimum: float
+    mean: float
+    deviation: float
+    p50: float
+    p90: float
+    p95: float
+    p99: float
+    maximum: float
+    samples: tuple[float, ...]
+
+
+def latency(samples: Sequence[float]) -> Latency:
+    """What a number of times, at least one, come to."""
+    ordered = sorted(samples)
+    cuts = ordered * 99 if len(ordered) == 1 else quantiles(ordered, n=100, method="inclusive")
+    p50, p90, p95, p99 = (cuts[percentile - 1] for percentile in PERCENTILES)
+    return Latency(
+        len(ordered),
+        ordered[0],
+        fmean(ordered),
+        stdev(ordered) if len(ordered) > 1 else 0.0,
+        p50,
+        p90,
+        p95,
+        p99,
+        ordered[-1],
+        tuple(samples),
+    )
+
+
+def timed(call: Callable[[], object], runs: int) -> list[float]:
+    """The seconds that each of so many calls takes."""
+    samples = []
+    for _ in range(runs):
+        began = perf_counter()
+        call()
+        samples.append(perf_counter() - began)
+    return samples
+
+
+def calls_within(call: Callable[[], object], seconds: float, most: int = 1 << 20) -> int:
+    """How many calls fit into a time, at least one, going by the fastest of the first three."""
+    fastest = min(timed(call, 3))
+    return max(1, min(most, int(seconds / fastest) if fastest else most))
+
+
+@contextmanager
+def no_collection() -> Iterator[None]:
+    """Let Python's garbage be collected before, and not while something is measured."""
+    was_enabled = gc.isenabled()
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

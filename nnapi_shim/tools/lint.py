@@ -1,0 +1,88 @@
+"""Everything that is wrong with a model at once."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from nnapi_shim.api.lint import lint as problems_of
+from nnapi_shim.api.model import Model
+from nnapi_shim.errors import NnapiError, Place
+from nnapi_shim.hal.enums import OperationType, ResultCode
+from nnapi_shim.hal.types import Model as HalModel
+from nnapi_shim.operations import bound_operand, bound_operation, operation
+from nnapi_shim.operations.declare import UNSET
+from nnapi_shim.tools.model_source import Source, model_of, name_of
+from nnapi_shim.tools.report import Report
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something about a model.
+
+    severity: `error` for what finish or a computation refuses, `warning` for what is allowed and
+    most likely a mistake. code: what a program gets for it; None for a warning. rule: as in
+    docs/rules.md; "" for a warning. places: kind, number and name of where it is, outermost first.
+    """
+
+    severity: str
+    code: ResultCode | None
+    rule: str
+    message: str
+    places: tuple[Place, ...]
+
+
+@dataclass(frozen=True)
+class Lint(Report):
+    """All findings, in the order in which they would be met."""
+
+    model: str
+    findings: tuple[Finding, ...]
+
+    @property
+    def errors(self) -> int:
+        """How many of them are errors."""
+        return sum(finding.severity == "error" for finding in self.findings)
+
+
+def lint(source: Source) -> Lint:
+    """Look at a model; one that is not finished stays as it is.
+
+    Raises NnapiError and OSError for what is no model at all.
+    """
+    try:
+        model = model_of(source, finish=False)
+    except NnapiError as error:
+        if not error.rule.startswith(("runtime.", "operations.", "api.")):
+            raise
+        return Lint(name_of(source), (_finding(error),))
+    findings = [_finding(error) for error in problems_of(model)]
+    return Lint(name_of(source), (*findings, *_warnings(model)))
+
+
+def _finding(error: NnapiError) -> Finding:
+    return Finding("error", error.code, error.rule, error.message, error.places)
+
+
+def _warnings(model: Model) -> Iterator[Finding]:
+    if model.runtime.state != "finished":
+        return
+    main = model.finished.main
+    for item in main.operations:
+        if not isinstance(item.type, OperationType) or item.type is OperationType.OEM_OPERATION:
+            continue
+        for remark in operation(item.type).remarks:
+            said = remark(_bound(item, model.finished))
+            if said:
+                place = Place("operation", item.number, item.type.name)
+                yield Finding("warning", None, "", f"{place}: {said}", (place,))
+
+
+def _bound(item: Any, model: HalModel) -> Any:
+    operands = model.main.operands
+
+    def bound(index: int) -> Any:
+        return bound_operand(index, operands[index], operands[index].dimensions)
+
+    return bound_operation(
+        item, operands, lambda index, is_value: UNSET if is_value else bound(index), bound
+    )

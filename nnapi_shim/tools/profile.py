@@ -1,0 +1,386 @@
+"""Where the time of a run goes: per operation, and per step that a device makes of it."""
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+from time import monotonic_ns
+from typing import Any
+
+from nnapi_shim.api.arrays import Array
+from nnapi_shim.api.compilation import Compilation
+from nnapi_shim.api.devices import Choice
+from nnapi_shim.api.model import Model
+from nnapi_shim.api.running import Runner
+from nnapi_shim.api.view import OperationView
+from nnapi_shim.drivers import is_built_in
+from nnapi_shim.drivers.observing import ObservedStep, observed
+from nnapi_shim.hal.quantization import ELEMENT_BYTES, QUANTIZED_RANGE
+from nnapi_shim.hal.types import is_known
+from nnapi_shim.tools.explain import OperandInfo, explain, operand_info
+from nnapi_shim.tools.inputs import Picture, made_up, read_inputs
+from nnapi_shim.tools.machine import Peaks, peaks
+from nnapi_shim.tools.model_source import Source, model_of, name_of
+from nnapi_shim.tools.report import Progress, Report, untold
+from nnapi_shim.tools.work import Shapes, flops, moved_bytes
+
+
+@dataclass(frozen=True)
+class StepProfile:
+    """A step that a device makes of an operation, or of several that it fuses.
+
+    kernel: what ran: a kernel of nnapi-cpu; "" on nnapi-reference, where an operation is one step.
+    where: the operation; within an IF or WHILE with those around it. calls: in one run. seconds:
+    of all calls in one run, the median of all runs.
+    """
+
+    device: str
+    kernel: str
+    where: str
+    calls: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class OperationProfile:
+    """An operation, in the order in which they run.
+
+    seconds: of its steps in one run, the median of all runs; 0.0 where the device needs no step of
+    its own, None for a device whose steps cannot be seen. share: of all that was seen. flops,
+    bytes: what it computes and touches, None where only the data tell. flops_per_second,
+    bytes_per_second, and the same in relation to the machine's peaks: None where that means
+    nothing. bound: `compute` or `memory`, whichever peak is nearer.
+    """
+
+    number: int
+    name: str
+    device: str
+    outputs: tuple[OperandInfo, ...]
+    seconds: float | None
+    share: float | None
+    flops: int | None
+    bytes: int | None
+    flops_per_second: float | None
+    bytes_per_second: float | None
+    of_peak_flops: float | None
+    of_peak_bytes: float | None
+    bound: str
+    steps: tuple[StepProfile, ...]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """All operations of a type together."""
+
+    name: str
+    count: int
+    seconds: float
+    share: float
+
+
+@dataclass(frozen=True)
+class Profile(Report):
+    """A profile.
+
+    run_seconds: of a run that nobody observes, the median. observed_seconds: of one whose steps
+    are timed one by one; the difference is what looking costs. seen_seconds: of all steps.
+    """
+
+    model: str
+    devices: tuple[str, ...]
+    runs: int
+    made_up: bool
+    run_seconds: float
+    observed_seconds: float
+    seen_seconds: float
+    flops: int | None
+    peaks: Peaks | None
+    operations: tuple[OperationProfile, ...]
+    kinds: tuple[Kind, ...]
+    runs_seen: "tuple[SeenRun, ...]" = field(repr=False, default=())
+
+    def to_json(self) -> dict[str, Any]:
+        """Without the single runs, which `trace` has."""
+        found = super().to_json()
+        del found["runs_seen"]
+        return found
+
+    def trace(self) -> dict[str, Any]:
+        """All observed runs as trace events in JSON, which Perfetto and Chrome show."""
+        return _trace(self)
+
+    def save_trace(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
+        """Write the trace; raises BAD_DATA where that cannot be."""
+        from nnapi_shim.formats import output_file
+
+        output_file.write(path, json.dumps(self.trace()).encode(), overwrite)
+
+
+@dataclass(frozen=True)
+class SeenRun:
+    """A run that was observed; times are time.monotonic_ns()."""
+
+    started_ns: int
+    ended_ns: int
+    steps: tuple[ObservedStep, ...]
+
+
+def profile(
+    source: Source,
+    devices: Choice | None = None,
+    *,
+    inputs: Sequence[str | os.PathLike[str]] = (),
+    runs: int = 20,
+    warm_up: int = 3,
+    against_peaks: bool = True,
+    picture: Picture | None = None,
+    seed: int = 0,
+    progress: Progress = untold,
+) -> Profile:
+    """Profile a model.
+
+    devices: as in Compilation. inputs: files, as read_inputs takes them; without any, numbers are
+    made up from `seed`. runs: how many are observed, after `warm_up` that are not. against_peaks:
+    whether to measure what the machine reaches at best.
+
+    Steps are seen on nnapi-cpu and nnapi-reference. Raises NnapiError.
+    """
+    model = model_of(source)
+    total = 2 * runs + warm_up
+    compilation = Compilation(model, devices)
+    arrays = (
+        read_inputs(compilation, inputs, picture) if inputs else made_up(compilation.inputs, seed)
+    )
+    values = all_inputs(model, compilation, arrays)
+    unobserved = Runner(compilation.runtime, compilation.all_inputs, compilation.all_outputs)
+    for done in range(warm_up):
+        progress(done, total, "warming up")
+        unobserved.run(values)
+    alone = []
+    for done in range(runs):
+        progress(warm_up + done, total, "runs")
+        began = monotonic_ns()
+        unobserved.run(values)
+        alone.append(monotonic_ns() - began)
+    seen = []
+    steps: list[ObservedStep] = []
+    # Executions are bound to what observes them, so these are not those from above.
+    watched = Runner(compilation.runtime, compilation.all_inputs, compilation.all_outputs)
+    with observed(steps.append):
+        watched.run(values)
+        for done in range(runs):
+            progress(warm_up + runs + done, total, "observed runs")
+            steps.clear()
+            began = monotonic_ns()
+            watched.run(values)
+            seen.append(SeenRun(began, monotonic_ns(), tuple(steps)))
+    return _Result(
+        name_of(source),
+        model,
+        compilation,
+        devices,
+        arrays,
+        seen,
+        peaks() if against_peaks else None,
+    ).profile(not inputs, median(alone) / 1e9)
+
+
+def all_inputs(
+    model: Model, compilation: Compilation, arrays: Sequence[Array]
+) -> list[Array | None]:
+    """All that the model takes: the inputs, and the states as they are at first."""
+    states = {state.input: state.initial for state in model.carried}
+    rest = iter(arrays)
+    return [
+        states[place] if place in states else next(rest)
+        for place in range(len(compilation.all_inputs))
+    ]
+
+
+class _Result:
+    """What was seen, on its way to a report."""
+
+    def __init__(
+        self,
+        name: str,
+        model: Model,
+        compilation: Compilation,
+        devices: Choice | None,
+        arrays: Sequence[Array],
+        seen: Sequence[SeenRun],
+        against: Peaks | None,
+    ) -> None:
+        self.name = name
+        self.model = model
+        self.compilation = compilation
+        self.seen = seen
+        self.against = against
+        self.shapes = _shapes(model, compilation, arrays)
+        self.device_of = {item.number: item.device for item in explain(model, devices).operations}
+        self.steps: dict[int, dict[tuple[str, str, str], list[list[int]]]] = {}
+        """Per operation and step, for each run the durations of its calls in ns."""
+        for at, run in enumerate(seen):
+            for step in run.steps:
+                places = step.operations
+                key = (step.device, step.kernel, step.where)
+                runs = self.steps.setdefault(places[0].number if places else -1, {}).setdefault(
+                    key, [[] for _ in seen]
+                )
+                runs[at].append(step.ended_ns - step.started_ns)
+
+    def profile(self, made_up: bool, run_seconds: float) -> Profile:
+        """The report."""
+        times = {view.number: self._seconds(view) for view in self.model.operations}
+        seen_seconds = sum(seconds or 0.0 for seconds in times.values())
+        operations = tuple(
+            self._operation(view, times[view.number], seen_seconds)
+            for view in self.model.operations
+        )
+        counts = [item.flops for item in operations]
+        known = [count for count in counts if count is not None]
+        return Profile(
+            self.name,
+            tuple(device.name for device in self.compilation.runtime.devices),
+            len(self.seen),
+            made_up,
+            run_seconds,
+            median([run.ended_ns - run.started_ns for run in self.seen]) / 1e9,
+            seen_seconds,
+            sum(known) if len(known) == len(counts) else None,
+            self.against,
+            operations,
+            _kinds(operations),
+            tuple(self.seen),
+        )
+
+    def _seconds(self, view: OperationView) -> float | None:
+        if not is_built_in(self.device_of[view.number]):
+            return None
+        found = self.steps.get(view.number, {})
+        each = [
+            sum(sum(runs[at]) for key, runs in found.items() if _counts(key, found))
+            for at in range(len(self.seen))
+        ]
+        return median(each) / 1e9
+
+    def _operation(
+        self, view: OperationView, seconds: float | None, total: float
+    ) -> OperationProfile:
+        work, touched = flops(view, self.shapes), moved_bytes(view, self.shapes)
+        rate = work / seconds if work and seconds else None
+        stream = touched / seconds if touched and seconds else None
+        peak = None
+        if self.against is not None:
+            is_bytes = view.inputs and view.inputs[0].type in QUANTIZED_RANGE
+            peak = self.against.int8 if is_bytes else self.against.float32
+        of_flops = rate / peak if rate and peak else None
+        of_bytes = stream / self.against.bytes if stream and self.against else None
+        bound = ""
+        if of_flops or of_bytes:
+            bound = "compute" if (of_flops or 0) > (of_bytes or 0) else "memory"
+        return OperationProfile(
+            view.number,
+            view.name,
+            self.device_of[view.number],
+            tuple(map(operand_info, view.outputs)),
+            seconds,
+            seconds / total if seconds is not None and total else None,
+            work,
+            touched,
+            rate,
+            stream,
+            of_flops,
+            of_bytes,
+            bound,
+            tuple(
+                StepProfile(
+                    device,
+                    kernel,
+                    where,
+                    max(map(len, runs)),
+                    median([sum(calls) for calls in runs]) / 1e9,
+                )
+                for (device, kernel, where), runs in self.steps.get(view.number, {}).items()
+            ),
+        )
+
+
+def _counts(key: tuple[str, str, str], found: Mapping[tuple[str, str, str], Any]) -> bool:
+    """Whether a step's time is not part of another's: on nnapi-reference the time of an IF or WHILE
+    has that of all that it runs.
+    """
+    device, _, where = key
+    if device == "nnapi-cpu":
+        return True
+    return not any(
+        other != key and other[0] == device and where.startswith(f"{other[2]},") for other in found
+    )
+
+
+def _shapes(model: Model, compilation: Compilation, arrays: Sequence[Array]) -> Shapes:
+    """Dimensions that the model leaves open, found in a run."""
+    open_ones = [
+        operand
+        for view in model.operations
+        for operand in (*view.inputs, *view.outputs)
+        if operand.type in ELEMENT_BYTES
+        and not operand.is_omitted
+        and not is_known(operand.type, operand.dimensions)
+    ]
+    if not open_ones:
+        return {}
+    compilation.reset()
+    values = compilation.intermediates(*arrays)
+    return {operand.index: values[operand].shape for operand in open_ones if operand in values}
+
+
+def _kinds(operations: Sequence[OperationProfile]) -> tuple[Kind, ...]:
+    groups: dict[str, list[OperationProfile]] = {}
+    for item in operations:
+        groups.setdefault(item.name, []).append(item)
+    kinds = [
+        Kind(
+            name,
+            len(items),
+            sum(item.seconds or 0.0 for item in items),
+            sum(item.share or 0.0 for item in items),
+        )
+        for name, items in groups.items()
+    ]
+    return tuple(sorted(kinds, key=lambda kind: -kind.seconds))
+
+
+def _trace(found: Profile) -> dict[str, Any]:
+    pid = os.getpid()
+    lanes = {"run": 1} | {
+        name: at + 2
+        for at, name in enumerate(
+            dict.fromkeys(step.device for run in found.runs_seen for step in run.steps)
+        )
+    }
+    start = found.runs_seen[0].started_ns if found.runs_seen else 0
+    events: list[dict[str, Any]] = [
+        {"ph": "M", "name": "thread_name", "pid": pid, "tid": tid, "args": {"name": name}}
+        for name, tid in lanes.items()
+    ]
+
+    def event(name: str, lane: str, began: int, ended: int, **arguments: Any) -> None:
+        events.append(
+            {
+                "ph": "X",
+                "name": name,
+                "cat": lane,
+                "pid": pid,
+                "tid": lanes[lane],
+                "ts": (began - start) / 1e3,
+                "dur": (ended - began) / 1e3,
+                "args": arguments,
+            }
+        )
+
+    for number, run in enumerate(found.runs_seen):
+        event(f"run {number}", "run", run.started_ns, run.ended_ns)
+        for step in run.steps:
+            event(step.where, step.device, step.started_ns, step.ended_ns, kernel=step.kernel)
+    return {"displayTimeUnit": "ns", "traceEvents": events}

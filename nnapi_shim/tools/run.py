@@ -1,0 +1,187 @@
+"""One run of a model: what goes in, what comes out, and what that means."""
+
+import io
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+
+from nnapi_shim.api.arrays import Array
+from nnapi_shim.api.compilation import Compilation
+from nnapi_shim.api.devices import Choice
+from nnapi_shim.api.running import Argument
+from nnapi_shim.errors import bad_data
+from nnapi_shim.tools.inputs import Picture, made_up, read_inputs, real
+from nnapi_shim.tools.model_source import Source, model_of, name_of
+from nnapi_shim.tools.report import Report
+
+
+@dataclass(frozen=True)
+class ArgumentInfo:
+    """An input or output as the model has it. scale is 0.0 for what is not quantized."""
+
+    name: str
+    type: str
+    dimensions: tuple[int, ...]
+    scale: float
+    zero_point: int
+
+
+@dataclass(frozen=True)
+class Class:
+    """A class of a classification: its index, its score as a real number, its label or ""."""
+
+    index: int
+    score: float
+    label: str
+
+
+@dataclass(frozen=True)
+class OutputValues(ArgumentInfo):
+    """An output of a run, with the dimensions that it has now.
+
+    minimum, maximum, mean: of its real values; None where it has no elements. values: as the model
+    gives them. top: the classes with the highest scores, if they were asked for and it has a single
+    row of scores.
+    """
+
+    minimum: float | None
+    maximum: float | None
+    mean: float | None
+    top: tuple[Class, ...]
+    values: Array
+
+
+@dataclass(frozen=True)
+class RunResult(Report):
+    """A run. devices: those of its steps, in their order. made_up: whether the inputs are made up.
+
+    compile_seconds, run_seconds: of this one compilation and this first run.
+    """
+
+    model: str
+    devices: tuple[str, ...]
+    inputs: tuple[ArgumentInfo, ...]
+    made_up: bool
+    outputs: tuple[OutputValues, ...]
+    compile_seconds: float
+    run_seconds: float
+
+    def save(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
+        """Write the outputs, by their names, as a .npz file; raises BAD_DATA."""
+        from nnapi_shim.formats import output_file
+
+        content = io.BytesIO()
+        # Names of arrays in the file, which may be what savez calls its own arguments.
+        np.savez(content, **{output.name: output.values for output in self.outputs})  # type: ignore[arg-type]
+        output_file.write(path, content.getvalue(), overwrite)
+
+
+def run(
+    source: Source,
+    inputs: Sequence[str | os.PathLike[str]] = (),
+    *,
+    device: Choice | None = None,
+    labels: Sequence[str] | None = None,
+    top: int = 0,
+    picture: Picture | None = None,
+    seed: int = 0,
+    signature: str | None = None,
+) -> RunResult:
+    """Compile a model and run it once.
+
+    inputs: files, as read_inputs takes them; without any, numbers are made up from `seed`.
+    device: one or several; None: all. labels: names of classes, one for each; with them, or with
+    `top`, outputs that are a row of scores have their best classes told, 5 by default.
+
+    Raises NnapiError, and OSError for files that cannot be read.
+    """
+    model = model_of(source, signature)
+    began = perf_counter()
+    compilation = Compilation(model, device)
+    compiled = perf_counter()
+    arrays = (
+        read_inputs(compilation, inputs, picture)
+        if inputs or not compilation.inputs
+        else made_up(compilation.inputs, seed)
+    )
+    ready = perf_counter()
+    results = compilation.run(*arrays)
+    ended = perf_counter()
+    outputs = results if isinstance(results, tuple) else (results,)
+    best = top or (5 if labels is not None else 0)
+    return RunResult(
+        name_of(source),
+        tuple(item.name for item in compilation.runtime.devices),
+        tuple(
+            _argument(argument, name, array.shape)
+            for argument, name, array in zip(
+                compilation.inputs, compilation.input_names, arrays, strict=True
+            )
+        ),
+        not inputs,
+        tuple(
+            _values(argument, name, array, best, labels)
+            for argument, name, array in zip(
+                compilation.outputs, compilation.output_names, outputs, strict=True
+            )
+        ),
+        compiled - began,
+        ended - ready,
+    )
+
+
+def read_labels(path: str | os.PathLike[str]) -> list[str]:
+    """Names of classes from a text file, one in a line; a number in front that counts is left out.
+
+    Raises OSError, and BAD_DATA for what is no text.
+    """
+    try:
+        lines = Path(path).read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError:
+        raise bad_data(f"{os.fspath(path)} is no text with a label in each line") from None
+    while lines and not lines[-1].strip():
+        lines.pop()
+    words = [line.strip().split(None, 1) for line in lines]
+    if all(word and word[0].rstrip(":,") == str(at) for at, word in enumerate(words)):
+        return [word[1] if len(word) > 1 else "" for word in words]
+    return [line.strip() for line in lines]
+
+
+def _argument(argument: Argument, name: str, shape: Sequence[int]) -> ArgumentInfo:
+    return ArgumentInfo(name, argument.type.name, tuple(shape), argument.scale, argument.zero_point)
+
+
+def _values(
+    argument: Argument, name: str, array: Array, best: int, labels: Sequence[str] | None
+) -> OutputValues:
+    values = real(array, argument).astype(np.float64)
+    some = values if values.size else None
+    return OutputValues(
+        name,
+        argument.type.name,
+        array.shape,
+        argument.scale,
+        argument.zero_point,
+        None if some is None else float(some.min()),
+        None if some is None else float(some.max()),
+        None if some is None else float(some.mean()),
+        _top(values, best, labels),
+        array,
+    )
+
+
+def _top(values: Array, best: int, labels: Sequence[str] | None) -> tuple[Class, ...]:
+    """The best classes of a row of scores; none of what is no such row."""
+    if not best or not values.shape or values.size < 2 or values.shape[-1] != values.size:
+        return ()
+    scores = values.reshape(-1)
+    if labels is not None and len(labels) != scores.size:
+        raise bad_data(f"{len(labels)} labels given; the model has {scores.size} classes", "labels")
+    order = np.argsort(-scores, kind="stable")[:best]
+    return tuple(
+        Class(int(at), float(scores[at]), "" if labels is None else labels[at]) for at in order
+    )
