@@ -34,7 +34,8 @@ def model_of(source: Source, signature: str | None = None, *, finish: bool = Tru
     elif text.endswith(".py"):
         found = _only_model(text, _ran(text))
     else:
-        load = importlib.import_module("nnapi_shim.formats.load").load
+        from nnapi_shim.formats.load import load
+
         found = load(text, signature=signature)
     model = _called(text, found)
     if not isinstance(model, Model):

@@ -10,7 +10,7 @@ import json
 import os
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,16 +19,21 @@ import numpy as np
 from nnapi_shim.api.arrays import DTYPES
 from nnapi_shim.api.model import Model
 from nnapi_shim.errors import NnapiError
+from nnapi_shim.formats.graph.builder import Rule
+from nnapi_shim.formats.onnx.exporting.table import RULES as ONNX
+from nnapi_shim.formats.tflite.exporting.table import RULES as TFLITE
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType
 from tests.conformance.vectors import Example, examples
 from tests.formats import peers
 
-RANDOM = "RANDOM_MULTINOMIAL"
 STEPS = {"tflite": 2, "onnx": 2}
 """Steps by which quantized results may differ."""
 
-DIFFERENT: dict[str, str] = {}
+
+def rules(format: str) -> Mapping[str, Rule]:
+    """What becomes of each operation in a format."""
+    return TFLITE if format == "tflite" else ONNX
 
 
 class Outcome(NamedTuple):
@@ -42,8 +47,10 @@ class Outcome(NamedTuple):
 def model_of(example: Example) -> Model:
     """The model of an example, built call by call."""
     built: list[Model] = []
-    for number in _order(example):
-        built.append(_graph(example, example.graphs[number], dict(zip(_order(example), built))))
+    order = _order(example)
+    for number in order:
+        before = dict(zip(order, built, strict=False))
+        built.append(_graph(example, example.graphs[number], before))
     return built[-1]
 
 
@@ -158,9 +165,7 @@ def _difference(example: Example, results: Sequence[Any], format: str) -> tuple[
         if kind in (T.TENSOR_FLOAT32, T.TENSOR_FLOAT16):
             loose = 5 * 2.0**-10 if half else 1e-4
             bound = loose + (loose if half else 1e-5) * np.abs(e)
-        elif kind is T.TENSOR_BOOL8:
-            bound = np.zeros(1)
-        elif kind is T.TENSOR_INT32:
+        elif kind in (T.TENSOR_BOOL8, T.TENSOR_INT32):
             bound = np.zeros(1)
         else:
             bound = np.full(1, max(STEPS[format], example.entry["quant8_tolerance"]))
@@ -170,7 +175,8 @@ def _difference(example: Example, results: Sequence[Any], format: str) -> tuple[
             where = int(np.flatnonzero(wrong)[0])
             return (
                 "differs",
-                f"output {at}[{where}] is {a[where]:g}, expected {e[where]:g}; {wrong.sum()} of {wrong.size}",
+                f"output {at}[{where}] is {a[where]:g}, expected {e[where]:g}; "
+                f"{wrong.sum()} of {wrong.size}",
             )
     return "equal", worst
 

@@ -17,7 +17,7 @@ from nnapi_shim.operations.shapes import broadcast
 HALF = (T.TENSOR_FLOAT16, T.FLOAT16)
 
 
-class Refused(Exception):
+class RefusedError(Exception):
     """A reason why an operation, or this use of it, cannot be expressed."""
 
 
@@ -70,7 +70,7 @@ class Builder:
         for node in graph.nodes:
             try:
                 self.express(node)
-            except Refused as error:
+            except RefusedError as error:
                 self.refusals.append(f"operation {node.number} {node.kind}: {error}")
 
     def finish(self) -> None:
@@ -83,12 +83,12 @@ class Builder:
             )
 
     def express(self, node: Node) -> None:
-        """Express one operation by its rule; raises Refused."""
+        """Express one operation by its rule; raises RefusedError."""
         rule = self.rules.get(node.kind)
         if rule is None:
-            raise Refused("it is none of the specification")
+            raise RefusedError("it is none of the specification")
         if rule.lower is None:
-            raise Refused(rule.why)
+            raise RefusedError(rule.why)
         self._require_constants(node, rule)
         if node.named.get("nchw"):
             self._as_nhwc(node)
@@ -104,7 +104,7 @@ class Builder:
             if not isinstance(value, Tensor) or name in rule.dynamic:
                 continue
             if value.type in SCALARS or name in declared.values:
-                raise Refused(f"{name} is not a constant of the model")
+                raise RefusedError(f"{name} is not a constant of the model")
 
     @staticmethod
     def _is_plain(node: Node) -> bool:
@@ -119,7 +119,7 @@ class Builder:
         source = node.named[image]
         output = node.outputs[0]
         if node.kind in ("HEATMAP_MAX_KEYPOINT", "GENERATE_PROPOSALS"):
-            raise Refused("channels come first")
+            raise RefusedError("channels come first")
         moved = output.like(_picked(output.dimensions, (0, 2, 3, 1)))
         changed = {image: self.transpose(source, (0, 2, 3, 1)), "nchw": False}
         if node.named.get("output_shape") is not None:
@@ -266,7 +266,7 @@ class Builder:
         """The same elements with other dimensions, of which one may be unknown."""
         out = x.like(sizes) if out is None else out
         if sizes.count(0) > 1:
-            raise Refused("more than one of its dimensions is not known")
+            raise RefusedError("more than one of its dimensions is not known")
         return self.make("RESHAPE", out, input=x, shape=tuple(n or -1 for n in sizes))
 
     def transpose(self, x: Tensor, perm: Sequence[int], out: Tensor | None = None) -> Tensor:
@@ -310,7 +310,7 @@ class Builder:
         if code in kinds:
             return self.unary(kinds[code], x, out)
         if code:
-            raise Refused(f"activation {code} has no counterpart")
+            raise RefusedError(f"activation {code} has no counterpart")
         return x if out is None else self.copy(x, out)
 
     def copy(self, x: Tensor, out: Tensor) -> Tensor:
@@ -323,16 +323,16 @@ def _picked(dimensions: Dimensions, perm: Sequence[int]) -> Dimensions:
 
 
 def known(t: Tensor, name: str) -> Dimensions:
-    """Dimensions that must be known but for the first; raises Refused."""
+    """Dimensions that must be known but for the first; raises RefusedError."""
     if not t.dimensions or 0 in t.dimensions[1:]:
-        raise Refused(f"the dimensions of {name} behind the first are not known, or one is 0")
+        raise RefusedError(f"the dimensions of {name} behind the first are not known, or one is 0")
     return t.dimensions
 
 
 def complete(t: Tensor, name: str) -> Dimensions:
-    """Dimensions that must all be known; raises Refused."""
+    """Dimensions that must all be known; raises RefusedError."""
     if not t.dimensions or 0 in t.dimensions:
-        raise Refused(f"the dimensions of {name} are not known, or one of them is 0")
+        raise RefusedError(f"the dimensions of {name} are not known, or one of them is 0")
     return t.dimensions
 
 

@@ -1,6 +1,5 @@
 """From a model to a Graph: operands by name, constants as values, shapes as far as they follow."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from nnapi_shim.api.model import Model
@@ -12,7 +11,6 @@ from nnapi_shim.hal.types import Dimensions
 from nnapi_shim.operations import declare
 from nnapi_shim.operations.declare import BoundOperand
 from nnapi_shim.operations.resolve import resolve
-
 
 GUESSES = ((2, 96), (3, 160))
 """What unknown sizes might be: the first dimension, which often counts images, and others."""
@@ -126,7 +124,10 @@ class _Reader:
         """Dimensions of the outputs of an operation, from those of its inputs."""
         match = item.match
         assert match is not None
-        known = all(operand.is_omitted or operand.index in found for operand in item.inputs)
+        known = all(
+            operand.is_omitted or operand.is_constant or operand.index in found
+            for operand in item.inputs
+        )
         if item.name not in ("IF", "WHILE") and known:
             values = [
                 self.bound(operand, at in match.value_positions, found)

@@ -321,7 +321,7 @@ def _main(graph: GraphView) -> str:
     shapes, shape = "", "NULL"
     if not all(is_known(operand.type, operand.dimensions) for operand in graph.input_operands):
         shape = "&shapes[i]"
-        shapes = "    static const ANeuralNetworksOperandType shapes[] = {\n"
+        shapes = "    const ANeuralNetworksOperandType shapes[] = {\n"
         for operand in graph.input_operands:
             sizes_here = _list([n or 1 for n in operand.dimensions])
             shapes += (

@@ -1,5 +1,6 @@
 """Convolutions, windows, products of matrices. ONNX has channels first."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ FIRST, LAST = (0, 3, 1, 2), (0, 2, 3, 1)
 """From channels last to channels first, and back."""
 
 
-def on_image(b: Any, op: Node, kind: str, others: list[Tensor], **options: Any) -> None:
+def on_image(b: Any, op: Node, kind: str, others: Sequence[Tensor | None], **options: Any) -> None:
     """A node on an image with channels first, then its activation, then channels last again."""
     image = b.transpose(op.input, FIRST)
     sizes = tuple(op.output.dimensions[axis] for axis in FIRST) if op.output.dimensions else ()
@@ -115,7 +116,7 @@ def _resize(mode: str) -> Rule:
             op,
             "Resize",
             [None, None, sizes],
-            mode=mode,  # type: ignore[list-item]
+            mode=mode,
             coordinate_transformation_mode=way,
             **options,
         )

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from nnapi_shim.formats.graph.builder import Refused, Rule
+from nnapi_shim.formats.graph.builder import RefusedError, Rule
 from nnapi_shim.formats.graph.tensor import Node, Tensor, constant
 from nnapi_shim.formats.onnx.exporting.constants import longs
 from nnapi_shim.formats.onnx.exporting.convolution import FIRST, LAST
@@ -23,7 +23,7 @@ def _scaled_rois(b: Any, op: Node) -> Tensor:
 
 def _roi_align(b: Any, op: Node) -> None:
     if op.height_sampling_ratio != op.width_sampling_ratio:
-        raise Refused("RoiAlign has one sampling ratio for both directions")
+        raise RefusedError("RoiAlign has one sampling ratio for both directions")
     image = b.transpose(op.input, FIRST)
     sizes = tuple(op.output.dimensions[axis] for axis in FIRST) if op.output.dimensions else ()
     numbers = b.node("Cast", [op.batch_index], like=op.batch_index, type=INT64, to=code(INT64))
@@ -64,7 +64,7 @@ def _bbox_transform(b: Any, op: Node) -> None:
     """Centres moved by deltas of the size, sizes by their exponents, all within the image."""
     count, width = op.deltas.dimensions
     if not count:
-        raise Refused("there are no regions")
+        raise RefusedError("there are no regions")
     classes = width // 4
     rois = b.reshape(op.rois, (count, 1, 4))
     deltas = b.reshape(op.deltas, (count, classes, 4))
@@ -96,7 +96,7 @@ def _detection(b: Any, op: Node) -> None:
     """One image: decoded boxes, NonMaxSuppression, then rows up to the number that is wanted."""
     batch, count, classes = op.scores.dimensions
     if batch != 1:
-        raise Refused(f"only one image is expressed, and not {batch}")
+        raise RefusedError(f"only one image is expressed, and not {batch}")
     boxes = _decoded(b, op, count)
     scores = b.slice(op.scores, (0, 0, 1), (1, count, classes - 1))
     by_class = b.transpose(scores, (0, 2, 1))
@@ -172,7 +172,7 @@ def _per_class(b: Any, op: Node, boxes: Tensor, by_class: Tensor) -> tuple[Tenso
     values = _at(b, by_class, labels, anchors)
     best, order = Tensor(values.type, ()), Tensor(INT64, ())  # type: ignore[arg-type]
     b.emit("TopK", [values, _limit(b, values, op.max_num_detections)], [best, order], axis=0)
-    return tuple(  # type: ignore[return-value]
+    return tuple(
         b.node("Gather", [t, order], sizes=(), type=INT64, axis=0) for t in (anchors, labels)
     )
 

@@ -122,7 +122,7 @@ def _mirror_pad(b: Any, op: Node) -> None:
     pairs = np.asarray(op.paddings).reshape(-1, 2)
     axes = [axis for axis, pair in enumerate(pairs) if pair.any()]
     for axis in axes:
-        mode = "symmetric" if op.mode else "reflect"
+        mode: Any = "symmetric" if op.mode else "reflect"
         where = longs(np.pad(np.arange(sizes[axis]), pairs[axis], mode))
         sizes[axis] += int(pairs[axis].sum())
         out = op.output if axis == axes[-1] else x.like(tuple(sizes))

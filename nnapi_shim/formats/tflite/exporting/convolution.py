@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from nnapi_shim.formats.graph.builder import Builder, Refused, Rule, known
+from nnapi_shim.formats.graph.builder import Builder, RefusedError, Rule, known
 from nnapi_shim.formats.graph.expansion import images
 from nnapi_shim.formats.graph.tensor import Node, Tensor
 from nnapi_shim.formats.tflite.exporting.kinds import eight_bits, ints, only
@@ -44,7 +44,7 @@ def padding_of(b: Builder, op: Node, seen: Window) -> tuple[Tensor, int]:
 
 def weighted(node: Node) -> bool:
     """Quantized uses that the kernels have, perhaps after a change of sign."""
-    weights = node.named.get("filter", node.named.get("weights"))
+    weights: Any = node.named.get("filter", node.named.get("weights"))
     kinds = {U8, S8, C8}
     if any(t.type not in kinds for t in (node.input, weights, node.output)):
         return False
@@ -191,7 +191,7 @@ def _fully_connected(b: Builder, op: Node) -> None:
 
 def _batch_matmul(b: Builder, op: Node) -> None:
     if op.lhs.type is T.TENSOR_INT32:
-        raise Refused("TensorFlow Lite has no products of TENSOR_INT32 matrices")
+        raise RefusedError("TensorFlow Lite has no products of TENSOR_INT32 matrices")
     b.emit(
         "BATCH_MATMUL",
         [op.lhs, op.rhs],

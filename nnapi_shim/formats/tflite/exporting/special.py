@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from nnapi_shim.formats.graph.builder import Builder, Refused, Rule
+from nnapi_shim.formats.graph.builder import Builder, RefusedError, Rule
 from nnapi_shim.formats.graph.expansion import recurrent
 from nnapi_shim.formats.graph.tensor import Node, Tensor, constant
 from nnapi_shim.formats.tflite.exporting.kinds import anything, ints
@@ -16,7 +16,7 @@ CHOSEN = "TensorFlow Lite has no suppression that gives as many boxes as the dat
 
 def _no_omitted(op: Node) -> None:
     if any(value is None for value in op.inputs or ()):
-        raise Refused("an input of its graphs is omitted")
+        raise RefusedError("an input of its graphs is omitted")
 
 
 def _if(b: Any, op: Node) -> None:
@@ -72,7 +72,7 @@ def _lsh_projection(b: Builder, op: Node) -> None:
 
 def _multinomial(b: Builder, op: Node) -> None:
     if op.seeds.value is None:
-        raise Refused("seeds is not a constant of the model")
+        raise RefusedError("seeds is not a constant of the model")
     seeds = [*op.seeds.value.ravel().tolist(), 0][:2]
     b.emit(
         "MULTINOMIAL",
@@ -90,7 +90,7 @@ def _detection(b: Builder, op: Node) -> None:
 
     batch, _, classes = op.scores.dimensions
     if batch != 1:
-        raise Refused(f"TFLite_Detection_PostProcess takes one image, and not {batch}")
+        raise RefusedError(f"TFLite_Detection_PostProcess takes one image, and not {batch}")
     options = {
         "max_detections": op.max_num_detections,
         "max_classes_per_detection": op.max_classes_per_detection,
@@ -145,7 +145,7 @@ def _quantized_16bit_lstm(b: Builder, op: Node) -> None:
     names = [f"{kind}_to_{gate}_weights" for kind in ("input", "recurrent") for gate in order]
     biases = [op.named[f"{gate}_bias" if gate == "cell" else f"{gate}_gate_bias"] for gate in order]
     if any(op.named[name].value is None for name in names) or any(o.value is None for o in biases):
-        raise Refused("its weights are not constants of the model")
+        raise RefusedError("its weights are not constants of the model")
     rows = [
         [op.named[f"recurrent_to_{gate}_weights"], op.named[f"input_to_{gate}_weights"]]
         for gate in order

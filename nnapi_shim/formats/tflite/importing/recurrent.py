@@ -192,8 +192,9 @@ def _basic_lstm(graph: Importing, operator: Operator) -> None:
 
         bias_scale = graph.tensor(bias).scale
         constants = [graph.model.constant(i, T.TENSOR_INT32, bias_scale) for i in biases]
-        inputs = [graph.operand(data), *(constant(part[:, :size]) for part in parts)]
-        inputs += [*(constant(part[:, size:]) for part in parts), *constants]
+        # Android's reference takes the recurrent weights for those of the first inputs.
+        inputs = [graph.operand(data), *(constant(part[:, units:]) for part in parts)]
+        inputs += [*(constant(part[:, :units]) for part in parts), *constants]
         inputs += graph.operands((state, output))
         cell, hidden = graph.make("QUANTIZED_16BIT_LSTM", inputs)
     graph.give(operator, hidden, 0)

@@ -1,0 +1,297 @@
+"""Layered layout: where the boxes of a graph lie, from top to bottom, in columns that wrap.
+
+A box lies in the layer behind all those it comes after. An edge that passes layers has a narrow
+place in each of them, so that it crosses no box. The order within layers is the mean of the
+neighbours', swept up and down; positions are the nearest to the neighbours' that leave the gaps.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from nnapi_shim.errors import bad_data
+
+Point = tuple[float, float]
+
+BESIDE, BELOW, BETWEEN = 16.0, 30.0, 44.0
+"""Gaps between boxes of a layer, between layers, and between columns."""
+_PASSING, _LANE = 12.0, 7.0
+"""Widths: of the place of an edge that passes a layer, of an edge between columns."""
+_MOST_PLACES = 200_000
+_SWEEPS = 6
+
+
+@dataclass
+class _Place:
+    """A box in its layer, or where an edge passes it (box is None)."""
+
+    box: int | None
+    width: float
+    height: float
+    layer: int = 0
+    x: float = 0.0  # of its middle
+    y: float = 0.0  # of its upper edge
+
+
+@dataclass(frozen=True)
+class Route:
+    """A piece of an edge, from a point to one below, or through several to another column.
+
+    ends: whether it ends at a box, where an arrow head is.
+    """
+
+    points: tuple[Point, ...]
+    ends: bool
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Boxes and edges in their places.
+
+    corners: of each box, the upper left one. routes: the edges; what they share is there once.
+    """
+
+    corners: tuple[Point, ...]
+    routes: tuple[Route, ...]
+    width: float
+    height: float
+
+
+def layered(
+    sizes: Sequence[tuple[float, float]], edges: Sequence[tuple[int, int]], tallest: float
+) -> Layout:
+    """Lay boxes out.
+
+    sizes: width and height of each. edges: pairs of their positions; the second comes after the
+    first. tallest: about how high a column may be. Raises BAD_DATA for a graph that is too large.
+    """
+    return _Layered(sizes, edges).laid_out(tallest)
+
+
+class _Layered:
+    def __init__(
+        self, sizes: Sequence[tuple[float, float]], edges: Sequence[tuple[int, int]]
+    ) -> None:
+        self.places = [_Place(box, width, height) for box, (width, height) in enumerate(sizes)]
+        self.after: list[list[int]] = []
+        self.before: list[list[int]] = []
+        edges = sorted(set(edges))
+        self._into_layers(len(sizes), edges)
+        self._with_passing(edges)
+        self.layers: list[list[int]] = []
+        for number, place in enumerate(self.places):
+            while len(self.layers) <= place.layer:
+                self.layers.append([])
+            self.layers[place.layer].append(number)
+
+    def _into_layers(self, count: int, edges: Sequence[tuple[int, int]]) -> None:
+        """As early as possible; what nothing comes before, as late as possible."""
+        follow: list[list[int]] = [[] for _ in range(count)]
+        waits = [0] * count
+        for first, second in edges:
+            follow[first].append(second)
+            waits[second] += 1
+        order = [box for box in range(count) if not waits[box]]
+        starts = list(order)
+        for box in order:
+            for second in follow[box]:
+                self.places[second].layer = max(
+                    self.places[second].layer, self.places[box].layer + 1
+                )
+                waits[second] -= 1
+                if not waits[second]:
+                    order.append(second)
+        for box in starts:
+            if follow[box]:
+                self.places[box].layer = min(self.places[b].layer for b in follow[box]) - 1
+
+    def _with_passing(self, edges: Sequence[tuple[int, int]]) -> None:
+        """Edges from layer to layer; those of a box share the places that they pass."""
+        self.after = [[] for _ in self.places]
+        self.before = [[] for _ in self.places]
+        passing: dict[tuple[int, int], int] = {}
+        for first, second in edges:
+            source = first
+            for layer in range(self.places[first].layer + 1, self.places[second].layer):
+                if (first, layer) not in passing:
+                    if len(self.places) > _MOST_PLACES:
+                        raise bad_data("the graph is too large for a picture")
+                    passing[first, layer] = len(self.places)
+                    self._join(source, self._new(layer))
+                source = passing[first, layer]
+            self._join(source, second)
+
+    def _new(self, layer: int) -> int:
+        self.places.append(_Place(None, _PASSING, 0.0, layer))
+        self.after.append([])
+        self.before.append([])
+        return len(self.places) - 1
+
+    def _join(self, first: int, second: int) -> None:
+        self.after[first].append(second)
+        self.before[second].append(first)
+
+    def laid_out(self, tallest: float) -> Layout:
+        """Order, positions, columns, routes."""
+        self._order()
+        self._positions()
+        columns = self._columns(tallest)
+        return self._routed(columns)
+
+    # Within layers
+
+    def _order(self) -> None:
+        for sweep in range(_SWEEPS):
+            down = sweep % 2 == 0
+            layers = self.layers[1:] if down else self.layers[-2::-1]
+            neighbours = self.before if down else self.after
+            for layer in layers:
+                mean = {}
+                for at, number in enumerate(layer):
+                    near = [self._rank[other] for other in neighbours[number]]
+                    mean[number] = sum(near) / len(near) if near else float(at)
+                layer.sort(key=mean.__getitem__)
+                self._rank.update((number, at) for at, number in enumerate(layer))
+
+    @property
+    def _rank(self) -> dict[int, float]:
+        """Place -> its position in its layer."""
+        if not hasattr(self, "_ranks"):
+            self._ranks = {n: float(at) for layer in self.layers for at, n in enumerate(layer)}
+        return self._ranks
+
+    def _positions(self) -> None:
+        for layer in self.layers:
+            self._put(layer, [0.0] * len(layer))
+        for sweep in range(2 * _SWEEPS):
+            down = sweep % 2 == 0
+            neighbours = self.before if down else self.after
+            for layer in self.layers if down else reversed(self.layers):
+                wanted = []
+                for number in layer:
+                    # What goes from box to box is straight, what passes layers goes around it.
+                    others = [self.places[other] for other in neighbours[number]]
+                    near = [p.x for p in others if p.box is not None] or [p.x for p in others]
+                    wanted.append(sum(near) / len(near) if near else self.places[number].x)
+                self._put(layer, wanted)
+
+    def _put(self, layer: Sequence[int], wanted: Sequence[float]) -> None:
+        """The positions with the least squares of distances that keep order and gaps.
+
+        Those that would overlap stand side by side around the mean of what they want.
+        """
+        groups: list[tuple[float, float, list[float]]] = []  # sum, weight, offsets
+        offsets = [0.0]
+        for left, right in pairwise(layer):
+            a, b = self.places[left], self.places[right]
+            offsets.append(offsets[-1] + (a.width + b.width) / 2 + BESIDE)
+        for number, want, offset in zip(layer, wanted, offsets, strict=True):
+            weight = 1.0 if self.places[number].box is None else 50.0
+            total, members = (want - offset) * weight, [offset]
+            while groups and groups[-1][0] / groups[-1][1] >= total / weight:
+                before, more, others = groups.pop()
+                total, weight, members = total + before, weight + more, others + members
+            groups.append((total, weight, members))
+        placed = (total / weight + o for total, weight, members in groups for o in members)
+        for number, x in zip(layer, placed, strict=True):
+            self.places[number].x = x
+
+    # Columns
+
+    def _columns(self, tallest: float) -> list[list[list[int]]]:
+        """Layers in columns of about the same height, cut where few edges are."""
+        heights = [max(self.places[n].height for n in layer) for layer in self.layers]
+        whole = sum(heights) + BELOW * len(heights)
+        count = max(1, round(whole / tallest))
+        room = whole / count
+        columns: list[list[list[int]]] = [[]]
+        used = 0.0
+        for number, layer in enumerate(self.layers):
+            columns[-1].append(layer)
+            used += heights[number] + BELOW
+            ahead = [used]
+            if len(columns) < count and used > 0.85 * room and number + 1 < len(heights):
+                # The cheapest of the cuts that would still do.
+                for height in heights[number + 1 :]:
+                    ahead.append(ahead[-1] + height + BELOW)
+                    if ahead[-1] > 1.15 * room:
+                        break
+                crossings = [
+                    sum(len(self.after[n]) for n in self.layers[number + more])
+                    for more in range(len(ahead) - 1)
+                ] or [0]
+                if crossings[0] == min(crossings):
+                    columns.append([])
+                    used = 0.0
+        return [column for column in columns if column]
+
+    def _routed(self, columns: Sequence[Sequence[Sequence[int]]]) -> Layout:
+        """Puts columns side by side, and draws the edges."""
+        x, tallest = 0.0, 0.0
+        column_of: dict[int, int] = {}
+        lanes: list[list[tuple[int, int]]] = []
+        gutters: list[float] = []
+        bottoms: list[float] = []
+        tops = self._lanes_above(columns)
+        for at, column in enumerate(columns):
+            everything = [self.places[n] for layer in column for n in layer]
+            left = min(place.x - place.width / 2 for place in everything)
+            right = max(place.x + place.width / 2 for place in everything)
+            y = tops
+            for layer in column:
+                height = max(self.places[n].height for n in layer)
+                for n in layer:
+                    place = self.places[n]
+                    place.x += x - left
+                    # Boxes lie in the middle of their layer, passing edges go through all of it.
+                    place.y = y + (height - place.height) / 2 if place.box is not None else y
+                    if place.box is None:
+                        place.height = height
+                    column_of[n] = at
+                y += height + BELOW
+            leaving = [(n, other) for n in column[-1] for other in self.after[n]]
+            lanes.append(leaving if at + 1 < len(columns) else [])
+            x += right - left
+            gutters.append(x + BETWEEN / 2)
+            bottoms.append(y - BELOW)
+            x += BETWEEN + _LANE * len(lanes[-1])
+            tallest = max(tallest, y - BELOW + _LANE * len(lanes[-1]) + 8)
+        routes = []
+        for n, others in enumerate(self.after):
+            for other in others:
+                start = (self.places[n].x, self.places[n].y + self.places[n].height)
+                end = (self._port(n, other), self.places[other].y)
+                points: tuple[Point, ...] = (start, end)
+                at = column_of[n]
+                if column_of[other] != at:
+                    lane = lanes[at].index((n, other))
+                    low, high = bottoms[at] + 8 + _LANE * lane, tops - 12 - _LANE * lane
+                    gutter = gutters[at] + _LANE * lane
+                    points = (start, (start[0], low), (gutter, low), (gutter, high))
+                    points += ((end[0], high), end)
+                routes.append(Route(points, self.places[other].box is not None))
+            if self.places[n].box is None:
+                place = self.places[n]
+                passed = ((place.x, place.y), (place.x, place.y + place.height))
+                routes.append(Route(passed, False))
+        corners = tuple(
+            (place.x - place.width / 2, place.y) for place in self.places if place.box is not None
+        )
+        width = x - BETWEEN
+        return Layout(corners, tuple(routes), width, tallest)
+
+    def _lanes_above(self, columns: Sequence[Sequence[Sequence[int]]]) -> float:
+        """Room above the columns for the edges that come from others."""
+        most = max(
+            (sum(len(self.after[n]) for n in column[-1]) for column in columns[:-1]), default=0
+        )
+        return 20 + _LANE * most if most else 0.0
+
+    def _port(self, first: int, second: int) -> float:
+        """Where an edge meets the upper side of a box: side by side, in the order they come in."""
+        place, sources = self.places[second], self.before[second]
+        if place.box is None or len(sources) == 1:
+            return place.x
+        order = sorted(sources, key=lambda n: self.places[n].x)
+        apart = min(place.width / (len(order) + 1), 24.0)
+        return place.x + (order.index(first) - (len(order) - 1) / 2) * apart

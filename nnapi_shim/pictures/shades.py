@@ -1,0 +1,97 @@
+"""Colours for what is known of each operation, the same in every picture.
+
+Numbers go from light to dark, texts have the colours of Okabe and Ito, made lighter: both can be
+told apart by people who are colour-blind, and black text can be read on all of them.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+GRADIENT = ((0.0, "#fff7e0"), (0.5, "#fdbb63"), (1.0, "#e4572e"))
+"""Share of the range -> colour."""
+DISTINCT = (
+    "#9ad0f0",
+    "#f4c26b",
+    "#7fd1b3",
+    "#dfaecb",
+    "#f3eb8a",
+    "#ec9a6b",
+    "#8fb6dd",
+    "#cfcfcf",
+)
+WHITE = "#ffffff"
+
+
+@dataclass(frozen=True)
+class Shades:
+    """What operations are coloured by.
+
+    name: `device`, `partition`, `time` or `error`. title: the same in words. unit: of the numbers,
+    or "". values: number of an operation -> a number, or a text; others stay white.
+    """
+
+    name: str
+    title: str
+    unit: str
+    values: Mapping[int, float | str]
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether the values are numbers."""
+        return not any(isinstance(value, str) for value in self.values.values())
+
+    @property
+    def largest(self) -> float:
+        """The number that has the darkest colour, as infinities do; the lightest is 0."""
+        numbers = [float(value) for value in self.values.values()]
+        return max(filter(math.isfinite, numbers), default=0.0)
+
+    @property
+    def distinct(self) -> tuple[str, ...]:
+        """The texts, in the order in which they appear."""
+        return tuple(dict.fromkeys(str(value) for value in self.values.values()))
+
+    def colour(self, number: int) -> str:
+        """The colour of an operation, as #rrggbb."""
+        if number not in self.values:
+            return WHITE
+        value = self.values[number]
+        if isinstance(value, str):
+            return self.colour_of(value)
+        if not math.isfinite(value):
+            return gradient(1.0)
+        return gradient(value / self.largest if self.largest else 0.0)
+
+    def colour_of(self, text: str) -> str:
+        """The colour of a text."""
+        return DISTINCT[self.distinct.index(text) % len(DISTINCT)]
+
+    def text(self, number: int) -> str:
+        """The value of an operation as it is written; "" if it has none."""
+        if number not in self.values:
+            return ""
+        value = self.values[number]
+        return value if isinstance(value, str) else self.written(value)
+
+    def written(self, value: float) -> str:
+        """A number with its unit."""
+        return f"{value:.3g} {self.unit}".rstrip()
+
+
+def gradient(share: float) -> str:
+    """The colour of a share of the range, from 0 to 1."""
+    share = min(max(share, 0.0), 1.0)
+    for (low, first), (high, last) in pairwise(GRADIENT):
+        if share <= high:
+            at = (share - low) / (high - low)
+            mixed = (
+                round(a + (b - a) * at) for a, b in zip(_parts(first), _parts(last), strict=True)
+            )
+            return "#" + "".join(f"{part:02x}" for part in mixed)
+    return GRADIENT[-1][1]
+
+
+def _parts(colour: str) -> tuple[int, ...]:
+    return tuple(bytes.fromhex(colour[1:]))

@@ -1,0 +1,138 @@
+"""What pictures say of operands and operations: short texts for boxes, whole ones for tooltips."""
+
+from collections.abc import Iterator, Mapping
+
+from nnapi_shim.api.view import GraphView, OperandView, OperationView
+from nnapi_shim.hal.enums import FuseCode, OperandType, PaddingCode
+from nnapi_shim.log import one_line
+
+CODES = {"activation": FuseCode, "padding": PaddingCode}
+"""Role of a scalar input -> what its values are called."""
+
+TIMES = "\u00d7"
+"""Between sizes."""
+
+_SHOWN = 8
+"""Elements of a constant that are written out."""
+
+
+def dimensions(operand: OperandView) -> str:
+    """Sizes with TIMES between them; ? for what is not known; "" for a scalar."""
+    if operand.is_scalar:
+        return ""
+    return TIMES.join(str(size or "?") for size in operand.dimensions) or "?"
+
+
+def type_name(operand: OperandView) -> str:
+    """Such as FLOAT32; a number for one of an extension."""
+    kind = operand.type
+    return kind.name.removeprefix("TENSOR_") if isinstance(kind, OperandType) else f"{int(kind):#x}"
+
+
+def typed(operand: OperandView) -> str:
+    """Dimensions and type, such as 10 FLOAT32."""
+    return f"{dimensions(operand)} {type_name(operand)}".lstrip()
+
+
+def called(operand: OperandView) -> str:
+    """Its name, or its number where it has none."""
+    return one_line(operand.name) or f"operand {operand.index}"
+
+
+def quantization(operand: OperandView) -> Mapping[str, str]:
+    """Scale and zero point by their names, of what is quantized."""
+    channels = operand.channel_quant
+    if channels is not None and len(channels.scales):
+        low, high = min(channels.scales), max(channels.scales)
+        return {
+            "scales": f"{len(channels.scales)} from {low:.6g} to {high:.6g}",
+            "channel_dim": str(channels.channel_dim),
+        }
+    if not operand.scale:
+        return {}
+    found = {"scale": f"{operand.scale:.9g}"}
+    if operand.type != OperandType.TENSOR_INT32:  # it has none
+        found["zero_point"] = str(operand.zero_point)
+    return found
+
+
+def value(operand: OperandView, role: str = "") -> str:
+    """A constant in a few words: a scalar, a few elements, or the range of many. "" for others.
+
+    role: what an operation calls it; that of a code makes it the code's name.
+    """
+    array = operand.value
+    if array is None:
+        return ""
+    if array.ndim == 0 and role in CODES and int(array) in set(CODES[role]):
+        return CODES[role](int(array)).name
+    if array.size > _SHOWN:
+        return f"{array.size} elements from {array.min():.6g} to {array.max():.6g}"
+    elements = [f"{x:.6g}" if isinstance(x, float) else str(x) for x in array.ravel().tolist()]
+    return elements[0] if array.ndim == 0 else f"[{', '.join(elements)}]"
+
+
+def parameters(operation: OperationView) -> Iterator[str]:
+    """The constants among the inputs: dimensions of tensors, values of scalars.
+
+    What a use of the operation leaves out, or says although it is what would hold anyway, is not
+    told. Width and height of the same thing stand together.
+    """
+    match = operation.match
+    defaults = match.operation.defaults if match else {}
+    seen: dict[str, str] = {}
+    for role, operand in zip(operation.roles, operation.inputs, strict=True):
+        if not operand.is_constant or operand.subgraph is not None:
+            continue
+        if operand.is_scalar:
+            array = operand.value
+            if role in defaults and array is not None and array.item() == defaults[role]:
+                continue
+            if role == "activation" and value(operand, role) == FuseCode.NONE.name:
+                continue
+            seen[role] = value(operand, role)
+        else:
+            short = operand.value is not None and operand.value.size <= 4
+            seen[role] = value(operand) if short else dimensions(operand)
+    for role, text in seen.items():
+        whole, _, side = role.rpartition("_")
+        if side == "height" and f"{whole}_width" in seen:
+            continue
+        if side == "width" and f"{whole}_height" in seen:
+            yield f"{whole} {text}{TIMES}{seen[f'{whole}_height']}"
+        else:
+            yield text if role in CODES and not text.isdigit() else f"{role} {text}"
+
+
+def operand_details(operand: OperandView, role: str = "") -> Iterator[str]:
+    """What is known of an operand, in one line and part by part."""
+    yield called(operand)
+    if operand.is_omitted:
+        yield "omitted"
+        return
+    yield typed(operand)
+    for name, text in quantization(operand).items():
+        yield f"{name} {text}"
+    if text := value(operand, role):
+        yield f"= {text}"
+
+
+def tooltip(operation: OperationView) -> str:
+    """All of an operation, an operand in each line."""
+    lines = [f"{operation.name} (operation {operation.number})"]
+    for roles, operands in (
+        (operation.roles, operation.inputs),
+        (operation.output_roles, operation.outputs),
+    ):
+        lines += [
+            f"{role}: {', '.join(operand_details(operand, role))}"
+            for role, operand in zip(roles, operands, strict=True)
+        ]
+    return "\n".join(lines)
+
+
+def subgraphs(operation: OperationView) -> Iterator[tuple[str, GraphView]]:
+    """The graphs that it refers to, with their roles: of IF and WHILE."""
+    for role, operand in zip(operation.roles, operation.inputs, strict=True):
+        if operand.subgraph is not None:
+            yield role, operand.subgraph
