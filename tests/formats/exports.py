@@ -10,7 +10,7 @@ import json
 import os
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,16 +19,21 @@ import numpy as np
 from nnapi_shim.api.arrays import DTYPES
 from nnapi_shim.api.model import Model
 from nnapi_shim.errors import NnapiError
+from nnapi_shim.formats.graph.builder import Rule
+from nnapi_shim.formats.onnx.exporting.table import RULES as ONNX
+from nnapi_shim.formats.tflite.exporting.table import RULES as TFLITE
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType
 from tests.conformance.vectors import Example, examples
 from tests.formats import peers
 
-RANDOM = "RANDOM_MULTINOMIAL"
 STEPS = {"tflite": 2, "onnx": 2}
 """Steps by which quantized results may differ."""
 
-DIFFERENT: dict[str, str] = {}
+
+def rules(format: str) -> Mapping[str, Rule]:
+    """What becomes of each operation in a format."""
+    return TFLITE if format == "tflite" else ONNX
 
 
 class Outcome(NamedTuple):

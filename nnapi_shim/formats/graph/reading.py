@@ -124,7 +124,10 @@ class _Reader:
         """Dimensions of the outputs of an operation, from those of its inputs."""
         match = item.match
         assert match is not None
-        known = all(operand.is_omitted or operand.index in found for operand in item.inputs)
+        known = all(
+            operand.is_omitted or operand.is_constant or operand.index in found
+            for operand in item.inputs
+        )
         if item.name not in ("IF", "WHILE") and known:
             values = [
                 self.bound(operand, at in match.value_positions, found)

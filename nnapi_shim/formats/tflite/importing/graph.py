@@ -10,9 +10,9 @@ from nnapi_shim.api.arrays import Array
 from nnapi_shim.api.model import Model
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.api.signature import Input
-from nnapi_shim.errors import NnapiError, bad_data
+from nnapi_shim.errors import NnapiError
 from nnapi_shim.formats.tflite.file import DTYPES, File, Graph, Operator, Tensor
-from nnapi_shim.hal.enums import FuseCode, OperationType
+from nnapi_shim.hal.enums import FuseCode, OperationType, ResultCode
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE
 from nnapi_shim.operations import operation as declaration_of
@@ -65,7 +65,7 @@ dequantized in front of it, and the result is quantized.
 
 def reason(message: str, name: str = "reason") -> NnapiError:
     """Why an operator has no place in a model."""
-    return bad_data(message, name)
+    return NnapiError(ResultCode.BAD_DATA, message, rule=f"formats.tflite.importing.{name}")
 
 
 class State(NamedTuple):
