@@ -93,7 +93,7 @@ def test_every_operation_is_decided(rules: dict[str, Any]) -> None:
 
 
 def recurrent() -> Model:
-    """state = state / 2 + x, carried from run to run."""
+    """State = state / 2 + x, carried from run to run."""
     with Model() as model:
         x = model.input("TENSOR_FLOAT32", [1, 2], name="x")
         state = model.input("TENSOR_FLOAT32", [1, 2], name="state")
