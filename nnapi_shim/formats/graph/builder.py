@@ -339,6 +339,15 @@ def known(t: Tensor, name: str) -> Dimensions:
     return t.dimensions
 
 
+def last_axis(node: Node) -> bool:
+    """Whether its axis is the last one of its input; raises RefusedError where nothing tells."""
+    if node.axis == -1:
+        return True
+    if not node.input.rank:
+        raise RefusedError("the rank of input is not known")
+    return bool(node.axis % node.input.rank == node.input.rank - 1)
+
+
 def complete(t: Tensor, name: str) -> Dimensions:
     """Dimensions that must all be known; raises RefusedError."""
     if not t.dimensions or 0 in t.dimensions:
