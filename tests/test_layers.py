@@ -24,7 +24,8 @@ RIGHT_OF = {
     "api": {"runtime", "drivers", "operations", "hal", "handles"},
     "formats": {"api", "runtime", "drivers", "operations", "hal", "recording"},
     "tools": {"formats", "api", "runtime", "drivers", "operations", "hal", "recording", "capi"},
-    "cli": {"tools", "formats", "api", "runtime", "drivers", "operations", "hal"},
+    "pictures": {"tools", "formats", "api", "runtime", "drivers", "operations", "hal"},
+    "cli": {"pictures", "tools", "formats", "api", "runtime", "drivers", "operations", "hal"},
     "recording": {"hal"},
     # The modules that are open to all, and those beside the layers.
     "errors": {"hal"},

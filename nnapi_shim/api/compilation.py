@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from nnapi_shim import process
-from nnapi_shim.api import pickling
+from nnapi_shim.api import pickling, showing
 from nnapi_shim.api.arrays import Array
 from nnapi_shim.api.buffers import Target, Value
 from nnapi_shim.api.carried import Carrying
@@ -112,6 +112,19 @@ class Compilation:
         """The device that runs the model; None if several share it."""
         device = self.runtime.device
         return None if device is None else described(device)
+
+    def __repr__(self) -> str:
+        return f"<{self._title()}: {showing.signature(self._graph)}>"
+
+    def _title(self) -> str:
+        if self._runner.is_closed:
+            return "compilation, closed"
+        device = self.device
+        return f"compilation for {'several devices' if device is None else device.name}"
+
+    def _repr_html_(self) -> str:
+        """Device, operations and operands as HTML, as notebooks show it."""
+        return showing.html(f"{self._title()}: {showing.counts(self._graph)}", self._graph)
 
     def reset(self) -> None:
         """Let the states that are carried from run to run begin anew."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nnapi_shim.api import control_flow, pickling, view
+from nnapi_shim.api import control_flow, pickling, showing, view
 from nnapi_shim.api.arrays import address, elements, natural_type
 from nnapi_shim.api.carried import Carried, Carrying
 from nnapi_shim.api.devices import Choice, chosen
@@ -100,6 +100,26 @@ class Model(Methods):
     def output_operands(self) -> tuple[view.OperandView, ...]:
         """The operands that are its outputs, in their order."""
         return self.graph.output_operands
+
+    def __repr__(self) -> str:
+        if self._model is None:
+            return "<model, closed>"
+        graph = self.graph
+        return f"<model, {self._model.state}: {showing.counts(graph)}; {showing.signature(graph)}>"
+
+    def __str__(self) -> str:
+        """A table of its operations."""
+        if self._model is None:
+            return repr(self)
+        graph = self.graph
+        return showing.text(f"model, {self._model.state}: {showing.counts(graph)}", graph)
+
+    def _repr_html_(self) -> str:
+        """The same as HTML, as notebooks show it."""
+        if self._model is None:
+            return "<p>model, closed</p>"
+        graph = self.graph
+        return showing.html(f"model, {self._model.state}: {showing.counts(graph)}", graph)
 
     # With arrays and names
 

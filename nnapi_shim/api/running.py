@@ -76,6 +76,11 @@ class Runner:
             raise bad_state("the compilation is closed")
         return self._runtime
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether the compilation is gone."""
+        return self._runtime is None
+
     def close(self) -> None:
         """Let the compilation go."""
         self._runtime = None

@@ -15,13 +15,27 @@ from nnapi_shim.cli.convert import convert
 from nnapi_shim.cli.diff import diff
 from nnapi_shim.cli.exec import exec_
 from nnapi_shim.cli.explain import explain
+from nnapi_shim.cli.graph import graph
 from nnapi_shim.cli.info import info
 from nnapi_shim.cli.lint import lint
 from nnapi_shim.cli.profile import profile
 from nnapi_shim.cli.replay import replay
 from nnapi_shim.cli.run import run
 
-COMMANDS = (info, run, bench, profile, explain, diff, lint, convert, exec_, replay, config)
+COMMANDS = (
+    info,
+    run,
+    bench,
+    profile,
+    explain,
+    diff,
+    graph,
+    lint,
+    convert,
+    exec_,
+    replay,
+    config,
+)
 """In the order in which help lists them."""
 
 app = typer.Typer(

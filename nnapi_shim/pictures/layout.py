@@ -7,6 +7,7 @@ neighbours', swept up and down; positions are the nearest to the neighbours' tha
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from nnapi_shim.errors import bad_data
 
@@ -45,7 +46,10 @@ class Route:
 
 @dataclass(frozen=True)
 class Layout:
-    """corners: of each box, the upper left one. routes: the edges; what they share is there once."""
+    """Boxes and edges in their places.
+
+    corners: of each box, the upper left one. routes: the edges; what they share is there once.
+    """
 
     corners: tuple[Point, ...]
     routes: tuple[Route, ...]
@@ -178,7 +182,7 @@ class _Layered:
         """
         groups: list[tuple[float, float, list[float]]] = []  # sum, weight, offsets
         offsets = [0.0]
-        for left, right in zip(layer, layer[1:], strict=False):
+        for left, right in pairwise(layer):
             a, b = self.places[left], self.places[right]
             offsets.append(offsets[-1] + (a.width + b.width) / 2 + BESIDE)
         for number, want, offset in zip(layer, wanted, offsets, strict=True):

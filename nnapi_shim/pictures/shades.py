@@ -7,6 +7,7 @@ told apart by people who are colour-blind, and black text can be read on all of 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 GRADIENT = ((0.0, "#fff7e0"), (0.5, "#fdbb63"), (1.0, "#e4572e"))
 """Share of the range -> colour."""
@@ -43,7 +44,7 @@ class Shades:
 
     @property
     def largest(self) -> float:
-        """The number that has the darkest colour; the lightest is 0. Infinities have the darkest, too."""
+        """The number that has the darkest colour, as infinities do; the lightest is 0."""
         numbers = [float(value) for value in self.values.values()]
         return max(filter(math.isfinite, numbers), default=0.0)
 
@@ -82,7 +83,7 @@ class Shades:
 def gradient(share: float) -> str:
     """The colour of a share of the range, from 0 to 1."""
     share = min(max(share, 0.0), 1.0)
-    for (low, first), (high, last) in zip(GRADIENT, GRADIENT[1:], strict=False):
+    for (low, first), (high, last) in pairwise(GRADIENT):
         if share <= high:
             at = (share - low) / (high - low)
             mixed = (

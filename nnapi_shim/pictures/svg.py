@@ -19,7 +19,7 @@ from nnapi_shim.pictures.shades import GRADIENT, WHITE, Shades
 TALLEST = 1150.0
 """About how high a column is."""
 DEEPEST, MOST_INSIDE = 4, 500
-"""Graphs within graphs that are drawn, and operations of them in all; of others there is a count."""
+"""Graphs within graphs that are drawn, and operations of them in all; others are counted."""
 
 _HEAD, _BODY, _LEGEND = 12.0, 10.0, 11.0
 _PAD, _ROOM, _LEAST = 8.0, 230.0, 96.0
@@ -80,22 +80,28 @@ def svg(model: Model, shades: Shades | None = None, title: str = "") -> str:
     large for a picture.
     """
     model.runtime.require_finished()
-    painter = _Painter(shades)
+    painter = _Painter(model, shades)
     drawing = painter.drawing(model.graph, 0)
     return "\n".join(painter.document(drawing, model, one_line(title))) + "\n"
 
 
 class _Painter:
-    def __init__(self, shades: Shades | None) -> None:
+    def __init__(self, model: Model, shades: Shades | None) -> None:
         self.shades = shades
         self.inside = 0
+        inputs, outputs = model.input_operands, model.output_operands
+        self.states = {inputs[state.input].index for state in model.carried}
+        self.states |= {outputs[state.output].index for state in model.carried}
 
     # From the model to boxes
 
     def drawing(self, graph: GraphView, depth: int) -> _Drawing:
         """A graph's boxes; those of the operations have their place behind the inputs'."""
         operations = graph.operations
-        boxes = [_pill(operand, "input") for operand in graph.input_operands]
+        boxes = [
+            _pill(operand, "state" if depth == 0 and operand.index in self.states else "input")
+            for operand in graph.input_operands
+        ]
         first = len(boxes)
         boxes += [self.operation(operation, depth) for operation in operations]
         writers = {
@@ -113,7 +119,8 @@ class _Painter:
         for operand in graph.output_operands:
             if operand.index in writers:
                 edges.append((writers[operand.index], len(boxes)))
-            boxes.append(_pill(operand, "output"))
+            is_state = depth == 0 and operand.index in self.states
+            boxes.append(_pill(operand, "state" if is_state else "output"))
         sizes = [(box.width, box.height) for box in boxes]
         return _Drawing(boxes, layered(sizes, edges, TALLEST))
 
@@ -163,7 +170,8 @@ class _Painter:
         yield f"<title>{_text(title or 'Model')}: {_text(facts)}</title>"
         yield (
             '<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="6" '
-            f'markerHeight="6" orient="auto"><path d="M0,0L8,4L0,8z" fill="{_EDGE}"/></marker></defs>'
+            'markerHeight="6" orient="auto">'
+            f'<path d="M0,0L8,4L0,8z" fill="{_EDGE}"/></marker></defs>'
         )
         yield f'<rect width="100%" height="100%" fill="{WHITE}"/>'
         title_width = width(title or "Model", 15, True)
@@ -275,7 +283,9 @@ def _path(route: Route) -> str:
         if abs(x - to_x) < 0.5:
             return f"M{x:.1f},{y:.1f}V{to_y:.1f}"
         middle = (y + to_y) / 2
-        return f"M{x:.1f},{y:.1f}C{x:.1f},{middle:.1f} {to_x:.1f},{middle:.1f} {to_x:.1f},{to_y:.1f}"
+        return (
+            f"M{x:.1f},{y:.1f}C{x:.1f},{middle:.1f} {to_x:.1f},{middle:.1f} {to_x:.1f},{to_y:.1f}"
+        )
     found = f"M{x:.1f},{y:.1f}"
     for before, corner, behind in zip(points, points[1:], points[2:], strict=False):
         first, last = _towards(corner, before), _towards(corner, behind)

@@ -9,15 +9,18 @@ from nnapi_shim.log import one_line
 CODES = {"activation": FuseCode, "padding": PaddingCode}
 """Role of a scalar input -> what its values are called."""
 
+TIMES = "\u00d7"
+"""Between sizes."""
+
 _SHOWN = 8
 """Elements of a constant that are written out."""
 
 
 def dimensions(operand: OperandView) -> str:
-    """Such as 1×224×224×3; ? for what is not known; "" for a scalar."""
+    """Sizes with TIMES between them; ? for what is not known; "" for a scalar."""
     if operand.is_scalar:
         return ""
-    return "×".join(str(size or "?") for size in operand.dimensions) or "?"
+    return TIMES.join(str(size or "?") for size in operand.dimensions) or "?"
 
 
 def type_name(operand: OperandView) -> str:
@@ -27,7 +30,7 @@ def type_name(operand: OperandView) -> str:
 
 
 def typed(operand: OperandView) -> str:
-    """Such as 1×224×224×3 QUANT8_ASYMM."""
+    """Dimensions and type, such as 10 FLOAT32."""
     return f"{dimensions(operand)} {type_name(operand)}".lstrip()
 
 
@@ -96,7 +99,7 @@ def parameters(operation: OperationView) -> Iterator[str]:
         if side == "height" and f"{whole}_width" in seen:
             continue
         if side == "width" and f"{whole}_height" in seen:
-            yield f"{whole} {text}×{seen[f'{whole}_height']}"
+            yield f"{whole} {text}{TIMES}{seen[f'{whole}_height']}"
         else:
             yield text if role in CODES and not text.isdigit() else f"{role} {text}"
 

@@ -131,7 +131,7 @@ def bench(
     timed(call, warm_up)
     count = runs or calls_within(call, seconds)
     after = _resident()
-    others = [peer(name, source, model, arrays) for name in peers]
+    others = [peer(name, source, model, (arrays, values)) for name in peers]
     progress(1, total, "runs" if not others else f"runs, and those of {', '.join(peers)}")
     with no_collection():
         own, theirs = _in_turns(call, others, count, seconds, runs, warm_up)

@@ -22,8 +22,8 @@ class Tolerance:
     float16: the same of TENSOR_FLOAT16, whose numbers are coarser.
     """
 
-    absolute: float = 1e-5
-    relative: float = 1e-5
+    absolute: float = 1e-4
+    relative: float = 1e-4
     steps: int = 0
     float16: float = 5 * 2.0**-10
 

@@ -46,7 +46,7 @@ def load_capture(capture: str | PathLike[str] | Capture, name: str | None = None
         raise bad_data(f"{given.path} has no {handle!r}; it has {', '.join(models)}", "name")
     try:
         return _Builder(given).built(handle)
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError):
         told = f"{given.path}: the calls that build {handle} make no sense"
         raise bad_data(told, "calls") from None
 

@@ -86,7 +86,7 @@ def _multinomial(b: Builder, op: Node) -> None:
 
 def _detection(b: Builder, op: Node) -> None:
     """TFLite_Detection_PostProcess, for one image; its classes are float32."""
-    from flatbuffers import flexbuffers  # type: ignore[import-untyped]
+    from flatbuffers import flexbuffers
 
     batch, _, classes = op.scores.dimensions
     if batch != 1:

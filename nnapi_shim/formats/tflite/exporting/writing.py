@@ -5,9 +5,9 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-import flatbuffers  # type: ignore[import-untyped]
+import flatbuffers
 import numpy as np
-import tflite  # type: ignore[import-untyped]
+import tflite
 
 from nnapi_shim.formats.graph.tensor import Tensor
 from nnapi_shim.formats.tflite.exporting.subgraph import Subgraph

@@ -1,0 +1,169 @@
+"""`nnapi-shim graph`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from nnapi_shim.cli.arguments import Devices, Force, ModelPath, Signature, names
+from nnapi_shim.cli.output import progress, write
+
+if TYPE_CHECKING:
+    from nnapi_shim.api.model import Model
+    from nnapi_shim.formats.output_file import Target
+    from nnapi_shim.pictures.shades import Shades
+
+COLOURS = ("device", "partition", "time", "error", "none")
+BUILT_IN = "nnapi-cpu,nnapi-reference"
+
+
+def graph(
+    model: ModelPath,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE.svg", help="Write a picture, serve nothing."),
+    ] = None,
+    json: Annotated[
+        Path | None,
+        typer.Option(
+            "--json", metavar="FILE", help="Write what Model Explorer opens, serve nothing."
+        ),
+    ] = None,
+    node_data: Annotated[
+        Path | None,
+        typer.Option(
+            "--node-data",
+            metavar="FILE",
+            help='Write the data for its "Add per-node data", serve nothing.',
+        ),
+    ] = None,
+    colour: Annotated[
+        str | None,
+        typer.Option(
+            "--colour", "--color", metavar="BY", help=f"What colours nodes: {', '.join(COLOURS)}."
+        ),
+    ] = None,
+    profile: Annotated[
+        bool, typer.Option("--profile", help="Measure the time of each operation.")
+    ] = False,
+    diff: Annotated[
+        str | None,
+        typer.Option("--diff", metavar="A,B", help="Compare what two devices compute."),
+    ] = None,
+    isolated: Annotated[
+        bool, typer.Option("--isolated", help="Each operation by itself, as in `diff`.")
+    ] = False,
+    inputs: Annotated[
+        list[str] | None,
+        typer.Option("--input", "-i", metavar="FILE|NAME=FILE", help="As --input of `run`."),
+    ] = None,
+    device: Devices = None,
+    signature: Signature = None,
+    port: Annotated[
+        int | None,
+        typer.Option(
+            "--port", metavar="N", min=1, max=65535, help="Of the server; else one that is free."
+        ),
+    ] = None,
+    no_open: Annotated[
+        bool, typer.Option("--no-open", help="Do not open the browser, tell the address alone.")
+    ] = False,
+    force: Force = False,
+) -> None:
+    """Show a model in Google's Model Explorer, or write it as a picture.
+
+    Each operation has the colour of its device, its time, its error or its partition.
+
+    Examples: nnapi-shim graph model.tflite --profile --diff nnapi-cpu,nnapi-reference
+
+    nnapi-shim graph model.tflite --profile -o model.svg
+    """
+    from nnapi_shim.errors import bad_data
+    from nnapi_shim.formats.output_file import require_free, write_all
+    from nnapi_shim.tools.model_source import model_of, name_of
+
+    by = _colour(colour, profile, diff)
+    files = [path for path in (output, json, node_data) if path is not None]
+    for path in files:
+        require_free(path, force)
+    found = model_of(model, signature)
+    name = name_of(model)
+    all_shades = _shades(found, by, profile, diff, isolated, inputs or [], names(device))
+    first = next((shades for shades in all_shades if shades.name == by), None)
+    contents: dict[Target, bytes] = {}
+    if output is not None:
+        from nnapi_shim.pictures.svg import svg
+
+        contents[output] = svg(found, first, name).encode()
+    if json is not None:
+        from nnapi_shim.pictures.explorer.files import graph_json
+
+        contents[json] = graph_json(found, name)
+    if node_data is not None:
+        if first is None:
+            raise bad_data("--node-data needs what --colour none leaves out")
+        from nnapi_shim.pictures.explorer.files import node_data_json
+
+        contents[node_data] = node_data_json(name, first)
+    if files:
+        write_all(contents, force)
+        for path in files:
+            write(f"{path}: {len(contents[path])} bytes")
+        return
+    from nnapi_shim.pictures.explorer.server import serve
+
+    all_shades.sort(key=lambda shades: shades.name != by)
+    serve(found, name, all_shades, port=port, opens=not no_open, tell=_tell)
+
+
+def _tell(address: str) -> None:
+    write(f"{address}\nCtrl-C ends it.")
+
+
+def _colour(given: str | None, profile: bool, diff: str | None) -> str:
+    """What colours nodes: what was asked to be measured, unless it is said."""
+    from nnapi_shim.errors import bad_data
+
+    if given is None:
+        return "error" if diff is not None else "time" if profile else "device"
+    if given not in COLOURS:
+        raise bad_data(f"--colour is {given!r}; allowed are {', '.join(COLOURS)}")
+    return given
+
+
+def _shades(
+    model: "Model",
+    by: str,
+    profile: bool,
+    diff: str | None,
+    isolated: bool,
+    inputs: list[str],
+    devices: list[str] | None,
+) -> "list[Shades]":
+    """Everything that is known of the operations, or was asked to be measured."""
+    from nnapi_shim.errors import bad_data
+    from nnapi_shim.pictures import measured
+    from nnapi_shim.tools.explain import explain
+
+    compared = names(BUILT_IN if diff is None else diff) or []
+    if len(compared) != 2:
+        raise bad_data(f"--diff names {len(compared)} devices; there must be two, such as a,b")
+    explained = explain(model, devices)
+    found = [measured.devices(explained), measured.partitions(explained)]
+    with progress() as tell:
+        if profile or by == "time":
+            from nnapi_shim.tools.profile import profile as time
+
+            timed = time(model, devices, inputs=inputs, against_peaks=False, progress=tell)
+            found.append(measured.times(timed))
+        if diff is not None or by == "error":
+            from nnapi_shim.tools.diff import diff as compare
+
+            found.append(
+                measured.errors(
+                    compare(
+                        model, compared[0], compared[1], inputs, isolated=isolated, progress=tell
+                    )
+                )
+            )
+    return found

@@ -1,0 +1,28 @@
+"""The adapter that Model Explorer finds: files that nnapi_shim.load reads become its graphs."""
+
+from pathlib import Path
+from typing import Any
+
+from model_explorer import Adapter, AdapterMetadata, ModelExplorerGraphs
+
+from nnapi_shim.formats.load import load
+from nnapi_shim.pictures.explorer.graphs import graph
+
+ADAPTER_ID = "nnapi_shim"
+
+
+class NnapiAdapter(Adapter):  # type: ignore[misc]
+    """Operations, operands and graphs of a model as NNAPI has them."""
+
+    metadata = AdapterMetadata(
+        id=ADAPTER_ID,
+        name="NNAPI (nnapi_shim)",
+        description="A .tflite file or a capture as the NNAPI model that it becomes.",
+        source_repo="",
+        fileExts=["tflite", "zip"],
+    )
+
+    def convert(self, model_path: str, settings: dict[str, Any]) -> ModelExplorerGraphs:
+        """The graph of a file. Raises NnapiError and OSError, whose text is shown."""
+        del settings
+        return {"graphs": [graph(load(model_path), Path(model_path).name)]}

@@ -1,0 +1,113 @@
+"""The server of Model Explorer with a model, until it is interrupted."""
+
+import contextlib
+import os
+import socket
+import threading
+import time
+import webbrowser
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from model_explorer import server
+from model_explorer.config import ModelExplorerConfig
+
+from nnapi_shim.api.model import Model
+from nnapi_shim.errors import bad_data
+from nnapi_shim.pictures.explorer.graphs import graph
+from nnapi_shim.pictures.explorer.node_data import node_data, title
+from nnapi_shim.pictures.shades import Shades
+
+HOST = "localhost"
+FIRST_PORT, PORTS = 8080, 20
+
+
+def serve(
+    model: Model,
+    name: str,
+    all_shades: Sequence[Shades] = (),
+    *,
+    port: int | None = None,
+    opens: bool = True,
+    tell: Callable[[str], None] = lambda address: None,
+) -> None:
+    """Serve a finished model on this machine alone, and return when it is interrupted.
+
+    all_shades: sets of node data, which the page offers; the first is what it begins with. port:
+    None for the first that is free from 8080 on. opens: whether the user's browser is told to show
+    it. tell: called with the address when the page is there.
+
+    Raises BAD_DATA for a port that is not free.
+    """
+    port = _free_port() if port is None else _required(port)
+    config = ModelExplorerConfig()
+    shown = graph(model, name)
+    config.graphs_list.append({"graphs": [shown]})
+    # Parts of these addresses are parted by slashes.
+    config.model_sources.append({"url": f"graphs://{shown.id.replace('/', '_')}/0"})
+    for shades in reversed(all_shades):  # the page begins with the last
+        config.add_node_data(title(shades).replace("/", "_"), node_data(shades, shown.id))
+    address = f"http://{HOST}:{port}/?data={config.to_url_param_value()}"
+    threading.Thread(target=_when_there, args=(port, address, opens, tell), daemon=True).start()
+    _ask_nobody()
+    # What it prints is not what the command has to say.
+    with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):  # noqa: PTH123
+        server.start(
+            host=HOST,
+            port=port,
+            config=config,
+            no_open_in_browser=True,
+            skip_health_check=True,
+            extensions=["nnapi_shim.pictures.explorer"],
+        )
+
+
+def _ask_nobody() -> None:
+    """Let the server not ask PyPI and GitHub for newer versions: to look at a model is nobody's
+    business.
+    """
+
+    def nothing_new(print_msg: bool = True) -> dict[str, str]:
+        del print_msg
+        names = ("version", "runningVersion", "releaseUrl", "desktopAppUrl")
+        return dict.fromkeys(names, "")
+
+    module: Any = server
+    module._check_new_version = nothing_new
+
+
+def _when_there(port: int, address: str, opens: bool, tell: Callable[[str], None]) -> None:
+    """Tell the address as soon as somebody answers there."""
+    while True:
+        with contextlib.suppress(OSError), socket.create_connection((HOST, port), 1):
+            break
+        time.sleep(0.02)
+    tell(address)
+    if opens:
+        webbrowser.open_new_tab(address)
+
+
+def _required(port: int) -> int:
+    if not _is_free(port):
+        raise bad_data(f"port {port} is not free; without a port, one that is free is taken")
+    return port
+
+
+def _free_port() -> int:
+    for port in range(FIRST_PORT, FIRST_PORT + PORTS):
+        if _is_free(port):
+            return port
+    with socket.socket() as taken:
+        taken.bind((HOST, 0))
+        return int(taken.getsockname()[1])
+
+
+def _is_free(port: int) -> bool:
+    """Whether nobody listens there, and one may."""
+    with socket.socket() as tried:
+        tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            tried.bind((HOST, port))
+        except OSError:
+            return False
+    return True
