@@ -20,10 +20,10 @@ with nnapi_shim.Model() as model:
     x = model.input("TENSOR_FLOAT32", [None, 4], name="x")
     y = model.operation("ADD", [x, np.ones(4, np.float32), nnapi_shim.FuseCode.RELU], name="y")
     model.outputs(y)
-model.save("model.tflite")
-model.save("model.onnx")
-model.save("model.c")
-model.save("model.py")
+model.save("sum.tflite")
+model.save("sum.onnx")
+model.save("sum.c")
+model.save("sum.py")
 ```
 
 The suffix says what is written. A file that is there is replaced only with `overwrite=True`; a new
