@@ -80,7 +80,8 @@ class OperationExplained:
     """An operation, in the order in which they run.
 
     number: of its addOperation call. level: the lowest feature level that has this use of it,
-    without inputs that say what leaving them out says; newer: what makes that higher than 1. device: "" where none runs it. step: None there.
+    without inputs that say what leaving them out says; newer: what makes that higher than 1.
+    device: "" where none runs it. step: None there.
     """
 
     number: int
