@@ -38,6 +38,9 @@ DTYPES: dict[str, Any] = {
 QUANTIZED = {"INT4": (-8, 7), "INT8": (-128, 127), "UINT8": (0, 255), "INT16": (-32768, 32767)}
 """Types that scales say something of, and the range of their elements."""
 
+MOST_SHOWN = 80
+"""Letters of a name in a message."""
+
 MOST_DIMENSIONS = 64
 """Of a tensor; numpy's arrays have no more."""
 
@@ -65,7 +68,7 @@ class Tensor(NamedTuple):
     is_sparse: bool = False
 
     def __str__(self) -> str:
-        name = f" {self.name!r}" if self.name else ""
+        name = f" {self.name[:MOST_SHOWN]!r}" if self.name else ""
         return f"tensor {self.number}{name}"
 
     @property
@@ -202,7 +205,8 @@ class _Model:
         name = schema.names("BuiltinOperator").get(number, f"BUILTIN_{number}")
         if name != "CUSTOM":
             return name, False
-        return self._reader.text(place, call(place, code.CustomCode)) or "CUSTOM", True
+        name = self._reader.text(place, call(place, code.CustomCode))[:MOST_SHOWN] or "CUSTOM"
+        return name if name.isprintable() else repr(name), True
 
     def _graph(self, number: int, table: Any) -> Graph:
         reader = self._reader
@@ -374,18 +378,18 @@ class _Model:
         reader = self._reader
         place = f"signature {at}"
         key = reader.text(place, reader.call(place, table.SignatureKey))
-        place = f"{place} {key!r}"
+        place = f"{place} {key[:MOST_SHOWN]!r}"
         number = reader.call(place, table.SubgraphIndex)
         if not 0 <= number < len(graphs):
             raise bad_data(f"{place}: graph {number}; the file has {len(graphs)}", "signature")
 
-        def names(field: str, allowed: Sequence[int]) -> dict[int, str]:
-            found = {}
+        def names(field: str, tensors: Sequence[int]) -> dict[int, str]:
+            found, allowed = {}, set(tensors)
             for item in reader.tables(place, table, field):
                 index = reader.call(place, item.TensorIndex)
                 if index not in allowed:
                     raise bad_data(
-                        f"{place}: {field} has tensor {index}, which is none of {list(allowed)}",
+                        f"{place}: {field} has tensor {index}, which is none of them",
                         "signature",
                     )
                 found[index] = reader.text(place, reader.call(place, item.Name))

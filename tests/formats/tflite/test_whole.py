@@ -280,16 +280,17 @@ def branches() -> bytes:
     return made.file()
 
 
-def loop() -> bytes:
+def loop(*shape: int) -> bytes:
+    """Squares until a counter of this shape is 4."""
     made = Building()
-    specs = [Spec("INT32", (1,)), F(3)]
+    specs = [Spec("INT32", shape), F(3)]
     inputs, outputs = ([made.tensor(spec) for spec in specs] for _ in range(2))
     fields = {"condSubgraphIndex": 1, "bodySubgraphIndex": 2}
     made.operator("WHILE", inputs, outputs, "WhileOptions", **fields)
     made.ends(inputs, outputs)
     made.graph()
     inputs = [made.tensor(spec) for spec in specs]
-    more = made.tensor(Spec("BOOL", (1,)))
+    more = made.tensor(Spec("BOOL", shape))
     made.operator("LESS", [inputs[0], made.constant(i32([4]))], [more], "LessOptions")
     made.ends(inputs, [more])
     made.graph()
@@ -307,7 +308,8 @@ def test_if() -> None:
 
 def test_while() -> None:
     for start in (0, 3, 7):
-        compare(loop(), i32([start]), f32(3))
+        compare(loop(1), i32([start]), f32(3))
+        compare(loop(), np.array(start, np.int32), f32(3))
 
 
 def test_graph_that_runs_itself() -> None:

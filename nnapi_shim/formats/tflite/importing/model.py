@@ -98,7 +98,7 @@ def _finish(importing: Importing, names: Names) -> None:
     graph, model = importing.graph, importing.model
     outputs: list[Operand] = []
     for index in graph.outputs:
-        outputs.append(importing.output(index, outputs))
+        outputs.append(importing.output(index))
         model.name_operand(outputs[-1], names.outputs.get(index) or importing.tensor(index).name)
     for index, name in names.inputs.items():
         model.name_operand(importing.operand(index), name)
