@@ -167,6 +167,11 @@ fuzz: all $(VENV)/ready-dev
 	$(PY) -m tests.fuzz --calls $$(($(FUZZ_CALLS) / 2)) --threads 4 $(FUZZ)
 	$(PY) -m tests.fuzz --compare --calls $$(($(FUZZ_CALLS) / 4)) $(FUZZ)
 
+# Changed .tflite files, for so many seconds: each is read or refused.
+SECONDS_OF_FILES ?= 300
+fuzz-tflite: all $(VENV)/ready-dev
+	$(PY) -m tests.formats.tflite.fuzzing $(SECONDS_OF_FILES)
+
 # Everything that looks for defects at random, for this long; prints what it did and what it found.
 MINUTES ?= 30
 soak: all $(VENV)/ready-dev

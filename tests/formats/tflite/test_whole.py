@@ -392,6 +392,36 @@ def test_shapes_are_folded() -> None:
     compare(made.file())
 
 
+def flattened() -> bytes:
+    """As Keras flattens: the first size of the shape, and what is left."""
+    made = Building()
+    x = made.tensor(Spec("FLOAT32", (1, 2, 3), signature=(-1, 2, 3)))
+    y = made.tensor(Spec("FLOAT32", (1, 6), signature=(-1, 6)))
+    shape, batch = made.tensor(Spec("INT32", (3,))), made.tensor(Spec("INT32", ()))
+    sizes, z = (
+        made.tensor(Spec("INT32", (2,))),
+        made.tensor(Spec("FLOAT32", (1, 6), signature=(-1, 6))),
+    )
+    made.operator("SHAPE", [x], [shape], "ShapeOptions", outType=2)
+    ranges = [made.constant(i32([number])) for number in (0, 1, 1)]
+    made.operator(
+        "STRIDED_SLICE", [shape, *ranges], [batch], "StridedSliceOptions", shrinkAxisMask=1
+    )
+    made.operator(
+        "PACK", [batch, made.constant(np.array(6, np.int32))], [sizes], "PackOptions", valuesCount=2
+    )
+    made.operator("RESHAPE", [x, sizes], [y])
+    made.operator("NEG", [y], [z], "NegOptions")
+    made.ends([x], [z])
+    return made.file()
+
+
+def test_computed_shapes() -> None:
+    for batch in (1, 4):
+        model = compare(flattened(), f32(batch, 2, 3))
+    assert [operation.name for operation in model.operations] == ["RESHAPE", "NEG"]
+
+
 def test_inputs_that_are_outputs() -> None:
     made = Building()
     x, y = made.tensor(F(2, 3)), made.tensor(F(2, 3))

@@ -92,6 +92,8 @@ class Importing:
         self.graph = graph
         self.is_inner = is_inner
         self.model = Model()
+        self.partial: dict[int | None, Array] = {}
+        """Numbers of which some are known, by their tensor; the others are -1."""
         self.inner: Callable[[int], Model] = _no_inner
         """The model of another graph of the file, by its number."""
         self.handles: dict[int | None, str] = {}
@@ -163,6 +165,8 @@ class Importing:
             value = self.value(index)
             if value is None:
                 self.parameters(tensor)
+                if index in self.partial:
+                    raise reason("only a run tells the dimensions that it needs", "dimensions")
                 if 0 not in tensor.shape:
                     raise reason(f"nothing gives {tensor} a value", "no_value")
                 value = np.empty(tensor.shape, DTYPES[tensor.type])
