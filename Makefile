@@ -132,6 +132,7 @@ docs: $(VENV)/ready-dev
 	$(PY) docs/write_rules.py
 	$(PY) docs/write_settings.py
 	$(PY) docs/write_export.py
+	$(PY) docs/write_import.py
 	$(PY) docs/write_methods.py
 	$(VENV)/bin/sphinx-build -q -E -W --keep-going -b html docs build/docs
 	@echo "build/docs/index.html"

@@ -159,7 +159,7 @@ def read(data: bytes) -> File:
     if not is_tflite(data):
         raise bad_data("it is no .tflite file: the mark TFL3 is not at byte 4", "mark")
     if len(data) < 16:
-        raise bad_data(f"it has {len(data)} bytes, which is no whole .tflite file", "mark")
+        raise bad_data(f"it has {len(data)} bytes, which is no whole .tflite file", "short")
     reader = Reader(data)
     model = reader.call("the model", schema.package().Model.GetRootAs, data, 0)
     version = reader.call("the model", model.Version)
@@ -320,7 +320,8 @@ class _Model:
             raise bad_data(f"{place}: shape {list(shape)}", "shape")
         if signature and len(signature) != len(shape):
             raise bad_data(
-                f"{place}: shape {list(shape)}, and in its signature {list(signature)}", "shape"
+                f"{place}: shape {list(shape)}, and in its signature {list(signature)}",
+                "shape_signature",
             )
         dimensions = tuple(
             0 if told < 0 else size for size, told in zip(shape, signature or shape, strict=True)
@@ -354,10 +355,10 @@ class _Model:
         if not all(math.isfinite(scale) and scale >= 0 for scale in scales):
             raise bad_data(f"{place}: a scale is {min(scales)} or no number", "scale")
         if type in QUANTIZED and not all(scales):
-            raise bad_data(f"{place}: a scale is 0", "scale")
+            raise bad_data(f"{place}: a scale is 0", "zero_scale")
         if len(zero_points) not in (0, len(scales)):
             raise bad_data(
-                f"{place}: {len(zero_points)} zero points for {len(scales)} scales", "zero_point"
+                f"{place}: {len(zero_points)} zero points for {len(scales)} scales", "zero_points"
             )
         low, high = QUANTIZED.get(type, (-(2**31), 2**31 - 1))
         wrong = [point for point in zero_points if not low <= point <= high]
@@ -390,7 +391,7 @@ class _Model:
                 if index not in allowed:
                     raise bad_data(
                         f"{place}: {field} has tensor {index}, which is none of them",
-                        "signature",
+                        "signature_tensor",
                     )
                 found[index] = reader.text(place, reader.call(place, item.Name))
             return found
@@ -444,7 +445,7 @@ def _check_order(where: str, graph: Graph) -> None:
         raise bad_data(f"{where}a tensor is an input of the graph twice", "inputs")
     written = {index: operator for operator in graph.operators for index in operator.outputs}
     if len(written) < sum(len(operator.outputs) for operator in graph.operators):
-        raise bad_data(f"{where}a tensor is the output of two operators", "outputs")
+        raise bad_data(f"{where}a tensor is the output of two operators", "twice")
     for operator in graph.operators:
         for index in operator.outputs:
             tensor = graph.tensors[index]
