@@ -9,6 +9,7 @@ import random
 import resource
 import struct
 import sys
+import tempfile
 import time
 import traceback
 from collections.abc import Iterator
@@ -102,11 +103,12 @@ def main() -> None:
             came = outcome(data)
         except Exception:
             traceback.print_exc()
-            Path("/tmp/refused.tflite").write_bytes(data)
+            kept = Path(tempfile.gettempdir(), "refused.tflite")
+            kept.write_bytes(data)
+            print(f"kept as {kept}")
             sys.exit(1)
         if time.monotonic() - start > 5:
-            print(f"{time.monotonic() - start:.1f} s")
-            Path("/tmp/slow.tflite").write_bytes(data)
+            print(f"{time.monotonic() - start:.1f} s for {came}")
         key = came if came in ("read", "model") else "refused"
         counts[key] = counts.get(key, 0) + 1
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024

@@ -163,7 +163,7 @@ LIES: dict[str, tuple[Callable[[Building], None], str]] = {
     ),
     "signature of no input": (
         lambda made: made.signature("s", {"x": 3}, {"y": 1}),
-        "signature 0 's': Inputs has tensor 3, which is none of [0]",
+        "signature 0 's': Inputs has tensor 3, which is none of them",
     ),
     "no graph": (lambda made: setattr(made.model, "subgraphs", []), "the file has no graph"),
 }

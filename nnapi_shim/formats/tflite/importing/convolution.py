@@ -84,7 +84,7 @@ def depthwise(graph: Importing, operator: Operator) -> None:
     filter = weights(graph, operator, 1, data)
     _need_rank(data, filter, 4)
     depth = filter.dimensions[3]
-    if not data.dimensions[3]:
+    if not data.dimensions or not data.dimensions[3]:
         raise reason("only a run tells the depth of its input", "dimensions")
     inputs: list[Any] = [
         data,

@@ -19,7 +19,7 @@ def reshape(graph: Importing, operator: Operator) -> None:
     index = operator.inputs[1] if len(operator.inputs) > 1 else None
     shape = operator.options.get("NewShape", ())
     if index is not None:
-        value = graph.value(index)
+        value = graph.partial.get(index, graph.value(index))
         if value is None:
             graph.add("RESHAPE", [data, graph.operand(index)], operator)
             return
@@ -32,6 +32,8 @@ def reshape(graph: Importing, operator: Operator) -> None:
 def to_shape(graph: Importing, operator: Operator, data: Operand, shape: Sequence[int]) -> None:
     """Give the elements of an operand, with these dimensions, as the output of an operator."""
     sizes = tuple(shape)
+    if sizes.count(-1) > 1:
+        raise reason("only a run tells more than one of its dimensions", "dimensions")
     if sizes.count(0) and data.is_known and 0 not in data.dimensions:
         raise reason(f"it has no elements left in {list(sizes)}", "shape")
     if (sizes or (1,)) == data.dimensions:
@@ -91,9 +93,15 @@ def known_shape(graph: Importing, index: int | None) -> tuple[int, ...]:
 
 
 def shape(graph: Importing, operator: Operator) -> None:
-    """Known now, or not at all."""
-    sizes = known_shape(graph, operator.inputs[0])
-    graph.fold(operator.outputs[0], np.array(sizes, np.int64).reshape(len(sizes)))
+    """Sizes that only a run tells are -1: see folding."""
+    source, target = operator.inputs[0], operator.outputs[0]
+    operand = graph.operand(source)
+    if not operand.is_known and operand.dimensions:
+        graph.partial[target] = np.array([size or -1 for size in operand.dimensions], np.int64)
+        return
+    sizes = known_shape(graph, source)
+    type = np.int32 if graph.tensor(target).type == "INT32" else np.int64
+    graph.fold(target, np.array(sizes, type).reshape(len(sizes)))
 
 
 def rank(graph: Importing, operator: Operator) -> None:
