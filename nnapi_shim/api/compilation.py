@@ -128,7 +128,8 @@ class Compilation:
 
     def reset(self) -> None:
         """Let the states that are carried from run to run begin anew."""
-        self._state = [state.initial for state in self._states]
+        with self._running:
+            self._state = [state.initial for state in self._states]
 
     @overload
     def run(
