@@ -177,6 +177,8 @@ class Compilation:
 
     def run_named(self, inputs: Mapping[str, Value | None]) -> dict[str, Array]:
         """As `run`, from inputs by name (`input_names`) to outputs by name (`output_names`)."""
+        if not isinstance(inputs, Mapping):
+            raise wrong_type("inputs", inputs, "a mapping from names to values")
         results = self._run(self._in_order((), inputs), None)
         return dict(zip(self.output_names, results, strict=True))
 
