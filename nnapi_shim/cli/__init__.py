@@ -44,6 +44,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _leave_stdout()
         return _refuse("nobody reads the output any more")
     except OSError as error:
+        if error.filename is None:  # of stdout, more likely than not
+            _leave_stdout()
         return _refuse(_of_file(error))
     except ImportError as error:
         package = (error.name or "").partition(".")[0]

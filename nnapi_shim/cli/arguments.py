@@ -1,6 +1,5 @@
 """Arguments and options that several commands have, and what they mean."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -9,7 +8,8 @@ ModelPath = Annotated[
     str,
     typer.Argument(
         metavar="MODEL",
-        help="A .tflite file, a capture, or a Python file or `module:attribute` with a model.",
+        help="A .tflite file or a capture, with `#NAME` behind it to choose a signature or one of "
+        "its models; or a Python file or `module:attribute` with a model.",
     ),
 ]
 Devices = Annotated[
@@ -32,9 +32,6 @@ Preference = Annotated[
 Signature = Annotated[
     str | None,
     typer.Option("--signature", metavar="KEY", help="Which of the file's signatures."),
-]
-Output = Annotated[
-    Path | None, typer.Option("--output", "-o", metavar="FILE", help="File to write.")
 ]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite a file that is there.")]
 

@@ -104,8 +104,9 @@ def bench(
     """Measure a model.
 
     devices: as in Compilation. inputs: files, as read_inputs takes them; without any, numbers are
-    made up from `seed`. seconds: for each of what is measured; runs: how many instead, if not 0.
-    threads: numbers of threads that run at once, for the throughput. peers: litert, onnxruntime.
+    made up from `seed`. seconds: for each of what is measured, but MOST_CALLS runs at most; runs:
+    how many instead, if not 0. threads: numbers of threads that run at once, for the throughput.
+    peers: litert, onnxruntime.
 
     Raises NnapiError, and ImportError for a peer that is not installed.
     """
@@ -251,7 +252,7 @@ def _at_once(
         except NnapiError as error:
             errors.append(error)
 
-    workers = [Thread(target=work, args=(number,)) for number in range(threads)]
+    workers = [Thread(target=work, args=(number,), daemon=True) for number in range(threads)]
     for worker in workers:
         worker.start()
     start.wait()

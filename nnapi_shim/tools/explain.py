@@ -25,7 +25,8 @@ from nnapi_shim.hal.interfaces import IDevice
 from nnapi_shim.hal.types import Extension, Model, Operation, byte_size, is_known, within_extension
 from nnapi_shim.operations import operation as declaration_of
 from nnapi_shim.runtime import device_manager
-from nnapi_shim.runtime.compilation import NEVER
+from nnapi_shim.runtime.compilation import NEVER, NO_FALLBACK
+from nnapi_shim.runtime.fallback import fallback_step
 from nnapi_shim.runtime.partitioning import Answers, Step, partitioned, whole
 from nnapi_shim.settings import PARTITION
 from nnapi_shim.tools.info import specification_level
@@ -129,7 +130,8 @@ class Explanation(Report):
 
     preference: what counts: exec_time, or power_usage for LOW_POWER. decision: how devices were
     chosen, in words. problem: why the model cannot be compiled like this, or "". left_out: devices
-    that are there and do not take part, by name, with the reason. handed_over_bytes: of all
+    that are there and do not take part, by name, with the reason. fallback: the device that runs
+    the whole model where another one fails, or "". handed_over_bytes: of all
     hand-overs together, each once for each step that reads it; None where a run decides them.
     """
 
@@ -140,6 +142,7 @@ class Explanation(Report):
     left_out: dict[str, str]
     decision: str
     problem: str
+    fallback: str
     operations: tuple[OperationExplained, ...]
     steps: tuple[StepExplained, ...]
     hand_overs: tuple[HandOver, ...]
@@ -238,6 +241,7 @@ class _Explainer:
             self._left_out(),
             self._decision(),
             self.problem,
+            self._fallback(),
             tuple(map(self._operation, range(len(self.views)))),
             steps,
             hand_overs,
@@ -254,6 +258,14 @@ class _Explainer:
             if device.name not in names
         }
         return others | device_manager.left_out()
+
+    def _fallback(self) -> str:
+        """As a compilation has it: where devices are not the program's choice."""
+        is_off = self.is_named or PARTITION.get() == NO_FALLBACK
+        if is_off or all(is_built_in(step.device.name) for step in self.steps):
+            return ""
+        found = fallback_step(self.model, self.devices, self.steps)
+        return "" if found is None else found.device.name
 
     def _decision(self) -> str:
         if self.problem:

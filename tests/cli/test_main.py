@@ -72,3 +72,16 @@ def test_closed_pipe() -> None:
     _, err = reader.communicate()
     assert reader.returncode == 2
     assert err.splitlines() == ["nnapi-shim: nobody reads the output any more"]
+
+
+def test_full_disk() -> None:
+    with open("/dev/full", "w") as full:  # noqa: PTH123
+        done = subprocess.run(
+            [sys.executable, "-m", "nnapi_shim", "info"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == ["nnapi-shim: No space left on device"]

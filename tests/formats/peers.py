@@ -19,7 +19,7 @@ def exported(model: Model, format: str) -> bytes:
 
 
 def in_litert(content: bytes, inputs: list[Any]) -> list[Any]:
-    """A .tflite file in LiteRT's interpreter, by its own kernels: those of XNNPACK round otherwise."""
+    """A .tflite file in LiteRT, by its own kernels: those of XNNPACK round otherwise."""
     from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
     resolver = OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES

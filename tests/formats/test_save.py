@@ -93,7 +93,7 @@ def test_every_operation_is_decided(rules: dict[str, Any]) -> None:
 
 
 def recurrent() -> Model:
-    """state = state / 2 + x, carried from run to run."""
+    """State = state / 2 + x, carried from run to run."""
     with Model() as model:
         x = model.input("TENSOR_FLOAT32", [1, 2], name="x")
         state = model.input("TENSOR_FLOAT32", [1, 2], name="state")
@@ -161,6 +161,21 @@ def test_a_batch_of_unknown_size() -> None:
             assert result.shape == (batch, 32)
             expected = Compilation(model, "nnapi-reference").run(image)
             assert np.allclose(result, expected)
+
+
+def test_images_of_unknown_size() -> None:
+    """Padding by a scheme needs no sizes."""
+    with Model() as model:
+        x = model.input("TENSOR_FLOAT32", [1, None, None, 1])
+        weights = np.arange(18, dtype=np.float32).reshape(2, 3, 3, 1)
+        y = model.operation("CONV_2D", [x, weights, np.zeros(2, np.float32), 1, 2, 2, 0])
+        model.outputs(model.operation("MAX_POOL_2D", [y, 2, 1, 1, 2, 2, 0]))
+    for format in peers.RUNS:
+        content = peers.exported(model, format)
+        for size in (5, 8):
+            image = np.arange(size * size, dtype=np.float32).reshape(1, size, size, 1)
+            (result,) = peers.RUNS[format](content, [image])
+            assert np.allclose(result, Compilation(model, "nnapi-reference").run(image))
 
 
 def test_weights_stay_quantized() -> None:

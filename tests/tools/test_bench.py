@@ -46,3 +46,13 @@ def test_bad_requests() -> None:
         bench(quantized(), peers=("tvm",), runs=1)
     with pytest.raises(NnapiError, match="at least 1"):
         bench(quantized(), threads=(0,), runs=1)
+
+
+def test_a_peer_that_does_not_run_the_model(tmp_path) -> None:
+    pytest.importorskip("ai_edge_litert")
+    from nnapi_shim.tools.peers import peer
+
+    path = tmp_path / "model.tflite"
+    path.write_bytes(b"0000TFL3" + bytes(100))
+    with pytest.raises(NnapiError, match="litert does not run this model"):
+        peer("litert", str(path), quantized(), ([], []))

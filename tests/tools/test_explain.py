@@ -117,6 +117,16 @@ def test_nobody_runs_it(listed) -> None:
     assert found.left_out["nnapi-cpu"] == "not among the devices that were named"
 
 
+def test_fallback(listed, monkeypatch) -> None:
+    listed(PartialDevice("fast", "LOG", (0.5, 0.5)))
+    model = conv_log_softmax()
+    assert explain(model).fallback == "nnapi-reference"
+    assert explain(model, ["fast", "nnapi-cpu"]).fallback == ""
+    assert explain(model, "nnapi-cpu").fallback == ""
+    monkeypatch.setenv("DEBUG_NN_PARTITION", "2")
+    assert explain(model).fallback == ""
+
+
 def test_partitioning_off(listed, monkeypatch) -> None:
     monkeypatch.setenv("DEBUG_NN_PARTITION", "0")
     listed(PartialDevice("fast", "LOG", (0.5, 0.5)))
@@ -158,6 +168,7 @@ def test_names_of_the_report_stay() -> None:
         "left_out",
         "decision",
         "problem",
+        "fallback",
         "operations",
         "steps",
         "hand_overs",

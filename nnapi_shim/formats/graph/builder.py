@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nnapi_shim.errors import bad_data
+from nnapi_shim.errors import NnapiError, bad_data
 from nnapi_shim.formats.graph.tensor import Array, Graph, Node, Tensor, constant
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType
@@ -67,11 +67,21 @@ class Builder:
 
     def run(self, graph: Graph) -> None:
         """Express all operations; what cannot be is kept in `refusals`."""
+        self.refusals += graph.foreign
         for node in graph.nodes:
             try:
                 self.express(node)
             except RefusedError as error:
-                self.refusals.append(f"operation {node.number} {node.kind}: {error}")
+                self._refuse(node, str(error))
+            except NnapiError as error:  # what a run would refuse, too
+                self._refuse(node, error.message)
+            except (IndexError, ValueError):
+                if all(t.dimensions or t.type in SCALARS for t in (*node.tensors, *node.outputs)):
+                    raise
+                self._refuse(node, "the rank of an operand is not known")
+
+    def _refuse(self, node: Node, why: str) -> None:
+        self.refusals.append(f"operation {node.number} {node.kind}: {why}")
 
     def finish(self) -> None:
         """Raise BAD_DATA with all refusals, if there are any."""
@@ -327,6 +337,15 @@ def known(t: Tensor, name: str) -> Dimensions:
     if not t.dimensions or 0 in t.dimensions[1:]:
         raise RefusedError(f"the dimensions of {name} behind the first are not known, or one is 0")
     return t.dimensions
+
+
+def last_axis(node: Node) -> bool:
+    """Whether its axis is the last one of its input; raises RefusedError where nothing tells."""
+    if node.axis == -1:
+        return True
+    if not node.input.rank:
+        raise RefusedError("the rank of input is not known")
+    return bool(node.axis % node.input.rank == node.input.rank - 1)
 
 
 def complete(t: Tensor, name: str) -> Dimensions:

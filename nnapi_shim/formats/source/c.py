@@ -9,6 +9,8 @@ import numpy as np
 from nnapi_shim.api.model import Model
 from nnapi_shim.api.view import GraphView, OperandView
 from nnapi_shim.errors import bad_data
+from nnapi_shim.formats.graph.reading import read
+from nnapi_shim.formats.graph.tensor import Tensor
 from nnapi_shim.formats.output_file import Target
 from nnapi_shim.formats.source.graphs import (
     graphs_of,
@@ -16,7 +18,7 @@ from nnapi_shim.formats.source.graphs import (
     number_text,
     operations_as_added,
 )
-from nnapi_shim.hal.quantization import ELEMENT_BYTES
+from nnapi_shim.hal.quantization import ELEMENT_BYTES, SCALARS
 from nnapi_shim.hal.types import is_known
 
 COPIED = 128
@@ -135,7 +137,7 @@ def source(model: Model) -> str:
         is_main = graph is model.graph
         parts.append(_function(graph, number, graphs, is_main, is_main and is_relaxed))
     parts.append(_create(inner))
-    parts.append(_main(model.graph))
+    parts.append(_main(model))
     return "".join(parts)
 
 
@@ -305,12 +307,13 @@ void free_model(ANeuralNetworksModel* model) {{
 """
 
 
-def _main(graph: GraphView) -> str:
-    operands = (*graph.input_operands, *graph.output_operands)
-    if not all(operand.is_scalar or operand.dimensions for operand in operands):
+def _main(model: Model) -> str:
+    graph, inferred = model.graph, read(model)
+    operands = [*inferred.inputs, *inferred.outputs]
+    if not all(operand.type in SCALARS or operand.dimensions for operand in operands):
         return NO_MAIN
 
-    def sizes(listed: Sequence[OperandView]) -> str:
+    def sizes(listed: Sequence[Tensor]) -> str:
         counts = [
             int(np.prod([n or 1 for n in operand.dimensions], dtype=np.int64))
             * ELEMENT_BYTES[operand.type]
@@ -330,6 +333,6 @@ def _main(graph: GraphView) -> str:
             )
         shapes += "    };\n"
     text = MAIN.replace("@shapes@", shapes).replace("@shape@", shape)
-    text = text.replace("@inputs@", sizes(graph.input_operands))
-    text = text.replace("@outputs@", sizes(graph.output_operands))
+    text = text.replace("@inputs@", sizes(inferred.inputs))
+    text = text.replace("@outputs@", sizes(inferred.outputs))
     return text.replace("@count@", str(len(graph.input_operands)))

@@ -42,7 +42,10 @@ def export(model: Model, path: Path) -> dict[Target, bytes]:
     head.append("import numpy as np\n\n" if arrays or "np." in "".join(parts) else "")
     head.append("import nnapi_shim\n")
     if arrays:
-        head.append(f'\nCONSTANTS = np.load(Path(__file__).with_name("{_text(path.stem)}.npz"))\n')
+        head.append(
+            f'\nwith np.load(Path(__file__).with_name("{_text(path.stem)}.npz")) as _file:\n'
+            "    CONSTANTS = dict(_file)\n"
+        )
     files: dict[Target, bytes] = {}
     if arrays:
         content = io.BytesIO()

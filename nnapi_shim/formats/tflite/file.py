@@ -7,7 +7,6 @@ import math
 import os
 import stat
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -135,8 +134,10 @@ class File(NamedTuple):
 
 def contents(path: str | os.PathLike[str]) -> bytes:
     """The bytes of a file. Raises BAD_DATA for what is no plain file."""
-    with Path(path).open("rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+    # Without waiting for somebody to write to a pipe.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(descriptor, "rb") as file:  # noqa: PTH123 (of a descriptor)
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise bad_data(f"{os.fspath(path)} is no plain file", "plain_file")
         return file.read()
 
@@ -441,15 +442,16 @@ def _check_order(where: str, graph: Graph) -> None:
     if len(written) < sum(len(operator.outputs) for operator in graph.operators):
         raise bad_data(f"{where}a tensor is the output of two operators", "outputs")
     for operator in graph.operators:
-        for at, index in enumerate(operator.inputs):
-            origin = None if index is None else written.get(index)
-            if origin is not None and origin.number >= operator.number and index not in inputs:
-                raise bad_data(
-                    f"{where}{operator}: input {at} is tensor {index}, which {origin} gives later",
-                    "order",
-                )
         for index in operator.outputs:
             tensor = graph.tensors[index]
             if index in inputs or tensor.value is not None:
                 kind = "an input of the graph" if index in inputs else "a constant"
                 raise bad_data(f"{where}{operator}: its output, {tensor}, is {kind}", "outputs")
+        for at, read_index in enumerate(operator.inputs):
+            origin = None if read_index is None else written.get(read_index)
+            if origin is not None and origin.number >= operator.number:
+                raise bad_data(
+                    f"{where}{operator}: input {at} is tensor {read_index}, which {origin} "
+                    "gives later",
+                    "order",
+                )

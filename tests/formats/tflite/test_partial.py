@@ -60,7 +60,7 @@ def test_whole_model_is_one_part() -> None:
 
 
 def diamond() -> bytes:
-    """x -> COS -> +, x -> NEG -> +: two ways that meet."""
+    """X -> COS -> +, x -> NEG -> +: two ways that meet."""
     made = Building()
     x, a, b, c = (made.tensor(F(2, 3)) for _ in range(4))
     made.operator("COS", [x], [a], "CosOptions")
@@ -121,8 +121,10 @@ def test_free_dimensions() -> None:
 def test_integers_of_64_bits_between_parts() -> None:
     made = Building()
     x = made.tensor(Spec("INT64", (3,)))
-    small, y, z = made.tensor(Spec("INT32", (3,))), made.tensor(Spec("INT32", (3,))), made.tensor(
-        Spec("INT64", (3,))
+    small, y, z = (
+        made.tensor(Spec("INT32", (3,))),
+        made.tensor(Spec("INT32", (3,))),
+        made.tensor(Spec("INT64", (3,))),
     )
     made.operator("CAST", [x], [small], "CastOptions", inDataType=4, outDataType=2)
     made.operator("NEG", [small], [y], "NegOptions")
@@ -150,5 +152,3 @@ def test_custom_operator_that_nobody_knows() -> None:
     assert "nobody but its maker knows" in model.reasons[0].why
     with pytest.raises(NnapiError, match="LiteRT refuses operator 0 Secret"):
         model.compile()
-
-

@@ -33,10 +33,14 @@ def test_every_operator_is_decided() -> None:
         if "does not know" in why_not(name, False)
     ]
     assert not undecided
-    assert not (LOWERINGS.keys() | REASONS.keys()) - known - {
-        "CUSTOM",
-        "TFLite_Detection_PostProcess",
-    }
+    assert (
+        not (LOWERINGS.keys() | REASONS.keys())
+        - known
+        - {
+            "CUSTOM",
+            "TFLite_Detection_PostProcess",
+        }
+    )
 
 
 # States
@@ -431,7 +435,12 @@ def test_reasons() -> None:
 def test_detections_have_damaged_options() -> None:
     made = Building()
     inputs = [made.tensor(F(1, 4, 4)), made.tensor(F(1, 4, 3)), made.constant(f32(4, 4))]
-    outputs = [made.tensor(F(1, 2, 4)), made.tensor(F(1, 2)), made.tensor(F(1, 2)), made.tensor(F(1))]
+    outputs = [
+        made.tensor(F(1, 2, 4)),
+        made.tensor(F(1, 2)),
+        made.tensor(F(1, 2)),
+        made.tensor(F(1)),
+    ]
     made.operator("TFLite_Detection_PostProcess", inputs, outputs, custom=b"\x01\x02\x24\x01")
     made.ends(inputs[:2], outputs)
     with pytest.raises(NnapiError, match="TFLite_Detection_PostProcess: it has 9218 options"):
@@ -443,5 +452,3 @@ def test_constants_are_not_copied() -> None:
     value = next(t.value for t in read(data).graphs[0].tensors if t.value is not None)
     assert value is not None
     assert np.shares_memory(value, np.frombuffer(data, np.uint8))
-
-

@@ -10,8 +10,8 @@ from nnapi_shim.formats.graph.expansion import images
 from nnapi_shim.formats.graph.tensor import Node, Tensor
 from nnapi_shim.formats.onnx.exporting.constants import longs
 from nnapi_shim.formats.onnx.exporting.types import INT64
-from nnapi_shim.operations.convolution import convolution_window, transpose_spans
-from nnapi_shim.operations.shapes import Window
+from nnapi_shim.operations.convolution import transpose_spans
+from nnapi_shim.operations.shapes import window
 
 FIRST, LAST = (0, 3, 1, 2), (0, 2, 3, 1)
 """From channels last to channels first, and back."""
@@ -29,19 +29,20 @@ def on_image(b: Any, op: Node, kind: str, others: Sequence[Tensor | None], **opt
     b.transpose(made, LAST, op.output)
 
 
-def _window(seen: Window, op: Node, kernel: tuple[int, int]) -> dict[str, Any]:
+def _window(op: Any, kernel: tuple[int, int]) -> dict[str, Any]:
+    """Kernel, strides and padding; a scheme in place of numbers where an image has any size."""
+    options = {"kernel_shape": list(kernel), "strides": [op.stride_height, op.stride_width]}
+    if op.padding is not None and 0 in (op.input.dimensions or (0,))[1:]:
+        return {**options, "auto_pad": "SAME_UPPER" if op.padding == 1 else "VALID"}
+    known(op.input, "input")
+    seen = window(op, *kernel)
     rows, columns = seen.vertical, seen.horizontal
-    return {
-        "kernel_shape": list(kernel),
-        "pads": [rows.head, columns.head, rows.tail, columns.tail],
-        "strides": [op.stride_height, op.stride_width],
-    }
+    return {**options, "pads": [rows.head, columns.head, rows.tail, columns.tail]}
 
 
 def _conv(b: Any, op: Node, filter: Tensor, groups: int) -> None:
-    known(op.input, "input")
-    seen = convolution_window(op)  # type: ignore[arg-type]
-    options = _window(seen, op, (seen.filter_height, seen.filter_width))
+    _, height, width, _ = op.filter.dimensions
+    options = _window(op, (height, width))
     dilations = [op.dilation_height, op.dilation_width]
     on_image(b, op, "Conv", [filter, op.bias], dilations=dilations, group=groups, **options)
 
@@ -85,8 +86,7 @@ def _transpose_conv(b: Any, op: Node) -> None:
 
 def _pool(kind: str, **more: Any) -> Rule:
     def lower(b: Any, op: Node) -> None:
-        seen = images.pool_window(op)
-        on_image(b, op, kind, [], **_window(seen, op, (op.filter_height, op.filter_width)), **more)
+        on_image(b, op, kind, [], **_window(op, (op.filter_height, op.filter_width)), **more)
 
     return Rule(kind, lower)
 

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from nnapi_shim.formats.graph.builder import RefusedError, Rule
+from nnapi_shim.formats.graph.expansion import boxes
 from nnapi_shim.formats.graph.tensor import Node, Tensor, constant
 from nnapi_shim.formats.onnx.exporting.constants import longs
 from nnapi_shim.formats.onnx.exporting.convolution import FIRST, LAST
@@ -58,35 +59,6 @@ def _roi_pooling(b: Any, op: Node) -> None:
         spatial_scale=1.0,
     )
     b.transpose(made, LAST, op.output)
-
-
-def _bbox_transform(b: Any, op: Node) -> None:
-    """Centres moved by deltas of the size, sizes by their exponents, all within the image."""
-    count, width = op.deltas.dimensions
-    if not count:
-        raise RefusedError("there are no regions")
-    classes = width // 4
-    rois = b.reshape(op.rois, (count, 1, 4))
-    deltas = b.reshape(op.deltas, (count, classes, 4))
-
-    def column(x: Tensor, at: int) -> Tensor:
-        return b.slice(x, (0, 0, at), (*x.dimensions[:2], 1))  # type: ignore[no-any-return]
-
-    info = Tensor(T.TENSOR_FLOAT32, (count, 2))
-    b.emit("Gather", [op.image_info, op.batch_index], [info], axis=0)
-    limits = b.reshape(info, (count, 1, 2))
-    edges = []
-    for axis in (0, 1):
-        low, high = column(rois, axis), column(rois, axis + 2)
-        size = b.sub(high, low)
-        centre = b.mul(b.add(low, high), 0.5)
-        centre = b.add(centre, b.mul(column(deltas, axis), size))
-        half = b.mul(b.mul(b.unary("EXP", column(deltas, axis + 2)), size), 0.5)
-        limit = column(limits, 1 - axis)
-        for edge in (b.sub(centre, half), b.add(centre, half)):
-            edges.append(b.binary("MINIMUM", b.binary("MAXIMUM", edge, 0.0), limit))
-    left, right, top, bottom = edges
-    b.reshape(b.concatenate([left, top, right, bottom], 2), (count, width), op.boxes)
 
 
 # DETECTION_POSTPROCESSING
@@ -216,7 +188,9 @@ RULES = {
     "DETECTION_POSTPROCESSING": Rule(
         "Sub, Mul, Exp, Add, NonMaxSuppression, TopK, Gather, Pad", _detection, "for one image"
     ),
-    "AXIS_ALIGNED_BBOX_TRANSFORM": Rule("Sub, Mul, Exp, Add, Min, Max", _bbox_transform),
+    "AXIS_ALIGNED_BBOX_TRANSFORM": Rule(
+        "Sub, Mul, Exp, Add, Min, Max", boxes.axis_aligned_bbox_transform
+    ),
     "ROI_ALIGN": Rule("RoiAlign", _roi_align),
     "ROI_POOLING": Rule("MaxRoiPool", _roi_pooling),
     "BOX_WITH_NMS_LIMIT": Rule("", None, CHOSEN),

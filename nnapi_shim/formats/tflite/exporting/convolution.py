@@ -27,8 +27,6 @@ def padding_of(b: Builder, op: Node, seen: Window) -> tuple[Tensor, int]:
     rows, columns = seen.vertical, seen.horizontal
     if not (rows.head or rows.tail or columns.head or columns.tail):
         return op.input, VALID
-    if op.padding is not None:
-        return op.input, SAME if op.padding == 1 else VALID
     extents = [
         (size - 1) * getattr(op, f"dilation_{name}", 1) + 1
         for size, name in ((seen.filter_height, "height"), (seen.filter_width, "width"))
@@ -40,6 +38,14 @@ def padding_of(b: Builder, op: Node, seen: Window) -> tuple[Tensor, int]:
     if same == (rows, columns):
         return op.input, SAME
     return images.padded(b, op.input, seen), VALID
+
+
+def _padded(b: Builder, op: Any) -> tuple[Tensor, int]:
+    """The image of a convolution and its scheme; with a scheme, whatever the image's size is."""
+    if op.padding is not None:
+        return op.input, SAME if op.padding == 1 else VALID
+    known(op.input, "input")
+    return padding_of(b, op, convolution_window(op))
 
 
 def weighted(node: Node) -> bool:
@@ -102,8 +108,7 @@ def bias_of(op: Node, weights: Tensor) -> Tensor:
 
 @quantized
 def _conv_2d(b: Builder, op: Node) -> None:
-    known(op.input, "input")
-    x, padding = padding_of(b, op, convolution_window(op))  # type: ignore[arg-type]
+    x, padding = _padded(b, op)
     b.emit(
         "CONV_2D",
         [x, op.filter, bias_of(op, op.filter)],
@@ -120,8 +125,7 @@ def _conv_2d(b: Builder, op: Node) -> None:
 
 @quantized
 def _depthwise(b: Builder, op: Node) -> None:
-    known(op.input, "input")
-    x, padding = padding_of(b, op, convolution_window(op))  # type: ignore[arg-type]
+    x, padding = _padded(b, op)
     b.emit(
         "DEPTHWISE_CONV_2D",
         [x, op.filter, bias_of(op, op.filter)],

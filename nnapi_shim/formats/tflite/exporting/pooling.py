@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from nnapi_shim.formats.graph.builder import Builder, Rule, known
+from nnapi_shim.formats.graph.builder import Builder, Rule, known, last_axis
 from nnapi_shim.formats.graph.expansion import images
 from nnapi_shim.formats.graph.tensor import Node
 from nnapi_shim.formats.tflite.exporting.convolution import SAME, VALID, padding_of
@@ -13,11 +13,10 @@ from nnapi_shim.hal.quantization import QUANTIZED_RANGE
 
 
 def _pool(b: Builder, op: Node, kind: str) -> None:
-    """A pooling operation without explicit padding, or with what SAME says."""
-    seen = images.pool_window(op)
-    rows, columns = seen.vertical, seen.horizontal
-    x, padding = op.input, VALID
-    if op.padding is None and (rows.head or rows.tail or columns.head or columns.tail):
+    """A pooling operation; explicit padding is what SAME says, or stands in front."""
+    x, padding = op.input, SAME if op.padding == 1 else VALID
+    if op.padding is None:
+        seen = images.pool_window(op)
         before = len(b.emitted)
         x, padding = padding_of(b, op, seen)
         if x is not op.input:
@@ -29,8 +28,6 @@ def _pool(b: Builder, op: Node, kind: str) -> None:
             else:
                 images.average_by_sums(b, op)
                 return
-    elif op.padding == 1:
-        padding = SAME
     b.emit(
         kind,
         [x],
@@ -72,29 +69,23 @@ def _reduction(kind: str, native: object = None) -> Rule:
 
 
 def _softmax(b: Builder, op: Node) -> None:
-    rank = len(known(op.input, "input"))
-    axis = op.axis % rank
-    if axis != rank - 1:
-        images.along_last(b, op, axis, "SOFTMAX")
+    if not last_axis(op):
+        images.along_last(b, op, op.axis % op.input.rank, "SOFTMAX")
         return
     b.emit("SOFTMAX", [op.input], [op.output], table="SoftmaxOptions", Beta=op.beta)
 
 
 def _log_softmax(b: Builder, op: Node) -> None:
-    rank = len(known(op.input, "input"))
-    axis = op.axis % rank
-    if axis != rank - 1:
-        images.along_last(b, op, axis, "LOG_SOFTMAX")
+    if not last_axis(op):
+        images.along_last(b, op, op.axis % op.input.rank, "LOG_SOFTMAX")
         return
     x = op.input if op.beta == 1 else b.mul(op.input, op.beta)
     b.emit("LOG_SOFTMAX", [x], [op.output], table="LogSoftmaxOptions")
 
 
 def _l2_normalization(b: Builder, op: Node) -> None:
-    rank = len(known(op.input, "input"))
-    axis = op.axis % rank
-    if axis != rank - 1:
-        images.along_last(b, op, axis, "L2_NORMALIZATION")
+    if not last_axis(op):
+        images.along_last(b, op, op.axis % op.input.rank, "L2_NORMALIZATION")
         return
     b.emit("L2_NORMALIZATION", [op.input], [op.output], table="L2NormOptions")
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from nnapi_shim.formats.graph.builder import Builder, RefusedError, Rule
-from nnapi_shim.formats.graph.expansion import recurrent
+from nnapi_shim.formats.graph.expansion import boxes, recurrent
 from nnapi_shim.formats.graph.tensor import Node, Tensor, constant
 from nnapi_shim.formats.tflite.exporting.kinds import anything, ints
 from nnapi_shim.hal.enums import OperandType as T
@@ -192,7 +192,10 @@ RULES = {
     "DETECTION_POSTPROCESSING": Rule(
         "TFLite_Detection_PostProcess (custom), CAST", _detection, "for one image"
     ),
-    "AXIS_ALIGNED_BBOX_TRANSFORM": Rule("", None, "TensorFlow Lite has no operator for it"),
+    "AXIS_ALIGNED_BBOX_TRANSFORM": Rule(
+        "SLICE, SUB, MUL, EXP, ADD, MINIMUM, MAXIMUM, CONCATENATION",
+        boxes.axis_aligned_bbox_transform,
+    ),
     "BOX_WITH_NMS_LIMIT": Rule("", None, CHOSEN),
     "GENERATE_PROPOSALS": Rule("", None, CHOSEN),
     "HEATMAP_MAX_KEYPOINT": Rule("", None, "TensorFlow Lite has no operator for it"),

@@ -1,6 +1,7 @@
 """A graph of a file on its way to a model: the operands that stand for its tensors."""
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,6 +33,9 @@ OPERAND_TYPES = {
 
 BYTES = (T.TENSOR_QUANT8_ASYMM, T.TENSOR_QUANT8_ASYMM_SIGNED)
 NONE = FuseCode.NONE
+
+MOST_MADE = 2**24
+"""Elements of a tensor that is made from nothing more than its dimensions."""
 
 THROUGH_REALS = {
     OperationType.ABS,
@@ -244,6 +248,7 @@ class Importing:
         shape = tuple(shape) or (1,)
         if 0 in shape:
             raise reason(f"only a run tells the dimensions of its state {name!r}", "dimensions")
+        require_small(math.prod(shape), f"its state {name!r}")
         operand = self.model.input(type, shape, scale, zero_point)
         self._inputs.append(operand)
         self.model.name_operand(operand, name)
@@ -371,10 +376,16 @@ class Importing:
         index = operator.outputs[at]
         self.define(index, self.requantized(operand, *self.parameters(self.tensor(index))))
 
-    def sizes(self, numbers: Sequence[int]) -> Array:
+    def sizes(self, numbers: Iterable[int]) -> Array:
         """Numbers as a constant input of an operation."""
         limits = np.iinfo(np.int32)
         return np.array([min(max(n, limits.min), limits.max) for n in numbers], np.int32)
+
+    def filled(self, shape: Sequence[int], value: float) -> Operand:
+        """A tensor of one number, a whole or a real one; the model makes it when it is run."""
+        kind = T.TENSOR_FLOAT32 if isinstance(value, float) else T.TENSOR_INT32
+        filled: Operand = self.make("FILL", [self.sizes(shape), value], output=kind)
+        return filled
 
     def reshaped(self, operand: Operand, shape: Sequence[int]) -> Operand:
         """The same elements with other dimensions; -1 once for what is left over."""
@@ -383,7 +394,7 @@ class Importing:
             return operand
         if operand.type is T.TENSOR_BOOL8:
             raise reason("NNAPI reshapes no truth values", "bool")
-        return self.make("RESHAPE", [operand, np.array(shape, np.int32)])  # type: ignore[no-any-return]
+        return self.make("RESHAPE", [operand, self.sizes(shape)])  # type: ignore[no-any-return]
 
     def broadcast(self, operand: Operand, shape: Sequence[int]) -> Operand:
         """The same elements, repeated where the dimensions are 1."""
@@ -394,7 +405,9 @@ class Importing:
             raise reason("only a run tells to which dimensions it is broadcast", "dimensions")
         result: Operand
         if operand.type is T.TENSOR_BOOL8:
-            result = self.make("LOGICAL_OR", [operand, np.zeros(shape, np.bool_)])
+            zeros = self.filled(shape, 0)
+            none = self.make("LESS", [zeros, zeros])
+            result = self.make("LOGICAL_OR", [operand, none])
             return result
         own = (1,) * (len(shape) - len(operand.dimensions)) + operand.dimensions
         multiples = np.array([a // b for a, b in zip(shape, own, strict=True)], np.int32)
@@ -426,6 +439,12 @@ def _no_inner(number: int) -> Model:
 def _is_free(type: str) -> bool:
     """Whether the outputs of an operation may have any scale and zero point."""
     return declaration_of(OperationType[type]).quantization is declared
+
+
+def require_small(count: int, what: str) -> None:
+    """Refuse what a file could ask for without having it."""
+    if count > MOST_MADE:
+        raise reason(f"{what} has {count} elements", "too_many")
 
 
 def real_values(tensor: Tensor, value: Array) -> Array:

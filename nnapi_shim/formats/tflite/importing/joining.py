@@ -11,6 +11,9 @@ from nnapi_shim.formats.tflite.importing.reshape import to_shape
 from nnapi_shim.hal.enums import FuseCode
 from nnapi_shim.hal.enums import OperandType as T
 
+MOST_PARTS = 4096
+"""That integers are cut into."""
+
 
 def axis_of(axis: int, rank: int) -> int:
     """An axis counted from the front."""
@@ -40,7 +43,9 @@ def joined(graph: Importing, operator: Operator, inputs: list[Operand], axis: in
     if not all(operand.is_known for operand in inputs):
         raise reason("only a run tells the dimensions of its inputs", "dimensions")
     sizes = [operand.dimensions[axis] for operand in inputs]
-    unit = math.gcd(*sizes)
+    unit = math.gcd(*sizes) or 1
+    if sum(sizes) // unit > MOST_PARTS:
+        raise reason(f"it is of integers and would need {sum(sizes) // unit} parts", "parts")
     outer, inner = (
         math.prod(inputs[0].dimensions[:axis]),
         math.prod(inputs[0].dimensions[axis + 1 :]),

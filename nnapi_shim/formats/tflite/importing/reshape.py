@@ -8,7 +8,7 @@ import numpy as np
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.formats.tflite.file import Operator
 from nnapi_shim.formats.tflite.importing.binary import common
-from nnapi_shim.formats.tflite.importing.graph import Importing, reason
+from nnapi_shim.formats.tflite.importing.graph import Importing, reason, require_small
 from nnapi_shim.formats.tflite.importing.plain import Lowering
 from nnapi_shim.hal.enums import OperandType as T
 
@@ -74,7 +74,11 @@ def expand_dims(graph: Importing, operator: Operator) -> None:
 def transpose(graph: Importing, operator: Operator) -> None:
     """With an order that may be computed."""
     value = graph.value(operator.inputs[1])
-    perm = graph.operand(operator.inputs[1]) if value is None else value.astype(np.int32)
+    perm = (
+        graph.operand(operator.inputs[1])
+        if value is None
+        else graph.sizes(value.reshape(-1).tolist())
+    )
     graph.add("TRANSPOSE", [graph.operand(operator.inputs[0]), perm], operator)
 
 
@@ -165,8 +169,7 @@ def range_(graph: Importing, operator: Operator) -> None:
     if not delta or not math.isfinite(start + limit + delta):
         raise reason(f"from {start} to {limit} by {delta}", "range")
     count = max(0, math.ceil((limit - start) / delta))
-    if count > 2**24:
-        raise reason(f"it has {count} elements", "range")
+    require_small(count, "it")
     dtype = values[0].dtype  # type: ignore[union-attr]
     graph.fold(operator.outputs[0], (start + delta * np.arange(count)).astype(dtype))
 
@@ -180,6 +183,7 @@ def one_hot(graph: Importing, operator: Operator) -> None:
     axis = len(sizes) if axis == -1 else axis
     if not 0 <= axis <= len(sizes) or depth < 1:
         raise reason(f"axis {axis} of {list(sizes)}, depth {depth}", "axis")
+    require_small(depth, "its depth")
     own = [*sizes[:axis], 1, *sizes[axis:]]
     places = np.arange(depth, dtype=np.int32).reshape([-1] + [1] * (len(sizes) - axis))
     data = graph.reshaped(graph.operand(index), own)
@@ -205,7 +209,11 @@ def reverse(graph: Importing, operator: Operator) -> None:
 def tile(graph: Importing, operator: Operator) -> None:
     """As often as constants or a run say."""
     value = graph.value(operator.inputs[1])
-    given = graph.operand(operator.inputs[1]) if value is None else value.astype(np.int32)
+    given = (
+        graph.operand(operator.inputs[1])
+        if value is None
+        else graph.sizes(value.reshape(-1).tolist())
+    )
     graph.add("TILE", [graph.operand(operator.inputs[0]), given], operator)
 
 
