@@ -1,4 +1,4 @@
-"""Writes import.md, what becomes of each operator of TensorFlow Lite, from the importer's tables."""
+"""Writes what becomes of the operators of TensorFlow Lite, from the tables of the import."""
 
 from collections.abc import Iterator
 from pathlib import Path
