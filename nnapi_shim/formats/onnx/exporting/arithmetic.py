@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from nnapi_shim.formats.graph.builder import Rule
-from nnapi_shim.formats.graph.expansion import roots
+from nnapi_shim.formats.graph.expansion import images, roots
 from nnapi_shim.formats.graph.tensor import Node, Tensor, constant
 from nnapi_shim.formats.onnx.exporting.constants import raw
 from nnapi_shim.formats.onnx.exporting.types import DOUBLE, code
@@ -95,7 +95,10 @@ def _rsqrt(b: Any, op: Node) -> None:
 
 
 def _elu(b: Any, op: Node) -> None:
-    b.emit("Elu", [op.input], [op.output], alpha=float(op.alpha))
+    if op.alpha < 0:
+        images.elu(b, op)
+    else:
+        b.emit("Elu", [op.input], [op.output], alpha=float(op.alpha))
 
 
 def _prelu(b: Any, op: Node) -> None:
