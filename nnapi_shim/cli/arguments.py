@@ -33,6 +33,10 @@ Signature = Annotated[
     str | None,
     typer.Option("--signature", metavar="KEY", help="Which of the file's signatures."),
 ]
+PictureFile = Annotated[
+    Path | None,
+    typer.Option("--picture", metavar="FILE.png|.svg", help="Draw it, too."),
+]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite a file that is there.")]
 
 FAST = "FAST_SINGLE_ANSWER"
