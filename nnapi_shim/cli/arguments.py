@@ -1,5 +1,6 @@
 """Arguments and options that several commands have, and what they mean."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer

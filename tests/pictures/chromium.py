@@ -8,11 +8,7 @@ from typing import Any
 import pytest
 
 # WebGL is computed by the processor; nothing is asked of a network.
-ARGUMENTS = (
-    "--no-sandbox --headless --disable-gpu --disable-quic --no-first-run "
-    "--disable-background-networking --disable-component-update --disable-sync "
-    "--use-angle=swiftshader --enable-unsafe-swiftshader"
-).split()
+ARGUMENTS = ["--no-sandbox", "--headless", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
 PATH = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), "")
 
 
