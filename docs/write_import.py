@@ -1,4 +1,4 @@
-"""Writes import.md, what becomes of each operator of TensorFlow Lite, from the importer's tables."""
+"""Writes import.md: what becomes of the operators of TensorFlow Lite, from the import's tables."""
 
 from collections.abc import Iterator
 from pathlib import Path
