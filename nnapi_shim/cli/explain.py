@@ -10,7 +10,8 @@ from nnapi_shim.cli.output import AsJson, count, size, spans, write, write_json,
 
 if TYPE_CHECKING:
     from nnapi_shim.tools.described import Described
-    from nnapi_shim.tools.explain import Explanation, OperandInfo
+    from nnapi_shim.tools.explanation import Explanation
+    from nnapi_shim.tools.operand_info import OperandInfo
 
 What = Annotated[
     str,

@@ -134,12 +134,11 @@ def bench(
     after = _resident()
     others = [peer(name, source, model, (arrays, values)) for name in peers]
     progress(1, total, "runs" if not others else f"runs, and those of {', '.join(peers)}")
+    throughput = []
     with no_collection():
         own, theirs = _in_turns(call, others, count, seconds, runs, warm_up)
-    throughput = []
-    for at, number in enumerate(threads):
-        progress(2 + at, total, f"{number} threads at once")
-        with no_collection():
+        for at, number in enumerate(threads):
+            progress(2 + at, total, f"{number} threads at once")
             throughput.append(_at_once(compilation, values, number, count))
     outputs = [] if model.carried else results  # states go on in each runtime by themselves
     return Bench(

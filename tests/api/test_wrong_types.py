@@ -58,7 +58,7 @@ WRONG = {
     ),
     "a file": (
         lambda m: Compilation("model.tflite"),
-        "model is 'model.tflite' (str); it must be a nnapi_shim.Model; files of models, such as "
+        "model is 'model.tflite' (str); it must be a nnapi_shim.Model; "
         "nnapi_shim.load reads a file",
     ),
     "a path": (lambda m: Compilation(Path("m")), "nnapi_shim.load reads a file"),

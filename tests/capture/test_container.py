@@ -186,6 +186,22 @@ def test_lengths_that_lie_are_not_handed_over(tmp_path):
     assert not any("*/" in text for text in report.skipped)
 
 
+def test_many_members(tmp_path):
+    """More than zip had room for at first; other tools read it, too."""
+    path = tmp_path / "capture.zip"
+    with path.open("wb") as file:
+        writer = container.Writer(file.fileno())
+        writer.member(container.MANIFEST, MANIFEST.encode())
+        for number in range(66_000):
+            writer.member(f"arrays/{number}.npy", b"")
+        writer.line(line("nothing").encode())
+        writer.close(b"{}")
+    with zipfile.ZipFile(path) as archive:
+        assert len(archive.namelist()) == 66_003
+    capture = read(path)
+    assert capture.is_complete and len(capture.calls) == 1
+
+
 @pytest.mark.parametrize("seed", range(60))
 def test_damaged_captures(example, tmp_path, seed):
     """A byte or two elsewhere: a capture, or one clear line; never another end."""
