@@ -819,3 +819,12 @@ case("SIGN", [I(2, 3)], [I(2, 3)], "SignOptions")
 case("CAST", [B(2, 3)], [I(2, 3)], "CastOptions", tag="bool", inDataType=6, outDataType=2)
 case("SQUARED_DIFFERENCE", [I(2, 3), I(3)], [I(2, 3)], "SquaredDifferenceOptions")
 case("FLOOR_DIV", [F(2, 3), F(2, 3)], [F(2, 3)], "FloorDivOptions", tag="same", version=2)
+case(
+    "CAST",
+    [I(2, 3)],
+    [Spec("UINT8", (2, 3))],
+    "CastOptions",
+    inDataType=2,
+    outDataType=3,
+    given=lambda: [i32([[0, 1, 2], [100, 200, 255]])],
+)
