@@ -1,4 +1,4 @@
-"""Writes what becomes of the operators of TensorFlow Lite, from the tables of the import."""
+"""Writes import.md: what becomes of the operators of TensorFlow Lite, from the import's tables."""
 
 from collections.abc import Iterator
 from pathlib import Path

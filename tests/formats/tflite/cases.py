@@ -638,3 +638,193 @@ case(
     "BatchMatMulOptions",
     version=3,
 )
+
+# More of quantized values
+
+case(
+    "TRANSPOSE_CONV",
+    [
+        i32(1, 6, 6, 3),
+        s8(3, 2, 2, 2, scale=[0.01, 0.02, 0.03]),
+        Q(1, 3, 3, 2),
+        bias(3, [0.0005, 0.001, 0.0015]),
+    ],
+    [Q(1, 6, 6, 3, scale=0.1)],
+    "TransposeConvOptions",
+    padding=0,
+    strideW=2,
+    strideH=2,
+    version=3,
+)
+case(
+    "DEPTHWISE_CONV_2D",
+    [U(1, 5, 5, 2), s8(1, 2, 2, 4, type="UINT8"), bias(4, 0.001)],
+    [U(1, 4, 4, 4, scale=0.1)],
+    "DepthwiseConv2DOptions",
+    padding=1,
+    strideW=1,
+    strideH=1,
+    depthMultiplier=2,
+)
+case(
+    "FULLY_CONNECTED",
+    [Q(2, 4), s8(3, 4, scale=[0.01, 0.02, 0.03]), bias(3, [0.0005, 0.001, 0.0015])],
+    [Q(2, 3, scale=0.1)],
+    "FullyConnectedOptions",
+    tag="per_channel",
+    version=12,
+)
+case(
+    "PRELU",
+    [Q(1, 2, 2, 3), Spec("INT8", (1, 1, 3), 0.01, 0, 0, np.array([[[9, -20, 50]]], np.int8))],
+    [Q(1, 2, 2, 3, scale=0.06)],
+)
+case("ELU", [Q(2, 5)], [Q(2, 5, scale=0.04)], version=1)
+case(
+    "RSQRT",
+    [Q(2, 5, scale=0.05, zero=-128)],
+    [Q(2, 5, scale=0.02, zero=-128)],
+    version=2,
+    given=lambda: [np.array([[-100, 0, 20, 127, 50], [60, 70, 80, 90, -90]], np.int8)],
+)
+case("RELU", [Q(2, 5)], [Q(2, 5, scale=0.03, zero=-128)], tag="scaled", version=2)
+case(
+    "CONCATENATION",
+    [U(2, 3), U(2, 1, scale=0.03)],
+    [U(2, 4, scale=0.06)],
+    "ConcatenationOptions",
+    axis=1,
+)
+case(
+    "SPLIT",
+    [np.array(1, np.int32), Q(2, 6)],
+    [Q(2, 3), Q(2, 3)],
+    "SplitOptions",
+    numSplits=2,
+    version=2,
+)
+case(
+    "STRIDED_SLICE",
+    [Q(3, 4), i32(0, 1), i32(3, 4), i32(2, 2)],
+    [Q(2, 2)],
+    "StridedSliceOptions",
+    version=2,
+)
+case(
+    "SPACE_TO_BATCH_ND",
+    [Q(1, 4, 4, 2), i32(2, 2), i32([[0, 0], [2, 0]])],
+    [Q(4, 2, 3, 2)],
+    "SpaceToBatchNDOptions",
+    version=2,
+)
+case(
+    "RESIZE_BILINEAR",
+    [Q(1, 3, 4, 2), i32(5, 7)],
+    [Q(1, 5, 7, 2)],
+    "ResizeBilinearOptions",
+    halfPixelCenters=True,
+    version=2,
+)
+case(
+    "RESIZE_NEAREST_NEIGHBOR",
+    [Q(1, 3, 4, 2), i32(5, 7)],
+    [Q(1, 5, 7, 2)],
+    "ResizeNearestNeighborOptions",
+    version=2,
+)
+case(
+    "MAX_POOL_2D",
+    [Q(1, 5, 5, 2)],
+    [Q(1, 2, 2, 2)],
+    "Pool2DOptions",
+    padding=1,
+    strideW=2,
+    strideH=2,
+    filterWidth=2,
+    filterHeight=2,
+    version=2,
+)
+case("TRANSPOSE", [Q(2, 3), i32(1, 0)], [Q(3, 2)], "TransposeOptions", version=2)
+case("SELECT_V2", [B(2, 3), Q(2, 3), Q(1)], [Q(2, 3)], "SelectV2Options")
+case("GREATER", [Q(2, 3), Q(2, 3)], [B(2, 3)], "GreaterOptions", tag="int8", version=2)
+case(
+    "L2_NORMALIZATION",
+    [Q(2, 5, zero=0)],
+    [Q(2, 5, scale=1 / 128, zero=0)],
+    "L2NormOptions",
+    version=2,
+)
+case("LOG_SOFTMAX", [Q(2, 5)], [Q(2, 5, scale=16 / 256, zero=127)], "LogSoftmaxOptions", version=2)
+case(
+    "PADV2",
+    [Q(2, 3), i32([[1, 0], [0, 2]]), Spec("INT8", (), 0.05, 3, 0, np.array(17, np.int8))],
+    [Q(3, 5)],
+    "PadV2Options",
+    version=2,
+)
+case(
+    "DEPTH_TO_SPACE",
+    [Q(1, 2, 2, 8)],
+    [Q(1, 4, 4, 2)],
+    "DepthToSpaceOptions",
+    blockSize=2,
+    version=2,
+)
+case("PACK", [Q(2, 3), Q(2, 3)], [Q(2, 2, 3)], "PackOptions", valuesCount=2, axis=0, version=2)
+case("UNPACK", [Q(2, 3)], [Q(3), Q(3)], "UnpackOptions", num=2, axis=0, version=2)
+case("TILE", [Q(2, 3), i32(2, 1)], [Q(4, 3)], "TileOptions", version=3)
+
+# More of the rest
+
+case(
+    "MEAN",
+    [F(2, 3, 4), I(2)],
+    [F(2)],
+    "ReducerOptions",
+    tag="computed",
+    given=lambda: [f32(2, 3, 4), i32(1, 2)],
+)
+case(
+    "BATCH_MATMUL",
+    [F(2, 1, 3, 4), F(5, 4, 2)],
+    [F(2, 5, 3, 2)],
+    "BatchMatMulOptions",
+    tag="broadcast",
+)
+case(
+    "LSH_PROJECTION",
+    [f32(3, 4), I(5)],
+    [I(3)],
+    "LSHProjectionOptions",
+    type=1,
+    given=lambda: [i32(12345, 54321, 67890, 9876, -12345678)],
+)
+case(
+    "LSH_PROJECTION",
+    [f32(3, 4), I(5), f32(5)],
+    [I(12)],
+    "LSHProjectionOptions",
+    tag="dense",
+    type=2,
+    given=lambda: [i32(12345, 54321, 67890, 9876, -12345678)],
+)
+case(
+    "TOPK_V2",
+    [I(2, 6), np.array(2, np.int32)],
+    [I(2, 2), I(2, 2)],
+    "TopKV2Options",
+    given=lambda: [i32([[3, 1, 7, 2, 9, 5], [1, 2, 3, 4, 5, 6]])],
+)
+case("SIGN", [I(2, 3)], [I(2, 3)], "SignOptions")
+case("CAST", [B(2, 3)], [I(2, 3)], "CastOptions", tag="bool", inDataType=6, outDataType=2)
+case("SQUARED_DIFFERENCE", [I(2, 3), I(3)], [I(2, 3)], "SquaredDifferenceOptions")
+case("FLOOR_DIV", [F(2, 3), F(2, 3)], [F(2, 3)], "FloorDivOptions", tag="same", version=2)
+case(
+    "CAST",
+    [I(2, 3)],
+    [Spec("UINT8", (2, 3))],
+    "CastOptions",
+    inDataType=2,
+    outDataType=3,
+    given=lambda: [i32([[0, 1, 2], [100, 200, 255]])],
+)

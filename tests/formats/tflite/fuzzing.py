@@ -20,6 +20,8 @@ from nnapi_shim.formats.tflite.file import read
 from nnapi_shim.formats.tflite.importing.model import imported
 from nnapi_shim.formats.tflite.model import chosen
 
+LARGEST = 700_000
+"""Bytes of a trained model that is changed."""
 SPECIAL = (0, 1, 2, 3, 0x7F, 0x80, 0xFF, 0x7FFF, 0x8000, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF)
 
 
@@ -85,13 +87,28 @@ def rounds(files: list[bytes], seed: int) -> Iterator[tuple[bytes, str]]:
         yield data, outcome(data)
 
 
+def trained_files() -> list[bytes]:
+    """The smaller ones of the trained models."""
+    folder = Path(__file__).resolve().parents[4] / "shared" / "models"
+    files = [path.read_bytes() for path in sorted(folder.glob("*.tflite"))]
+    return [data for data in files if len(data) < LARGEST]
+
+
+def small_files() -> list[bytes]:
+    """One for every operator that is tested."""
+    from tests.formats.tflite import test_whole
+    from tests.formats.tflite.cases import CASES
+
+    whole = [make() for make in test_whole.CELLS.values()]
+    whole += [test_whole.counter(), test_whole.loop(1), test_whole.branches()]
+    return [*(case.make() for case in CASES), *whole]
+
+
 def main() -> None:
     """Fuzz for a while; exits with 1 and keeps the file where something else is raised."""
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 60
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else int(time.time())
-    folder = Path(__file__).resolve().parents[4] / "shared" / "models"
-    files = [path.read_bytes() for path in sorted(folder.glob("*.tflite"))]
-    small = [data for data in files if len(data) < 700_000]
+    small = [*small_files(), *trained_files()]
     chance, all_places = random.Random(seed), [structure(data) for data in small]
     counts: dict[str, int] = {}
     end = time.monotonic() + seconds

@@ -275,6 +275,15 @@ def test_data_behind_the_flatbuffer() -> None:
     np.testing.assert_array_equal(found, value)
 
 
+def test_shape_of_real_numbers() -> None:
+    made = Building()
+    x, y = made.tensor(F(2, 3)), made.tensor(F(3, 2))
+    made.operator("RESHAPE", [x, made.constant(f32(2))], [y])
+    made.ends([x], [y])
+    with pytest.raises(NnapiError, match="operator 0 RESHAPE: its shape is of float32"):
+        model_of(made.file())
+
+
 def test_changed_files() -> None:
     files = [free_batch(), good().file(), branches(), CELLS["SEQUENCE_LSTM"]()]
     files += [

@@ -1,6 +1,9 @@
 """What concerns more than one operator: states, graphs that run graphs, names, free dimensions."""
 
+import re
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,10 +11,10 @@ import pytest
 
 pytest.importorskip("ai_edge_litert")
 
-from nnapi_shim import Compilation, NnapiError
+from nnapi_shim import Compilation, NnapiError, load
 from nnapi_shim.formats.tflite.file import read
 from nnapi_shim.formats.tflite.importing.table import LOWERINGS, REASONS, why_not
-from nnapi_shim.formats.tflite.schema import names
+from nnapi_shim.formats.tflite.schema import names, package
 from tests.formats.tflite.building import Building, Spec
 from tests.formats.tflite.cases import F, f32, i32, s8
 from tests.formats.tflite.running import DEVICES, Litert, assert_same, compare, model_of
@@ -347,6 +350,28 @@ def test_signatures() -> None:
         np.testing.assert_allclose(found, function(x), 1e-6)
     with pytest.raises(NnapiError, match="signature 'sin' is not there; the file has 'exp', 'neg'"):
         model_of(two_signatures(), "sin")
+
+
+def test_load(tmp_path: Path) -> None:
+    path = tmp_path / "any.name"
+    path.write_bytes(two_signatures())
+    assert_same(Compilation(load(path, signature="neg"), "nnapi-cpu").run(image=f32(3)), [-f32(3)])
+    parts = load(str(path), partial=True)
+    assert (parts.inputs, parts.outputs, len(parts.parts)) == (("image",), ("answer",), 1)
+    assert_same(parts.compile("nnapi-cpu").run(image=f32(3)), [np.exp(f32(3))])
+    path.write_bytes(unexpressed())
+    with pytest.raises(NnapiError, match=f"^BAD_DATA: {re.escape(str(path))}: 3 of 5 operators"):
+        load(path)
+
+
+def test_without_the_schema(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "model.tflite"
+    path.write_bytes(two_signatures())
+    monkeypatch.setitem(sys.modules, "tflite", None)
+    package.cache_clear()
+    names.cache_clear()
+    with pytest.raises(ImportError, match=re.escape("pip install 'nnapi_shim[tflite]'")):
+        load(path)
 
 
 def free_batch() -> bytes:

@@ -130,6 +130,8 @@ class Importing:
         value = self.value(index)
         if value is None:
             raise reason(f"{what} ({self.tensor(index)}) is no constant", "no_constant")
+        if value.dtype.kind != "i":
+            raise reason(f"{what} ({self.tensor(index)}) is {value.dtype}", "no_integers")
         return [int(number) for number in value.reshape(-1)]
 
     def fold(self, index: int, value: Array) -> None:

@@ -92,7 +92,7 @@ def _lower(importing: Importing, operator: Operator) -> None:
         raise reason(why_not(operator.name, operator.custom is not None), "operator")
     try:
         lowering(importing, operator)
-    except (IndexError, OverflowError, ValueError) as error:
+    except (IndexError, OverflowError, TypeError, ValueError) as error:
         # It has fewer inputs, outputs or dimensions than its kind has.
         raise reason(f"it is not made as operators of its kind are ({error})", "form") from error
 

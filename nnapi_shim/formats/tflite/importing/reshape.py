@@ -23,6 +23,8 @@ def reshape(graph: Importing, operator: Operator) -> None:
         if value is None:
             graph.add("RESHAPE", [data, graph.operand(index)], operator)
             return
+        if value.dtype.kind != "i":
+            raise reason(f"its shape is of {value.dtype}", "no_integers")
         shape = value.reshape(-1).tolist()
     if not shape and "NewShape" not in operator.options and index is None:
         shape = graph.tensor(operator.outputs[0]).shape
