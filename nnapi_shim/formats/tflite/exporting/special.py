@@ -55,7 +55,7 @@ def _lsh_projection(b: Builder, op: Node) -> None:
     """Dense is 2 in both; sparse is 3 in NNAPI, and 1 here. The deprecated sparse projection, 1,
     is the same without what tells the rows apart.
     """
-    inputs = [op.hash, op.input] + ([] if op.weight is None else [op.weight])
+    inputs = [b.real(op.hash), op.input] + ([] if op.weight is None else [b.real(op.weight)])
     is_bare = op.type == 1
     made = op.output.like() if is_bare else op.output
     b.emit(
