@@ -126,6 +126,9 @@ def _detection(b: Builder, op: Node) -> None:
         labels = b.slice(labels, (0, 0), (1, wanted))
     if op.is_background_in_label:
         labels = b.add(labels, 1.0)
+    each = min(op.max_classes_per_detection, classes - 1)
+    if not op.use_regular_nms and each > 1:  # the kernel counts boxes, NNAPI their classes
+        count = b.mul(count, float(each))
     b.cast(labels, op.out_classes)
     b.cast(count, op.num_detections)
 
