@@ -132,6 +132,7 @@ docs: $(VENV)/ready-dev
 	$(PY) docs/write_rules.py
 	$(PY) docs/write_settings.py
 	$(PY) docs/write_export.py
+	$(PY) docs/write_import.py
 	$(PY) docs/write_methods.py
 	$(VENV)/bin/sphinx-build -q -E -W --keep-going -b html docs build/docs
 	@echo "build/docs/index.html"
@@ -172,6 +173,11 @@ fuzz: all $(VENV)/ready-dev
 	$(PY) -m tests.fuzz --calls $$(($(FUZZ_CALLS) / 2)) --threads 1 $(FUZZ)
 	$(PY) -m tests.fuzz --calls $$(($(FUZZ_CALLS) / 2)) --threads 4 $(FUZZ)
 	$(PY) -m tests.fuzz --compare --calls $$(($(FUZZ_CALLS) / 4)) $(FUZZ)
+
+# Changed .tflite files, for so many seconds: each is read or refused.
+SECONDS_OF_FILES ?= 300
+fuzz-tflite: all $(VENV)/ready-dev
+	$(PY) -m tests.formats.tflite.fuzzing $(SECONDS_OF_FILES)
 
 # Everything that looks for defects at random, for this long; prints what it did and what it found.
 MINUTES ?= 30

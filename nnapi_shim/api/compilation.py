@@ -128,7 +128,8 @@ class Compilation:
 
     def reset(self) -> None:
         """Let the states that are carried from run to run begin anew."""
-        self._state = [state.initial for state in self._states]
+        with self._running:
+            self._state = [state.initial for state in self._states]
 
     @overload
     def run(
@@ -176,6 +177,8 @@ class Compilation:
 
     def run_named(self, inputs: Mapping[str, Value | None]) -> dict[str, Array]:
         """As `run`, from inputs by name (`input_names`) to outputs by name (`output_names`)."""
+        if not isinstance(inputs, Mapping):
+            raise wrong_type("inputs", inputs, "a mapping from names to values")
         results = self._run(self._in_order((), inputs), None)
         return dict(zip(self.output_names, results, strict=True))
 

@@ -2,42 +2,35 @@
 
 import operator
 from collections.abc import Iterable, Sequence
-from importlib import import_module
 from os import PathLike
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nnapi_shim.api import control_flow, pickling, showing, view
+from nnapi_shim.api import control_flow, pickling, view
 from nnapi_shim.api.arrays import address, elements, natural_type
 from nnapi_shim.api.carried import Carried, Carrying
-from nnapi_shim.api.devices import Choice, chosen
 from nnapi_shim.api.given import integer, listed, number, wrong_type
 from nnapi_shim.api.methods import Methods
 from nnapi_shim.api.names import member
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.api.signature import Input, chosen_use, results
+from nnapi_shim.api.whole_model import WholeModel
 from nnapi_shim.errors import NnapiError, Place, bad_data, bad_state
-from nnapi_shim.hal.enums import ExecutionPreference, OperandType, OperationType, Priority
+from nnapi_shim.hal.enums import OperandType, OperationType
 from nnapi_shim.hal.quantization import ASYMMETRIC, SYMMETRIC
-from nnapi_shim.hal.types import Model as HalModel
 from nnapi_shim.hal.types import SymmPerChannelQuantParams
 from nnapi_shim.operations import operation as declaration_of
-from nnapi_shim.runtime import compilation as runtime_compilation
-from nnapi_shim.runtime import device_manager
 from nnapi_shim.runtime import model as runtime
-
-if TYPE_CHECKING:
-    from nnapi_shim.api.compilation import Compilation
 
 Type = OperandType | str | int
 Sizes = Sequence[int | None] | None
 """Dimensions; None or 0 in place of an unknown one, None in place of all for an unknown rank."""
 
 
-class Model(Methods):
+class Model(WholeModel, Methods):
     """A model.
 
         with Model() as model:
@@ -68,58 +61,6 @@ class Model(Methods):
         if self._model is None:
             raise bad_state("the model is closed")
         return self._model
-
-    # Looking at it
-
-    @property
-    def graph(self) -> view.GraphView:
-        """What is in the model now; once it is finished, always the same object."""
-        if self._view is None:
-            graph = view.of(self.runtime)
-            if self.runtime.state != "finished":
-                return graph
-            self._view = graph
-        return self._view
-
-    @property
-    def operands(self) -> tuple[view.OperandView, ...]:
-        """All operands, by their numbers, with the values of constants."""
-        return self.graph.operands
-
-    @property
-    def operations(self) -> tuple[view.OperationView, ...]:
-        """All operations; those of a finished model in an order in which they can run."""
-        return self.graph.operations
-
-    @property
-    def input_operands(self) -> tuple[view.OperandView, ...]:
-        """The operands that are its inputs, in their order."""
-        return self.graph.input_operands
-
-    @property
-    def output_operands(self) -> tuple[view.OperandView, ...]:
-        """The operands that are its outputs, in their order."""
-        return self.graph.output_operands
-
-    def __repr__(self) -> str:
-        if self._model is None:
-            return "<model, closed>"
-        graph = self.graph
-        return f"<model, {self._model.state}: {showing.counts(graph)}; {showing.signature(graph)}>"
-
-    def __str__(self) -> str:
-        """A table of its operations."""
-        if self._model is None:
-            return repr(self)
-        graph = self.graph
-        return showing.text(f"model, {self._model.state}: {showing.counts(graph)}", graph)
-
-    def _repr_html_(self) -> str:
-        """The same as HTML, as notebooks show it."""
-        if self._model is None:
-            return "<p>model, closed</p>"
-        graph = self.graph
-        return showing.html(f"model, {self._model.state}: {showing.counts(graph)}", graph)
 
     # With arrays and names
 
@@ -229,20 +170,6 @@ class Model(Methods):
         )
         self.add_operation(kind, operands, created)
         return created[0] if len(created) == 1 else created
-
-    @property
-    def finished(self) -> HalModel:
-        """What finish has made of it; raises BAD_STATE before."""
-        self.runtime.require_finished()
-        assert self.runtime.hal is not None
-        return self.runtime.hal
-
-    @property
-    def alone(self) -> HalModel:
-        """The same without the models that it refers to."""
-        self.runtime.require_finished()
-        assert self.runtime.part is not None
-        return self.runtime.part.own
 
     def _any_input(self, given: "Input | Model") -> Operand:
         """An input whose type is its own: a constant of the type of its elements, a model."""
@@ -412,32 +339,6 @@ class Model(Methods):
         finally:
             self._release_values()
 
-    def compile(
-        self,
-        devices: Choice | None = None,
-        *,
-        preference: ExecutionPreference | str = ExecutionPreference.FAST_SINGLE_ANSWER,
-        priority: Priority | str = Priority.MEDIUM,
-        timeout_ns: int = 0,
-        cache: tuple[str | PathLike[str], bytes] | None = None,
-    ) -> "Compilation":
-        """The model, compiled; see Compilation, whose arguments these are."""
-        from nnapi_shim.api.compilation import Compilation
-
-        return Compilation(
-            self,
-            devices,
-            preference=preference,
-            priority=priority,
-            timeout_ns=timeout_ns,
-            cache=cache,
-        )
-
-    def supported_operations(self, devices: Choice | None = None) -> list[bool]:
-        """Whether one of the devices (all by default) runs it, for each operation as added."""
-        drivers = device_manager.devices() if devices is None else chosen(devices)
-        return runtime_compilation.supported_operations(self.runtime, drivers)
-
     def _index(self, operand: Operand | int) -> int:
         try:
             index = operator.index(operand)
@@ -457,7 +358,7 @@ class Model(Methods):
         given = listed("the list of operands", operands, "a list of Operands")
         return [self._index(operand) for operand in given]
 
-    # Pickling
+    # Coming back, and ending
 
     @classmethod
     def _restored(cls, state: pickling.State, carried: Carrying) -> "Model":
@@ -475,29 +376,6 @@ class Model(Methods):
         model._has_outputs = True
         model._carried = carried
         return model
-
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        """For pickle and copy: the model, which must be finished, with its constants and names.
-
-        Raises BAD_STATE for one that is not finished.
-        """
-        self.runtime.require_finished()
-        assert self.runtime.part is not None
-        state = pickling.state_of(self.runtime.part, int(protocol))
-        return _restored, (type(self), state, self._carried)
-
-    # Files
-
-    def save(self, path: str | PathLike[str], overwrite: bool = False) -> None:
-        """Write the finished model as a file: .tflite, .onnx, .c or .py, by its suffix.
-
-        overwrite: whether a file that is there already is replaced.
-        Raises BAD_DATA for an operation that the format cannot express (one message lists all, and
-        nothing is written), another suffix, and a file that cannot be written.
-        """
-        import_module("nnapi_shim.formats.save").save(self, path, overwrite)
-
-    # Ending
 
     def close(self) -> None:
         """Let the model go. Its compilations keep what they need."""
@@ -523,15 +401,11 @@ class Model(Methods):
             self.finish()
 
 
-def _restored(kind: type[Model], state: pickling.State, carried: Carrying) -> Model:
-    return kind._restored(state, carried)
-
-
 def require_model(given: object) -> Model:
     """A model as it is; raises TypeError for anything else."""
     if not isinstance(given, Model):
         is_path = isinstance(given, str | PathLike)
-        told = "; files of models, such as .tflite, are not read yet" if is_path else ""
+        told = "; nnapi_shim.load reads a file" if is_path else ""
         raise wrong_type("model", given, f"a nnapi_shim.Model{told}")
     return given
 

@@ -1,6 +1,5 @@
 """`nnapi-shim exec`."""
 
-import os
 from typing import Annotated
 
 import typer
@@ -38,10 +37,11 @@ def exec_(
 
     Example: nnapi-shim exec --trace trace.json --capture capture.zip -- ./program input.bin
     """
+    from nnapi_shim import settings
     from nnapi_shim.tools.execute import environment, execute
 
     made = environment(
-        dict(os.environ),
+        settings.environment(),
         trace=trace,
         capture=capture,
         lint=lint,

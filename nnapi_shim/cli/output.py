@@ -31,7 +31,11 @@ class UnreadError(Exception):
 
 
 def write(text: str = "") -> None:
-    """A line, or several, on stdout."""
+    """A line, or several, on stdout; control characters in it are written as escapes."""
+    _put("\n".join(map(one_line, text.split("\n"))))
+
+
+def _put(text: str) -> None:
     try:
         if sys.stdout is None:
             raise UnreadError
@@ -139,7 +143,7 @@ def write_table(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: st
         del lines[-1]
     if title:
         lines = [title, *lines]
-    write("\n".join(lines))
+    _put("\n".join(lines))
 
 
 @contextmanager

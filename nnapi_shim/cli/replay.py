@@ -75,7 +75,9 @@ def replay(
         if not found.is_complete:
             write("the capture has no end: the program was stopped, or the file was cut")
         if found.died_in:
-            write(f"the program ended in {found.died_in}{'' if last else ', which is not repeated'}")
+            write(
+                f"the program ended in {found.died_in}{'' if last else ', which is not repeated'}"
+            )
         where = f" on {found.device}" if found.device else ""
         write(
             f"{count(found.repeated, 'call')} of {found.calls} repeated{where}: "

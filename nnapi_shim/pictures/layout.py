@@ -58,25 +58,32 @@ class Layout:
 
 
 def layered(
-    sizes: Sequence[tuple[float, float]], edges: Sequence[tuple[int, int]], tallest: float
+    sizes: Sequence[tuple[float, float]],
+    edges: Sequence[tuple[int, int]],
+    inputs: int,
+    tallest: float,
 ) -> Layout:
     """Lay boxes out.
 
     sizes: width and height of each. edges: pairs of their positions; the second comes after the
-    first. tallest: about how high a column may be. Raises BAD_DATA for a graph that is too large.
+    first. inputs: how many of the first boxes are inputs. tallest: about how high a column may be.
+    Raises BAD_DATA for a graph that is too large.
     """
-    return _Layered(sizes, edges).laid_out(tallest)
+    return _Layered(sizes, edges, inputs).laid_out(tallest)
 
 
 class _Layered:
     def __init__(
-        self, sizes: Sequence[tuple[float, float]], edges: Sequence[tuple[int, int]]
+        self,
+        sizes: Sequence[tuple[float, float]],
+        edges: Sequence[tuple[int, int]],
+        inputs: int,
     ) -> None:
         self.places = [_Place(box, width, height) for box, (width, height) in enumerate(sizes)]
         self.after: list[list[int]] = []
         self.before: list[list[int]] = []
         edges = sorted(set(edges))
-        self._into_layers(len(sizes), edges)
+        self._into_layers(len(sizes), edges, inputs)
         self._with_passing(edges)
         self.layers: list[list[int]] = []
         for number, place in enumerate(self.places):
@@ -84,25 +91,27 @@ class _Layered:
                 self.layers.append([])
             self.layers[place.layer].append(number)
 
-    def _into_layers(self, count: int, edges: Sequence[tuple[int, int]]) -> None:
-        """As early as possible; what nothing comes before, as late as possible."""
+    def _into_layers(self, count: int, edges: Sequence[tuple[int, int]], inputs: int) -> None:
+        """As early as possible; inputs, and what comes after none, as late as possible."""
         follow: list[list[int]] = [[] for _ in range(count)]
         waits = [0] * count
         for first, second in edges:
             follow[first].append(second)
             waits[second] += 1
         order = [box for box in range(count) if not waits[box]]
-        starts = list(order)
+        anchored = set(range(inputs))
+        late = anchored | set(order)
         for box in order:
             for second in follow[box]:
-                self.places[second].layer = max(
-                    self.places[second].layer, self.places[box].layer + 1
-                )
+                place = self.places[second]
+                place.layer = max(place.layer, self.places[box].layer + 1)
+                if box in anchored:
+                    anchored.add(second)
                 waits[second] -= 1
                 if not waits[second]:
                     order.append(second)
-        for box in starts:
-            if follow[box]:
+        for box in reversed(order):
+            if follow[box] and (box in late or box not in anchored):
                 self.places[box].layer = min(self.places[b].layer for b in follow[box]) - 1
 
     def _with_passing(self, edges: Sequence[tuple[int, int]]) -> None:
@@ -203,27 +212,30 @@ class _Layered:
         heights = [max(self.places[n].height for n in layer) for layer in self.layers]
         whole = sum(heights) + BELOW * len(heights)
         count = max(1, round(whole / tallest))
-        room = whole / count
         columns: list[list[list[int]]] = [[]]
         used = 0.0
         for number, layer in enumerate(self.layers):
             columns[-1].append(layer)
             used += heights[number] + BELOW
-            ahead = [used]
+            room = whole / (count - len(columns) + 1)
             if len(columns) < count and used > 0.85 * room and number + 1 < len(heights):
                 # The cheapest of the cuts that would still do.
-                for height in heights[number + 1 :]:
-                    ahead.append(ahead[-1] + height + BELOW)
-                    if ahead[-1] > 1.15 * room:
+                cuts = [self._crossing(number)]
+                ahead = used
+                for more in range(number + 1, len(heights) - 1):
+                    ahead += heights[more] + BELOW
+                    if ahead > 1.1 * room:
                         break
-                crossings = [
-                    sum(len(self.after[n]) for n in self.layers[number + more])
-                    for more in range(len(ahead) - 1)
-                ] or [0]
-                if crossings[0] == min(crossings):
+                    cuts.append(self._crossing(more))
+                if cuts[0] == min(cuts):
                     columns.append([])
+                    whole -= used
                     used = 0.0
-        return [column for column in columns if column]
+        return columns
+
+    def _crossing(self, layer: int) -> int:
+        """Edges from a layer to the next."""
+        return sum(len(self.after[number]) for number in self.layers[layer])
 
     def _routed(self, columns: Sequence[Sequence[Sequence[int]]]) -> Layout:
         """Puts columns side by side, and draws the edges."""

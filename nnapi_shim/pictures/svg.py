@@ -122,7 +122,7 @@ class _Painter:
             is_state = depth == 0 and operand.index in self.states
             boxes.append(_pill(operand, "state" if is_state else "output"))
         sizes = [(box.width, box.height) for box in boxes]
-        return _Drawing(boxes, layered(sizes, edges, TALLEST))
+        return _Drawing(boxes, layered(sizes, edges, first, TALLEST))
 
     def operation(self, operation: OperationView, depth: int) -> _Box:
         """The box of an operation."""

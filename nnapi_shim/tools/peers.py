@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from nnapi_shim.api.arrays import Array
 from nnapi_shim.api.model import Model
-from nnapi_shim.errors import bad_data
+from nnapi_shim.errors import NnapiError, bad_data, op_failed
 from nnapi_shim.tools.info import installed_version
 from nnapi_shim.tools.model_source import Source
 
@@ -40,13 +40,22 @@ def peer(name: str, source: Source, model: Model, inputs: Inputs) -> Peer:
 
     source: where the model comes from; a file that the runtime reads is given to it as it is, of
     any other the model is exported. Raises BAD_DATA for an unknown runtime and for a model that
-    cannot be exported, and ImportError where the runtime is not installed.
+    cannot be exported, OP_FAILED for one that the runtime does not run, and ImportError where the
+    runtime is not installed.
     """
     if name not in PEERS:
         raise bad_data(f"there is no peer {name!r}; there are {', '.join(PEERS)}")
     package, suffix = PEERS[name]
     make = {"litert": _litert, "onnxruntime": _onnxruntime}[name]
-    run, outputs = make(_content(source, model, suffix), inputs)
+    content = _content(source, model, suffix)
+    try:
+        run, outputs = make(content, inputs)
+        run()
+    except (NnapiError, ImportError, MemoryError):
+        raise
+    except Exception as error:  # whatever another runtime may raise
+        reason = " ".join(str(error).split())[:300]
+        raise op_failed(f"{name} does not run this model: {reason}", "peer") from None
     return Peer(name, installed_version(package) or "", run, outputs)
 
 

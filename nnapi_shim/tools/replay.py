@@ -168,7 +168,8 @@ class _Runner:
         try:
             wanted = re.compile(pattern)
         except re.error as error:
-            raise bad_data(f"{pattern!r} is no regular expression: {error}") from None
+            told = f"{pattern!r} is no regular expression: {error}"
+            raise bad_data(told, "expression") from None
         for name in self._here:
             if wanted.fullmatch(name):
                 return name
@@ -182,7 +183,8 @@ class _Runner:
             listed = self._capture.manifest["devices"]
             name = listed[int(handle.rpartition(" ")[2]) - 1]["name"]
         except (KeyError, IndexError, TypeError, ValueError):
-            raise bad_data(f"{self._capture.path} does not say what {handle} is") from None
+            told = f"{self._capture.path} does not say what {handle} is"
+            raise bad_data(told, "unknown") from None
         if name not in self._here:
             there = ", ".join(self._here)
             raise bad_data(f"{name}, which the program used, is not here; there are {there}")

@@ -239,3 +239,51 @@ def test_a_pool_of_processes() -> None:
     compilation = network().compile("nnapi-cpu")
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         assert pool.map(_sum_in_child, [compilation]) == [_sum_in_child(compilation)]
+
+
+EXTENSION = """
+import pickle, sys
+import numpy as np
+from nnapi_shim import Model
+from nnapi_shim.runtime import extension
+from nnapi_shim.runtime.model import Model as RuntimeModel
+
+NAME = "com.example.painting"
+if sys.argv[1] == "write":
+    extension.prefixed("com.example.other", 1)  # the prefix is another one in the other process
+    model = Model()
+    item = model.runtime
+    pixels = extension.prefixed(NAME, 7)
+    a, b, mixed = (item.add_operand(pixels, [2], 1, 0.0, 0) for _ in range(3))
+    share = item.add_operand(extension.prefixed(NAME, 8), None, 0, 0.0, 0)
+    from nnapi_shim.address import address_of
+    where, keep = address_of(bytes([51]))
+    item.set_operand_value(share, where, 1)
+    item.add_operation(extension.prefixed(NAME, 3), [a, b, share], [mixed])
+    item.identify_inputs_and_outputs([a, b], [mixed])
+    item.finish()
+    pickle.dump(model, sys.stdout.buffer)
+else:
+    model = pickle.load(sys.stdin.buffer)
+    (operation,) = model.operations
+    print(hex(operation.type), operation.inputs[0].type.name, operation.inputs[2].dimensions)
+    print(model.supported_operations("painter"))
+"""
+
+
+def test_types_of_extensions_go_by_name() -> None:
+    settings = {**os.environ, "NNAPI_SHIM_DRIVERS": str(ROOT / "tests/abi/extension_driver")}
+
+    def run(what: str, given: bytes, settings: dict[str, str]) -> subprocess.CompletedProcess:
+        command = [sys.executable, "-c", EXTENSION, what]
+        return subprocess.run(command, input=given, capture_output=True, cwd=ROOT, env=settings)
+
+    written = run("write", b"", settings)
+    assert written.returncode == 0, written.stderr.decode()
+    read = run("read", written.stdout, settings)
+    assert read.stdout.decode().splitlines() == [
+        "0x10003 com.example.painting type 7 ()",
+        "[True]",
+    ], read.stderr.decode()
+    without = run("read", written.stdout, {**os.environ})
+    assert "type 7 of com.example.painting) is described by no device" in without.stderr.decode()

@@ -25,8 +25,7 @@ def test_a_line() -> None:
     )
     compilation = model.compile("nnapi-cpu")
     assert repr(compilation) == (
-        "<compilation for nnapi-cpu: x: TENSOR_FLOAT32[1, 8, 8, 2] -> "
-        "10: TENSOR_FLOAT32[8, 8, 3]>"
+        "<compilation for nnapi-cpu: x: TENSOR_FLOAT32[1, 8, 8, 2] -> 10: TENSOR_FLOAT32[8, 8, 3]>"
     )
     compilation.close()
     assert repr(compilation).startswith("<compilation, closed: ")

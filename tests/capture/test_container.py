@@ -11,7 +11,7 @@ from nnapi_shim.errors import NnapiError
 from nnapi_shim.formats.capture import load_capture
 from nnapi_shim.recording import container
 from nnapi_shim.recording.reading import read
-from nnapi_shim.tools.replay import replay
+from nnapi_shim.tools.replay import replay, write_reproducer
 
 
 def written(folder, data):
@@ -186,6 +186,22 @@ def test_lengths_that_lie_are_not_handed_over(tmp_path):
     assert not any("*/" in text for text in report.skipped)
 
 
+def test_many_members(tmp_path):
+    """More than zip had room for at first; other tools read it, too."""
+    path = tmp_path / "capture.zip"
+    with path.open("wb") as file:
+        writer = container.Writer(file.fileno())
+        writer.member(container.MANIFEST, MANIFEST.encode())
+        for number in range(66_000):
+            writer.member(f"arrays/{number}.npy", b"")
+        writer.line(line("nothing").encode())
+        writer.close(b"{}")
+    with zipfile.ZipFile(path) as archive:
+        assert len(archive.namelist()) == 66_003
+    capture = read(path)
+    assert capture.is_complete and len(capture.calls) == 1
+
+
 @pytest.mark.parametrize("seed", range(60))
 def test_damaged_captures(example, tmp_path, seed):
     """A byte or two elsewhere: a capture, or one clear line; never another end."""
@@ -201,5 +217,45 @@ def test_damaged_captures(example, tmp_path, seed):
     for use in (read, replay, load_capture):
         try:
             use(path)
+        except NnapiError as error:
+            assert "\n" not in error.message
+
+
+EXTREMES = [0, 1, -1, 3, 1 << 31, 1 << 40, 1 << 64, 0.5, float("inf"), None, True, "", [], {}]
+EXTREMES += ["model 1", "memory 1", "event 1", "device 9", "0x10", "INT32", "ADD", "set", [1]]
+
+
+def changed(value, choose, part):
+    """A value in which some things are missing, there twice, or something else."""
+    if isinstance(value, dict):
+        kept = {name: item for name, item in value.items() if choose.random() > part / 4}
+        return {name: changed(item, choose, part) for name, item in kept.items()}
+    if isinstance(value, list):
+        items = [changed(item, choose, part) for item in value]
+        return items * choose.randint(0, 2) if choose.random() < part else items
+    return choose.choice(EXTREMES) if choose.random() < part else value
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_captures_that_lie(example, tmp_path, seed):
+    """Every number, length, handle and name may be another one."""
+    choose = random.Random(seed)
+    part = choose.choice([0.0005, 0.002, 0.01])
+    with zipfile.ZipFile(example("basic")) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    for name in [name for name in members if name.startswith("calls-")]:
+        entries = [json.loads(text) for text in members[name].splitlines()]
+        lines = [
+            json.dumps(changed(entry, choose, part) | {"call": entry["call"]}) for entry in entries
+        ]
+        members[name] = "\n".join(lines).encode()
+    path = made(tmp_path, members)
+    for suffix in (None, ".c", ".py"):
+        try:
+            if suffix is None:
+                replay(path)
+                load_capture(path)
+            else:
+                write_reproducer(path, tmp_path / f"again{suffix}")
         except NnapiError as error:
             assert "\n" not in error.message

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nnapi_shim import NnapiError
+from nnapi_shim import Model, NnapiError
 from nnapi_shim.tools.bench import bench
 from nnapi_shim.tools.latency import latency
 from tests.tools.models import conv_log_softmax, of_unknown_size, quantized
@@ -46,3 +46,27 @@ def test_bad_requests() -> None:
         bench(quantized(), peers=("tvm",), runs=1)
     with pytest.raises(NnapiError, match="at least 1"):
         bench(quantized(), threads=(0,), runs=1)
+
+
+def test_a_peer_that_does_not_run_the_model(tmp_path) -> None:
+    pytest.importorskip("ai_edge_litert")
+    from nnapi_shim.tools.peers import peer
+
+    path = tmp_path / "model.tflite"
+    path.write_bytes(b"0000TFL3" + bytes(100))
+    with pytest.raises(NnapiError, match="litert does not run this model"):
+        peer("litert", str(path), quantized(), ([], []))
+
+
+def test_peers_of_a_model_with_states() -> None:
+    """The exported model has them as inputs and outputs."""
+    pytest.importorskip("onnxruntime")
+    with Model() as model:
+        x = model.input("TENSOR_FLOAT32", [2])
+        state = model.input("TENSOR_FLOAT32", [2])
+        total = model.operation("ADD", [x, state, 0])
+        model.outputs(total, model.operation("RELU", [total]))
+        model.carry(state, total)
+    (peer,) = bench(model, "nnapi-cpu", runs=2, peers=("onnxruntime",)).peers
+    assert peer.latency.runs == 2
+    assert peer.largest_difference is None

@@ -18,12 +18,12 @@ def models_in(capture: Capture) -> list[str]:
     those that others refer to by IF and WHILE come last.
     """
     finished = [
-        call.arguments["model"]
+        str(call.arguments.get("model"))
         for call in capture.calls
         if call.short == "Model_finish" and call.result == ResultCode.NO_ERROR
     ]
     referenced = {
-        call.arguments.get("value")
+        str(call.arguments.get("value"))
         for call in capture.calls
         if call.short == "Model_setOperandValueFromModel"
     }

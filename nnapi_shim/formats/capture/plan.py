@@ -105,7 +105,7 @@ def planned(capture: Capture) -> Iterator[Planned]:
             yield plan.of(call)
         except NnapiError:
             raise
-        except (TypeError, ValueError, KeyError, AttributeError, IndexError):
+        except (TypeError, ValueError, KeyError, AttributeError, IndexError, OverflowError):
             raise bad_data(
                 f"{capture.path}: the arguments of call {call.number}, {call.function}, are not "
                 "what such a call has"

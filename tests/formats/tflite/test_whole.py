@@ -280,16 +280,17 @@ def branches() -> bytes:
     return made.file()
 
 
-def loop() -> bytes:
+def loop(*shape: int) -> bytes:
+    """Squares until a counter of this shape is 4."""
     made = Building()
-    specs = [Spec("INT32", (1,)), F(3)]
+    specs = [Spec("INT32", shape), F(3)]
     inputs, outputs = ([made.tensor(spec) for spec in specs] for _ in range(2))
     fields = {"condSubgraphIndex": 1, "bodySubgraphIndex": 2}
     made.operator("WHILE", inputs, outputs, "WhileOptions", **fields)
     made.ends(inputs, outputs)
     made.graph()
     inputs = [made.tensor(spec) for spec in specs]
-    more = made.tensor(Spec("BOOL", (1,)))
+    more = made.tensor(Spec("BOOL", shape))
     made.operator("LESS", [inputs[0], made.constant(i32([4]))], [more], "LessOptions")
     made.ends(inputs, [more])
     made.graph()
@@ -307,7 +308,8 @@ def test_if() -> None:
 
 def test_while() -> None:
     for start in (0, 3, 7):
-        compare(loop(), i32([start]), f32(3))
+        compare(loop(1), i32([start]), f32(3))
+        compare(loop(), np.array(start, np.int32), f32(3))
 
 
 def test_graph_that_runs_itself() -> None:
@@ -388,6 +390,36 @@ def test_shapes_are_folded() -> None:
     made.operator("RESHAPE", [x, turned], [y])
     made.ends([x], [y])
     compare(made.file())
+
+
+def flattened() -> bytes:
+    """As Keras flattens: the first size of the shape, and what is left."""
+    made = Building()
+    x = made.tensor(Spec("FLOAT32", (1, 2, 3), signature=(-1, 2, 3)))
+    y = made.tensor(Spec("FLOAT32", (1, 6), signature=(-1, 6)))
+    shape, batch = made.tensor(Spec("INT32", (3,))), made.tensor(Spec("INT32", ()))
+    sizes, z = (
+        made.tensor(Spec("INT32", (2,))),
+        made.tensor(Spec("FLOAT32", (1, 6), signature=(-1, 6))),
+    )
+    made.operator("SHAPE", [x], [shape], "ShapeOptions", outType=2)
+    ranges = [made.constant(i32([number])) for number in (0, 1, 1)]
+    made.operator(
+        "STRIDED_SLICE", [shape, *ranges], [batch], "StridedSliceOptions", shrinkAxisMask=1
+    )
+    made.operator(
+        "PACK", [batch, made.constant(np.array(6, np.int32))], [sizes], "PackOptions", valuesCount=2
+    )
+    made.operator("RESHAPE", [x, sizes], [y])
+    made.operator("NEG", [y], [z], "NegOptions")
+    made.ends([x], [z])
+    return made.file()
+
+
+def test_computed_shapes() -> None:
+    for batch in (1, 4):
+        model = compare(flattened(), f32(batch, 2, 3))
+    assert [operation.name for operation in model.operations] == ["RESHAPE", "NEG"]
 
 
 def test_inputs_that_are_outputs() -> None:

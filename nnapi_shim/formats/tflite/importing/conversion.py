@@ -29,8 +29,9 @@ def cast(graph: Importing, operator: Operator) -> None:
     elif data.type is T.TENSOR_BOOL8 and wanted in _NUMBERS:
         if not data.is_known:
             raise reason("only a run tells the dimensions of its input", "dimensions")
-        ones = np.ones(data.dimensions, _NUMBERS[wanted])
-        graph.add("SELECT", [data, ones, np.zeros_like(ones)], operator)
+        number = float if wanted is T.TENSOR_FLOAT32 else int
+        values = [graph.filled(data.dimensions, number(value)) for value in (1, 0)]
+        graph.add("SELECT", [data, *values], operator)
     elif "UINT8" in (graph.tensor(source).type, target.type) and data.type is not wanted:
         made = graph.make("CAST", [data], output=wanted, scale=_scale(wanted))
         graph.define(target.number, made)
