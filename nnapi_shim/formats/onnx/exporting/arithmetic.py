@@ -39,7 +39,7 @@ def fused(kind: str) -> Rule:
 
 
 def _div(b: Any, op: Node) -> None:
-    """Whole numbers are rounded down."""
+    """Whole numbers are rounded down, and give 0 divided by 0."""
     if op.output.type is not T.TENSOR_INT32:
         fused("Div").lower(b, op)  # type: ignore[misc]
         return
@@ -47,7 +47,10 @@ def _div(b: Any, op: Node) -> None:
         b.node("Cast", [t], like=t, type=DOUBLE, to=code(DOUBLE)) for t in (op.input0, op.input1)
     ]
     quotient = b.node("Div", wide, like=op.output, type=DOUBLE)
-    b.cast(b.node("Floor", [quotient], like=quotient), op.output)
+    whole = b.node("Floor", [quotient], like=quotient)
+    zero = raw(np.zeros((), np.float64), DOUBLE)
+    is_zero = b.node("Equal", [wide[1], zero], like=wide[1], type=T.TENSOR_BOOL8)
+    b.cast(b.node("Where", [is_zero, zero, whole], like=whole), op.output)
 
 
 def plain(kind: str) -> Rule:
@@ -106,8 +109,7 @@ def _prelu(b: Any, op: Node) -> None:
     if broadcast(x.dimensions, alpha.dimensions) == x.dimensions:
         b.emit("PRelu", [x, alpha], [op.output])
     else:
-        below = b.mul(b.binary("MINIMUM", x, 0.0), alpha)
-        b.add(b.unary("RELU", x), below, op.output)
+        roots.prelu(b, op)
 
 
 def _cast(b: Any, op: Node) -> None:
@@ -143,7 +145,7 @@ RULES = {
     "ADD": fused("Add"),
     "SUB": fused("Sub"),
     "MUL": fused("Mul"),
-    "DIV": Rule("Div; Cast, Div, Floor, Cast for whole numbers", _div),
+    "DIV": Rule("Div; Cast, Div, Floor, Equal, Where, Cast for whole numbers", _div),
     "MAXIMUM": plain("Max"),
     "MINIMUM": plain("Min"),
     "POW": plain("Pow"),

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from nnapi_shim.formats.graph.builder import Rule, known
+from nnapi_shim.formats.graph.builder import RefusedError, Rule, known
 from nnapi_shim.formats.graph.expansion import images
 from nnapi_shim.formats.graph.tensor import Node, Tensor
 from nnapi_shim.formats.onnx.exporting.constants import longs
@@ -72,6 +72,8 @@ def _transpose_conv(b: Any, op: Node) -> None:
         for n, stride, extent in zip(op.input.dimensions[1:3], strides, kernel, strict=True)
     ]
     tails = [whole - s.head - s.output for whole, s in zip(wholes, spans, strict=True)]
+    if any(-tail >= stride for tail, stride in zip(tails, strides, strict=True)):
+        raise RefusedError("output_shape is larger than what its input reaches")
     on_image(
         b,
         op,

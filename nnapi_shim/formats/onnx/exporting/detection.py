@@ -191,7 +191,7 @@ RULES = {
     "AXIS_ALIGNED_BBOX_TRANSFORM": Rule(
         "Sub, Mul, Exp, Add, Min, Max", boxes.axis_aligned_bbox_transform
     ),
-    "ROI_ALIGN": Rule("RoiAlign", _roi_align),
+    "ROI_ALIGN": Rule("RoiAlign", _roi_align, "samples outside of the image count otherwise"),
     "ROI_POOLING": Rule("MaxRoiPool", _roi_pooling),
     "BOX_WITH_NMS_LIMIT": Rule("", None, CHOSEN),
     "GENERATE_PROPOSALS": Rule("", None, CHOSEN),

@@ -154,6 +154,12 @@ def _transpose_conv(b: Builder, op: Node) -> None:
         max((width - 1) * op.stride_width + filter_width, columns.head + columns.output),
         depth,
     )
+    for whole, size, extent, stride in (
+        (full[1], height, filter_height, op.stride_height),
+        (full[2], width, filter_width, op.stride_width),
+    ):
+        if whole - (size - 1) * stride - extent >= stride:
+            raise RefusedError("output_shape is larger than what its input reaches")
     wanted = (batch, rows.output, columns.output, depth)
     whole = op.output if full == wanted else op.output.like(full)
     options: dict[str, Any] = {

@@ -55,7 +55,7 @@ def _lsh_projection(b: Builder, op: Node) -> None:
     """Dense is 2 in both; sparse is 3 in NNAPI, and 1 here. The deprecated sparse projection, 1,
     is the same without what tells the rows apart.
     """
-    inputs = [op.hash, op.input] + ([] if op.weight is None else [op.weight])
+    inputs = [b.real(op.hash), op.input] + ([] if op.weight is None else [b.real(op.weight)])
     is_bare = op.type == 1
     made = op.output.like() if is_bare else op.output
     b.emit(
@@ -126,6 +126,9 @@ def _detection(b: Builder, op: Node) -> None:
         labels = b.slice(labels, (0, 0), (1, wanted))
     if op.is_background_in_label:
         labels = b.add(labels, 1.0)
+    each = min(op.max_classes_per_detection, classes - 1)
+    if not op.use_regular_nms and each > 1:  # the kernel counts boxes, NNAPI their classes
+        count = b.mul(count, float(each))
     b.cast(labels, op.out_classes)
     b.cast(count, op.num_detections)
 
