@@ -9,7 +9,7 @@ PY := $(VENV)/bin/python
 NDK_DATA := $(wildcard ../shared/ndk/model_data.bin)
 RUN := LD_LIBRARY_PATH=$(LIB_DIR)
 
-.PHONY: all library kernels best-kernels demo test test-install install uninstall dist deb sbom reproducible tiny lint pins bench bench-operations docs check-memory check-v4 random-models fuzz soak stress check-native clean
+.PHONY: all library kernels best-kernels demo test test-install install uninstall dist deb sbom reproducible tiny lint pins bench bench-operations docs check-memory check-v4 random-models fuzz soak stress check-native check-exports clean
 all: library kernels companion c_examples
 
 include nnapi_shim/native/companion/companion.mk
@@ -131,9 +131,16 @@ docs: $(VENV)/ready-dev
 	$(PY) docs/write_operations.py
 	$(PY) docs/write_rules.py
 	$(PY) docs/write_settings.py
+	$(PY) docs/write_export.py
+	$(PY) docs/write_import.py
 	$(PY) docs/write_methods.py
 	$(VENV)/bin/sphinx-build -q -E -W --keep-going -b html docs build/docs
 	@echo "build/docs/index.html"
+
+# All conformance vectors exported, and computed in LiteRT and ONNX Runtime: about 10 s for each.
+check-exports: $(VENV)/ready-dev
+	$(PY) -m tests.formats.exports tflite $(OPERATIONS)
+	$(PY) -m tests.formats.exports onnx $(OPERATIONS)
 
 # Kernels under valgrind, operation by operation; it has to be installed.
 check-memory: all $(VENV)/ready-dev
@@ -166,6 +173,11 @@ fuzz: all $(VENV)/ready-dev
 	$(PY) -m tests.fuzz --calls $$(($(FUZZ_CALLS) / 2)) --threads 1 $(FUZZ)
 	$(PY) -m tests.fuzz --calls $$(($(FUZZ_CALLS) / 2)) --threads 4 $(FUZZ)
 	$(PY) -m tests.fuzz --compare --calls $$(($(FUZZ_CALLS) / 4)) $(FUZZ)
+
+# Changed .tflite files, for so many seconds: each is read or refused.
+SECONDS_OF_FILES ?= 300
+fuzz-tflite: all $(VENV)/ready-dev
+	$(PY) -m tests.formats.tflite.fuzzing $(SECONDS_OF_FILES)
 
 # Everything that looks for defects at random, for this long; prints what it did and what it found.
 MINUTES ?= 30

@@ -4,12 +4,10 @@ One file per family. What methods do is in calling.py beside them; here are thei
 docstrings.
 """
 
-import importlib.util
 import keyword
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any, NamedTuple
 
 from nnapi_shim.api.methods.calling import PADS, PAIRS
@@ -17,6 +15,7 @@ from nnapi_shim.hal.enums import OperandType
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE
 from nnapi_shim.operations import FAMILIES, family, registry
 from nnapi_shim.operations.declare import Operation
+from nnapi_shim.tools.sentences import sentence
 
 T = OperandType
 TARGET = Path(__file__).parents[1] / "nnapi_shim" / "api" / "methods"
@@ -159,7 +158,10 @@ def parameters(declaration: Operation) -> tuple[list[Parameter], list[Parameter]
     needed.sort(key=lambda p: order.index(p.name))
     if len(needed) > MANY:
         needed = needed[:1]
-    needed += [p for p in found.values() if p.default == "()"]
+    last = max(order.index(p.name) for p in needed)
+    for p in list(found.values())[last + 1 :]:  # what may be omitted at the end
+        if p.name in declaration.omittable and len(order) <= MANY:
+            needed.append(p)
     others = [p for p in found.values() if p not in needed]
     return needed, others
 
@@ -327,8 +329,6 @@ def _docstring(
     is_free: bool,
     has_choice: bool,
 ) -> Iterator[str]:
-    writer = _operations()
-    say = writer._sentence
     level = min(
         max(accepted.since, min((row[0] for row in declaration.types.values()), default=1))
         for accepted in declaration.forms
@@ -354,9 +354,11 @@ def _docstring(
         kinds = _kinds(declaration, name, None)
         outputs.append(f"{name} ({kinds})" if kinds else name)
     yield ""
-    yield from _wrapped(f"Gives {'; '.join(outputs)}. {_of_shape(say(declaration.shape))}", 8, 8)
+    yield from _wrapped(
+        f"Gives {'; '.join(outputs)}. {_of_shape(sentence(declaration.shape))}", 8, 8
+    )
     if is_free or any(type in QUANTIZED_RANGE for n in names for type in _rows(declaration, n)):
-        told = say(declaration.quantization)
+        told = sentence(declaration.quantization)
         yield from _wrapped(f"Scale and zero point: {told[:1].lower()}{told[1:]}", 8, 8)
     more = any(accepted.since > level for accepted in declaration.forms)
     yield f"        Since feature level {level}{'; longer forms need more' if more else ''}."
@@ -369,7 +371,7 @@ def _docstring(
         if functions:
             yield f"\n        {title}:\n"
         for function in functions:
-            yield from _wrapped(f"- {say(function)}", 8, 10)
+            yield from _wrapped(f"- {sentence(function)}", 8, 10)
     yield '        """'
 
 
@@ -387,17 +389,6 @@ def _wrapped(text: str, first: int, later: int) -> list[str]:
         break_on_hyphens=False,
         break_long_words=False,
     )
-
-
-def _operations() -> ModuleType:
-    """What writes docs/operations.md, whose sentences these are."""
-    spec = importlib.util.spec_from_file_location(
-        "write_operations", Path(__file__).with_name("write_operations.py")
-    )
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 if __name__ == "__main__":

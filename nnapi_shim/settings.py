@@ -26,6 +26,11 @@ def is_environment_ignored() -> bool:
     return not _environment_counts
 
 
+def environment() -> dict[str, str]:
+    """All variables, for a program that is to be started with them."""
+    return dict(os.environ)
+
+
 class Setting(NamedTuple):
     """One environment variable: its name, its default and what it does.
 

@@ -37,6 +37,16 @@ def test_settings_are_documented_as_they_are():
     assert (DOCS / "settings.md").read_text() == text, "`make docs` writes it anew"
 
 
+def test_exports_are_documented_as_their_tables_are():
+    text = "".join(writer("write_export").document())
+    assert (DOCS / "export.md").read_text() == text, "`make docs` writes it anew"
+
+
+def test_imports_are_documented_as_their_tables_are():
+    text = "".join(writer("write_import").document())
+    assert (DOCS / "import.md").read_text() == text, "`make docs` writes it anew"
+
+
 def test_every_rule_has_an_id_of_its_own():
     found = defaultdict(list)
     for refusal in writer("write_rules").refusals():

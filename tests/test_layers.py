@@ -184,8 +184,8 @@ def numpy_is_not_needed_to_start() -> Iterator[str]:
 
 
 def broad_handlers() -> Iterator[str]:
-    """Only the boundary turns any exception into something else, what calls the drivers and the
-    Python files of other people, and what records calls; clean-up raises it again.
+    """Only the boundary turns any exception into something else, what calls the drivers, the
+    Python files and the runtimes of other people, and what records calls; clean-up raises it again.
     """
     broad = ("Exception", "BaseException")
     callers = (
@@ -193,6 +193,7 @@ def broad_handlers() -> Iterator[str]:
         "abi/capture.py",
         "drivers/versioned/answer.py",
         "tools/model_source.py",
+        "tools/peers.py",
     )
     for module in MODULES:
         if module.path in callers:

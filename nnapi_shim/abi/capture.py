@@ -18,6 +18,7 @@ from nnapi_shim import __version__, log, process
 from nnapi_shim.abi import decoding
 from nnapi_shim.abi.tables import device_handles, devices
 from nnapi_shim.abi.watched import Watcher, code_of
+from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.enums import FeatureLevel, OperationType
 from nnapi_shim.recording import at_exit, container, output
 from nnapi_shim.recording.vocabulary import LONG, PARAMETERS, Parameter
@@ -228,8 +229,9 @@ def recorder(setting: str) -> Watcher | None:
     try:
         made = Recorder(output.opened(setting))
         made.begin()
-    except OSError as error:
-        log.warning(f"{CAPTURE.name} is {setting!r}, which is not used; {error.strerror or error}")
+    except (OSError, NnapiError) as error:  # the second is of a device
+        why = getattr(error, "strerror", None) or error
+        log.warning(f"{CAPTURE.name} is {setting!r}, which is not used; {why}")
         return None
     at_exit.at_exit(made.finish)
     return made.recorded

@@ -273,7 +273,8 @@ class Contents:
         if data is not None:
             size = ELEMENT_BYTES.get(operand.type, 0)
             count = 1 if operand.type in SCALARS else element_count(tuple(dimensions))
-            is_known = operand.type in SCALARS or (dimensions and 0 not in dimensions)
+            # A 0 is unknown before a computation, and a size then.
+            is_known = operand.type in SCALARS or (dimensions and (written or 0 not in dimensions))
             if size and is_known and size * count < len(data):
                 data = data[: size * count]  # what lies behind is padding
             said["contents"] = self._typed(operand.type, dimensions, data)

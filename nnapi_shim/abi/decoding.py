@@ -15,6 +15,7 @@ _POINTER_BYTES = 8
 _MOST_NUMBERS = 1 << 24
 """A list that is said to have more is told of by its length alone."""
 
+_GIVEN_BACK = ("made", "out", "text", "outs")
 _OPERAND_TYPE_BYTES = 32
 _CHANNEL_QUANT_BYTES = 16
 
@@ -114,6 +115,8 @@ def results(
     """What the variables hold that a call was to fill; counts: elements of arrays."""
     found: dict[str, Any] = {}
     for parameter in parameters:
+        if parameter.kind not in _GIVEN_BACK:
+            continue
         where = values[parameter.name]
         if not where or not is_readable(where, 1):
             continue

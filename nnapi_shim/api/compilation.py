@@ -2,12 +2,15 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from functools import partial
 from types import TracebackType
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from nnapi_shim import process
+from nnapi_shim.api import pickling, showing
 from nnapi_shim.api.arrays import Array
 from nnapi_shim.api.buffers import Target, Value
+from nnapi_shim.api.carried import Carrying
 from nnapi_shim.api.devices import Choice, Device, chosen, described
 from nnapi_shim.api.given import integer, wrong_type
 from nnapi_shim.api.intermediates import Intermediates, exposed
@@ -17,6 +20,11 @@ from nnapi_shim.api.running import Argument, Runner, argument_of
 from nnapi_shim.errors import bad_data
 from nnapi_shim.hal.enums import ExecutionPreference, Priority
 from nnapi_shim.runtime import compilation as runtime
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from nnapi_shim.api.futures import InTurn
 
 
 class Compilation:
@@ -49,6 +57,14 @@ class Compilation:
         runs; BAD_STATE for a model that is not finished.
         """
         source = require_model(model).runtime
+        self._options = {
+            "devices": None if devices is None else _names_of(devices),
+            "preference": preference,
+            "priority": priority,
+            "timeout_ns": timeout_ns,
+            "cache": cache,
+        }
+        self._carried = model.carrying
         drivers = None if devices is None else chosen(devices)
         item = runtime.Compilation(source, drivers)
         item.set_preference(member(ExecutionPreference, preference))
@@ -67,6 +83,9 @@ class Compilation:
         self.all_inputs, self.all_outputs = self._runner.all_inputs, self._runner.all_outputs
         """What an Execution takes and gives: all that the model has."""
         self._exposed: tuple[Runner, Sequence[int]] | None = None
+        self._in_turn: InTurn | None = None
+        self._making = process.lock()
+        """Held while one of these is made."""
         self._states = model.carried
         self._taken = _others(len(self.all_inputs), [state.input for state in self._states])
         self._given = _others(len(self.all_outputs), [state.output for state in self._states])
@@ -94,9 +113,23 @@ class Compilation:
         device = self.runtime.device
         return None if device is None else described(device)
 
+    def __repr__(self) -> str:
+        return f"<{self._title()}: {showing.signature(self._graph)}>"
+
+    def _title(self) -> str:
+        if self._runner.is_closed:
+            return "compilation, closed"
+        device = self.device
+        return f"compilation for {'several devices' if device is None else device.name}"
+
+    def _repr_html_(self) -> str:
+        """Device, operations and operands as HTML, as notebooks show it."""
+        return showing.html(f"{self._title()}: {showing.counts(self._graph)}", self._graph)
+
     def reset(self) -> None:
         """Let the states that are carried from run to run begin anew."""
-        self._state = [state.initial for state in self._states]
+        with self._running:
+            self._state = [state.initial for state in self._states]
 
     @overload
     def run(
@@ -144,8 +177,46 @@ class Compilation:
 
     def run_named(self, inputs: Mapping[str, Value | None]) -> dict[str, Array]:
         """As `run`, from inputs by name (`input_names`) to outputs by name (`output_names`)."""
+        if not isinstance(inputs, Mapping):
+            raise wrong_type("inputs", inputs, "a mapping from names to values")
         results = self._run(self._in_order((), inputs), None)
         return dict(zip(self.output_names, results, strict=True))
+
+    def submit(
+        self,
+        *inputs: Value | None,
+        out: Target | Sequence[Target | None] | None = None,
+        **named: Value | None,
+    ) -> "Future[Any]":
+        """As `run`, on a thread of the library; the future has the outputs, or what went wrong.
+
+        Arrays that need no conversion are read in place, and must stay as they are until then. Runs
+        of a model with states come to their turn in the order of the calls. `cancel()` of the
+        future succeeds until its run begins; a run that has begun comes to its end.
+        """
+        from nnapi_shim.api import futures  # few programs need threads
+
+        self.runtime  # noqa: B018 (raises if it is closed)
+        work = partial(self.run, *inputs, out=out, **named)
+        if not self._states:
+            return futures.submit(work)
+        with self._making:
+            if self._in_turn is None:
+                self._in_turn = futures.InTurn()
+        return self._in_turn.submit(work)
+
+    async def run_async(
+        self,
+        *inputs: Value | None,
+        out: Target | Sequence[Target | None] | None = None,
+        **named: Value | None,
+    ) -> Any:
+        """As `submit`, to be awaited. A task that is cancelled meanwhile does not wait for its run;
+        one that has not begun never does.
+        """
+        from asyncio import wrap_future
+
+        return await wrap_future(self.submit(*inputs, out=out, **named))
 
     def intermediates(self, *inputs: Value | None, **named: Value | None) -> Intermediates:
         """The value of every operand in a run, by OperandView, index or name.
@@ -155,7 +226,7 @@ class Compilation:
         States are carried as by `run`. Raises NnapiError.
         """
         given = self._in_order(inputs, named) if named else inputs
-        with self._running:
+        with self._making:
             if self._exposed is None:
                 self._exposed = exposed(self.runtime, self._graph)
         runner, indexes = self._exposed
@@ -219,6 +290,15 @@ class Compilation:
             raise bad_data(told, "output_count")
         return targets
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """For pickle and copy: the model and how it was compiled. It is compiled again where it
+        arrives, or comes from the cache there; states begin anew.
+        """
+        part = self.runtime.model.part
+        assert part is not None
+        state = pickling.state_of(part, int(protocol))
+        return _compiled, (type(self), state, self._carried, self._options)
+
     def close(self) -> None:
         """Let the compilation go. Executions of it that are under way come to their end."""
         self._runner.close()
@@ -234,6 +314,17 @@ class Compilation:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _compiled(
+    kind: type[Compilation], state: pickling.State, carried: Carrying, options: dict[str, Any]
+) -> Compilation:
+    return kind(Model._restored(state, carried), **options)
+
+
+def _names_of(devices: Choice) -> list[str]:
+    """The names of chosen devices."""
+    return [device.name for device in chosen(devices)]
 
 
 def _folder_and_token(cache: object) -> tuple[str, bytes]:

@@ -1,7 +1,7 @@
 """Execution: the arguments of a run and its results, call by call as in C."""
 
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nnapi_shim.api.arrays import DTYPES, Array, address
 from nnapi_shim.api.buffers import Target, Value, contents, target
@@ -144,6 +144,10 @@ class Execution:
         """A duration of the last run in ns; None where the device does not know."""
         value = self._open().duration(member(DurationCode, code))
         return None if value == runtime.UNKNOWN_DURATION else value
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Refused: arguments are memory of this process."""
+        raise TypeError("an Execution cannot be pickled or copied; a Compilation can")
 
     def released(self) -> _Execution:
         """The execution of the runtime without its arrays, for whoever gives it others."""

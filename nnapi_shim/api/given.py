@@ -13,7 +13,7 @@ _MOST_SHOWN = 60
 def shown(given: object) -> str:
     """A value and its type, for a message."""
     text, name = " ".join(repr(given).split()), type(given).__name__
-    if " object at 0x" in text:
+    if " object at 0x" in text or text.startswith(("<model", "<compilation")):
         return f"of type {name}"
     text = text if len(text) <= _MOST_SHOWN else text[:_MOST_SHOWN] + "..."
     return f"{text} ({name})"

@@ -2,42 +2,35 @@
 
 import operator
 from collections.abc import Iterable, Sequence
-from importlib import import_module
 from os import PathLike
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nnapi_shim.api import control_flow, view
+from nnapi_shim.api import control_flow, pickling, view
 from nnapi_shim.api.arrays import address, elements, natural_type
 from nnapi_shim.api.carried import Carried, Carrying
-from nnapi_shim.api.devices import Choice, chosen
 from nnapi_shim.api.given import integer, listed, number, wrong_type
 from nnapi_shim.api.methods import Methods
 from nnapi_shim.api.names import member
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.api.signature import Input, chosen_use, results
+from nnapi_shim.api.whole_model import WholeModel
 from nnapi_shim.errors import NnapiError, Place, bad_data, bad_state
 from nnapi_shim.hal.enums import OperandType, OperationType
 from nnapi_shim.hal.quantization import ASYMMETRIC, SYMMETRIC
-from nnapi_shim.hal.types import Model as HalModel
 from nnapi_shim.hal.types import SymmPerChannelQuantParams
 from nnapi_shim.operations import operation as declaration_of
-from nnapi_shim.runtime import compilation as runtime_compilation
-from nnapi_shim.runtime import device_manager
 from nnapi_shim.runtime import model as runtime
-
-if TYPE_CHECKING:
-    from nnapi_shim.api.compilation import Compilation
 
 Type = OperandType | str | int
 Sizes = Sequence[int | None] | None
 """Dimensions; None or 0 in place of an unknown one, None in place of all for an unknown rank."""
 
 
-class Model(Methods):
+class Model(WholeModel, Methods):
     """A model.
 
         with Model() as model:
@@ -68,38 +61,6 @@ class Model(Methods):
         if self._model is None:
             raise bad_state("the model is closed")
         return self._model
-
-    # Looking at it
-
-    @property
-    def graph(self) -> view.GraphView:
-        """What is in the model now; once it is finished, always the same object."""
-        if self._view is None:
-            graph = view.of(self.runtime)
-            if self.runtime.state != "finished":
-                return graph
-            self._view = graph
-        return self._view
-
-    @property
-    def operands(self) -> tuple[view.OperandView, ...]:
-        """All operands, by their numbers, with the values of constants."""
-        return self.graph.operands
-
-    @property
-    def operations(self) -> tuple[view.OperationView, ...]:
-        """All operations; those of a finished model in an order in which they can run."""
-        return self.graph.operations
-
-    @property
-    def input_operands(self) -> tuple[view.OperandView, ...]:
-        """The operands that are its inputs, in their order."""
-        return self.graph.input_operands
-
-    @property
-    def output_operands(self) -> tuple[view.OperandView, ...]:
-        """The operands that are its outputs, in their order."""
-        return self.graph.output_operands
 
     # With arrays and names
 
@@ -210,20 +171,6 @@ class Model(Methods):
         self.add_operation(kind, operands, created)
         return created[0] if len(created) == 1 else created
 
-    @property
-    def finished(self) -> HalModel:
-        """What finish has made of it; raises BAD_STATE before."""
-        self.runtime.require_finished()
-        assert self.runtime.hal is not None
-        return self.runtime.hal
-
-    @property
-    def alone(self) -> HalModel:
-        """The same without the models that it refers to."""
-        self.runtime.require_finished()
-        assert self.runtime.part is not None
-        return self.runtime.part.own
-
     def _any_input(self, given: "Input | Model") -> Operand:
         """An input whose type is its own: a constant of the type of its elements, a model."""
         if isinstance(given, Operand):
@@ -309,6 +256,11 @@ class Model(Methods):
             self.carried  # noqa: B018 (raises)
 
     @property
+    def carrying(self) -> Carrying:
+        """What the program has said of states, as operands."""
+        return self._carried
+
+    @property
     def carried(self) -> list[Carried]:
         """What runs of the model carry on, in the order of its inputs."""
         try:
@@ -387,17 +339,6 @@ class Model(Methods):
         finally:
             self._release_values()
 
-    def compile(self, devices: Choice | None = None, **options: Any) -> "Compilation":
-        """The model, compiled: `Compilation(model, devices, **options)`."""
-        from nnapi_shim.api.compilation import Compilation
-
-        return Compilation(self, devices, **options)
-
-    def supported_operations(self, devices: Choice | None = None) -> list[bool]:
-        """Whether one of the devices (all by default) runs it, for each operation as added."""
-        drivers = device_manager.devices() if devices is None else chosen(devices)
-        return runtime_compilation.supported_operations(self.runtime, drivers)
-
     def _index(self, operand: Operand | int) -> int:
         try:
             index = operator.index(operand)
@@ -417,16 +358,24 @@ class Model(Methods):
         given = listed("the list of operands", operands, "a list of Operands")
         return [self._index(operand) for operand in given]
 
-    def save(self, path: str | PathLike[str], overwrite: bool = False) -> None:
-        """Write the finished model as a file: .tflite, .onnx, .c or .py, by its suffix.
+    # Coming back, and ending
 
-        overwrite: whether a file that is there already is replaced.
-        Raises BAD_DATA for an operation that the format cannot express (one message lists all, and
-        nothing is written), another suffix, and a file that cannot be written.
-        """
-        import_module("nnapi_shim.formats.save").save(self, path, overwrite)
-
-    # Ending
+    @classmethod
+    def _restored(cls, state: pickling.State, carried: Carrying) -> "Model":
+        """A finished model from what was pickled of one."""
+        model = cls.__new__(cls)
+        Model.__init__(model)
+        item = model._model = pickling.restored(state)
+        assert item.part is not None
+        for index, seen in enumerate(model.operands):
+            operand = Operand(index, seen.type, seen.dimensions, seen.scale, seen.zero_point)
+            operand.name, operand.is_omitted = seen.name, seen.is_omitted
+            operand.channel_quant = seen.channel_quant
+            model._operands.append(operand)
+        model._inputs = [model._operands[seen.index] for seen in model.input_operands]
+        model._has_outputs = True
+        model._carried = carried
+        return model
 
     def close(self) -> None:
         """Let the model go. Its compilations keep what they need."""
@@ -456,7 +405,7 @@ def require_model(given: object) -> Model:
     """A model as it is; raises TypeError for anything else."""
     if not isinstance(given, Model):
         is_path = isinstance(given, str | PathLike)
-        told = "; files of models, such as .tflite, are not read yet" if is_path else ""
+        told = "; nnapi_shim.load reads a file" if is_path else ""
         raise wrong_type("model", given, f"a nnapi_shim.Model{told}")
     return given
 

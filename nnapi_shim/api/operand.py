@@ -1,10 +1,12 @@
 """Operand: what the Python face knows of an operand of a model."""
 
+from html import escape
 from typing import Any
 
 from nnapi_shim.hal.enums import OperandType
 from nnapi_shim.hal.quantization import SCALARS
 from nnapi_shim.hal.types import Dimensions, SymmPerChannelQuantParams, is_known
+from nnapi_shim.log import one_line
 
 
 class Operand:
@@ -57,6 +59,10 @@ class Operand:
         if self.type in SCALARS:
             return self.type.name
         return f"{self.type.name}{list(self.dimensions) or '[of unknown rank]'}"
+
+    def _repr_html_(self) -> str:
+        """A line of HTML, as notebooks show it."""
+        return f"<p>{escape(one_line(repr(self)[1:-1]))}</p>"
 
     @property
     def is_known(self) -> bool:

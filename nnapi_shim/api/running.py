@@ -76,6 +76,11 @@ class Runner:
             raise bad_state("the compilation is closed")
         return self._runtime
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether the compilation is gone."""
+        return self._runtime is None
+
     def close(self) -> None:
         """Let the compilation go."""
         self._runtime = None
@@ -99,12 +104,11 @@ class Runner:
             if not (flags.c_contiguous and flags.aligned):
                 values = self.as_arrays(values)
                 break
-        if out is None:
-            kept = self._kept.get(tuple([None if v is None else v.shape for v in values]))
-            if kept is not None and kept.free:
-                results = _run_again(kept, values)
-                if results is not None:
-                    return results
+        kept = self._kept.get(tuple([None if v is None else v.shape for v in values]))
+        if kept is not None and kept.free:
+            results = _run_again(kept, values, out)
+            if results is not None:
+                return results
         attempt = None
         while attempt is None:
             attempt = self._attempt(values, out)
@@ -180,16 +184,53 @@ class Runner:
         return grown
 
 
-def _run_again(kept: _Kept, inputs: Sequence[Array]) -> list[Array] | None:
-    """A run by an execution that is kept; None if another thread has taken it."""
+def _run_again(
+    kept: _Kept, inputs: Sequence[Array], out: Sequence[Any] | None
+) -> list[Array] | None:
+    """A run by an execution that is kept; None, and nothing has run, if another thread has taken
+    it, or there is more to look at.
+    """
+    if out is None:
+        results = [np.empty(shape, dtype) for shape, dtype in kept.outputs]
+        addresses = [address_of(array)[0] for array in (*inputs, *results)]
+    else:
+        given = _targets(kept, out)
+        if given is None:
+            return None
+        results = given
+        addresses = [address_of(array)[0] for array in (*inputs, *results)]
+        if _share_bytes((*inputs, *results), addresses, len(inputs)):
+            return None
     try:
         execution = kept.free.pop()
     except IndexError:
         return None
-    results = [np.empty(shape, dtype) for shape, dtype in kept.outputs]
-    execution.recompute([address_of(array)[0] for array in (*inputs, *results)])
+    execution.recompute(addresses)
     kept.free.append(execution)  # one that fails is let go
     return results
+
+
+def _targets(kept: _Kept, out: Sequence[Any]) -> list[Array] | None:
+    """The arrays that outputs are written to; None if one is not just what the run needs."""
+    results = []
+    for target, (shape, dtype) in zip(out, kept.outputs, strict=True):
+        array = np.empty(shape, dtype) if target is None else target
+        if type(array) is not np.ndarray or array.dtype != dtype or array.shape != shape:
+            return None
+        if not array.flags.carray:
+            return None
+        results.append(array)
+    return results
+
+
+def _share_bytes(arrays: Sequence[Array], addresses: Sequence[int], first_output: int) -> bool:
+    """Whether an output has bytes in common with an input or another output."""
+    ends = [start + array.nbytes for start, array in zip(addresses, arrays, strict=True)]
+    return any(
+        addresses[at] < ends[other] and addresses[other] < ends[at]
+        for at in range(first_output, len(arrays))
+        for other in range(at)
+    )
 
 
 def _trimmed(buffer: Array, dimensions: Dimensions) -> Array:

@@ -67,6 +67,12 @@ class OperandView:
         kind = self.type.name
         return kind if self.is_scalar else f"{kind}{list(self.dimensions) or '[of unknown rank]'}"
 
+    def _repr_html_(self) -> str:
+        """All that is known of it as HTML, as notebooks show it."""
+        from nnapi_shim.api.showing import html_of_operand
+
+        return html_of_operand(self)
+
     @property
     def is_scalar(self) -> bool:
         """Whether it is a single value and no tensor."""

@@ -3,6 +3,7 @@
 `main` is the entry point. What goes wrong is one line on stderr and exit code 2; Ctrl-C is 130.
 """
 
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -34,6 +35,9 @@ EXTRAS = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command, and return its exit code; arguments: those of the process by default."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # names may have what the terminal's letters lack
+            stream.reconfigure(errors="backslashreplace")
     try:
         code = _run(arguments)
         if sys.stdout is not None:
@@ -44,6 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _leave_stdout()
         return _refuse("nobody reads the output any more")
     except OSError as error:
+        if error.filename is None:  # of stdout, more likely than not
+            _leave_stdout()
         return _refuse(_of_file(error))
     except ImportError as error:
         package = (error.name or "").partition(".")[0]

@@ -13,14 +13,29 @@ from nnapi_shim.cli.bench import bench
 from nnapi_shim.cli.config import config
 from nnapi_shim.cli.convert import convert
 from nnapi_shim.cli.diff import diff
+from nnapi_shim.cli.exec import exec_
 from nnapi_shim.cli.explain import explain
 from nnapi_shim.cli.graph import graph
 from nnapi_shim.cli.info import info
 from nnapi_shim.cli.lint import lint
 from nnapi_shim.cli.profile import profile
+from nnapi_shim.cli.replay import replay
 from nnapi_shim.cli.run import run
 
-COMMANDS = (info, run, bench, profile, explain, diff, graph, lint, convert, config)
+COMMANDS = (
+    info,
+    run,
+    bench,
+    profile,
+    explain,
+    diff,
+    graph,
+    lint,
+    convert,
+    exec_,
+    replay,
+    config,
+)
 """In the order in which help lists them."""
 
 app = typer.Typer(
@@ -30,7 +45,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for _command in COMMANDS:
-    app.command()(_command)
+    app.command(_command.__name__.rstrip("_"))(_command)
 
 
 def _version(wanted: bool) -> None:

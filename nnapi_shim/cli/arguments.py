@@ -9,7 +9,8 @@ ModelPath = Annotated[
     str,
     typer.Argument(
         metavar="MODEL",
-        help="A .tflite file, a capture, or a Python file or `module:attribute` with a model.",
+        help="A .tflite file or a capture, with `#NAME` behind it to choose a signature or one of "
+        "its models; or a Python file or `module:attribute` with a model.",
     ),
 ]
 Devices = Annotated[
@@ -32,9 +33,6 @@ Preference = Annotated[
 Signature = Annotated[
     str | None,
     typer.Option("--signature", metavar="KEY", help="Which of the file's signatures."),
-]
-Output = Annotated[
-    Path | None, typer.Option("--output", "-o", metavar="FILE", help="File to write.")
 ]
 PictureFile = Annotated[
     Path | None,

@@ -35,10 +35,10 @@ def diff(
     ] = False,
     absolute: Annotated[
         float, typer.Option("--atol", min=0, help="Tolerated error of floats.")
-    ] = 1e-5,
+    ] = 1e-4,
     relative: Annotated[
         float, typer.Option("--rtol", min=0, help="The same, in relation to the value.")
-    ] = 1e-5,
+    ] = 1e-4,
     steps: Annotated[
         int, typer.Option("--steps", min=0, help="Tolerated steps of quantized values.")
     ] = 0,

@@ -10,7 +10,8 @@ from nnapi_shim.cli.output import AsJson, count, size, spans, write, write_json,
 
 if TYPE_CHECKING:
     from nnapi_shim.tools.described import Described
-    from nnapi_shim.tools.explain import Explanation, OperandInfo
+    from nnapi_shim.tools.explanation import Explanation
+    from nnapi_shim.tools.operand_info import OperandInfo
 
 What = Annotated[
     str,
@@ -60,6 +61,8 @@ def _show(found: "Explanation") -> None:
     write(f"{operations}, {steps}: {found.decision}")
     if found.problem:
         write(f"cannot be compiled: {found.problem}")
+    if found.fallback:
+        write(f"what fails on a device that is not built in runs on {found.fallback}")
     for name, reason in found.left_out.items():
         write(f"{name} takes no part: {reason}")
     write()
@@ -109,12 +112,16 @@ def _not_on(device: str, found: "Explanation") -> Iterator[str]:
 
 
 def _newer(found: "Explanation") -> Iterator[str]:
+    """What makes operations newer than level 1: the first reason of a kind, and how many more."""
     groups: dict[str, list[int]] = {}
     for item in found.operations:
+        kinds: dict[tuple[str, int | None], list[str]] = {}
         for why in item.newer:
-            groups.setdefault(f"{item.name}: {why.text} (level {why.level})", []).append(
-                item.number
-            )
+            kinds.setdefault((why.rule, why.level), []).append(why.text)
+        for (_, level), texts in kinds.items():
+            more = f" and {len(texts) - 1} more like it" if len(texts) > 1 else ""
+            text = f"{item.name}: {texts[0]}{more} (level {level})"
+            groups.setdefault(text, []).append(item.number)
     for text, numbers in groups.items():
         yield f"{spans(numbers)} {text}"
 

@@ -23,13 +23,14 @@ def _show(found: Info) -> None:
     write(f"nnapi_shim {found.version}, Python {found.python}, {found.system}")
     write()
     write_table(
-        ("device", "type", "version", ">level", ">time", ">power", "extensions"),
+        ("device", "type", "version", ">level", "written for", ">time", ">power", "extensions"),
         [
             (
                 device.name,
                 device.type.name,
                 device.version,
                 device.feature_level,
+                f"HAL {device.hal}" if device.hal else "nnapi_shim",
                 _range(device.exec_time),
                 _range(device.power_usage),
                 device.problem or ", ".join(device.extensions),

@@ -8,6 +8,7 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from time import monotonic
 from typing import Annotated, Any
 
 import typer
@@ -18,6 +19,9 @@ from nnapi_shim.tools.report import Progress, Report, untold
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 """The option that every command has which prints data."""
 
+_REDRAWN_S = 0.1
+"""How long progress stays as it is, in seconds."""
+
 _WIDE = 1 << 14
 """Columns of text that no terminal shows."""
 
@@ -27,7 +31,11 @@ class UnreadError(Exception):
 
 
 def write(text: str = "") -> None:
-    """A line, or several, on stdout."""
+    """A line, or several, on stdout; control characters in it are written as escapes."""
+    _put("\n".join(map(one_line, text.split("\n"))))
+
+
+def _put(text: str) -> None:
     try:
         if sys.stdout is None:
             raise UnreadError
@@ -128,10 +136,14 @@ def write_table(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: st
         legacy_windows=False,
     )
     console.print(table)
-    lines = [line.rstrip() for line in text.getvalue().strip("\n").split("\n")]
+    lines = [line.rstrip() for line in text.getvalue().split("\n")]
+    while lines and not lines[0]:
+        del lines[0]
+    while lines and not lines[-1]:
+        del lines[-1]
     if title:
         lines = [title, *lines]
-    write("\n".join(lines))
+    _put("\n".join(lines))
 
 
 @contextmanager
@@ -143,10 +155,16 @@ def progress() -> Iterator[Progress]:
     from rich.console import Console
     from rich.progress import Progress as Bar
 
-    with Bar(console=Console(stderr=True), transient=True) as bar:
+    # Drawn when it is told, and not by a thread: what goes on may be measured.
+    with Bar(console=Console(stderr=True), transient=True, auto_refresh=False) as bar:
         task = bar.add_task("", total=None)
+        drawn = [0.0]
 
         def tell(done: int, total: int, what: str) -> None:
-            bar.update(task, completed=done, total=total, description=one_line(what))
+            now = monotonic()
+            is_due = now - drawn[0] > _REDRAWN_S
+            drawn[0] = now if is_due else drawn[0]
+            text = one_line(what)
+            bar.update(task, completed=done, total=total, description=text, refresh=is_due)
 
         yield tell

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nnapi_shim.cli.arguments import Device, Force, ModelPath, Signature, names
+from nnapi_shim.cli.arguments import Device, Force, ModelPath, names
 from nnapi_shim.cli.output import AsJson, write, write_json, write_table
 
 if TYPE_CHECKING:
@@ -44,7 +44,6 @@ def run(
     ] = None,
     std: Annotated[float | None, typer.Option("--std", help="See --mean.")] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Of inputs that are made up.")] = 0,
-    signature: Signature = None,
     as_json: AsJson = False,
 ) -> None:
     """Run a model once, and tell what it gives.
@@ -70,7 +69,6 @@ def run(
         top=top,
         picture=Picture(resize, mean, std),
         seed=seed,
-        signature=signature,
     )
     if output is not None:
         found.save(output, force)

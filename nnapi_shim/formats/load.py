@@ -15,12 +15,12 @@ Path = str | os.PathLike[str]
 
 
 @overload
-def load(path: Path, *, signature: str | None = None, partial: Literal[False] = False) -> Model:
+def load(path: Path, *, signature: str | None = None, partial: Literal[False] = False) -> Model:  # noqa: D418
     """A model."""
 
 
 @overload
-def load(path: Path, *, signature: str | None = None, partial: Literal[True]) -> "PartialModel":
+def load(path: Path, *, signature: str | None = None, partial: Literal[True]) -> "PartialModel":  # noqa: D418
     """A model in parts."""
 
 

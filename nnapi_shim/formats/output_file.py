@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from nnapi_shim.errors import bad_data
+from nnapi_shim.errors import NnapiError, bad_data
 
 Target = str | os.PathLike[str]
 
@@ -27,24 +27,32 @@ def write_all(files: Mapping[Target, bytes], overwrite: bool = False) -> None:
     paths = {Path(path): content for path, content in files.items()}
     for path in paths:
         require_free(path, overwrite)
-    written: list[tuple[str, Path]] = []
+    written: list[tuple[Path, Path]] = []
     try:
         for path, content in paths.items():
             written.append((_beside(path, content), path))
-        for name, path in written:
-            if overwrite:
-                os.replace(name, path)
-            else:
-                os.link(name, path)  # unlike a renaming, this replaces nothing
-                os.unlink(name)
+        for beside, path in written:
+            _put(beside, path, overwrite)
     except FileExistsError:
         raise _exists(path) from None
     except OSError as error:
         raise bad_data(f"{path} cannot be written: {error.strerror or error}", "write") from None
     finally:
-        for name, _ in written:
-            if os.path.exists(name):
-                os.unlink(name)
+        for beside, _ in written:
+            beside.unlink(missing_ok=True)
+
+
+def _put(beside: Path, path: Path, overwrite: bool) -> None:
+    """Give a file its name; a link, unlike a renaming, replaces nothing."""
+    if not overwrite:
+        try:
+            path.hardlink_to(beside)
+            return
+        except FileExistsError:
+            raise
+        except OSError:  # a file system without links
+            require_free(path)
+    beside.replace(path)
 
 
 def require_free(path: Target, overwrite: bool = False) -> None:
@@ -58,20 +66,21 @@ def require_free(path: Target, overwrite: bool = False) -> None:
         raise _exists(path)
 
 
-def _exists(path: Path) -> Exception:
+def _exists(path: Path) -> NnapiError:
     return bad_data(f"{path} is there already; it is replaced only if that is asked for", "exists")
 
 
-def _beside(path: Path, content: bytes) -> str:
+def _beside(path: Path, content: bytes) -> Path:
     """A new file in the same folder with this content and the modes that new files have."""
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    with os.fdopen(descriptor, "wb") as file:
-        try:
+    descriptor, name = tempfile.mkstemp(prefix=f".{path.name[:64]}.", dir=path.parent)
+    beside = Path(name)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
             file.write(content)
-        except BaseException:
-            os.unlink(name)
-            raise
-    mask = os.umask(0)
-    os.umask(mask)
-    os.chmod(name, 0o666 & ~mask)
-    return name
+        mask = os.umask(0)
+        os.umask(mask)
+        beside.chmod(0o666 & ~mask)
+    except BaseException:
+        beside.unlink()
+        raise
+    return beside

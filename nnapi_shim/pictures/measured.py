@@ -15,11 +15,11 @@ def devices(found: Explanation) -> Shades:
 def partitions(found: Explanation) -> Shades:
     """The step of the plan that each operation is part of, in the order in which they run."""
     steps = {
-        item.number: f"step {item.step} on {item.device}"
+        item.number: f"{item.step}: {item.device}"
         for item in found.operations
         if item.step is not None
     }
-    ordered = dict(sorted(steps.items(), key=lambda item: int(item[1].split()[1])))
+    ordered = dict(sorted(steps.items(), key=lambda item: int(item[1].partition(":")[0])))
     return Shades("partition", "partition", "", ordered)
 
 

@@ -16,7 +16,7 @@ def at_exit(function: Callable[[], None]) -> None:
     """Call a function when the process ends by exit() or a return from main().
 
     Python's own way works where Python ends: in a program that had none, it never does. There, a C
-    library without on_exit() leaves it undone.
+    library without on_exit() leaves it undone, and so does a system that lets nobody make code.
     """
     if not process.runs_our_python[0]:
         atexit.register(function)
@@ -24,6 +24,11 @@ def at_exit(function: Callable[[], None]) -> None:
     found = address.loaded_function("on_exit", "int(*)(uintptr_t, uintptr_t)", ())
     if found is None:
         return
-    callback = _cffi_backend.FFI().callback("void(int, uintptr_t)", lambda status, data: function())
+    try:
+        callback = _cffi_backend.FFI().callback(
+            "void(int, uintptr_t)", lambda status, data: function()
+        )
+    except MemoryError:  # there is none that code may be written to
+        return
     _kept.extend((found, callback))
     found[0](address.of_function(callback), 0)

@@ -31,11 +31,12 @@ _NEEDED = 20
 _DATE = (1 << 5) | 1
 """1980-01-01: when a call was made stands with the call."""
 _MOST = 0xFFFFFFFF
-_MOST_MEMBERS = 0xFFFF
+_MANY_MEMBERS = 0xFFFF
+_END_64, _LOCATOR_64 = b"PK\6\6", b"PK\6\7"
 
 
 class Full(Exception):  # noqa: N818 (no error of the capture: what it holds is whole)
-    """No more fits into the file: zip without extensions ends at 4 GiB and 65535 members."""
+    """No more fits into the file, which ends in front of 4 GiB."""
 
 
 def npy(dtype: str, shape: Sequence[int], data: bytes) -> tuple[bytes, bytes]:
@@ -99,9 +100,16 @@ class Writer:
             )
             entries.append(head + name)
         directory = b"".join(entries)
-        count = len(entries)
-        end = pack("<4s4H2LH", DIRECTORY_END, 0, 0, count, count, len(directory), start, 0)
-        self._write(directory, end)
+        length, count = len(directory), len(entries)
+        ends = []
+        if count >= _MANY_MEMBERS:  # what zip calls zip64, in front of the end as it always is
+            ends += [
+                pack("<4sQ2H2L4Q", _END_64, 44, 45, 45, 0, 0, count, count, length, start),
+                pack("<4sLQL", _LOCATOR_64, 0, start + length, 1),
+            ]
+            count = _MANY_MEMBERS
+        ends.append(pack("<4s4H2LH", DIRECTORY_END, 0, 0, count, count, length, start, 0))
+        self._write(directory, *ends)
 
     def _close_calls(self) -> None:
         if self._open is None:
@@ -115,8 +123,6 @@ class Writer:
         """Raise Full where a member would leave no room for the directory."""
         directory = (len(self._members) + 4) * 128
         if self._at + length + directory > _MOST - (1 << 24):
-            raise Full
-        if len(self._members) >= _MOST_MEMBERS - 4:
             raise Full
 
     def _write(self, *parts: bytes) -> None:

@@ -16,7 +16,8 @@ def opened(setting: str) -> int:
     Raises OSError where it cannot be written, or another process writes to it.
     """
     path = setting.replace("%p", str(os.getpid()), 1)
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK  # a pipe nobody reads waits
+    fd = os.open(path, flags, 0o600)
     try:
         if fd < _FIRST_FREE:
             low = fd

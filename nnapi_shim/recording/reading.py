@@ -89,13 +89,13 @@ class Capture:
     def data(self, said: Any) -> bytes:
         """The bytes of contents that a call has; raises BAD_DATA for what contradicts itself."""
         if not isinstance(said, dict):
-            raise bad_data(f"{self.path}: contents are missing")
+            raise bad_data(f"{self.path}: contents are missing", "missing")
         dtype, shape = self._kind(said)
         if isinstance(said.get("hex"), str):
             try:
                 data = bytes.fromhex(said["hex"])
             except ValueError:
-                raise bad_data(f"{self.path}: contents are no hexadecimal digits") from None
+                raise bad_data(f"{self.path}: contents are no digits", "digits") from None
         else:
             data = self._array(str(said.get("array")), dtype, shape)
         if len(data) != prod(shape) * _ITEM_BYTES[dtype]:
@@ -118,7 +118,7 @@ class Capture:
     def _array(self, name: str, dtype: str, shape: tuple[int, ...]) -> bytes:
         found = self._members.get(name)
         if found is None:
-            raise bad_data(f"{self.path} has no {name}, which a call names")
+            raise bad_data(f"{self.path} has no {name}, which a call names", "missing")
         head, _ = container.npy(dtype, shape, b"")
         if bytes(found[: len(head)]) != head:
             raise bad_data(f"{self.path}: {name} is not the array that a call says it is")
@@ -162,7 +162,7 @@ def _check_version(path: str, manifest: dict[str, Any]) -> None:
         raise bad_data(f"{path} is no capture: its {container.MANIFEST} says nothing of that")
     version = manifest.get("version")
     if type(version) is not int or version < 1:
-        raise bad_data(f"{path} has a format version of {version!r}, which is none")
+        raise bad_data(f"{path} has a format version of {version!r}, which is none", "no_version")
     if version > container.VERSION:
         raise bad_data(
             f"{path} is of format version {version}; this nnapi_shim reads up to "
@@ -250,7 +250,8 @@ def _by_directory(path: str, data: bytes) -> dict[str, memoryview | bytes] | Non
         with zipfile.ZipFile(BytesIO(data)) as archive:
             for item in archive.infolist():
                 if item.compress_type != zipfile.ZIP_STORED:
-                    raise bad_data(f"{path}: {item.filename} is compressed; captures are stored")
+                    told = f"{path}: {item.filename} is compressed; captures are stored"
+                    raise bad_data(told, "compressed")
                 total += item.file_size
                 if total > len(data):  # members that lie over each other
                     raise bad_data(f"{path} is said to have more in it than the file is large")

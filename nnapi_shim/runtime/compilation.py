@@ -19,6 +19,7 @@ from nnapi_shim.hal.types import CacheHandles, Operand, byte_size, is_known
 from nnapi_shim.hal.types import Model as HalModel
 from nnapi_shim.runtime import device_manager, extension
 from nnapi_shim.runtime.model import Model
+from nnapi_shim.runtime.naming import renumbered
 from nnapi_shim.runtime.partitioning import Step, partitioned, supported_by, whole
 from nnapi_shim.settings import PARTITION
 
@@ -144,11 +145,8 @@ class Compilation:
             raise self.named(error) from None
 
     def named(self, error: NnapiError) -> NnapiError:
-        """A refusal with the names of the operands that it tells of.
-
-        In what a part of a model on one of several devices refuses, operands have other numbers.
-        """
-        return error if self._plan is not None else self.model.named(error)
+        """A refusal with the names of the operands that it tells of."""
+        return self.model.named(error)
 
     def again(self, model: Model) -> "Compilation":
         """Another finished model, compiled as this one was, without a cache; raises NnapiError."""
@@ -201,8 +199,10 @@ class Compilation:
             try:
                 model = self._prepared_on(step.device, part.model, deadline)
             except NnapiError as error:
-                raise error.at(step.device.name) from None
-            prepared.append(ExecutionStep(step.device, model, part.inputs, part.outputs))
+                raise renumbered(error, part.operands).at(step.device.name) from None
+            prepared.append(
+                ExecutionStep(step.device, model, part.inputs, part.outputs, part.operands)
+            )
         self.prepared = self._plan = ExecutionPlan(self.hal, prepared)
 
     def _prepared_on(

@@ -2,7 +2,8 @@
 
 import os
 from _thread import allocate_lock
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from typing import Any
 
 from nnapi_shim.errors import NnapiError, bad_data, op_failed
 from nnapi_shim.hal.enums import ResultCode
@@ -39,6 +40,12 @@ class Event:
             self.wait()
         except NnapiError:
             return
+
+    def __await__(self) -> Generator[Any, None, None]:
+        """In a coroutine: `wait()` on another thread, while the loop goes on."""
+        from asyncio import get_running_loop
+
+        return get_running_loop().run_in_executor(None, self.wait).__await__()
 
     def duplicated_fence(self) -> int:
         """A new file descriptor of its fence; raises BAD_DATA where there is none."""

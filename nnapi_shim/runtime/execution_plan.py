@@ -27,6 +27,7 @@ from nnapi_shim.hal.types import (
     element_count,
     is_known,
 )
+from nnapi_shim.runtime.naming import renumbered
 from nnapi_shim.runtime.partitioning import DYNAMIC_OUTPUTS
 from nnapi_shim.runtime.slicing import SPARE
 
@@ -38,13 +39,15 @@ _FIRST_GUESS = 1024
 class ExecutionStep(NamedTuple):
     """A part of a model, prepared on its device.
 
-    inputs, outputs: operands of the whole model's main graph, or SPARE.
+    inputs, outputs: operands of the whole model's main graph, or SPARE. operands: those that the
+    operands of the part stand for.
     """
 
     device: IDevice
     prepared: IPreparedModel
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
+    operands: tuple[int, ...] = ()
 
 
 class ExecutionPlan:
@@ -184,12 +187,15 @@ class PlanExecution:
         while True:
             request = Request(inputs, tuple([self._targets[index] for index in step.outputs]))
             bound = self._bound[number]
-            if bound is None or bound[0] != request:
-                execution = step.prepared.createReusableExecution(
-                    request, self._measure, self._loop_timeout_ns
-                )
-                bound = self._bound[number] = request, execution
-            result = bound[1].compute(deadline_ns)
+            try:
+                if bound is None or bound[0] != request:
+                    execution = step.prepared.createReusableExecution(
+                        request, self._measure, self._loop_timeout_ns
+                    )
+                    bound = self._bound[number] = request, execution
+                result = bound[1].compute(deadline_ns)
+            except NnapiError as error:
+                raise renumbered(error, step.operands) from None
             if len(result.output_shapes) != len(step.outputs):
                 raise op_failed(
                     f"it tells dimensions of {len(result.output_shapes)} outputs; there are "

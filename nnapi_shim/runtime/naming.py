@@ -4,7 +4,7 @@ Rules know operands by their numbers. A refusal gets the names where it leaves t
 knows the model: a model, a compilation, an execution.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.enums import OperationType
@@ -15,6 +15,8 @@ _GRAPHS = {
     OperationType.WHILE: {"condition": 0, "body": 1},
 }
 """The inputs that are graphs, under the names that messages have for them."""
+
+_BRANCHES = {name for positions in _GRAPHS.values() for name in positions}
 
 
 def named(error: NnapiError, names: Mapping[int, str], part: Part | None = None) -> NnapiError:
@@ -36,27 +38,62 @@ def named(error: NnapiError, names: Mapping[int, str], part: Part | None = None)
     return error if told == error.message else error.worded(told, said)
 
 
+def renumbered(error: NnapiError, indexes: Sequence[int]) -> NnapiError:
+    """A refusal of a part of a model, whose operands stand for those of the whole: with theirs.
+
+    What a graph that the part refers to refuses stays as it is: it is the same in the whole.
+    """
+    if any(word.partition(": ")[0] in _BRANCHES for word in _places(error.message)[1:]):
+        return error
+
+    def behind(number: int, rest: str) -> str:
+        return f"{indexes[number] if number < len(indexes) else number}{rest}"
+
+    told, said = (_with(text, "operand ", behind) for text in (error.message, error.said))
+    places = tuple(
+        place._replace(number=indexes[place.number])
+        if place.kind == "operand" and place.number < len(indexes)
+        else place
+        for place in error.places
+    )
+    return NnapiError(error.code, told, rule=error.rule, places=places, said=said)
+
+
 def _with_names(text: str, kind: str, names: Mapping[int, str]) -> str:
     """`text` with the name behind each number that follows `kind`."""
+
+    def behind(number: int, rest: str) -> str:
+        name = names.get(number)
+        is_told = name is None or rest.startswith(" '")
+        return f"{number}{rest}" if is_told else f"{number} '{name}'{rest}"
+
+    return _with(text, kind, behind)
+
+
+def _with(text: str, kind: str, behind: Callable[[int, str], str]) -> str:
+    """`text` with other words from each number on that follows `kind`, up to the next one."""
     first, *others = text.split(kind)
     result, before = first, first
     for rest in others:
         digits = rest[: len(rest) - len(rest.lstrip("0123456789"))]
-        name = names.get(int(digits)) if 0 < len(digits) < 12 else None
         is_word = not before[-1:].isalnum()
-        behind = rest[len(digits) :]
-        if name is not None and is_word and not behind.startswith(" '"):
-            rest = f"{digits} '{name}'{behind}"
+        if is_word and 0 < len(digits) < 12:
+            rest = behind(int(digits), rest[len(digits) :])
         result += kind + rest
         before = rest
     return result
+
+
+def _places(text: str) -> list[str]:
+    """The words of a message, from place to place, each without its last bracket."""
+    return text.replace("), ", "): ").split("): ")
 
 
 def _of_inner_graph(text: str, part: Part) -> Mapping[int, str]:
     """The names of the graph that a message is about: `IF (operation 0), else: ADD (operation 2)`
     is about one that the model refers to.
     """
-    words = text.replace("), ", "): ").split("): ")
+    words = _places(text)
     for place, branch in zip(words, words[1:], strict=False):  # noqa: RUF007 (no import for it)
         digits = place.rpartition("(operation ")[2]
         item = next((o for o in part.own.main.operations if str(o.number) == digits), None)

@@ -30,7 +30,7 @@ def joined(part: Part) -> Model:
     """A model with all that it refers to, each of them once, behind those that it refers to."""
     if not part.inner:
         return part.own
-    order = _in_order(part)
+    order = in_order(part)
     places = {id(other): place for place, other in enumerate(order)}
     values = bytearray(part.own.operand_values)
     pools = _Pools()
@@ -48,7 +48,7 @@ def joined(part: Part) -> Model:
     )
 
 
-def _in_order(part: Part) -> list[Part]:
+def in_order(part: Part) -> list[Part]:
     """A part and all that it refers to, behind those that they refer to. They may be many levels
     deep, which no call of a function inside itself could follow.
     """

@@ -19,12 +19,13 @@ _SPARE_INPUT = Operand(OperandType.TENSOR_FLOAT32, (1,), lifetime=L.SUBGRAPH_INP
 
 class Slice(NamedTuple):
     """A part of a model. `inputs` and `outputs` are the operands of the whole model's main graph
-    that the part's own inputs and outputs stand for.
+    that the part's own inputs and outputs stand for, `operands` those that all of its own do.
     """
 
     model: Model
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
+    operands: tuple[int, ...]
 
 
 def sliced(model: Model, parts: Sequence[Sequence[int]]) -> list[Slice]:
@@ -86,7 +87,7 @@ def _slice(model: Model, part: Sequence[int], handed_on: Collection[int]) -> Sli
         tuple([places[index] for index in inputs]),
         tuple([places[index] for index in outputs]),
     )
-    return Slice(contents.model(graph), tuple(inputs), tuple(outputs))
+    return Slice(contents.model(graph), tuple(inputs), tuple(outputs), tuple(used))
 
 
 def with_parameters(graph: Subgraph) -> list[Operand]:

@@ -21,6 +21,7 @@ from nnapi_shim.runtime.model import Model
 
 def trace_all(trace: Trace) -> None:
     """Trace everything below the API from now on."""
+    owner: Any
     for owner, name, told, category in (
         (Model, "finish", "check the model", RUNTIME),
         (compilation, "partitioned", "partition", RUNTIME),

@@ -104,8 +104,9 @@ def bench(
     """Measure a model.
 
     devices: as in Compilation. inputs: files, as read_inputs takes them; without any, numbers are
-    made up from `seed`. seconds: for each of what is measured; runs: how many instead, if not 0.
-    threads: numbers of threads that run at once, for the throughput. peers: litert, onnxruntime.
+    made up from `seed`. seconds: for each of what is measured, but MOST_CALLS runs at most; runs:
+    how many instead, if not 0. threads: numbers of threads that run at once, for the throughput.
+    peers: litert, onnxruntime.
 
     Raises NnapiError, and ImportError for a peer that is not installed.
     """
@@ -131,14 +132,13 @@ def bench(
     timed(call, warm_up)
     count = runs or calls_within(call, seconds)
     after = _resident()
-    others = [peer(name, source, model, arrays) for name in peers]
+    others = [peer(name, source, model, (arrays, values)) for name in peers]
     progress(1, total, "runs" if not others else f"runs, and those of {', '.join(peers)}")
+    throughput = []
     with no_collection():
         own, theirs = _in_turns(call, others, count, seconds, runs, warm_up)
-    throughput = []
-    for at, number in enumerate(threads):
-        progress(2 + at, total, f"{number} threads at once")
-        with no_collection():
+        for at, number in enumerate(threads):
+            progress(2 + at, total, f"{number} threads at once")
             throughput.append(_at_once(compilation, values, number, count))
     outputs = [] if model.carried else results  # states go on in each runtime by themselves
     return Bench(
@@ -251,7 +251,7 @@ def _at_once(
         except NnapiError as error:
             errors.append(error)
 
-    workers = [Thread(target=work, args=(number,)) for number in range(threads)]
+    workers = [Thread(target=work, args=(number,), daemon=True) for number in range(threads)]
     for worker in workers:
         worker.start()
     start.wait()

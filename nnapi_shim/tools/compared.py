@@ -22,8 +22,8 @@ class Tolerance:
     float16: the same of TENSOR_FLOAT16, whose numbers are coarser.
     """
 
-    absolute: float = 1e-5
-    relative: float = 1e-5
+    absolute: float = 1e-4
+    relative: float = 1e-4
     steps: int = 0
     float16: float = 5 * 2.0**-10
 
@@ -31,9 +31,9 @@ class Tolerance:
         """The largest difference for each element, as real numbers of `b` or in steps."""
         if type in QUANTIZED_RANGE:
             return self.steps
-        if type is OperandType.TENSOR_FLOAT16:
+        if type in (OperandType.TENSOR_FLOAT16, OperandType.FLOAT16):
             return self.float16 * (1 + np.abs(b))
-        if b.dtype.kind == "f":
+        if type in (OperandType.TENSOR_FLOAT32, OperandType.FLOAT32):
             return self.absolute + self.relative * np.abs(b)
         return 0
 
@@ -80,9 +80,10 @@ def difference(
     with np.errstate(invalid="ignore", over="ignore"):
         error = np.where(same, 0.0, np.abs(wide_a - wide_b))
         error[np.isnan(error)] = math.inf  # one is not a number, the other is
-        beyond = error > tolerance.allowed(type, wide_b if is_quantized else b.astype(np.float64))
+        near = error <= tolerance.allowed(type, wide_b)
+        beyond = ~same & (~near | np.isinf(error))
         relative = error * unit / np.maximum(np.abs(wide_b) * unit, TINY)
-        relative[np.isnan(relative)] = math.inf
+        relative = np.where(same, 0.0, np.where(np.isnan(relative), math.inf, relative))
     if not error.size:
         empty = 0 if b.dtype.kind == "f" else None
         steps = 0 if is_quantized else None

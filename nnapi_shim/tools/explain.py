@@ -5,11 +5,10 @@ Nothing is prepared or run.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from nnapi_shim.api.devices import Choice, chosen
 from nnapi_shim.api.names import member
-from nnapi_shim.api.view import OperandView, OperationView
+from nnapi_shim.api.view import OperationView
 from nnapi_shim.drivers import is_built_in
 from nnapi_shim.drivers.versioned.compliance import (
     LEVEL_OF_HAL,
@@ -22,128 +21,25 @@ from nnapi_shim.drivers.versioned.defaults import without_defaults
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.enums import ExecutionPreference, OperationType
 from nnapi_shim.hal.interfaces import IDevice
-from nnapi_shim.hal.types import Extension, Model, Operation, byte_size, is_known, within_extension
+from nnapi_shim.hal.types import Extension, Model, Operation, within_extension
 from nnapi_shim.operations import operation as declaration_of
 from nnapi_shim.runtime import device_manager
-from nnapi_shim.runtime.compilation import NEVER
+from nnapi_shim.runtime.compilation import NEVER, NO_FALLBACK
+from nnapi_shim.runtime.fallback import fallback_step
 from nnapi_shim.runtime.partitioning import Answers, Step, partitioned, whole
 from nnapi_shim.settings import PARTITION
+from nnapi_shim.tools.explanation import Explanation as Explanation
+from nnapi_shim.tools.explanation import (
+    HandOver,
+    OperationExplained,
+    StepExplained,
+    Verdict,
+    Why,
+)
 from nnapi_shim.tools.info import specification_level
 from nnapi_shim.tools.model_source import Source, model_of
 from nnapi_shim.tools.model_source import name_of as source_name
-from nnapi_shim.tools.report import Report
-
-
-@dataclass(frozen=True)
-class Why:
-    """A reason. rule: what decided: `figure`, `order`, `only`, `whole`; or what is missing:
-    `operation`, `types`, `form`, `rank`, `quantization`, `operand type`, `extension`, `driver`,
-    `answer`, `dynamic`, or the name of a rule of the declaration. level: the feature level that
-    is needed, where that is the reason. text: the same in words.
-    """
-
-    rule: str
-    text: str
-    level: int | None = None
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What a device is to an operation.
-
-    runs: whether it runs it where it stands. is_chosen: whether it is the one that does. figure:
-    the time, or power, that it says it needs relative to the CPU; None where it says nothing.
-    reasons: why it is chosen, or why not.
-    """
-
-    device: str
-    runs: bool
-    is_chosen: bool
-    figure: float | None
-    reasons: tuple[Why, ...]
-
-
-@dataclass(frozen=True)
-class OperandInfo:
-    """An operand. dimensions: a 0 is an unknown one. bytes: None where a run decides them."""
-
-    index: int
-    name: str
-    type: str
-    dimensions: tuple[int, ...]
-    bytes: int | None
-
-
-@dataclass(frozen=True)
-class OperationExplained:
-    """An operation, in the order in which they run.
-
-    number: of its addOperation call. level: the lowest feature level that has this use of it, and
-    newer: what makes that higher than 1. device: "" where none runs it. step: None there.
-    """
-
-    number: int
-    name: str
-    inputs: tuple[OperandInfo, ...]
-    outputs: tuple[OperandInfo, ...]
-    level: int
-    newer: tuple[Why, ...]
-    device: str
-    step: int | None
-    verdicts: tuple[Verdict, ...]
-
-    @property
-    def why(self) -> str:
-        """Why it runs where it does, in words."""
-        chosen_one = next((item for item in self.verdicts if item.is_chosen), None)
-        return "; ".join(why.text for why in chosen_one.reasons) if chosen_one else ""
-
-
-@dataclass(frozen=True)
-class StepExplained:
-    """Operations, by their numbers, that a device runs as one prepared model.
-
-    bytes_in: of what it reads that earlier steps have written; None where a run decides them.
-    """
-
-    number: int
-    device: str
-    operations: tuple[int, ...]
-    bytes_in: int | None
-
-
-@dataclass(frozen=True)
-class HandOver:
-    """An operand that one step writes and another reads."""
-
-    operand: OperandInfo
-    from_step: int
-    from_device: str
-    to_step: int
-    to_device: str
-
-
-@dataclass(frozen=True)
-class Explanation(Report):
-    """Who runs what.
-
-    preference: what counts: exec_time, or power_usage for LOW_POWER. decision: how devices were
-    chosen, in words. problem: why the model cannot be compiled like this, or "". left_out: devices
-    that are there and do not take part, by name, with the reason. handed_over_bytes: of all
-    hand-overs together, each once for each step that reads it; None where a run decides them.
-    """
-
-    model: str
-    preference: ExecutionPreference
-    figure: str
-    devices: tuple[str, ...]
-    left_out: dict[str, str]
-    decision: str
-    problem: str
-    operations: tuple[OperationExplained, ...]
-    steps: tuple[StepExplained, ...]
-    hand_overs: tuple[HandOver, ...]
-    handed_over_bytes: int | None
+from nnapi_shim.tools.operand_info import operand_info
 
 
 def explain(
@@ -238,6 +134,7 @@ class _Explainer:
             self._left_out(),
             self._decision(),
             self.problem,
+            self._fallback(),
             tuple(map(self._operation, range(len(self.views)))),
             steps,
             hand_overs,
@@ -255,6 +152,14 @@ class _Explainer:
         }
         return others | device_manager.left_out()
 
+    def _fallback(self) -> str:
+        """As a compilation has it: where devices are not the program's choice."""
+        is_off = self.is_named or PARTITION.get() == NO_FALLBACK
+        if is_off or all(is_built_in(step.device.name) for step in self.steps):
+            return ""
+        found = fallback_step(self.model, self.devices, self.steps)
+        return "" if found is None else found.device.name
+
     def _decision(self) -> str:
         if self.problem:
             return "no device, or no order of devices, runs all of it"
@@ -268,7 +173,7 @@ class _Explainer:
         return f"{devices[0]} is the best, or as good as the best, for every operation"
 
     def _operation(self, position: int) -> OperationExplained:
-        view, found = self.views[position], self.levels.operations[position]
+        view, found = self.views[position], self.levels_without_defaults.operations[position]
         step = self.step_of.get(position)
         return OperationExplained(
             view.number,
@@ -432,25 +337,6 @@ class _Explainer:
                     self.steps[to].device.name,
                 )
         return sorted(found.values(), key=lambda item: (item.to_step, item.operand.index))
-
-
-def operand_info(operand: OperandView) -> OperandInfo:
-    """An operand as reports have it."""
-    kind = operand.type
-    known = hasattr(kind, "name") and is_known(kind, operand.dimensions)
-    size = None
-    if known and not operand.is_omitted and kind.name != "MODEL":
-        try:
-            size = byte_size(operand)
-        except KeyError:  # of an extension
-            size = None
-    return OperandInfo(
-        operand.index,
-        operand.name,
-        getattr(kind, "name", str(int(kind))),
-        tuple(operand.dimensions),
-        size,
-    )
 
 
 def _why(reason: Reason) -> Why:

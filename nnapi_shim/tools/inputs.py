@@ -180,26 +180,32 @@ def shown(dimensions: Sequence[int]) -> str:
 
 
 def _array(path: str) -> Array:
-    try:
-        found = np.load(path, allow_pickle=False)
-    except (ValueError, EOFError) as error:
-        raise bad_data(f"{path} is no array of numpy: {_short(error)}", "npy") from None
+    found = _loaded(path)
     if not isinstance(found, np.ndarray):
-        found.close()
-        raise bad_data(f"{path} is no single array; such files end in .npz", "npy")
+        raise bad_data(f"{path} is no single array of numpy; such files end in .npz", "npy")
     return found
+
+
+def _loaded(path: str) -> Array | dict[str, Array]:
+    """What a file of numpy holds: an array, or several by their names."""
+    from zipfile import BadZipFile
+
+    # Opened here, since numpy leaves a file open that it cannot read.
+    with Path(path).open("rb") as file:
+        try:
+            found = np.load(file, allow_pickle=False)
+            if isinstance(found, np.ndarray):
+                return found
+            return {name: found[name] for name in found.files}
+        except (ValueError, EOFError, BadZipFile, KeyError, AttributeError, TypeError) as error:
+            raise bad_data(f"{path} is no file of numpy: {_short(error)}", "numpy") from None
 
 
 def _of_archive(path: str, compilation: Compilation) -> dict[int, Array]:
     """Arrays of a .npz file by the positions of inputs."""
-    from zipfile import BadZipFile
-
-    names = compilation.input_names
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-    except (ValueError, EOFError, BadZipFile, KeyError, AttributeError, TypeError) as error:
-        raise bad_data(f"{path} is no archive of numpy: {_short(error)}", "npz") from None
+    names, arrays = compilation.input_names, _loaded(path)
+    if isinstance(arrays, np.ndarray):
+        raise bad_data(f"{path} is a single array of numpy; such files end in .npy", "npz")
     if set(names) <= arrays.keys():
         return {place: arrays[name] for place, name in enumerate(names)}
     if len(arrays) == len(names) and not arrays.keys() & set(names):

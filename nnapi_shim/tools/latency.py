@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from statistics import fmean, quantiles, stdev
 from time import perf_counter
 
+import numpy as np
+
+from nnapi_shim.api.arrays import Array
+
 PERCENTILES = (50, 90, 95, 99)
+MOST_CALLS = 1 << 17
+"""Of the fastest models there are fewer than fit into the time: all samples are kept."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +29,7 @@ class Latency:
     p95: float
     p99: float
     maximum: float
-    samples: tuple[float, ...]
+    samples: Array
 
 
 def latency(samples: Sequence[float]) -> Latency:
@@ -41,7 +47,7 @@ def latency(samples: Sequence[float]) -> Latency:
         p95,
         p99,
         ordered[-1],
-        tuple(samples),
+        np.asarray(samples),
     )
 
 
@@ -55,8 +61,8 @@ def timed(call: Callable[[], object], runs: int) -> list[float]:
     return samples
 
 
-def calls_within(call: Callable[[], object], seconds: float, most: int = 1 << 20) -> int:
-    """How many calls fit into a time, at least one, going by the fastest of the first three."""
+def calls_within(call: Callable[[], object], seconds: float, most: int = MOST_CALLS) -> int:
+    """How many calls fit into a time, 1 to `most`, going by the fastest of the first three."""
     fastest = min(timed(call, 3))
     return max(1, min(most, int(seconds / fastest) if fastest else most))
 

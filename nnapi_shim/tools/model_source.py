@@ -12,16 +12,18 @@ from nnapi_shim.api.model import Model
 from nnapi_shim.errors import NnapiError, bad_data
 
 Source = str | os.PathLike[str] | Model
-"""A finished model; the path of a file with one; `module:attribute` or `file.py:attribute`."""
+"""A finished model; the path of a file with one, and behind a `#` which of several; or
+`module:attribute`, `file.py:attribute`.
+"""
 
 
 def model_of(source: Source, signature: str | None = None, *, finish: bool = True) -> Model:
     """The finished model that is meant.
 
-    source: a file that nnapi_shim.load reads; a Python file, which is run, with a model in
-    `model` or one model alone; `module:attribute` or `file.py:attribute`, a model or a function
-    without arguments that makes one. signature: which of a file's signatures, by its name.
-    finish: whether to finish a model of a Python file that is not.
+    source: a file that nnapi_shim.load reads, or `file#signature`; a Python file, which is run,
+    with a model in `model` or one model alone; `module:attribute` or `file.py:attribute`, a model
+    or a function without arguments that makes one. signature: the same as behind the `#`. finish:
+    whether to finish a model of a Python file that is not.
 
     Raises NnapiError for what is no such thing, and OSError for a file that cannot be read.
     """
@@ -34,14 +36,22 @@ def model_of(source: Source, signature: str | None = None, *, finish: bool = Tru
     elif text.endswith(".py"):
         found = _only_model(text, _ran(text))
     else:
-        load = importlib.import_module("nnapi_shim.formats.load").load
-        found = load(text, signature=signature)
+        from nnapi_shim.formats.load import load
+
+        path, chosen = file_of(text)
+        found = load(path, signature=signature or chosen)
     model = _called(text, found)
     if not isinstance(model, Model):
         raise bad_data(f"{text} is a {type(model).__name__}; it must be a nnapi_shim.Model")
     if finish and model.runtime.state == "building":
         model.finish()
     return model
+
+
+def file_of(text: str) -> tuple[str, str | None]:
+    """The path in `file#signature`, and the signature or None."""
+    path, mark, signature = text.rpartition("#")
+    return (path, signature) if mark and not Path(text).exists() else (text, None)
 
 
 def name_of(source: Source) -> str:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from nnapi_shim.api.arrays import Array
 from nnapi_shim.api.model import Model
-from nnapi_shim.errors import bad_data
+from nnapi_shim.errors import NnapiError, bad_data, op_failed
 from nnapi_shim.tools.info import installed_version
 from nnapi_shim.tools.model_source import Source
 
@@ -29,18 +29,33 @@ class Peer(NamedTuple):
     outputs: Callable[[], list[Array]]
 
 
-def peer(name: str, source: Source, model: Model, inputs: Sequence[Array]) -> Peer:
+Inputs = tuple[Sequence[Array], Sequence[Any]]
+"""Those that a run takes, and these with the states that are carried from run to run: a runtime
+takes the ones or the others.
+"""
+
+
+def peer(name: str, source: Source, model: Model, inputs: Inputs) -> Peer:
     """A model made ready in a runtime, with these inputs.
 
     source: where the model comes from; a file that the runtime reads is given to it as it is, of
     any other the model is exported. Raises BAD_DATA for an unknown runtime and for a model that
-    cannot be exported, and ImportError where the runtime is not installed.
+    cannot be exported, OP_FAILED for one that the runtime does not run, and ImportError where the
+    runtime is not installed.
     """
     if name not in PEERS:
         raise bad_data(f"there is no peer {name!r}; there are {', '.join(PEERS)}")
     package, suffix = PEERS[name]
     make = {"litert": _litert, "onnxruntime": _onnxruntime}[name]
-    run, outputs = make(_content(source, model, suffix), inputs)
+    content = _content(source, model, suffix)
+    try:
+        run, outputs = make(content, inputs)
+        run()
+    except (NnapiError, ImportError, MemoryError):
+        raise
+    except Exception as error:  # whatever another runtime may raise
+        reason = " ".join(str(error).split())[:300]
+        raise op_failed(f"{name} does not run this model: {reason}", "peer") from None
     return Peer(name, installed_version(package) or "", run, outputs)
 
 
@@ -58,17 +73,17 @@ def _content(source: Source, model: Model, suffix: str) -> bytes:
         return path.read_bytes()
 
 
-def _litert(content: bytes, inputs: Sequence[Array]) -> tuple[Callable[[], object], Any]:
+def _litert(content: bytes, inputs: Inputs) -> tuple[Callable[[], object], Any]:
     interpreter = import_module("ai_edge_litert.interpreter").Interpreter(
         model_content=content, num_threads=1
     )
     details = interpreter.get_input_details()
-    _require_count("LiteRT", len(details), len(inputs))
-    for detail, array in zip(details, inputs, strict=True):
+    arrays = _matching("LiteRT", len(details), inputs)
+    for detail, array in zip(details, arrays, strict=True):
         if tuple(detail["shape"]) != array.shape:
             interpreter.resize_tensor_input(detail["index"], array.shape)
     interpreter.allocate_tensors()
-    for detail, array in zip(details, inputs, strict=True):
+    for detail, array in zip(details, arrays, strict=True):
         interpreter.set_tensor(detail["index"], array)
 
     def outputs() -> list[Array]:
@@ -78,15 +93,15 @@ def _litert(content: bytes, inputs: Sequence[Array]) -> tuple[Callable[[], objec
     return interpreter.invoke, outputs
 
 
-def _onnxruntime(content: bytes, inputs: Sequence[Array]) -> tuple[Callable[[], object], Any]:
+def _onnxruntime(content: bytes, inputs: Inputs) -> tuple[Callable[[], object], Any]:
     onnxruntime = import_module("onnxruntime")
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 3
     session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
-    _require_count("ONNX Runtime", len(session.get_inputs()), len(inputs))
+    arrays = _matching("ONNX Runtime", len(session.get_inputs()), inputs)
     binding = session.io_binding()
-    for argument, array in zip(session.get_inputs(), inputs, strict=True):
+    for argument, array in zip(session.get_inputs(), arrays, strict=True):
         binding.bind_cpu_input(argument.name, array)
     for argument in session.get_outputs():
         binding.bind_output(argument.name)
@@ -98,9 +113,13 @@ def _onnxruntime(content: bytes, inputs: Sequence[Array]) -> tuple[Callable[[], 
     return lambda: session.run_with_iobinding(binding), outputs
 
 
-def _require_count(name: str, takes: int, given: int) -> None:
-    if takes != given:
-        raise bad_data(f"{name} takes {takes} inputs for this model; here it has {given}", "inputs")
+def _matching(name: str, takes: int, inputs: Inputs) -> Sequence[Array]:
+    """The inputs that a runtime takes; raises BAD_DATA where it takes neither."""
+    for arrays in inputs:
+        if len(arrays) == takes:
+            return arrays
+    counts = " or ".join(dict.fromkeys(str(len(arrays)) for arrays in inputs))
+    raise bad_data(f"{name} takes {takes} inputs for this model; here it has {counts}", "inputs")
 
 
 def import_of(name: str) -> None:

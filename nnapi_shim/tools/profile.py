@@ -18,11 +18,13 @@ from nnapi_shim.drivers import is_built_in
 from nnapi_shim.drivers.observing import ObservedStep, observed
 from nnapi_shim.hal.quantization import ELEMENT_BYTES, QUANTIZED_RANGE
 from nnapi_shim.hal.types import is_known
-from nnapi_shim.tools.explain import OperandInfo, explain, operand_info
+from nnapi_shim.tools.explain import explain
 from nnapi_shim.tools.inputs import Picture, made_up, read_inputs
 from nnapi_shim.tools.machine import Peaks, peaks
 from nnapi_shim.tools.model_source import Source, model_of, name_of
+from nnapi_shim.tools.operand_info import OperandInfo, operand_info
 from nnapi_shim.tools.report import Progress, Report, untold
+from nnapi_shim.tools.seen import SeenRun, trace_events
 from nnapi_shim.tools.work import Shapes, flops, moved_bytes
 
 
@@ -98,7 +100,7 @@ class Profile(Report):
     peaks: Peaks | None
     operations: tuple[OperationProfile, ...]
     kinds: tuple[Kind, ...]
-    runs_seen: "tuple[SeenRun, ...]" = field(repr=False, default=())
+    runs_seen: tuple[SeenRun, ...] = field(repr=False, default=())
 
     def to_json(self) -> dict[str, Any]:
         """Without the single runs, which `trace` has."""
@@ -108,22 +110,13 @@ class Profile(Report):
 
     def trace(self) -> dict[str, Any]:
         """All observed runs as trace events in JSON, which Perfetto and Chrome show."""
-        return _trace(self)
+        return trace_events(self.runs_seen)
 
     def save_trace(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
         """Write the trace; raises BAD_DATA where that cannot be."""
         from nnapi_shim.formats import output_file
 
         output_file.write(path, json.dumps(self.trace()).encode(), overwrite)
-
-
-@dataclass(frozen=True)
-class SeenRun:
-    """A run that was observed; times are time.monotonic_ns()."""
-
-    started_ns: int
-    ended_ns: int
-    steps: tuple[ObservedStep, ...]
 
 
 def profile(
@@ -349,38 +342,3 @@ def _kinds(operations: Sequence[OperationProfile]) -> tuple[Kind, ...]:
         for name, items in groups.items()
     ]
     return tuple(sorted(kinds, key=lambda kind: -kind.seconds))
-
-
-def _trace(found: Profile) -> dict[str, Any]:
-    pid = os.getpid()
-    lanes = {"run": 1} | {
-        name: at + 2
-        for at, name in enumerate(
-            dict.fromkeys(step.device for run in found.runs_seen for step in run.steps)
-        )
-    }
-    start = found.runs_seen[0].started_ns if found.runs_seen else 0
-    events: list[dict[str, Any]] = [
-        {"ph": "M", "name": "thread_name", "pid": pid, "tid": tid, "args": {"name": name}}
-        for name, tid in lanes.items()
-    ]
-
-    def event(name: str, lane: str, began: int, ended: int, **arguments: Any) -> None:
-        events.append(
-            {
-                "ph": "X",
-                "name": name,
-                "cat": lane,
-                "pid": pid,
-                "tid": lanes[lane],
-                "ts": (began - start) / 1e3,
-                "dur": (ended - began) / 1e3,
-                "args": arguments,
-            }
-        )
-
-    for number, run in enumerate(found.runs_seen):
-        event(f"run {number}", "run", run.started_ns, run.ended_ns)
-        for step in run.steps:
-            event(step.where, step.device, step.started_ns, step.ended_ns, kernel=step.kernel)
-    return {"displayTimeUnit": "ns", "traceEvents": events}

@@ -94,6 +94,16 @@ def replay(
     given = capture if isinstance(capture, Capture) else read(capture)
     runner = _Runner(given, device)
     report = Replay(given.path, given.is_complete, runner.device_name, len(given.calls))
+    try:
+        _repeat(runner, given, report, last=last, progress=progress)
+    finally:
+        runner.close()
+    return report
+
+
+def _repeat(
+    runner: "_Runner", given: Capture, report: Replay, *, last: bool, progress: Progress
+) -> None:
     for number, plan in enumerate(planned(given)):
         progress(number, len(given.calls), plan.call.short)
         if plan.call.end is None:
@@ -104,7 +114,6 @@ def replay(
             report.skipped.append(f"call {plan.call.number}, {plan.call.function}: {plan.why_not}")
             continue
         runner.make(plan, report)
-    return report
 
 
 class _Memory:
@@ -136,6 +145,8 @@ class _Runner:
         self._types: dict[int, int] = {}
         """Codes of extensions that the capture has -> those that are theirs here."""
         self._cache: Any = None
+        self._events: dict[str, Any] = {}
+        """Those that are not freed."""
         self._here = self._devices()
         self.device_name = ""
         if device is not None:
@@ -157,7 +168,8 @@ class _Runner:
         try:
             wanted = re.compile(pattern)
         except re.error as error:
-            raise bad_data(f"{pattern!r} is no regular expression: {error}") from None
+            told = f"{pattern!r} is no regular expression: {error}"
+            raise bad_data(told, "expression") from None
         for name in self._here:
             if wanted.fullmatch(name):
                 return name
@@ -171,11 +183,19 @@ class _Runner:
             listed = self._capture.manifest["devices"]
             name = listed[int(handle.rpartition(" ")[2]) - 1]["name"]
         except (KeyError, IndexError, TypeError, ValueError):
-            raise bad_data(f"{self._capture.path} does not say what {handle} is") from None
+            told = f"{self._capture.path} does not say what {handle} is"
+            raise bad_data(told, "unknown") from None
         if name not in self._here:
             there = ", ".join(self._here)
             raise bad_data(f"{name}, which the program used, is not here; there are {there}")
         return self._here[name]
+
+    def close(self) -> None:
+        """Wait for what is still computed into memory that is let go now."""
+        for event in self._events.values():
+            self._lib.ANeuralNetworksEvent_wait(event)
+        if self._cache is not None:
+            self._cache.cleanup()
 
     # Calls
 
@@ -213,6 +233,8 @@ class _Runner:
                 f"{self._capture.path}: call {call.number}, {call.function}, has arguments that "
                 "cannot be handed over"
             ) from None
+        if call.short == "Event_free":
+            self._events.pop(str(plan.values[0].value), None)
         report.repeated += 1
         report.executions += call.function in RUNS
         self._keep_made(plan, variables)
@@ -330,6 +352,8 @@ class _Runner:
             if value.kind != "made" or value.value is None:
                 continue
             self._handles[value.value] = variables[parameter.name][0]
+            if value.of == "event" and variables[parameter.name][0]:
+                self._events[value.value] = variables[parameter.name][0]
             if memory is not None:
                 offset = plan.call.arguments.get("offset", 0)
                 self._memories[value.value] = memory, offset

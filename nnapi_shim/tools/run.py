@@ -89,7 +89,6 @@ def run(
     top: int = 0,
     picture: Picture | None = None,
     seed: int = 0,
-    signature: str | None = None,
 ) -> RunResult:
     """Compile a model and run it once.
 
@@ -99,7 +98,7 @@ def run(
 
     Raises NnapiError, and OSError for files that cannot be read.
     """
-    model = model_of(source, signature)
+    model = model_of(source)
     began = perf_counter()
     compilation = Compilation(model, device)
     compiled = perf_counter()

@@ -117,6 +117,8 @@ def test_runs_by_name(device: str) -> None:
         lambda: compilation.run(image, row=[1])
     )
     assert "input 'image' is given twice" in said(lambda: compilation.run(image, image=image))
+    with pytest.raises(TypeError, match="it must be a mapping from names to values"):
+        compilation.run_named([image])  # type: ignore[arg-type]
     assert "nothing is given for 'rows'" in said(lambda: compilation.run(image=image))
 
 

@@ -58,10 +58,10 @@ WRONG = {
     ),
     "a file": (
         lambda m: Compilation("model.tflite"),
-        "model is 'model.tflite' (str); it must be a nnapi_shim.Model; files of models, such as "
-        ".tflite, are not read yet",
+        "model is 'model.tflite' (str); it must be a nnapi_shim.Model; "
+        "nnapi_shim.load reads a file",
     ),
-    "a path": (lambda m: Compilation(Path("m")), "are not read yet"),
+    "a path": (lambda m: Compilation(Path("m")), "nnapi_shim.load reads a file"),
     "no model": (lambda m: Compilation(None), "model is None (NoneType); it must be"),
     "a model for an execution": (lambda m: Execution(m), "compilation is of type Model; it must"),
     "lint": (lambda m: nnapi_shim.lint("x"), "model is 'x' (str)"),

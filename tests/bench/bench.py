@@ -3,7 +3,7 @@
 Every ratio is taken in one run, its two sides one after the other in turns. Bars are printed
 beside the figures; a figure that misses its bar is marked, and nothing fails: timings are no tests.
 
-    python tests/bench/bench.py [start calls building caching kernels build]
+    python tests/bench/bench.py [start calls building caching python kernels build]
 """
 
 import os
@@ -203,11 +203,30 @@ def build(folder: Path) -> None:
     print(f"  again, with nothing changed: {time.monotonic() - began:.1f} s")
 
 
+def python(folder: Path) -> None:
+    """What a run costs in Python beside its computation."""
+    del folder
+    sys.path.insert(0, str(ROOT))
+    from tests.bench.bench_python import figures
+
+    found = figures()
+    print("a run in Python of a model of one operation on 4 numbers, medians")
+    peer = found.get("LiteRT")
+    for name, microseconds in found.items():
+        beside = "" if peer is None else f"  {microseconds / peer:6.2f} x LiteRT"
+        bar = ""
+        if name == "Compilation.run(a, b)":
+            bar = "  ok" if microseconds < 10 else "  ABOVE THE BAR"
+            bar = f"  (below 10 us){bar}"
+        print(f"  {name:<46} {microseconds:8.2f} us{beside}{bar}")
+
+
 PARTS = {
     "start": start,
     "calls": calls,
     "building": building,
     "caching": caching,
+    "python": python,
     "kernels": kernels,
     "build": build,
 }

@@ -1,8 +1,10 @@
 """What holds for every command: help, errors, exit codes, pipes."""
 
 import builtins
+import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -72,3 +74,34 @@ def test_closed_pipe() -> None:
     _, err = reader.communicate()
     assert reader.returncode == 2
     assert err.splitlines() == ["nnapi-shim: nobody reads the output any more"]
+
+
+def test_full_disk() -> None:
+    with open("/dev/full", "w") as full:  # noqa: PTH123
+        done = subprocess.run(
+            [sys.executable, "-m", "nnapi_shim", "info"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == ["nnapi-shim: No space left on device"]
+
+
+def test_odd_names(tmp_path: Path) -> None:
+    """Names of other people's models do nothing to a terminal, whatever letters it has."""
+    (tmp_path / "odd.py").write_text(
+        "import nnapi_shim\n"
+        "with nnapi_shim.Model() as model:\n"
+        "    x = model.input('TENSOR_FLOAT32', [2], name='caf\\u00e9 \\x1b[31m')\n"
+        "    model.outputs(model.operation('RELU', [x]))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "nnapi_shim", "run", tmp_path / "odd.py"],
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"caf\\xe9 \\x1b[31m" in done.stdout

@@ -24,6 +24,7 @@ LANGUAGES = {*RUN, *COMPILED, "json", "toml", "cmake", "text"}
 SHARED = ROOT.parent / "shared" / "models"
 EXAMPLES = {
     "mobilenet.tflite": "mobilenet_v2_224_quant.tflite",
+    "model.tflite": "mobilenet_v2_224_quant.tflite",
     "lstm.tflite": "mnist_lstm_float.tflite",
     "labels.txt": "imagenet_labels.txt",
     "cat.bmp": "images/cat.bmp",

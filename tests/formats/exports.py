@@ -10,7 +10,7 @@ import json
 import os
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,16 +19,21 @@ import numpy as np
 from nnapi_shim.api.arrays import DTYPES
 from nnapi_shim.api.model import Model
 from nnapi_shim.errors import NnapiError
+from nnapi_shim.formats.graph.builder import Rule
+from nnapi_shim.formats.onnx.exporting.table import RULES as ONNX
+from nnapi_shim.formats.tflite.exporting.table import RULES as TFLITE
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType
 from tests.conformance.vectors import Example, examples
 from tests.formats import peers
 
-RANDOM = "RANDOM_MULTINOMIAL"
-STEPS = {"tflite": 2, "onnx": 2}
+STEPS = 1
 """Steps by which quantized results may differ."""
 
-DIFFERENT: dict[str, str] = {}
+
+def rules(format: str) -> Mapping[str, Rule]:
+    """What becomes of each operation in a format."""
+    return TFLITE if format == "tflite" else ONNX
 
 
 class Outcome(NamedTuple):
@@ -42,8 +47,10 @@ class Outcome(NamedTuple):
 def model_of(example: Example) -> Model:
     """The model of an example, built call by call."""
     built: list[Model] = []
-    for number in _order(example):
-        built.append(_graph(example, example.graphs[number], dict(zip(_order(example), built))))
+    order = _order(example)
+    for number in order:
+        before = dict(zip(order, built, strict=False))
+        built.append(_graph(example, example.graphs[number], before))
     return built[-1]
 
 
@@ -67,10 +74,14 @@ def _graph(example: Example, graph: dict[str, Any], built: dict[int, Model]) -> 
     omitted = omitted_inputs(example) if graph is example.model["main"] else set()
     for index, operand in enumerate(graph["operands"]):
         kind = T(operand["type"])
-        model.add_operand(kind, operand["dims"], operand.get("scale", 0.0), operand.get("zero_point", 0))
+        model.add_operand(
+            kind, operand["dims"], operand.get("scale", 0.0), operand.get("zero_point", 0)
+        )
         if "channel" in operand:
             channel = operand["channel"]
-            model.set_operand_symm_per_channel_quant_params(index, channel["dim"], channel["scales"])
+            model.set_operand_symm_per_channel_quant_params(
+                index, channel["dim"], channel["scales"]
+            )
         if operand["lifetime"] in ("constant", "constant_memory"):
             data = np.frombuffer(example.bytes_at(operand["data"]), DTYPES[kind])
             model.set_operand_value(index, data.reshape(operand["dims"]).copy())
@@ -129,18 +140,19 @@ def compared(example: Example, format: str) -> Outcome:
         results = peers.RUNS[format](content, arrays(example, "inputs"))
     except Exception as error:
         return Outcome(example.name, "differs", f"{type(error).__name__}: {str(error)[:300]}")
-    return Outcome(example.name, *_difference(example, results, format))
+    return Outcome(example.name, *_difference(example, results))
 
 
-def _difference(example: Example, results: Sequence[Any], format: str) -> tuple[str, str]:
+def _difference(example: Example, results: Sequence[Any]) -> tuple[str, str]:
     graph = example.model["main"]
     half = example.entry["relaxed"] or any(
         o["type"] == T.TENSOR_FLOAT16 for g in example.graphs for o in g["operands"]
     )
-    worst = ""
     if OperationType.RANDOM_MULTINOMIAL in example.operations:
         return "equal", "not compared"
-    for at, (index, expected) in enumerate(zip(graph["outputs"], arrays(example, "outputs"), strict=True)):
+    for at, (index, expected) in enumerate(
+        zip(graph["outputs"], arrays(example, "outputs"), strict=True)
+    ):
         operand = graph["operands"][index]
         if operand.get("ignored"):
             continue
@@ -152,18 +164,20 @@ def _difference(example: Example, results: Sequence[Any], format: str) -> tuple[
         if kind in (T.TENSOR_FLOAT32, T.TENSOR_FLOAT16):
             loose = 5 * 2.0**-10 if half else 1e-4
             bound = loose + (loose if half else 1e-5) * np.abs(e)
-        elif kind is T.TENSOR_BOOL8:
-            bound = np.zeros(1)
-        elif kind is T.TENSOR_INT32:
+        elif kind in (T.TENSOR_BOOL8, T.TENSOR_INT32):
             bound = np.zeros(1)
         else:
-            bound = np.full(1, max(STEPS[format], example.entry["quant8_tolerance"]))
+            bound = np.full(1, max(STEPS, example.entry["quant8_tolerance"]))
         with np.errstate(invalid="ignore"):
             wrong = ~((a == e) | (np.abs(a - e) <= bound) | (np.isnan(a) & np.isnan(e)))
         if wrong.any():
             where = int(np.flatnonzero(wrong)[0])
-            return "differs", f"output {at}[{where}] is {a[where]:g}, expected {e[where]:g}; {wrong.sum()} of {wrong.size}"
-    return "equal", worst
+            return (
+                "differs",
+                f"output {at}[{where}] is {a[where]:g}, expected {e[where]:g}; "
+                f"{wrong.sum()} of {wrong.size}",
+            )
+    return "equal", ""
 
 
 def main() -> None:
@@ -176,7 +190,9 @@ def main() -> None:
     parser.add_argument("--verbose", action="store_true")
     arguments = parser.parse_args()
     wanted = {OperationType[name] for name in arguments.names}
-    chosen = [e for e in suitable() if not wanted or wanted & set(e.entry["ops"])][:: arguments.every]
+    chosen = [e for e in suitable() if not wanted or wanted & set(e.entry["ops"])][
+        :: arguments.every
+    ]
     outcomes = in_children(chosen, arguments.format)
     report(chosen, outcomes, arguments.verbose)
     if arguments.json:
@@ -206,7 +222,9 @@ def in_children(chosen: Sequence[Example], format: str) -> list[Outcome]:
 
 
 def report(
-    chosen: Sequence[Example], outcomes: Sequence[Outcome], verbose: bool,
+    chosen: Sequence[Example],
+    outcomes: Sequence[Outcome],
+    verbose: bool,
     tell: Callable[[str], None] = print,
 ) -> None:
     """Counts by operation, and reasons."""

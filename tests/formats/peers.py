@@ -19,10 +19,13 @@ def exported(model: Model, format: str) -> bytes:
 
 
 def in_litert(content: bytes, inputs: list[Any]) -> list[Any]:
-    """A .tflite file in LiteRT's interpreter."""
-    from ai_edge_litert.interpreter import Interpreter
+    """A .tflite file in LiteRT, by its own kernels: those of XNNPACK round otherwise."""
+    from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
-    interpreter = Interpreter(model_content=content, num_threads=1)
+    resolver = OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+    interpreter = Interpreter(
+        model_content=content, num_threads=1, experimental_op_resolver_type=resolver
+    )
     details = interpreter.get_input_details()
     for detail, value in zip(details, inputs, strict=True):
         if tuple(detail["shape"]) != value.shape:

@@ -150,7 +150,7 @@ def look(explorer: Explorer) -> None:
     names = ["CONV_2D", "TANH", "TANH", "ADD", "SOFTMAX"]
     operations = [f"{at + 1} {name}" for at, name in enumerate(names)]
     assert list(table) == ["0 GraphInputs", *operations, "6 GraphOutputs"]
-    assert all(table[name][0] == "step 0 on nnapi-cpu" for name in operations)
+    assert all(table[name][0] == "0: nnapi-cpu" for name in operations)
 
     times = {at: float(table[name][2]) for at, name in enumerate(operations)}
     shades = Shades("time", "", "", times)

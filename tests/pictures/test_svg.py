@@ -102,7 +102,7 @@ def test_measurements() -> None:
     explained = explain(model)
     devices = measured.devices(explained)
     assert set(devices.values.values()) == {"nnapi-cpu"}
-    assert set(measured.partitions(explained).values.values()) == {"step 0 on nnapi-cpu"}
+    assert set(measured.partitions(explained).values.values()) == {"0: nnapi-cpu"}
     times = measured.times(profile(model, runs=2, against_peaks=False))
     assert set(times.values) == {0, 1, 2, 3, 4}
     errors = measured.errors(diff(model, "nnapi-cpu", "nnapi-reference"))

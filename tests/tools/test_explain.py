@@ -1,5 +1,6 @@
 """explain: who runs what, and why not the others."""
 
+import numpy as np
 import pytest
 
 from nnapi_shim import Compilation, Model, NnapiError
@@ -117,6 +118,16 @@ def test_nobody_runs_it(listed) -> None:
     assert found.left_out["nnapi-cpu"] == "not among the devices that were named"
 
 
+def test_fallback(listed, monkeypatch) -> None:
+    listed(PartialDevice("fast", "LOG", (0.5, 0.5)))
+    model = conv_log_softmax()
+    assert explain(model).fallback == "nnapi-reference"
+    assert explain(model, ["fast", "nnapi-cpu"]).fallback == ""
+    assert explain(model, "nnapi-cpu").fallback == ""
+    monkeypatch.setenv("DEBUG_NN_PARTITION", "2")
+    assert explain(model).fallback == ""
+
+
 def test_partitioning_off(listed, monkeypatch) -> None:
     monkeypatch.setenv("DEBUG_NN_PARTITION", "0")
     listed(PartialDevice("fast", "LOG", (0.5, 0.5)))
@@ -158,6 +169,7 @@ def test_names_of_the_report_stay() -> None:
         "left_out",
         "decision",
         "problem",
+        "fallback",
         "operations",
         "steps",
         "hand_overs",
@@ -168,3 +180,15 @@ def test_names_of_the_report_stay() -> None:
 def test_unknown_device() -> None:
     with pytest.raises(NnapiError, match="nnapi-cpu"):
         explain(quantized(), "nnapi-cp")
+
+
+def test_inputs_that_say_what_leaving_them_out_says() -> None:
+    """They make no operation newer: drivers of HAL 1.0 and 1.1 are shown it without them."""
+    with Model() as model:
+        x = model.input("TENSOR_FLOAT32", [1, 2, 2, 1])
+        w, b = np.ones((1, 1, 1, 1), np.float32), np.zeros(1, np.float32)
+        y = model.operation("CONV_2D", [x, w, b, 1, 1, 1, 0, False, 1, 1])
+        model.outputs(model.operation("CONV_2D", [y, w, b, 1, 1, 1, 0, False, 2, 1]))
+    found = explain(model)
+    assert [item.level for item in found.operations] == [1, 3]
+    assert [why.rule for why in found.operations[1].newer] == ["form"]

@@ -3,7 +3,7 @@
 import pytest
 
 from nnapi_shim import NnapiError
-from nnapi_shim.tools.model_source import model_of
+from nnapi_shim.tools.model_source import file_of, model_of
 from tests.tools.models import quantized
 
 SOURCE = """
@@ -61,3 +61,12 @@ def test_a_file_that_is_not_there(tmp_path) -> None:
         model_of(str(tmp_path / "none.py"))
     with pytest.raises(NnapiError, match=r"ModuleNotFoundError"):
         model_of("no_such_module:model")
+
+
+def test_one_of_the_models_of_a_file(tmp_path) -> None:
+    path = str(tmp_path / "a#b.tflite")
+    assert file_of("model.tflite") == ("model.tflite", None)
+    assert file_of("model.tflite#serving default") == ("model.tflite", "serving default")
+    write(tmp_path / "a#b.tflite", "")
+    assert file_of(path) == (path, None)
+    assert file_of(f"{path}#main") == (path, "main")

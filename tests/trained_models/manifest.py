@@ -11,7 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tests.trained_models.flat_model import Array, FlatModel, read
+import nnapi_shim
+from nnapi_shim import Model
+
+Array = np.ndarray[Any, np.dtype[Any]]
 
 FOLDER = Path(__file__).resolve().parents[3] / "shared" / "models"
 WHY_SKIPPED = "the trained models, ../shared/models, are not here"
@@ -26,10 +29,10 @@ class Case(NamedTuple):
 
 
 class Trained(NamedTuple):
-    """A model: what its file says, what the manifest says of it, its cases."""
+    """A model: imported, what the manifest says of it, its cases."""
 
     name: str
-    flat: FlatModel
+    model: Model
     entry: dict[str, Any]
     cases: list[Case]
 
@@ -47,31 +50,17 @@ def entries() -> dict[str, dict[str, Any]]:
     return {entry["name"]: entry for entry in listed}
 
 
-def flat_model(name: str) -> FlatModel:
-    """What the file of a model says."""
-    return read(FOLDER / entries()[name]["file"])
-
-
 def android(name: str) -> dict[str, Any]:
     """What Android's reference gave behind the delegate, against the optimised kernels."""
     return dict(entries()[name]["aosp_reference_via_tflite_delegate"])
 
 
-def is_quantized(flat: FlatModel) -> bool:
-    """Whether operators compute quantized values; constants alone do not count."""
-    made = [flat.tensors[index] for operator in flat.operators for index in operator.outputs]
-    return any(tensor.scales and tensor.type in ("INT8", "UINT8") for tensor in made)
-
-
 @cache
-def quantized() -> tuple[str, ...]:
-    """Names of the quantized models."""
-    return tuple(name for name in entries() if is_quantized(flat_model(name)))
-
-
 def trained(name: str) -> Trained:
     """A model with its cases."""
-    entry, flat = entries()[name], flat_model(name)
+    entry = entries()[name]
+    model = nnapi_shim.load(FOLDER / entry["file"])
+    inputs, outputs = len(entry["inputs"]), len(entry["outputs"])
     with np.load(FOLDER / entry["npz"]) as arrays:
 
         def values(kind: str, case: int, count: int) -> list[Array]:
@@ -80,14 +69,14 @@ def trained(name: str) -> Trained:
 
         cases = [
             Case(
-                values("in", case, len(flat.inputs)),
-                values("opt", case, len(flat.outputs)),
-                values("ref", case, len(flat.outputs)),
+                values("in", case, inputs),
+                values("opt", case, outputs),
+                values("ref", case, outputs),
             )
             for case in range(entry["cases"])
         ]
-    assert all(len(case.optimised) == len(flat.outputs) for case in cases)
-    return Trained(name, flat, entry, cases)
+    assert all(len(case.optimised) == outputs for case in cases)
+    return Trained(name, model, entry, cases)
 
 
 def key_points() -> Array:

@@ -1,7 +1,8 @@
-"""Quantized trained models: nnapi-cpu gives what nnapi-reference gives, to the last step.
+"""Trained models from their files: nnapi-cpu gives what nnapi-reference gives, quantized ones to
+the last step.
 
 What both give is as near to LiteRT as the README of the models asks, and where its NNAPI delegate
-gave a whole model to Android's reference, exactly as far from it as that.
+gave a whole quantized model to Android's reference, exactly as far from it as that.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,31 +12,33 @@ import numpy as np
 import pytest
 
 from nnapi_shim import Compilation
+from nnapi_shim.tools.explain import explain
 from tests.conformance.flatten import FLOAT32_TOLERANCE
-from tests.trained_models.flat_model import Array
 from tests.trained_models.manifest import (
     WHY_SKIPPED,
+    Array,
     Trained,
     android,
     entries,
-    flat_model,
     key_points,
-    quantized,
     trained,
 )
-from tests.trained_models.operators import not_expressed, whole_model
 
 pytestmark = pytest.mark.skipif(not entries(), reason=WHY_SKIPPED)
 
 DEVICES = ("nnapi-cpu", "nnapi-reference")
-NOT_EXPRESSED = {
-    # Of 8 bits with a state of 16: QUANTIZED_LSTM leaves out the biases that it has.
-    "keras_lstm_mnist_ptq": ["UNIDIRECTIONAL_SEQUENCE_LSTM"]
-}
-MODELS = [name for name in quantized() if name not in NOT_EXPRESSED]
-WHOLE = [name for name in MODELS if android(name)["delegate_kernels"] == 1]
+MODELS = list(entries())
+FLOATS = [name for name in MODELS if name.endswith("_float")]
+QUANTIZED = [name for name in MODELS if name not in FLOATS]
+WHOLE = [
+    name
+    for name in QUANTIZED
+    if android(name)["delegate_kernels"] == 1 and name != "keras_lstm_mnist_ptq"
+]
 """Those that the delegate gave to Android's reference in one piece."""
-
+STATEFUL = {"mnist_lstm_float", "keras_lstm_mnist_ptq"}
+FLOAT_TOLERANCE = 1e-4
+"""Absolute and relative, to LiteRT."""
 Outputs = list[Array]
 """Of one case."""
 
@@ -44,8 +47,11 @@ Outputs = list[Array]
 def computed(name: str, device: str) -> tuple[Outputs, ...]:
     """The outputs of a model for each of its cases."""
     model = trained(name)
-    with whole_model(model.flat) as finished, Compilation(finished, device) as compiled:
-        results = [compiled.run(*case.inputs) for case in model.cases]
+    results = []
+    with Compilation(model.model, device) as compiled:
+        for case in model.cases:
+            compiled.reset()
+            results.append(compiled.run(*case.inputs))
     return tuple(list(r) if isinstance(r, tuple) else [r] for r in results)
 
 
@@ -65,10 +71,9 @@ def top_classes(outputs: Sequence[Outputs]) -> list[int]:
     return [int(np.argmax(case[0])) for case in outputs]
 
 
-def test_what_is_left_out() -> None:
-    left_out = {name: not_expressed(flat_model(name)) for name in quantized()}
-    assert {name: why for name, why in left_out.items() if why} == NOT_EXPRESSED
-    assert (len(MODELS), len(WHOLE)) == (10, 9)
+def test_what_is_carried() -> None:
+    assert (len(FLOATS), len(QUANTIZED), len(WHOLE)) == (9, 11, 9)
+    assert {name for name in MODELS if trained(name).model.carried} == STATEFUL
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -79,6 +84,8 @@ def test_devices_agree(name: str) -> None:
         for index, (a, b) in enumerate(zip(cpu, reference, strict=True)):
             if a.dtype == np.float32:
                 absolute, relative = FLOAT32_TOLERANCE
+                if name in FLOATS:  # layer after layer
+                    absolute = relative = FLOAT_TOLERANCE
                 np.testing.assert_allclose(a, b, relative, absolute)
             else:
                 steps = np.abs(a.astype(int) - b).max()
@@ -100,11 +107,20 @@ def test_distance_to_litert(name: str, device: str) -> None:
             np.testing.assert_array_equal(given[1], classes)
             np.testing.assert_allclose(given[2], scores, 0, 0.02)
             np.testing.assert_array_equal(given[3], number)
+    elif name in FLOATS:
+        for given, case in zip(outputs, model.cases, strict=True):
+            for ours, theirs in zip(given, case.optimised, strict=True):
+                np.testing.assert_allclose(ours, theirs, FLOAT_TOLERANCE, FLOAT_TOLERANCE)
+        _check_classes(model, outputs)
     else:
         for found, bound in zip(largest(outputs, optimised(model)), model.bounds, strict=True):
             assert found <= max(1, bound) + 1
-        if "top1" in model.entry:
-            assert top_classes(outputs) == model.entry["top1"]
+        _check_classes(model, outputs)
+
+
+def _check_classes(model: Trained, outputs: Sequence[Outputs]) -> None:
+    if "top1" in model.entry:
+        assert top_classes(outputs) == model.entry["top1"]
 
 
 @pytest.mark.parametrize("name", WHOLE)
@@ -122,35 +138,33 @@ def test_distance_of_android(name: str) -> None:
 
 HEADINGS = (
     "model",
+    "device",
     "operations",
+    "partitions",
     "inputs",
-    "devices",
-    "optimised",
-    "bound",
-    "Android",
-    "top classes",
+    "difference",
+    "of LiteRT's own",
 )
 
 
 def rows() -> Iterator[tuple[str, ...]]:
-    """Of each model the largest differences of any output: between the devices, to LiteRT."""
+    """Of each model on each device the largest difference of any output to LiteRT."""
     for name in MODELS:
         model = trained(name)
-        cpu, reference = (computed(name, device) for device in DEVICES)
-        with whole_model(model.flat) as finished:
-            operations = len(finished.finished.main.operations)
-        apart = largest(cpu, reference), largest(reference, optimised(model)), model.bounds
-        figures = [f"{max(column):g}" for column in (*apart, android(name)["max_abs_diff"])]
-        tops = ",".join(map(str, top_classes(reference))) if "top1" in model.entry else "-"
-        yield (name, str(operations), str(len(model.cases)), *figures, tops)
+        for device in DEVICES:
+            explained = explain(model.model, device)
+            apart = max(largest(computed(name, device), optimised(model)))
+            counts = len(model.model.operations), len(explained.steps), len(model.cases)
+            figures = (f"{apart:g}", f"{max(model.bounds):g}")
+            yield (name, device, *map(str, counts), *figures)
 
 
 def test_table(capsys: pytest.CaptureFixture[str]) -> None:
-    """Prints what was found; `optimised` is the distance of nnapi-reference to those kernels."""
+    """Prints what was found."""
     lines = [HEADINGS, *rows()]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     with capsys.disabled():
         print()
         for line in lines:
             print("  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip())
-    assert len(lines) == 1 + len(MODELS)
+    assert len(lines) == 1 + len(MODELS) * len(DEVICES)

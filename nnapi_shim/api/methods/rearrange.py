@@ -205,8 +205,8 @@ class RearrangeMethods(Calling):
     def transpose(
         self,
         input: Given,
-        *,
         perm: Given | None = None,
+        *,
         dimensions: Sizes = None,
         name: str = "",
     ) -> Operand:

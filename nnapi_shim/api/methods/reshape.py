@@ -59,8 +59,8 @@ class ReshapeMethods(Calling):
     def squeeze(
         self,
         input: Given,
-        *,
         axes: Given | None = None,
+        *,
         dimensions: Sizes = None,
         name: str = "",
     ) -> Operand:

@@ -89,16 +89,13 @@ class Program:
         """
         self.walk = library.function("walk")
         self._bind = library.function("bind")
-
-    def bind(self, block: int) -> None:
-        """Run the compiled helper on a BIND record."""
-        self._bind(block, 0)
+        """The compiled helper, which takes a BIND record."""
 
 
 class Frame:
     """One run in flight: its own words and arena. Not thread-safe; a run holds it alone."""
 
-    __slots__ = ("_addresses", "_arena", "_bind", "_walk", "_words", "program")
+    __slots__ = ("_addresses", "_arena", "_bind", "_slots", "_walk", "_words", "program")
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -106,6 +103,7 @@ class Frame:
         address.view(words.address, len(program.template))[:] = program.template
         self._arena = address.Block(program.arena_bytes)
         self._addresses = address.Block(program.slots.size)
+        self._slots = address.view(self._addresses.address, program.slots.size)
         self._walk = address.Block(32)
         self._bind = address.Block(32)
         _store(self._walk, WALK.pack(words.address, program.step_count, 0, 0))
@@ -116,11 +114,11 @@ class Frame:
 
     def bind(self, arguments: Sequence[int], loop_timeout_ns: int) -> None:
         """Set the addresses that the run gives, in the order of their slots."""
-        packed = self.program.slots.pack(
-            self._words.address, self._arena.address, loop_timeout_ns, *arguments
+        program = self.program
+        program.slots.pack_into(
+            self._slots, 0, self._words.address, self._arena.address, loop_timeout_ns, *arguments
         )
-        _store(self._addresses, packed)
-        self.program.bind(self._bind.address)
+        program._bind(self._bind.address, 0)
 
     def set_deadline(self, deadline_ns: int) -> None:
         """time.monotonic_ns() after which the walk stops in front of a step; 0 for never."""

@@ -18,12 +18,12 @@ def models_in(capture: Capture) -> list[str]:
     those that others refer to by IF and WHILE come last.
     """
     finished = [
-        call.arguments["model"]
+        str(call.arguments.get("model"))
         for call in capture.calls
         if call.short == "Model_finish" and call.result == ResultCode.NO_ERROR
     ]
     referenced = {
-        call.arguments.get("value")
+        str(call.arguments.get("value"))
         for call in capture.calls
         if call.short == "Model_setOperandValueFromModel"
     }
@@ -46,7 +46,7 @@ def load_capture(capture: str | PathLike[str] | Capture, name: str | None = None
         raise bad_data(f"{given.path} has no {handle!r}; it has {', '.join(models)}", "name")
     try:
         return _Builder(given).built(handle)
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError):
         told = f"{given.path}: the calls that build {handle} make no sense"
         raise bad_data(told, "calls") from None
 

@@ -76,9 +76,14 @@ class C:
         yield from (f"    {line}" for line in (*before, *after))
         yield "}"
 
-    def _handle(self, handle: str, kind: str) -> str:
-        self._handles.setdefault(handle, C_TYPES[kind])
-        return _name(handle)
+    def _handle(self, handle: str | None, kind: str) -> str:
+        if handle is None:
+            return "NULL"
+        if handle.startswith("0x"):
+            return f"({C_TYPES[kind]} *)(uintptr_t){int(handle, 16):#x}"
+        own = handle.rpartition(" ")[0]
+        self._handles.setdefault(handle, C_TYPES[own])
+        return _name(handle) if own == kind else f"({C_TYPES[kind]} *)(void *){_name(handle)}"
 
     def _bytes(self, target: str) -> str:
         """Where contents go: a buffer, or the bytes of a memory."""
@@ -101,10 +106,6 @@ class C:
         if value.kind == "int":
             return _number(value.value)
         if value.kind == "handle":
-            if value.value is None:
-                return "NULL"
-            if value.value.startswith("0x"):
-                return f"({C_TYPES[value.of]} *)(uintptr_t){int(value.value, 16):#x}"
             return self._handle(value.value, value.of)
         if value.kind == "made":
             if value.value is None:
@@ -114,7 +115,7 @@ class C:
         if value.kind == "handles":
             kind = "device" if parameter.name == "devices" else "event"
             pointer = f"const {C_TYPES[kind]} *"
-            items = ["NULL" if item is None else self._handle(item, kind) for item in value.value]
+            items = [self._handle(item, kind) for item in value.value]
             before.append(f"{pointer}const {name}[] = {{{', '.join(items) or 'NULL'}}};")
             return name
         if value.kind == "string":

@@ -5,13 +5,14 @@ Nothing in a plan is an address, and no length in it is longer than what it is t
 capture may say what it likes.
 """
 
+import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from nnapi_shim.errors import NnapiError, bad_data
 from nnapi_shim.hal.enums import OperandType, OperationType
 from nnapi_shim.recording.reading import Call, Capture
-from nnapi_shim.recording.vocabulary import PARAMETERS, RUNS, Parameter
+from nnapi_shim.recording.vocabulary import C_TYPES, PARAMETERS, RUNS, Parameter
 
 MAX_BYTES = 1 << 32
 """Of an argument or a memory; more is not made for what a file says."""
@@ -25,6 +26,8 @@ _DEVICE_SAYS = (
     "Execution_getDuration",
     "Event_getSyncFenceFd",
 )
+_HANDLE = re.compile(rf"({'|'.join(C_TYPES)}) [0-9]{{1,18}}|0x[0-9a-f]{{1,16}}", re.ASCII)
+_LONGEST_NAME = 100
 _HALF = 5 * 2.0**-10
 _SINGLE = (1e-5, 5 * 2.0**-23)
 
@@ -102,7 +105,7 @@ def planned(capture: Capture) -> Iterator[Planned]:
             yield plan.of(call)
         except NnapiError:
             raise
-        except (TypeError, ValueError, KeyError, AttributeError, IndexError):
+        except (TypeError, ValueError, KeyError, AttributeError, IndexError, OverflowError):
             raise bad_data(
                 f"{capture.path}: the arguments of call {call.number}, {call.function}, are not "
                 "what such a call has"
@@ -127,6 +130,7 @@ class _Plan:
         parameters = PARAMETERS.get(call.function)
         if parameters is None:
             why = "this version does not know the function"
+            call = call._replace(function=_plain(call.function))
             return Planned(call, (), (), (), (), (), why)
         fills: list[Fill] = []
         values: list[Value] = []
@@ -148,6 +152,8 @@ class _Plan:
             and "Preferred" not in short
             and "Extension" not in short
         ]
+        for name in compared:
+            _require_numbers(call.results[name])
         return Planned(
             call, parameters, tuple(values), tuple(fills), tuple(checks), tuple(compared), why_not
         )
@@ -162,9 +168,9 @@ class _Plan:
         if kind == "int":
             return Value("int", self._number(call, parameter, given))
         if kind == "handle":
-            if given is not None and not isinstance(given, str):
-                raise TypeError
-            return Value("handle", given, parameter.of)
+            return Value("handle", _handle(given), parameter.of)
+        if kind == "foreign" and call.result != 0:
+            raise _CannotError("what it was given was refused, and is no part of the capture")
         if given is None:
             return Value("null")
         if kind == "foreign":
@@ -172,7 +178,8 @@ class _Plan:
                 raise _CannotError("its hardware buffer is of a format that nobody can read")
             return Value("memory file", call.size)
         if kind == "made":
-            return Value("made", call.results.get(parameter.name), parameter.of)
+            made = _handle(call.results.get(parameter.name))
+            return Value("made", made if made and " " in made else None, parameter.of)
         if kind in ("out", "outs", "text"):
             return Value(kind, None, parameter.of)
         if kind == "string":
@@ -221,8 +228,7 @@ class _Plan:
         if not isinstance(given, list) or len(given) != self._length(call, parameter.of):
             raise _CannotError("it was given a shorter list than it said")
         if parameter.kind == "handles":
-            if not all(item is None or isinstance(item, str) for item in given):
-                raise TypeError
+            given = [_handle(item) for item in given]
         elif not all(type(item) is int and 0 <= item < 1 << 32 for item in given):
             raise TypeError
         return Value(parameter.kind, given, parameter.of)
@@ -325,6 +331,24 @@ class _Plan:
             if offset + length > size:
                 raise ValueError
             bound[key] = _Bound(given["memory"], offset, length or size)
+
+
+def _handle(given: Any) -> str | None:
+    """`model 1`, a number in hexadecimal, or None; raises ValueError for anything else."""
+    if given is not None and not _HANDLE.fullmatch(given):
+        raise ValueError
+    return cast(str | None, given)
+
+
+def _plain(name: str) -> str:
+    """A name without what could end a comment."""
+    return "".join(letter for letter in name[:_LONGEST_NAME] if letter.isalnum() or letter == "_")
+
+
+def _require_numbers(given: Any) -> None:
+    items = given if isinstance(given, list) else [given]
+    if not all(isinstance(item, int) for item in items):
+        raise ValueError
 
 
 def _type(given: Any) -> tuple[int, list[int] | None, int, float, int]:

@@ -50,7 +50,7 @@ class Python:
         if kind == "null" or (kind == "handle" and given is None):
             return "NULL"
         if kind == "int":
-            return repr(given)
+            return _float(given) if isinstance(given, float) else repr(given)
         if kind == "handle":
             return f'handle("{C_TYPES[value.of]}", {given!r})'
         if kind == "made":

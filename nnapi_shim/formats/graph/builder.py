@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nnapi_shim.errors import bad_data
+from nnapi_shim.errors import NnapiError, bad_data
 from nnapi_shim.formats.graph.tensor import Array, Graph, Node, Tensor, constant
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType
@@ -17,7 +17,7 @@ from nnapi_shim.operations.shapes import broadcast
 HALF = (T.TENSOR_FLOAT16, T.FLOAT16)
 
 
-class Refused(Exception):
+class RefusedError(Exception):
     """A reason why an operation, or this use of it, cannot be expressed."""
 
 
@@ -67,11 +67,21 @@ class Builder:
 
     def run(self, graph: Graph) -> None:
         """Express all operations; what cannot be is kept in `refusals`."""
+        self.refusals += graph.foreign
         for node in graph.nodes:
             try:
                 self.express(node)
-            except Refused as error:
-                self.refusals.append(f"operation {node.number} {node.kind}: {error}")
+            except RefusedError as error:
+                self._refuse(node, str(error))
+            except NnapiError as error:  # what a run would refuse, too
+                self._refuse(node, error.message)
+            except (IndexError, ValueError):
+                if all(t.dimensions or t.type in SCALARS for t in (*node.tensors, *node.outputs)):
+                    raise
+                self._refuse(node, "the rank of an operand is not known")
+
+    def _refuse(self, node: Node, why: str) -> None:
+        self.refusals.append(f"operation {node.number} {node.kind}: {why}")
 
     def finish(self) -> None:
         """Raise BAD_DATA with all refusals, if there are any."""
@@ -83,12 +93,12 @@ class Builder:
             )
 
     def express(self, node: Node) -> None:
-        """Express one operation by its rule; raises Refused."""
+        """Express one operation by its rule; raises RefusedError."""
         rule = self.rules.get(node.kind)
         if rule is None:
-            raise Refused("it is none of the specification")
+            raise RefusedError("it is none of the specification")
         if rule.lower is None:
-            raise Refused(rule.why)
+            raise RefusedError(rule.why)
         self._require_constants(node, rule)
         if node.named.get("nchw"):
             self._as_nhwc(node)
@@ -104,7 +114,7 @@ class Builder:
             if not isinstance(value, Tensor) or name in rule.dynamic:
                 continue
             if value.type in SCALARS or name in declared.values:
-                raise Refused(f"{name} is not a constant of the model")
+                raise RefusedError(f"{name} is not a constant of the model")
 
     @staticmethod
     def _is_plain(node: Node) -> bool:
@@ -119,7 +129,7 @@ class Builder:
         source = node.named[image]
         output = node.outputs[0]
         if node.kind in ("HEATMAP_MAX_KEYPOINT", "GENERATE_PROPOSALS"):
-            raise Refused("channels come first")
+            raise RefusedError("channels come first")
         moved = output.like(_picked(output.dimensions, (0, 2, 3, 1)))
         changed = {image: self.transpose(source, (0, 2, 3, 1)), "nchw": False}
         if node.named.get("output_shape") is not None:
@@ -266,7 +276,7 @@ class Builder:
         """The same elements with other dimensions, of which one may be unknown."""
         out = x.like(sizes) if out is None else out
         if sizes.count(0) > 1:
-            raise Refused("more than one of its dimensions is not known")
+            raise RefusedError("more than one of its dimensions is not known")
         return self.make("RESHAPE", out, input=x, shape=tuple(n or -1 for n in sizes))
 
     def transpose(self, x: Tensor, perm: Sequence[int], out: Tensor | None = None) -> Tensor:
@@ -310,7 +320,7 @@ class Builder:
         if code in kinds:
             return self.unary(kinds[code], x, out)
         if code:
-            raise Refused(f"activation {code} has no counterpart")
+            raise RefusedError(f"activation {code} has no counterpart")
         return x if out is None else self.copy(x, out)
 
     def copy(self, x: Tensor, out: Tensor) -> Tensor:
@@ -323,16 +333,41 @@ def _picked(dimensions: Dimensions, perm: Sequence[int]) -> Dimensions:
 
 
 def known(t: Tensor, name: str) -> Dimensions:
-    """Dimensions that must be known but for the first; raises Refused."""
+    """Dimensions that must be known but for the first; raises RefusedError."""
     if not t.dimensions or 0 in t.dimensions[1:]:
-        raise Refused(f"the dimensions of {name} behind the first are not known, or one is 0")
+        raise RefusedError(f"the dimensions of {name} behind the first are not known, or one is 0")
     return t.dimensions
 
 
+def with_size(b: Builder, node: Node, emit: Callable[[Tensor], object]) -> None:
+    """Emit what drops dimensions. Where none is left, NNAPI has dimensions [1], and others []."""
+    out = node.outputs[0]
+    axes = node.named.get("axes")
+    if isinstance(axes, tuple) and node.input.rank and not node.named.get("keep_dims"):
+        is_all = len({axis % node.input.rank for axis in axes}) == node.input.rank
+    else:
+        is_all = "axis" in node.named and node.input.rank == 1
+    if not is_all:
+        emit(out)
+        return
+    single = out.like(())
+    emit(single)
+    b.reshape(single, (1,), out)
+
+
+def last_axis(node: Node) -> bool:
+    """Whether its axis is the last one of its input; raises RefusedError where nothing tells."""
+    if node.axis == -1:
+        return True
+    if not node.input.rank:
+        raise RefusedError("the rank of input is not known")
+    return bool(node.axis % node.input.rank == node.input.rank - 1)
+
+
 def complete(t: Tensor, name: str) -> Dimensions:
-    """Dimensions that must all be known; raises Refused."""
+    """Dimensions that must all be known; raises RefusedError."""
     if not t.dimensions or 0 in t.dimensions:
-        raise Refused(f"the dimensions of {name} are not known, or one of them is 0")
+        raise RefusedError(f"the dimensions of {name} are not known, or one of them is 0")
     return t.dimensions
 
 

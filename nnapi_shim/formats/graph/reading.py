@@ -1,11 +1,10 @@
 """From a model to a Graph: operands by name, constants as values, shapes as far as they follow."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from nnapi_shim.api.model import Model
 from nnapi_shim.api.view import GraphView, OperandView, OperationView
-from nnapi_shim.errors import NnapiError
+from nnapi_shim.errors import NnapiError, bad_data
 from nnapi_shim.formats.graph.tensor import Graph, Node, Tensor
 from nnapi_shim.hal.quantization import SCALARS
 from nnapi_shim.hal.types import Dimensions
@@ -13,14 +12,27 @@ from nnapi_shim.operations import declare
 from nnapi_shim.operations.declare import BoundOperand
 from nnapi_shim.operations.resolve import resolve
 
-
 GUESSES = ((2, 96), (3, 160))
 """What unknown sizes might be: the first dimension, which often counts images, and others."""
 
 
+LARGEST = 2**31 - 2**24
+"""Bytes of constants that a file can hold: its offsets have 32 bits with a sign."""
+
+
 def read(model: Model) -> Graph:
     """The graph of a finished model, those that IF and WHILE refer to within it."""
-    graph = _Reader("").graph(model)
+    try:
+        graph = _Reader("").graph(model)
+    except RecursionError:
+        raise bad_data("the model has graphs within graphs beyond what is written") from None
+    if (
+        sum(operand.value.nbytes for operand in model.operands if operand.value is not None)
+        > LARGEST
+    ):
+        raise bad_data(
+            "the constants of the model have more than 2 GB, which no file can have", "size"
+        )
     graph.carried = [
         (item.input, item.output, item.initial) for item in getattr(model, "carried", ())
     ]
@@ -39,10 +51,16 @@ class _Reader:
     def graph(self, view: Model | GraphView) -> Graph:
         """The whole graph."""
         inputs = [self.tensor(operand) for operand in view.input_operands]
-        nodes = [self.node(operation) for operation in view.operations]
-        self.infer(view)
+        nodes = [self.node(item) for item in view.operations if item.match is not None]
         outputs = [self.tensor(operand) for operand in view.output_operands]
-        return Graph(inputs, outputs, nodes)
+        self.infer(view)
+        graph = Graph(inputs, outputs, nodes)
+        graph.foreign = [
+            f"operation {item.number} {item.name}: it is none of the specification"
+            for item in view.operations
+            if item.match is None
+        ]
+        return graph
 
     def tensor(self, operand: OperandView) -> Tensor:
         """The tensor of an operand, always the same."""
@@ -65,7 +83,7 @@ class _Reader:
     def node(self, item: OperationView) -> Node:
         """An operation; sets what follows from it for its outputs."""
         match = item.match
-        assert match is not None, "a finished model has declared operations"
+        assert match is not None
         outputs = [self.tensor(operand) for operand in item.outputs]
         named: dict[str, Any] = {}
         for at, (role, operand) in enumerate(zip(item.roles, item.inputs, strict=True)):
@@ -114,11 +132,11 @@ class _Reader:
         for index, tensor in self.tensors.items():
             if tensor.type in SCALARS or tensor.dimensions or tensor.value is not None:
                 found[index] = _filled(tensor.dimensions, guess)
-        written = {o.index for operation in view.operations for o in operation.outputs}
-        for index in written:
+        declared = [operation for operation in view.operations if operation.match is not None]
+        for index in {o.index for operation in declared for o in operation.outputs}:
             if 0 in self.tensors[index].dimensions:
                 del found[index]
-        for operation in view.operations:
+        for operation in declared:
             self.resolve(operation, found, guess)
         return found
 
@@ -126,7 +144,10 @@ class _Reader:
         """Dimensions of the outputs of an operation, from those of its inputs."""
         match = item.match
         assert match is not None
-        known = all(operand.is_omitted or operand.index in found for operand in item.inputs)
+        known = all(
+            operand.is_omitted or operand.is_constant or operand.index in found
+            for operand in item.inputs
+        )
         if item.name not in ("IF", "WHILE") and known:
             values = [
                 self.bound(operand, at in match.value_positions, found)

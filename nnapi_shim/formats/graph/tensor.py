@@ -146,6 +146,8 @@ class Graph:
         self.nodes = nodes
         self.carried: list[tuple[int, int, Array | None]] = []
         """(input, output, first value) of states that go from one run to the next."""
+        self.foreign: list[str] = []
+        """Operations that no declaration describes, in words."""
 
 
 def constant(value: Any, type: T | None = None) -> Tensor:

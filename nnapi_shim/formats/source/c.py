@@ -9,6 +9,8 @@ import numpy as np
 from nnapi_shim.api.model import Model
 from nnapi_shim.api.view import GraphView, OperandView
 from nnapi_shim.errors import bad_data
+from nnapi_shim.formats.graph.reading import read
+from nnapi_shim.formats.graph.tensor import Tensor
 from nnapi_shim.formats.output_file import Target
 from nnapi_shim.formats.source.graphs import (
     graphs_of,
@@ -16,7 +18,7 @@ from nnapi_shim.formats.source.graphs import (
     number_text,
     operations_as_added,
 )
-from nnapi_shim.hal.quantization import ELEMENT_BYTES
+from nnapi_shim.hal.quantization import ELEMENT_BYTES, SCALARS
 from nnapi_shim.hal.types import is_known
 
 COPIED = 128
@@ -127,13 +129,15 @@ def source(model: Model) -> str:
     is_relaxed = model.finished.relax_computation_float32_to_float16
     inner = len(graphs) - 1
     if inner:
-        parts.append(f"\n/* The models that IF and WHILE refer to. */\n"
-                     f"static ANeuralNetworksModel* inner_models[{inner}];\n")
+        parts.append(
+            f"\n/* The models that IF and WHILE refer to. */\n"
+            f"static ANeuralNetworksModel* inner_models[{inner}];\n"
+        )
     for number, graph in enumerate(graphs):
         is_main = graph is model.graph
         parts.append(_function(graph, number, graphs, is_main, is_main and is_relaxed))
     parts.append(_create(inner))
-    parts.append(_main(model.graph))
+    parts.append(_main(model))
     return "".join(parts)
 
 
@@ -156,9 +160,12 @@ def _constants(graph: GraphView, number: int) -> list[str]:
             "    " + ", ".join(f"0x{word:0{digits}x}" for word in words[at : at + per_line])
             for at in range(0, len(words), per_line)
         ]
-        parts.append(f"\n/* {label(operand)}: {operand} */\n"
-                     f"static const uint{8 * size}_t {_name(number, operand)}[] = {{\n"
-                     + ",\n".join(lines) + "};\n")
+        parts.append(
+            f"\n/* {label(operand)}: {operand} */\n"
+            f"static const uint{8 * size}_t {_name(number, operand)}[] = {{\n"
+            + ",\n".join(lines)
+            + "};\n"
+        )
     return parts
 
 
@@ -188,7 +195,9 @@ def _function(
         lines += _operand(operand, number, graphs)
     lines += ["", "    /* operations: inputs -> outputs */"]
     for operation in operations_as_added(graph):
-        inputs, outputs = ([o.index for o in list] for list in (operation.inputs, operation.outputs))
+        inputs, outputs = (
+            [o.index for o in list] for list in (operation.inputs, operation.outputs)
+        )
         told = ", ".join(label(operand) for operand in operation.inputs if not operand.is_scalar)
         made = ", ".join(label(operand) for operand in operation.outputs)
         lines += [
@@ -235,8 +244,10 @@ def _operand(operand: OperandView, number: int, graphs: Sequence[GraphView]) -> 
         lines.append(f"{set_value}NULL, 0));")
     elif operand.subgraph is not None:
         at = graphs.index(operand.subgraph)
-        lines.append(f"    TRY(ANeuralNetworksModel_setOperandValueFromModel(model, {index}, "
-                     f"inner_models[{at}]));")
+        lines.append(
+            f"    TRY(ANeuralNetworksModel_setOperandValueFromModel(model, {index}, "
+            f"inner_models[{at}]));"
+        )
     elif value is not None and value.nbytes > COPIED:
         name = _name(number, operand)
         lines.append(f"{set_value}{name}, sizeof({name})));")
@@ -265,8 +276,9 @@ def _create(inner: int) -> str:
     """create_model and free_model."""
     first = (
         f"""    for (uint32_t i = 0; i < {inner}; ++i) {{
-        static int (*const build[])(ANeuralNetworksModel*) = {{{", ".join(
-            f"build_{at}" for at in range(inner))}}};
+        static int (*const build[])(ANeuralNetworksModel*) = {{{
+            ", ".join(f"build_{at}" for at in range(inner))
+        }}};
         TRY(ANeuralNetworksModel_create(&inner_models[i]));
         TRY(build[i](inner_models[i]));
     }}
@@ -295,12 +307,13 @@ void free_model(ANeuralNetworksModel* model) {{
 """
 
 
-def _main(graph: GraphView) -> str:
-    operands = (*graph.input_operands, *graph.output_operands)
-    if not all(operand.is_scalar or operand.dimensions for operand in operands):
+def _main(model: Model) -> str:
+    graph, inferred = model.graph, read(model)
+    operands = [*inferred.inputs, *inferred.outputs]
+    if not all(operand.type in SCALARS or operand.dimensions for operand in operands):
         return NO_MAIN
 
-    def sizes(listed: Sequence[OperandView]) -> str:
+    def sizes(listed: Sequence[Tensor]) -> str:
         counts = [
             int(np.prod([n or 1 for n in operand.dimensions], dtype=np.int64))
             * ELEMENT_BYTES[operand.type]
@@ -311,7 +324,7 @@ def _main(graph: GraphView) -> str:
     shapes, shape = "", "NULL"
     if not all(is_known(operand.type, operand.dimensions) for operand in graph.input_operands):
         shape = "&shapes[i]"
-        shapes = "    static const ANeuralNetworksOperandType shapes[] = {\n"
+        shapes = "    const ANeuralNetworksOperandType shapes[] = {\n"
         for operand in graph.input_operands:
             sizes_here = _list([n or 1 for n in operand.dimensions])
             shapes += (
@@ -320,6 +333,6 @@ def _main(graph: GraphView) -> str:
             )
         shapes += "    };\n"
     text = MAIN.replace("@shapes@", shapes).replace("@shape@", shape)
-    text = text.replace("@inputs@", sizes(graph.input_operands))
-    text = text.replace("@outputs@", sizes(graph.output_operands))
+    text = text.replace("@inputs@", sizes(inferred.inputs))
+    text = text.replace("@outputs@", sizes(inferred.outputs))
     return text.replace("@count@", str(len(graph.input_operands)))

@@ -42,7 +42,10 @@ def export(model: Model, path: Path) -> dict[Target, bytes]:
     head.append("import numpy as np\n\n" if arrays or "np." in "".join(parts) else "")
     head.append("import nnapi_shim\n")
     if arrays:
-        head.append(f'\nCONSTANTS = np.load(Path(__file__).with_name("{_text(path.stem)}.npz"))\n')
+        head.append(
+            f'\nwith np.load(Path(__file__).with_name("{_text(path.stem)}.npz")) as _file:\n'
+            "    CONSTANTS = dict(_file)\n"
+        )
     files: dict[Target, bytes] = {}
     if arrays:
         content = io.BytesIO()
@@ -59,7 +62,10 @@ def _text(value: str) -> str:
 
 
 def _function(
-    graph: GraphView, number: int, graphs: Sequence[GraphView], main: Model | None,
+    graph: GraphView,
+    number: int,
+    graphs: Sequence[GraphView],
+    main: Model | None,
     arrays: dict[str, Any],
 ) -> str:
     """A function that builds one graph."""
@@ -99,7 +105,8 @@ def _names(graph: GraphView) -> dict[int, str]:
     roles: dict[int, str] = {}
     for operation in graph.operations:
         for list, names in (
-            (operation.inputs, operation.roles), (operation.outputs, operation.output_roles),
+            (operation.inputs, operation.roles),
+            (operation.outputs, operation.output_roles),
         ):
             for operand, role in zip(list, names, strict=True):
                 roles.setdefault(operand.index, words(role))
@@ -122,7 +129,10 @@ def _listed(operands: Sequence[OperandView], names: dict[int, str]) -> str:
 
 
 def _operand(
-    operand: OperandView, names: dict[int, str], number: int, graphs: Sequence[GraphView],
+    operand: OperandView,
+    names: dict[int, str],
+    number: int,
+    graphs: Sequence[GraphView],
     arrays: dict[str, Any],
 ) -> list[str]:
     """The lines that add an operand and give it its value."""
@@ -142,9 +152,7 @@ def _operand(
     if operand.channel_quant is not None:
         scales, axis = operand.channel_quant
         text = _array(np.asarray(scales, np.float32), f"{name}_scales_{number}", arrays)
-        lines.append(
-            f"    model.set_operand_symm_per_channel_quant_params({name}, {axis}, {text})"
-        )
+        lines.append(f"    model.set_operand_symm_per_channel_quant_params({name}, {axis}, {text})")
         if value is not None:
             text = _array(value, f"{name}_{number}", arrays)
             lines.append(f"    model.set_operand_value({name}, {text})")
@@ -160,9 +168,7 @@ def _operand(
 
 def _array(value: Any, name: str, arrays: dict[str, Any]) -> str:
     """A constant as an expression: in place where it is short, else from the file beside."""
-    is_plain = value.dtype.kind in "iub" or (
-        value.dtype == np.float32 and np.isfinite(value).all()
-    )
+    is_plain = value.dtype.kind in "iub" or (value.dtype == np.float32 and np.isfinite(value).all())
     if value.size > INLINE or not is_plain or value.size == 0:
         arrays[name] = value
         return f'CONSTANTS["{name}"]'

@@ -13,7 +13,7 @@ from nnapi_shim.formats.tflite.file import File, Operator
 def litert() -> Any:
     """The package that runs files. Raises ImportError with what to install."""
     try:
-        from ai_edge_litert import interpreter  # type: ignore[import-untyped]
+        from ai_edge_litert import interpreter
     except ImportError as error:
         raise ImportError(
             "what NNAPI cannot express needs LiteRT; `pip install ai-edge-litert`"
@@ -31,7 +31,7 @@ def cut(
     """A file whose first graph has these operators of a graph, these inputs and outputs."""
     litert()
     import flatbuffers
-    from ai_edge_litert import schema_py_generated as generated  # type: ignore[import-untyped]
+    from ai_edge_litert import schema_py_generated as generated
 
     model = generated.ModelT.InitFromPackedBuf(file.data)
     graphs = model.subgraphs

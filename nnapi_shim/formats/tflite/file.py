@@ -7,7 +7,6 @@ import math
 import os
 import stat
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,6 +38,9 @@ DTYPES: dict[str, Any] = {
 QUANTIZED = {"INT4": (-8, 7), "INT8": (-128, 127), "UINT8": (0, 255), "INT16": (-32768, 32767)}
 """Types that scales say something of, and the range of their elements."""
 
+MOST_SHOWN = 80
+"""Letters of a name in a message."""
+
 MOST_DIMENSIONS = 64
 """Of a tensor; numpy's arrays have no more."""
 
@@ -66,7 +68,7 @@ class Tensor(NamedTuple):
     is_sparse: bool = False
 
     def __str__(self) -> str:
-        name = f" {self.name!r}" if self.name else ""
+        name = f" {self.name[:MOST_SHOWN]!r}" if self.name else ""
         return f"tensor {self.number}{name}"
 
     @property
@@ -135,8 +137,10 @@ class File(NamedTuple):
 
 def contents(path: str | os.PathLike[str]) -> bytes:
     """The bytes of a file. Raises BAD_DATA for what is no plain file."""
-    with Path(path).open("rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+    # Without waiting for somebody to write to a pipe.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(descriptor, "rb") as file:  # noqa: PTH123 (of a descriptor)
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise bad_data(f"{os.fspath(path)} is no plain file", "plain_file")
         return file.read()
 
@@ -155,7 +159,7 @@ def read(data: bytes) -> File:
     if not is_tflite(data):
         raise bad_data("it is no .tflite file: the mark TFL3 is not at byte 4", "mark")
     if len(data) < 16:
-        raise bad_data(f"it has {len(data)} bytes, which is no whole .tflite file", "mark")
+        raise bad_data(f"it has {len(data)} bytes, which is no whole .tflite file", "short")
     reader = Reader(data)
     model = reader.call("the model", schema.package().Model.GetRootAs, data, 0)
     version = reader.call("the model", model.Version)
@@ -201,7 +205,8 @@ class _Model:
         name = schema.names("BuiltinOperator").get(number, f"BUILTIN_{number}")
         if name != "CUSTOM":
             return name, False
-        return self._reader.text(place, call(place, code.CustomCode)) or "CUSTOM", True
+        name = self._reader.text(place, call(place, code.CustomCode))[:MOST_SHOWN] or "CUSTOM"
+        return name if name.isprintable() else repr(name), True
 
     def _graph(self, number: int, table: Any) -> Graph:
         reader = self._reader
@@ -315,7 +320,8 @@ class _Model:
             raise bad_data(f"{place}: shape {list(shape)}", "shape")
         if signature and len(signature) != len(shape):
             raise bad_data(
-                f"{place}: shape {list(shape)}, and in its signature {list(signature)}", "shape"
+                f"{place}: shape {list(shape)}, and in its signature {list(signature)}",
+                "shape_signature",
             )
         dimensions = tuple(
             0 if told < 0 else size for size, told in zip(shape, signature or shape, strict=True)
@@ -349,10 +355,10 @@ class _Model:
         if not all(math.isfinite(scale) and scale >= 0 for scale in scales):
             raise bad_data(f"{place}: a scale is {min(scales)} or no number", "scale")
         if type in QUANTIZED and not all(scales):
-            raise bad_data(f"{place}: a scale is 0", "scale")
+            raise bad_data(f"{place}: a scale is 0", "zero_scale")
         if len(zero_points) not in (0, len(scales)):
             raise bad_data(
-                f"{place}: {len(zero_points)} zero points for {len(scales)} scales", "zero_point"
+                f"{place}: {len(zero_points)} zero points for {len(scales)} scales", "zero_points"
             )
         low, high = QUANTIZED.get(type, (-(2**31), 2**31 - 1))
         wrong = [point for point in zero_points if not low <= point <= high]
@@ -373,19 +379,19 @@ class _Model:
         reader = self._reader
         place = f"signature {at}"
         key = reader.text(place, reader.call(place, table.SignatureKey))
-        place = f"{place} {key!r}"
+        place = f"{place} {key[:MOST_SHOWN]!r}"
         number = reader.call(place, table.SubgraphIndex)
         if not 0 <= number < len(graphs):
             raise bad_data(f"{place}: graph {number}; the file has {len(graphs)}", "signature")
 
-        def names(field: str, allowed: Sequence[int]) -> dict[int, str]:
-            found = {}
+        def names(field: str, tensors: Sequence[int]) -> dict[int, str]:
+            found, allowed = {}, set(tensors)
             for item in reader.tables(place, table, field):
                 index = reader.call(place, item.TensorIndex)
                 if index not in allowed:
                     raise bad_data(
-                        f"{place}: {field} has tensor {index}, which is none of {list(allowed)}",
-                        "signature",
+                        f"{place}: {field} has tensor {index}, which is none of them",
+                        "signature_tensor",
                     )
                 found[index] = reader.text(place, reader.call(place, item.Name))
             return found
@@ -439,17 +445,18 @@ def _check_order(where: str, graph: Graph) -> None:
         raise bad_data(f"{where}a tensor is an input of the graph twice", "inputs")
     written = {index: operator for operator in graph.operators for index in operator.outputs}
     if len(written) < sum(len(operator.outputs) for operator in graph.operators):
-        raise bad_data(f"{where}a tensor is the output of two operators", "outputs")
+        raise bad_data(f"{where}a tensor is the output of two operators", "twice")
     for operator in graph.operators:
-        for at, index in enumerate(operator.inputs):
-            origin = None if index is None else written.get(index)
-            if origin is not None and origin.number >= operator.number and index not in inputs:
-                raise bad_data(
-                    f"{where}{operator}: input {at} is tensor {index}, which {origin} gives later",
-                    "order",
-                )
         for index in operator.outputs:
             tensor = graph.tensors[index]
             if index in inputs or tensor.value is not None:
                 kind = "an input of the graph" if index in inputs else "a constant"
                 raise bad_data(f"{where}{operator}: its output, {tensor}, is {kind}", "outputs")
+        for at, read_index in enumerate(operator.inputs):
+            origin = None if read_index is None else written.get(read_index)
+            if origin is not None and origin.number >= operator.number:
+                raise bad_data(
+                    f"{where}{operator}: input {at} is tensor {read_index}, which {origin} "
+                    "gives later",
+                    "order",
+                )

@@ -100,7 +100,7 @@ class PartialCompilation:
         given = list(inputs)
         for name in self.model.inputs[len(given) :]:
             if name not in named:
-                raise bad_data(f"input {name!r} is not given", "inputs")
+                raise bad_data(f"input {name!r} is not given", "missing")
             given.append(named.pop(name))
         if named or len(given) != len(graph.inputs):
             wanted = ", ".join(map(repr, self.model.inputs))

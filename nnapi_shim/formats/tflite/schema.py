@@ -14,7 +14,7 @@ ACTIVATIONS = {0: "NONE", 1: "RELU", 2: "RELU_N1_TO_1", 3: "RELU6", 4: "TANH", 5
 def package() -> ModuleType:
     """The generated classes. Raises ImportError with what to install."""
     try:
-        import tflite  # type: ignore[import-untyped]
+        import tflite
     except ImportError as error:
         raise ImportError(
             "files of TensorFlow Lite need the packages tflite and flatbuffers; "

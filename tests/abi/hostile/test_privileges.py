@@ -60,6 +60,8 @@ def traps(folder):
         "NNAPI_SHIM_TIER": "bogus",
         "NNAPI_SHIM_LOG": "debug",
         "NNAPI_SHIM_BREAK": "1",
+        "NNAPI_SHIM_CAPTURE": str(folder / "captured"),  # a message would say that it was tried
+        "NNAPI_SHIM_TRACE": str(folder / "traced"),
         "DEBUG_NN_CPUONLY": "1",
         "DEBUG_NN_VLOG": "all",
     }

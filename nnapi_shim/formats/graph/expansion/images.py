@@ -1,8 +1,10 @@
 """Operations on images, and rearrangements, in terms of simpler ones."""
 
+from typing import Any
+
 import numpy as np
 
-from nnapi_shim.formats.graph.builder import Builder, Refused, known
+from nnapi_shim.formats.graph.builder import Builder, RefusedError, known
 from nnapi_shim.formats.graph.tensor import Node, Tensor, constant
 from nnapi_shim.operations.shapes import Window, window
 
@@ -40,7 +42,7 @@ def average_by_sums(b: Builder, op: Node) -> None:
     b.activated(scaled, op.activation, op.output)
 
 
-def _counts(size: int, extent: int, stride: int, span: object) -> np.ndarray:
+def _counts(size: int, extent: int, stride: int, span: object) -> Any:
     """How many elements of an axis each position of the window sees."""
     starts = np.arange(span.output) * stride - span.head  # type: ignore[attr-defined]
     return np.minimum(starts + extent, size) - np.maximum(starts, 0)
@@ -85,7 +87,11 @@ def instance_normalization(b: Builder, op: Node) -> None:
 
 
 def elu(b: Builder, op: Node) -> None:
-    """max(0, x) + alpha * (exp(min(x, 0)) - 1)."""
+    """max(0, x) + min(0, alpha * (exp(x) - 1))."""
+    if op.alpha < 0:
+        grown = b.mul(b.sub(b.unary("EXP", op.input), 1.0), op.alpha)
+        b.add(b.unary("RELU", op.input), b.binary("MINIMUM", grown, 0.0), op.output)
+        return
     below = b.sub(b.unary("EXP", b.binary("MINIMUM", op.input, 0.0)), 1.0)
     b.add(b.unary("RELU", op.input), b.mul(below, op.alpha), op.output)
 
@@ -97,7 +103,7 @@ def grouped_conv_2d(b: Builder, op: Node) -> None:
     groups = op.num_groups
     depth_in, depth_out = sizes[3] // groups, filters[0] // groups
     if op.filter.value is None and op.filter.channel_quant:
-        raise Refused("its filter has scales of channels and is not a constant of the model")
+        raise RefusedError("its filter has scales of channels and is not a constant of the model")
     parts = []
     for at in range(groups):
         image = b.slice(op.input, (0, 0, 0, at * depth_in), (*sizes[:3], depth_in))

@@ -1,12 +1,13 @@
 """Recurrent operations as products, sums and activations, step by step."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from nnapi_shim.formats.graph.builder import Builder, Refused, complete, known
+from nnapi_shim.formats.graph.builder import Builder, RefusedError, complete, known
 from nnapi_shim.formats.graph.tensor import Node, Tensor, constant
-from nnapi_shim.operations.lstm_cell import Cell, cell
+from nnapi_shim.operations.lstm_cell import STATES, Cell, cell
 
 FLAT = 1e-8
 """What layer normalisation adds to the variance, as NNAPI does."""
@@ -17,7 +18,7 @@ MOST_STEPS = 512
 
 def lstm(b: Builder, op: Node) -> None:
     """One step; the scratch output is zeros."""
-    state, memory = _step(b, op, cell(op), op.input, None, op.output_state_in, op.cell_state_in)
+    state, memory = _step(b, op, _cell(op), op.input, None, op.output_state_in, op.cell_state_in)
     b.copy(state, op.output)
     b.copy(state, op.output_state_out)
     b.copy(memory, op.cell_state_out)
@@ -28,7 +29,7 @@ def lstm(b: Builder, op: Node) -> None:
 def unidirectional_sequence_lstm(b: Builder, op: Node) -> None:
     """A step after the other."""
     steps = _steps(b, op.input, bool(op.time_major))
-    outputs, state, memory = _run(b, op, cell(op), steps)
+    outputs, state, memory = _run(b, op, _cell(op), steps)
     _joined(b, outputs, bool(op.time_major), op.output)
     _states(b, op, ("output_state_out", state), ("cell_state_out", memory))
 
@@ -48,12 +49,17 @@ def bidirectional_sequence_lstm(b: Builder, op: Node) -> None:
             source = op.aux_input
         order = -1 if prefix == "bw_" else 1
         steps = _steps(b, source, bool(op.time_major))[::order]
-        found = cell(op, prefix, states)
+        found = _cell(op, prefix, states)
         outputs, state, memory = _run(b, op, found, steps, aux and aux[::order])
         both.append(outputs[::order])
         names += [(f"{prefix}activation_state_out", state), (f"{prefix}cell_state_out", memory)]
     _both(b, op, both)
     _states(b, op, *names)
+
+
+def _cell(op: Any, prefix: str = "", states: Sequence[str] = STATES) -> Cell:
+    """The cell of a node, which has the names of a bound operation."""
+    return cell(op, prefix, states)
 
 
 def _both(b: Builder, op: Node, both: list[list[Tensor]]) -> None:
@@ -132,9 +138,9 @@ def _steps(b: Builder, sequence: Tensor, time_major: bool) -> list[Tensor]:
     time = 0 if time_major else 1
     count = sizes[time]
     if not count:
-        raise Refused("the length of its sequence is not known")
+        raise RefusedError("the length of its sequence is not known")
     if count > MOST_STEPS:
-        raise Refused(f"its sequence has {count} steps; at most {MOST_STEPS} are written out")
+        raise RefusedError(f"its sequence has {count} steps; at most {MOST_STEPS} are written out")
     batch, size = sizes[1 - time], sizes[2]
     steps = []
     for at in range(count):

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from nnapi_shim.formats.graph.builder import Rule
+from nnapi_shim.formats.graph.expansion import images, roots
 from nnapi_shim.formats.graph.tensor import Node, Tensor, constant
 from nnapi_shim.formats.onnx.exporting.constants import raw
 from nnapi_shim.formats.onnx.exporting.types import DOUBLE, code
@@ -38,13 +39,18 @@ def fused(kind: str) -> Rule:
 
 
 def _div(b: Any, op: Node) -> None:
-    """Whole numbers are rounded down."""
+    """Whole numbers are rounded down, and give 0 divided by 0."""
     if op.output.type is not T.TENSOR_INT32:
         fused("Div").lower(b, op)  # type: ignore[misc]
         return
-    wide = [b.node("Cast", [t], like=t, type=DOUBLE, to=code(DOUBLE)) for t in (op.input0, op.input1)]
+    wide = [
+        b.node("Cast", [t], like=t, type=DOUBLE, to=code(DOUBLE)) for t in (op.input0, op.input1)
+    ]
     quotient = b.node("Div", wide, like=op.output, type=DOUBLE)
-    b.cast(b.node("Floor", [quotient], like=quotient), op.output)
+    whole = b.node("Floor", [quotient], like=quotient)
+    zero = raw(np.zeros((), np.float64), DOUBLE)
+    is_zero = b.node("Equal", [wide[1], zero], like=wide[1], type=T.TENSOR_BOOL8)
+    b.cast(b.node("Where", [is_zero, zero, whole], like=whole), op.output)
 
 
 def plain(kind: str) -> Rule:
@@ -80,12 +86,22 @@ def compared(kind: str, negated: bool = False) -> Rule:
     return Rule(f"{kind}, Not" if negated else kind, lower)
 
 
+def _is_quantized(node: Node) -> bool:
+    return bool(node.output.is_quantized)
+
+
 def _rsqrt(b: Any, op: Node) -> None:
+    if op.output.is_quantized:
+        roots.quantized_rsqrt(b, op)
+        return
     b.emit("Reciprocal", [b.node("Sqrt", [op.input], like=op.input)], [op.output])
 
 
 def _elu(b: Any, op: Node) -> None:
-    b.emit("Elu", [op.input], [op.output], alpha=float(op.alpha))
+    if op.alpha < 0:
+        images.elu(b, op)
+    else:
+        b.emit("Elu", [op.input], [op.output], alpha=float(op.alpha))
 
 
 def _prelu(b: Any, op: Node) -> None:
@@ -93,8 +109,7 @@ def _prelu(b: Any, op: Node) -> None:
     if broadcast(x.dimensions, alpha.dimensions) == x.dimensions:
         b.emit("PRelu", [x, alpha], [op.output])
     else:
-        below = b.mul(b.binary("MINIMUM", x, 0.0), alpha)
-        b.add(b.unary("RELU", x), below, op.output)
+        roots.prelu(b, op)
 
 
 def _cast(b: Any, op: Node) -> None:
@@ -130,7 +145,7 @@ RULES = {
     "ADD": fused("Add"),
     "SUB": fused("Sub"),
     "MUL": fused("Mul"),
-    "DIV": Rule("Div; Cast, Div, Floor, Cast for whole numbers", _div),
+    "DIV": Rule("Div; Cast, Div, Floor, Equal, Where, Cast for whole numbers", _div),
     "MAXIMUM": plain("Max"),
     "MINIMUM": plain("Min"),
     "POW": plain("Pow"),
@@ -148,7 +163,7 @@ RULES = {
     "FLOOR": plain("Floor"),
     "LOG": plain("Log"),
     "NEG": plain("Neg"),
-    "RSQRT": Rule("Sqrt, Reciprocal", _rsqrt),
+    "RSQRT": Rule("Sqrt, Reciprocal", _rsqrt, native=_is_quantized),
     "SIN": plain("Sin"),
     "SQRT": plain("Sqrt"),
     "RELU": plain("Relu"),

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from nnapi_shim.formats.graph.builder import Refused, Rule
+from nnapi_shim.formats.graph.builder import RefusedError, Rule
 from nnapi_shim.formats.graph.tensor import Graph, Node, Tensor
 from nnapi_shim.formats.onnx.exporting.constants import longs
 from nnapi_shim.formats.onnx.exporting.inner import Inner
@@ -36,7 +36,7 @@ def _scalar(b: Any, condition: Tensor) -> Tensor:
 def _no_omitted(op: Node) -> list[Tensor]:
     inputs: list[Tensor] = op.inputs or []
     if any(value is None for value in inputs):
-        raise Refused("an input of its graphs is omitted")
+        raise RefusedError("an input of its graphs is omitted")
     return inputs
 
 

@@ -1,22 +1,23 @@
 """Convolutions, windows, products of matrices. ONNX has channels first."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from nnapi_shim.formats.graph.builder import Rule, known
+from nnapi_shim.formats.graph.builder import RefusedError, Rule, known
 from nnapi_shim.formats.graph.expansion import images
 from nnapi_shim.formats.graph.tensor import Node, Tensor
 from nnapi_shim.formats.onnx.exporting.constants import longs
 from nnapi_shim.formats.onnx.exporting.types import INT64
-from nnapi_shim.operations.convolution import convolution_window, transpose_spans
-from nnapi_shim.operations.shapes import Window
+from nnapi_shim.operations.convolution import transpose_spans
+from nnapi_shim.operations.shapes import window
 
 FIRST, LAST = (0, 3, 1, 2), (0, 2, 3, 1)
 """From channels last to channels first, and back."""
 
 
-def on_image(b: Any, op: Node, kind: str, others: list[Tensor], **options: Any) -> None:
+def on_image(b: Any, op: Node, kind: str, others: Sequence[Tensor | None], **options: Any) -> None:
     """A node on an image with channels first, then its activation, then channels last again."""
     image = b.transpose(op.input, FIRST)
     sizes = tuple(op.output.dimensions[axis] for axis in FIRST) if op.output.dimensions else ()
@@ -28,19 +29,20 @@ def on_image(b: Any, op: Node, kind: str, others: list[Tensor], **options: Any) 
     b.transpose(made, LAST, op.output)
 
 
-def _window(seen: Window, op: Node, kernel: tuple[int, int]) -> dict[str, Any]:
+def _window(op: Any, kernel: tuple[int, int]) -> dict[str, Any]:
+    """Kernel, strides and padding; a scheme in place of numbers where an image has any size."""
+    options = {"kernel_shape": list(kernel), "strides": [op.stride_height, op.stride_width]}
+    if op.padding is not None and 0 in (op.input.dimensions or (0,))[1:]:
+        return {**options, "auto_pad": "SAME_UPPER" if op.padding == 1 else "VALID"}
+    known(op.input, "input")
+    seen = window(op, *kernel)
     rows, columns = seen.vertical, seen.horizontal
-    return {
-        "kernel_shape": list(kernel),
-        "pads": [rows.head, columns.head, rows.tail, columns.tail],
-        "strides": [op.stride_height, op.stride_width],
-    }
+    return {**options, "pads": [rows.head, columns.head, rows.tail, columns.tail]}
 
 
 def _conv(b: Any, op: Node, filter: Tensor, groups: int) -> None:
-    known(op.input, "input")
-    seen = convolution_window(op)  # type: ignore[arg-type]
-    options = _window(seen, op, (seen.filter_height, seen.filter_width))
+    _, height, width, _ = op.filter.dimensions
+    options = _window(op, (height, width))
     dilations = [op.dilation_height, op.dilation_width]
     on_image(b, op, "Conv", [filter, op.bias], dilations=dilations, group=groups, **options)
 
@@ -70,9 +72,15 @@ def _transpose_conv(b: Any, op: Node) -> None:
         for n, stride, extent in zip(op.input.dimensions[1:3], strides, kernel, strict=True)
     ]
     tails = [whole - s.head - s.output for whole, s in zip(wholes, spans, strict=True)]
+    if any(-tail >= stride for tail, stride in zip(tails, strides, strict=True)):
+        raise RefusedError("output_shape is larger than what its input reaches")
     on_image(
-        b, op, "ConvTranspose", [b.transpose(op.filter, (3, 0, 1, 2)), op.bias],
-        kernel_shape=list(kernel), strides=list(strides),
+        b,
+        op,
+        "ConvTranspose",
+        [b.transpose(op.filter, (3, 0, 1, 2)), op.bias],
+        kernel_shape=list(kernel),
+        strides=list(strides),
         pads=[spans[0].head, spans[1].head, max(tails[0], 0), max(tails[1], 0)],
         output_padding=[max(-tail, 0) for tail in tails],
     )
@@ -80,8 +88,7 @@ def _transpose_conv(b: Any, op: Node) -> None:
 
 def _pool(kind: str, **more: Any) -> Rule:
     def lower(b: Any, op: Node) -> None:
-        seen = images.pool_window(op)
-        on_image(b, op, kind, [], **_window(seen, op, (op.filter_height, op.filter_width)), **more)
+        on_image(b, op, kind, [], **_window(op, (op.filter_height, op.filter_width)), **more)
 
     return Rule(kind, lower)
 
@@ -106,8 +113,15 @@ def _resize(mode: str) -> Rule:
             way, near = "half_pixel", "round_prefer_ceil"
         options = {"nearest_mode": near} if mode == "nearest" else {}
         sizes = _sizes(b, op.input, height, width)
-        on_image(b, op, "Resize", [None, None, sizes], mode=mode,  # type: ignore[list-item]
-                 coordinate_transformation_mode=way, **options)
+        on_image(
+            b,
+            op,
+            "Resize",
+            [None, None, sizes],
+            mode=mode,
+            coordinate_transformation_mode=way,
+            **options,
+        )
 
     return Rule("Resize", lower)
 

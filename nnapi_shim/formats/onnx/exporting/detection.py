@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from nnapi_shim.formats.graph.builder import Refused, Rule
+from nnapi_shim.formats.graph.builder import RefusedError, Rule
+from nnapi_shim.formats.graph.expansion import boxes
 from nnapi_shim.formats.graph.tensor import Node, Tensor, constant
 from nnapi_shim.formats.onnx.exporting.constants import longs
 from nnapi_shim.formats.onnx.exporting.convolution import FIRST, LAST
@@ -23,15 +24,20 @@ def _scaled_rois(b: Any, op: Node) -> Tensor:
 
 def _roi_align(b: Any, op: Node) -> None:
     if op.height_sampling_ratio != op.width_sampling_ratio:
-        raise Refused("RoiAlign has one sampling ratio for both directions")
+        raise RefusedError("RoiAlign has one sampling ratio for both directions")
     image = b.transpose(op.input, FIRST)
     sizes = tuple(op.output.dimensions[axis] for axis in FIRST) if op.output.dimensions else ()
     numbers = b.node("Cast", [op.batch_index], like=op.batch_index, type=INT64, to=code(INT64))
     made = op.output.like(sizes)
     b.emit(
-        "RoiAlign", [image, _scaled_rois(b, op), numbers], [made], mode="avg",
-        output_height=op.out_height, output_width=op.out_width,
-        sampling_ratio=op.height_sampling_ratio, spatial_scale=1.0,
+        "RoiAlign",
+        [image, _scaled_rois(b, op), numbers],
+        [made],
+        mode="avg",
+        output_height=op.out_height,
+        output_width=op.out_width,
+        sampling_ratio=op.height_sampling_ratio,
+        spatial_scale=1.0,
         coordinate_transformation_mode="output_half_pixel",
     )
     b.transpose(made, LAST, op.output)
@@ -45,38 +51,14 @@ def _roi_pooling(b: Any, op: Node) -> None:
     column = b.node("Unsqueeze", [numbers, longs([1])], sizes=(count, 1))
     rois = b.node("Concat", [column, _scaled_rois(b, op)], sizes=(count, 5), axis=1)
     made = op.output.like(sizes)
-    b.emit("MaxRoiPool", [image, rois], [made], pooled_shape=[op.out_height, op.out_width],
-           spatial_scale=1.0)
+    b.emit(
+        "MaxRoiPool",
+        [image, rois],
+        [made],
+        pooled_shape=[op.out_height, op.out_width],
+        spatial_scale=1.0,
+    )
     b.transpose(made, LAST, op.output)
-
-
-def _bbox_transform(b: Any, op: Node) -> None:
-    """Centres moved by deltas of the size, sizes by their exponents, all within the image."""
-    count, width = op.deltas.dimensions
-    if not count:
-        raise Refused("there are no regions")
-    classes = width // 4
-    rois = b.reshape(op.rois, (count, 1, 4))
-    deltas = b.reshape(op.deltas, (count, classes, 4))
-
-    def column(x: Tensor, at: int) -> Tensor:
-        return b.slice(x, (0, 0, at), (*x.dimensions[:2], 1))  # type: ignore[no-any-return]
-
-    info = Tensor(T.TENSOR_FLOAT32, (count, 2))
-    b.emit("Gather", [op.image_info, op.batch_index], [info], axis=0)
-    limits = b.reshape(info, (count, 1, 2))
-    edges = []
-    for axis in (0, 1):
-        low, high = column(rois, axis), column(rois, axis + 2)
-        size = b.sub(high, low)
-        centre = b.mul(b.add(low, high), 0.5)
-        centre = b.add(centre, b.mul(column(deltas, axis), size))
-        half = b.mul(b.mul(b.unary("EXP", column(deltas, axis + 2)), size), 0.5)
-        limit = column(limits, 1 - axis)
-        for edge in (b.sub(centre, half), b.add(centre, half)):
-            edges.append(b.binary("MINIMUM", b.binary("MAXIMUM", edge, 0.0), limit))
-    left, right, top, bottom = edges
-    b.reshape(b.concatenate([left, top, right, bottom], 2), (count, width), op.boxes)
 
 
 # DETECTION_POSTPROCESSING
@@ -86,7 +68,7 @@ def _detection(b: Any, op: Node) -> None:
     """One image: decoded boxes, NonMaxSuppression, then rows up to the number that is wanted."""
     batch, count, classes = op.scores.dimensions
     if batch != 1:
-        raise Refused(f"only one image is expressed, and not {batch}")
+        raise RefusedError(f"only one image is expressed, and not {batch}")
     boxes = _decoded(b, op, count)
     scores = b.slice(op.scores, (0, 0, 1), (1, count, classes - 1))
     by_class = b.transpose(scores, (0, 2, 1))
@@ -129,8 +111,11 @@ def _decoded(b: Any, op: Node, count: int) -> Tensor:
 
 def _suppressed(b: Any, op: Node, boxes: Tensor, scores: Tensor, most: int) -> Tensor:
     """[found, 3]: image, class, box. Scores are [1, classes, boxes]."""
-    parameters = [longs([most]), constant([float(op.iou_threshold)]),
-                  constant([float(op.score_threshold)])]
+    parameters = [
+        longs([most]),
+        constant([float(op.iou_threshold)]),
+        constant([float(op.score_threshold)]),
+    ]
     return b.node("NonMaxSuppression", [boxes, scores, *parameters], sizes=(), type=INT64)  # type: ignore[no-any-return]
 
 
@@ -159,7 +144,7 @@ def _per_class(b: Any, op: Node, boxes: Tensor, by_class: Tensor) -> tuple[Tenso
     values = _at(b, by_class, labels, anchors)
     best, order = Tensor(values.type, ()), Tensor(INT64, ())  # type: ignore[arg-type]
     b.emit("TopK", [values, _limit(b, values, op.max_num_detections)], [best, order], axis=0)
-    return tuple(  # type: ignore[return-value]
+    return tuple(
         b.node("Gather", [t, order], sizes=(), type=INT64, axis=0) for t in (anchors, labels)
     )
 
@@ -203,8 +188,10 @@ RULES = {
     "DETECTION_POSTPROCESSING": Rule(
         "Sub, Mul, Exp, Add, NonMaxSuppression, TopK, Gather, Pad", _detection, "for one image"
     ),
-    "AXIS_ALIGNED_BBOX_TRANSFORM": Rule("Sub, Mul, Exp, Add, Min, Max", _bbox_transform),
-    "ROI_ALIGN": Rule("RoiAlign", _roi_align),
+    "AXIS_ALIGNED_BBOX_TRANSFORM": Rule(
+        "Sub, Mul, Exp, Add, Min, Max", boxes.axis_aligned_bbox_transform
+    ),
+    "ROI_ALIGN": Rule("RoiAlign", _roi_align, "samples outside of the image count otherwise"),
     "ROI_POOLING": Rule("MaxRoiPool", _roi_pooling),
     "BOX_WITH_NMS_LIMIT": Rule("", None, CHOSEN),
     "GENERATE_PROPOSALS": Rule("", None, CHOSEN),

@@ -6,6 +6,7 @@ from nnapi_shim.api.model import Model
 from nnapi_shim.errors import bad_data
 from nnapi_shim.formats.graph.reading import read
 from nnapi_shim.formats.output_file import Target
+from nnapi_shim.hal.quantization import SCALARS
 
 
 def export(model: Model, path: Path) -> dict[Target, bytes]:
@@ -26,5 +27,8 @@ def export(model: Model, path: Path) -> dict[Target, bytes]:
     builder = OnnxBuilder()
     builder.run(graph)
     builder.finish()
+    for t in graph.outputs:
+        if not t.dimensions and t.type not in SCALARS:
+            raise bad_data(f"output {t.name} has no known rank, which ONNX wants to know", "rank")
     nodes = folded(builder.emitted, graph.outputs)
     return {path: written(graph, nodes)}

@@ -7,8 +7,20 @@ from nnapi_shim.formats.graph.tensor import Tensor
 from nnapi_shim.formats.onnx.exporting.inner import Inner
 
 ELEMENTWISE = {
-    "Relu", "Clip", "Sigmoid", "Tanh", "HardSwish", "Elu", "Abs", "Exp", "Neg", "Sqrt", "Floor",
-    "QuantizeLinear", "DequantizeLinear", "Cast",
+    "Relu",
+    "Clip",
+    "Sigmoid",
+    "Tanh",
+    "HardSwish",
+    "Elu",
+    "Abs",
+    "Exp",
+    "Neg",
+    "Sqrt",
+    "Floor",
+    "QuantizeLinear",
+    "DequantizeLinear",
+    "Cast",
 }
 """Nodes that do the same with each element of their first input, whatever its place."""
 

@@ -19,12 +19,19 @@ def _any(node: Node) -> bool:
 
 
 def _reshape(b: Any, op: Node) -> None:
-    b.emit("Reshape", [op.input, b.longs(op.shape)], [op.output], allowzero=int(
-        isinstance(op.shape, tuple) and 0 in op.shape and -1 not in op.shape))
+    b.emit(
+        "Reshape",
+        [op.input, b.longs(op.shape)],
+        [op.output],
+        allowzero=int(isinstance(op.shape, tuple) and 0 in op.shape and -1 not in op.shape),
+    )
 
 
 def _squeeze(b: Any, op: Node) -> None:
     axes = [] if op.axes is None else [longs(sorted({axis % op.input.rank for axis in op.axes}))]
+    if op.output.dimensions == (1,):  # what is left of all dimensions: here it would be []
+        b.reshape(op.input, (1,), op.output)
+        return
     b.emit("Squeeze", [op.input, *axes], [op.output])
 
 
@@ -78,7 +85,9 @@ def _strided_slice(b: Any, op: Node) -> None:
     axes = longs(list(range(len(starts))))
     made = Tensor(op.input.type, ()) if gone else op.output
     b.emit("Slice", [op.input, longs(starts), longs(ends), axes, longs(steps)], [made])
-    if gone:
+    if len(gone) == len(starts):
+        b.emit("Reshape", [made, longs([1])], [op.output])
+    elif gone:
         b.emit("Squeeze", [made, longs(gone)], [op.output])
 
 
@@ -118,7 +127,7 @@ def _mirror_pad(b: Any, op: Node) -> None:
     pairs = np.asarray(op.paddings).reshape(-1, 2)
     axes = [axis for axis, pair in enumerate(pairs) if pair.any()]
     for axis in axes:
-        mode = "symmetric" if op.mode else "reflect"
+        mode: Any = "symmetric" if op.mode else "reflect"
         where = longs(np.pad(np.arange(sizes[axis]), pairs[axis], mode))
         sizes[axis] += int(pairs[axis].sum())
         out = op.output if axis == axes[-1] else x.like(tuple(sizes))
@@ -183,8 +192,6 @@ def _select(b: Any, op: Node) -> None:
     b.emit("Where", [op.condition, op.input1, op.input2], [op.output])
 
 
-
-
 RULES = {
     "RESHAPE": Rule("Reshape", _reshape, native=_any, dynamic=("shape",)),
     "SQUEEZE": Rule("Squeeze", _squeeze, native=_any),
@@ -192,10 +199,12 @@ RULES = {
     "CONCATENATION": Rule("Concat", _concatenation, native=same_parameters("inputs", "output")),
     "PACK": Rule("Unsqueeze, Concat", _pack, native=same_parameters("inputs", "output")),
     "SPLIT": Rule("Split", _split, native=_any),
-    "SLICE": Rule("Slice", _slice, native=same_parameters("input", "output"),
-                  dynamic=("begin", "size")),
-    "STRIDED_SLICE": Rule("Slice; Squeeze", _strided_slice,
-                          native=same_parameters("input", "output")),
+    "SLICE": Rule(
+        "Slice", _slice, native=same_parameters("input", "output"), dynamic=("begin", "size")
+    ),
+    "STRIDED_SLICE": Rule(
+        "Slice; Squeeze", _strided_slice, native=same_parameters("input", "output")
+    ),
     "TRANSPOSE": Rule("Transpose", _transpose, native=_any),
     "PAD": Rule("Pad", _pad, dynamic=("paddings",)),
     "PAD_V2": Rule("Pad", _pad_v2, native=_any, dynamic=("paddings",)),
@@ -206,8 +215,9 @@ RULES = {
     "DEPTH_TO_SPACE": Rule("Reshape, Transpose, Reshape", images.depth_to_space, native=_any),
     "SPACE_TO_DEPTH": Rule("Reshape, Transpose, Reshape", images.space_to_depth, native=_any),
     "BATCH_TO_SPACE_ND": Rule("Reshape, Transpose, Reshape", images.batch_to_space, native=_any),
-    "SPACE_TO_BATCH_ND": Rule("Pad, Reshape, Transpose, Reshape", images.space_to_batch,
-                              native=_any),
+    "SPACE_TO_BATCH_ND": Rule(
+        "Pad, Reshape, Transpose, Reshape", images.space_to_batch, native=_any
+    ),
     "CHANNEL_SHUFFLE": Rule("Reshape, Transpose, Reshape", images.channel_shuffle, native=_any),
     "TILE": Rule("Tile", _tile, native=_any, dynamic=("multiples",)),
     "REVERSE": Rule("Slice", _reverse, native=_any),
@@ -215,4 +225,3 @@ RULES = {
     "RANK": Rule("Shape, Size, Cast", _rank, native=_any),
     "SELECT": Rule("Where", _select, native=same_parameters("input1", "input2", "output")),
 }
-

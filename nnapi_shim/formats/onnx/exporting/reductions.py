@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from nnapi_shim.formats.graph.builder import Rule, known
+from nnapi_shim.formats.graph.builder import Rule, known, with_size
 from nnapi_shim.formats.graph.expansion import images, recurrent
 from nnapi_shim.formats.graph.tensor import Node
 from nnapi_shim.formats.onnx.exporting.constants import longs
@@ -16,7 +16,8 @@ STEPS = "Gemm, Add, Mul, Sigmoid, Tanh, step by step"
 
 def _reduction(kind: str) -> Rule:
     def lower(b: Any, op: Node) -> None:
-        b.emit(kind, [op.input, b.longs(op.axes)], [op.output], keepdims=int(bool(op.keep_dims)))
+        inputs = [op.input, b.longs(op.axes)]
+        with_size(b, op, lambda out: b.emit(kind, inputs, [out], keepdims=int(bool(op.keep_dims))))
 
     return Rule(kind, lower, dynamic=("axes",))
 
@@ -29,7 +30,7 @@ def _truth(kind: str) -> Rule:
         made = op.output.like(type=T.TENSOR_INT32)
         axes = b.longs(op.axes)
         b.emit(kind, [numbers, axes], [made], keepdims=int(bool(op.keep_dims)))
-        b.cast(made, op.output)
+        with_size(b, op, lambda out: b.cast(made, out))
 
     return Rule(f"Cast, {kind}, Cast", lower, dynamic=("axes",))
 
@@ -56,17 +57,24 @@ def _local_response(b: Any, op: Node) -> None:
     if axis != len(sizes) - 1:
         images.along_last(b, op, axis, "LOCAL_RESPONSE_NORMALIZATION")
         return
-    size = 2 * op.radius + 1
+    size = 2 * min(op.radius, sizes[-1]) + 1
     column = b.reshape(op.input, (int(np.prod(sizes[:-1])), sizes[-1], 1, 1))
-    made = b.node("LRN", [column], like=column, size=size, alpha=float(op.alpha * size),
-                  beta=float(op.beta), bias=float(op.bias))
+    made = b.node(
+        "LRN",
+        [column],
+        like=column,
+        size=size,
+        alpha=float(op.alpha * size),
+        beta=float(op.beta),
+        bias=float(op.bias),
+    )
     b.reshape(made, sizes, op.output)
 
 
 def _argument(kind: str) -> Rule:
     def lower(b: Any, op: Node) -> None:
         found = b.node(kind, [op.input], like=op.output, type=INT64, axis=op.axis, keepdims=0)
-        b.emit("Cast", [found], [op.output], to=code(T.TENSOR_INT32))
+        with_size(b, op, lambda out: b.cast(found, out))
 
     return Rule(f"{kind}, Cast", lower)
 
@@ -80,8 +88,14 @@ def _topk(b: Any, op: Node) -> None:
 def _multinomial(b: Any, op: Node) -> None:
     seeds = op.seeds.value
     options = {} if seeds is None or not seeds.any() else {"seed": float(seeds.ravel()[0])}
-    b.emit("Multinomial", [op.logits], [op.samples], dtype=code(T.TENSOR_INT32),
-           sample_size=op.sample_count, **options)
+    b.emit(
+        "Multinomial",
+        [op.logits],
+        [op.samples],
+        dtype=code(T.TENSOR_INT32),
+        sample_size=op.sample_count,
+        **options,
+    )
 
 
 RULES = {
@@ -102,7 +116,9 @@ RULES = {
     "ARGMAX": _argument("ArgMax"),
     "ARGMIN": _argument("ArgMin"),
     "TOPK_V2": Rule(
-        "TopK, Cast", _topk, "of equal elements ONNX Runtime names the first, NNAPI the last",
+        "TopK, Cast",
+        _topk,
+        "of equal elements ONNX Runtime names the first, NNAPI the last",
     ),
     "RANDOM_MULTINOMIAL": Rule(
         "Multinomial", _multinomial, "other numbers of the same distribution"
@@ -118,4 +134,3 @@ RULES = {
     "QUANTIZED_LSTM": Rule("", None, "ONNX has no cell that computes in whole numbers"),
     "LSH_PROJECTION": Rule("", None, "ONNX has no hash function"),
 }
-

@@ -52,10 +52,12 @@ class OnnxBuilder(Builder):
     # Conversions
 
     def cast(self, x: Tensor, out: Tensor) -> Tensor:
+        """As Builder says."""
         self.emit("Cast", [x], [out], to=code(out.type))
         return out
 
     def dequantize(self, x: Tensor, out: Tensor) -> None:
+        """As Builder says."""
         if x.type in WIDE:
             whole = self.cast(x, x.like(type=T.TENSOR_FLOAT32))
             self.mul(self.sub(whole, float(x.zero_point)), x.scale, out)
@@ -65,6 +67,7 @@ class OnnxBuilder(Builder):
         self.emit("DequantizeLinear", [x, *parameters_of(x)], [out])
 
     def quantize(self, x: Tensor, out: Tensor) -> None:
+        """As Builder says."""
         if out.type in WIDE:
             rounded = self.node("Round", [self.binary("DIV", x, out.scale)], like=x)
             low, high = (float(bound) for bound in QUANTIZED_RANGE[out.type])
@@ -76,11 +79,13 @@ class OnnxBuilder(Builder):
     def emit(
         self, kind: str, inputs: Sequence[Tensor | None], outputs: Sequence[Tensor], **options: Any
     ) -> None:
+        """A node; scales of channels also say along which axis they are."""
         if kind == "DequantizeLinear" and inputs[0].channel_quant:  # type: ignore[union-attr]
             options["axis"] = inputs[0].channel_quant.channel_dim  # type: ignore[union-attr]
         super().emit(kind, inputs, outputs, **options)
 
     def dequantized_bias(self, bias: Tensor, scales: Array) -> Tensor:
+        """The bias stays in whole numbers."""
         made = bias.like(type=T.TENSOR_FLOAT32)
         scale = raw(scales.astype(np.float32), T.TENSOR_FLOAT32)
         zero = raw(np.zeros(scales.shape, np.int32), T.TENSOR_INT32)
@@ -98,8 +103,14 @@ class OnnxBuilder(Builder):
     # For the rules
 
     def node(
-        self, kind: str, inputs: Sequence[Tensor | None], like: Tensor | None = None,
-        sizes: Sequence[int] = (), type: Any = None, out: Tensor | None = None, **options: Any,
+        self,
+        kind: str,
+        inputs: Sequence[Tensor | None],
+        like: Tensor | None = None,
+        sizes: Sequence[int] = (),
+        type: Any = None,
+        out: Tensor | None = None,
+        **options: Any,
     ) -> Tensor:
         """A node with one output, which is `out`, or new: of `sizes` and `type`."""
         if out is None:

@@ -31,8 +31,19 @@ TYPES: dict[Any, str] = {
 }
 """Operand type -> TensorProto.DataType."""
 
-CODES = {"FLOAT": 1, "UINT8": 2, "INT8": 3, "UINT16": 4, "INT16": 5, "INT32": 6, "INT64": 7,
-         "BOOL": 9, "FLOAT16": 10, "DOUBLE": 11, "UINT32": 12}
+CODES = {
+    "FLOAT": 1,
+    "UINT8": 2,
+    "INT8": 3,
+    "UINT16": 4,
+    "INT16": 5,
+    "INT32": 6,
+    "INT64": 7,
+    "BOOL": 9,
+    "FLOAT16": 10,
+    "DOUBLE": 11,
+    "UINT32": 12,
+}
 """Numbers of TensorProto.DataType."""
 
 

@@ -11,7 +11,7 @@ from onnx import TensorProto, helper, numpy_helper
 from nnapi_shim.formats.graph.builder import Emitted
 from nnapi_shim.formats.graph.tensor import Graph, Tensor
 from nnapi_shim.formats.onnx.exporting.inner import Inner
-from nnapi_shim.formats.onnx.exporting.types import INT64, TYPES
+from nnapi_shim.formats.onnx.exporting.types import TYPES
 
 OPSET, IR_VERSION = 19, 9
 """The first with all nodes that are used, and the version of the format that it came with."""
@@ -50,7 +50,9 @@ class _Writer:
             self.name(t)
         made = self.graph("model", graph.inputs, graph.outputs, nodes)
         model = helper.make_model(
-            made, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR_VERSION,
+            made,
+            opset_imports=[helper.make_opsetid("", OPSET)],
+            ir_version=IR_VERSION,
             producer_name="nnapi_shim",
         )
         if graph.carried:
@@ -63,26 +65,30 @@ class _Writer:
         return bytes(model.SerializeToString())
 
     def graph(
-        self, name: str, inputs: Sequence[Tensor], outputs: Sequence[Tensor],
+        self,
+        name: str,
+        inputs: Sequence[Tensor],
+        outputs: Sequence[Tensor],
         nodes: Sequence[Emitted],
     ) -> Any:
         """A graph; constants that its nodes read become initializers."""
         constants: dict[int, Tensor] = {}
-        made = []
+        made: list[Any] = []
         for node in nodes:
             for t in node.inputs:
                 if t is not None and t.value is not None:
                     constants[id(t)] = t
             made.append(self.node(node, len(made)))
         listed = [numpy_helper.from_array(_contents(t), self.name(t)) for t in constants.values()]
-        arguments = [[self.value(t) for t in tensors] for tensors in (inputs, outputs)]
-        return helper.make_graph(made, name, *arguments, initializer=listed)
+        ins, outs = ([self.value(t) for t in tensors] for tensors in (inputs, outputs))
+        return helper.make_graph(made, name, ins, outs, initializer=listed)
 
     def node(self, node: Emitted, number: int) -> Any:
         """A node; attributes that are graphs are made by the way."""
         attributes = {
             key: self.graph(value.name, value.inputs, value.outputs, value.nodes)
-            if isinstance(value, Inner) else value
+            if isinstance(value, Inner)
+            else value
             for key, value in node.options.items()
         }
         inputs, outputs = ([self.name(t) for t in ts] for ts in (node.inputs, node.outputs))
@@ -93,11 +99,11 @@ class _Writer:
         """What a graph says of an input or output: unknown sizes have names."""
         name = self.name(t)
         sizes = [n or f"{name}_size_{at}" for at, n in enumerate(t.dimensions)]
-        is_open = not t.dimensions and t.type != INT64 and t.type.name.startswith("TENSOR")
-        return helper.make_tensor_value_info(name, getattr(TensorProto, TYPES[t.type]),
-                                             None if is_open else sizes)
+        is_open = not t.dimensions and str(getattr(t.type, "name", "")).startswith("TENSOR")
+        return helper.make_tensor_value_info(
+            name, getattr(TensorProto, TYPES[t.type]), None if is_open else sizes
+        )
 
 
 def _contents(t: Tensor) -> Any:
-    array = np.ascontiguousarray(t.value).reshape(t.value.shape)  # type: ignore[union-attr]
-    return array
+    return np.ascontiguousarray(t.value).reshape(t.value.shape)  # type: ignore[union-attr]

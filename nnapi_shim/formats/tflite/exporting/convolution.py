@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from nnapi_shim.formats.graph.builder import Builder, Refused, Rule, known
+from nnapi_shim.formats.graph.builder import Builder, RefusedError, Rule, known
 from nnapi_shim.formats.graph.expansion import images
 from nnapi_shim.formats.graph.tensor import Node, Tensor
 from nnapi_shim.formats.tflite.exporting.kinds import eight_bits, ints, only
@@ -27,8 +27,6 @@ def padding_of(b: Builder, op: Node, seen: Window) -> tuple[Tensor, int]:
     rows, columns = seen.vertical, seen.horizontal
     if not (rows.head or rows.tail or columns.head or columns.tail):
         return op.input, VALID
-    if op.padding is not None:
-        return op.input, SAME if op.padding == 1 else VALID
     extents = [
         (size - 1) * getattr(op, f"dilation_{name}", 1) + 1
         for size, name in ((seen.filter_height, "height"), (seen.filter_width, "width"))
@@ -42,9 +40,17 @@ def padding_of(b: Builder, op: Node, seen: Window) -> tuple[Tensor, int]:
     return images.padded(b, op.input, seen), VALID
 
 
+def _padded(b: Builder, op: Any) -> tuple[Tensor, int]:
+    """The image of a convolution and its scheme; with a scheme, whatever the image's size is."""
+    if op.padding is not None:
+        return op.input, SAME if op.padding == 1 else VALID
+    known(op.input, "input")
+    return padding_of(b, op, convolution_window(op))
+
+
 def weighted(node: Node) -> bool:
     """Quantized uses that the kernels have, perhaps after a change of sign."""
-    weights = node.named.get("filter", node.named.get("weights"))
+    weights: Any = node.named.get("filter", node.named.get("weights"))
     kinds = {U8, S8, C8}
     if any(t.type not in kinds for t in (node.input, weights, node.output)):
         return False
@@ -67,8 +73,9 @@ def quantized(lower: Any) -> Any:
             to, by = S8, -128
         elif op.input.type is S8 and filter.type is S8 and filter.zero_point:
             to, by = U8, 128
-            moved = Tensor(U8, filter.dimensions, filter.scale, filter.zero_point + 128,
-                           name=filter.name)
+            moved = Tensor(
+                U8, filter.dimensions, filter.scale, filter.zero_point + 128, name=filter.name
+            )
             moved.value = (filter.value.astype(np.int16) + 128).astype(np.uint8)
             filter = moved
         if to is not None:
@@ -93,31 +100,43 @@ def bias_of(op: Node, weights: Tensor) -> Tensor:
     if bias.value is None:
         return bias
     scales = np.float32(op.input.scale) * np.asarray(weights.channel_quant.scales, np.float32)
-    made.channel_quant = weights.channel_quant._replace(scales=tuple(scales.tolist()), channel_dim=0)
+    made.channel_quant = weights.channel_quant._replace(
+        scales=tuple(scales.tolist()), channel_dim=0
+    )
     return made
 
 
 @quantized
 def _conv_2d(b: Builder, op: Node) -> None:
-    known(op.input, "input")
-    x, padding = padding_of(b, op, convolution_window(op))  # type: ignore[arg-type]
+    x, padding = _padded(b, op)
     b.emit(
-        "CONV_2D", [x, op.filter, bias_of(op, op.filter)], [op.output], table="Conv2DOptions",
-        Padding=padding, StrideW=op.stride_width, StrideH=op.stride_height,
-        FusedActivationFunction=op.activation, DilationWFactor=op.dilation_width,
+        "CONV_2D",
+        [x, op.filter, bias_of(op, op.filter)],
+        [op.output],
+        table="Conv2DOptions",
+        Padding=padding,
+        StrideW=op.stride_width,
+        StrideH=op.stride_height,
+        FusedActivationFunction=op.activation,
+        DilationWFactor=op.dilation_width,
         DilationHFactor=op.dilation_height,
     )
 
 
 @quantized
 def _depthwise(b: Builder, op: Node) -> None:
-    known(op.input, "input")
-    x, padding = padding_of(b, op, convolution_window(op))  # type: ignore[arg-type]
+    x, padding = _padded(b, op)
     b.emit(
-        "DEPTHWISE_CONV_2D", [x, op.filter, bias_of(op, op.filter)], [op.output],
-        table="DepthwiseConv2DOptions", Padding=padding, StrideW=op.stride_width,
-        StrideH=op.stride_height, DepthMultiplier=op.depth_multiplier,
-        FusedActivationFunction=op.activation, DilationWFactor=op.dilation_width,
+        "DEPTHWISE_CONV_2D",
+        [x, op.filter, bias_of(op, op.filter)],
+        [op.output],
+        table="DepthwiseConv2DOptions",
+        Padding=padding,
+        StrideW=op.stride_width,
+        StrideH=op.stride_height,
+        DepthMultiplier=op.depth_multiplier,
+        FusedActivationFunction=op.activation,
+        DilationWFactor=op.dilation_width,
         DilationHFactor=op.dilation_height,
     )
 
@@ -135,16 +154,27 @@ def _transpose_conv(b: Builder, op: Node) -> None:
         max((width - 1) * op.stride_width + filter_width, columns.head + columns.output),
         depth,
     )
+    for whole, size, extent, stride in (
+        (full[1], height, filter_height, op.stride_height),
+        (full[2], width, filter_width, op.stride_width),
+    ):
+        if whole - (size - 1) * stride - extent >= stride:
+            raise RefusedError("output_shape is larger than what its input reaches")
     wanted = (batch, rows.output, columns.output, depth)
     whole = op.output if full == wanted else op.output.like(full)
     options: dict[str, Any] = {
-        "StrideW": op.stride_width, "StrideH": op.stride_height,
+        "StrideW": op.stride_width,
+        "StrideH": op.stride_height,
         "FusedActivationFunction": op.activation,
     }
     shape = ints(full) if batch else _shape_of(b, op.input, full)
     b.emit(
-        "TRANSPOSE_CONV", [shape, op.filter, op.input, bias_of(op, op.filter)], [whole],
-        table="TransposeConvOptions", Padding=VALID, **options,
+        "TRANSPOSE_CONV",
+        [shape, op.filter, op.input, bias_of(op, op.filter)],
+        [whole],
+        table="TransposeConvOptions",
+        Padding=VALID,
+        **options,
     )
     if whole is not op.output:
         b.slice(whole, (0, rows.head, columns.head, 0), wanted, op.output)
@@ -161,17 +191,24 @@ def _shape_of(b: Builder, x: Tensor, sizes: tuple[int, ...]) -> Tensor:
 
 def _fully_connected(b: Builder, op: Node) -> None:
     b.emit(
-        "FULLY_CONNECTED", [op.input, op.weights, op.bias], [op.output],
-        table="FullyConnectedOptions", FusedActivationFunction=op.activation,
+        "FULLY_CONNECTED",
+        [op.input, op.weights, op.bias],
+        [op.output],
+        table="FullyConnectedOptions",
+        FusedActivationFunction=op.activation,
     )
 
 
 def _batch_matmul(b: Builder, op: Node) -> None:
     if op.lhs.type is T.TENSOR_INT32:
-        raise Refused("TensorFlow Lite has no products of TENSOR_INT32 matrices")
+        raise RefusedError("TensorFlow Lite has no products of TENSOR_INT32 matrices")
     b.emit(
-        "BATCH_MATMUL", [op.lhs, op.rhs], [op.output], table="BatchMatMulOptions",
-        AdjX=bool(op.adj_x), AdjY=bool(op.adj_y),
+        "BATCH_MATMUL",
+        [op.lhs, op.rhs],
+        [op.output],
+        table="BatchMatMulOptions",
+        AdjX=bool(op.adj_x),
+        AdjY=bool(op.adj_y),
     )
 
 
@@ -183,8 +220,9 @@ RULES = {
     "GROUPED_CONV_2D": Rule(
         "SLICE, CONV_2D for each group, CONCATENATION", images.grouped_conv_2d, native=weighted
     ),
-    "TRANSPOSE_CONV_2D": Rule("TRANSPOSE_CONV; SLICE for padding", _transpose_conv, native=weighted),
+    "TRANSPOSE_CONV_2D": Rule(
+        "TRANSPOSE_CONV; SLICE for padding", _transpose_conv, native=weighted
+    ),
     "FULLY_CONNECTED": Rule("FULLY_CONNECTED", _fully_connected, native=eight_bits),
     "BATCH_MATMUL": Rule("BATCH_MATMUL", _batch_matmul, native=only(S8)),
 }
-

@@ -3,13 +3,13 @@
 import numpy as np
 
 from nnapi_shim.formats.graph.builder import Builder, Rule
-from nnapi_shim.formats.graph.expansion import images
+from nnapi_shim.formats.graph.expansion import images, roots
 from nnapi_shim.formats.graph.tensor import Node, Tensor, constant
-from nnapi_shim.formats.tflite.exporting.kinds import anything, eight_bits, one_kind, only
+from nnapi_shim.formats.tflite.exporting.kinds import anything, eight_bits, one_kind
 from nnapi_shim.formats.tflite.exporting.types import type_code
 from nnapi_shim.hal.enums import OperandType as T
 
-U8, S8 = T.TENSOR_QUANT8_ASYMM, T.TENSOR_QUANT8_ASYMM_SIGNED
+U8 = T.TENSOR_QUANT8_ASYMM
 
 
 def fused(kind: str, table: str) -> Rule:
@@ -28,9 +28,17 @@ def fused(kind: str, table: str) -> Rule:
 
 
 def _div(b: Builder, op: Node) -> None:
-    """Whole numbers are rounded down."""
+    """Whole numbers are rounded down, and give 0 divided by 0, where the kernel fails."""
     pair = [op.input0, op.input1]
-    if op.output.type is T.TENSOR_INT32:
+    if op.output.type is T.TENSOR_INT32 and (op.input1.value is None or not op.input1.value.all()):
+        zero, one = (constant(np.asarray([n], np.int32)) for n in (0, 1))
+        is_zero = Tensor(T.TENSOR_BOOL8, op.input1.dimensions)
+        divisor, quotient = op.input1.like(), op.output.like()
+        b.emit("EQUAL", [op.input1, zero], [is_zero], table="EqualOptions")
+        b.emit("SELECT_V2", [is_zero, one, op.input1], [divisor], table="SelectV2Options")
+        b.emit("FLOOR_DIV", [op.input0, divisor], [quotient], table="FloorDivOptions")
+        b.emit("SELECT_V2", [is_zero, zero, quotient], [op.output], table="SelectV2Options")
+    elif op.output.type is T.TENSOR_INT32:
         b.emit("FLOOR_DIV", pair, [op.output], table="FloorDivOptions")
     else:
         b.emit("DIV", pair, [op.output], table="DivOptions", FusedActivationFunction=op.activation)
@@ -128,11 +136,35 @@ def _pow(b: Builder, op: Node) -> None:
     b.emit("POW", [op.base, op.exponent], [op.output], table="PowOptions")
 
 
+def _fits(node: Node) -> bool:
+    """Bytes, of which alpha has no more than the input."""
+    return eight_bits(node) and node.input.dimensions == node.output.dimensions
+
+
+def _prelu(b: Builder, op: Node) -> None:
+    if op.input.dimensions == op.output.dimensions:
+        b.emit("PRELU", [op.input, op.alpha], [op.output])
+    else:
+        roots.prelu(b, op)
+
+
+def _is_quantized(node: Node) -> bool:
+    return bool(node.output.is_quantized)
+
+
+def _rsqrt(b: Builder, op: Node) -> None:
+    """The kernel for bytes refuses numbers that have no root."""
+    if op.output.is_quantized:
+        roots.quantized_rsqrt(b, op)
+    else:
+        b.emit("RSQRT", [op.input], [op.output])
+
+
 RULES = {
     "ADD": fused("ADD", "AddOptions"),
     "SUB": fused("SUB", "SubOptions"),
     "MUL": fused("MUL", "MulOptions"),
-    "DIV": Rule("DIV, FLOOR_DIV", _div),
+    "DIV": Rule("DIV, FLOOR_DIV; EQUAL, SELECT_V2 where a divisor may be 0", _div),
     "MAXIMUM": plain("MAXIMUM", "MaximumMinimumOptions", one_kind("input0", "input1", "output")),
     "MINIMUM": plain("MINIMUM", "MaximumMinimumOptions", one_kind("input0", "input1", "output")),
     "POW": Rule("POW", _pow),
@@ -150,7 +182,7 @@ RULES = {
     "FLOOR": plain("FLOOR"),
     "LOG": plain("LOG"),
     "NEG": plain("NEG", "NegOptions"),
-    "RSQRT": plain("RSQRT", native=only(S8)),
+    "RSQRT": Rule("RSQRT", _rsqrt, native=_is_quantized),
     "SIN": plain("SIN"),
     "SQRT": plain("SQRT"),
     "RELU": plain("RELU", native=eight_bits),
@@ -160,7 +192,7 @@ RULES = {
     "LOGISTIC": plain("LOGISTIC", native=eight_bits),
     "ELU": Rule("ELU; RELU, MINIMUM, EXP, SUB, MUL, ADD where alpha is not 1", _elu),
     "HARD_SWISH": plain("HARD_SWISH", "HardSwishOptions", eight_bits),
-    "PRELU": plain("PRELU", native=eight_bits),
+    "PRELU": Rule("PRELU", _prelu, native=_fits),
     "CAST": Rule("CAST; RESHAPE between equal types", _cast, native=anything),
     "DEQUANTIZE": Rule("DEQUANTIZE", _dequantize, native=anything),
     "QUANTIZE": Rule("QUANTIZE", _quantize, native=anything),

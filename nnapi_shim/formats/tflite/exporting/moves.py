@@ -14,14 +14,22 @@ from nnapi_shim.hal.enums import OperandType as T
 def _reshape(b: Builder, op: Node) -> None:
     shape = op.shape
     if isinstance(shape, tuple):
-        b.emit("RESHAPE", [op.input, ints(shape)], [op.output], table="ReshapeOptions",
-               NewShape=tuple(shape))
+        b.emit(
+            "RESHAPE",
+            [op.input, ints(shape)],
+            [op.output],
+            table="ReshapeOptions",
+            NewShape=tuple(shape),
+        )
     else:
         b.emit("RESHAPE", [op.input, shape], [op.output])
 
 
 def _squeeze(b: Builder, op: Node) -> None:
     axes = () if op.axes is None else op.axes
+    if op.output.dimensions == (1,):  # what is left of all dimensions: here it would be []
+        b.reshape(op.input, (1,), op.output)
+        return
     b.emit("SQUEEZE", [op.input], [op.output], table="SqueezeOptions", SqueezeDims=tuple(axes))
 
 
@@ -34,13 +42,24 @@ def _concatenation(b: Builder, op: Node) -> None:
 
 
 def _pack(b: Builder, op: Node) -> None:
-    b.emit("PACK", op.inputs, [op.output], table="PackOptions", Axis=op.axis,
-           ValuesCount=len(op.inputs))
+    b.emit(
+        "PACK",
+        op.inputs,
+        [op.output],
+        table="PackOptions",
+        Axis=op.axis,
+        ValuesCount=len(op.inputs),
+    )
 
 
 def _split(b: Builder, op: Node) -> None:
-    b.emit("SPLIT", [ints(op.axis), op.input], op.outputs, table="SplitOptions",
-           NumSplits=op.num_splits)
+    b.emit(
+        "SPLIT",
+        [ints(op.axis), op.input],
+        op.outputs,
+        table="SplitOptions",
+        NumSplits=op.num_splits,
+    )
 
 
 def _slice(b: Builder, op: Node) -> None:
@@ -48,9 +67,26 @@ def _slice(b: Builder, op: Node) -> None:
 
 
 def _strided_slice(b: Builder, op: Node) -> None:
-    b.emit("STRIDED_SLICE", [op.input, ints(op.begin), ints(op.end), ints(op.strides)],
-           [op.output], table="StridedSliceOptions", BeginMask=op.begin_mask,
-           EndMask=op.end_mask, ShrinkAxisMask=op.shrink_axis_mask)
+    """As NNAPI has it; but what is left of all dimensions is [1] there, and [] here."""
+    rank = op.input.rank
+    if rank and op.shrink_axis_mask & ((1 << rank) - 1) == (1 << rank) - 1:
+        single = op.output.like(())
+        _strided(b, op, single)
+        b.reshape(single, (1,), op.output)
+    else:
+        _strided(b, op, op.output)
+
+
+def _strided(b: Builder, op: Node, out: Tensor) -> None:
+    b.emit(
+        "STRIDED_SLICE",
+        [op.input, ints(op.begin), ints(op.end), ints(op.strides)],
+        [out],
+        table="StridedSliceOptions",
+        BeginMask=op.begin_mask,
+        EndMask=op.end_mask,
+        ShrinkAxisMask=op.shrink_axis_mask,
+    )
 
 
 def _transpose(b: Builder, op: Node) -> None:
@@ -81,8 +117,13 @@ def _pad_v2(b: Builder, op: Node) -> None:
 
 
 def _mirror_pad(b: Builder, op: Node) -> None:
-    b.emit("MIRROR_PAD", [op.input, _pairs(op.paddings)], [op.output], table="MirrorPadOptions",
-           Mode=op.mode)
+    b.emit(
+        "MIRROR_PAD",
+        [op.input, _pairs(op.paddings)],
+        [op.output],
+        table="MirrorPadOptions",
+        Mode=op.mode,
+    )
 
 
 def _gather(b: Builder, op: Node) -> None:
@@ -106,13 +147,21 @@ def _block(kind: str, table: str) -> Rule:
 
 def _batch_to_space(b: Builder, op: Node) -> None:
     crops = constant(np.zeros((2, 2), np.int32))
-    b.emit("BATCH_TO_SPACE_ND", [op.input, ints(op.block_shape), crops], [op.output],
-           table="BatchToSpaceNDOptions")
+    b.emit(
+        "BATCH_TO_SPACE_ND",
+        [op.input, ints(op.block_shape), crops],
+        [op.output],
+        table="BatchToSpaceNDOptions",
+    )
 
 
 def _space_to_batch(b: Builder, op: Node) -> None:
-    b.emit("SPACE_TO_BATCH_ND", [op.input, ints(op.block_shape), _pairs(op.paddings)],
-           [op.output], table="SpaceToBatchNDOptions")
+    b.emit(
+        "SPACE_TO_BATCH_ND",
+        [op.input, ints(op.block_shape), _pairs(op.paddings)],
+        [op.output],
+        table="SpaceToBatchNDOptions",
+    )
 
 
 def _tile(b: Builder, op: Node) -> None:
@@ -134,8 +183,7 @@ def _rank(b: Builder, op: Node) -> None:
 
 
 def _select(b: Builder, op: Node) -> None:
-    b.emit("SELECT_V2", [op.condition, op.input1, op.input2], [op.output],
-           table="SelectV2Options")
+    b.emit("SELECT_V2", [op.condition, op.input1, op.input2], [op.output], table="SelectV2Options")
 
 
 RULES = {
@@ -147,7 +195,9 @@ RULES = {
     "SPLIT": Rule("SPLIT", _split, native=eight_bits),
     "SLICE": Rule("SLICE", _slice, native=one_kind("input", "output"), dynamic=("begin", "size")),
     "STRIDED_SLICE": Rule(
-        "STRIDED_SLICE", _strided_slice, native=one_kind("input", "output"),
+        "STRIDED_SLICE",
+        _strided_slice,
+        native=one_kind("input", "output"),
         dynamic=("begin", "end", "strides"),
     ),
     "TRANSPOSE": Rule("TRANSPOSE", _transpose, native=eight_bits, dynamic=("perm",)),
@@ -159,12 +209,15 @@ RULES = {
     "HASHTABLE_LOOKUP": Rule("HASHTABLE_LOOKUP", _hashtable_lookup, native=eight_bits),
     "DEPTH_TO_SPACE": _block("DEPTH_TO_SPACE", "DepthToSpaceOptions"),
     "SPACE_TO_DEPTH": _block("SPACE_TO_DEPTH", "SpaceToDepthOptions"),
-    "BATCH_TO_SPACE_ND": Rule("BATCH_TO_SPACE_ND", _batch_to_space, native=eight_bits,
-                              dynamic=("block_shape",)),
-    "SPACE_TO_BATCH_ND": Rule("SPACE_TO_BATCH_ND", _space_to_batch, native=eight_bits,
-                              dynamic=("block_shape", "paddings")),
-    "CHANNEL_SHUFFLE": Rule("RESHAPE, TRANSPOSE, RESHAPE", images.channel_shuffle,
-                            native=eight_bits),
+    "BATCH_TO_SPACE_ND": Rule(
+        "BATCH_TO_SPACE_ND", _batch_to_space, native=eight_bits, dynamic=("block_shape",)
+    ),
+    "SPACE_TO_BATCH_ND": Rule(
+        "SPACE_TO_BATCH_ND", _space_to_batch, native=eight_bits, dynamic=("block_shape", "paddings")
+    ),
+    "CHANNEL_SHUFFLE": Rule(
+        "RESHAPE, TRANSPOSE, RESHAPE", images.channel_shuffle, native=eight_bits
+    ),
     "TILE": Rule("TILE", _tile, native=eight_bits, dynamic=("multiples",)),
     "REVERSE": Rule("REVERSE_V2", _reverse, native=eight_bits),
     "FILL": Rule("FILL", _fill, dynamic=("dims",)),

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from nnapi_shim.formats.graph.builder import Builder, Rule, known
+from nnapi_shim.formats.graph.builder import Builder, Rule, known, last_axis, with_size
 from nnapi_shim.formats.graph.expansion import images
 from nnapi_shim.formats.graph.tensor import Node
 from nnapi_shim.formats.tflite.exporting.convolution import SAME, VALID, padding_of
@@ -13,11 +13,10 @@ from nnapi_shim.hal.quantization import QUANTIZED_RANGE
 
 
 def _pool(b: Builder, op: Node, kind: str) -> None:
-    """A pooling operation without explicit padding, or with what SAME says."""
-    seen = images.pool_window(op)
-    rows, columns = seen.vertical, seen.horizontal
-    x, padding = op.input, VALID
-    if op.padding is None and (rows.head or rows.tail or columns.head or columns.tail):
+    """A pooling operation; explicit padding is what SAME says, or stands in front."""
+    x, padding = op.input, SAME if op.padding == 1 else VALID
+    if op.padding is None:
+        seen = images.pool_window(op)
         before = len(b.emitted)
         x, padding = padding_of(b, op, seen)
         if x is not op.input:
@@ -29,11 +28,16 @@ def _pool(b: Builder, op: Node, kind: str) -> None:
             else:
                 images.average_by_sums(b, op)
                 return
-    elif op.padding == 1:
-        padding = SAME
     b.emit(
-        kind, [x], [op.output], table="Pool2DOptions", Padding=padding, StrideW=op.stride_width,
-        StrideH=op.stride_height, FilterWidth=op.filter_width, FilterHeight=op.filter_height,
+        kind,
+        [x],
+        [op.output],
+        table="Pool2DOptions",
+        Padding=padding,
+        StrideW=op.stride_width,
+        StrideH=op.stride_height,
+        FilterWidth=op.filter_width,
+        FilterHeight=op.filter_height,
         FusedActivationFunction=op.activation,
     )
 
@@ -53,36 +57,33 @@ def _implicit(node: Node) -> bool:
 
 def _reduction(kind: str, native: object = None) -> Rule:
     def lower(b: Builder, op: Node) -> None:
-        b.emit(kind, [op.input, ints(op.axes)], [op.output], table="ReducerOptions",
-               KeepDims=bool(op.keep_dims))
+        inputs = [op.input, ints(op.axes)]
+        keep = bool(op.keep_dims)
+        with_size(
+            b, op, lambda out: b.emit(kind, inputs, [out], table="ReducerOptions", KeepDims=keep)
+        )
 
     return Rule(kind, lower, native=native or (lambda node: False), dynamic=("axes",))  # type: ignore[arg-type]
 
 
 def _softmax(b: Builder, op: Node) -> None:
-    rank = len(known(op.input, "input"))
-    axis = op.axis % rank
-    if axis != rank - 1:
-        images.along_last(b, op, axis, "SOFTMAX")
+    if not last_axis(op):
+        images.along_last(b, op, op.axis % op.input.rank, "SOFTMAX")
         return
     b.emit("SOFTMAX", [op.input], [op.output], table="SoftmaxOptions", Beta=op.beta)
 
 
 def _log_softmax(b: Builder, op: Node) -> None:
-    rank = len(known(op.input, "input"))
-    axis = op.axis % rank
-    if axis != rank - 1:
-        images.along_last(b, op, axis, "LOG_SOFTMAX")
+    if not last_axis(op):
+        images.along_last(b, op, op.axis % op.input.rank, "LOG_SOFTMAX")
         return
     x = op.input if op.beta == 1 else b.mul(op.input, op.beta)
     b.emit("LOG_SOFTMAX", [x], [op.output], table="LogSoftmaxOptions")
 
 
 def _l2_normalization(b: Builder, op: Node) -> None:
-    rank = len(known(op.input, "input"))
-    axis = op.axis % rank
-    if axis != rank - 1:
-        images.along_last(b, op, axis, "L2_NORMALIZATION")
+    if not last_axis(op):
+        images.along_last(b, op, op.axis % op.input.rank, "L2_NORMALIZATION")
         return
     b.emit("L2_NORMALIZATION", [op.input], [op.output], table="L2NormOptions")
 
@@ -97,8 +98,14 @@ def _local_response(b: Builder, op: Node) -> None:
     x = op.input if len(sizes) == 4 else b.reshape(op.input, image)
     made = op.output if len(sizes) == 4 else op.output.like(image)
     b.emit(
-        "LOCAL_RESPONSE_NORMALIZATION", [x], [made], table="LocalResponseNormalizationOptions",
-        Radius=op.radius, Bias=op.bias, Alpha=op.alpha, Beta=op.beta,
+        "LOCAL_RESPONSE_NORMALIZATION",
+        [x],
+        [made],
+        table="LocalResponseNormalizationOptions",
+        Radius=min(op.radius, sizes[-1]),
+        Bias=op.bias,
+        Alpha=op.alpha,
+        Beta=op.beta,
     )
     if made is not op.output:
         b.reshape(made, sizes, op.output)
@@ -108,8 +115,12 @@ def _resize(kind: str, table: str) -> Rule:
     def lower(b: Builder, op: Node) -> None:
         _, height, width, _ = known(op.output, "output")
         b.emit(
-            kind, [op.input, ints((height, width))], [op.output], table=table,
-            AlignCorners=bool(op.align_corners), HalfPixelCenters=bool(op.half_pixel_centers),
+            kind,
+            [op.input, ints((height, width))],
+            [op.output],
+            table=table,
+            AlignCorners=bool(op.align_corners),
+            HalfPixelCenters=bool(op.half_pixel_centers),
         )
 
     return Rule(kind, lower, native=eight_bits)
@@ -117,8 +128,9 @@ def _resize(kind: str, table: str) -> Rule:
 
 def _argument(kind: str, table: str, field: str) -> Rule:
     def lower(b: Builder, op: Node) -> None:
-        b.emit(kind, [op.input, ints(op.axis)], [op.output], table=table,
-               **{field: type_code(T.TENSOR_INT32)})
+        inputs = [op.input, ints(op.axis)]
+        options = {"table": table, field: type_code(T.TENSOR_INT32)}
+        with_size(b, op, lambda out: b.emit(kind, inputs, [out], **options))
 
     return Rule(kind, lower, native=eight_bits)
 
@@ -142,25 +154,27 @@ RULES = {
     "REDUCE_MIN": _reduction("REDUCE_MIN", eight_bits),
     "REDUCE_ALL": _reduction("REDUCE_ALL"),
     "REDUCE_ANY": _reduction("REDUCE_ANY"),
-    "SOFTMAX": Rule("SOFTMAX; TRANSPOSE where the axis is not the last", _softmax,
-                    native=eight_bits),
+    "SOFTMAX": Rule(
+        "SOFTMAX; TRANSPOSE where the axis is not the last", _softmax, native=eight_bits
+    ),
     "LOG_SOFTMAX": Rule("LOG_SOFTMAX; MUL where beta is not 1", _log_softmax),
     "L2_NORMALIZATION": Rule(
-        "L2_NORMALIZATION; TRANSPOSE where the axis is not the last", _l2_normalization,
+        "L2_NORMALIZATION; TRANSPOSE where the axis is not the last",
+        _l2_normalization,
         native=eight_bits,
     ),
     "LOCAL_RESPONSE_NORMALIZATION": Rule(
         "LOCAL_RESPONSE_NORMALIZATION; TRANSPOSE where the axis is not the last", _local_response
     ),
-    "INSTANCE_NORMALIZATION": Rule(
-        "MEAN, SUB, MUL, ADD, RSQRT", images.instance_normalization
-    ),
+    "INSTANCE_NORMALIZATION": Rule("MEAN, SUB, MUL, ADD, RSQRT", images.instance_normalization),
     "RESIZE_BILINEAR": _resize("RESIZE_BILINEAR", "ResizeBilinearOptions"),
     "RESIZE_NEAREST_NEIGHBOR": _resize("RESIZE_NEAREST_NEIGHBOR", "ResizeNearestNeighborOptions"),
     "ARGMAX": _argument("ARG_MAX", "ArgMaxOptions", "OutputType"),
     "ARGMIN": _argument("ARG_MIN", "ArgMinOptions", "OutputType"),
     "TOPK_V2": Rule(
-        "TOPK_V2", _topk, "of equal elements TensorFlow Lite names the first, NNAPI the last",
+        "TOPK_V2",
+        _topk,
+        "of equal elements TensorFlow Lite names the first, NNAPI the last",
         native=one_kind("input", "values"),
     ),
 }

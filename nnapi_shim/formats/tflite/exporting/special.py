@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from nnapi_shim.formats.graph.builder import Builder, Refused, Rule
-from nnapi_shim.formats.graph.expansion import recurrent
+from nnapi_shim.formats.graph.builder import Builder, RefusedError, Rule
+from nnapi_shim.formats.graph.expansion import boxes, recurrent
 from nnapi_shim.formats.graph.tensor import Node, Tensor, constant
 from nnapi_shim.formats.tflite.exporting.kinds import anything, ints
 from nnapi_shim.hal.enums import OperandType as T
@@ -16,7 +16,7 @@ CHOSEN = "TensorFlow Lite has no suppression that gives as many boxes as the dat
 
 def _no_omitted(op: Node) -> None:
     if any(value is None for value in op.inputs or ()):
-        raise Refused("an input of its graphs is omitted")
+        raise RefusedError("an input of its graphs is omitted")
 
 
 def _if(b: Any, op: Node) -> None:
@@ -24,8 +24,14 @@ def _if(b: Any, op: Node) -> None:
     inputs = op.inputs or []
     first = b.subgraph(op.then_model, f"then_{op.number}")
     second = b.subgraph(op.else_model, f"else_{op.number}")
-    b.emit("IF", [op.condition, *inputs], op.outputs, table="IfOptions",
-           ThenSubgraphIndex=first, ElseSubgraphIndex=second)
+    b.emit(
+        "IF",
+        [op.condition, *inputs],
+        op.outputs,
+        table="IfOptions",
+        ThenSubgraphIndex=first,
+        ElseSubgraphIndex=second,
+    )
 
 
 def _while(b: Any, op: Node) -> None:
@@ -35,19 +41,30 @@ def _while(b: Any, op: Node) -> None:
     condition = b.subgraph(op.condition_model, f"condition_{op.number}")
     body = b.subgraph(op.body_model, f"body_{op.number}", len(inputs))
     unused = [t.like() for t in inputs[len(op.outputs) :]]
-    b.emit("WHILE", inputs, [*op.outputs, *unused], table="WhileOptions",
-           CondSubgraphIndex=condition, BodySubgraphIndex=body)
+    b.emit(
+        "WHILE",
+        inputs,
+        [*op.outputs, *unused],
+        table="WhileOptions",
+        CondSubgraphIndex=condition,
+        BodySubgraphIndex=body,
+    )
 
 
 def _lsh_projection(b: Builder, op: Node) -> None:
     """Dense is 2 in both; sparse is 3 in NNAPI, and 1 here. The deprecated sparse projection, 1,
     is the same without what tells the rows apart.
     """
-    inputs = [op.hash, op.input] + ([] if op.weight is None else [op.weight])
+    inputs = [b.real(op.hash), op.input] + ([] if op.weight is None else [b.real(op.weight)])
     is_bare = op.type == 1
     made = op.output.like() if is_bare else op.output
-    b.emit("LSH_PROJECTION", inputs, [made], table="LSHProjectionOptions",
-           Type=2 if op.type == 2 else 1)
+    b.emit(
+        "LSH_PROJECTION",
+        inputs,
+        [made],
+        table="LSHProjectionOptions",
+        Type=2 if op.type == 2 else 1,
+    )
     if is_bare:
         rows, bits = op.hash.dimensions
         b.sub(made, constant((np.arange(rows) << bits).astype(np.int32)), op.output)
@@ -55,10 +72,16 @@ def _lsh_projection(b: Builder, op: Node) -> None:
 
 def _multinomial(b: Builder, op: Node) -> None:
     if op.seeds.value is None:
-        raise Refused("seeds is not a constant of the model")
+        raise RefusedError("seeds is not a constant of the model")
     seeds = [*op.seeds.value.ravel().tolist(), 0][:2]
-    b.emit("MULTINOMIAL", [op.logits, ints(op.sample_count)], [op.samples],
-           table="RandomOptions", Seed=int(seeds[0]), Seed2=int(seeds[1]))
+    b.emit(
+        "MULTINOMIAL",
+        [op.logits, ints(op.sample_count)],
+        [op.samples],
+        table="RandomOptions",
+        Seed=int(seeds[0]),
+        Seed2=int(seeds[1]),
+    )
 
 
 def _detection(b: Builder, op: Node) -> None:
@@ -67,7 +90,7 @@ def _detection(b: Builder, op: Node) -> None:
 
     batch, _, classes = op.scores.dimensions
     if batch != 1:
-        raise Refused(f"TFLite_Detection_PostProcess takes one image, and not {batch}")
+        raise RefusedError(f"TFLite_Detection_PostProcess takes one image, and not {batch}")
     options = {
         "max_detections": op.max_num_detections,
         "max_classes_per_detection": op.max_classes_per_detection,
@@ -92,8 +115,10 @@ def _detection(b: Builder, op: Node) -> None:
     labels = Tensor(T.TENSOR_FLOAT32, (1, rows))
     count = Tensor(T.TENSOR_FLOAT32, (1,))
     b.emit(
-        "TFLite_Detection_PostProcess", [op.deltas, op.scores, op.anchors],
-        [boxes, labels, scores, count], custom=bytes(flexbuffers.Dumps(options)),
+        "TFLite_Detection_PostProcess",
+        [op.deltas, op.scores, op.anchors],
+        [boxes, labels, scores, count],
+        custom=bytes(flexbuffers.Dumps(options)),
     )
     if not whole:
         b.slice(boxes, (0, 0, 0), (1, wanted, 4), op.out_boxes)
@@ -101,6 +126,9 @@ def _detection(b: Builder, op: Node) -> None:
         labels = b.slice(labels, (0, 0), (1, wanted))
     if op.is_background_in_label:
         labels = b.add(labels, 1.0)
+    each = min(op.max_classes_per_detection, classes - 1)
+    if not op.use_regular_nms and each > 1:  # the kernel counts boxes, NNAPI their classes
+        count = b.mul(count, float(each))
     b.cast(labels, op.out_classes)
     b.cast(count, op.num_detections)
 
@@ -120,7 +148,7 @@ def _quantized_16bit_lstm(b: Builder, op: Node) -> None:
     names = [f"{kind}_to_{gate}_weights" for kind in ("input", "recurrent") for gate in order]
     biases = [op.named[f"{gate}_bias" if gate == "cell" else f"{gate}_gate_bias"] for gate in order]
     if any(op.named[name].value is None for name in names) or any(o.value is None for o in biases):
-        raise Refused("its weights are not constants of the model")
+        raise RefusedError("its weights are not constants of the model")
     rows = [
         [op.named[f"recurrent_to_{gate}_weights"], op.named[f"input_to_{gate}_weights"]]
         for gate in order
@@ -132,9 +160,14 @@ def _quantized_16bit_lstm(b: Builder, op: Node) -> None:
     scratch = Tensor(x.type, (x.dimensions[0], weights.dimensions[1]), x.scale, x.zero_point)
     gates = Tensor(T.TENSOR_QUANT16_SYMM, (x.dimensions[0], weights.dimensions[0]), 1 / 4096, 0)
     b.emit(
-        "LSTM", [x, old, weights, bias, op.prev_cell_state],
-        [op.output, op.cell_state_out, scratch, gates], table="LSTMOptions",
-        FusedActivationFunction=4, CellClip=0.0, ProjClip=0.0, KernelType=1,
+        "LSTM",
+        [x, old, weights, bias, op.prev_cell_state],
+        [op.output, op.cell_state_out, scratch, gates],
+        table="LSTMOptions",
+        FusedActivationFunction=4,
+        CellClip=0.0,
+        ProjClip=0.0,
+        KernelType=1,
     )
 
 
@@ -148,7 +181,9 @@ RULES = {
     "SVDF": Rule("FULLY_CONNECTED, CONCATENATION, MUL, SUM", recurrent.svdf),
     "QUANTIZED_16BIT_LSTM": Rule("LSTM, the basic kernel", _quantized_16bit_lstm, native=anything),
     "QUANTIZED_LSTM": Rule(
-        "", None, "TensorFlow Lite keeps the states of an integer cell in variables, and has no "
+        "",
+        None,
+        "TensorFlow Lite keeps the states of an integer cell in variables, and has no "
         "kernel that takes and gives them",
     ),
     "IF": Rule("IF", _if, native=anything),
@@ -160,7 +195,10 @@ RULES = {
     "DETECTION_POSTPROCESSING": Rule(
         "TFLite_Detection_PostProcess (custom), CAST", _detection, "for one image"
     ),
-    "AXIS_ALIGNED_BBOX_TRANSFORM": Rule("", None, "TensorFlow Lite has no operator for it"),
+    "AXIS_ALIGNED_BBOX_TRANSFORM": Rule(
+        "SLICE, SUB, MUL, EXP, ADD, MINIMUM, MAXIMUM, CONCATENATION",
+        boxes.axis_aligned_bbox_transform,
+    ),
     "BOX_WITH_NMS_LIMIT": Rule("", None, CHOSEN),
     "GENERATE_PROPOSALS": Rule("", None, CHOSEN),
     "HEATMAP_MAX_KEYPOINT": Rule("", None, "TensorFlow Lite has no operator for it"),

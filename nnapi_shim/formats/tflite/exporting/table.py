@@ -49,10 +49,12 @@ class TfliteBuilder(Builder):
         return index
 
     def cast(self, x: Tensor, out: Tensor) -> Tensor:
+        """As Builder says."""
         elementwise.converted(self, x, out)
         return out
 
     def dequantize(self, x: Tensor, out: Tensor) -> None:
+        """As Builder says."""
         if x.type is T.TENSOR_QUANT16_ASYMM:
             whole = self.cast(x, x.like(type=T.TENSOR_FLOAT32))
             self.mul(self.sub(whole, float(x.zero_point)), x.scale, out)
@@ -60,6 +62,7 @@ class TfliteBuilder(Builder):
             self.emit("DEQUANTIZE", [x], [out], table="DequantizeOptions")
 
     def quantize(self, x: Tensor, out: Tensor) -> None:
+        """As Builder says."""
         if out.type is T.TENSOR_QUANT16_ASYMM:
             steps = self.binary("DIV", x, out.scale)
             rounded = steps.like()

@@ -20,27 +20,29 @@ def cast(graph: Importing, operator: Operator) -> None:
     source, target = operator.inputs[0], graph.tensor(operator.outputs[0])
     value = graph.value(source)
     if value is not None and target.type in DTYPES:
-        graph.fold(target.number, value.astype(DTYPES[target.type]))
+        with np.errstate(invalid="ignore"):  # as LiteRT, which says nothing of it either
+            graph.fold(target.number, value.astype(DTYPES[target.type]))
         return
     data = graph.operand(source)
-    wanted = graph.parameters(target)[0]
+    wanted, scale, zero_point = graph.parameters(target)
     if wanted is T.TENSOR_BOOL8 and data.type in _NUMBERS:
         graph.add("NOT_EQUAL", [data, np.zeros(1, _NUMBERS[data.type])], operator)
     elif data.type is T.TENSOR_BOOL8 and wanted in _NUMBERS:
         if not data.is_known:
             raise reason("only a run tells the dimensions of its input", "dimensions")
-        ones = np.ones(data.dimensions, _NUMBERS[wanted])
-        graph.add("SELECT", [data, ones, np.zeros_like(ones)], operator)
-    elif "UINT8" in (graph.tensor(source).type, target.type) and data.type is not wanted:
-        made = graph.make("CAST", [data], output=wanted, scale=_scale(wanted))
-        graph.define(target.number, made)
+        number = float if wanted is T.TENSOR_FLOAT32 else int
+        values = [graph.filled(data.dimensions, number(value)) for value in (1, 0)]
+        graph.add("SELECT", [data, *values], operator)
     else:
-        made = graph.make("CAST", [data], output=wanted)
+        made = graph.make(
+            "CAST",
+            [data],
+            output=wanted,
+            dimensions=data.dimensions,
+            scale=scale or None,
+            zero_point=zero_point,
+        )
         graph.define(target.number, made)
-
-
-def _scale(type: T) -> float | None:
-    return 1.0 if type is T.TENSOR_QUANT8_ASYMM else None
 
 
 def quantize(graph: Importing, operator: Operator) -> None:

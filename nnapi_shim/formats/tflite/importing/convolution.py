@@ -7,7 +7,7 @@ import numpy as np
 from nnapi_shim.api.arrays import Array
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.formats.tflite.file import Operator, Tensor
-from nnapi_shim.formats.tflite.importing.graph import Importing, reason
+from nnapi_shim.formats.tflite.importing.graph import Importing, reason, require_small
 from nnapi_shim.formats.tflite.importing.options import (
     activation,
     after,
@@ -33,6 +33,8 @@ def bias(
 ) -> Operand:
     """The bias as NNAPI has it: never left out, and in units of input times filter."""
     index = operator.inputs[at] if at < len(operator.inputs) else None
+    if index is None:
+        require_small(depth, "its bias")
     if data.type in (T.TENSOR_FLOAT32, T.TENSOR_FLOAT16):
         if index is not None:
             return graph.reals(index) if data.type is T.TENSOR_FLOAT32 else graph.operand(index)
@@ -82,7 +84,7 @@ def depthwise(graph: Importing, operator: Operator) -> None:
     filter = weights(graph, operator, 1, data)
     _need_rank(data, filter, 4)
     depth = filter.dimensions[3]
-    if not data.dimensions[3]:
+    if not data.dimensions or not data.dimensions[3]:
         raise reason("only a run tells the depth of its input", "dimensions")
     inputs: list[Any] = [
         data,

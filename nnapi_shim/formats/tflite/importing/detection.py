@@ -13,7 +13,7 @@ class _Options:
     """What the operator is told, as FlexBuffers."""
 
     def __init__(self, data: bytes) -> None:
-        from flatbuffers import flexbuffers  # type: ignore[import-untyped]
+        from flatbuffers import flexbuffers
 
         self._reader = flexbuffers
         try:

@@ -1,6 +1,7 @@
 """A graph of a file on its way to a model: the operands that stand for its tensors."""
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,9 +11,9 @@ from nnapi_shim.api.arrays import Array
 from nnapi_shim.api.model import Model
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.api.signature import Input
-from nnapi_shim.errors import NnapiError, bad_data
+from nnapi_shim.errors import NnapiError
 from nnapi_shim.formats.tflite.file import DTYPES, File, Graph, Operator, Tensor
-from nnapi_shim.hal.enums import FuseCode, OperationType
+from nnapi_shim.hal.enums import FuseCode, OperationType, ResultCode
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE
 from nnapi_shim.operations import operation as declaration_of
@@ -32,6 +33,9 @@ OPERAND_TYPES = {
 
 BYTES = (T.TENSOR_QUANT8_ASYMM, T.TENSOR_QUANT8_ASYMM_SIGNED)
 NONE = FuseCode.NONE
+
+MOST_MADE = 2**24
+"""Elements of a tensor that is made from nothing more than its dimensions."""
 
 THROUGH_REALS = {
     OperationType.ABS,
@@ -65,7 +69,7 @@ dequantized in front of it, and the result is quantized.
 
 def reason(message: str, name: str = "reason") -> NnapiError:
     """Why an operator has no place in a model."""
-    return bad_data(message, name)
+    return NnapiError(ResultCode.BAD_DATA, message, rule=f"formats.tflite.importing.{name}")
 
 
 class State(NamedTuple):
@@ -88,6 +92,8 @@ class Importing:
         self.graph = graph
         self.is_inner = is_inner
         self.model = Model()
+        self.partial: dict[int | None, Array] = {}
+        """Numbers of which some are known, by their tensor; the others are -1."""
         self.inner: Callable[[int], Model] = _no_inner
         """The model of another graph of the file, by its number."""
         self.handles: dict[int | None, str] = {}
@@ -100,8 +106,8 @@ class Importing:
         """What a variable begins with, where the file says so."""
         self._operands: dict[int, Operand] = {}
         self._values: dict[int, Array] = {}
-        self._inputs: list[Operand] = []
-        self._outputs: list[Operand] = []
+        self._inputs: set[int] = set()
+        self._outputs: set[int] = set()
         self._states: dict[Operand, State] = {}
 
     # Tensors
@@ -124,6 +130,8 @@ class Importing:
         value = self.value(index)
         if value is None:
             raise reason(f"{what} ({self.tensor(index)}) is no constant", "no_constant")
+        if value.dtype.kind != "i":
+            raise reason(f"{what} ({self.tensor(index)}) is {value.dtype}", "no_integers")
         return [int(number) for number in value.reshape(-1)]
 
     def fold(self, index: int, value: Array) -> None:
@@ -159,6 +167,8 @@ class Importing:
             value = self.value(index)
             if value is None:
                 self.parameters(tensor)
+                if index in self.partial:
+                    raise reason("only a run tells the dimensions that it needs", "dimensions")
                 if 0 not in tensor.shape:
                     raise reason(f"nothing gives {tensor} a value", "no_value")
                 value = np.empty(tensor.shape, DTYPES[tensor.type])
@@ -211,7 +221,10 @@ class Importing:
             return operand
         is_cast = operand.type in (T.TENSOR_FLOAT16, T.TENSOR_INT32)
         made: Operand = self.make(
-            "CAST" if is_cast else "DEQUANTIZE", [operand], output=T.TENSOR_FLOAT32
+            "CAST" if is_cast else "DEQUANTIZE",
+            [operand],
+            output=T.TENSOR_FLOAT32,
+            dimensions=operand.dimensions,
         )
         return made
 
@@ -226,7 +239,7 @@ class Importing:
         tensor = self.tensor(index)
         type, scale, zero_point = self.parameters(tensor)
         operand = self.model.input(type, tensor.dimensions or (1,), scale, zero_point)
-        self._inputs.append(operand)
+        self._inputs.add(operand.index)
         self.define(index, operand)
 
     def state(
@@ -244,8 +257,9 @@ class Importing:
         shape = tuple(shape) or (1,)
         if 0 in shape:
             raise reason(f"only a run tells the dimensions of its state {name!r}", "dimensions")
+        require_small(math.prod(shape), f"its state {name!r}")
         operand = self.model.input(type, shape, scale, zero_point)
-        self._inputs.append(operand)
+        self._inputs.add(operand.index)
         self.model.name_operand(operand, name)
         start = np.full(shape, zero_point, DTYPES_OF[type]) if initial is None else initial
         self._states[operand] = State(operand, operand, start)
@@ -260,25 +274,23 @@ class Importing:
         found = []
         for name, operand in self.first.items():
             self.carry(operand, self.variables[name])
-        written: list[Operand] = []
         for state in self._states.values():
             output = state.output
-            if self._is_given(output) or output in (*written, *self._outputs):
-                output = self.copy(output)
-            written.append(output)
-            found.append(state._replace(output=output))
+            found.append(state._replace(output=self._output(output)))
         return found
 
-    def output(self, index: int, before: Sequence[Operand]) -> Operand:
+    def output(self, index: int) -> Operand:
         """The operand of an output: one that an operation writes, and no other output is."""
-        operand = self.operand(index)
-        if self._is_given(operand) or operand in before:
+        return self._output(self.operand(index))
+
+    def _output(self, operand: Operand) -> Operand:
+        if self._is_given(operand) or operand.index in self._outputs:
             operand = self.copy(operand)
-        self._outputs.append(operand)
+        self._outputs.add(operand.index)
         return operand
 
     def _is_given(self, operand: Operand) -> bool:
-        return operand in self._inputs or operand.value is not None
+        return operand.index in self._inputs or operand.value is not None
 
     # Operations
 
@@ -357,7 +369,12 @@ class Importing:
         kind = "CAST" if type not in QUANTIZED_RANGE else "QUANTIZE"
         quantized = kind == "QUANTIZE"
         result = self.make(
-            kind, [real], output=type, scale=scale if quantized else None, zero_point=zero_point
+            kind,
+            [real],
+            output=type,
+            dimensions=real.dimensions,
+            scale=scale if quantized else None,
+            zero_point=zero_point,
         )
         return result
 
@@ -371,10 +388,16 @@ class Importing:
         index = operator.outputs[at]
         self.define(index, self.requantized(operand, *self.parameters(self.tensor(index))))
 
-    def sizes(self, numbers: Sequence[int]) -> Array:
+    def sizes(self, numbers: Iterable[int]) -> Array:
         """Numbers as a constant input of an operation."""
         limits = np.iinfo(np.int32)
         return np.array([min(max(n, limits.min), limits.max) for n in numbers], np.int32)
+
+    def filled(self, shape: Sequence[int], value: float) -> Operand:
+        """A tensor of one number, a whole or a real one; the model makes it when it is run."""
+        kind = T.TENSOR_FLOAT32 if isinstance(value, float) else T.TENSOR_INT32
+        filled: Operand = self.make("FILL", [self.sizes(shape), value], output=kind)
+        return filled
 
     def reshaped(self, operand: Operand, shape: Sequence[int]) -> Operand:
         """The same elements with other dimensions; -1 once for what is left over."""
@@ -383,7 +406,9 @@ class Importing:
             return operand
         if operand.type is T.TENSOR_BOOL8:
             raise reason("NNAPI reshapes no truth values", "bool")
-        return self.make("RESHAPE", [operand, np.array(shape, np.int32)])  # type: ignore[no-any-return]
+        sizes = [max(size, 0) for size in shape]
+        made: Operand = self.make("RESHAPE", [operand, self.sizes(shape)], dimensions=sizes)
+        return made
 
     def broadcast(self, operand: Operand, shape: Sequence[int]) -> Operand:
         """The same elements, repeated where the dimensions are 1."""
@@ -394,7 +419,9 @@ class Importing:
             raise reason("only a run tells to which dimensions it is broadcast", "dimensions")
         result: Operand
         if operand.type is T.TENSOR_BOOL8:
-            result = self.make("LOGICAL_OR", [operand, np.zeros(shape, np.bool_)])
+            zeros = self.filled(shape, 0)
+            none = self.make("LESS", [zeros, zeros])
+            result = self.make("LOGICAL_OR", [operand, none])
             return result
         own = (1,) * (len(shape) - len(operand.dimensions)) + operand.dimensions
         multiples = np.array([a // b for a, b in zip(shape, own, strict=True)], np.int32)
@@ -426,6 +453,12 @@ def _no_inner(number: int) -> Model:
 def _is_free(type: str) -> bool:
     """Whether the outputs of an operation may have any scale and zero point."""
     return declaration_of(OperationType[type]).quantization is declared
+
+
+def require_small(count: int, what: str) -> None:
+    """Refuse what a file could ask for without having it."""
+    if count > MOST_MADE:
+        raise reason(f"{what} has {count} elements", "too_many")
 
 
 def real_values(tensor: Tensor, value: Array) -> Array:

@@ -11,6 +11,9 @@ from nnapi_shim.formats.tflite.importing.reshape import to_shape
 from nnapi_shim.hal.enums import FuseCode
 from nnapi_shim.hal.enums import OperandType as T
 
+MOST_PARTS = 4096
+"""That integers are cut into."""
+
 
 def axis_of(axis: int, rank: int) -> int:
     """An axis counted from the front."""
@@ -25,6 +28,7 @@ def concatenation(graph: Importing, operator: Operator) -> None:
         raise reason("NNAPI fuses no activation into it", "activation")
     inputs = [graph.operand(i) for i in operator.inputs]
     rank = max((len(operand.dimensions) for operand in inputs), default=0)
+    rank = rank or len(graph.tensor(operator.outputs[0]).shape)
     axis = axis_of(int(operator.options.get("Axis", 0)), rank or 1)
     filled = [operand for operand in inputs if 0 not in operand.dimensions or not operand.is_known]
     if inputs and inputs[0].type is T.TENSOR_INT32:
@@ -40,7 +44,9 @@ def joined(graph: Importing, operator: Operator, inputs: list[Operand], axis: in
     if not all(operand.is_known for operand in inputs):
         raise reason("only a run tells the dimensions of its inputs", "dimensions")
     sizes = [operand.dimensions[axis] for operand in inputs]
-    unit = math.gcd(*sizes)
+    unit = math.gcd(*sizes) or 1
+    if sum(sizes) // unit > MOST_PARTS:
+        raise reason(f"it is of integers and would need {sum(sizes) // unit} parts", "parts")
     outer, inner = (
         math.prod(inputs[0].dimensions[:axis]),
         math.prod(inputs[0].dimensions[axis + 1 :]),
@@ -88,7 +94,8 @@ def split(graph: Importing, operator: Operator) -> None:
     (axis,) = graph.numbers(operator.inputs[0], "its axis")
     data = graph.operand(operator.inputs[1])
     count = len(operator.outputs)
-    parts = graph.make("SPLIT", [data, axis, count], output_count=count)
+    sizes = graph.tensor(operator.outputs[0]).dimensions
+    parts = graph.make("SPLIT", [data, axis, count], dimensions=sizes, output_count=count)
     for at, part in enumerate([parts] if count == 1 else parts):
         graph.give(operator, part, at)
 

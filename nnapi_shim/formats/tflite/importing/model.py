@@ -7,6 +7,7 @@ from nnapi_shim.api.model import Model
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.errors import NnapiError, bad_data
 from nnapi_shim.formats.tflite.file import File, Graph, Operator
+from nnapi_shim.formats.tflite.importing.folding import folded
 from nnapi_shim.formats.tflite.importing.graph import Importing, reason
 from nnapi_shim.formats.tflite.importing.table import LOWERINGS, why_not
 
@@ -84,12 +85,14 @@ def attempt(
 
 
 def _lower(importing: Importing, operator: Operator) -> None:
+    if folded(importing, operator):
+        return
     lowering = LOWERINGS.get(operator.name)
     if lowering is None:
         raise reason(why_not(operator.name, operator.custom is not None), "operator")
     try:
         lowering(importing, operator)
-    except (IndexError, ValueError) as error:
+    except (IndexError, OverflowError, TypeError, ValueError) as error:
         # It has fewer inputs, outputs or dimensions than its kind has.
         raise reason(f"it is not made as operators of its kind are ({error})", "form") from error
 
@@ -98,7 +101,7 @@ def _finish(importing: Importing, names: Names) -> None:
     graph, model = importing.graph, importing.model
     outputs: list[Operand] = []
     for index in graph.outputs:
-        outputs.append(importing.output(index, outputs))
+        outputs.append(importing.output(index))
         model.name_operand(outputs[-1], names.outputs.get(index) or importing.tensor(index).name)
     for index, name in names.inputs.items():
         model.name_operand(importing.operand(index), name)

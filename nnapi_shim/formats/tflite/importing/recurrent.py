@@ -1,8 +1,7 @@
 """Cells and sequences of them.
 
 Their states are variable tensors in a file; in a model they are inputs and outputs that are carried
-from run to run. Quantized cells are computed in real numbers: QUANTIZED_LSTM of Android's reference
-leaves out biases that a file has.
+from run to run. Quantized cells that QUANTIZED_LSTM does not have are computed in real numbers.
 """
 
 from collections.abc import Sequence
@@ -14,6 +13,10 @@ from nnapi_shim.api.operand import Operand
 from nnapi_shim.formats.tflite.file import Operator
 from nnapi_shim.formats.tflite.importing.graph import Importing, real_values, reason
 from nnapi_shim.formats.tflite.importing.plain import Lowering
+from nnapi_shim.formats.tflite.importing.quantized_cells import (
+    is_quantized_cell,
+    quantized_sequence,
+)
 from nnapi_shim.hal.enums import OperandType as T
 
 
@@ -104,6 +107,9 @@ def lstm_sequence(graph: Importing, operator: Operator) -> None:
     """Steps in time."""
     if operator.options.get("DiagonalRecurrentTensors", False):
         raise reason("its recurrent weights are diagonals", "diagonal")
+    if is_quantized_cell(graph, operator):
+        quantized_sequence(graph, operator)
+        return
     cell = _Cell(graph, operator)
     inputs = [*_lstm_inputs(cell), bool(cell.options("TimeMajor", False)), *cell.range(20, 24)]
     cell.give("UNIDIRECTIONAL_SEQUENCE_LSTM", inputs, 3, (1, 2))
@@ -192,8 +198,9 @@ def _basic_lstm(graph: Importing, operator: Operator) -> None:
 
         bias_scale = graph.tensor(bias).scale
         constants = [graph.model.constant(i, T.TENSOR_INT32, bias_scale) for i in biases]
-        inputs = [graph.operand(data), *(constant(part[:, :size]) for part in parts)]
-        inputs += [*(constant(part[:, size:]) for part in parts), *constants]
+        # Android's reference takes the recurrent weights for those of the first inputs.
+        inputs = [graph.operand(data), *(constant(part[:, units:]) for part in parts)]
+        inputs += [*(constant(part[:, :units]) for part in parts), *constants]
         inputs += graph.operands((state, output))
         cell, hidden = graph.make("QUANTIZED_16BIT_LSTM", inputs)
     graph.give(operator, hidden, 0)

@@ -1,7 +1,5 @@
 """Sums, means, largest elements along axes."""
 
-import numpy as np
-
 from nnapi_shim.api.signature import Input
 from nnapi_shim.formats.tflite.file import Operator
 from nnapi_shim.formats.tflite.importing.graph import Importing
@@ -18,7 +16,7 @@ def _reduce(type: str) -> Lowering:
         keep = bool(operator.options.get("KeepDims", False))
         given: Input = graph.operand(operator.inputs[1])
         if axes is not None:
-            given = axes.reshape(-1).astype(np.int32)
+            given = graph.sizes(axes.reshape(-1).tolist())
         graph.add(type, [data, given, int(keep) if type == "MEAN" else keep], operator)
 
     return lower

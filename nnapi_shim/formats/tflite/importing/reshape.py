@@ -8,7 +8,7 @@ import numpy as np
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.formats.tflite.file import Operator
 from nnapi_shim.formats.tflite.importing.binary import common
-from nnapi_shim.formats.tflite.importing.graph import Importing, reason
+from nnapi_shim.formats.tflite.importing.graph import Importing, reason, require_small
 from nnapi_shim.formats.tflite.importing.plain import Lowering
 from nnapi_shim.hal.enums import OperandType as T
 
@@ -19,10 +19,12 @@ def reshape(graph: Importing, operator: Operator) -> None:
     index = operator.inputs[1] if len(operator.inputs) > 1 else None
     shape = operator.options.get("NewShape", ())
     if index is not None:
-        value = graph.value(index)
+        value = graph.partial.get(index, graph.value(index))
         if value is None:
             graph.add("RESHAPE", [data, graph.operand(index)], operator)
             return
+        if value.dtype.kind != "i":
+            raise reason(f"its shape is of {value.dtype}", "no_integers")
         shape = value.reshape(-1).tolist()
     if not shape and "NewShape" not in operator.options and index is None:
         shape = graph.tensor(operator.outputs[0]).shape
@@ -32,6 +34,8 @@ def reshape(graph: Importing, operator: Operator) -> None:
 def to_shape(graph: Importing, operator: Operator, data: Operand, shape: Sequence[int]) -> None:
     """Give the elements of an operand, with these dimensions, as the output of an operator."""
     sizes = tuple(shape)
+    if sizes.count(-1) > 1:
+        raise reason("only a run tells more than one of its dimensions", "dimensions")
     if sizes.count(0) and data.is_known and 0 not in data.dimensions:
         raise reason(f"it has no elements left in {list(sizes)}", "shape")
     if (sizes or (1,)) == data.dimensions:
@@ -74,7 +78,11 @@ def expand_dims(graph: Importing, operator: Operator) -> None:
 def transpose(graph: Importing, operator: Operator) -> None:
     """With an order that may be computed."""
     value = graph.value(operator.inputs[1])
-    perm = graph.operand(operator.inputs[1]) if value is None else value.astype(np.int32)
+    perm = (
+        graph.operand(operator.inputs[1])
+        if value is None
+        else graph.sizes(value.reshape(-1).tolist())
+    )
     graph.add("TRANSPOSE", [graph.operand(operator.inputs[0]), perm], operator)
 
 
@@ -87,9 +95,15 @@ def known_shape(graph: Importing, index: int | None) -> tuple[int, ...]:
 
 
 def shape(graph: Importing, operator: Operator) -> None:
-    """Known now, or not at all."""
-    sizes = known_shape(graph, operator.inputs[0])
-    graph.fold(operator.outputs[0], np.array(sizes, np.int64).reshape(len(sizes)))
+    """Sizes that only a run tells are -1: see folding."""
+    source, target = operator.inputs[0], operator.outputs[0]
+    operand = graph.operand(source)
+    if not operand.is_known and operand.dimensions:
+        graph.partial[target] = np.array([size or -1 for size in operand.dimensions], np.int64)
+        return
+    sizes = known_shape(graph, source)
+    type = np.int32 if graph.tensor(target).type == "INT32" else np.int64
+    graph.fold(target, np.array(sizes, type).reshape(len(sizes)))
 
 
 def rank(graph: Importing, operator: Operator) -> None:
@@ -165,8 +179,7 @@ def range_(graph: Importing, operator: Operator) -> None:
     if not delta or not math.isfinite(start + limit + delta):
         raise reason(f"from {start} to {limit} by {delta}", "range")
     count = max(0, math.ceil((limit - start) / delta))
-    if count > 2**24:
-        raise reason(f"it has {count} elements", "range")
+    require_small(count, "it")
     dtype = values[0].dtype  # type: ignore[union-attr]
     graph.fold(operator.outputs[0], (start + delta * np.arange(count)).astype(dtype))
 
@@ -180,6 +193,7 @@ def one_hot(graph: Importing, operator: Operator) -> None:
     axis = len(sizes) if axis == -1 else axis
     if not 0 <= axis <= len(sizes) or depth < 1:
         raise reason(f"axis {axis} of {list(sizes)}, depth {depth}", "axis")
+    require_small(depth, "its depth")
     own = [*sizes[:axis], 1, *sizes[axis:]]
     places = np.arange(depth, dtype=np.int32).reshape([-1] + [1] * (len(sizes) - axis))
     data = graph.reshaped(graph.operand(index), own)
@@ -205,7 +219,11 @@ def reverse(graph: Importing, operator: Operator) -> None:
 def tile(graph: Importing, operator: Operator) -> None:
     """As often as constants or a run say."""
     value = graph.value(operator.inputs[1])
-    given = graph.operand(operator.inputs[1]) if value is None else value.astype(np.int32)
+    given = (
+        graph.operand(operator.inputs[1])
+        if value is None
+        else graph.sizes(value.reshape(-1).tolist())
+    )
     graph.add("TILE", [graph.operand(operator.inputs[0]), given], operator)
 
 

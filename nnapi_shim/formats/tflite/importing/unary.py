@@ -106,12 +106,13 @@ def sign(graph: Importing, operator: Operator) -> None:
     data = _input(graph, operator)
     if not data.is_known:
         raise reason("only a run tells the dimensions of its input", "dimensions")
-    dtype = {T.TENSOR_FLOAT32: np.float32, T.TENSOR_INT32: np.int32}.get(data.type)
-    if dtype is None:
+    kinds: dict[T, Any] = {T.TENSOR_FLOAT32: np.float32, T.TENSOR_INT32: np.int32}
+    if data.type not in kinds:
         raise reason(f"its input is {data.type.name}", "type")
+    dtype = kinds[data.type]
     zero = np.zeros(1, dtype)
-    one = np.ones(data.dimensions, dtype)
-    below = graph.make("SELECT", [graph.make("LESS", [data, zero]), -one, data])
+    one, minus_one = (graph.filled(data.dimensions, dtype(sign).item()) for sign in (1, -1))
+    below = graph.make("SELECT", [graph.make("LESS", [data, zero]), minus_one, data])
     graph.add("SELECT", [graph.make("GREATER", [data, zero]), one, below], operator)
 
 

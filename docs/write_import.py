@@ -1,0 +1,70 @@
+"""Writes import.md: what becomes of the operators of TensorFlow Lite, from the import's tables."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from nnapi_shim.formats.tflite.importing.table import LOWERINGS, why_not
+from nnapi_shim.formats.tflite.schema import names
+
+HEAD = """# Files of TensorFlow Lite
+
+Written by `make docs` from `docs/write_import.py` and the tables of the import; do not edit.
+[Model files](start/models.md) says how such a file is loaded.
+
+- Activations are fused; TANH, which NNAPI does not fuse, is an operation behind float32 ones.
+- Weights with scales per channel stay as they are. Fully connected layers that have such weights
+  are convolutions with a filter of one pixel.
+- Weights of 16 bits in float are unpacked, and so are quantized weights beside float32 values.
+- Quantized operations that NNAPI has for real numbers alone stand between DEQUANTIZE and QUANTIZE,
+  and so do outputs with other scales than NNAPI gives them. Such a result is LiteRT's or a step
+  beside it.
+- States are inputs and outputs that are carried from run to run (`Model.carry`); so are resource
+  variables, with the first values that the file gives them. `Compilation.reset()` begins anew.
+- Quantized sequences of LSTM cells are a QUANTIZED_LSTM for each step. Those with projection or
+  normalisation are computed in float32.
+- Subgraphs of IF and WHILE are models.
+- Constants of 64 bits that 32 bits hold, shapes, and what is computed of shapes are folded. A size
+  that only a run tells is an unknown dimension.
+- A tensor of rank 0 has dimensions [1].
+- Of equal elements TOPK_V2 takes the later first, as NNAPI does; LiteRT takes the earlier.
+
+A file that is damaged is refused with the place, such as `operator 3 CONV_2D: input 1 is tensor 99;
+the graph has 12`. Nothing is read outside of it, and what is made of it before that is bounded by
+its size.
+
+## Operators that are expressed
+
+"""
+
+NOT = """
+
+An operator of these can still have types, ranks or constants that NNAPI does not have; the message
+says which.
+
+## Operators that are not
+
+| why | operators |
+|---|---|
+"""
+
+
+def main() -> None:
+    """Write the file beside this one."""
+    Path(__file__).with_name("import.md").write_text("".join(document()))
+
+
+def document() -> Iterator[str]:
+    """The text, piece by piece."""
+    yield HEAD
+    yield ", ".join(sorted(LOWERINGS))
+    yield NOT
+    reasons: dict[str, list[str]] = {}
+    for name in names("BuiltinOperator").values():
+        if name not in LOWERINGS:
+            reasons.setdefault(why_not(name, False), []).append(name)
+    for why, operators in sorted(reasons.items()):
+        yield f"| {why} | {', '.join(sorted(operators))} |\n"
+
+
+if __name__ == "__main__":
+    main()

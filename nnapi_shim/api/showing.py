@@ -1,0 +1,138 @@
+"""Models and what belongs to them in words: a line, a table of text, a table of HTML."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from html import escape
+
+from nnapi_shim.api.view import GraphView, OperandView
+from nnapi_shim.log import one_line
+
+_MOST_ROWS = 500
+"""Operations that a table of HTML has."""
+
+_MOST_KINDS = 4
+"""Kinds of operations that a line tells of."""
+
+Row = tuple[str, ...]
+
+
+def operand_text(operand: OperandView) -> str:
+    """An operand in short: a scalar by its value, others by index, name, type and dimensions."""
+    if operand.is_omitted:
+        return "omitted"
+    if operand.subgraph is not None:
+        return f"model of {len(operand.subgraph.operations)} operations"
+    if operand.is_scalar and operand.value is not None:
+        return str(operand.value.item())
+    name = f" '{operand.name}'" if operand.name else ""
+    return one_line(f"{operand.index}{name} {operand}")
+
+
+def _argument_text(operand: OperandView) -> str:
+    """An input or output in a line."""
+    return one_line(f"{operand.name or operand.index}: {operand}")
+
+
+def _arguments(operands: Sequence[OperandView]) -> str:
+    return ", ".join(map(_argument_text, operands)) or "nothing"
+
+
+def signature(graph: GraphView) -> str:
+    """`x: TENSOR_FLOAT32[1, 2] -> y: TENSOR_FLOAT32[1]`."""
+    return f"{_arguments(graph.input_operands)} -> {_arguments(graph.output_operands)}"
+
+
+def counts(graph: GraphView) -> str:
+    """How many operands and operations there are, and the most frequent kinds of them."""
+    kinds = Counter(item.name for item in graph.operations)
+    shown = [f"{count} {name}" for name, count in kinds.most_common(_MOST_KINDS)]
+    rest = len(kinds) - len(shown)
+    if rest > 0:
+        shown.append(f"{rest} other kinds")
+    told = f" ({', '.join(shown)})" if shown else ""
+    return f"{len(graph.operands)} operands, {len(graph.operations)} operations{told}"
+
+
+def rows(graph: GraphView) -> Iterator[Row]:
+    """Per operation: number, name, inputs with their roles, outputs."""
+    for item in graph.operations:
+        inputs = [
+            f"{role} = {operand_text(operand)}"
+            for role, operand in zip(item.roles, item.inputs, strict=True)
+        ]
+        outputs = [operand_text(operand) for operand in item.outputs]
+        yield str(item.number), item.name, ", ".join(inputs), ", ".join(outputs)
+
+
+HEAD = ("#", "operation", "inputs", "outputs")
+
+
+def text(title: str, graph: GraphView) -> str:
+    """A table of text."""
+    table = [HEAD, *rows(graph)]
+    widths = [max(len(row[at]) for row in table) for at in range(2)]
+    lines = [title, f"inputs:  {_arguments(graph.input_operands)}"]
+    lines.append(f"outputs: {_arguments(graph.output_operands)}")
+    for number, name, inputs, outputs in table:
+        lines.append(f"{number:>{widths[0]}}  {name:<{widths[1]}}  {inputs} -> {outputs}")
+    return "\n".join(lines)
+
+
+def html(title: str, graph: GraphView) -> str:
+    """Tables of HTML: operations, and operands. Everything from the model is escaped."""
+    table = list(rows(graph))
+    operands = (
+        (
+            str(operand.index),
+            operand.name,
+            str(operand),
+            _quantization(operand),
+            operand.lifetime.name,
+        )
+        for operand in graph.operands[:_MOST_ROWS]
+    )
+    return "\n".join(
+        [
+            '<div class="nnapi-shim">',
+            f"<p>{escape(one_line(title))}<br>{escape(signature(graph))}</p>",
+            *_html_table(HEAD, table[:_MOST_ROWS], len(table)),
+            "<details><summary>Operands</summary>",
+            *_html_table(
+                ("#", "name", "type", "quantization", "lifetime"), operands, len(graph.operands)
+            ),
+            "</details>",
+            "</div>",
+        ]
+    )
+
+
+def html_of_operand(operand: OperandView) -> str:
+    """A table of HTML with all that is known of an operand."""
+    known = [
+        ("operand", f"{operand.index} {operand.name}"),
+        ("type", str(operand)),
+        ("quantization", _quantization(operand)),
+        ("lifetime", operand.lifetime.name),
+        ("written by", "" if operand.producer is None else repr(operand.producer)),
+        ("read by", ", ".join(map(repr, operand.consumers))),
+    ]
+    return "\n".join(_html_table(("", ""), [row for row in known if row[1]], 0))
+
+
+def _html_table(head: Row, rows: "Sequence[Row] | Iterator[Row]", count: int) -> Iterator[str]:
+    yield "<table><thead><tr>"
+    yield "".join(f"<th>{escape(cell)}</th>" for cell in head)
+    yield "</tr></thead><tbody>"
+    for row in rows:
+        cells = "".join(f"<td>{escape(one_line(cell))}</td>" for cell in row)
+        yield f"<tr>{cells}</tr>"
+    if count > _MOST_ROWS:
+        yield f'<tr><td colspan="{len(head)}">and {count - _MOST_ROWS} more</td></tr>'
+    yield "</tbody></table>"
+
+
+def _quantization(operand: OperandView) -> str:
+    if operand.channel_quant is not None:
+        count = len(operand.channel_quant.scales)
+        return f"{count} scales along dimension {operand.channel_quant.channel_dim}"
+    return f"scale {operand.scale:g}, zero point {operand.zero_point}" if operand.scale else ""

@@ -1,0 +1,52 @@
+"""`nnapi-shim exec`."""
+
+from typing import Annotated
+
+import typer
+
+from nnapi_shim.cli.arguments import Force
+
+
+def exec_(
+    command: Annotated[
+        list[str],
+        typer.Argument(metavar="-- PROGRAM [ARGUMENT]...", help="The program and its arguments."),
+    ],
+    trace: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write what happens when (docs/trace.md).")
+    ] = None,
+    capture: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Record every call (docs/capture.md).")
+    ] = None,
+    lint: Annotated[
+        bool, typer.Option("--lint", help="Tell of everything that is wrong with a model at once.")
+    ] = False,
+    device: Annotated[
+        str | None,
+        typer.Option(metavar="REGEX", help="Let only devices be there whose whole name matches."),
+    ] = None,
+    log: Annotated[
+        str | None,
+        typer.Option(metavar="LEVEL", help="What to say: silent, error, warning, debug; json."),
+    ] = None,
+    force: Force = False,
+) -> None:
+    """Run an unmodified C program with this library; exit code and signals are the program's.
+
+    `%p` in the name of a file is the number of the process that writes it.
+
+    Example: nnapi-shim exec --trace trace.json --capture capture.zip -- ./program input.bin
+    """
+    from nnapi_shim import settings
+    from nnapi_shim.tools.execute import environment, execute
+
+    made = environment(
+        settings.environment(),
+        trace=trace,
+        capture=capture,
+        lint=lint,
+        device=device,
+        log=log,
+        overwrite=force,
+    )
+    execute(command, made)

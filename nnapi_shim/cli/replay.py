@@ -1,0 +1,88 @@
+"""`nnapi-shim replay`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nnapi_shim.cli.arguments import Force
+from nnapi_shim.cli.output import AsJson, count, progress, write, write_json, write_table
+
+DIFFERENT = 1
+"""Exit code where something came out differently."""
+
+
+def replay(
+    capture: Annotated[Path, typer.Argument(metavar="CAPTURE", help="A file of a capture.")],
+    device: Annotated[
+        str | None,
+        typer.Option(metavar="REGEX", help="Run everything on the first device that matches."),
+    ] = None,
+    last: Annotated[
+        bool, typer.Option("--last", help="Repeat the call that the program died in, too.")
+    ] = False,
+    to_c: Annotated[
+        Path | None,
+        typer.Option("--to-c", metavar="FILE", help="Write the calls as a C program, and stop."),
+    ] = None,
+    to_python: Annotated[
+        Path | None,
+        typer.Option("--to-python", metavar="FILE", help="Write them as a Python program."),
+    ] = None,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Repeat the calls that a program has made, and compare results; exit code 1 if they differ.
+
+    Example: nnapi-shim replay capture.zip --device nnapi-reference
+    """
+    from nnapi_shim.tools.replay import replay as repeat
+    from nnapi_shim.tools.replay import write_reproducer
+
+    wanted = [path for path in (to_c, to_python) if path is not None]
+    for path, suffix in ((to_c, ".c"), (to_python, ".py")):
+        if path is not None and path.suffix != suffix:
+            raise typer.BadParameter(f"{path} does not end in {suffix}")
+    for path in wanted:
+        for written in write_reproducer(capture, path, overwrite=force):
+            write(str(written))
+    if wanted:
+        return
+    with progress() as tell:
+        found = repeat(capture, device, last=last, progress=tell)
+    if as_json:
+        write_json(found)
+    else:
+        if found.differences:
+            write_table(
+                (">call", "function", "what", "was", "is", ">of", ">differ", ">largest"),
+                [
+                    (
+                        item.call,
+                        item.function,
+                        item.what,
+                        item.expected,
+                        item.found,
+                        item.elements or None,
+                        item.differing or None,
+                        item.largest,
+                    )
+                    for item in found.differences
+                ],
+            )
+        for line in found.skipped:
+            write(f"not repeated: {line}")
+        if not found.is_complete:
+            write("the capture has no end: the program was stopped, or the file was cut")
+        if found.died_in:
+            write(
+                f"the program ended in {found.died_in}{'' if last else ', which is not repeated'}"
+            )
+        where = f" on {found.device}" if found.device else ""
+        write(
+            f"{count(found.repeated, 'call')} of {found.calls} repeated{where}: "
+            f"{count(found.executions, 'computation')}, {count(found.outputs, 'output')} compared, "
+            f"{count(len(found.differences), 'difference')}"
+        )
+    if found.differences:
+        raise typer.Exit(DIFFERENT)

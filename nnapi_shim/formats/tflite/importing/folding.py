@@ -1,0 +1,130 @@
+"""Small whole numbers that are known while a file is read: shapes, and what is computed of them.
+
+A size that only a run tells is -1 in them. Such numbers may be moved and put together, since
+RESHAPE takes a -1 for what is left over, and nothing else.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from nnapi_shim.api.arrays import Array
+from nnapi_shim.formats.tflite.file import DTYPES, Operator
+from nnapi_shim.formats.tflite.importing.graph import Importing
+
+MOST = 256
+"""Numbers that are computed here."""
+
+Fold = Callable[[Mapping[str, Any], Sequence[Array]], Array]
+
+
+def _strided(options: Mapping[str, Any], values: Sequence[Array]) -> Array:
+    data, *ranges = values
+    begin, end, strides = (item.reshape(-1).tolist() for item in ranges)
+    if options.get("Offset", False):
+        end = [a + b for a, b in zip(begin, end, strict=True)]
+    names = ("BeginMask", "EndMask", "ShrinkAxisMask", "EllipsisMask", "NewAxisMask")
+    begins, ends, shrink, ellipsis, new = (int(options.get(name, 0)) for name in names)
+    parts: list[Any] = []
+    for at, (first, last, step) in enumerate(zip(begin, end, strides, strict=True)):
+        if ellipsis >> at & 1:
+            parts.append(...)
+        elif new >> at & 1:
+            parts.append(None)
+        elif shrink >> at & 1:
+            parts.append(first)
+        else:
+            parts.append(
+                slice(None if begins >> at & 1 else first, None if ends >> at & 1 else last, step)
+            )
+    found: Array = np.asarray(data[tuple(parts)])
+    return found
+
+
+def _slice(options: Mapping[str, Any], values: Sequence[Array]) -> Array:
+    data, begin, size = values
+    parts = [
+        slice(first, None if count == -1 else first + count)
+        for first, count in zip(begin.tolist(), size.tolist(), strict=True)
+    ]
+    found: Array = data[tuple(parts)]
+    return found
+
+
+def _gather(options: Mapping[str, Any], values: Sequence[Array]) -> Array:
+    if options.get("BatchDims", 0) or (values[1] < 0).any():
+        raise ValueError("batches")
+    return np.take(values[0], values[1], int(options.get("Axis", 0)))
+
+
+def _floor_divide(options: Mapping[str, Any], values: Sequence[Array]) -> Array:
+    if not values[1].all():
+        raise ValueError("division by 0")
+    found: Array = values[0] // values[1]
+    return found
+
+
+def _axes(values: Sequence[Array]) -> tuple[int, ...]:
+    return tuple(values[1].reshape(-1).tolist())
+
+
+MOVES: dict[str, Fold] = {
+    "CAST": lambda options, values: values[0],
+    "CONCATENATION": lambda options, values: np.concatenate(values, int(options.get("Axis", 0))),
+    "EXPAND_DIMS": lambda options, values: np.expand_dims(values[0], _axes(values)),
+    "GATHER": _gather,
+    "PACK": lambda options, values: np.stack(values, int(options.get("Axis", 0))),
+    "RESHAPE": lambda options, values: values[0].reshape(_axes(values)),
+    "REVERSE_V2": lambda options, values: np.flip(values[0], _axes(values)),
+    "SLICE": _slice,
+    "SQUEEZE": lambda options, values: np.squeeze(values[0], options.get("SqueezeDims") or None),
+    "STRIDED_SLICE": _strided,
+}
+"""What moves numbers. Its first input, of PACK and CONCATENATION any, may have unknown ones."""
+
+SUMS: dict[str, Fold] = {
+    "ADD": lambda options, values: values[0] + values[1],
+    "FLOOR_DIV": _floor_divide,
+    "MAXIMUM": lambda options, values: np.maximum(values[0], values[1]),
+    "MINIMUM": lambda options, values: np.minimum(values[0], values[1]),
+    "MUL": lambda options, values: values[0] * values[1],
+    "NEG": lambda options, values: -values[0],
+    "REDUCE_PROD": lambda options, values: np.prod(
+        values[0], _axes(values), keepdims=bool(options.get("KeepDims", False))
+    ),
+    "SUB": lambda options, values: values[0] - values[1],
+}
+"""What computes with them."""
+
+
+def folded(graph: Importing, operator: Operator) -> bool:
+    """Whether the output of an operator is known now; it is then folded."""
+    name, options = operator.name, operator.options
+    fold = MOVES.get(name) or SUMS.get(name)
+    if fold is None or len(operator.outputs) != 1 or options.get("FusedActivationFunction", 0):
+        return False
+    target = graph.tensor(operator.outputs[0])
+    if target.type not in ("INT32", "INT64") or target.scales:
+        return False
+    values = []
+    may_be_partial = len(operator.inputs) if name in ("PACK", "CONCATENATION") else name in MOVES
+    is_partial = False
+    for at, index in enumerate(operator.inputs):
+        value = graph.value(index)
+        if value is None and index in graph.partial and at < may_be_partial:
+            value, is_partial = graph.partial[index], True
+        if value is None or value.size > MOST or value.dtype.kind != "i":
+            return False
+        values.append(value.astype(np.int64))
+    try:
+        found = fold(options, values)
+    except (IndexError, TypeError, ValueError):
+        return False  # its lowering says what is wrong with it
+    if found.size > MOST:
+        return False
+    if is_partial and (found < 0).any():
+        graph.partial[target.number] = found
+    else:
+        graph.fold(target.number, found.astype(DTYPES[target.type]))
+    return True

@@ -1,0 +1,130 @@
+"""Sequences of quantized cells, with a state of 16 bits: a QUANTIZED_LSTM for every step.
+
+Android's reference leaves out the biases of QUANTIZED_LSTM. They are put in by columns that stand
+behind the input and never change: their products with the weights that stand behind the others are
+the biases, to the last one.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from nnapi_shim.api.arrays import Array
+from nnapi_shim.api.operand import Operand
+from nnapi_shim.formats.tflite.file import Operator, Tensor
+from nnapi_shim.formats.tflite.importing.graph import Importing, reason
+from nnapi_shim.hal.enums import OperandType as T
+
+INTERMEDIATE_SCALE = 2.0**-12
+"""Of what the gates are computed in, as in LiteRT."""
+MOST_STEPS = 512
+"""Operations that a sequence may become."""
+
+
+def is_quantized_cell(graph: Importing, operator: Operator) -> bool:
+    """Whether QUANTIZED_LSTM computes an operator: one without projection and normalisation."""
+    inputs = operator.inputs
+    first = graph.tensor(inputs[0])
+    given = [inputs[at] for at in (16, 17, *range(20, 24)) if at < len(inputs)]
+    return (
+        first.type == "INT8"
+        and not any(index is not None for index in given)
+        and graph.tensor(inputs[19]).type == "INT16"
+        and graph.tensor(inputs[18]).zero_point != -128
+    )
+
+
+def quantized_sequence(graph: Importing, operator: Operator) -> None:
+    """One operation after the other, each with the states of the one before."""
+    inputs, options = operator.inputs, operator.options
+    data = graph.operand(inputs[0])
+    if not data.is_known or len(data.dimensions) != 3:
+        raise reason("only a run tells the dimensions of its input", "dimensions")
+    time_axis = 0 if options.get("TimeMajor", False) else 1
+    steps, batch = data.dimensions[time_axis], data.dimensions[1 - time_axis]
+    if not 0 < steps <= MOST_STEPS:
+        raise reason(f"it has {steps} steps", "steps")
+    values, columns = _bias_columns(graph, inputs, data)
+    lead = (*data.dimensions[:2], values.size)
+    behind = graph.model.constant(
+        np.broadcast_to(values, lead), data.type, data.scale, data.zero_point
+    )
+    wide = graph.make(
+        "CONCATENATION", [data, behind, 2], scale=data.scale, zero_point=data.zero_point
+    )
+    parts = graph.make("SPLIT", [wide, time_axis, steps], output_count=steps)
+    weights = [_weights(graph, index, columns[gate]) for gate, index in enumerate(inputs[1:5])] + [
+        _weights(graph, index) for index in inputs[5:9]
+    ]
+    constants: list[Any] = [*weights, *(graph.optional(operator, at) for at in (9, 10, 11))]
+    constants += [graph.optional(operator, at) for at in range(12, 16)]
+    first, cell = (_state(graph, graph.tensor(index)) for index in inputs[18:20])
+    hidden_scale = _hidden_scale(graph, operator)
+    clips = [float(options.get(name, 0.0)) for name in ("CellClip", "ProjClip")]
+    rest: list[Any] = [*[None] * 4, *clips, *[INTERMEDIATE_SCALE] * 4]
+    # With the sign that the reference takes it with.
+    rest += [-first.zero_point, hidden_scale]
+    output, state, outputs = first, cell, []
+    for part in [parts] if steps == 1 else parts:
+        step = graph.reshaped(part, [batch, data.dimensions[2] + values.size])
+        given = [step, *constants, None, None, output, state, *rest]
+        output, state, result = graph.make("QUANTIZED_LSTM", given)
+        outputs.append(result)
+    graph.carry(first, output)
+    graph.carry(cell, state)
+    graph.give(operator, graph.make("PACK", [time_axis, *outputs]))
+
+
+def _hidden_scale(graph: Importing, operator: Operator) -> float:
+    between = operator.intermediates
+    told = graph.tensor(between[4]).scale if len(between) > 4 else 0.0
+    return told or graph.tensor(operator.inputs[18]).scale
+
+
+def _state(graph: Importing, tensor: Tensor) -> Operand:
+    name = tensor.name or f"state {tensor.number}"
+    return graph.state(name, tensor.shape, *graph.parameters(tensor))
+
+
+def _bias_columns(
+    graph: Importing, inputs: Sequence[int | None], data: Operand
+) -> tuple[Array, list[Array | None]]:
+    """What stands behind the input, and behind the weights of each gate."""
+    biases = [graph.value(index) for index in inputs[12:16]]
+    if any(value is None for value, index in zip(biases, inputs[12:16], strict=True) if index):
+        raise reason("its biases are no constants", "no_constant")
+    up, down = 127 - data.zero_point, -128 - data.zero_point
+    far = up if up >= -down else down
+    one = 1 if up >= 1 else -1
+    largest = max((int(np.abs(value).max()) for value in biases if value is not None), default=0)
+    count = -(-largest // (127 * abs(far)))
+    if count > 1024:
+        raise reason(f"its biases reach {largest}", "bias")
+    # As many whole products as there are, what is left in shares of `far`, and its rest in ones.
+    values = [far] * (count + 1) + [one] * 2
+    columns: list[Array | None] = []
+    for value in biases:
+        if value is None:
+            columns.append(None)
+            continue
+        left = value.astype(np.int64)
+        made = []
+        for factor in values:
+            share = np.clip(np.trunc(left / factor), -127, 127).astype(np.int64)
+            made.append(share)
+            left = left - share * factor
+        if left.any():
+            raise reason("its biases are not sums of products", "bias")
+        columns.append(np.stack(made, -1).astype(np.int8))
+    return (np.array(values) + data.zero_point).astype(np.int8), columns
+
+
+def _weights(graph: Importing, index: int | None, more: Array | None = None) -> Operand | None:
+    if index is None:
+        return None
+    tensor, value = graph.tensor(index), graph.value(index)
+    if value is None or tensor.zero_point or tensor.type != "INT8":
+        raise reason(f"{tensor} is no constant of symmetric INT8", "weights")
+    whole = value if more is None else np.concatenate([value, more], axis=1)
+    return graph.model.constant(whole, T.TENSOR_QUANT8_SYMM, tensor.scale)

@@ -1,0 +1,72 @@
+"""bench: what is measured, not how fast it is."""
+
+import pytest
+
+from nnapi_shim import Model, NnapiError
+from nnapi_shim.tools.bench import bench
+from nnapi_shim.tools.latency import latency
+from tests.tools.models import conv_log_softmax, of_unknown_size, quantized
+
+
+def test_percentiles() -> None:
+    found = latency([0.04, 0.01, 0.03, 0.02, 0.05])
+    assert (found.runs, found.minimum, found.p50, found.maximum) == (5, 0.01, 0.03, 0.05)
+    assert found.mean == pytest.approx(0.03)
+    assert found.p90 == pytest.approx(0.046)
+    assert found.samples[0] == 0.04
+    one = latency([2.0])
+    assert (one.p50, one.p99, one.deviation) == (2.0, 2.0, 0.0)
+
+
+@pytest.mark.parametrize("make", [conv_log_softmax, quantized, of_unknown_size])
+def test_counts(make) -> None:
+    found = bench(make(), "nnapi-cpu", runs=4, threads=(1, 2))
+    assert found.devices == ("nnapi-cpu",)
+    assert found.latency.runs == 4
+    assert [(item.threads, item.latency.runs) for item in found.throughput] == [(1, 4), (2, 8)]
+    assert found.memory.before <= found.memory.peak
+    assert found.made_up
+
+
+@pytest.mark.parametrize("name", ["litert", "onnxruntime"])
+def test_peers(name) -> None:
+    """The same model, in turns, with the same results."""
+    pytest.importorskip("ai_edge_litert" if name == "litert" else name)
+    found = bench(conv_log_softmax(), "nnapi-cpu", runs=6, peers=(name,))
+    (peer,) = found.peers
+    assert peer.name == name
+    assert peer.version
+    assert len(peer.ratios) == 6
+    assert peer.low <= peer.ratio <= peer.high
+    assert peer.largest_difference < 1e-5
+
+
+def test_bad_requests() -> None:
+    with pytest.raises(NnapiError, match="no peer 'tvm'"):
+        bench(quantized(), peers=("tvm",), runs=1)
+    with pytest.raises(NnapiError, match="at least 1"):
+        bench(quantized(), threads=(0,), runs=1)
+
+
+def test_a_peer_that_does_not_run_the_model(tmp_path) -> None:
+    pytest.importorskip("ai_edge_litert")
+    from nnapi_shim.tools.peers import peer
+
+    path = tmp_path / "model.tflite"
+    path.write_bytes(b"0000TFL3" + bytes(100))
+    with pytest.raises(NnapiError, match="litert does not run this model"):
+        peer("litert", str(path), quantized(), ([], []))
+
+
+def test_peers_of_a_model_with_states() -> None:
+    """The exported model has them as inputs and outputs."""
+    pytest.importorskip("onnxruntime")
+    with Model() as model:
+        x = model.input("TENSOR_FLOAT32", [2])
+        state = model.input("TENSOR_FLOAT32", [2])
+        total = model.operation("ADD", [x, state, 0])
+        model.outputs(total, model.operation("RELU", [total]))
+        model.carry(state, total)
+    (peer,) = bench(model, "nnapi-cpu", runs=2, peers=("onnxruntime",)).peers
+    assert peer.latency.runs == 2
+    assert peer.largest_difference is None
