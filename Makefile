@@ -9,7 +9,7 @@ PY := $(VENV)/bin/python
 NDK_DATA := $(wildcard ../shared/ndk/model_data.bin)
 RUN := LD_LIBRARY_PATH=$(LIB_DIR)
 
-.PHONY: all library kernels best-kernels demo test test-install install uninstall dist deb sbom reproducible tiny lint pins bench bench-operations docs check-memory check-v4 random-models fuzz soak stress check-native check-exports clean
+.PHONY: all library kernels best-kernels demo test test-install install uninstall dist deb sbom reproducible tiny lint pins bench bench-operations docs pictures check-memory check-v4 random-models fuzz soak stress check-native check-exports clean
 all: library kernels companion c_examples
 
 include nnapi_shim/native/companion/companion.mk
@@ -141,6 +141,10 @@ docs: $(VENV)/ready-dev
 check-exports: $(VENV)/ready-dev
 	$(PY) -m tests.formats.exports tflite $(OPERATIONS)
 	$(PY) -m tests.formats.exports onnx $(OPERATIONS)
+
+# The pictures that pages show, docs/pictures, of ../shared/models; Chromium is needed for one of them.
+pictures: library best-kernels $(VENV)/ready-dev
+	$(PY) docs/write_pictures.py
 
 # Kernels under valgrind, operation by operation; it has to be installed.
 check-memory: all $(VENV)/ready-dev

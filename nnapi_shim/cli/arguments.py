@@ -30,10 +30,6 @@ Preference = Annotated[
         help="FAST_SINGLE_ANSWER, SUSTAINED_SPEED or LOW_POWER.",
     ),
 ]
-Signature = Annotated[
-    str | None,
-    typer.Option("--signature", metavar="KEY", help="Which of the file's signatures."),
-]
 PictureFile = Annotated[
     Path | None,
     typer.Option("--picture", metavar="FILE.png|.svg", help="Draw it, too."),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nnapi_shim.cli.arguments import Devices, Force, ModelPath, Signature, names
+from nnapi_shim.cli.arguments import Devices, Force, ModelPath, names
 from nnapi_shim.cli.output import progress, write
 
 if TYPE_CHECKING:
@@ -59,7 +59,6 @@ def graph(
         typer.Option("--input", "-i", metavar="FILE|NAME=FILE", help="As --input of `run`."),
     ] = None,
     device: Devices = None,
-    signature: Signature = None,
     port: Annotated[
         int | None,
         typer.Option(
@@ -87,7 +86,7 @@ def graph(
     files = [path for path in (output, json, node_data) if path is not None]
     for path in files:
         require_free(path, force)
-    found = model_of(model, signature)
+    found = model_of(model)
     name = name_of(model)
     all_shades = _shades(found, by, profile, diff, isolated, inputs or [], names(device))
     first = next((shades for shades in all_shades if shades.name == by), None)

@@ -41,7 +41,7 @@ def save(figure: "Figure", path: str | os.PathLike[str], overwrite: bool = False
     require_picture(path, overwrite)
     suffix = Path(path).suffix.lower()[1:]
     content = io.BytesIO()
-    with rc_context({"svg.hashsalt": "nnapi_shim", "svg.fonttype": "none"}):
+    with rc_context({"svg.hashsalt": "nnapi_shim"}):
         figure.savefig(
             content,
             format=suffix,
