@@ -82,8 +82,13 @@ def graph(
     from nnapi_shim.formats.output_file import require_free, write_all
     from nnapi_shim.tools.model_source import model_of, name_of
 
+    if json is not None or node_data is not None or output is None:
+        import model_explorer  # noqa: F401  # is missing before anything is measured
+
     by = _colour(colour, profile, diff)
     files = [path for path in (output, json, node_data) if path is not None]
+    if output is not None and output.suffix.lower() != ".svg":
+        raise bad_data(f"{output} is no .svg file", "suffix")
     for path in files:
         require_free(path, force)
     found = model_of(model)

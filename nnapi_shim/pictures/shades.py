@@ -40,8 +40,8 @@ class Shades:
 
     @property
     def is_numeric(self) -> bool:
-        """Whether the values are numbers."""
-        return not any(isinstance(value, str) for value in self.values.values())
+        """Whether there are values, and they are numbers."""
+        return bool(self.values) and not any(isinstance(v, str) for v in self.values.values())
 
     @property
     def largest(self) -> float:

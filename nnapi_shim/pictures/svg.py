@@ -244,7 +244,11 @@ class _Painter:
         if shades is None:
             return
         yield '<g class="legend">'
-        if shades.is_numeric:
+        if shades.is_numeric and not shades.largest:
+            square = f'<rect x="{x:.1f}" y="{y:.1f}" width="16" height="14"'
+            yield f'{square} fill="{GRADIENT[0][1]}" stroke="{_SOFT}"/>'
+            yield _words(f"all {shades.written(0.0)}", x + 24, y + 11, _LEGEND)
+        elif shades.is_numeric:
             least, most = shades.written(0.0), shades.written(shades.largest)
             x += width(least, _LEGEND) + 8
             stops = "".join(

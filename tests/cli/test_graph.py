@@ -53,6 +53,7 @@ def test_what_is_refused(command, model, tmp_path) -> None:
         (["--devices", "none"], "none"),
         (["--colour", "none", "--node-data", tmp_path / "c.json"], "--node-data needs"),
         (["--json", tmp_path / "nowhere" / "a.json"], "there is no folder"),
+        (["-o", tmp_path / "b.txt"], "b.txt is no .svg file"),
     ):
         assert told in command.refuses("graph", model, "-o", other, *options)
     assert command.refuses("graph", tmp_path / "none.tflite").endswith("No such file or directory")

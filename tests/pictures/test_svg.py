@@ -97,6 +97,15 @@ def test_colours() -> None:
     assert {"0 µs", "50 µs", "100 µs"} <= set(texts(root))
 
 
+def test_nothing_to_tell_apart() -> None:
+    """Errors that are all 0, and devices of a model that none runs."""
+    equal = drawn(chain(), Shades("error", "largest error", "", {0: 0.0, 1: 0.0}))
+    assert "all 0" in texts(equal)
+    nowhere = drawn(chain(), Shades("device", "device", "", {}))
+    fills = {group.find(f"{NS}rect").get("fill") for group in operations(nowhere).values()}
+    assert fills == {"#ffffff"}
+
+
 def test_measurements() -> None:
     model = chain()
     explained = explain(model)
