@@ -1,5 +1,6 @@
 """Arguments and options that several commands have, and what they mean."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -32,6 +33,10 @@ Preference = Annotated[
 Signature = Annotated[
     str | None,
     typer.Option("--signature", metavar="KEY", help="Which of the file's signatures."),
+]
+PictureFile = Annotated[
+    Path | None,
+    typer.Option("--picture", metavar="FILE.png|.svg", help="Draw it, too."),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite a file that is there.")]
 

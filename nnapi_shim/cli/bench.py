@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nnapi_shim.cli.arguments import Devices, ModelPath, names
+from nnapi_shim.cli.arguments import Devices, Force, ModelPath, PictureFile, names
+from nnapi_shim.cli.chart import draw, require_drawable
 from nnapi_shim.cli.output import (
     AsJson,
     count,
@@ -44,6 +45,8 @@ def bench(
     ] = None,
     resize: Annotated[bool, typer.Option("--resize", help="Scale pictures.")] = False,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Of inputs that are made up.")] = 0,
+    picture: PictureFile = None,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """How fast a model runs: percentiles, throughput, memory; and other runtimes beside it.
@@ -56,6 +59,7 @@ def bench(
     from nnapi_shim.tools.bench import bench as measure
     from nnapi_shim.tools.inputs import Picture
 
+    require_drawable(picture, force)
     with progress() as tell:
         found = measure(
             model,
@@ -70,6 +74,7 @@ def bench(
             seed=seed,
             progress=tell,
         )
+    draw(found, picture, force)
     if as_json:
         write_json(found)
     else:

@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nnapi_shim.cli.arguments import ModelPath, names
+from nnapi_shim.cli.arguments import Force, ModelPath, PictureFile, names
+from nnapi_shim.cli.chart import draw, require_drawable
 from nnapi_shim.cli.output import AsJson, progress, write, write_json, write_table
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ def diff(
     ] = 0,
     resize: Annotated[bool, typer.Option("--resize", help="Scale pictures.")] = False,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Of inputs that are made up.")] = 0,
+    picture: PictureFile = None,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Compare what two devices compute, operation by operation; exit code 1 if they differ.
@@ -57,6 +60,7 @@ def diff(
     chosen = names(devices) or []
     if len(chosen) != 2:
         raise bad_data(f"--devices names {len(chosen)} devices; there must be two, such as a,b")
+    require_drawable(picture, force)
     with progress() as tell:
         found = find(
             model,
@@ -69,6 +73,7 @@ def diff(
             seed=seed,
             progress=tell,
         )
+    draw(found, picture, force)
     if as_json:
         write_json(found)
     else:

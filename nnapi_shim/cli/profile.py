@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nnapi_shim.cli.arguments import Devices, Force, ModelPath, names
+from nnapi_shim.cli.arguments import Devices, Force, ModelPath, PictureFile, names
+from nnapi_shim.cli.chart import draw, require_drawable
 from nnapi_shim.cli.output import (
     AsJson,
     count,
@@ -47,6 +48,7 @@ def profile(
     force: Force = False,
     resize: Annotated[bool, typer.Option("--resize", help="Scale pictures.")] = False,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Of inputs that are made up.")] = 0,
+    picture: PictureFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Where the time of a run goes: per operation, against what the machine reaches.
@@ -59,6 +61,7 @@ def profile(
 
     if trace is not None:
         require_free(trace, force)
+    require_drawable(picture, force)
     with progress() as tell:
         found = find(
             model,
@@ -73,6 +76,7 @@ def profile(
         )
     if trace is not None:
         found.save_trace(trace, force)
+    draw(found, picture, force)
     if as_json:
         write_json(found)
     else:

@@ -339,6 +339,22 @@ def known(t: Tensor, name: str) -> Dimensions:
     return t.dimensions
 
 
+def with_size(b: Builder, node: Node, emit: Callable[[Tensor], object]) -> None:
+    """Emit what drops dimensions. Where none is left, NNAPI has dimensions [1], and others []."""
+    out = node.outputs[0]
+    axes = node.named.get("axes")
+    if isinstance(axes, tuple) and node.input.rank and not node.named.get("keep_dims"):
+        is_all = len({axis % node.input.rank for axis in axes}) == node.input.rank
+    else:
+        is_all = "axis" in node.named and node.input.rank == 1
+    if not is_all:
+        emit(out)
+        return
+    single = out.like(())
+    emit(single)
+    b.reshape(single, (1,), out)
+
+
 def last_axis(node: Node) -> bool:
     """Whether its axis is the last one of its input; raises RefusedError where nothing tells."""
     if node.axis == -1:

@@ -87,7 +87,11 @@ def instance_normalization(b: Builder, op: Node) -> None:
 
 
 def elu(b: Builder, op: Node) -> None:
-    """max(0, x) + alpha * (exp(min(x, 0)) - 1)."""
+    """max(0, x) + min(0, alpha * (exp(x) - 1))."""
+    if op.alpha < 0:
+        grown = b.mul(b.sub(b.unary("EXP", op.input), 1.0), op.alpha)
+        b.add(b.unary("RELU", op.input), b.binary("MINIMUM", grown, 0.0), op.output)
+        return
     below = b.sub(b.unary("EXP", b.binary("MINIMUM", op.input, 0.0)), 1.0)
     b.add(b.unary("RELU", op.input), b.mul(below, op.alpha), op.output)
 

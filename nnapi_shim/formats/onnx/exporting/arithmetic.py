@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from nnapi_shim.formats.graph.builder import Rule
+from nnapi_shim.formats.graph.expansion import images, roots
 from nnapi_shim.formats.graph.tensor import Node, Tensor, constant
 from nnapi_shim.formats.onnx.exporting.constants import raw
 from nnapi_shim.formats.onnx.exporting.types import DOUBLE, code
@@ -82,12 +83,22 @@ def compared(kind: str, negated: bool = False) -> Rule:
     return Rule(f"{kind}, Not" if negated else kind, lower)
 
 
+def _is_quantized(node: Node) -> bool:
+    return bool(node.output.is_quantized)
+
+
 def _rsqrt(b: Any, op: Node) -> None:
+    if op.output.is_quantized:
+        roots.quantized_rsqrt(b, op)
+        return
     b.emit("Reciprocal", [b.node("Sqrt", [op.input], like=op.input)], [op.output])
 
 
 def _elu(b: Any, op: Node) -> None:
-    b.emit("Elu", [op.input], [op.output], alpha=float(op.alpha))
+    if op.alpha < 0:
+        images.elu(b, op)
+    else:
+        b.emit("Elu", [op.input], [op.output], alpha=float(op.alpha))
 
 
 def _prelu(b: Any, op: Node) -> None:
@@ -150,7 +161,7 @@ RULES = {
     "FLOOR": plain("Floor"),
     "LOG": plain("Log"),
     "NEG": plain("Neg"),
-    "RSQRT": Rule("Sqrt, Reciprocal", _rsqrt),
+    "RSQRT": Rule("Sqrt, Reciprocal", _rsqrt, native=_is_quantized),
     "SIN": plain("Sin"),
     "SQRT": plain("Sqrt"),
     "RELU": plain("Relu"),

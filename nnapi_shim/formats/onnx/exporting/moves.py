@@ -29,6 +29,9 @@ def _reshape(b: Any, op: Node) -> None:
 
 def _squeeze(b: Any, op: Node) -> None:
     axes = [] if op.axes is None else [longs(sorted({axis % op.input.rank for axis in op.axes}))]
+    if op.output.dimensions == (1,):  # what is left of all dimensions: here it would be []
+        b.reshape(op.input, (1,), op.output)
+        return
     b.emit("Squeeze", [op.input, *axes], [op.output])
 
 
@@ -82,7 +85,9 @@ def _strided_slice(b: Any, op: Node) -> None:
     axes = longs(list(range(len(starts))))
     made = Tensor(op.input.type, ()) if gone else op.output
     b.emit("Slice", [op.input, longs(starts), longs(ends), axes, longs(steps)], [made])
-    if gone:
+    if len(gone) == len(starts):
+        b.emit("Reshape", [made, longs([1])], [op.output])
+    elif gone:
         b.emit("Squeeze", [made, longs(gone)], [op.output])
 
 

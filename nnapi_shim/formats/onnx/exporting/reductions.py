@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from nnapi_shim.formats.graph.builder import Rule, known
+from nnapi_shim.formats.graph.builder import Rule, known, with_size
 from nnapi_shim.formats.graph.expansion import images, recurrent
 from nnapi_shim.formats.graph.tensor import Node
 from nnapi_shim.formats.onnx.exporting.constants import longs
@@ -16,7 +16,8 @@ STEPS = "Gemm, Add, Mul, Sigmoid, Tanh, step by step"
 
 def _reduction(kind: str) -> Rule:
     def lower(b: Any, op: Node) -> None:
-        b.emit(kind, [op.input, b.longs(op.axes)], [op.output], keepdims=int(bool(op.keep_dims)))
+        inputs = [op.input, b.longs(op.axes)]
+        with_size(b, op, lambda out: b.emit(kind, inputs, [out], keepdims=int(bool(op.keep_dims))))
 
     return Rule(kind, lower, dynamic=("axes",))
 
@@ -29,7 +30,7 @@ def _truth(kind: str) -> Rule:
         made = op.output.like(type=T.TENSOR_INT32)
         axes = b.longs(op.axes)
         b.emit(kind, [numbers, axes], [made], keepdims=int(bool(op.keep_dims)))
-        b.cast(made, op.output)
+        with_size(b, op, lambda out: b.cast(made, out))
 
     return Rule(f"Cast, {kind}, Cast", lower, dynamic=("axes",))
 
@@ -56,7 +57,7 @@ def _local_response(b: Any, op: Node) -> None:
     if axis != len(sizes) - 1:
         images.along_last(b, op, axis, "LOCAL_RESPONSE_NORMALIZATION")
         return
-    size = 2 * op.radius + 1
+    size = 2 * min(op.radius, sizes[-1]) + 1
     column = b.reshape(op.input, (int(np.prod(sizes[:-1])), sizes[-1], 1, 1))
     made = b.node(
         "LRN",
@@ -73,7 +74,7 @@ def _local_response(b: Any, op: Node) -> None:
 def _argument(kind: str) -> Rule:
     def lower(b: Any, op: Node) -> None:
         found = b.node(kind, [op.input], like=op.output, type=INT64, axis=op.axis, keepdims=0)
-        b.emit("Cast", [found], [op.output], to=code(T.TENSOR_INT32))
+        with_size(b, op, lambda out: b.cast(found, out))
 
     return Rule(f"{kind}, Cast", lower)
 

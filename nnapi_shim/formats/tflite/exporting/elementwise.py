@@ -3,13 +3,13 @@
 import numpy as np
 
 from nnapi_shim.formats.graph.builder import Builder, Rule
-from nnapi_shim.formats.graph.expansion import images
+from nnapi_shim.formats.graph.expansion import images, roots
 from nnapi_shim.formats.graph.tensor import Node, Tensor, constant
-from nnapi_shim.formats.tflite.exporting.kinds import anything, eight_bits, one_kind, only
+from nnapi_shim.formats.tflite.exporting.kinds import anything, eight_bits, one_kind
 from nnapi_shim.formats.tflite.exporting.types import type_code
 from nnapi_shim.hal.enums import OperandType as T
 
-U8, S8 = T.TENSOR_QUANT8_ASYMM, T.TENSOR_QUANT8_ASYMM_SIGNED
+U8 = T.TENSOR_QUANT8_ASYMM
 
 
 def fused(kind: str, table: str) -> Rule:
@@ -128,6 +128,18 @@ def _pow(b: Builder, op: Node) -> None:
     b.emit("POW", [op.base, op.exponent], [op.output], table="PowOptions")
 
 
+def _is_quantized(node: Node) -> bool:
+    return bool(node.output.is_quantized)
+
+
+def _rsqrt(b: Builder, op: Node) -> None:
+    """The kernel for bytes refuses numbers that have no root."""
+    if op.output.is_quantized:
+        roots.quantized_rsqrt(b, op)
+    else:
+        b.emit("RSQRT", [op.input], [op.output])
+
+
 RULES = {
     "ADD": fused("ADD", "AddOptions"),
     "SUB": fused("SUB", "SubOptions"),
@@ -150,7 +162,7 @@ RULES = {
     "FLOOR": plain("FLOOR"),
     "LOG": plain("LOG"),
     "NEG": plain("NEG", "NegOptions"),
-    "RSQRT": plain("RSQRT", native=only(S8)),
+    "RSQRT": Rule("RSQRT", _rsqrt, native=_is_quantized),
     "SIN": plain("SIN"),
     "SQRT": plain("SQRT"),
     "RELU": plain("RELU", native=eight_bits),

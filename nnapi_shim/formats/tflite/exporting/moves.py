@@ -27,6 +27,9 @@ def _reshape(b: Builder, op: Node) -> None:
 
 def _squeeze(b: Builder, op: Node) -> None:
     axes = () if op.axes is None else op.axes
+    if op.output.dimensions == (1,):  # what is left of all dimensions: here it would be []
+        b.reshape(op.input, (1,), op.output)
+        return
     b.emit("SQUEEZE", [op.input], [op.output], table="SqueezeOptions", SqueezeDims=tuple(axes))
 
 
@@ -64,10 +67,21 @@ def _slice(b: Builder, op: Node) -> None:
 
 
 def _strided_slice(b: Builder, op: Node) -> None:
+    """As NNAPI has it; but what is left of all dimensions is [1] there, and [] here."""
+    rank = op.input.rank
+    if rank and op.shrink_axis_mask & ((1 << rank) - 1) == (1 << rank) - 1:
+        single = op.output.like(())
+        _strided(b, op, single)
+        b.reshape(single, (1,), op.output)
+    else:
+        _strided(b, op, op.output)
+
+
+def _strided(b: Builder, op: Node, out: Tensor) -> None:
     b.emit(
         "STRIDED_SLICE",
         [op.input, ints(op.begin), ints(op.end), ints(op.strides)],
-        [op.output],
+        [out],
         table="StridedSliceOptions",
         BeginMask=op.begin_mask,
         EndMask=op.end_mask,

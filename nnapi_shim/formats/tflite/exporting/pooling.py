@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from nnapi_shim.formats.graph.builder import Builder, Rule, known, last_axis
+from nnapi_shim.formats.graph.builder import Builder, Rule, known, last_axis, with_size
 from nnapi_shim.formats.graph.expansion import images
 from nnapi_shim.formats.graph.tensor import Node
 from nnapi_shim.formats.tflite.exporting.convolution import SAME, VALID, padding_of
@@ -57,12 +57,10 @@ def _implicit(node: Node) -> bool:
 
 def _reduction(kind: str, native: object = None) -> Rule:
     def lower(b: Builder, op: Node) -> None:
-        b.emit(
-            kind,
-            [op.input, ints(op.axes)],
-            [op.output],
-            table="ReducerOptions",
-            KeepDims=bool(op.keep_dims),
+        inputs = [op.input, ints(op.axes)]
+        keep = bool(op.keep_dims)
+        with_size(
+            b, op, lambda out: b.emit(kind, inputs, [out], table="ReducerOptions", KeepDims=keep)
         )
 
     return Rule(kind, lower, native=native or (lambda node: False), dynamic=("axes",))  # type: ignore[arg-type]
@@ -104,7 +102,7 @@ def _local_response(b: Builder, op: Node) -> None:
         [x],
         [made],
         table="LocalResponseNormalizationOptions",
-        Radius=op.radius,
+        Radius=min(op.radius, sizes[-1]),
         Bias=op.bias,
         Alpha=op.alpha,
         Beta=op.beta,
@@ -130,13 +128,9 @@ def _resize(kind: str, table: str) -> Rule:
 
 def _argument(kind: str, table: str, field: str) -> Rule:
     def lower(b: Builder, op: Node) -> None:
-        b.emit(
-            kind,
-            [op.input, ints(op.axis)],
-            [op.output],
-            table=table,
-            **{field: type_code(T.TENSOR_INT32)},
-        )
+        inputs = [op.input, ints(op.axis)]
+        options = {"table": table, field: type_code(T.TENSOR_INT32)}
+        with_size(b, op, lambda out: b.emit(kind, inputs, [out], **options))
 
     return Rule(kind, lower, native=eight_bits)
 

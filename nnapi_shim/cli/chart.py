@@ -1,0 +1,28 @@
+"""What --picture of `profile`, `bench` and `diff` does."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from nnapi_shim.tools.bench import Bench
+    from nnapi_shim.tools.diff import Diff
+    from nnapi_shim.tools.profile import Profile
+
+
+def require_drawable(picture: Path | None, force: bool) -> None:
+    """Refuse, before the work, a picture that could not be drawn or written afterwards."""
+    if picture is not None:
+        import matplotlib  # noqa: F401
+
+        from nnapi_shim.pictures.charts import require_picture
+
+        require_picture(picture, force)
+
+
+def draw(found: "Profile | Bench | Diff", picture: Path | None, force: bool) -> None:
+    """Write the chart of a report, if one was asked for."""
+    if picture is None:
+        return
+    from nnapi_shim.pictures.charts import chart, save
+
+    save(chart(found), picture, force)
