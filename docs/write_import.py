@@ -1,4 +1,4 @@
-"""Writes import.md: what becomes of the operators of TensorFlow Lite, from the import's tables."""
+"""Writes what becomes of the operators of TensorFlow Lite, from the tables of the import."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,13 +1,14 @@
 """Recurrent operations as products, sums and activations, step by step."""
 
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from nnapi_shim.formats.graph.builder import Builder, RefusedError, complete, known
 from nnapi_shim.formats.graph.tensor import Node, Tensor, constant
-from nnapi_shim.operations.lstm_cell import STATES, Cell, cell
+from nnapi_shim.operations.lstm_cell import GATES, STATES, Cell, cell
 
 FLAT = 1e-8
 """What layer normalisation adds to the variance, as NNAPI does."""
@@ -254,3 +255,45 @@ def svdf(b: Builder, op: Node) -> None:
         total = b.add(total, op.bias)
     b.activated(total, op.activation, op.output)
     b.reshape(moved, (batch, filters * memory), op.state_out)
+
+
+def quantized_lstm(b: Builder, op: Any) -> None:
+    """QUANTIZED_LSTM in float32: results may differ by what its whole numbers round.
+
+    Without layer normalisation NNAPI adds no biases, and takes gates as numbers in units of 2^-12.
+    """
+    found = cell(op, "", ("prev_output", "prev_cell_state"))
+    if any(gain is not None for gain in found.gains):
+        raise RefusedError("its layer normalisation in whole numbers has no counterpart")
+    gates = [gate for gate in GATES if not (found.is_coupled and gate == "input")]
+    if any(op.named[f"{gate}_intermediate_scale"] != 2.0**-12 for gate in gates):
+        raise RefusedError("its intermediate scales are not 2^-12")
+    out, projection = op.output, found.projection_weights
+    if projection is None and (op.hidden_state_scale, -op.hidden_state_zero_point) != (
+        out.scale,
+        out.zero_point,
+    ):
+        raise RefusedError("its hidden state has another scale or zero point than its output")
+
+    def real(tensors: Any) -> tuple[Any, ...]:
+        return tuple(None if t is None else b.real(t) for t in tensors)
+
+    bias: Any = found.projection_bias
+    if bias is not None:
+        scale = np.float32(projection.scale * op.hidden_state_scale)  # type: ignore[union-attr]
+        bias = b.dequantized_bias(bias, np.asarray(scale))
+    floats: Any = found._replace(
+        input_weights=real(found.input_weights),
+        recurrent_weights=real(found.recurrent_weights),
+        peepholes=real(found.peepholes),
+        biases=(None,) * len(GATES),
+        projection_weights=real([projection])[0],
+        projection_bias=bias,
+    )
+    like: Any = SimpleNamespace(activation=4, cell_clip=op.cell_clip, proj_clip=op.projection_clip)
+    given = (b.real(t) for t in (op.input, op.prev_output, op.prev_cell_state))
+    x, before, state = given
+    result, state = _step(b, like, floats, x, None, before, state)
+    b.store(result, out)
+    b.store(result, op.output_state_out)
+    b.store(state, op.cell_state_out)

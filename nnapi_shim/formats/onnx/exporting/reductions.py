@@ -131,6 +131,11 @@ RULES = {
     "BIDIRECTIONAL_SEQUENCE_RNN": Rule(STEPS, recurrent.bidirectional_sequence_rnn),
     "SVDF": Rule("Gemm, Concat, Mul, ReduceSum", recurrent.svdf),
     "QUANTIZED_16BIT_LSTM": Rule("", None, "ONNX has no cell that computes in whole numbers"),
-    "QUANTIZED_LSTM": Rule("", None, "ONNX has no cell that computes in whole numbers"),
+    "QUANTIZED_LSTM": Rule(
+        STEPS,
+        recurrent.quantized_lstm,
+        "in float32, without layer normalisation",
+        native=lambda node: True,
+    ),
     "LSH_PROJECTION": Rule("", None, "ONNX has no hash function"),
 }

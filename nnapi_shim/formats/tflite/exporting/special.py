@@ -11,6 +11,7 @@ from nnapi_shim.formats.tflite.exporting.kinds import anything, ints
 from nnapi_shim.hal.enums import OperandType as T
 
 STEPS = "FULLY_CONNECTED, ADD, MUL, LOGISTIC, TANH, step by step"
+IN_FLOAT = "in float32, without layer normalisation"
 CHOSEN = "TensorFlow Lite has no suppression that gives as many boxes as the data ask for"
 
 
@@ -180,12 +181,7 @@ RULES = {
     "BIDIRECTIONAL_SEQUENCE_RNN": Rule(STEPS, recurrent.bidirectional_sequence_rnn),
     "SVDF": Rule("FULLY_CONNECTED, CONCATENATION, MUL, SUM", recurrent.svdf),
     "QUANTIZED_16BIT_LSTM": Rule("LSTM, the basic kernel", _quantized_16bit_lstm, native=anything),
-    "QUANTIZED_LSTM": Rule(
-        "",
-        None,
-        "TensorFlow Lite keeps the states of an integer cell in variables, and has no "
-        "kernel that takes and gives them",
-    ),
+    "QUANTIZED_LSTM": Rule(STEPS, recurrent.quantized_lstm, IN_FLOAT, native=anything),
     "IF": Rule("IF", _if, native=anything),
     "WHILE": Rule("WHILE", _while, native=anything),
     "LSH_PROJECTION": Rule("LSH_PROJECTION", _lsh_projection, native=anything),
