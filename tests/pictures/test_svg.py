@@ -135,3 +135,20 @@ def test_unknown_sizes_and_omitted_operands() -> None:
         x = model.input("TENSOR_FLOAT32", [None, 3])
         model.outputs(model.operation("RESHAPE", [x, np.array([-1], np.int32)]))
     assert any("?x3 FLOAT32" in text for text in texts(drawn(model)))
+
+
+def test_partitions_of_several_devices(monkeypatch) -> None:
+    """Each step has its colour, and its text where there is more than one."""
+    from nnapi_shim.drivers.cpu.device import CpuDevice
+    from nnapi_shim.runtime import device_manager
+    from tests.runtime.partial_devices import PartialDevice
+
+    fast = PartialDevice("fast", "TANH", (0.5, 0.5))
+    monkeypatch.setattr(device_manager, "_devices", {"all": [fast, CpuDevice()]})
+    model = chain()
+    shades = measured.partitions(explain(model))
+    assert shades.distinct == ("0: nnapi-cpu", "1: fast", "2: nnapi-cpu")
+    found = operations(drawn(model, shades))
+    fills = [group.find(f"{NS}rect").get("fill") for group in found.values()]
+    assert fills == [DISTINCT[0], DISTINCT[1], DISTINCT[1], DISTINCT[2], DISTINCT[2]]
+    assert "1: fast" in texts(found[1])
