@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from nnapi_shim.formats.capture.plan import Planned, Value
-from nnapi_shim.formats.capture.source import Data
+from nnapi_shim.formats.capture.source import NO_FOLDER, Data
 from nnapi_shim.recording.vocabulary import C_TYPES, Parameter
 
 _PER_LINE = 20
@@ -119,7 +119,9 @@ class C:
             before.append(f"{pointer}const {name}[] = {{{', '.join(items) or 'NULL'}}};")
             return name
         if value.kind == "string":
-            return '"."' if call.short == "Compilation_setCaching" else _string(value.value)
+            return (
+                f'"{NO_FOLDER}"' if call.short == "Compilation_setCaching" else _string(value.value)
+            )
         if value.kind == "token":
             numbers = ", ".join(map(str, value.value))
             before.append(f"static const uint8_t {name}[32] = {{{numbers}}};")

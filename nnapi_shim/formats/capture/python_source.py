@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from nnapi_shim.formats.capture.plan import Planned, Value
-from nnapi_shim.formats.capture.source import Data
+from nnapi_shim.formats.capture.source import NO_FOLDER, Data
 from nnapi_shim.recording.vocabulary import C_TYPES, Parameter
 
 _PER_LINE = 60
@@ -59,7 +59,7 @@ class Python:
             of = C_TYPES["device" if parameter.name == "devices" else "event"]
             return f'handles("{of}", {given!r})'
         if kind == "string":
-            text = "." if plan.call.short == "Compilation_setCaching" else given
+            text = NO_FOLDER if plan.call.short == "Compilation_setCaching" else given
             return f"keep(ffi.new('char[]', {text.encode(errors='surrogateescape')!r}))"
         if kind == "token":
             return f"keep(ffi.new('uint8_t[]', {given!r}))"

@@ -13,6 +13,9 @@ _IN_SOURCE = 64 << 10
 """Bytes of contents up to which they are part of the source."""
 _ALIGNMENT = 64
 
+NO_FOLDER = "/dev/null/none"
+"""Where programs keep compiled models: a program that repeats calls leaves nothing behind."""
+
 
 class Data:
     """The contents that calls need, one behind the other, each once."""
