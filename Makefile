@@ -9,7 +9,7 @@ PY := $(VENV)/bin/python
 NDK_DATA := $(wildcard ../shared/ndk/model_data.bin)
 RUN := LD_LIBRARY_PATH=$(LIB_DIR)
 
-.PHONY: all library kernels best-kernels demo test test-install install uninstall dist deb sbom reproducible tiny lint pins bench bench-operations docs pictures check-memory check-v4 random-models fuzz soak stress check-native check-exports clean
+.PHONY: all library kernels best-kernels demo test test-install install uninstall dist deb sbom reproducible tiny lint pins bench bench-operations docs pictures check-memory check-v4 random-models fuzz soak stress check-native check-exports fuzz-tflite clean
 all: library kernels companion c_examples
 
 include nnapi_shim/native/companion/companion.mk
