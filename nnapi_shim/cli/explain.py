@@ -38,9 +38,9 @@ def explain(
     """
     from pathlib import Path
 
-    from nnapi_shim.tools.described import described, is_operation
+    from nnapi_shim.tools.described import described
 
-    if is_operation(what) and not Path(what).exists():
+    if what.isidentifier() and not Path(what).exists():  # files have suffixes
         operation = described(what)
         if as_json:
             write_json(operation)

@@ -58,11 +58,6 @@ class Described(Report):
     checks: tuple[str, ...]
 
 
-def is_operation(text: str) -> bool:
-    """Whether a text is the name of an operation, in any case of letters."""
-    return text.upper() in OperationType.__members__
-
-
 def described(type: OperationType | str | int) -> Described:
     """What is declared of an operation; raises BAD_DATA for one that is not there."""
     kind = member(OperationType, type.upper() if isinstance(type, str) else type)

@@ -139,10 +139,13 @@ def contents(path: str | os.PathLike[str]) -> bytes:
     """The bytes of a file. Raises BAD_DATA for what is no plain file."""
     # Without waiting for somebody to write to a pipe.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    with open(descriptor, "rb") as file:  # noqa: PTH123 (of a descriptor)
+    try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise bad_data(f"{os.fspath(path)} is no plain file", "plain_file")
-        return file.read()
+        with open(descriptor, "rb", closefd=False) as file:  # noqa: PTH123 (of a descriptor)
+            return file.read()
+    finally:
+        os.close(descriptor)
 
 
 def is_tflite(data: bytes) -> bool:

@@ -248,6 +248,8 @@ def test_other_files(data: bytes, message: str, tmp_path: Path) -> None:
 def test_what_is_no_file(tmp_path: Path) -> None:
     with pytest.raises(NnapiError, match="is no plain file"):
         load("/dev/zero")
+    with pytest.raises(NnapiError, match=f"{re.escape(str(tmp_path))} is no plain file"):
+        load(tmp_path)
     with pytest.raises(FileNotFoundError):
         load(tmp_path / "nothing.tflite")
     pipe = tmp_path / "pipe"
