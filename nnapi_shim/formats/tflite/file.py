@@ -142,7 +142,7 @@ def contents(path: str | os.PathLike[str]) -> bytes:
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise bad_data(f"{os.fspath(path)} is no plain file", "plain_file")
-        with open(descriptor, "rb", closefd=False) as file:  # noqa: PTH123 (of a descriptor)
+        with open(descriptor, "rb", closefd=False) as file:
             return file.read()
     finally:
         os.close(descriptor)
