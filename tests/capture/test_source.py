@@ -32,9 +32,9 @@ def test_c(example, tmp_path, name):
     assert last_line(done).endswith("0 differences")
 
 
-def ran(source):
+def ran(source, folder="/"):
     return subprocess.run(
-        [sys.executable, source], capture_output=True, text=True, cwd="/", check=False
+        [sys.executable, source], capture_output=True, text=True, cwd=folder, check=False
     )
 
 
@@ -46,12 +46,16 @@ def test_python(example, tmp_path, name):
     assert last_line(done).endswith("0 differences")
 
 
-def test_every_function(every_function, tmp_path):
+def test_every_function(every_function, tmp_path, monkeypatch):
+    """Caching is one of them: nothing is left where the program runs."""
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
     for suffix in (".c", ".py"):
         (source,) = write_reproducer(every_function, tmp_path / f"program{suffix}")
-        done = run(compiled(source)) if suffix == ".c" else ran(source)
+        done = run(compiled(source)) if suffix == ".c" else ran(source, ".")
         assert done.returncode == 0, done.stdout
         assert last_line(done).endswith(", 0 differences")
+    assert list((tmp_path / "here").iterdir()) == []
 
 
 def test_large_contents_lie_beside(example, tmp_path, monkeypatch):
