@@ -6,7 +6,7 @@ import typer
 
 from nnapi_shim.cli.arguments import Force, ModelPath, PictureFile, names
 from nnapi_shim.cli.chart import draw, require_drawable
-from nnapi_shim.cli.output import AsJson, progress, write, write_json, write_table
+from nnapi_shim.cli.output import AsJson, progress, shortened, write, write_json, write_table
 
 if TYPE_CHECKING:
     from nnapi_shim.tools.diff import Diff, OperandDiff
@@ -96,7 +96,7 @@ def _show(found: "Diff") -> None:
 
 
 def _row(item: "OperandDiff") -> tuple[object, ...]:
-    output = f"{item.operand.name or item.role} {item.operand.type}"
+    output = f"{shortened(item.operand.name or item.role)} {item.operand.type}"
     if item.difference is None or item.difference.problem:
         problem = item.problem or (item.difference.problem if item.difference else "")
         return (item.number, item.operation, output, "", "", "", "", "", problem)

@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nnapi_shim.cli.arguments import FAST, Devices, Preference, names
-from nnapi_shim.cli.output import AsJson, count, size, spans, write, write_json, write_table
+from nnapi_shim.cli.output import (
+    AsJson,
+    count,
+    shortened,
+    size,
+    spans,
+    write,
+    write_json,
+    write_table,
+)
 
 if TYPE_CHECKING:
     from nnapi_shim.tools.described import Described
@@ -153,7 +162,7 @@ def _show_steps(found: "Explanation") -> None:
                 item.from_device,
                 item.to_step,
                 item.to_device,
-                f"{item.operand.name or item.operand.index} {_operand(item.operand)}",
+                f"{shortened(item.operand.name) or item.operand.index} {_operand(item.operand)}",
                 size(item.operand.bytes),
             )
             for item in found.hand_overs

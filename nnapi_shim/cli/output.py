@@ -22,6 +22,9 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _REDRAWN_S = 0.1
 """How long progress stays as it is, in seconds."""
 
+_LONGEST_NAME = 48
+"""Letters of a name that a table shows."""
+
 _WIDE = 1 << 14
 """Columns of text that no terminal shows."""
 
@@ -58,6 +61,16 @@ def cell(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
     return one_line(str(value))
+
+
+def shortened(name: str) -> str:
+    """A name for a table: of a long one, as converters make them of all that they fused, its ends.
+    JSON has the whole.
+    """
+    if len(name) <= _LONGEST_NAME:
+        return name
+    half = _LONGEST_NAME // 2
+    return f"{name[: half - 1]}...{name[2 - half :]}"
 
 
 def size(bytes: int | None) -> str:

@@ -6,7 +6,17 @@ import sys
 
 import pytest
 
-from nnapi_shim.cli.output import count, duration, percent, progress, rate, size, spans, write_table
+from nnapi_shim.cli.output import (
+    count,
+    duration,
+    percent,
+    progress,
+    rate,
+    shortened,
+    size,
+    spans,
+    write_table,
+)
 from nnapi_shim.tools.report import as_json, untold
 
 ROWS = [("CONV_2D", 1.5, "a reason that is longer than others, " * 5), ("ADD", None, "[bold]x")]
@@ -79,3 +89,10 @@ def test_numbers_in_words() -> None:
 def test_numbers_that_json_does_not_have() -> None:
     values = {"a": float("inf"), "b": (float("nan"), -float("inf")), 3: 1.5}
     assert as_json(values) == {"a": "inf", "b": ["nan", "-inf"], "3": 1.5}
+
+
+def test_long_names_keep_their_ends() -> None:
+    assert shortened("Conv2D") == "Conv2D"
+    assert shortened("x" * 48) == "x" * 48
+    short = shortened("first" + "x" * 200 + "last")
+    assert len(short) == 48 and short.startswith("first") and short.endswith("last")
