@@ -227,7 +227,7 @@ def _program() -> list[str]:
 def recorder(setting: str) -> Watcher | None:
     """What records calls; None, after a warning, where the file cannot be written."""
     try:
-        made = Recorder(output.opened(setting))
+        made = Recorder(output.opened(setting, container.is_capture))
         made.begin()
     except (OSError, NnapiError) as error:  # the second is of a device
         why = getattr(error, "strerror", None) or error

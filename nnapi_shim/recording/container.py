@@ -26,6 +26,8 @@ LOCAL, DESCRIPTOR, CENTRAL, DIRECTORY_END = b"PK\3\4", b"PK\7\x08", b"PK\1\2", b
 STREAMED = 0x8
 """Flag of a member whose length stands behind it."""
 _UTF8 = 0x800
+_NAME_AT = 30
+"""Where the name of the first member begins."""
 _NEEDED = 20
 """Version 2.0 of the zip format."""
 _DATE = (1 << 5) | 1
@@ -37,6 +39,11 @@ _END_64, _LOCATOR_64 = b"PK\6\6", b"PK\6\7"
 
 class Full(Exception):  # noqa: N818 (no error of the capture: what it holds is whole)
     """No more fits into the file, which ends in front of 4 GiB."""
+
+
+def is_capture(beginning: bytes) -> bool:
+    """Whether a file that begins so is a capture, cut short or not."""
+    return beginning.startswith(LOCAL) and beginning[_NAME_AT:].startswith(MANIFEST.encode())
 
 
 def npy(dtype: str, shape: Sequence[int], data: bytes) -> tuple[bytes, bytes]:

@@ -1,7 +1,9 @@
 """The file that a setting names, opened so that one process alone writes to it."""
 
 import os
-from errno import EWOULDBLOCK
+import stat
+from collections.abc import Callable
+from errno import EEXIST, EWOULDBLOCK
 from fcntl import LOCK_EX, LOCK_NB, flock
 
 from nnapi_shim import address
@@ -10,10 +12,15 @@ _FIRST_FREE = 3
 """Descriptors below are the program's stdin, stdout and stderr, even where it has closed them."""
 
 
-def opened(setting: str) -> int:
+_BEGINNING = 64
+"""Bytes of a file that tell what it is."""
+
+
+def opened(setting: str, is_mine: Callable[[bytes], bool]) -> int:
     """A descriptor of the file, which is empty; `%p` in its name is the number of the process.
 
-    Raises OSError where it cannot be written, or another process writes to it.
+    is_mine: whether a file that begins so may be emptied; others are kept.
+    Raises OSError where it cannot be written, another process writes to it, or it is kept.
     """
     path = setting.replace("%p", str(os.getpid()), 1)
     flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK  # a pipe nobody reads waits
@@ -29,8 +36,21 @@ def opened(setting: str) -> int:
             if error.errno == EWOULDBLOCK:
                 message = "another process writes to it (%p in a name is the process's number)"
                 raise OSError(EWOULDBLOCK, message) from None
+        if not _may_be_emptied(path, fd, is_mine):
+            raise OSError(EEXIST, "there is a file that is no capture; it is kept")
         os.ftruncate(fd, 0)
     except OSError:
         os.close(fd)
         raise
     return fd
+
+
+def _may_be_emptied(path: str, fd: int, is_mine: Callable[[bytes], bool]) -> bool:
+    status = os.fstat(fd)
+    if not stat.S_ISREG(status.st_mode) or status.st_size == 0:
+        return True
+    reading = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return is_mine(os.read(reading, _BEGINNING))
+    finally:
+        os.close(reading)

@@ -169,6 +169,23 @@ def test_a_file_that_cannot_be_written(program, tmp_path, name):
     assert done.stderr.count("\n") == 1 and "which is not used; " in done.stderr
 
 
+@pytest.mark.parametrize("content", [b"letters\n", b"PK\3\4" + bytes(60)])
+def test_a_file_of_the_user_is_kept(program, tmp_path, content):
+    file = tmp_path / "mine"
+    file.write_bytes(content)
+    done = run(program, NNAPI_SHIM_CAPTURE=file)
+    assert (done.returncode, done.stdout) == (0, "done\n")
+    assert done.stderr.endswith("; there is a file that is no capture; it is kept\n")
+    assert file.read_bytes() == content
+
+
+def test_an_older_capture_is_written_anew(program, tmp_path):
+    file = tmp_path / "capture.zip"
+    for _ in range(2):
+        assert run(program, NNAPI_SHIM_CAPTURE=file).stderr == ""
+        assert len(computations(read(file))) == 1
+
+
 def test_a_full_disk(program):
     done = run(program, NNAPI_SHIM_CAPTURE="/dev/full")
     assert (done.returncode, done.stdout) == (0, "done\n")

@@ -120,6 +120,23 @@ def test_a_full_disk_is_told_of(run: Program) -> None:
     )
 
 
+def test_a_file_of_the_user_is_kept(run: Program, tmp_path: Path) -> None:
+    """What is no trace is not emptied; an older trace is."""
+    file = tmp_path / "mine.json"
+    file.write_text('["letters"]')
+    result = run("events", NNAPI_SHIM_TRACE=str(file))
+    assert result.returncode == OFF
+    assert result.stderr == (
+        f"E/nnapi_shim: NNAPI_SHIM_TRACE is '{file}', which is not used; "
+        "there is a file that is no trace; it is kept\n"
+    )
+    assert file.read_text() == '["letters"]'
+    file.unlink()
+    for _ in range(2):
+        assert run("events", NNAPI_SHIM_TRACE=str(file)).returncode == ON
+        json.loads(file.read_text())
+
+
 def test_two_processes_do_not_write_to_one_file(run: Program, tmp_path: Path) -> None:
     """The second one says so; with %p in the name each has its own."""
     file = tmp_path / "trace.json"

@@ -16,10 +16,12 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -88,6 +90,20 @@ static int expand(char* path, const char* setting) {
   return length > 0 && length < PATH_BYTES;
 }
 
+#define BEGINNING "[\n{\"ph\":"
+
+/* Whether a file may be emptied: it is empty, an older trace, or none that is kept. */
+static bool may_be_emptied(const char* path, int fd) {
+  struct stat status;
+  if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size == 0) return true;
+  char found[sizeof BEGINNING - 1];
+  const int reading = open(path, O_RDONLY | O_CLOEXEC);
+  if (reading < 0) return false;
+  const ssize_t length = read(reading, found, sizeof found);
+  close(reading);
+  return length == (ssize_t)sizeof found && memcmp(found, BEGINNING, sizeof found) == 0;
+}
+
 /* Opens the file and makes it empty. Returns its descriptor, or -1 and the reason. */
 static int open_trace(const char* setting, const char** reason) {
   char path[PATH_BYTES];
@@ -114,6 +130,11 @@ static int open_trace(const char* setting, const char** reason) {
     close(fd);
     return -1;
   }
+  if (!may_be_emptied(path, fd)) {
+    *reason = "there is a file that is no trace; it is kept";
+    close(fd);
+    return -1;
+  }
   /* Fails where there is nothing to empty, as in a pipe. */
   if (ftruncate(fd, 0) != 0) errno = 0;
   return fd;
@@ -131,7 +152,7 @@ static int begin(void) {
   char first[EVENT_BYTES];
   int length = snprintf(
       first, sizeof first,
-      "[\n{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%d,\"args\":{\"name\":\"%s\"}}",
+      BEGINNING "\"M\",\"name\":\"process_name\",\"pid\":%d,\"args\":{\"name\":\"%s\"}}",
       (int)getpid(), program);
   if (file >= 0 && write(file, first, (size_t)length) != length) reason = strerror(errno);
   if (reason != NULL) {
