@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "nnapi_shim"
-OPEN = {"errors", "settings", "log", "vlog", "address", "folders", "pages", "process"}
+OPEN = {"errors", "settings", "log", "vlog", "address", "folders", "pages", "process", "signals"}
 
 RIGHT_OF = {
     "hal": set(),
@@ -36,6 +36,7 @@ RIGHT_OF = {
     "folders": set(),
     "pages": set(),
     "process": set(),
+    "signals": set(),
     "handles": {"hal"},
     "capi": {"api"},
     "__main__": {"cli"},

@@ -11,6 +11,7 @@ from nnapi_shim import address, log, process
 from nnapi_shim.abi import cdata
 from nnapi_shim.abi.boundary import attach_all
 from nnapi_shim.settings import BREAK, CAPTURE, TRACE, ignore_environment
+from nnapi_shim.signals import defer_while_importing
 
 NOUNS = (
     "burst",
@@ -37,6 +38,8 @@ def attach(
     started for the library. Returns the address of the table of C functions.
     """
     process.runs_our_python[0] = bool(is_ours)
+    if is_ours:
+        defer_while_importing()
     if is_privileged:
         ignore_environment()
     printed = address.function(print_line, "void(*)(char *, size_t)")

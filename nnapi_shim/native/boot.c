@@ -14,6 +14,7 @@
  * Start-up happens once per process. If it fails, it stays failed: every call returns OP_FAILED.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -104,6 +105,21 @@ static bool start(PyThreadState **suspended)
     return ready;
 }
 
+/*
+ * A signal's handler may fork. The child and its parent then share the files and folders that are
+ * being read, with one place in them: what one reads the other does not get. So signals wait while
+ * Python starts, but those of what the thread does itself (signals.py does the same for imports).
+ */
+static void defer_signals(sigset_t *kept)
+{
+    static const int at_once[] = {SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGSYS};
+    sigset_t waiting;
+    sigfillset(&waiting);
+    for (size_t i = 0; i < sizeof at_once / sizeof *at_once; i++)
+        sigdelset(&waiting, at_once[i]);
+    pthread_sigmask(SIG_BLOCK, &waiting, kept);
+}
+
 static __attribute__((noinline, cold)) bool start_once(void)
 {
     PyThreadState *suspended = NULL;
@@ -115,8 +131,12 @@ static __attribute__((noinline, cold)) bool start_once(void)
     if (code == EDEADLK) {
         nnapi_shim_storeError("called while the library was being started by the same thread");
     } else {
-        if (atomic_load(&state) == UNTRIED)
+        if (atomic_load(&state) == UNTRIED) {
+            sigset_t kept;
+            defer_signals(&kept);
             atomic_store(&state, start(&suspended) ? READY : FAILED);
+            pthread_sigmask(SIG_SETMASK, &kept, NULL);
+        }
         pthread_mutex_unlock(&start_lock);
         if (atomic_load(&state) == FAILED)
             nn_repeat_failure();
