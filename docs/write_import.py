@@ -25,6 +25,10 @@ Written by `make docs` from `docs/write_import.py` and the tables of the import;
 - Subgraphs of IF and WHILE are models.
 - Constants of 64 bits that 32 bits hold, shapes, and what is computed of shapes are folded. A size
   that only a run tells is an unknown dimension.
+- Places of 64 bits that ARG_MAX and ARG_MIN give are TENSOR_INT32; other values of 64 bits that are
+  computed have no type in NNAPI.
+- Activations of 16 bits (16x8) are refused: NNAPI's operations take such values in few places, and
+  none that computes sums of products. `load(path, partial=True)` leaves them to LiteRT.
 - A tensor of rank 0 has dimensions [1].
 - Of equal elements TOPK_V2 takes the later first, as NNAPI does; LiteRT takes the earlier.
 

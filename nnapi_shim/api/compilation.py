@@ -97,7 +97,9 @@ class Compilation:
             _unique(self.inputs, "input"),
             _unique(self.outputs, "output"),
         )
-        """A name for each: its own where no other has it, else input_0, output_1 and the like."""
+        """A name for each: its own where no other has it, and no keyword of `run`; else input_0,
+        output_1 and the like.
+        """
         self._running = process.lock()
         """Held by a run of a model with states: each begins with what the one before has left."""
         self.reset()
@@ -340,10 +342,13 @@ def _others(count: int, positions: Sequence[int]) -> list[int]:
     return [position for position in range(count) if position not in positions]
 
 
+_KEYWORDS = ("self", "out", "intermediates")
+
+
 def _unique(arguments: Sequence[Argument], role: str) -> tuple[str, ...]:
-    """A name for each argument that no other one has."""
+    """A name for each argument that no other one has, and that is no keyword of `run`."""
     names = [argument.name for argument in arguments]
     return tuple(
-        name if name and names.count(name) == 1 else f"{role}_{position}"
+        name if name and names.count(name) == 1 and name not in _KEYWORDS else f"{role}_{position}"
         for position, name in enumerate(names)
     )

@@ -32,7 +32,8 @@ def replay(
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Repeat the calls that a program has made, and compare results; exit code 1 if they differ.
+    """Repeat the calls that a program has made, and compare results; exit code 1 if they differ,
+    or if no call can be repeated.
 
     Example: nnapi-shim replay capture.zip --device nnapi-reference
     """
@@ -84,5 +85,5 @@ def replay(
             f"{count(found.executions, 'computation')}, {count(found.outputs, 'output')} compared, "
             f"{count(len(found.differences), 'difference')}"
         )
-    if found.differences:
+    if found.differences or (found.calls and not found.repeated):
         raise typer.Exit(DIFFERENT)

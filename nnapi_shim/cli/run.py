@@ -60,6 +60,8 @@ def run(
     from nnapi_shim.tools.run import run as compute
 
     if output is not None:
+        if output.suffix != ".npz":
+            raise typer.BadParameter(f"{output} does not end in .npz")
         require_free(output, force)
     found = compute(
         model,

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.enums import OperationType
+from nnapi_shim.log import one_line
 from nnapi_shim.runtime.referenced import Part
 
 _GRAPHS = {
@@ -64,8 +65,9 @@ def _with_names(text: str, kind: str, names: Mapping[int, str]) -> str:
 
     def behind(number: int, rest: str) -> str:
         name = names.get(number)
-        is_told = name is None or rest.startswith(" '")
-        return f"{number}{rest}" if is_told else f"{number} '{name}'{rest}"
+        if name is None or rest.startswith(" '"):
+            return f"{number}{rest}"
+        return f"{number} '{one_line(name)}'{rest}"
 
     return _with(text, kind, behind)
 

@@ -129,3 +129,21 @@ def test_arguments_without_names_of_their_own() -> None:
     compilation = Compilation(model)
     assert compilation.input_names == ("input_0", "input_1")
     assert compilation.run_named({"input_0": [1], "input_1": [2]})["output_0"] == [3]
+
+
+def test_a_name_makes_no_line_of_its_own() -> None:
+    model = Model()
+    image = model.input("TENSOR_FLOAT32", [1, 2], name="image\nfalse")
+    with pytest.raises(NnapiError) as caught:
+        model.conv_2d(image, np.zeros((1, 1, 1, 1), np.float32), [0.0], padding="SAME")
+    assert "image\\nfalse" in str(caught.value) and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["self", "out", "intermediates"])
+def test_names_that_are_keywords_of_run(name: str) -> None:
+    with Model() as model:
+        x = model.input("TENSOR_FLOAT32", [2], name=name)
+        model.outputs(model.relu(x, name=name))
+    compilation = model.compile("nnapi-cpu")
+    assert (compilation.input_names, compilation.output_names) == (("input_0",), ("output_0",))
+    assert compilation.run(input_0=[-1, 2]).tolist() == [0, 2]

@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,18 @@ def execute(*words, **settings):
 @pytest.fixture
 def command(capsys):
     return Command(capsys)
+
+
+def test_what_repeats_nothing_is_no_success(command, tmp_path):
+    """Calls of functions that this version does not have."""
+    capture, other = tmp_path / "capture.zip", tmp_path / "other.zip"
+    execute("--capture", capture, "--", EXAMPLES / "simple_add")
+    with zipfile.ZipFile(capture) as old, zipfile.ZipFile(other, "w") as new:
+        for item in old.infolist():
+            data = old.read(item).replace(b'"ANeuralNetworks', b'"AOtherNetworks')
+            new.writestr(item.filename, data)
+    code, printed, _ = command("replay", other)
+    assert code == 1 and "0 calls of 19 repeated" in printed
 
 
 def test_a_program_finds_the_library(tmp_path):

@@ -423,6 +423,14 @@ for logic in ("REDUCE_ANY", "REDUCE_ALL"):
 for index in ("ARG_MAX", "ARG_MIN"):
     kind = "ArgMaxOptions" if index == "ARG_MAX" else "ArgMinOptions"
     case(index, [F(3, 4), np.array(-1, np.int32)], [I(3)], kind, outputType=2)
+    case(
+        index,
+        [F(3, 4), np.array(-1, np.int32)],
+        [Spec("INT64", (3,))],
+        kind,
+        tag="long",
+        outputType=4,
+    )
 case("TOPK_V2", [F(3, 6), np.array(2, np.int32)], [F(3, 2), I(3, 2)], "TopKV2Options")
 
 # Shapes
@@ -479,6 +487,16 @@ case(
 case("SLICE", [F(3, 4), i32(1, 0), i32(-1, 2)], [F(2, 2)], "SliceOptions")
 case("SLICE", [I(3, 4), i32(1, 0), i32(-1, 2)], [I(2, 2)], "SliceOptions")
 case("STRIDED_SLICE", [F(3, 4), i32(0, 3), i32(3, 0), i32(2, -1)], [F(2, 3)], "StridedSliceOptions")
+case(  # x[-1], as TensorFlow writes it
+    "STRIDED_SLICE",
+    [F(4, 5, 6), i32(-1, 0, 0), i32(0, 0, 0), i32(1, 1, 1)],
+    [F(5, 6)],
+    "StridedSliceOptions",
+    tag="last",
+    beginMask=6,
+    endMask=6,
+    shrinkAxisMask=1,
+)
 case(
     "STRIDED_SLICE",
     [F(3, 4), i32(1, 0), i32(2, 0), i32(1, 1)],

@@ -50,12 +50,9 @@ def told(graph: Graph, reasons: Sequence[Reason]) -> NnapiError:
     """One line with all reasons."""
     shown = "; ".join(map(str, reasons[:MOST_TOLD]))
     more = f"; and {len(reasons) - MOST_TOLD} more" if len(reasons) > MOST_TOLD else ""
-    count = len({item.number for item in reasons})
-    return bad_data(
-        f"{count} of {len(graph.operators)} operators have no place in an NNAPI model: "
-        f"{shown}{more}",
-        "no_counterpart",
-    )
+    count = len({item.number for item in reasons if item.number is not None})
+    what = f"{count} of {len(graph.operators)} operators have" if count else "the graph has"
+    return bad_data(f"{what} no place in an NNAPI model: {shown}{more}", "no_counterpart")
 
 
 def attempt(

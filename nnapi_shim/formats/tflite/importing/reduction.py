@@ -25,7 +25,12 @@ def _reduce(type: str) -> Lowering:
 def _index(type: str) -> Lowering:
     def lower(graph: Importing, operator: Operator) -> None:
         (axis,) = graph.numbers(operator.inputs[1], "its axis")
-        graph.add(type, [graph.operand(operator.inputs[0]), axis], operator)
+        inputs: list[Input] = [graph.operand(operator.inputs[0]), axis]
+        (place,) = operator.outputs
+        if graph.tensor(place).type == "INT64":  # places are below 2^31 whatever they are kept in
+            graph.define(place, graph.make(type, inputs))
+        else:
+            graph.add(type, inputs, operator)
 
     return lower
 

@@ -70,11 +70,15 @@ _MASKS = ("BeginMask", "EndMask", "ShrinkAxisMask", "EllipsisMask", "NewAxisMask
 
 
 def _whole(graph: Importing, operator: Operator, data: Operand) -> bool:
-    """Whether NNAPI's operation cannot be used as it is."""
+    """Whether NNAPI's operation cannot be used as it is: of integers, of fewer ranges than there
+    are dimensions, and where a dimension is taken away, whose end counts here and not there.
+    """
     begin = graph.value(operator.inputs[1])
-    return data.type is T.TENSOR_INT32 or (
-        begin is not None and data.is_known and begin.size != len(data.dimensions)
-    )
+    if data.type is T.TENSOR_INT32:
+        return True
+    takes_away = bool(operator.options.get("ShrinkAxisMask", 0))
+    is_short = begin is not None and begin.size != len(data.dimensions)
+    return begin is not None and data.is_known and (takes_away or is_short)
 
 
 class _Ranges:
