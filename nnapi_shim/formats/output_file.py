@@ -67,7 +67,7 @@ def require_free(path: Target, overwrite: bool = False) -> None:
 
 
 def _exists(path: Path) -> NnapiError:
-    return bad_data(f"{path} is there already; it is replaced only if that is asked for", "exists")
+    return bad_data(f"{path} is there already; overwrite=True (--force) replaces it", "exists")
 
 
 def _beside(path: Path, content: bytes) -> Path:

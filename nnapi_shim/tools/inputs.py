@@ -269,7 +269,7 @@ def _pixels(path: str, height: int, width: int, mode: str, resize: bool) -> Arra
                 raise bad_data(
                     f"{path} is {opened.width} x {opened.height}, too large for an input", "large"
                 )
-            image: Any = ImageOps.exif_transpose(opened).convert(mode)
+            image: Any = _of_bytes(ImageOps.exif_transpose(opened)).convert(mode)
     except UnidentifiedImageError:
         raise bad_data(f"{path} is no picture that can be read, and no .npy file") from None
     except NnapiError:
@@ -288,6 +288,15 @@ def _pixels(path: str, height: int, width: int, mode: str, resize: bool) -> Arra
             )
         image = image.resize(wanted, Image.Resampling.BILINEAR)
     return np.asarray(image)
+
+
+def _of_bytes(image: Any) -> Any:
+    """A picture of 16 bits with the upper 8 of them, which Pillow would cut off at 255."""
+    from PIL import Image
+
+    if not image.mode.startswith("I"):
+        return image
+    return Image.fromarray((np.asarray(image, np.int64) >> 8).clip(0, 255).astype(np.uint8))
 
 
 def _short(error: BaseException) -> str:

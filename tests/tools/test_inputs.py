@@ -42,6 +42,15 @@ def test_bytes_are_the_pixels(picture) -> None:
     np.testing.assert_array_equal(found, pixels[np.newaxis].astype(int) - 128)
 
 
+def test_of_sixteen_bits_the_upper_ones_count(tmp_path) -> None:
+    grey = np.linspace(0, 65535, 6).reshape(2, 3).astype(np.uint16)
+    path = tmp_path / "grey.png"
+    Image.fromarray(grey).save(path)
+    compilation = taking("TENSOR_QUANT8_ASYMM", [1, 2, 3, 3], 0.0078125, 128)
+    found = only(read_inputs(compilation, [path]))
+    np.testing.assert_array_equal(found, np.repeat(grey[np.newaxis, ..., np.newaxis] >> 8, 3, 3))
+
+
 def test_floats(picture) -> None:
     path, pixels = picture
     compilation = taking("TENSOR_FLOAT32", [1, 2, 3, 3])
