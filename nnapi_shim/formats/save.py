@@ -4,6 +4,7 @@ import os
 from importlib import import_module
 from pathlib import Path
 
+from nnapi_shim.api.given import wrong_type
 from nnapi_shim.api.model import Model, require_model
 from nnapi_shim.errors import bad_data
 from nnapi_shim.formats import output_file
@@ -26,7 +27,9 @@ def save(model: Model, path: str | os.PathLike[str], overwrite: bool = False) ->
     express: one message lists all of them, and nothing is written.
     """
     require_model(model)
-    target = Path(os.fspath(path))
+    if not isinstance(path, str | bytes | os.PathLike):
+        raise wrong_type("path", path, "the path of a file")
+    target = Path(os.fsdecode(path))
     if target.suffix.lower() not in FORMATS:
         raise bad_data(f"{target} has the suffix {target.suffix!r}; allowed are {list(FORMATS)}")
     model.runtime.require_finished()

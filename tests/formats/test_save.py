@@ -1,5 +1,6 @@
 """Model.save: formats by suffix, refusals before anything is written."""
 
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from nnapi_shim.formats.tflite.exporting.table import RULES as TFLITE
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.operations import registry
 from tests.formats import peers
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -42,6 +45,22 @@ def test_another_suffix(model: Model, tmp_path: Path) -> None:
     """One line lists what is written."""
     with pytest.raises(NnapiError, match=r"the suffix '.pb'; allowed are .*\.tflite"):
         model.save(tmp_path / "model.pb")
+
+
+def test_paths(model: Model, tmp_path: Path) -> None:
+    model.save(bytes(tmp_path / "model.py"))
+    assert (tmp_path / "model.py").exists()
+    with pytest.raises(TypeError, match="path is None"):
+        model.save(None)
+
+
+def test_names_end_no_comment(tmp_path: Path) -> None:
+    with Model() as made:
+        x = made.input("TENSOR_FLOAT32", [1, 4], name='*/ int x; /* "\\ \n?>')
+        made.outputs(made.operation("RELU", [x]))
+    made.save(tmp_path / "model.c")
+    command = ["gcc", "-Wall", "-Werror", "-fsyntax-only", f"-I{ROOT / 'include'}"]
+    subprocess.run([*command, tmp_path / "model.c"], check=True)
 
 
 def test_a_model_that_is_not_finished(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def words(text: str) -> str:
 def label(operand: OperandView) -> str:
     """What a comment calls an operand, without line ends and what ends comments."""
     name = operand.name or f"operand {operand.index}"
-    return re.sub(r"[^\x20-\x7e]|\*/|\\", "_", name)
+    return re.sub(r"[^\x20-\x7e]|\*/|/\*|\\", "_", name)
 
 
 def number_text(value: float) -> str:
