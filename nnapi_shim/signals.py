@@ -51,7 +51,9 @@ def defer_while_importing() -> None:
             """Where a module is, or None; the loader loads it while signals wait."""
             spec = find(name, path, target)
             loader: Any = getattr(spec, "loader", None)
-            if hasattr(loader, "exec_module"):
+            own = getattr(loader, "__dict__", None)
+            # One loader may have many modules, as that of an archive has.
+            if own is not None and "exec_module" not in own and hasattr(loader, "exec_module"):
                 loader.exec_module = deferred(loader.exec_module)
                 loader.create_module = deferred(loader.create_module)
             return spec

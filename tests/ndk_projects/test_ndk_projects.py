@@ -181,7 +181,8 @@ def test_sequential(run: Run, tmp_path: Path, header: str) -> None:
     assert result.stderr == "I/sequential: Android of API level 34\n"
     _, *events = json.loads(trace.read_text())
     calls = [event for event in events if event.get("cat") == "api" and event["ph"] == "B"]
-    assert sum(event["name"].endswith("Dependencies") for event in calls) >= 200
+    started = "ANeuralNetworksExecution_startComputeWithDependencies"
+    assert sum(event["name"] == started for event in calls) == 206  # 1, 2, 3 and 200 steps
     begun = [event["name"] for event in events if event["ph"] == "B" and event not in calls]
     assert begun == ["sequence"] * 4
     assert max(event["args"]["value"] for event in events if event["ph"] == "C") == 200
