@@ -51,7 +51,7 @@ from nnapi_shim.hal.enums import OperandLifeTime
 from nnapi_shim.hal.types import CacheHandles, Model, OutputShape, Subgraph, byte_size
 from nnapi_shim.pages import PROT_READ, Pages
 
-MAGIC = b"NNSHIM\x00\x06"
+MAGIC = b"NNSHIM\x00\x07"
 """The last byte is the version of the layout."""
 
 HEAD = Struct("<8s32s32s32s32s3q")
