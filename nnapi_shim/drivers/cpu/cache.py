@@ -52,7 +52,7 @@ from nnapi_shim.hal.types import CacheHandles, Model, OutputShape, Subgraph, byt
 from nnapi_shim.pages import PROT_READ, Pages
 from nnapi_shim.settings import PASSES
 
-MAGIC = b"NNSHIM\x00\x06"
+MAGIC = b"NNSHIM\x00\x07"
 """The last byte is the version of the layout."""
 
 HEAD = Struct("<8s32s32s32s32s3q")
