@@ -41,6 +41,10 @@ CONVOLUTIONS = (
     Shape((1, 9, 9, 2), 130, (1, 1), stride=(2, 2), pads=VALID),
     Shape((1, 3, 3, 40), 48, (3, 3), pads=VALID),
     Shape((1, 2, 2, 9), 8, (5, 5), pads=(4, 4, 4, 4)),
+    # By Winograd: odd and even sizes, several panels, one share of the work and several.
+    Shape((2, 9, 11, 16), 48, (3, 3)),
+    Shape((1, 14, 13, 32), 80, (3, 3), pads=VALID, activation=1),
+    Shape((1, 7, 8, 64), 144, (3, 3), pads=(2, 0, 1, 2), activation=3),
 )
 DEPTHWISE = (
     Shape((1, 5, 5, 1), 1, (3, 3)),
