@@ -228,7 +228,7 @@ class CpuExecution:
 
     def _run(self, first: Segment, deadline_ns: int) -> ExecutionResult:
         """Run what is more than one segment."""
-        run, held = Run(self._model, self._loop_timeout_ns, deadline_ns), Held()
+        run, held = Run(self._model.graphs, self._loop_timeout_ns, deadline_ns), Held()
         capacities = [argument.length for argument in self._request.outputs]
         try:
             last = run.segments(first, [*self._arguments], capacities, held)
