@@ -5,12 +5,22 @@ between loading the library and its first call.
 """
 
 import os
+from collections.abc import Callable
 from typing import NamedTuple
 
 _refused: dict[tuple[str, str], object] = {}
 """Values that a message was written about; one is enough."""
 
 _environment_counts = True
+
+_tell: Callable[[str], object] | None = None
+"""What writes a line; None until log.py, which has a setting of its own, says it."""
+
+
+def tell_with(function: Callable[[str], object]) -> None:
+    """Let a function write the lines about values that are not used."""
+    global _tell
+    _tell = function
 
 
 def ignore_environment() -> None:
@@ -66,11 +76,11 @@ class Setting(NamedTuple):
 
     def refuse(self, value: str, reason: str) -> None:
         """Say, once, that a value is not used."""
+        if _tell is None:
+            return
         mine = object()
         if _refused.setdefault((self.name, value), mine) is mine:  # one thread, once
-            from nnapi_shim import log  # which has settings of its own
-
-            log.error(f"{self.name} is {value!r}, which is not used; {reason}")
+            _tell(f"{self.name} is {value!r}, which is not used; {reason}")
 
 
 LOG = Setting(

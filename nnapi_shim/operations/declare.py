@@ -328,7 +328,8 @@ class Operation:
             if found is None:
                 from nnapi_shim.operations.mismatch import no_use
 
-                raise no_use(self, inputs, outputs)
+                accepted = [(it.inputs, self.outputs_of(it)) for it in self.forms]
+                raise no_use(accepted, list(self.uses(*counts)), inputs, outputs)
         return found
 
     def outputs_of(self, accepted: Form) -> Operands:

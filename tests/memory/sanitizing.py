@@ -65,7 +65,8 @@ class Program:
 
 
 SCENARIOS = "separate_executions separate_compilations in_flight race_once race_reusable busy_burst"
-SCENARIOS += " waiters fenced_waiters fence_waiters device_memory freed_in_flight last_errors"
+SCENARIOS += " waiters fenced_waiters fence_waiters device_memory freed_in_flight run_again"
+SCENARIOS += " last_errors"
 
 
 def library_programs() -> Iterator[Program]:
@@ -86,8 +87,9 @@ def library_programs() -> Iterator[Program]:
         for scenario in SCENARIOS.split():
             yield Program("abi/threads", (scenario, device))
         yield Program("abi/mixed", ("20", device))
-        for name in ("cancelled", "cancelled_forks", "thread_ends", "fork_in_flight"):
+        for name in ("cancelled", "cancelled_forks", "thread_ends"):
             yield Program(f"abi/hostile/{name}", (device,))
+        yield Program("abi/hostile/fork_in_flight", (device, "20"))
         yield Program("abi/hostile/forks", (device, "4", "15000"))
         yield Program("abi/hostile/messages", ("descriptors", device))
         yield Program("abi/hostile/small_stacks", (device, "512"))

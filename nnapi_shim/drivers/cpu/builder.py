@@ -9,16 +9,10 @@ from nnapi_shim.drivers.cpu import lowering
 from nnapi_shim.drivers.cpu.inlining import Referenced
 from nnapi_shim.drivers.cpu.layout import Placed, assemble
 from nnapi_shim.drivers.cpu.library import KernelLibrary
+from nnapi_shim.drivers.cpu.lowering.copying import COPY
 from nnapi_shim.drivers.cpu.program import FIRST_ARGUMENT_SLOT, Program
-from nnapi_shim.drivers.cpu.record import (
-    ADDRESS,
-    INT64,
-    Alias,
-    At,
-    Deferred,
-    Step,
-    record,
-)
+from nnapi_shim.drivers.cpu.record import Alias, At, Deferred, Step
+from nnapi_shim.drivers.cpu.waits import NeedsCounts, NeedsValue
 from nnapi_shim.drivers.cpu.weights import Constants
 from nnapi_shim.errors import NnapiError, Place, Where
 from nnapi_shim.hal.enums import OperandLifeTime, OperationType, ResultCode
@@ -28,38 +22,8 @@ from nnapi_shim.operations import bound_operand, bound_operation
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 from nnapi_shim.operations.resolve import merge_dimensions, resolve, set_output
 
-COPY = record(input=ADDRESS, output=ADDRESS, bytes=INT64)
-
 L = OperandLifeTime
 CONTROL_FLOW = (OperationType.IF, OperationType.WHILE)
-
-
-class Wait(Exception):  # noqa: N818 (not an error)
-    """Lowering has come to what it cannot know before the steps so far have run."""
-
-
-class NeedsValue(Wait):
-    """An operation waits for the contents of an operand."""
-
-    def __init__(self, operand: int) -> None:
-        super().__init__(operand)
-        self.operand = operand
-
-
-class NeedsCounts(Wait):
-    """An operation waits for the sizes of its own outputs."""
-
-    def __init__(self, deferred: Deferred, op: BoundOperation, place: Where) -> None:
-        super().__init__(place)
-        self.deferred, self.op, self.place = deferred, op, place
-
-
-class NeedsControl(Wait):
-    """An IF or WHILE whose shapes depend on which way the run goes."""
-
-    def __init__(self, item: Operation) -> None:
-        super().__init__(item)
-        self.item = item
 
 
 class TooLate(Exception):  # noqa: N818 (not of the graph: none of it is to keep it as its error)
@@ -76,6 +40,9 @@ class TooLate(Exception):  # noqa: N818 (not of the graph: none of it is to keep
         return NnapiError(code, message, "too_late").at(self.place)
 
 
+Control = Callable[["Builder", Operation], None]
+
+
 class Builder:
     """Lowers one graph, in the order of its operations; graphs of IF and WHILE become part of it.
 
@@ -83,6 +50,7 @@ class Builder:
 
     omitted: indexes of the graph's inputs that the run leaves out.
     owned: the outputs have no memory of the caller's; they stay in the arena like temporaries.
+    control: lowers an IF or WHILE.
     """
 
     def __init__(
@@ -95,11 +63,14 @@ class Builder:
         output_dimensions: Sequence[Dimensions],
         omitted: Container[int] = (),
         owned: bool = False,
+        *,
+        control: "Control",
     ) -> None:
         self.library = library
         self.referenced = referenced
         self.graph = graph
         self.constants = constants
+        self._control = control
         self.omitted = omitted
         self.operands: list[Operand] = list(graph.operands)
         self.constant_addresses = constants.addresses(graph)
@@ -228,9 +199,7 @@ class Builder:
         if self.deadline_ns:
             self._check_time(self.place_of(item))
         if item.type in CONTROL_FLOW:
-            from nnapi_shim.drivers.cpu.lowering import control_flow
-
-            control_flow.lower(self, item)
+            self._control(self, item)
             return
         try:
             self._lower(item)

@@ -2,9 +2,10 @@
 
 from collections.abc import Container, Sequence
 from struct import pack
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from nnapi_shim import address
+from nnapi_shim.drivers.cpu.library import KernelLibrary
 from nnapi_shim.drivers.cpu.memory_planner import LiveRange, plan
 from nnapi_shim.drivers.cpu.program import (
     FIRST_ARGUMENT_SLOT,
@@ -15,11 +16,10 @@ from nnapi_shim.drivers.cpu.program import (
     patch,
 )
 from nnapi_shim.drivers.cpu.record import ADDRESS, LOOP_TIMEOUT, At, Buffer, Step
+from nnapi_shim.drivers.cpu.weights import Constants
 from nnapi_shim.errors import Where
 from nnapi_shim.hal.types import byte_size
-
-if TYPE_CHECKING:
-    from nnapi_shim.drivers.cpu.builder import Builder
+from nnapi_shim.operations.declare import BoundOperand
 
 
 class Placed:
@@ -36,7 +36,24 @@ class Placed:
         self.jump = jump
 
 
-def assemble(builder: "Builder", kept: Container[Any]) -> tuple[Program, dict[Any, int]]:
+class Lowered(Protocol):
+    """What a builder has made of a graph: steps, and what is known of the operands they name."""
+
+    library: KernelLibrary
+    constants: Constants
+    steps: list[Placed]
+    loops: list[tuple[int, int]]
+    slots: dict[Any, int]
+    constant_addresses: dict[int, int]
+
+    def root(self, value: Any) -> Any:
+        """The operand or Buffer behind a field's value."""
+
+    def operand(self, index: int) -> BoundOperand:
+        """An operand as this run knows it."""
+
+
+def assemble(builder: Lowered, kept: Container[Any]) -> tuple[Program, dict[Any, int]]:
     """The program of a builder's steps, and the arena offsets of what is kept."""
     return _Layout(builder).assembled(kept)
 
@@ -44,7 +61,7 @@ def assemble(builder: "Builder", kept: Container[Any]) -> tuple[Program, dict[An
 class _Layout:
     """The places of one program's operands and Buffers."""
 
-    def __init__(self, builder: "Builder") -> None:
+    def __init__(self, builder: Lowered) -> None:
         self._builder = builder
         self._steps: Sequence[Placed] = builder.steps
         self._literals: dict[bytes, address.Block] = {}

@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 from time import monotonic_ns
 from typing import Any
 
+from nnapi_shim import address
 from nnapi_shim.drivers.cpu.builder import TooLate
 from nnapi_shim.drivers.cpu.inlining import Referenced
 from nnapi_shim.drivers.cpu.library import KernelLibrary
@@ -157,6 +158,23 @@ class CpuExecution:
         if self._frame is not None:
             self._frame.bind(addresses, self._loop_timeout_ns)
 
+    @property
+    def again(self) -> tuple[int, int] | None:
+        """Address of what runs it once more, and what that takes beside a 0; None where there is
+        more to a run. It answers with 0, or with a code that `failure` knows more of.
+        """
+        frame = self._frame
+        if frame is None or self._done is None or self._measure or self._has_deadline:
+            return None
+        if self._walk is not frame.program.walk:  # it is observed
+            return None
+        return address.of_function(self._walk), self._block
+
+    def failure(self, code: int) -> NnapiError:
+        """The error of a run by `again`."""
+        assert self._frame is not None
+        return stopped(self._frame, code)
+
     def compute(self, deadline_ns: int | None) -> ExecutionResult:
         """Run it; raises OP_FAILED and the like, or answers OUTPUT_INSUFFICIENT_SIZE.
 
@@ -210,7 +228,7 @@ class CpuExecution:
 
     def _run(self, first: Segment, deadline_ns: int) -> ExecutionResult:
         """Run what is more than one segment."""
-        run, held = Run(self._model, self._loop_timeout_ns, deadline_ns), Held()
+        run, held = Run(self._model.graphs, self._loop_timeout_ns, deadline_ns), Held()
         capacities = [argument.length for argument in self._request.outputs]
         try:
             last = run.segments(first, [*self._arguments], capacities, held)

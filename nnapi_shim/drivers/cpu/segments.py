@@ -9,12 +9,13 @@ segment under what was found, so that a run that finds the same goes on without 
 from collections.abc import Sequence
 from typing import Any
 
-from nnapi_shim.drivers.cpu.builder import Builder, NeedsCounts, Wait
+from nnapi_shim.drivers.cpu.builder import Builder
 from nnapi_shim.drivers.cpu.inlining import Referenced
 from nnapi_shim.drivers.cpu.library import KernelLibrary
 from nnapi_shim.drivers.cpu.program import FIRST_ARGUMENT_SLOT, Frame, Program
+from nnapi_shim.drivers.cpu.waits import NeedsCounts, Wait
 from nnapi_shim.drivers.cpu.weights import Constants
-from nnapi_shim.hal.types import Dimensions, OutputShape, Subgraph, byte_size
+from nnapi_shim.hal.types import Dimensions, Operation, OutputShape, Subgraph, byte_size
 
 MAX_KEPT = 16
 """Ways to go on, or shapes of a graph, that are kept."""
@@ -191,4 +192,12 @@ class Graph:
             outputs,
             {graph.input_indexes[position] for position in omitted},
             owned,
+            control=_control,
         )
+
+
+def _control(builder: Builder, item: Operation) -> None:
+    """Lower an IF or WHILE, which few models have."""
+    from nnapi_shim.drivers.cpu.lowering import control_flow
+
+    control_flow.lower(builder, item)

@@ -41,6 +41,9 @@ CONVOLUTIONS = (
     Shape((1, 9, 9, 2), 130, (1, 1), stride=(2, 2), pads=VALID),
     Shape((1, 3, 3, 40), 48, (3, 3), pads=VALID),
     Shape((1, 2, 2, 9), 8, (5, 5), pads=(4, 4, 4, 4)),
+    Shape((1, 12, 16, 3), 8, (3, 3), stride=(2, 2), activation=3),
+    Shape((2, 6, 12, 1), 5, (4, 7), pads=(3, 0, 6, 6)),
+    Shape((1, 6, 3, 2), 4, (2, 9), stride=(1, 9), pads=(0, 0, 8, 7), dilation=(3, 1)),
 )
 DEPTHWISE = (
     Shape((1, 5, 5, 1), 1, (3, 3)),
@@ -53,6 +56,8 @@ DEPTHWISE = (
     Shape((1, 10, 10, 17), 2, (2, 4), stride=(3, 2), pads=VALID),
     Shape((1, 4, 40, 33), 1, (3, 3), pads=VALID),
     Shape((1, 4, 3, 16), 1, (7, 7), pads=(6, 6, 6, 6)),
+    Shape((1, 25, 20, 1), 8, (10, 8), stride=(2, 2)),
+    Shape((2, 9, 8, 1), 1, (3, 4), pads=VALID),
 )
 
 
