@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-FAMILIES = ("joining", "walk")
+FAMILIES = ("joining", "bind")
 SOURCES = ("Makefile", "build_ffi.py", "include", "nnapi_shim", "c_examples", "install")
 KERNELS = """
 import os, sys

@@ -112,8 +112,11 @@ class _Content:
             if key not in self._places:
                 self._add(kind, key, address.read(key, owner.length))
             return kind, 0, self._places[key] + offset
-        operand = segment.builder.operands[owner]
+        operand, constants = segment.builder.operands[owner], segment.builder.constants
         where = operand.location
+        if operand.lifetime is not OperandLifeTime.CONSTANT_COPY and constants.is_added(where):
+            data = address.read(constants.pool(where.pool_index), where.length)
+            return LITERAL, 0, self._add(LITERAL, owner, data) + offset
         if operand.lifetime is OperandLifeTime.CONSTANT_COPY:
             return VALUE, 0, where.offset + offset
         return POOL, where.pool_index, where.offset + offset

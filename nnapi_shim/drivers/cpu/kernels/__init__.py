@@ -40,9 +40,10 @@ FAMILIES = (
     "strided",
     "topk",
     "unary",
+    "winograd",
 )
 """Files of kernels: those with the names of the families in operations/, what several of them use
-(gemm, depthwise, packing, real, rearrange, strided), `digest` and `bind`."""
+(gemm, depthwise, packing, real, rearrange, strided), `winograd`, `digest` and `bind`."""
 
 
 def load(family: str) -> None:
