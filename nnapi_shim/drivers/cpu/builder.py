@@ -14,7 +14,7 @@ from nnapi_shim.drivers.cpu.lowering.copying import COPY
 from nnapi_shim.drivers.cpu.program import FIRST_ARGUMENT_SLOT, Program
 from nnapi_shim.drivers.cpu.record import Alias, At, Deferred, Step
 from nnapi_shim.drivers.cpu.waits import NeedsCounts, NeedsValue
-from nnapi_shim.drivers.cpu.weights import Constants
+from nnapi_shim.drivers.cpu.weights import Constants, OutOfTime
 from nnapi_shim.errors import NnapiError, Place, Where, op_failed
 from nnapi_shim.hal.enums import OperandLifeTime, OperationType, ResultCode
 from nnapi_shim.hal.quantization import decoded
@@ -272,9 +272,10 @@ class Builder:
 
     def _filled(self, step: Step, place: Where) -> bool:
         """Run a `once` step if all that it reads is constant; whether it was run."""
-        return self.constants.fill(
-            self.library, step, self._constant_address, lambda: self._check_time(place)
-        )
+        try:
+            return self.constants.fill(self.library, step, self._constant_address, self.deadline_ns)
+        except OutOfTime:
+            raise TooLate(place) from None
 
     def _alias(self, alias: Alias, place: Where) -> None:
         source, target = alias.source, alias.target
