@@ -13,6 +13,7 @@ FAMILIES = (
     "conversion",
     "convolution",
     "depthwise",
+    "depthwise_quantized",
     "detection",
     "digest",
     "gemm",
