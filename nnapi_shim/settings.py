@@ -149,6 +149,12 @@ JIT = Setting(
     ("on", "off"),
     privileged="off",  # numba has settings of its own in the environment
 )
+PASSES = Setting(
+    "NNAPI_SHIM_PASSES",
+    "",
+    "passes of the CPU device over a model that are left out, with commas between them, such as "
+    "`-fold_constants,-fuse_padding`, or `-all` (ARCHITECTURE.md, Passes)",
+)
 DRIVERS = Setting(
     "NNAPI_SHIM_DRIVERS",
     "",
@@ -222,6 +228,7 @@ SETTINGS = (
     TIER,
     KERNELS,
     JIT,
+    PASSES,
     DRIVERS,
     DRIVER_TIMEOUT,
     STATE,

@@ -75,9 +75,10 @@ static int lend(uintptr_t handle, uintptr_t function, uintptr_t block, uintptr_t
 static int take_back(uintptr_t handle)
 {
     struct entry *entry = entry_of(handle);
-    if (change(entry, handle, 0))
-        return 0;
-    const uintptr_t state = atomic_load(&entry->state);
+    uintptr_t state = atomic_load(&entry->state);
+    while (state == handle)
+        if (atomic_compare_exchange_weak(&entry->state, &state, 0))
+            return 0;
     if (state == marked(handle, FAILED) && pthread_equal(entry->thread, pthread_self())) {
         const int code = entry->code;
         atomic_store(&entry->state, 0);
@@ -86,14 +87,17 @@ static int take_back(uintptr_t handle)
     return is_of(state, handle) ? -1 : 0;
 }
 
-/* The program frees it: whether it runs, and to its end. */
+/* The program frees it: whether it runs, and to its end. Meanwhile runs may end and begin. */
 static int release(uintptr_t handle)
 {
     struct entry *entry = entry_of(handle);
-    if (change(entry, marked(handle, RUNNING), marked(handle, RUNNING | FREED)))
-        return true;
-    if (!change(entry, handle, 0)) /* between the two, the run may have ended */
-        change(entry, marked(handle, FAILED), 0);
+    uintptr_t state = atomic_load(&entry->state);
+    while (state == handle || state == marked(handle, RUNNING) || state == marked(handle, FAILED)) {
+        const bool runs = state == marked(handle, RUNNING);
+        if (atomic_compare_exchange_weak(&entry->state, &state,
+                                         runs ? marked(handle, RUNNING | FREED) : 0))
+            return runs;
+    }
     return false;
 }
 

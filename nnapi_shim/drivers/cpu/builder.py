@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Container, Sequence
 from time import monotonic_ns
-from typing import Any
+from typing import Any, cast
 
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu import lowering
+from nnapi_shim.drivers.cpu.fused import Fused
 from nnapi_shim.drivers.cpu.inlining import Referenced
 from nnapi_shim.drivers.cpu.layout import Placed, assemble
 from nnapi_shim.drivers.cpu.library import KernelLibrary
@@ -14,7 +15,7 @@ from nnapi_shim.drivers.cpu.program import FIRST_ARGUMENT_SLOT, Program
 from nnapi_shim.drivers.cpu.record import Alias, At, Deferred, Step
 from nnapi_shim.drivers.cpu.waits import NeedsCounts, NeedsValue
 from nnapi_shim.drivers.cpu.weights import Constants
-from nnapi_shim.errors import NnapiError, Place, Where
+from nnapi_shim.errors import NnapiError, Place, Where, op_failed
 from nnapi_shim.hal.enums import OperandLifeTime, OperationType, ResultCode
 from nnapi_shim.hal.quantization import decoded
 from nnapi_shim.hal.types import Dimensions, Operand, Operation, Subgraph, byte_size
@@ -185,7 +186,7 @@ class Builder:
                 self.failure = error
             self.next_operation += 1
 
-    def place_of(self, item: Operation) -> Where:
+    def place_of(self, item: Operation | Fused) -> Where:
         """Name of an operation in messages; a Place unless it comes from an inlined graph."""
         place = Place("operation", item.number, OperationType(item.type).name)
         return f"{self.place}{place}" if self.place else place
@@ -194,17 +195,29 @@ class Builder:
         if self.deadline_ns and monotonic_ns() >= self.deadline_ns:
             raise TooLate(place)
 
-    def lower(self, item: Operation) -> None:
+    def lower(self, item: Operation | Fused) -> None:
         """Append the steps of an operation."""
         if self.deadline_ns:
             self._check_time(self.place_of(item))
         if item.type in CONTROL_FLOW:
-            self._control(self, item)
+            self._control(self, cast("Operation", item))
             return
         try:
-            self._lower(item)
+            if isinstance(item, Fused):
+                self._lower_fused(item)
+            else:
+                self._lower(item)
         except NnapiError as error:
             raise error.at(self.place_of(item)) from None
+
+    def _lower_fused(self, item: Fused) -> None:
+        for index in item.inputs:
+            if self.is_omitted(index):
+                raise op_failed(f"input is omitted; {item.type.name} needs it")
+        for index in item.outputs:
+            self.set_dimensions(index, self.operands[index].dimensions)
+        steps = item.lower([*map(self.operand, item.inputs)], [*map(self.operand, item.outputs)])
+        self._append(steps, self.place_of(item))
 
     def _lower(self, item: Operation) -> None:
         op = bound_operation(item, self.operands, self._input, self.operand, self.base)
@@ -246,6 +259,10 @@ class Builder:
         for step in steps:
             if isinstance(step, Deferred):
                 raise NeedsCounts(step, op, place)
+            self._append([step], place)
+
+    def _append(self, steps: Sequence[Step | Alias], place: Where) -> None:
+        for step in steps:
             if isinstance(step, Alias):
                 self._alias(step, place)
             elif not (step.once and self._filled(step, place)):

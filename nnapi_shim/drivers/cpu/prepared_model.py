@@ -20,6 +20,7 @@ from nnapi_shim.hal.types import (
     ExecutionResult,
     Model,
     Request,
+    Subgraph,
     Timing,
     is_known,
 )
@@ -39,7 +40,7 @@ class CpuPreparedModel:
         """deadline_ns: as in Builder; raises TooLate."""
         constants = Constants(model)
         referenced = Referenced(model)
-        self.main = Graph(library, referenced, model.main, constants)
+        self.main = Graph(library, referenced, model.main, constants, self._rewritten)
         self.graphs = [Graph(library, referenced, graph, constants) for graph in model.referenced]
         """Those that IF and WHILE refer to."""
         self._declared: tuple[Dimensions, ...] = ()
@@ -54,6 +55,13 @@ class CpuPreparedModel:
                 self._use_cache(model, handles, inputs, outputs, deadline_ns)
             self._declared = (*inputs, *outputs)
             self._usual = self.main.first(inputs, outputs, deadline_ns=deadline_ns)
+
+    def _rewritten(self, subgraph: Subgraph) -> Subgraph:
+        """The main graph as passes leave it."""
+        from nnapi_shim.drivers.cpu.rewriting import rewritten
+
+        main = self.main
+        return rewritten(main.library, main.referenced, main.constants, subgraph)[0]
 
     def _use_cache(
         self,

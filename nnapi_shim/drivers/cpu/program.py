@@ -2,11 +2,23 @@
 
 Layout of the words of a program:
 
-    steps    4 words each: kernel address, address of its argument block, tiles, jump
+    steps    5 words each: kernel address, address of its argument block, tiles, jump, join
     blocks   the argument records, one after another
 
 A step whose kernel answers with a number below 0 is followed by the step `jump` places further
 (or back), any other by the next one.
+
+Steps that are joined are a region, which runs as a whole; `join` says what a step has to do with
+the next one:
+
+    END      nothing: the region ends with this step
+    CHAIN    tile t of the next step runs right behind tile t of this one, on the same thread. Both
+             have the same number of tiles; tile t of the next step needs nothing that another tile
+             of this one writes, and no tile writes what another one reads or writes
+    BESIDE   neither needs the other, nor do the steps that they are chained with: any of their
+             tiles may run at the same time
+
+A region of several steps has no jumps in it, and nothing jumps into it.
 
 Words that hold addresses are patched when a frame is bound: patch {at, slot, addend} stores
 addresses[slot] + addend. Slots: the words themselves, the arena, the loop timeout in ns, then the
@@ -22,6 +34,10 @@ from nnapi_shim import address
 from nnapi_shim.drivers.cpu.library import KernelLibrary
 from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, record
 from nnapi_shim.errors import Where
+
+STEP_WORDS = 5
+STEP_BYTES = 8 * STEP_WORDS
+END, CHAIN, BESIDE = range(3)
 
 WALK = record(steps=ADDRESS, count=INT64, stopped=INT64, deadline=INT64)
 BIND = record(words=ADDRESS, patches=ADDRESS, count=INT64, addresses=ADDRESS)

@@ -8,7 +8,7 @@ from nnapi_shim.drivers.cpu.library import KernelLibrary
 from nnapi_shim.drivers.cpu.record import ADDRESS, At, Buffer, Step
 from nnapi_shim.errors import NnapiError, op_failed
 from nnapi_shim.hal.enums import OperandLifeTime
-from nnapi_shim.hal.types import Model, Subgraph
+from nnapi_shim.hal.types import DataLocation, Model, Subgraph
 from nnapi_shim.operations.declare import BoundOperand
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ class Constants:
         """Address of the model's own constants."""
         self._model = model
         self._packed: dict[Any, address.Block] = {}
+        self._added: list[tuple[int, Any]] = []
+        """Address of what `add` was given, and what keeps it."""
         self._digest: Underway | NnapiError | MemoryError | None = None
 
     def addresses(self, graph: Subgraph) -> dict[int, int]:
@@ -39,7 +41,22 @@ class Constants:
 
     def pool(self, number: int) -> int:
         """Address of one of the model's memories; raises UNMAPPABLE."""
-        return self._model.pools[number].map()
+        pools = self._model.pools
+        return pools[number].map() if number < len(pools) else self._added[number - len(pools)][0]
+
+    def add(self, contents: bytes) -> tuple[DataLocation, int]:
+        """Keep a constant that the model does not have: where operands say that it lies, as if the
+        model had one more memory, and its address.
+        """
+        block = address.Block(len(contents))
+        address.view(block.address, len(contents))[:] = contents
+        self._added.append((block.address, block))
+        number = len(self._model.pools) + len(self._added) - 1
+        return DataLocation(number, 0, len(contents)), block.address
+
+    def is_added(self, place: DataLocation) -> bool:
+        """Whether what an operand refers to comes from `add`."""
+        return place.pool_index >= len(self._model.pools)
 
     def begin_digest(self, digest: "Digest") -> None:
         """Find the digest of all constants, of many on a thread meanwhile."""

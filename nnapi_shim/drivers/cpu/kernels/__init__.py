@@ -40,9 +40,10 @@ FAMILIES = (
     "topk",
     "unary",
     "walk",
+    "winograd",
 )
 """Files of kernels: those with the names of the families in operations/, what several of them use
-(gemm, depthwise, packing, real, rearrange, strided), `digest` and `walk`."""
+(gemm, depthwise, packing, real, rearrange, strided), `winograd`, `digest` and `walk`."""
 
 
 def load(family: str) -> None:

@@ -9,7 +9,7 @@ from numba.extending import intrinsic
 from nnapi_shim.drivers.cpu.kernels.clock import DEADLINE, late
 from nnapi_shim.drivers.cpu.kernels.kernel import kernel
 from nnapi_shim.drivers.cpu.kernels.numeric import i64
-from nnapi_shim.drivers.cpu.program import BIND, WALK
+from nnapi_shim.drivers.cpu.program import BIND, CHAIN, WALK
 
 
 @intrinsic
@@ -26,7 +26,7 @@ def call_kernel(typing_context: Any, function: Any, block: Any, tile: Any, deadl
 
 @kernel(WALK)
 def walk(a, tile):
-    """Run steps {kernel, block, tiles, jump} from the first to the last or to one that fails.
+    """Run steps {kernel, block, tiles, jump, join} from the first to the last or to one that fails.
 
     The result code of that one is returned, and its number stored in `stopped`. The clock is looked
     at in front of every tile; kernels whose tiles have no bound look at it themselves, too.
@@ -34,18 +34,22 @@ def walk(a, tile):
     steps, count, deadline = i64(a.steps), a.count, a.deadline
     step = 0
     while step < count:
+        last = step
+        while steps[5 * last + 4] == CHAIN and last + 1 < count:
+            last += 1
         code = 0
-        for part in range(steps[4 * step + 2]):
-            if late(deadline):
-                code = DEADLINE
+        for part in range(steps[5 * step + 2]):
+            for at in range(step, last + 1):
+                if late(deadline):
+                    code = DEADLINE
+                else:
+                    code = call_kernel(steps[5 * at], steps[5 * at + 1], part, deadline)
+                if code > 0:
+                    a.stopped = at
+                    return code
+            if code < 0:
                 break
-            code = call_kernel(steps[4 * step], steps[4 * step + 1], part, deadline)
-            if code != 0:
-                break
-        if code > 0:
-            a.stopped = step
-            return code
-        step += steps[4 * step + 3] if code < 0 else 1
+        step = last + (steps[5 * last + 3] if code < 0 else 1)
     return 0
 
 
