@@ -5,7 +5,7 @@ from time import monotonic_ns
 from typing import Any, cast
 
 from nnapi_shim import address
-from nnapi_shim.drivers.cpu import lowering
+from nnapi_shim.drivers.cpu import lowering, passes
 from nnapi_shim.drivers.cpu.fused import Fused
 from nnapi_shim.drivers.cpu.inlining import Referenced
 from nnapi_shim.drivers.cpu.layout import Placed, assemble
@@ -80,6 +80,8 @@ class Builder:
         self.deadline_ns = 0
         """time.monotonic_ns() after which lowering ends with TooLate; 0 for never."""
         self.steps: list[Placed] = []
+        self.chained: Sequence[tuple[Placed, Placed]] = ()
+        """Steps of the last program that run tile by tile, one behind the other."""
         self.loops: list[tuple[int, int]] = []
         """First and last step of every loop."""
         self.failure: NnapiError | None = None
@@ -324,4 +326,5 @@ class Builder:
         """The steps as a program, and where in its arena the operands and Buffers of `kept` lie
         after it has run.
         """
+        self.chained = passes.chained(self.steps, self.root)
         return assemble(self, kept)
