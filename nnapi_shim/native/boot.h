@@ -8,6 +8,7 @@
  *   find_python.c  which libpython that package needs, if the process has none
  *   libpython.c    the functions of libpython that are used here, as a table
  *   interpreter.c  starts Python, or joins the one that the program runs
+ *   program.c      runs programs of the CPU device, which pool.c shares between threads
  *   again.c        runs what is bound once more, without Python
  *   attach.c       loads the half that cffi made, and takes its functions
  *   message.c      what went wrong: on stderr and for nnapi_shim_getLastError()
