@@ -111,6 +111,17 @@ def quantized_rows(model: Model) -> Any:
     return model.conv_2d(y, few, bias, padding="VALID", scale=0.7, zero_point=3)
 
 
+def parts(model: Model) -> Any:
+    """Channels that lie apart, rows that lie together; both are read from further on."""
+    x = model.input(F32, [1, 9, 8, 6])
+    one = model.conv_2d(x, normal(5, 1, 1, 6), normal(5), padding="VALID")
+    other = model.conv_2d(x, normal(3, 3, 3, 6), normal(3), padding="SAME", activation="RELU")
+    both = model.concatenation([one, other], 3)
+    first, second, third = model.split(both, 1, 3)
+    again = model.concatenation([model.tanh(first), model.relu(second), third], 1)
+    return model.add(again, both)
+
+
 class Case(NamedTuple):
     """A model in which a pass has something to do, and the operations that it is told of."""
 
@@ -130,6 +141,7 @@ CASES = [
     Case(transposes, "merge_transposes", (1, 4)),
     Case(constants, "fold_constants", (0, 1)),
     Case(residual, "chain_steps", (2, 3)),
+    Case(parts, "write_in_place", (2, 2, 3, 3, 3, 6, 6)),
     Case(quantized_rows, "chain_steps", (1,)),
 ]
 

@@ -17,7 +17,7 @@ from nnapi_shim.drivers.cpu.program import CHAIN
 from nnapi_shim.drivers.cpu.record import At, Step
 
 NAME = "chain_steps"
-WORTH = 512 << 10
+WORTH = 128 << 10
 """Bytes between two steps from which on they are chained: less stays in the cache anyway."""
 MOST_WEIGHTS = 64 << 10
 """Bytes of weights, which every tile of a chain reads."""
@@ -105,7 +105,7 @@ def _cut(step: Step) -> Cut | None:
 def _cut_behind(first: Step, second: Step, root: Root) -> Cut | None:
     """How a step that can be chained to another one can be cut; None for one that can not be."""
     source = first.fields["output"]
-    if isinstance(source, At) or second.once:
+    if isinstance(source, At) or max(first.tiles, second.tiles) < 2:
         return None
     written = root(source)
     fields = second.fields
