@@ -14,6 +14,7 @@ FAMILIES = (
     "conversion",
     "convolution",
     "depthwise",
+    "depthwise_quantized",
     "detection",
     "digest",
     "gemm",
