@@ -17,7 +17,7 @@ from nnapi_shim.drivers.cpu.program import CHAIN
 from nnapi_shim.drivers.cpu.record import At, Step
 
 NAME = "chain_steps"
-WORTH = 128 << 10
+WORTH = 512 << 10
 """Bytes between two steps from which on they are chained: less stays in the cache anyway."""
 MOST_WEIGHTS = 64 << 10
 """Bytes of weights, which every tile of a chain reads."""
