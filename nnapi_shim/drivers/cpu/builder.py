@@ -1,6 +1,6 @@
 """From a graph and known shapes to steps: binds, resolves, lowers one operation at a time."""
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Collection, Container, Sequence
 from time import monotonic_ns
 from typing import Any, cast
 
@@ -80,8 +80,8 @@ class Builder:
         self.deadline_ns = 0
         """time.monotonic_ns() after which lowering ends with TooLate; 0 for never."""
         self.steps: list[Placed] = []
-        self.chained: Sequence[tuple[Placed, Placed]] = ()
-        """Steps of the last program that run tile by tile, one behind the other."""
+        self.joined: Sequence[passes.Joined] = ()
+        """What passes did to the steps of the last program."""
         self.loops: list[tuple[int, int]] = []
         """First and last step of every loop."""
         self.failure: NnapiError | None = None
@@ -322,9 +322,9 @@ class Builder:
         }
         return [at for at, index in enumerate(self.graph.output_indexes) if index in roots]
 
-    def program(self, kept: Container[Any] = ()) -> tuple[Program, dict[Any, int]]:
+    def program(self, kept: Collection[Any] = ()) -> tuple[Program, dict[Any, int]]:
         """The steps as a program, and where in its arena the operands and Buffers of `kept` lie
         after it has run.
         """
-        self.chained = passes.chained(self.steps, self.root)
+        self.joined = passes.on_steps(self, kept)
         return assemble(self, kept)

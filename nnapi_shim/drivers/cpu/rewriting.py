@@ -47,10 +47,10 @@ def _joined(graph: Graph) -> "Iterator[Done]":
     sizes = [operand.dimensions for operand in arguments]
     count = len(main.input_indexes)
     segment = graph.first(tuple(sizes[:count]), tuple(sizes[count:]))
-    for one, other in segment.builder.chained:
-        if isinstance(one.where, Place) and isinstance(other.where, Place):
-            what = f"{other.where}: behind {one.where}, tile by tile"
-            yield Done("chain_steps", other.where.number, what)
+    for joined in segment.builder.joined:
+        if isinstance(joined.where, Place):
+            what = f"{joined.where}: {joined.what}"
+            yield Done(joined.name, joined.where.number, what)
 
 
 def _evaluated(

@@ -102,13 +102,25 @@ def residual(model: Model) -> Any:
 
 def quantized_rows(model: Model) -> Any:
     """Of two images."""
-    x = model.input(U8, [2, 100, 90, 64], 0.05, 128)
-    weights = model.constant(RANDOM.integers(0, 255, (1, 3, 3, 64)).astype(np.uint8), U8, 0.02, 120)
+    x = model.input(U8, [2, 100, 90, 48], 0.05, 128)
+    weights = RANDOM.integers(0, 255, (64, 1, 1, 48)).astype(np.uint8)
     bias = model.constant(np.arange(64, dtype=np.int32), "TENSOR_INT32", 0.001)
-    y = model.depthwise_conv_2d(x, weights, bias, 1, padding="SAME", scale=0.5, zero_point=100)
+    filter = model.constant(weights, U8, 0.02, 128)
+    y = model.conv_2d(x, filter, bias, padding="VALID", scale=0.5, zero_point=100)
     few = model.constant(RANDOM.integers(0, 255, (24, 1, 1, 64)).astype(np.uint8), U8, 0.02, 128)
     bias = model.constant(np.arange(24, dtype=np.int32), "TENSOR_INT32", 0.01)
     return model.conv_2d(y, few, bias, padding="VALID", scale=0.7, zero_point=3)
+
+
+def parts(model: Model) -> Any:
+    """Channels that lie apart, rows that lie together; both are read from further on."""
+    x = model.input(F32, [1, 9, 8, 6])
+    one = model.conv_2d(x, normal(5, 1, 1, 6), normal(5), padding="VALID")
+    other = model.conv_2d(x, normal(3, 3, 3, 6), normal(3), padding="SAME", activation="RELU")
+    both = model.concatenation([one, other], 3)
+    first, second, third = model.split(both, 1, 3)
+    again = model.concatenation([model.tanh(first), model.relu(second), third], 1)
+    return model.add(again, both)
 
 
 class Case(NamedTuple):
@@ -130,6 +142,7 @@ CASES = [
     Case(transposes, "merge_transposes", (1, 4)),
     Case(constants, "fold_constants", (0, 1)),
     Case(residual, "chain_steps", (2, 3)),
+    Case(parts, "write_in_place", (2, 2, 3, 3, 3, 6, 6)),
     Case(quantized_rows, "chain_steps", (1,)),
 ]
 

@@ -4,12 +4,13 @@ Results stay the same, bit by bit where they are quantized. What the program rea
 the model says, and so is all that a run may refuse: passes act where everything is declared.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nnapi_shim.drivers.cpu.layout import Placed
+from nnapi_shim.drivers.cpu.layout import Lowered
 from nnapi_shim.drivers.cpu.weights import Constants
+from nnapi_shim.errors import Where
 from nnapi_shim.hal.enums import OperandLifeTime, OperationType
 from nnapi_shim.hal.types import Subgraph
 from nnapi_shim.settings import PASSES
@@ -59,7 +60,7 @@ for it to do; it is not imported for others.
 """
 
 
-ON_STEPS = ("chain_steps",)
+ON_STEPS = ("write_in_place", "chain_steps")
 """Passes over the steps that a graph was lowered to."""
 
 
@@ -94,11 +95,34 @@ def applied(
     return (graph.rewritten() if graph.done else subgraph), graph.done
 
 
-def chained(steps: Sequence[Placed], root: Callable[[Any], Any]) -> Sequence[tuple[Placed, Placed]]:
-    """Join steps that are to run tile by tile; the pairs that are. root: as in `chain_steps`."""
-    names = {placed.step.kernel.partition("_")[0] for placed in steps}
-    if names.isdisjoint(("gemm", "depthwise")) or "chain_steps" in left_out():
-        return ()
-    from nnapi_shim.drivers.cpu.passes.chain_steps import chain_steps
+class Joined(NamedTuple):
+    """What a pass over steps did: its name, where the step comes from, what became of it."""
 
-    return chain_steps(steps, root)
+    name: str
+    where: Where
+    what: str
+
+
+def on_steps(lowered: Lowered, kept: Collection[Any]) -> list[Joined]:
+    """Let the passes over steps change those of a program; what they did.
+
+    kept: operands and Buffers that later programs read.
+    """
+    kernels = {placed.step.kernel.partition("_")[0] for placed in lowered.steps}
+    if kernels.isdisjoint(("copy", "gemm", "depthwise")):
+        return []
+    without = left_out()
+    done = []
+    if "copy" in kernels and "write_in_place" not in without:
+        from nnapi_shim.drivers.cpu.passes.write_in_place import write_in_place
+
+        for placed in write_in_place(lowered, kept):
+            what = "what it would copy is written or read where it lies"
+            done.append(Joined("write_in_place", placed.where, what))
+    if not kernels.isdisjoint(("gemm", "depthwise")) and "chain_steps" not in without:
+        from nnapi_shim.drivers.cpu.passes.chain_steps import chain_steps
+
+        for one, other in chain_steps(lowered.steps, lowered.root):
+            what = f"behind {one.where}, tile by tile"
+            done.append(Joined("chain_steps", other.where, what))
+    return done

@@ -105,7 +105,7 @@ def _cut(step: Step) -> Cut | None:
 def _cut_behind(first: Step, second: Step, root: Root) -> Cut | None:
     """How a step that can be chained to another one can be cut; None for one that can not be."""
     source = first.fields["output"]
-    if isinstance(source, At) or second.once:
+    if isinstance(source, At) or max(first.tiles, second.tiles) < 2:
         return None
     written = root(source)
     fields = second.fields
