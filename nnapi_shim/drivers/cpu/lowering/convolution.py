@@ -21,6 +21,7 @@ from nnapi_shim.drivers.cpu.lowering.strided import Axis, copied
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling, tiling
 from nnapi_shim.drivers.cpu.lowering.transposed import transposed
 from nnapi_shim.drivers.cpu.lowering.windows import window_rows
+from nnapi_shim.drivers.cpu.lowering.winograd import pays, winograd
 from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, At, Buffer, Step, record
 from nnapi_shim.hal.quantization import ELEMENT_BYTES
 from nnapi_shim.hal.types import byte_size
@@ -43,6 +44,9 @@ def lower_conv_2d(op: BoundOperation) -> list[Step]:
     if is_foldable(op, window):
         whole = whole_filter(op, op.filter)
         return steps + folded(op, whole, window, source, target, geometry) + after
+    if pays(op, window, geometry):
+        columns = op.filter.dimensions[0]
+        return steps + winograd(op, window, source, target, columns, geometry) + after
     pixels = window.batch * window.in_height * window.in_width
     input = prepared_input(op, source, pixels, window.in_depth, geometry)
     table, rows = window_rows(op, window, input, geometry)

@@ -11,12 +11,12 @@ from nnapi_shim.drivers.cpu.lowering.bounds import float_bounds
 from nnapi_shim.drivers.cpu.lowering.packing import (
     Filter,
     Input,
-    Packed,
     is_quantized,
     packed_filter,
     whole_filter,
 )
 from nnapi_shim.drivers.cpu.lowering.requantization import FINISH, finish, signed_zero
+from nnapi_shim.drivers.cpu.lowering.splitting import Work, split
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
 from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, At, Buffer, Step, record
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
@@ -74,14 +74,8 @@ OFFSETS = record(
     pixel_bytes=INT64,
 )
 
-PRODUCTS_PER_TILE = {"f32": 4 << 20, "q8": 12 << 20}
-"""Multiplications that are worth a tile of their own: about 100 us."""
-MOST_PRODUCTS = 1 << 28
-"""Multiplications of words that a tile has at most, if its rows are more than one block of a
-micro-kernel: some milliseconds. Filters of many taps come to that."""
-BYTES_PER_TILE = 1 << 20
-"""The same for a single row, which reads every weight once: bytes of weights."""
-NO_CORRECTION = bytes(64)
+FINISH_STEPS = {"f32": 2, "q8": 6}
+"""What the end of a vector of sums costs, in multiplications of vectors."""
 
 
 class Rows(NamedTuple):
@@ -185,7 +179,7 @@ def product_with(
     if is_quantized(op):
         kind, size = "q8", 1
         fields = finish(activation, op.output)
-        fields |= {"correction": NO_CORRECTION, "correction_stride": 0}
+        fields |= {"correction": None, "correction_stride": 0}
         if not packed.corrected:
             step, fields["correction"] = _row_sums(filter.operand, input, rows, depth)
             fields["correction_stride"] = 4
@@ -195,13 +189,23 @@ def product_with(
         low, high = float_bounds(activation)
         fields = dict.fromkeys([*FINISH, "correction_stride"], 0)
         fields |= {"low": low, "high": high, "correction": None}
-    blocks, split = _split(rows, input, packed, kind, tiling)
-    fields |= {**rows.fields(input.words, input.outside), **split}
+    work = Work(
+        rows.images * rows.image_tiles,
+        rows.tile_rows,
+        packed.panels,
+        packed.columns,
+        rows.taps * input.words,
+        rows.tile_rows * input.row_bytes,
+        packed.panel_bytes,
+        FINISH_STEPS[kind],
+    )
+    tiles, shares = split(work, tiling)
+    fields |= {**rows.fields(input.words, input.outside), **shares}
     steps.append(
         Step(
             GEMM,
             f"{stem}_{kind}",
-            tiles=blocks * split["groups"],
+            tiles=tiles,
             filter=packed.buffer,
             output=target,
             output_stride=(output_columns or packed.columns) * size,
@@ -229,31 +233,3 @@ def _row_sums(filter: BoundOperand, input: Input, rows: Rows, depth: int) -> tup
         flip=input.flip,
     )
     return step, sums
-
-
-def _split(
-    rows: Rows, input: Input, packed: Packed, kind: str, tiling: Tiling
-) -> tuple[int, dict[str, int]]:
-    """How many blocks of row tiles there are, and how the work is split.
-
-    The rows of a block and one panel fit into the second-level cache together.
-    """
-    tiles = rows.images * rows.image_tiles
-    room = (tiling.cache - packed.panel_bytes) // (rows.tile_rows * input.row_bytes)
-    products = rows.tile_rows * rows.taps * input.words * tiling.columns
-    room = min(room, MOST_PRODUCTS // max(1, products))
-    blocks = -(-tiles // max(1, room))
-    block_tiles = -(-tiles // blocks)
-    if rows.tile_rows == 1:
-        group_panels = BYTES_PER_TILE // packed.panel_bytes
-    else:
-        products = block_tiles * rows.tile_rows * rows.taps * input.words * tiling.columns
-        products *= tiling.group if kind == "q8" else 1
-        group_panels = PRODUCTS_PER_TILE[kind] // products
-    groups = -(-packed.panels // max(1, group_panels))
-    group_panels = -(-packed.panels // groups)
-    return -(-tiles // block_tiles), {
-        "block_tiles": block_tiles,
-        "groups": -(-packed.panels // group_panels),
-        "group_panels": group_panels,
-    }

@@ -1,0 +1,319 @@
+"""Convolutions of 3x3 by Winograd's F(2x2, 3x3): see ../lowering/winograd.py.
+
+input patch d (4x4)    ->  B'd B: in one direction d0 - d2, d1 + d2, d2 - d1, d1 - d3
+filter g (3x3)         ->  G g G': g0, (g0 + g1 + g2) / 2, (g0 - g1 + g2) / 2, g2
+their products m (4x4) ->  A'm A: m0 + m1 + m2, m1 - m2 - m3; all four outputs contain m[1][1]
+                           once, so that the bias is added there
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from nnapi_shim.drivers.cpu.kernels.arithmetic import float32
+from nnapi_shim.drivers.cpu.kernels.clock import DEADLINE, late
+from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
+from nnapi_shim.drivers.cpu.kernels.microkernel import tile
+from nnapi_shim.drivers.cpu.kernels.numeric import add_any_order_f64, clamp, copy_bytes, f32, i64
+from nnapi_shim.drivers.cpu.kernels.target import target_tiling
+from nnapi_shim.drivers.cpu.kernels.vector import (
+    FLOAT,
+    LONG,
+    function,
+    load,
+    long,
+    multiply_add,
+    splat,
+    store,
+    variable,
+    vector,
+)
+from nnapi_shim.drivers.cpu.kernels.vector import (
+    clamp as clamp_vectors,
+)
+from nnapi_shim.drivers.cpu.lowering.winograd import PACK_WINOGRAD, POINTS, WINOGRAD
+
+TILING = target_tiling()
+COLUMNS, LANES, ROWS = TILING.columns, TILING.lanes, TILING.rows
+INFINITY = np.float32(np.inf)
+HALF = np.float32(0.5)
+PART = 16
+"""Channels and columns of a filter that are packed at a time: these stay in the cache."""
+
+run_tile = tile(TILING, float32(TILING), ROWS)
+
+
+def _grid(builder: Any, combine: Any, grid: Sequence[Sequence[Any]]) -> list[list[Any]]:
+    """`combine` on the columns, then on the rows of what comes out."""
+    columns = [combine(builder, list(column)) for column in zip(*grid, strict=True)]
+    return [combine(builder, list(row)) for row in zip(*columns, strict=True)]
+
+
+def _input_sums(builder: Any, d: Sequence[Any]) -> list[Any]:
+    add, less = builder.fadd, builder.fsub
+    return [less(d[0], d[2]), add(d[1], d[2]), less(d[2], d[1]), less(d[1], d[3])]
+
+
+def _output_sums(builder: Any, m: Sequence[Any]) -> list[Any]:
+    add, less = builder.fadd, builder.fsub
+    return [add(add(m[0], m[1]), m[2]), less(less(m[1], m[2]), m[3])]
+
+
+@intrinsic
+def spread(typing_context, patch, row_step, pixel_step, vectors, output, plane):
+    """The 16 rows of a patch: of `vectors` vectors of channels, `plane` bytes apart."""
+
+    def write(builder: Any, given: Sequence[Any]) -> None:
+        patch, row_step, pixel_step, vectors, output, plane = given
+        kind = vector(FLOAT, LANES)
+        with cgutils.for_range(builder, vectors) as loop:
+            offset = builder.mul(loop.index, long(4 * LANES))
+
+            def place(base: Any, step: Any, count: int) -> Any:
+                return builder.add(base, builder.mul(step, long(count)))
+
+            first = builder.add(patch, offset)
+            rows = [place(first, row_step, n) for n in range(4)]
+            grid = [
+                [load(builder, place(row, pixel_step, n), kind, 4) for n in range(4)]
+                for row in rows
+            ]
+            target = builder.add(output, offset)
+            columns = [_input_sums(builder, column) for column in zip(*grid, strict=True)]
+            for n, row in enumerate(zip(*columns, strict=True)):
+                for m, value in enumerate(_input_sums(builder, row)):
+                    store(builder, value, place(target, plane, 4 * n + m), 4)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return _call(builder, "nnk_winograd_spread", [LONG] * 6, arguments, write)
+
+    return types.void(*[types.int64] * 6), generate
+
+
+@intrinsic
+def gather(typing_context, sums, plane, vectors, y00, y01, y10, y11, flag, low, high):
+    """2x2 outputs of the 16 rows of sums. flag: an int64 that becomes 0 if all sums are finite."""
+
+    def write(builder: Any, given: Sequence[Any]) -> None:
+        sums, plane, vectors = given[:3]
+        outputs, flag, low, high = given[3:7], *given[7:]
+        kind = vector(FLOAT, LANES)
+        zeros = ir.Constant(kind, None)
+        bounds = [splat(builder, bound, LANES) for bound in (low, high)]
+        check = variable(builder, kind, zeros)
+        with cgutils.for_range(builder, vectors) as loop:
+            offset = builder.mul(loop.index, long(4 * LANES))
+            first = builder.add(sums, offset)
+            points = [
+                load(builder, builder.add(first, builder.mul(plane, long(n))), kind, 4)
+                for n in range(POINTS)
+            ]
+            columns = [_output_sums(builder, points[n::4]) for n in range(4)]
+            found = [y for row in zip(*columns, strict=True) for y in _output_sums(builder, row)]
+            for value, output in zip(found, outputs, strict=True):
+                zero = multiply_add(builder, value, zeros, builder.load(check), TILING.fused)
+                builder.store(zero, check)
+                value = clamp_vectors(builder, value, *bounds)
+                store(builder, value, builder.add(output, offset), 4)
+        lanes = builder.bitcast(
+            builder.fcmp_unordered("uno", builder.load(check), zeros), ir.IntType(LANES)
+        )
+        store(builder, builder.zext(lanes, LONG), flag, 8)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kinds = [LONG] * 8 + [FLOAT] * 2
+        return _call(builder, "nnk_winograd_gather", kinds, arguments, write)
+
+    return types.void(*[types.int64] * 8, types.float32, types.float32), generate
+
+
+def _call(builder: Any, name: str, kinds: Sequence[Any], arguments: Any, write: Any) -> Any:
+    """Call a function whose body is write(builder, arguments)."""
+    fn, is_new = function(builder.module, name, kinds)
+    if is_new:
+        inner = ir.IRBuilder(fn.append_basic_block("entry"))
+        write(inner, fn.args)
+        inner.ret_void()
+    return builder.call(fn, arguments)
+
+
+@helper
+def padded_patch(a, image, h, w, patch):
+    """patch: float32[4, 4, depth], with 0 where it is outside of the image."""
+    pixel = a.depth * 4
+    for i in range(4):
+        for j in range(4):
+            target = patch + (4 * i + j) * pixel
+            row, column = h + i, w + j
+            if 0 <= row < a.in_height and 0 <= column < a.in_width:
+                copy_bytes(target, image + (row * a.in_width + column) * pixel, pixel)
+            else:
+                y = f32(target)
+                for k in range(a.depth):
+                    y[k] = 0.0
+
+
+@helper
+def directly(a, patch, first, columns, places, low, high):
+    """Outputs [2, 2] of `columns` columns from `first` on, as sums of the products themselves;
+    in float64, so that what fits a float32 comes out whatever the order.
+    """
+    depth, bias, outputs = a.depth, f32(a.bias), i64(places)
+    for number in range(4):
+        y = f32(outputs[number])
+        corner = patch + (number // 2 * 4 + number % 2) * depth * 4
+        for n in range(columns):
+            total = np.float64(0)
+            for row in range(3):
+                x = f32(corner + row * 4 * depth * 4)
+                w = f32(a.direct + ((first + n) * 3 + row) * 3 * depth * 4)
+                for k in range(3 * depth):
+                    total = add_any_order_f64(total, np.float64(x[k]) * np.float64(w[k]))
+            y[n] = clamp(np.float32(total + bias[first + n]), low, high)
+
+
+@helper
+def spread_block(a, first, count, rows, patch):
+    """The rows of `count` patches from `first` on; patch: memory for one of them."""
+    pixel, across, down = a.depth * 4, (a.out_width + 1) // 2, (a.out_height + 1) // 2
+    vectors, plane = a.depth // LANES, a.block * pixel
+    for n in range(count):
+        image, at = divmod(first + n, across * down)
+        h, w = at // across * 2 - a.pad_top, at % across * 2 - a.pad_left
+        source = a.input + image * a.in_height * a.in_width * pixel
+        if 0 <= h and 0 <= w and h + 4 <= a.in_height and w + 4 <= a.in_width:
+            corner = source + (h * a.in_width + w) * pixel
+            spread(corner, a.in_width * pixel, pixel, vectors, rows + n * pixel, plane)
+        else:
+            padded_patch(a, source, h, w, patch)
+            spread(patch, 4 * pixel, pixel, vectors, rows + n * pixel, plane)
+
+
+@kernel(WINOGRAD)
+def winograd_rows(a, number, deadline):
+    """What groups of panels need alike: the rows of a block of patches."""
+    patch = a.scratch + number * POINTS * a.depth * 4
+    first = number * a.block
+    rows = a.rows + first * POINTS * a.depth * 4
+    spread_block(a, first, min(a.block, a.patches - first), rows, patch)
+    return 0
+
+
+@kernel(WINOGRAD)
+def winograd_f32(a, number, deadline):
+    """input: [images, in_height, in_width, depth], output: [images, out_height, out_width,
+    columns], of whose 2x2 blocks, `patches` of them, a tile computes some.
+    """
+    depth, columns, block = a.depth, a.columns, a.block
+    low, high = a.low, a.high
+    share, group = number // a.groups, number % a.groups
+    across, down = (a.out_width + 1) // 2, (a.out_height + 1) // 2
+    pixel = depth * 4
+    patch = a.scratch + number * a.scratch_bytes
+    unwanted = patch + POINTS * pixel
+    flag = unwanted + COLUMNS * 4
+    places = flag + 8
+    sums = flag + 64
+    plane, sum_plane = block * pixel, block * COLUMNS * 4
+    rows = sums + POINTS * sum_plane
+    end = min((share + 1) * a.share, a.patches)
+    for first in range(share * a.share, end, block):
+        count = min(block, end - first)
+        if late(deadline):
+            return DEADLINE
+        if a.rows:
+            rows = a.rows + first * POINTS * pixel
+        else:
+            spread_block(a, first, count, rows, patch)
+        for panel in range(group * a.group_panels, min((group + 1) * a.group_panels, a.panels)):
+            column = panel * COLUMNS
+            width = min(COLUMNS, columns - column)
+            matrix_bytes = width * (depth + 1) * 4
+            weights = a.filter + POINTS * column * (depth + 1) * 4
+            for point in range(POINTS):
+                for row in range(0, count, ROWS):
+                    left = min(ROWS, count - row)
+                    # fmt: off
+                    run_tile(
+                        a.table + (left - 1) * ROWS * 8, 1, depth,
+                        rows + point * plane + row * pixel, 0, weights + point * matrix_bytes,
+                        sums + point * sum_plane + row * COLUMNS * 4, COLUMNS * 4, left, width,
+                        0, 0, 0, 0, -INFINITY, INFINITY,
+                    )
+                    # fmt: on
+            for n in range(count):
+                image, at = divmod(first + n, across * down)
+                h, w = at // across * 2, at % across * 2
+                y = (image * a.out_height + h) * a.out_width + w
+                y00 = a.output + (y * columns + column) * 4
+                y01, y10 = y00 + columns * 4, y00 + a.out_width * columns * 4
+                y11 = y10 + columns * 4
+                if w + 1 == a.out_width:
+                    y01 = y11 = unwanted
+                if h + 1 == a.out_height:
+                    y10 = y11 = unwanted
+                gather(
+                    sums + n * COLUMNS * 4, sum_plane, width // LANES,
+                    y00, y01, y10, y11, flag, low, high,
+                )  # fmt: skip
+                if i64(flag)[0]:
+                    if late(deadline):
+                        return DEADLINE
+                    source = a.input + image * a.in_height * a.in_width * pixel
+                    padded_patch(a, source, h - a.pad_top, w - a.pad_left, patch)
+                    y = i64(places)
+                    y[0], y[1], y[2], y[3] = y00, y01, y10, y11
+                    directly(a, patch, column, width, places, low, high)
+    return 0
+
+
+@helper
+def _halves(g0, g1, g2):
+    """G g in one direction."""
+    ends = g0 + g2
+    return g0, HALF * (ends + g1), HALF * (ends - g1), g2
+
+
+@helper
+def _write(output, at, step, found):
+    """Four elements; each is named, because a loop would look for them in memory."""
+    output[at] = found[0]
+    output[at + step] = found[1]
+    output[at + 2 * step] = found[2]
+    output[at + 3 * step] = found[3]
+
+
+@kernel(PACK_WINOGRAD)
+def pack_winograd(a, panel, deadline):
+    """filter: [columns, 3, 3, depth], bias: [columns]; output: panels of 16 matrices each."""
+    depth, first = a.depth, panel * a.width
+    width = min(a.width, a.columns - first)
+    filter, bias = f32(a.filter + first * 9 * depth * 4), f32(a.bias + first * 4)
+    output = f32(a.output + POINTS * first * (depth + 1) * 4)
+    matrix = width * (depth + 1)
+    for n in range(width):
+        for point in range(POINTS):
+            output[point * matrix + n] = 0.0
+        output[5 * matrix + n] = bias[n]
+    for part in range(0, depth, PART):
+        if late(deadline):
+            return DEADLINE
+        for some in range(0, width, PART):
+            for n in range(some, min(some + PART, width)):
+                for k in range(part, min(part + PART, depth)):
+                    at, y = n * 9 * depth + k, (k + 1) * width + n
+                    row0 = _halves(filter[at], filter[at + 3 * depth], filter[at + 6 * depth])
+                    at += depth
+                    row1 = _halves(filter[at], filter[at + 3 * depth], filter[at + 6 * depth])
+                    at += depth
+                    row2 = _halves(filter[at], filter[at + 3 * depth], filter[at + 6 * depth])
+                    _write(output, y, matrix, _halves(row0[0], row1[0], row2[0]))
+                    _write(output, y + 4 * matrix, matrix, _halves(row0[1], row1[1], row2[1]))
+                    _write(output, y + 8 * matrix, matrix, _halves(row0[2], row1[2], row2[2]))
+                    _write(output, y + 12 * matrix, matrix, _halves(row0[3], row1[3], row2[3]))
+    return 0
