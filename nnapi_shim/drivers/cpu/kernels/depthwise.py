@@ -9,8 +9,11 @@ from numba.extending import intrinsic
 from nnapi_shim.drivers.cpu.kernels.clock import DEADLINE, LONG, late
 from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
 from nnapi_shim.drivers.cpu.kernels.microdepthwise import (
+    FEW,
+    LEFT,
     ONE,
     PIXELS,
+    RIGHT,
     SOME,
     THREE_WIDE,
     THREE_WIDE_BY_TWO,
@@ -24,6 +27,8 @@ from nnapi_shim.drivers.cpu.kernels.vector import POINTER, VOID, WORD, declarati
 from nnapi_shim.drivers.cpu.lowering.depthwise import DEPTHWISE, EXPAND, PACK_DEPTHWISE
 
 CACHE_LINE = 64
+MANY = target_tiling().lanes * target_tiling().channel_vectors
+"""Channels that fill the vectors of a micro-kernel."""
 
 
 @intrinsic
@@ -68,9 +73,20 @@ def depthwise(kind: str, element_bytes: int) -> Any:
         left = min(a.out_width, (a.pad_left + stride - 1) // stride)
         span = a.in_width + a.pad_left - (a.filter_width - 1) * dilation
         right = max(left, min(a.out_width, (span + stride - 1) // stride if span > 0 else 0))
-        together = SOME
+        together, few = SOME, 0
+        if has_variants and channels < MANY:
+            few = FEW
         if a.filter_width == 3 and dilation == 1 and stride <= 2:
             together = THREE_WIDE if stride == 1 else THREE_WIDE_BY_TWO
+        # Where only the outermost pixels read outside, and of that one column: without these.
+        at_borders = has_variants and few == 0 and together != SOME and a.out_width > PIXELS
+        clips_left = at_borders and left == 1 and a.pad_left == 1 and right >= PIXELS
+        clips_right = (
+            at_borders
+            and right == a.out_width - 1
+            and right * stride + 2 - a.pad_left == a.in_width
+            and a.out_width - PIXELS >= left
+        )
         rows_below = min(a.stride_height, a.filter_height) if stride <= a.filter_width else 0
         products = a.filter_height * a.filter_width * channels
         is_long, stretch, work = a.out_width * products >= 16 * LONG, 1, 0
@@ -85,7 +101,11 @@ def depthwise(kind: str, element_bytes: int) -> Any:
             w = 0
             while w < a.out_width:
                 variant, count = ONE, 1
-                if has_variants and left <= w < right and right - left >= PIXELS:
+                if clips_left and w == 0:
+                    variant, count = together + LEFT, PIXELS
+                elif clips_right and w + PIXELS > right:
+                    variant, count, w = together + RIGHT, PIXELS, a.out_width - PIXELS
+                elif has_variants and left <= w < right and right - left >= PIXELS:
                     variant, count, w = together, PIXELS, min(w, right - PIXELS)
                 column = w * stride - a.pad_left
                 # What the next row of pixels reads first. This one goes through several rows at
@@ -95,7 +115,9 @@ def depthwise(kind: str, element_bytes: int) -> Any:
                     for at in range(below, below + count * pixel_step, CACHE_LINE):
                         prefetch(at)
                     below += row_bytes
-                j, j_end = inside(column, a.filter_width, dilation, a.in_width)
+                j, j_end = 0, a.filter_width
+                if variant == ONE:
+                    j, j_end = inside(column, a.filter_width, dilation, a.in_width)
                 if is_long:
                     work += 1
                     if work >= stretch:
@@ -103,7 +125,7 @@ def depthwise(kind: str, element_bytes: int) -> Any:
                         if late(deadline):
                             return DEADLINE
                 run(
-                    variant,
+                    variant + few,
                     source + column * pixel_bytes + j * tap_step,
                     row_step,
                     tap_step,

@@ -28,8 +28,11 @@ from nnapi_shim.drivers.cpu.kernels.vector import (
     FLOAT,
     HALFWORD,
     LONG,
+    POINTER,
+    VOID,
     WORD,
     clamp,
+    declaration,
     dot_pairs,
     function,
     join,
@@ -57,8 +60,24 @@ table: see requantization.py; zero_point and all behind it: what becomes of quan
 """
 
 
+def masked_load(builder: Any, address: Any, kind: Any, mask: Any) -> Any:
+    """The lanes of a mask from an address; 0 in the others, where nothing is read."""
+    name = f"llvm.masked.load.v{kind.count}f32.p0"
+    fn = declaration(builder.module, name, kind, [POINTER, WORD, mask.type, kind])
+    pointer, align = builder.inttoptr(address, POINTER), ir.Constant(WORD, 4)
+    return builder.call(fn, [pointer, align, mask, ir.Constant(kind, None)])
+
+
+def masked_store(builder: Any, value: Any, address: Any, mask: Any) -> None:
+    """The lanes of a mask to an address."""
+    name, kind = f"llvm.masked.store.v{value.type.count}f32.p0", value.type
+    fn = declaration(builder.module, name, VOID, [kind, POINTER, WORD, mask.type])
+    pointer = builder.inttoptr(address, POINTER)
+    builder.call(fn, [value, pointer, ir.Constant(WORD, 4), mask])
+
+
 class _Depthwise:
-    """One micro-kernel being written: `pixels` outputs; taps and stride where they are fixed.
+    """One micro-kernel being written, a Variant.
 
     A round of the loop takes `vectors` vectors of channels. Weights and biases are 4 bytes each.
     """
@@ -68,12 +87,13 @@ class _Depthwise:
     sum_element: Any
     weight_element: Any
 
-    def __init__(self, fn: Any, tiling: Tiling, pixels: int, taps: int, stride: int) -> None:
-        self.tiling, self.pixels, self.taps, self.stride = tiling, pixels, taps, stride
+    def __init__(self, fn: Any, tiling: Tiling, variant: Any) -> None:
+        self.tiling, self.variant, self.pixels = tiling, variant, variant.pixels
         self.lanes = tiling.lanes
         self.builder = ir.IRBuilder(fn.append_basic_block("entry"))
         self.given = dict(zip(ARGUMENTS, fn.args[: len(ARGUMENTS)], strict=True))
         self.low, self.high = fn.args[len(ARGUMENTS) :]
+        self.mask: Any = None
 
     def write(self) -> None:
         """The whole function."""
@@ -81,6 +101,8 @@ class _Depthwise:
         size = self.element_bytes
         group = self.vectors * self.lanes
         last = builder.sub(given["channels"], long(group))
+        if self.mask is not None:
+            last = long(0)
         rounds = builder.udiv(builder.add(given["channels"], long(group - 1)), long(group))
         with cgutils.for_range(builder, rounds) as loop:
             channel = builder.mul(loop.index, long(group))
@@ -91,7 +113,7 @@ class _Depthwise:
             output = self.place("output", channel, size)
             pixel = builder.mul(given["channels"], long(size))
             for p, value in enumerate(self.finished(channel)):
-                store(builder, value, builder.add(output, builder.mul(pixel, long(p))), size)
+                self.store(value, builder.add(output, builder.mul(pixel, long(p))))
         builder.ret_void()
 
     def place(self, name: str, channel: Any, size: int) -> Any:
@@ -101,10 +123,19 @@ class _Depthwise:
     def parts(self, address: Any, element: Any) -> list[Any]:
         """The vectors of 32-bit elements, or of pairs of 16-bit ones, at an address."""
         kind = vector(element, self.lanes * 32 // (16 if element is HALFWORD else 32))
+        if self.mask is not None:
+            return [masked_load(self.builder, address, kind, self.mask)]
         return [
             load(self.builder, self.builder.add(address, long(4 * self.lanes * v)), kind, 4)
             for v in range(self.vectors)
         ]
+
+    def store(self, value: Any, address: Any) -> None:
+        """Store the channels of a pixel."""
+        if self.mask is not None:
+            masked_store(self.builder, value, address, self.mask)
+        else:
+            store(self.builder, value, address, self.element_bytes)
 
     def rows(self, row: Any, weights: Any) -> None:
         """Loops over the filter rows; calls `columns`."""
@@ -134,13 +165,15 @@ class _Depthwise:
             place = builder.add(weights, builder.mul(weight_step, j))
             return self.parts(place, self.weight_element)
 
-        if self.taps:
-            found = [tap_weights(long(j)) for j in range(self.taps)]
-            for column in range((self.pixels - 1) * self.stride + self.taps):
+        taps, stride = self.variant.taps, self.variant.stride
+        if taps:
+            found = [tap_weights(long(j)) for j in range(taps)]
+            last = (self.pixels - 1) * stride + taps - 1
+            for column in range(self.variant.left, last + 1 - self.variant.right):
                 xs = read(builder.add(row, builder.mul(given["tap_step"], long(column))))
                 for p in range(self.pixels):
-                    j = column - p * self.stride
-                    if 0 <= j < self.taps:
+                    j = column - p * stride
+                    if 0 <= j < taps:
                         add(p, xs, found[j])
             return
         with cgutils.for_range(builder, given["width"]) as loop:
@@ -157,9 +190,14 @@ class _Float(_Depthwise):
     element_bytes = 4
     sum_element = weight_element = FLOAT
 
-    def __init__(self, fn: Any, tiling: Tiling, *rest: Any) -> None:
-        super().__init__(fn, tiling, *rest)
-        self.vectors = tiling.channel_vectors
+    def __init__(self, fn: Any, tiling: Tiling, variant: Any) -> None:
+        super().__init__(fn, tiling, variant)
+        self.vectors = 1 if variant.few else tiling.channel_vectors
+        if variant.few and tiling.masked:
+            builder, lanes = self.builder, self.lanes
+            numbers = ir.Constant(vector(LONG, lanes), list(range(lanes)))
+            wanted = splat(builder, self.given["channels"], lanes)
+            self.mask = builder.icmp_signed("<", numbers, wanted)
 
     def rows(self, row: Any, weights: Any) -> None:
         builder, given = self.builder, self.given
@@ -190,8 +228,8 @@ class _Quantized(_Depthwise):
     sum_element = WORD
     weight_element = HALFWORD
 
-    def __init__(self, signed: bool, fn: Any, tiling: Tiling, *rest: Any) -> None:
-        super().__init__(fn, tiling, *rest)
+    def __init__(self, signed: bool, fn: Any, tiling: Tiling, variant: Any) -> None:
+        super().__init__(fn, tiling, variant)
         builder, given = self.builder, self.given
         self.widen = builder.sext if signed else builder.zext
         zero = builder.trunc(given["input_zero"], WORD)
@@ -271,16 +309,36 @@ WRITERS: dict[str, Any] = {
 
 
 class Variant(NamedTuple):
-    """Pixels of a micro-kernel; filter width and stride where they are fixed, else 0."""
+    """Pixels of a micro-kernel; filter width and stride where they are fixed, else 0.
+
+    few: there may be fewer channels than several vectors have lanes. left, right: the first, the
+    last input column lies outside of the image.
+    """
 
     pixels: int
     taps: int = 0
     stride: int = 0
+    few: bool = False
+    left: bool = False
+    right: bool = False
 
 
 PIXELS = 4
-VARIANTS = (Variant(1), Variant(PIXELS), Variant(PIXELS, 3, 1), Variant(PIXELS, 3, 2))
-ONE, SOME, THREE_WIDE, THREE_WIDE_BY_TWO = range(len(VARIANTS))
+_INSIDE = (Variant(1), Variant(PIXELS), Variant(PIXELS, 3, 1), Variant(PIXELS, 3, 2))
+_AT_BORDERS = tuple(
+    variant._replace(left=is_left, right=not is_left)
+    for is_left in (True, False)
+    for variant in _INSIDE[2:]
+)
+ONE, SOME, THREE_WIDE, THREE_WIDE_BY_TWO = range(len(_INSIDE))
+LEFT, RIGHT, FEW = 2, 4, len(_INSIDE) + len(_AT_BORDERS)
+"""What is added to the numbers of the last two for those at borders, and to the number of any that
+is not where there are few channels."""
+VARIANTS = {
+    "f32": (*_INSIDE, *_AT_BORDERS, *(variant._replace(few=True) for variant in _INSIDE)),
+    "qu8": _INSIDE[:1],
+    "qs8": _INSIDE[:1],
+}
 
 
 def pixels(tiling: Tiling, kind: str) -> Any:
@@ -291,12 +349,14 @@ def pixels(tiling: Tiling, kind: str) -> Any:
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         chosen, *rest = arguments
-        for number, variant in enumerate(VARIANTS if kind == "f32" else VARIANTS[:1]):
+        for number, variant in enumerate(VARIANTS[kind]):
             with builder.if_then(builder.icmp_signed("==", chosen, long(number))):
-                name = f"nnk_depthwise_{kind}_{tiling.lanes}_{'_'.join(map(str, variant))}"
+                name = (
+                    f"nnk_depthwise_{kind}_{tiling.lanes}_{'_'.join(map(str, map(int, variant)))}"
+                )
                 fn, is_new = function(builder.module, name, [LONG] * len(ARGUMENTS) + [FLOAT] * 2)
                 if is_new:
-                    WRITERS[kind](fn, tiling, *variant).write()
+                    WRITERS[kind](fn, tiling, variant).write()
                 builder.call(fn, rest)
         return context.get_dummy_value()
 

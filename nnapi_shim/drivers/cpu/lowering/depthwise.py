@@ -56,7 +56,12 @@ def depthwise(
             steps = [_expand(source, expanded, pixels, window.in_depth, multiplier, channels, 1)]
             source = expanded
         return steps + woven(op, filter, window, source, target, tile_rows, cut, tiling)
-    padded = max(channels, tiling.lanes * (2 if quantized else tiling.channel_vectors))
+    least = tiling.lanes
+    if quantized:
+        least *= 2
+    elif tiling.masked:
+        least = 1
+    padded = max(channels, least)
     pixels = window.batch * window.in_height * window.in_width
     outputs = window.batch * window.vertical.output * window.horizontal.output
     steps = []
