@@ -9,7 +9,7 @@ PY := $(VENV)/bin/python
 NDK_DATA := $(wildcard ../shared/ndk/model_data.bin)
 RUN := LD_LIBRARY_PATH=$(LIB_DIR)
 
-.PHONY: all library kernels best-kernels demo test test-install install uninstall dist deb sbom reproducible tiny lint pins bench bench-operations docs pictures check-memory check-v4 random-models fuzz soak stress check-native check-exports fuzz-tflite clean
+.PHONY: all library kernels best-kernels demo test test-install install uninstall dist deb sbom reproducible tiny lint pins bench bench-models bench-operations docs pictures check-memory check-v4 random-models fuzz soak stress check-native check-exports fuzz-tflite clean
 all: library kernels companion c_examples
 
 include nnapi_shim/native/companion/companion.mk
@@ -121,6 +121,11 @@ $(VENV)-bench/ready: pyproject.toml requirements/build.txt
 
 bench: all $(VENV)-bench/ready
 	$(VENV)-bench/bin/python tests/bench/bench.py
+
+# Whole models, and peers: docs/performance.md says how. MODELS=, THREADS=, ROUNDS=, PEERS=, CLOCK= choose; PAGE=1
+# writes the page, JSON=FILE all figures.
+bench-models: library best-kernels $(VENV)-bench/ready
+	$(VENV)-bench/bin/python -m tests.bench.suite $(if $(JSON),--json $(JSON)) $(if $(PAGE),--page)
 
 bench-operations: all $(VENV)/ready-dev
 	OPENBLAS_NUM_THREADS=1 PYTHONPATH=. $(PY) tests/bench/bench_operations.py $(OPERATIONS)

@@ -58,6 +58,11 @@ COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 STANDARD_TYPES = "typedef int bool, size_t;" + "".join(
     f"typedef int int{width}_t, uint{width}_t;" for width in (8, 16, 32, 64)
 )
+# Functions that native/again.c answers where it can, and calls Python else.
+AGAIN = {
+    "ANeuralNetworksExecution_compute": "nn_compute",
+    "ANeuralNetworksExecution_burstCompute": "nn_burst_compute",
+}
 # What the packages that nnapi_shim imports are called, to find their folders.
 REQUIREMENTS = ("_cffi_backend", "numpy", "llvmlite", "numba")
 
@@ -91,7 +96,8 @@ class Function:
     @property
     def wrapper(self) -> str:
         """The definition of the exported function."""
-        call = f"nn_calls.{self.name}({', '.join(map(self._argument, self.parameters))})"
+        function = AGAIN.get(self.name, f"nn_calls.{self.name}")
+        call = f"{function}({', '.join(map(self._argument, self.parameters))})"
         begin = "int cancel;\n    if (nn_enter(&cancel))"
         if self.returns == "int":  # out-parameters are NULL after a failure
             nulls = "".join(f"    if ({o} != NULL)\n        *{o} = NULL;\n" for o in self.outputs)

@@ -60,7 +60,7 @@ SAYS = {
 FREE = ("declared", "declared_or", "box_parameters")
 """What says that a program decides the scale and zero point of some output."""
 
-SCALAR_HINTS = {T.INT32: "Int", T.UINT32: "Int", T.BOOL: "Bool", T.MODEL: '"Model"'}
+SCALAR_HINTS = {T.INT32: "Int", T.UINT32: "Int", T.BOOL: "Bool", T.MODEL: "WholeModel"}
 
 
 class Parameter(NamedTuple):
@@ -109,9 +109,6 @@ def _family(name: str) -> Iterator[str]:
     yield ""
     if "Sequence[" in text:
         yield "from collections.abc import Sequence"
-    if '"Model"' in text:
-        yield "from typing import TYPE_CHECKING\n"
-    elif "Sequence[" in text:
         yield ""
     hints = ("Activation", "Bool", "CellActivation", "Float", "Given", "Int", "Pair", "Padding")
     hints += ("Sizes", "Type")
@@ -123,9 +120,9 @@ def _family(name: str) -> Iterator[str]:
     yield "from nnapi_shim.api.operand import Operand"
     if "OperandView" in text:
         yield "from nnapi_shim.api.view import OperandView"
+    if "WholeModel" in text:
+        yield "from nnapi_shim.api.whole_model import WholeModel"
     yield "from nnapi_shim.hal.enums import OperationType"
-    if '"Model"' in text:
-        yield "\nif TYPE_CHECKING:\n    from nnapi_shim.api.model import Model"
     yield "\n"
     yield f"class {_class(name)}(Calling):"
     yield f'    """{", ".join(d.type.name for d in declarations)[: WIDTH - 12]}."""'

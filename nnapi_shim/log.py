@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from nnapi_shim.settings import LOG
+from nnapi_shim.settings import LOG, tell_with
 
 LEVELS = ("silent", "error", "warning", "debug")
 JSON = "json"
@@ -99,6 +99,9 @@ def _dumps() -> Callable[[Any], str] | None:
 def error(message: str, details: dict[str, Any] | None = None) -> None:
     """A refusal, shown by default."""
     write("error", message, details)
+
+
+tell_with(error)
 
 
 def warning(message: str, details: dict[str, Any] | None = None) -> None:

@@ -5,12 +5,22 @@ between loading the library and its first call.
 """
 
 import os
+from collections.abc import Callable
 from typing import NamedTuple
 
 _refused: dict[tuple[str, str], object] = {}
 """Values that a message was written about; one is enough."""
 
 _environment_counts = True
+
+_tell: Callable[[str], object] | None = None
+"""What writes a line; None until log.py, which has a setting of its own, says it."""
+
+
+def tell_with(function: Callable[[str], object]) -> None:
+    """Let a function write the lines about values that are not used."""
+    global _tell
+    _tell = function
 
 
 def ignore_environment() -> None:
@@ -66,11 +76,11 @@ class Setting(NamedTuple):
 
     def refuse(self, value: str, reason: str) -> None:
         """Say, once, that a value is not used."""
+        if _tell is None:
+            return
         mine = object()
         if _refused.setdefault((self.name, value), mine) is mine:  # one thread, once
-            from nnapi_shim import log  # which has settings of its own
-
-            log.error(f"{self.name} is {value!r}, which is not used; {reason}")
+            _tell(f"{self.name} is {value!r}, which is not used; {reason}")
 
 
 LOG = Setting(
@@ -127,6 +137,13 @@ TIER = Setting(
     "highest instruction-set tier of the CPU device: v2, v3 or v4; empty means the best that the "
     "processor has",
 )
+THREADS = Setting(
+    "NNAPI_SHIM_THREADS",
+    "0",
+    "threads that a computation of the CPU device takes at most, 1 to 64; 0 means as many as the "
+    "process has processors: those of its affinity mask, and no more than a quota of its control "
+    "group is worth",
+)
 KERNELS = Setting(
     "NNAPI_SHIM_KERNELS",
     "",
@@ -138,6 +155,12 @@ JIT = Setting(
     "off: a kernel that is missing in the built library is an error, and is not compiled by numba",
     ("on", "off"),
     privileged="off",  # numba has settings of its own in the environment
+)
+PASSES = Setting(
+    "NNAPI_SHIM_PASSES",
+    "",
+    "passes of the CPU device over a model that are left out, with commas between them, such as "
+    "`-fold_constants,-fuse_padding`, or `-all` (ARCHITECTURE.md, Passes)",
 )
 DRIVERS = Setting(
     "NNAPI_SHIM_DRIVERS",
@@ -210,8 +233,10 @@ SETTINGS = (
     LINT,
     BREAK,
     TIER,
+    THREADS,
     KERNELS,
     JIT,
+    PASSES,
     DRIVERS,
     DRIVER_TIMEOUT,
     STATE,

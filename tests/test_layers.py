@@ -74,6 +74,12 @@ class Module(NamedTuple):
         return any(self.path == p or (p.endswith("/") and self.path.startswith(p)) for p in places)
 
     @property
+    def name(self) -> str:
+        """Its dotted name."""
+        path = self.path.removesuffix(".py").replace("/", ".").removesuffix("__init__")
+        return f"nnapi_shim.{path}".rstrip(".")
+
+    @property
     def layer(self) -> str:
         """The first part of its name: a folder, or a module beside the folders."""
         return self.path.partition("/")[0].removesuffix(".py")
@@ -279,8 +285,38 @@ def environment() -> Iterator[str]:
                 yield module.at(node, "reads the environment past settings.py")
 
 
+def circles() -> Iterator[str]:
+    """No module imports one that leads back to it, be it inside a function or for types alone."""
+    by_name = {module.name: module for module in MODULES}
+    targets = {
+        module.name: {
+            item.name: item.node
+            for item in imports(module)
+            if item.name in by_name and item.name != module.name
+        }
+        for module in MODULES
+    }
+    done: set[str] = set()
+    for start in targets:
+        path: list[str] = [start]
+        ahead = [iter(targets[start])]
+        while start not in done and ahead:
+            following = next(ahead[-1], None)
+            if following is None:
+                done.add(path.pop())
+                ahead.pop()
+            elif following in path:
+                circle = [*path[path.index(following) :], following]
+                node = targets[path[-1]][following]
+                yield by_name[path[-1]].at(node, f"a circle: {' -> '.join(circle)}")
+            elif following not in done:
+                path.append(following)
+                ahead.append(iter(targets[following]))
+
+
 RULES = [
     import_directions,
+    circles,
     devices_are_separate,
     packages_at_home,
     numpy_is_not_needed_to_start,

@@ -3,12 +3,13 @@
 `attach` is what the library calls when it starts (native/attach.c).
 """
 
+import gc
 from importlib import import_module
 from importlib.machinery import ExtensionFileLoader, ModuleSpec
 from typing import Any
 
 from nnapi_shim import address, log, process
-from nnapi_shim.abi import cdata
+from nnapi_shim.abi import cdata, lending
 from nnapi_shim.abi.boundary import attach_all
 from nnapi_shim.settings import BREAK, CAPTURE, TRACE, ignore_environment
 from nnapi_shim.signals import defer_while_importing
@@ -28,14 +29,20 @@ NOUNS = (
 
 
 def attach(
-    callbacks: str, store_error: int, print_line: int, is_privileged: int, is_ours: int
+    callbacks: str,
+    store_error: int,
+    print_line: int,
+    lent: int,
+    is_privileged: int,
+    is_ours: int,
 ) -> int:
     """Make every exported function callable from C; raises if one cannot be.
 
     callbacks: file of the half of the library that cffi made. store_error: address of the function
-    that keeps a thread's last error. print_line: of the one that writes to stderr. is_privileged:
-    whether the program has rights that its user does not have. is_ours: whether this Python was
-    started for the library. Returns the address of the table of C functions.
+    that keeps a thread's last error. print_line: of the one that writes to stderr. lent: of the
+    table of those for what C runs again. is_privileged: whether the program has rights that its
+    user does not have. is_ours: whether this Python was started for the library. Returns the
+    address of the table of C functions.
     """
     process.runs_our_python[0] = bool(is_ours)
     if is_ours:
@@ -55,7 +62,12 @@ def attach(
         import_module(f"{__name__}.{noun}")
     if CAPTURE.get() or TRACE.get():
         _watch()
+    else:
+        lending.use(lent)
     attach_all(module.ffi, module.lib)
+    if is_ours:  # native/interpreter.c has disabled it; what was imported until now will stay
+        gc.freeze()
+        gc.enable()
     return int(module.lib.calls_address())
 
 

@@ -18,4 +18,4 @@ def ANeuralNetworksBurst_create(compilation, burst):
 @exported
 def ANeuralNetworksBurst_free(burst):
     """Let a burst go."""
-    bursts.remove(burst)
+    bursts.remove(burst).freed()

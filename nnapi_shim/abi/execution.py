@@ -11,6 +11,7 @@ from nnapi_shim.abi.cdata import (
     store_handle,
     string,
 )
+from nnapi_shim.abi.lending import lend
 from nnapi_shim.abi.tables import bursts, compilations, events, executions, memories
 from nnapi_shim.errors import NnapiError, bad_data
 from nnapi_shim.hal.enums import ResultCode
@@ -29,7 +30,7 @@ def ANeuralNetworksExecution_create(compilation, execution):
 @exported
 def ANeuralNetworksExecution_free(execution):
     """Let an execution go; one that is in flight goes on to its end."""
-    executions.remove(execution)
+    executions.remove(execution).freed()
 
 
 @exported
@@ -125,7 +126,9 @@ def ANeuralNetworksExecution_addExtensionAttribute(
 @exported
 def ANeuralNetworksExecution_compute(execution):
     """Run it, and return when it is done."""
-    executions[execution].compute()
+    item = executions[execution]
+    item.compute()
+    lend(execution, item)
     return NO_ERROR
 
 
@@ -133,7 +136,11 @@ def ANeuralNetworksExecution_compute(execution):
 def ANeuralNetworksExecution_burstCompute(execution, burst):
     """Run it as one of a series, and return when it is done."""
     not_null(execution=execution, burst=burst)
-    bursts[burst].compute(executions[execution])
+    series = bursts[burst]
+    item = executions[execution]
+    series.compute(item)
+    lend(execution, item)
+    lend(burst, series)
     return NO_ERROR
 
 

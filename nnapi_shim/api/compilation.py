@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from nnapi_shim import process
 from nnapi_shim.api import pickling, showing
+from nnapi_shim.api.argument import Argument, argument_of
 from nnapi_shim.api.arrays import Array
 from nnapi_shim.api.buffers import Target, Value
 from nnapi_shim.api.carried import Carrying
 from nnapi_shim.api.devices import Choice, Device, chosen, described
 from nnapi_shim.api.given import integer, wrong_type
 from nnapi_shim.api.intermediates import Intermediates, exposed
-from nnapi_shim.api.model import Model, require_model
 from nnapi_shim.api.names import member, unknown
-from nnapi_shim.api.running import Argument, Runner, argument_of
+from nnapi_shim.api.running import Runner
+from nnapi_shim.api.whole_model import WholeModel, require_model
 from nnapi_shim.errors import bad_data
 from nnapi_shim.hal.enums import ExecutionPreference, Priority
 from nnapi_shim.runtime import compilation as runtime
@@ -38,7 +39,7 @@ class Compilation:
 
     def __init__(
         self,
-        model: Model,
+        model: WholeModel,
         devices: Choice | None = None,
         *,
         preference: ExecutionPreference | str = ExecutionPreference.FAST_SINGLE_ANSWER,
@@ -64,6 +65,7 @@ class Compilation:
             "timeout_ns": timeout_ns,
             "cache": cache,
         }
+        self._kind = type(model)
         self._carried = model.carrying
         drivers = None if devices is None else chosen(devices)
         item = runtime.Compilation(source, drivers)
@@ -299,7 +301,7 @@ class Compilation:
         part = self.runtime.model.part
         assert part is not None
         state = pickling.state_of(part, int(protocol))
-        return _compiled, (type(self), state, self._carried, self._options)
+        return _compiled, (type(self), self._kind, state, self._carried, self._options)
 
     def close(self) -> None:
         """Let the compilation go. Executions of it that are under way come to their end."""
@@ -319,9 +321,13 @@ class Compilation:
 
 
 def _compiled(
-    kind: type[Compilation], state: pickling.State, carried: Carrying, options: dict[str, Any]
+    kind: type[Compilation],
+    model: type[WholeModel],
+    state: pickling.State,
+    carried: Carrying,
+    options: dict[str, Any],
 ) -> Compilation:
-    return kind(Model._restored(state, carried), **options)
+    return kind(model.restored(state, carried), **options)
 
 
 def _names_of(devices: Choice) -> list[str]:

@@ -1,8 +1,10 @@
 """Execution: the arguments of a run and its results, call by call as in C."""
 
+from collections.abc import Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
+from nnapi_shim.api.argument import Argument
 from nnapi_shim.api.arrays import DTYPES, Array, address
 from nnapi_shim.api.buffers import Target, Value, contents, target
 from nnapi_shim.api.given import integer, wrong_type
@@ -15,9 +17,16 @@ from nnapi_shim.runtime.argument import ArgumentType
 from nnapi_shim.runtime.compilation import Compilation as RuntimeCompilation
 from nnapi_shim.runtime.event import Event
 
-if TYPE_CHECKING:
-    from nnapi_shim.api.compilation import Compilation
-    from nnapi_shim.api.running import Argument, Runner
+
+class Executable(Protocol):
+    """What there are executions of: a Compilation."""
+
+    @property
+    def runtime(self) -> RuntimeCompilation:
+        """The compilation of the runtime."""
+
+    all_inputs: tuple[Argument, ...]
+    all_outputs: tuple[Argument, ...]
 
 
 class _Execution(runtime.Execution):
@@ -38,7 +47,7 @@ class Execution:
     block. Methods raise NnapiError, with the code that C programs get.
     """
 
-    def __init__(self, compilation: "Compilation | Runner", *, reusable: bool = False) -> None:
+    def __init__(self, compilation: Executable, *, reusable: bool = False) -> None:
         item = getattr(compilation, "runtime", None)
         if not isinstance(item, RuntimeCompilation):
             raise wrong_type("compilation", compilation, "a nnapi_shim.Compilation")
@@ -171,14 +180,14 @@ class Execution:
         self.close()
 
 
-def _at(role: str, arguments: "tuple[Argument, ...]", index: int) -> "Argument":
+def _at(role: str, arguments: Sequence[Argument], index: int) -> Argument:
     index = integer(f"the index of an {role}", index, "a whole number", None)
     if not 0 <= index < len(arguments):
         raise bad_data(f"{role} {index} does not exist; the model has {len(arguments)}")
     return arguments[index]
 
 
-def _require_writable(index: int, argument: "Argument", array: Array) -> None:
+def _require_writable(index: int, argument: Argument, array: Array) -> None:
     """Raise BAD_DATA unless an output can be written to an array as it is."""
     wanted = DTYPES[argument.type]
     if array.dtype != wanted:

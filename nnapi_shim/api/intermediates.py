@@ -4,9 +4,10 @@ import operator
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from nnapi_shim.api.argument import argument_of
 from nnapi_shim.api.arrays import DTYPES, Array
 from nnapi_shim.api.operand import Operand
-from nnapi_shim.api.running import Runner, argument_of
+from nnapi_shim.api.running import Runner
 from nnapi_shim.api.view import GraphView, OperandView
 from nnapi_shim.hal.enums import OperandLifeTime
 from nnapi_shim.runtime import compilation as runtime

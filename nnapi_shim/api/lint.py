@@ -1,11 +1,11 @@
 """lint: everything that is wrong with a model at once."""
 
-from nnapi_shim.api.model import Model, require_model
+from nnapi_shim.api.whole_model import WholeModel, require_model
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.runtime.lint import problems
 
 
-def lint(model: Model) -> list[NnapiError]:
+def lint(model: WholeModel) -> list[NnapiError]:
     """What finish refuses, of a model that is not finished; if that is nothing, what a computation
     would refuse whatever it is given, because it follows from constants and known dimensions.
 

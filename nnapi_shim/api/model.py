@@ -4,26 +4,30 @@ import operator
 from collections.abc import Iterable, Sequence
 from os import PathLike
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from nnapi_shim.api import control_flow, pickling, view
 from nnapi_shim.api.arrays import address, elements, natural_type
-from nnapi_shim.api.carried import Carried, Carrying
+from nnapi_shim.api.carried import Carrying
 from nnapi_shim.api.given import integer, listed, number, wrong_type
 from nnapi_shim.api.methods import Methods
 from nnapi_shim.api.names import member
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.api.signature import Input, chosen_use, results
-from nnapi_shim.api.whole_model import WholeModel
+from nnapi_shim.api.whole_model import WholeModel, require_model
 from nnapi_shim.errors import NnapiError, Place, bad_data, bad_state
-from nnapi_shim.hal.enums import OperandType, OperationType
+from nnapi_shim.hal.enums import ExecutionPreference, OperandType, OperationType, Priority
 from nnapi_shim.hal.quantization import ASYMMETRIC, SYMMETRIC
 from nnapi_shim.hal.types import SymmPerChannelQuantParams
 from nnapi_shim.operations import operation as declaration_of
 from nnapi_shim.runtime import model as runtime
+
+if TYPE_CHECKING:
+    from nnapi_shim.api.compilation import Compilation
+    from nnapi_shim.api.devices import Choice
 
 Type = OperandType | str | int
 Sizes = Sequence[int | None] | None
@@ -255,19 +259,6 @@ class Model(WholeModel, Methods):
         if self._has_outputs:
             self.carried  # noqa: B018 (raises)
 
-    @property
-    def carrying(self) -> Carrying:
-        """What the program has said of states, as operands."""
-        return self._carried
-
-    @property
-    def carried(self) -> list[Carried]:
-        """What runs of the model carry on, in the order of its inputs."""
-        try:
-            return self._carried.positions(self.graph)
-        except NnapiError as error:
-            raise self.runtime.named(error) from None
-
     def set_operand_value(self, operand: Operand | int, value: ArrayLike | None) -> None:
         """Make an operand a constant, or omit it (None)."""
         index = self._index(operand)
@@ -358,10 +349,31 @@ class Model(WholeModel, Methods):
         given = listed("the list of operands", operands, "a list of Operands")
         return [self._index(operand) for operand in given]
 
-    # Coming back, and ending
+    # Compiling it, coming back, and ending
+
+    def compile(
+        self,
+        devices: "Choice | None" = None,
+        *,
+        preference: ExecutionPreference | str = ExecutionPreference.FAST_SINGLE_ANSWER,
+        priority: Priority | str = Priority.MEDIUM,
+        timeout_ns: int = 0,
+        cache: tuple[str | PathLike[str], bytes] | None = None,
+    ) -> "Compilation":
+        """The model, compiled; see Compilation, whose arguments these are."""
+        from nnapi_shim.api.compilation import Compilation
+
+        return Compilation(
+            self,
+            devices,
+            preference=preference,
+            priority=priority,
+            timeout_ns=timeout_ns,
+            cache=cache,
+        )
 
     @classmethod
-    def _restored(cls, state: pickling.State, carried: Carrying) -> "Model":
+    def restored(cls, state: pickling.State, carried: Carrying) -> "Model":
         """A finished model from what was pickled of one."""
         model = cls.__new__(cls)
         Model.__init__(model)
@@ -399,15 +411,6 @@ class Model(WholeModel, Methods):
             self.close()
         elif self._model is not None and self._model.state == "building":
             self.finish()
-
-
-def require_model(given: object) -> Model:
-    """A model as it is; raises TypeError for anything else."""
-    if not isinstance(given, Model):
-        is_path = isinstance(given, str | PathLike)
-        told = "; nnapi_shim.load reads a file" if is_path else ""
-        raise wrong_type("model", given, f"a nnapi_shim.Model{told}")
-    return given
 
 
 def _sizes(dimensions: Sizes) -> tuple[int, ...]:

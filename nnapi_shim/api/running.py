@@ -11,36 +11,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nnapi_shim.address import address_of
+from nnapi_shim.api.argument import Argument
 from nnapi_shim.api.arrays import DTYPES, Array
 from nnapi_shim.api.buffers import contents
 from nnapi_shim.api.execution import Execution
-from nnapi_shim.api.view import OperandView
 from nnapi_shim.errors import NnapiError, bad_data, bad_state
-from nnapi_shim.hal.enums import OperandType, ResultCode
-from nnapi_shim.hal.types import Dimensions, Operand, is_known
+from nnapi_shim.hal.enums import ResultCode
+from nnapi_shim.hal.types import Dimensions, is_known
 from nnapi_shim.runtime import compilation as runtime
 from nnapi_shim.runtime.execution import Execution as RuntimeExecution
 
 _MOST_SHAPES = 8
 """Combinations of input dimensions for which executions are kept."""
-
-
-class Argument(NamedTuple):
-    """An input or output of a compiled model; a 0 in `dimensions` is an unknown one.
-
-    name: what the model calls it, or "".
-    """
-
-    type: OperandType
-    dimensions: Dimensions
-    scale: float
-    zero_point: int
-    name: str = ""
-
-
-def argument_of(operand: Operand, view: OperandView) -> Argument:
-    """The argument that an operand is, with the name that its model has for it."""
-    return Argument(operand.type, operand.dimensions, operand.scale, operand.zero_point, view.name)
 
 
 class _Kept(NamedTuple):

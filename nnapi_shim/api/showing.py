@@ -4,16 +4,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from html import escape
 
+from nnapi_shim.api.html import MOST_ROWS, Row, html_table
 from nnapi_shim.api.view import GraphView, OperandView
 from nnapi_shim.log import one_line
 
-_MOST_ROWS = 500
-"""Operations that a table of HTML has."""
-
 _MOST_KINDS = 4
 """Kinds of operations that a line tells of."""
-
-Row = tuple[str, ...]
 
 
 def operand_text(operand: OperandView) -> str:
@@ -86,53 +82,21 @@ def html(title: str, graph: GraphView) -> str:
             str(operand.index),
             operand.name,
             str(operand),
-            _quantization(operand),
+            operand.quantization,
             operand.lifetime.name,
         )
-        for operand in graph.operands[:_MOST_ROWS]
+        for operand in graph.operands[:MOST_ROWS]
     )
     return "\n".join(
         [
             '<div class="nnapi-shim">',
             f"<p>{escape(one_line(title))}<br>{escape(signature(graph))}</p>",
-            *_html_table(HEAD, table[:_MOST_ROWS], len(table)),
+            *html_table(HEAD, table[:MOST_ROWS], len(table)),
             "<details><summary>Operands</summary>",
-            *_html_table(
+            *html_table(
                 ("#", "name", "type", "quantization", "lifetime"), operands, len(graph.operands)
             ),
             "</details>",
             "</div>",
         ]
     )
-
-
-def html_of_operand(operand: OperandView) -> str:
-    """A table of HTML with all that is known of an operand."""
-    known = [
-        ("operand", f"{operand.index} {operand.name}"),
-        ("type", str(operand)),
-        ("quantization", _quantization(operand)),
-        ("lifetime", operand.lifetime.name),
-        ("written by", "" if operand.producer is None else repr(operand.producer)),
-        ("read by", ", ".join(map(repr, operand.consumers))),
-    ]
-    return "\n".join(_html_table(("", ""), [row for row in known if row[1]], 0))
-
-
-def _html_table(head: Row, rows: "Sequence[Row] | Iterator[Row]", count: int) -> Iterator[str]:
-    yield "<table><thead><tr>"
-    yield "".join(f"<th>{escape(cell)}</th>" for cell in head)
-    yield "</tr></thead><tbody>"
-    for row in rows:
-        cells = "".join(f"<td>{escape(one_line(cell))}</td>" for cell in row)
-        yield f"<tr>{cells}</tr>"
-    if count > _MOST_ROWS:
-        yield f'<tr><td colspan="{len(head)}">and {count - _MOST_ROWS} more</td></tr>'
-    yield "</tbody></table>"
-
-
-def _quantization(operand: OperandView) -> str:
-    if operand.channel_quant is not None:
-        count = len(operand.channel_quant.scales)
-        return f"{count} scales along dimension {operand.channel_quant.channel_dim}"
-    return f"scale {operand.scale:g}, zero point {operand.zero_point}" if operand.scale else ""

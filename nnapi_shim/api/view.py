@@ -11,6 +11,7 @@ import numpy as np
 
 from nnapi_shim import address
 from nnapi_shim.api.arrays import DTYPES, Array
+from nnapi_shim.api.html import html_table
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal import types as hal
 from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType
@@ -69,9 +70,23 @@ class OperandView:
 
     def _repr_html_(self) -> str:
         """All that is known of it as HTML, as notebooks show it."""
-        from nnapi_shim.api.showing import html_of_operand
+        known = [
+            ("operand", f"{self.index} {self.name}"),
+            ("type", str(self)),
+            ("quantization", self.quantization),
+            ("lifetime", self.lifetime.name),
+            ("written by", "" if self.producer is None else repr(self.producer)),
+            ("read by", ", ".join(map(repr, self.consumers))),
+        ]
+        return "\n".join(html_table(("", ""), [row for row in known if row[1]], 0))
 
-        return html_of_operand(self)
+    @property
+    def quantization(self) -> str:
+        """Its scale and zero point, or what its channels have, in words; "" if there is none."""
+        if self.channel_quant is not None:
+            count = len(self.channel_quant.scales)
+            return f"{count} scales along dimension {self.channel_quant.channel_dim}"
+        return f"scale {self.scale:g}, zero point {self.zero_point}" if self.scale else ""
 
     @property
     def is_scalar(self) -> bool:

@@ -2,20 +2,17 @@
 
 from importlib import import_module
 from os import PathLike
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 from nnapi_shim.api import pickling, showing, view
-from nnapi_shim.api.carried import Carrying
+from nnapi_shim.api.carried import Carried, Carrying
 from nnapi_shim.api.devices import Choice, chosen
-from nnapi_shim.hal.enums import ExecutionPreference, Priority
+from nnapi_shim.api.given import wrong_type
+from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.types import Model as HalModel
 from nnapi_shim.runtime import compilation as runtime_compilation
 from nnapi_shim.runtime import device_manager
 from nnapi_shim.runtime import model as runtime
-
-if TYPE_CHECKING:
-    from nnapi_shim.api.compilation import Compilation
-    from nnapi_shim.api.model import Model
 
 
 class WholeModel:
@@ -28,6 +25,11 @@ class WholeModel:
     @property
     def runtime(self) -> runtime.Model:
         """The model of the runtime; raises BAD_STATE for a model that is closed."""
+        raise NotImplementedError
+
+    @classmethod
+    def restored(cls, state: pickling.State, carried: Carrying) -> "WholeModel":
+        """A finished model from what was pickled of one."""
         raise NotImplementedError
 
     # Looking at it
@@ -96,26 +98,18 @@ class WholeModel:
         assert self.runtime.part is not None
         return self.runtime.part.own
 
-    def compile(
-        self,
-        devices: Choice | None = None,
-        *,
-        preference: ExecutionPreference | str = ExecutionPreference.FAST_SINGLE_ANSWER,
-        priority: Priority | str = Priority.MEDIUM,
-        timeout_ns: int = 0,
-        cache: tuple[str | PathLike[str], bytes] | None = None,
-    ) -> "Compilation":
-        """The model, compiled; see Compilation, whose arguments these are."""
-        from nnapi_shim.api.compilation import Compilation
+    @property
+    def carrying(self) -> Carrying:
+        """What the program has said of states, as operands."""
+        return self._carried
 
-        return Compilation(
-            cast("Model", self),
-            devices,
-            preference=preference,
-            priority=priority,
-            timeout_ns=timeout_ns,
-            cache=cache,
-        )
+    @property
+    def carried(self) -> list[Carried]:
+        """What runs of the model carry on, in the order of its inputs."""
+        try:
+            return self._carried.positions(self.graph)
+        except NnapiError as error:
+            raise self.runtime.named(error) from None
 
     def supported_operations(self, devices: Choice | None = None) -> list[bool]:
         """Whether one of the devices (all by default) runs it, for each operation as added."""
@@ -146,5 +140,14 @@ class WholeModel:
         import_module("nnapi_shim.formats.save").save(self, path, overwrite)
 
 
-def _restored(kind: "type[Model]", state: pickling.State, carried: Carrying) -> "Model":
-    return kind._restored(state, carried)
+def _restored(kind: type[WholeModel], state: pickling.State, carried: Carrying) -> WholeModel:
+    return kind.restored(state, carried)
+
+
+def require_model(given: object) -> WholeModel:
+    """A model as it is; raises TypeError for anything else."""
+    if not isinstance(given, WholeModel):
+        is_path = isinstance(given, str | PathLike)
+        told = "; nnapi_shim.load reads a file" if is_path else ""
+        raise wrong_type("model", given, f"a nnapi_shim.Model{told}")
+    return given

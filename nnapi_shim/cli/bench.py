@@ -40,9 +40,14 @@ def bench(
     peers: Annotated[
         list[str] | None,
         typer.Option(
-            "--peer", metavar="litert|onnxruntime", help="Measure another runtime in turns with it."
+            "--peer",
+            metavar="litert|onnxruntime|openvino",
+            help="Measure another runtime in turns with it.",
         ),
     ] = None,
+    peer_threads: Annotated[
+        int, typer.Option("--peer-threads", min=1, help="Threads of one run of a peer.")
+    ] = 1,
     resize: Annotated[bool, typer.Option("--resize", help="Scale pictures.")] = False,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Of inputs that are made up.")] = 0,
     picture: PictureFile = None,
@@ -51,7 +56,7 @@ def bench(
 ) -> None:
     """How fast a model runs: percentiles, throughput, memory; and other runtimes beside it.
 
-    A peer runs in turns with it, on one thread; the ratio is its time divided by that of
+    A peer runs in turns with it; the ratio is its time divided by that of
     nnapi_shim, with the quartiles of all rounds.
 
     Example: nnapi-shim bench mobilenet.tflite --peer litert --threads 1,2
@@ -70,6 +75,7 @@ def bench(
             warm_up=warm_up,
             threads=_numbers(threads),
             peers=peers or (),
+            peer_threads=peer_threads,
             picture=Picture(resize),
             seed=seed,
             progress=tell,

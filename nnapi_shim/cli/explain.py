@@ -96,6 +96,11 @@ def _show(found: "Explanation") -> None:
             write(f"not on {name}:")
             for line in lines:
                 write(f"  {line}")
+    if found.passes:
+        write()
+        write("passes of nnapi-cpu:")
+        for done in found.passes:
+            write(f"  {done.what} ({done.name})")
     newer = list(_newer(found))
     if newer:
         write()

@@ -41,7 +41,8 @@ static bool is_of_this_version(void)
     return same;
 }
 
-/* nnapi_shim.abi.attach(file, store_error, print, is_privileged, is_ours): the address of the half's table of functions. */
+/* nnapi_shim.abi.attach(file, store_error, print, lending, is_privileged, is_ours): the address of the
+ * half's table of functions. */
 static const struct nn_calls *call_attach(const char *callbacks, bool is_ours)
 {
     const struct nn_libpython *py = nn_py();
@@ -49,8 +50,9 @@ static const struct nn_calls *call_attach(const char *callbacks, bool is_ours)
     void (*print)(const char *, size_t) = nn_print;
     PyObject *abi = py->PyImport_ImportModule("nnapi_shim.abi");
     PyObject *table = abi == NULL ? NULL : py->PyObject_CallMethod(
-        abi, "attach", "sKKii", callbacks, (unsigned long long)(uintptr_t)store_error,
-        (unsigned long long)(uintptr_t)print, getauxval(AT_SECURE) != 0, is_ours);
+        abi, "attach", "sKKKii", callbacks, (unsigned long long)(uintptr_t)store_error,
+        (unsigned long long)(uintptr_t)print, (unsigned long long)(uintptr_t)&nn_lending,
+        getauxval(AT_SECURE) != 0, is_ours);
     const struct nn_calls *calls = table != NULL ? py->PyLong_AsVoidPtr(table) : NULL;
     if (calls == NULL)
         nn_fail_with_exception("cannot start the Python package nnapi_shim");

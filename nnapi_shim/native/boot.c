@@ -41,7 +41,7 @@ static bool python_is_alive(void)
 
 /* PyGILState_Check() without its exception: that one says yes to every thread as soon as the
  * program has made a subinterpreter. Says no before Python is known. */
-static bool thread_holds_gil(void)
+bool nn_holds_python(void)
 {
     const struct nn_libpython *py = nn_py();
     if (py == NULL || !py->Py_IsInitialized())
@@ -53,7 +53,7 @@ static bool thread_holds_gil(void)
 /* Gives the GIL up if this thread holds it. */
 static PyThreadState *suspend(void)
 {
-    return thread_holds_gil() ? nn_py()->PyEval_SaveThread() : NULL;
+    return nn_holds_python() ? nn_py()->PyEval_SaveThread() : NULL;
 }
 
 /*
@@ -69,7 +69,7 @@ static int take_start_lock(void)
         if (code != ETIMEDOUT)
             return code;
         if (nn_py() != NULL)
-            return thread_holds_gil() ? EBUSY : pthread_mutex_lock(&start_lock);
+            return nn_holds_python() ? EBUSY : pthread_mutex_lock(&start_lock);
         nanosleep(&step, NULL);
     }
 }
@@ -243,7 +243,7 @@ static void before_fork(void)
     if (stack_end == 0) /* in the child it will look like the first thread */
         find_stack_end();
     fork_kind = FORK_INSIDE_PYTHON;
-    if (thread_holds_gil() || take_start_lock() != 0)
+    if (nn_holds_python() || take_start_lock() != 0)
         return;
     fork_kind = FORK_WITHOUT_PYTHON;
     if (owns_python && python_is_alive()) {

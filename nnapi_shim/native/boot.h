@@ -8,6 +8,7 @@
  *   find_python.c  which libpython that package needs, if the process has none
  *   libpython.c    the functions of libpython that are used here, as a table
  *   interpreter.c  starts Python, or joins the one that the program runs
+ *   again.c        runs what is bound once more, without Python
  *   attach.c       loads the half that cffi made, and takes its functions
  *   message.c      what went wrong: on stderr and for nnapi_shim_getLastError()
  *   values.c       the API functions that return a plain value
@@ -22,6 +23,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #pragma GCC visibility push(hidden)
 
@@ -57,6 +59,22 @@ bool nn_python_start(const struct nn_location *location);  /* leaves the GIL rel
 bool nn_python_join(const struct nn_location *location);   /* needs the GIL */
 /* Needs the GIL. is_ours: whether nn_python_start() made the interpreter. */
 bool nn_attach(const struct nn_location *location, bool is_ours);
+/* Whether this thread holds Python's lock. Says no before Python is known. */
+bool nn_holds_python(void);
+
+/* What ANeuralNetworksExecution_compute and _burstCompute do behind nn_enter(). */
+int nn_compute(uintptr_t execution);
+int nn_burst_compute(uintptr_t execution, uintptr_t burst);
+
+/* How Python has a part in it, in the order in which abi/lending.py has it. */
+struct nn_lending {
+    int (*lend)(uintptr_t handle, uintptr_t function, uintptr_t block, uintptr_t family);
+    int (*take_back)(uintptr_t handle);
+    int (*release)(uintptr_t handle);
+    int (*is_running)(uintptr_t handle);
+};
+extern const struct nn_lending nn_lending;
+
 bool nn_is_importing(void); /* whether another thread imports a module; needs the GIL */
 
 /* Appends base/relative for Python's search path, if that folder exists and is not there yet. */

@@ -1,26 +1,65 @@
 """Why no declared use of an operation fits: for the message, which is rarely needed."""
 
 from collections.abc import Sequence
+from typing import Protocol
 
 from nnapi_shim.errors import NnapiError, Place, bad_data
-from nnapi_shim.operations.declare import Match, Operands, Operation, Types
+from nnapi_shim.hal.enums import OperandType
+
+Types = tuple[OperandType, ...]
 
 
-def no_use(declaration: Operation, inputs: Types, outputs: Types) -> NnapiError:
-    """Which form came closest, and the first operand that does not fit it."""
-    forms = declaration.forms
-    fitting = [accepted for accepted in forms if accepted.inputs.spread(len(inputs))]
+class Operands(Protocol):
+    """What is asked of an accepted list of operands."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Their names."""
+
+    @property
+    def repeated(self) -> str:
+        """The one that repeats, or an empty string."""
+
+    def spread(self, count: int) -> tuple[str, ...] | None:
+        """Names for `count` operands; None if they do not fit."""
+
+
+class Named(Protocol):
+    """What is asked of a use."""
+
+    @property
+    def input_names(self) -> tuple[str, ...]:
+        """Names of its inputs."""
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        """Names of its outputs."""
+
+
+Use = tuple[tuple[Types, Types], Named]
+
+
+def no_use(
+    forms: Sequence[tuple[Operands, Operands]],
+    candidates: Sequence[Use],
+    inputs: Types,
+    outputs: Types,
+) -> NnapiError:
+    """Which form came closest, and the first operand that does not fit it.
+
+    forms: the inputs and outputs of each; candidates: the uses with these numbers of operands.
+    """
+    fitting = [form for form in forms if form[0].spread(len(inputs))]
     if not fitting:
-        counts = _counts([accepted.inputs for accepted in forms])
+        counts = _counts([accepted for accepted, _ in forms])
         return bad_data(f"{len(inputs)} inputs given; allowed are {counts}", "input_count")
-    candidates = list(declaration.uses(len(inputs), len(outputs)))
     if not candidates:
-        counts = _counts(list(map(declaration.outputs_of, fitting)))
+        counts = _counts([accepted for _, accepted in fitting])
         return bad_data(f"{len(outputs)} outputs given; allowed are {counts}", "output_count")
 
     given = inputs + outputs
 
-    def agreement(candidate: tuple[tuple[Types, Types], Match]) -> int:
+    def agreement(candidate: Use) -> int:
         """Number of leading operands that fit."""
         wanted = candidate[0][0] + candidate[0][1]
         fits = [g == w for g, w in zip(given, wanted, strict=True)]

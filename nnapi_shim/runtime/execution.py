@@ -27,6 +27,7 @@ from nnapi_shim.runtime import extension
 from nnapi_shim.runtime.argument import Arguments, ArgumentType
 from nnapi_shim.runtime.compilation import LONGEST_NS, Compilation
 from nnapi_shim.runtime.event import ComputedEvent, Event, ExecutionEvent
+from nnapi_shim.runtime.lending import Again, Lender, Lent
 from nnapi_shim.runtime.memory import Memory
 
 UNKNOWN_DURATION = 0xFFFFFFFFFFFFFFFF
@@ -45,7 +46,8 @@ def while_preparing(method: Method) -> Method:
     @wraps(method)
     def checked(self: "Execution", *arguments: Any, **named: Any) -> Any:
         if self._state != PREPARATION:
-            raise bad_state(f"the execution is {self._state}; it can no longer be changed")
+            state = self._seen_state()
+            raise bad_state(f"the execution is {state}; it can no longer be changed")
         return method(self, *arguments, **named)
 
     return checked  # type: ignore[return-value]
@@ -67,6 +69,8 @@ class Execution:
         self._attributes: dict[tuple[str, int], bytes] = {}
         self._bound: IExecution | None = None
         self._result: ExecutionResult | None = None
+        self._lent: Lent | None = None
+        self._is_freed = False
 
     # Arguments
 
@@ -140,16 +144,52 @@ class Execution:
 
     def _require_preparation(self) -> None:
         if self._state != PREPARATION:
-            raise bad_state(f"the execution is {self._state}; it can no longer be changed")
+            state = self._seen_state()
+            raise bad_state(f"the execution is {state}; it can no longer be changed")
+
+    def _seen_state(self) -> str:
+        """Its state, whoever runs it."""
+        return COMPUTATION if self._lent is not None and self._lent.is_running() else self._state
 
     # Running
 
     def compute(self) -> None:
         """Run it on this thread; raises what goes wrong."""
-        self._begin()
+        failed = self._begin()
+        if failed:
+            self._tell(failed)
         if self._bound is None or self._arguments.device_inputs:
             self._prepare()
         self._run()
+
+    def lend(self, lender: Lender) -> None:
+        """Lend it, if it has run and could be run again without a look at anything."""
+        if not self._reusable:
+            return
+        with _starting:
+            if self._state is not COMPLETED or self._lent is not None or self._is_freed:
+                return
+            again: tuple[int, int] | None = getattr(self._bound, "again", None)
+            if again is None or self._result is None or self._timeout_ns:
+                return
+            if not (self._arguments.device_inputs or self._arguments.device_outputs):
+                self._lent = lender(Again(again[0], again[1], id(self.compilation)))
+
+    def freed(self) -> None:
+        """The program has let it go: it is lent no longer."""
+        with _starting:
+            self._is_freed = True
+            if self._lent is not None:
+                self._lent.release(self)
+
+    def _tell(self, code: int) -> None:
+        """Raise the error of a run that failed while the execution was lent."""
+        try:
+            raise self._bound.failure(code)  # type: ignore[union-attr]
+        except NnapiError as error:
+            self._end()
+            self._raise_named(error)
+            raise
 
     @property
     def can_recompute(self) -> bool:
@@ -210,10 +250,19 @@ class Execution:
             raise
         return ComputedEvent(lambda: self._end(result))
 
-    def _begin(self) -> None:
-        """Take the execution for a run; of two threads that try at once, one gets it."""
+    def _begin(self) -> int:
+        """Take the execution for a run; of two threads that try at once, one gets it.
+
+        The code of a run that failed while it was lent, and that this thread has to tell of; or 0.
+        """
         with _starting:
-            state = self._state
+            state, failed = self._state, 0
+            if self._lent is not None:
+                failed = self._lent.take_back()
+                if failed < 0:
+                    state = COMPUTATION
+                else:
+                    self._lent = None
             if state is COMPUTATION or (state is COMPLETED and not self._reusable):
                 raise bad_state(
                     f"the execution is {state}"
@@ -226,6 +275,7 @@ class Execution:
                 )
             self._state = COMPUTATION
             self._result = None
+            return failed
 
     def _prepare(self) -> None:
         """Hand the arguments to the device, and see that inputs have contents.
@@ -324,7 +374,7 @@ class Execution:
     @property
     def in_flight(self) -> bool:
         """Whether a computation is running."""
-        return self._state is COMPUTATION
+        return self._seen_state() is COMPUTATION
 
     # Results
 
@@ -333,9 +383,10 @@ class Execution:
 
         Raises BAD_STATE unless the last run ended with one of these two.
         """
-        if self._state != COMPLETED:
+        state = self._seen_state()
+        if state != COMPLETED:
             raise bad_state(
-                f"the execution is {self._state}; outputs are known when completed", "not_completed"
+                f"the execution is {state}; outputs are known when completed", "not_completed"
             )
         if self._result is None:
             raise bad_state("the execution failed; its outputs have no dimensions", "failed")
@@ -361,7 +412,11 @@ class Execution:
         if code not in tuple(DurationCode):
             raise bad_data(f"duration code is {code}; allowed are 0 to 3", "code")
         result = self._result
-        if self._state != COMPLETED or result is None or result.status is not ErrorStatus.NONE:
+        if (
+            self._seen_state() != COMPLETED
+            or result is None
+            or result.status is not ErrorStatus.NONE
+        ):
             raise bad_state(
                 "durations are known after a computation that succeeded", "not_completed"
             )

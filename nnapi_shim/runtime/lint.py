@@ -6,7 +6,7 @@ have written counts as written.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from nnapi_shim import address, log
 from nnapi_shim.errors import NnapiError, Place
@@ -17,14 +17,24 @@ from nnapi_shim.operations import bound_operand, bound_operation
 from nnapi_shim.operations.declare import BoundOperand
 from nnapi_shim.operations.resolve import resolve
 from nnapi_shim.runtime.draft import Draft, DraftOperand
-
-if TYPE_CHECKING:
-    from nnapi_shim.runtime.model import Model
+from nnapi_shim.runtime.referenced import Part
 
 L = OperandLifeTime
 
 
-def problems(model: "Model") -> list[NnapiError]:
+class Linted(Protocol):
+    """What is looked at of a model (runtime.Model)."""
+
+    state: str
+    draft: Draft
+    refused: list[NnapiError]
+    part: Part | None
+
+    def named(self, error: NnapiError) -> NnapiError:
+        """A refusal with the names of operands."""
+
+
+def problems(model: Linted) -> list[NnapiError]:
     """What calls have been refused for, what finish refuses, and what a computation would refuse
     whatever its inputs are, in this order.
 
@@ -96,7 +106,7 @@ def _resolve(
 # Calls that go on
 
 
-def carry_on(model: "Model", method: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+def carry_on(model: Linted, method: Callable[..., Any], arguments: Sequence[Any]) -> Any:
     """Call a method that builds a model; keep what it refuses, and leave something in its place."""
     name = method.__name__
     if name == "finish":
@@ -159,7 +169,7 @@ def _follows(draft: Draft, name: str, arguments: Sequence[Any]) -> bool:
     return name.startswith("set_operand") and arguments[0] in draft.placeholders
 
 
-def _finish(model: "Model", method: Callable[..., Any]) -> None:
+def _finish(model: Linted, method: Callable[..., Any]) -> None:
     """Finish a model, and tell of all that is wrong; raises the first of it.
 
     What only a computation refuses is told of, and finish succeeds as it does otherwise.

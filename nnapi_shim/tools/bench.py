@@ -97,6 +97,7 @@ def bench(
     warm_up: int = 5,
     threads: Sequence[int] = (1,),
     peers: Sequence[str] = (),
+    peer_threads: int = 1,
     picture: Picture | None = None,
     seed: int = 0,
     progress: Progress = untold,
@@ -106,7 +107,7 @@ def bench(
     devices: as in Compilation. inputs: files, as read_inputs takes them; without any, numbers are
     made up from `seed`. seconds: for each of what is measured, but MOST_CALLS runs at most; runs:
     how many instead, if not 0. threads: numbers of threads that run at once, for the throughput.
-    peers: litert, onnxruntime.
+    peers: litert, onnxruntime, openvino. peer_threads: how many threads each may use in a run.
 
     Raises NnapiError, and ImportError for a peer that is not installed.
     """
@@ -132,7 +133,7 @@ def bench(
     timed(call, warm_up)
     count = runs or calls_within(call, seconds)
     after = _resident()
-    others = [peer(name, source, model, (arrays, values)) for name in peers]
+    others = [peer(name, source, model, (arrays, values), peer_threads) for name in peers]
     progress(1, total, "runs" if not others else f"runs, and those of {', '.join(peers)}")
     throughput = []
     with no_collection():
@@ -166,6 +167,14 @@ def bound(
 
     It has been computed once, which tells the dimensions of the outputs.
     """
+    execution, results = bound_execution(compilation, values)
+    return execution.compute, results
+
+
+def bound_execution(
+    compilation: Compilation, values: Sequence[Array | None]
+) -> tuple[Execution, list[Array]]:
+    """As `bound`, the execution itself."""
     runner = Runner(compilation.runtime, compilation.all_inputs, compilation.all_outputs)
     results = list(runner.run(values))
     execution = Execution(compilation, reusable=True)
@@ -173,7 +182,7 @@ def bound(
         execution.set_input(place, value)
     for place, array in enumerate(results):
         execution.set_output(place, array)
-    return execution.compute, results
+    return execution, results
 
 
 def _in_turns(

@@ -1,15 +1,17 @@
 """Which device runs which operation of a model, why, and why not the others.
 
 What is told is what a compilation would do: the same answers of devices, looked at the same way.
-Nothing is prepared or run.
+Nothing is prepared or run, but what nnapi-cpu computes of constants.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from nnapi_shim.api.devices import Choice, chosen
 from nnapi_shim.api.names import member
 from nnapi_shim.api.view import OperationView
 from nnapi_shim.drivers import is_built_in
+from nnapi_shim.drivers.cpu.device import CpuDevice
+from nnapi_shim.drivers.cpu.rewriting import done_to
 from nnapi_shim.drivers.versioned.compliance import (
     LEVEL_OF_HAL,
     Compliance,
@@ -27,11 +29,13 @@ from nnapi_shim.runtime import device_manager
 from nnapi_shim.runtime.compilation import NEVER, NO_FALLBACK
 from nnapi_shim.runtime.fallback import fallback_step
 from nnapi_shim.runtime.partitioning import Answers, Step, partitioned, whole
+from nnapi_shim.runtime.slicing import sliced
 from nnapi_shim.settings import PARTITION
 from nnapi_shim.tools.explanation import Explanation as Explanation
 from nnapi_shim.tools.explanation import (
     HandOver,
     OperationExplained,
+    PassExplained,
     StepExplained,
     Verdict,
     Why,
@@ -139,7 +143,17 @@ class _Explainer:
             steps,
             hand_overs,
             _sum(item.operand.bytes for item in hand_overs),
+            tuple(self._passes()),
         )
+
+    def _passes(self) -> Iterator[PassExplained]:
+        """What nnapi-cpu does to the steps that it runs."""
+        parts = [list(step.operations) for step in self.steps]
+        for number, step in enumerate(self.steps):
+            if step.device.name == CpuDevice.name:
+                is_all = len(parts) == 1
+                model = self.model if is_all else sliced(self.model, parts)[number].model
+                yield from (PassExplained(*done) for done in done_to(model))
 
     def _left_out(self) -> dict[str, str]:
         if not self.is_named:

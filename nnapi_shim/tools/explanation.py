@@ -76,6 +76,18 @@ class StepExplained:
 
 
 @dataclass(frozen=True)
+class PassExplained:
+    """What a pass over the graph does when nnapi-cpu prepares it.
+
+    name: of the pass. operation: the number of the one that it is about. what: in words.
+    """
+
+    name: str
+    operation: int
+    what: str
+
+
+@dataclass(frozen=True)
 class HandOver:
     """An operand that one step writes and another reads."""
 
@@ -95,6 +107,7 @@ class Explanation(Report):
     that are there and do not take part, by name, with the reason. fallback: the device that runs
     the whole model where another one fails, or "". handed_over_bytes: of all
     hand-overs together, each once for each step that reads it; None where a run decides them.
+    passes: what becomes of operations on nnapi-cpu.
     """
 
     model: str
@@ -109,3 +122,4 @@ class Explanation(Report):
     steps: tuple[StepExplained, ...]
     hand_overs: tuple[HandOver, ...]
     handed_over_bytes: int | None
+    passes: tuple[PassExplained, ...] = ()

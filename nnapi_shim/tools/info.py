@@ -29,7 +29,7 @@ EXTRAS = {
 """Extra of nnapi_shim -> the packages that it brings."""
 
 PACKAGES = ("cffi", "numpy")
-PEERS = ("ai-edge-litert", "onnxruntime")
+PEERS = ("ai-edge-litert", "onnxruntime", "openvino")
 
 _FEATURES = (
     *("sse4_2", "popcnt", "avx", "avx2", "fma", "f16c", "bmi2", "avx512f", "avx512bw"),

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from nnapi_shim.api.argument import Argument
 from nnapi_shim.api.arrays import DTYPES, Array
 from nnapi_shim.api.compilation import Compilation
-from nnapi_shim.api.running import Argument
 from nnapi_shim.errors import NnapiError, bad_data
 from nnapi_shim.hal.enums import OperandType
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE, SCALARS

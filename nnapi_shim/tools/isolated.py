@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from nnapi_shim.api.argument import Argument
 from nnapi_shim.api.arrays import DTYPES, Array
-from nnapi_shim.api.running import Argument, Runner
+from nnapi_shim.api.running import Runner
 from nnapi_shim.hal.interfaces import IDevice
 from nnapi_shim.hal.types import Model, Operand
 from nnapi_shim.runtime import compilation as runtime

@@ -9,10 +9,10 @@ from time import perf_counter
 
 import numpy as np
 
+from nnapi_shim.api.argument import Argument
 from nnapi_shim.api.arrays import Array
 from nnapi_shim.api.compilation import Compilation
 from nnapi_shim.api.devices import Choice
-from nnapi_shim.api.running import Argument
 from nnapi_shim.errors import bad_data
 from nnapi_shim.tools.inputs import Picture, made_up, read_inputs, real
 from nnapi_shim.tools.model_source import Source, model_of, name_of

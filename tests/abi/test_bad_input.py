@@ -24,6 +24,7 @@ DEVICE_DOES_NOT_MATTER = (
     "delegate",
 )
 DEVICE_MATTERS = (
+    "again",
     "handles",
     "arguments",
     "executions",

@@ -14,6 +14,7 @@ SCENARIOS = [
     "fence_waiters",
     "device_memory",
     "freed_in_flight",
+    "run_again",
     "last_errors",
 ]
 

@@ -7,6 +7,7 @@
 #include <android/NeuralNetworks.h>
 #include <nnapi_shim.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -39,18 +40,24 @@ static void find_device(const char *wanted)
     CHECK(!"the device exists");
 }
 
-static void build(void)
+static uint32_t input_count; /* 2: the activation is a constant, and all is known at compilation */
+
+static void build(uint32_t count)
 {
     static const uint32_t inputs[] = {0, 1, 2}, outputs[] = {3};
+    static const int32_t none = 0;
+    input_count = count;
     const ANeuralNetworksOperandType number = {.type = ANEURALNETWORKS_INT32};
     CHECK(ANeuralNetworksModel_create(&model) == OK);
     CHECK(ANeuralNetworksModel_addOperand(model, &tensor) == OK);
     CHECK(ANeuralNetworksModel_addOperand(model, &tensor) == OK);
     CHECK(ANeuralNetworksModel_addOperand(model, &number) == OK);
+    if (count == 2)
+        CHECK(ANeuralNetworksModel_setOperandValue(model, 2, &none, sizeof none) == OK);
     CHECK(ANeuralNetworksModel_addOperand(model, &tensor) == OK);
     CHECK(ANeuralNetworksModel_addOperation(model, ANEURALNETWORKS_ADD, 3, inputs, 1, outputs)
           == OK);
-    CHECK(ANeuralNetworksModel_identifyInputsAndOutputs(model, 3, inputs, 1, outputs) == OK);
+    CHECK(ANeuralNetworksModel_identifyInputsAndOutputs(model, count, inputs, 1, outputs) == OK);
     CHECK(ANeuralNetworksModel_finish(model) == OK);
 }
 
@@ -83,7 +90,8 @@ static struct job *new_job(ANeuralNetworksCompilation *of, float offset)
     CHECK(ANeuralNetworksExecution_create(of, &job->execution) == OK);
     CHECK(ANeuralNetworksExecution_setInput(job->execution, 0, NULL, job->a, sizeof job->a) == OK);
     CHECK(ANeuralNetworksExecution_setInput(job->execution, 1, NULL, job->b, sizeof job->b) == OK);
-    CHECK(ANeuralNetworksExecution_setInput(job->execution, 2, NULL, &job->activation, 4) == OK);
+    if (input_count == 3)
+        CHECK(ANeuralNetworksExecution_setInput(job->execution, 2, NULL, &job->activation, 4) == OK);
     CHECK(ANeuralNetworksExecution_setOutput(job->execution, 0, NULL, job->c, sizeof job->c) == OK);
     return job;
 }
@@ -434,6 +442,65 @@ static void freed_in_flight(void)
     }
 }
 
+/* An execution that one thread runs again and again: what others see of it, and free it while it runs. */
+
+static struct job *repeated;
+static ANeuralNetworksBurst *repeated_in;
+static atomic_bool goes_on;
+
+static int repeat(bool in_burst)
+{
+    return in_burst ? ANeuralNetworksExecution_burstCompute(repeated->execution, repeated_in)
+                    : ANeuralNetworksExecution_compute(repeated->execution);
+}
+
+static void *repeat_until_freed(void *in_burst)
+{
+    int code = OK;
+    while (code == OK || code == ANEURALNETWORKS_BAD_STATE) {
+        code = repeat(*(bool *)in_burst);
+        goes_on = true;
+    }
+    CHECK(code == ANEURALNETWORKS_BAD_DATA); /* freed */
+    return NULL;
+}
+
+static void run_again(void)
+{
+    ANeuralNetworksCompilation_free(compilation);
+    ANeuralNetworksModel_free(model);
+    build(2);
+    compilation = compile();
+    for (int round = 0; round < ROUNDS; round++) {
+        bool in_burst = round % 2;
+        pthread_t thread;
+        CHECK(ANeuralNetworksBurst_create(compilation, &repeated_in) == OK);
+        repeated = new_job(compilation, (float)round);
+        CHECK(ANeuralNetworksExecution_setReusable(repeated->execution, true) == OK);
+        goes_on = false;
+        CHECK(pthread_create(&thread, NULL, repeat_until_freed, &in_burst) == 0);
+        for (int i = 0; i < 20 || !goes_on; i++) {
+            uint32_t rank = 0;
+            int code = ANeuralNetworksExecution_getOutputOperandRank(repeated->execution, 0, &rank);
+            CHECK(code == OK ? rank == 1 : code == ANEURALNETWORKS_BAD_STATE);
+            code = ANeuralNetworksExecution_setInput(repeated->execution, 0, NULL, repeated->b,
+                                                  sizeof repeated->b);
+            CHECK(code == ANEURALNETWORKS_BAD_STATE);
+            code = repeat(!in_burst);
+            CHECK(code == OK || code == ANEURALNETWORKS_BAD_STATE);
+        }
+        if (round % 4 < 2)
+            ANeuralNetworksExecution_free(repeated->execution);
+        ANeuralNetworksBurst_free(repeated_in);
+        if (round % 4 >= 2)
+            ANeuralNetworksExecution_free(repeated->execution);
+        CHECK(pthread_join(thread, NULL) == 0);
+        check_result(repeated);
+        repeated->execution = NULL;
+        free_job(repeated);
+    }
+}
+
 /* The last error belongs to the thread whose call failed. */
 
 static void *fail_with_index(void *number)
@@ -475,6 +542,7 @@ static const struct {
     {"fence_waiters", fence_waiters},
     {"device_memory", device_memory},
     {"freed_in_flight", freed_in_flight},
+    {"run_again", run_again},
     {"last_errors", last_errors},
 };
 
@@ -482,7 +550,7 @@ int main(int argc, char **argv)
 {
     CHECK(argc == 3);
     find_device(argv[2]);
-    build();
+    build(3);
     compilation = compile();
     for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++)
         if (strcmp(scenarios[i].name, argv[1]) == 0) {

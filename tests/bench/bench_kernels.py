@@ -28,14 +28,22 @@ BAR = 1.10
 
 
 class Case(NamedTuple):
-    """A convolution [batch, height, width, depth] -> columns; filter 0: fully connected."""
+    """A convolution [batch, height, width, depth] -> columns.
+
+    filter: height and width, or the size of a square; 0: fully connected.
+    """
 
     name: str
     operation: OperationType
     image: tuple[int, ...]
     columns: int
-    filter: int
+    filter: int | tuple[int, int]
     stride: int = 1
+
+    @property
+    def window(self) -> tuple[int, int]:
+        """Height and width of the filter."""
+        return self.filter if isinstance(self.filter, tuple) else (self.filter, self.filter)
 
 
 C, D, F = OperationType.CONV_2D, OperationType.DEPTHWISE_CONV_2D, OperationType.FULLY_CONNECTED
@@ -52,6 +60,24 @@ CASES = (
     Case("depthwise 3x3 14x14x512", D, (1, 14, 14, 512), 512, 3),
     Case("depthwise 5x5 28x28x120", D, (1, 28, 28, 120), 120, 5),
     Case("fully connected 8 x 1024 -> 1000", F, (8, 1024), 1000, 0),
+    Case("few: conv 3x3/2 224x224x3 -> 8", C, (1, 224, 224, 3), 8, 3, 2),
+    Case("few: conv 3x3/2 96x96x3 -> 8", C, (1, 96, 96, 3), 8, 3, 2),
+    Case("few: conv 3x3 32x32x3 -> 16", C, (1, 32, 32, 3), 16, 3),
+    Case("few: conv 10x4/2 49x10x1 -> 64", C, (1, 49, 10, 1), 64, (10, 4), 2),
+    Case("few: depthwise 10x8/2 49x40x1 -> 8", D, (1, 49, 40, 1), 8, (10, 8), 2),
+    Case("few: depthwise 3x3 112x112x8", D, (1, 112, 112, 8), 8, 3),
+    Case("few: depthwise 3x3/2 112x112x16", D, (1, 112, 112, 16), 16, 3, 2),
+    Case("few: depthwise 3x3 56x56x32", D, (1, 56, 56, 32), 32, 3),
+    Case("few: depthwise 3x3 48x48x8", D, (1, 48, 48, 8), 8, 3),
+    Case("few: depthwise 3x3/2 48x48x16", D, (1, 48, 48, 16), 16, 3, 2),
+    Case("few: depthwise 3x3 24x24x32", D, (1, 24, 24, 32), 32, 3),
+    Case("few: depthwise 3x3 25x5x64", D, (1, 25, 5, 64), 64, 3),
+    Case("few: depthwise 3x3 6x6x128", D, (1, 6, 6, 128), 128, 3),
+    Case("few: depthwise 3x3 3x3x256", D, (1, 3, 3, 256), 256, 3),
+    Case("big: depthwise 3x3/2 112x112x96", D, (1, 112, 112, 96), 96, 3, 2),
+    Case("big: depthwise 3x3 7x7x960", D, (1, 7, 7, 960), 960, 3),
+    Case("big: depthwise 5x5/2 56x56x72", D, (1, 56, 56, 72), 72, 5, 2),
+    Case("big: depthwise 3x3 56x56x24", D, (1, 56, 56, 24), 24, 3),
 )
 IN_SCALE, OUT_SCALE = 0.02, 0.5
 
@@ -62,13 +88,13 @@ class Data:
     def __init__(self, case: Case, quantized: bool) -> None:
         random = np.random.default_rng(1)
         self.case, self.quantized = case, quantized
-        size = case.filter
+        size, window = case.filter, case.window
         is_depthwise = case.operation is D
         filter_shape = (case.columns, case.image[-1])
         if size:
-            filter_shape = (case.columns, size, size, case.image[-1])
+            filter_shape = (case.columns, *window, case.image[-1])
         if is_depthwise:
-            filter_shape = (1, size, size, case.columns)
+            filter_shape = (1, *window, case.columns)
         out = [-(-n // case.stride) for n in case.image[1:3]] if size else []
         self.output_shape = (case.image[0], *out, case.columns)
         self.channel_dim = 3 if is_depthwise else 0
@@ -102,7 +128,7 @@ def ours(data: Data) -> Callable[[], Any]:
     same, none = 1, 0
     numbers = [none] if case.operation is F else [same, case.stride, case.stride, none]
     if case.operation is D:
-        numbers.insert(3, 1)
+        numbers.insert(3, case.columns // case.image[-1])
     run = Single(CpuDevice(), case.operation, operands + numbers, output, data.output_shape)
 
     def compute() -> Any:
@@ -139,7 +165,7 @@ def litert(data: Data) -> Callable[[], Any]:
         options.padding = schema.Padding.SAME
         options.strideW = options.strideH = case.stride
         if not is_plain:
-            options.depthMultiplier = 1
+            options.depthMultiplier = case.columns // case.image[-1]
         version = 3 if data.quantized else 1
     output = Tensor(data.output_shape, data.input.dtype, quantization[3])
     content = model(operator, version, inputs, output, options)
@@ -167,7 +193,7 @@ def onnx_runtime(data: Data) -> Callable[[], Any]:
     attributes = {}
     if case.filter:
         attributes = {"auto_pad": "SAME_UPPER", "strides": [case.stride] * 2}
-        attributes["group"] = case.columns if case.operation is D else 1
+        attributes["group"] = case.image[-1] if case.operation is D else 1
     constants = {"w": np.ascontiguousarray(weights)}
     if data.quantized:
         if not case.filter:

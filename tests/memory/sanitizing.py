@@ -65,7 +65,8 @@ class Program:
 
 
 SCENARIOS = "separate_executions separate_compilations in_flight race_once race_reusable busy_burst"
-SCENARIOS += " waiters fenced_waiters fence_waiters device_memory freed_in_flight last_errors"
+SCENARIOS += " waiters fenced_waiters fence_waiters device_memory freed_in_flight run_again"
+SCENARIOS += " last_errors"
 
 
 def library_programs() -> Iterator[Program]:
@@ -86,12 +87,25 @@ def library_programs() -> Iterator[Program]:
         for scenario in SCENARIOS.split():
             yield Program("abi/threads", (scenario, device))
         yield Program("abi/mixed", ("20", device))
-        for name in ("cancelled", "cancelled_forks", "thread_ends", "fork_in_flight"):
+        for name in ("cancelled", "cancelled_forks", "thread_ends"):
             yield Program(f"abi/hostile/{name}", (device,))
+        yield Program("abi/hostile/fork_in_flight", (device, "20"))
         yield Program("abi/hostile/forks", (device, "4", "15000"))
         yield Program("abi/hostile/messages", ("descriptors", device))
         yield Program("abi/hostile/small_stacks", (device, "512"))
         yield Program("abi/hostile/scarcity", (device, "threads"))
+
+
+POOL = ("beside 100", "fail 200", "forks 10")
+"""What the program of the pool alone does, and how often."""
+
+
+def pool_programs() -> Iterator[Program]:
+    """Those of the threads that help runs: compiled into the program."""
+    native = ROOT / "nnapi_shim" / "native"
+    flags = (f"-I{native}", *(str(native / f"{name}.c") for name in ("pool", "program")))
+    for what in POOL:
+        yield Program("native/pool", tuple(what.split()), flags=flags)
 
 
 def companion_programs() -> Iterator[Program]:

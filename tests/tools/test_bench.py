@@ -5,6 +5,7 @@ import pytest
 from nnapi_shim import Model, NnapiError
 from nnapi_shim.tools.bench import bench
 from nnapi_shim.tools.latency import latency
+from nnapi_shim.tools.runtimes import RUNTIMES
 from tests.tools.models import conv_log_softmax, of_unknown_size, quantized
 
 
@@ -28,11 +29,12 @@ def test_counts(make) -> None:
     assert found.made_up
 
 
-@pytest.mark.parametrize("name", ["litert", "onnxruntime"])
-def test_peers(name) -> None:
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("name", RUNTIMES)
+def test_peers(name, threads) -> None:
     """The same model, in turns, with the same results."""
-    pytest.importorskip("ai_edge_litert" if name == "litert" else name)
-    found = bench(conv_log_softmax(), "nnapi-cpu", runs=6, peers=(name,))
+    pytest.importorskip(RUNTIMES[name].module)
+    found = bench(conv_log_softmax(), "nnapi-cpu", runs=6, peers=(name,), peer_threads=threads)
     (peer,) = found.peers
     assert peer.name == name
     assert peer.version

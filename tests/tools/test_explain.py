@@ -174,6 +174,7 @@ def test_names_of_the_report_stay() -> None:
         "steps",
         "hand_overs",
         "handed_over_bytes",
+        "passes",
     ]
 
 

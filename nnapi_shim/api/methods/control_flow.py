@@ -1,7 +1,6 @@
 """Operations of the family control_flow; `make docs` writes this file."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from nnapi_shim.api.methods.calling import (
     Calling,
@@ -10,10 +9,8 @@ from nnapi_shim.api.methods.calling import (
     Sizes,
 )
 from nnapi_shim.api.operand import Operand
+from nnapi_shim.api.whole_model import WholeModel
 from nnapi_shim.hal.enums import OperationType
-
-if TYPE_CHECKING:
-    from nnapi_shim.api.model import Model
 
 
 class ControlFlowMethods(Calling):
@@ -22,8 +19,8 @@ class ControlFlowMethods(Calling):
     def if_(
         self,
         condition: Given,
-        then_model: "Model",
-        else_model: "Model",
+        then_model: WholeModel,
+        else_model: WholeModel,
         inputs: Sequence[Given] = (),
         *,
         dimensions: Sizes = None,
@@ -61,8 +58,8 @@ class ControlFlowMethods(Calling):
 
     def while_(
         self,
-        condition_model: "Model",
-        body_model: "Model",
+        condition_model: WholeModel,
+        body_model: WholeModel,
         inputs: Sequence[Given] = (),
         *,
         output_count: int | None = None,

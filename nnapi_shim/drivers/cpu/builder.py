@@ -2,25 +2,20 @@
 
 from collections.abc import Callable, Container, Sequence
 from time import monotonic_ns
-from typing import Any
+from typing import Any, cast
 
 from nnapi_shim import address
-from nnapi_shim.drivers.cpu import lowering
+from nnapi_shim.drivers.cpu import lowering, passes
+from nnapi_shim.drivers.cpu.fused import Fused
 from nnapi_shim.drivers.cpu.inlining import Referenced
 from nnapi_shim.drivers.cpu.layout import Placed, assemble
 from nnapi_shim.drivers.cpu.library import KernelLibrary
+from nnapi_shim.drivers.cpu.lowering.copying import COPY
 from nnapi_shim.drivers.cpu.program import FIRST_ARGUMENT_SLOT, Program
-from nnapi_shim.drivers.cpu.record import (
-    ADDRESS,
-    INT64,
-    Alias,
-    At,
-    Deferred,
-    Step,
-    record,
-)
-from nnapi_shim.drivers.cpu.weights import Constants
-from nnapi_shim.errors import NnapiError, Place, Where
+from nnapi_shim.drivers.cpu.record import Alias, At, Deferred, Step
+from nnapi_shim.drivers.cpu.waits import NeedsCounts, NeedsValue
+from nnapi_shim.drivers.cpu.weights import Constants, OutOfTime
+from nnapi_shim.errors import NnapiError, Place, Where, op_failed
 from nnapi_shim.hal.enums import OperandLifeTime, OperationType, ResultCode
 from nnapi_shim.hal.quantization import decoded
 from nnapi_shim.hal.types import Dimensions, Operand, Operation, Subgraph, byte_size
@@ -28,38 +23,8 @@ from nnapi_shim.operations import bound_operand, bound_operation
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 from nnapi_shim.operations.resolve import merge_dimensions, resolve, set_output
 
-COPY = record(input=ADDRESS, output=ADDRESS, bytes=INT64)
-
 L = OperandLifeTime
 CONTROL_FLOW = (OperationType.IF, OperationType.WHILE)
-
-
-class Wait(Exception):  # noqa: N818 (not an error)
-    """Lowering has come to what it cannot know before the steps so far have run."""
-
-
-class NeedsValue(Wait):
-    """An operation waits for the contents of an operand."""
-
-    def __init__(self, operand: int) -> None:
-        super().__init__(operand)
-        self.operand = operand
-
-
-class NeedsCounts(Wait):
-    """An operation waits for the sizes of its own outputs."""
-
-    def __init__(self, deferred: Deferred, op: BoundOperation, place: Where) -> None:
-        super().__init__(place)
-        self.deferred, self.op, self.place = deferred, op, place
-
-
-class NeedsControl(Wait):
-    """An IF or WHILE whose shapes depend on which way the run goes."""
-
-    def __init__(self, item: Operation) -> None:
-        super().__init__(item)
-        self.item = item
 
 
 class TooLate(Exception):  # noqa: N818 (not of the graph: none of it is to keep it as its error)
@@ -76,6 +41,9 @@ class TooLate(Exception):  # noqa: N818 (not of the graph: none of it is to keep
         return NnapiError(code, message, "too_late").at(self.place)
 
 
+Control = Callable[["Builder", Operation], None]
+
+
 class Builder:
     """Lowers one graph, in the order of its operations; graphs of IF and WHILE become part of it.
 
@@ -83,6 +51,7 @@ class Builder:
 
     omitted: indexes of the graph's inputs that the run leaves out.
     owned: the outputs have no memory of the caller's; they stay in the arena like temporaries.
+    control: lowers an IF or WHILE.
     """
 
     def __init__(
@@ -95,11 +64,14 @@ class Builder:
         output_dimensions: Sequence[Dimensions],
         omitted: Container[int] = (),
         owned: bool = False,
+        *,
+        control: "Control",
     ) -> None:
         self.library = library
         self.referenced = referenced
         self.graph = graph
         self.constants = constants
+        self._control = control
         self.omitted = omitted
         self.operands: list[Operand] = list(graph.operands)
         self.constant_addresses = constants.addresses(graph)
@@ -108,6 +80,8 @@ class Builder:
         self.deadline_ns = 0
         """time.monotonic_ns() after which lowering ends with TooLate; 0 for never."""
         self.steps: list[Placed] = []
+        self.chained: Sequence[tuple[Placed, Placed]] = ()
+        """Steps of the last program that run tile by tile, one behind the other."""
         self.loops: list[tuple[int, int]] = []
         """First and last step of every loop."""
         self.failure: NnapiError | None = None
@@ -214,7 +188,7 @@ class Builder:
                 self.failure = error
             self.next_operation += 1
 
-    def place_of(self, item: Operation) -> Where:
+    def place_of(self, item: Operation | Fused) -> Where:
         """Name of an operation in messages; a Place unless it comes from an inlined graph."""
         place = Place("operation", item.number, OperationType(item.type).name)
         return f"{self.place}{place}" if self.place else place
@@ -223,19 +197,29 @@ class Builder:
         if self.deadline_ns and monotonic_ns() >= self.deadline_ns:
             raise TooLate(place)
 
-    def lower(self, item: Operation) -> None:
+    def lower(self, item: Operation | Fused) -> None:
         """Append the steps of an operation."""
         if self.deadline_ns:
             self._check_time(self.place_of(item))
         if item.type in CONTROL_FLOW:
-            from nnapi_shim.drivers.cpu.lowering import control_flow
-
-            control_flow.lower(self, item)
+            self._control(self, cast("Operation", item))
             return
         try:
-            self._lower(item)
+            if isinstance(item, Fused):
+                self._lower_fused(item)
+            else:
+                self._lower(item)
         except NnapiError as error:
             raise error.at(self.place_of(item)) from None
+
+    def _lower_fused(self, item: Fused) -> None:
+        for index in item.inputs:
+            if self.is_omitted(index):
+                raise op_failed(f"input is omitted; {item.type.name} needs it")
+        for index in item.outputs:
+            self.set_dimensions(index, self.operands[index].dimensions)
+        steps = item.lower([*map(self.operand, item.inputs)], [*map(self.operand, item.outputs)])
+        self._append(steps, self.place_of(item))
 
     def _lower(self, item: Operation) -> None:
         op = bound_operation(item, self.operands, self._input, self.operand, self.base)
@@ -277,6 +261,10 @@ class Builder:
         for step in steps:
             if isinstance(step, Deferred):
                 raise NeedsCounts(step, op, place)
+            self._append([step], place)
+
+    def _append(self, steps: Sequence[Step | Alias], place: Where) -> None:
+        for step in steps:
             if isinstance(step, Alias):
                 self._alias(step, place)
             elif not (step.once and self._filled(step, place)):
@@ -284,9 +272,10 @@ class Builder:
 
     def _filled(self, step: Step, place: Where) -> bool:
         """Run a `once` step if all that it reads is constant; whether it was run."""
-        return self.constants.fill(
-            self.library, step, self._constant_address, lambda: self._check_time(place)
-        )
+        try:
+            return self.constants.fill(self.library, step, self._constant_address, self.deadline_ns)
+        except OutOfTime:
+            raise TooLate(place) from None
 
     def _alias(self, alias: Alias, place: Where) -> None:
         source, target = alias.source, alias.target
@@ -337,4 +326,5 @@ class Builder:
         """The steps as a program, and where in its arena the operands and Buffers of `kept` lie
         after it has run.
         """
+        self.chained = passes.chained(self.steps, self.root)
         return assemble(self, kept)

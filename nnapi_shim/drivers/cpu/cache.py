@@ -50,8 +50,9 @@ from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.enums import OperandLifeTime
 from nnapi_shim.hal.types import CacheHandles, Model, OutputShape, Subgraph, byte_size
 from nnapi_shim.pages import PROT_READ, Pages
+from nnapi_shim.settings import PASSES
 
-MAGIC = b"NNSHIM\x00\x06"
+MAGIC = b"NNSHIM\x00\x07"
 """The last byte is the version of the layout."""
 
 HEAD = Struct("<8s32s32s32s32s3q")
@@ -108,7 +109,7 @@ class Cache:
 
     def _key_of(self, token: bytes) -> bytes:
         model = self.model
-        parts = [token, f"{__version__} {self.library.identity}".encode()]
+        parts = [token, f"{__version__} {self.library.identity} {PASSES.get()}".encode()]
         for graph in (model.main, *model.referenced):
             parts += _described(graph, model.operand_values)
         lengths = pack(f"<{len(parts)}q", *map(len, parts))
@@ -198,6 +199,7 @@ class Cache:
             given.slots,
             [*zip(steps.where, map(StoredStep, steps.kernels, steps.complaints), strict=True)],
             [self.constants, *owners],
+            crew=self.constants.crew,
         )
 
 

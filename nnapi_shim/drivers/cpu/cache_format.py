@@ -6,7 +6,7 @@
 
 Rows of numbers:
 
-    steps      kernel (a text), first argument word, tiles, jump, complaint (a text),
+    steps      kernel (a text), first argument word, tiles, jump, join, complaint (a text),
                kind of the place (a text), its number, its name (a text); number -1: the kind is all
     patches    word, slot, addend
     fixed      word, LITERAL, WEIGHT, VALUE or POOL, which pool, offset
@@ -21,10 +21,14 @@ from operator import add, sub
 from struct import pack
 
 from nnapi_shim.drivers.cpu.program import (
+    BESIDE,
+    CHAIN,
+    END,
     FIRST_ARGUMENT_SLOT,
     SLOT_ARENA,
     SLOT_LOOP_TIMEOUT,
     SLOT_WORDS,
+    STEP_WORDS,
 )
 from nnapi_shim.errors import Place, Where
 
@@ -34,11 +38,9 @@ of its memories.
 """
 
 COUNTS = ("steps", "patches", "fixed", "needed", "shapes", "ends", "arguments", "arena", "slots")
-STEP_WORDS, PATCH_WORDS, FIXED_WORDS, NEEDED_WORDS = 8, 3, 4, 2
-HEAD_WORDS = 4
-"""Words of a step in a program."""
+ROW_WORDS, PATCH_WORDS, FIXED_WORDS, NEEDED_WORDS = 9, 3, 4, 2
 
-HELPERS = ("walk", "bind", "digest", "version")
+HELPERS = ("bind", "digest", "version")
 """Kernels, or what is called like one, that are no steps of any program."""
 
 
@@ -49,7 +51,7 @@ class Malformed(Exception):  # noqa: N818 (a finding)
 class Steps:
     """The steps of a program, column by column; firsts: where the arguments of each begin."""
 
-    __slots__ = ("complaints", "firsts", "jumps", "kernels", "tiles", "where")
+    __slots__ = ("complaints", "firsts", "joins", "jumps", "kernels", "tiles", "where")
 
     def __init__(
         self,
@@ -57,11 +59,12 @@ class Steps:
         firsts: Sequence[int],
         tiles: Sequence[int],
         jumps: Sequence[int],
+        joins: Sequence[int],
         complaints: Sequence[str],
         where: Sequence[Where],
     ) -> None:
         self.kernels, self.firsts, self.tiles, self.jumps = kernels, firsts, tiles, jumps
-        self.complaints, self.where = complaints, where
+        self.joins, self.complaints, self.where = joins, complaints, where
 
 
 class Description:
@@ -119,11 +122,11 @@ def packed(given: Description) -> bytes:
 
     numbers: list[int] = []
     steps = given.steps
-    head = zip(steps.kernels, steps.firsts, steps.tiles, steps.jumps, strict=True)
+    head = zip(steps.kernels, steps.firsts, steps.tiles, steps.jumps, steps.joins, strict=True)
     said = zip(steps.complaints, steps.where, strict=True)
-    for (kernel, first, tiles, jump), (complaint, where) in zip(head, said, strict=True):
+    for (kernel, first, tiles, jump, join), (complaint, where) in zip(head, said, strict=True):
         place = where if isinstance(where, Place) else Place(where, -1)
-        numbers += text(kernel), first, tiles, jump, text(complaint)
+        numbers += text(kernel), first, tiles, jump, join, text(complaint)
         numbers += text(place.kind), place.number, text(place.name)
     numbers += *given.patches, *given.fixed, *chain.from_iterable(given.needed)
     shapes = [number for shape in given.shapes for number in (len(shape), *shape)]
@@ -161,7 +164,7 @@ def _parsed(data: memoryview, limits: Limits) -> Description:
     argument_words, arena_bytes, slots = counts[6:]
     tables: list[list[int]] = []
     for words in (
-        step_count * STEP_WORDS,
+        step_count * ROW_WORDS,
         patch_count * PATCH_WORDS,
         fixed_count * FIXED_WORDS,
         needed_count * NEEDED_WORDS,
@@ -214,8 +217,8 @@ def _shapes(numbers: list[int]) -> Iterator[tuple[int, ...]]:
 
 
 def _steps(numbers: list[int], texts: list[str]) -> Steps:
-    columns = [numbers[at::STEP_WORDS] for at in range(STEP_WORDS)]
-    kernels, firsts, tiles, jumps, complaints, kinds, places, names = columns
+    columns = [numbers[at::ROW_WORDS] for at in range(ROW_WORDS)]
+    kernels, firsts, tiles, jumps, joins, complaints, kinds, places, names = columns
     for column in (kernels, complaints, kinds, names):
         _require_within(column, len(texts), "text")
     where = [
@@ -223,7 +226,7 @@ def _steps(numbers: list[int], texts: list[str]) -> Steps:
         for kind, number, name in zip(kinds, places, names, strict=True)
     ]
     found, said = [texts[at] for at in kernels], [texts[at] for at in complaints]
-    return Steps(found, firsts, tiles, jumps, said, where)
+    return Steps(found, firsts, tiles, jumps, joins, said, where)
 
 
 def check(given: Description, limits: Limits) -> None:
@@ -235,6 +238,7 @@ def check(given: Description, limits: Limits) -> None:
     _require_within(steps.firsts, words + 1, "arguments")
     _require_within(steps.tiles, 1 << 31, "tiles")
     _require_within([*map(add, count(), steps.jumps)], len(steps.jumps) + 1, "jump")
+    _check_regions(steps)
     _require(len(given.shapes) == limits.output_count, "shapes")
     _require_within([*chain.from_iterable(given.shapes)], 1 << 32, "dimension")
     outputs = dict(given.needed)
@@ -244,6 +248,20 @@ def check(given: Description, limits: Limits) -> None:
     _require(given.slots == FIRST_ARGUMENT_SLOT + len(limits.inputs) + len(lengths), "slots")
     _check_patches(given, words, [*limits.inputs, *lengths])
     _check_fixed(given.fixed, words, limits)
+
+
+def _check_regions(steps: Steps) -> None:
+    """Steps that are chained have the same tiles; regions of several steps have no jumps in them,
+    and nothing jumps into them.
+    """
+    joins, jumps = steps.joins, steps.jumps
+    _require_within(joins, BESIDE + 1, "join")
+    _require(not joins or joins[-1] == END, "join")
+    inside = {at + 1 for at, join in enumerate(joins) if join != END}
+    for at, (join, jump) in enumerate(zip(joins, jumps, strict=True)):
+        if jump:
+            _require(join == END and not inside & {at, at + jump}, "join")
+        _require(join != CHAIN or steps.tiles[at] == steps.tiles[at + 1], "join")
 
 
 def _check_patches(given: Description, words: int, arguments: Sequence[int]) -> None:
@@ -270,12 +288,13 @@ def words_of(given: Description, addresses: dict[str, int]) -> tuple[bytearray, 
     """The words of a program and its patches; addresses: of kernels by their names."""
     steps = given.steps
     step_count = len(steps.kernels)
-    base = HEAD_WORDS * step_count
+    base = STEP_WORDS * step_count
     head = [0] * base
-    head[0::HEAD_WORDS] = [addresses[name] for name in steps.kernels]
-    head[2::HEAD_WORDS], head[3::HEAD_WORDS] = steps.tiles, steps.jumps
+    head[0::STEP_WORDS] = [addresses[name] for name in steps.kernels]
+    head[2::STEP_WORDS], head[3::STEP_WORDS] = steps.tiles, steps.jumps
+    head[4::STEP_WORDS] = steps.joins
     own = [0] * (PATCH_WORDS * step_count)  # where the arguments of every step lie
-    own[0::PATCH_WORDS] = range(1, base, HEAD_WORDS)
+    own[0::PATCH_WORDS] = range(1, base, STEP_WORDS)
     own[1::PATCH_WORDS] = [SLOT_WORDS] * step_count
     own[2::PATCH_WORDS] = [8 * (base + first) for first in steps.firsts]
     patches = [*given.patches]

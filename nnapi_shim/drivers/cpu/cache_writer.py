@@ -6,7 +6,6 @@ from nnapi_shim import address, log
 from nnapi_shim.drivers.cpu.cache import ALIGNMENT, HEAD, MAGIC, SEALED, Cache, limits
 from nnapi_shim.drivers.cpu.cache_folder import ABSENT
 from nnapi_shim.drivers.cpu.cache_format import (
-    HEAD_WORDS,
     LITERAL,
     POOL,
     VALUE,
@@ -17,7 +16,7 @@ from nnapi_shim.drivers.cpu.cache_format import (
     check,
     packed,
 )
-from nnapi_shim.drivers.cpu.program import Program
+from nnapi_shim.drivers.cpu.program import STEP_WORDS, Program
 from nnapi_shim.drivers.cpu.record import Buffer
 from nnapi_shim.drivers.cpu.segments import Segment
 from nnapi_shim.hal.enums import OperandLifeTime
@@ -58,15 +57,16 @@ def store(cache: Cache, segment: Segment) -> None:
 
 
 def _description(segment: Segment, program: Program, content: "_Content") -> Description:
-    base = HEAD_WORDS * program.step_count
+    base = STEP_WORDS * program.step_count
     rows = memoryview(program.template)[: 8 * base].cast("q").tolist()
     steps: list[Any] = [step for _, step in program.origins]
     lengths = [step.record.words for step in steps]
     described = Steps(
         [step.kernel for step in steps],
         [sum(lengths[:number]) for number in range(len(lengths))],
-        rows[2::HEAD_WORDS],
-        rows[3::HEAD_WORDS],
+        rows[2::STEP_WORDS],
+        rows[3::STEP_WORDS],
+        rows[4::STEP_WORDS],
         [step.complaint for step in steps],
         [where for where, _ in program.origins],
     )
@@ -112,8 +112,11 @@ class _Content:
             if key not in self._places:
                 self._add(kind, key, address.read(key, owner.length))
             return kind, 0, self._places[key] + offset
-        operand = segment.builder.operands[owner]
+        operand, constants = segment.builder.operands[owner], segment.builder.constants
         where = operand.location
+        if operand.lifetime is not OperandLifeTime.CONSTANT_COPY and constants.is_added(where):
+            data = address.read(constants.pool(where.pool_index), where.length)
+            return LITERAL, 0, self._add(LITERAL, owner, data) + offset
         if operand.lifetime is OperandLifeTime.CONSTANT_COPY:
             return VALUE, 0, where.offset + offset
         return POOL, where.pool_index, where.offset + offset

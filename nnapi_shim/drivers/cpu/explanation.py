@@ -5,7 +5,7 @@ from struct import iter_unpack, unpack
 from typing import Any
 
 from nnapi_shim import address
-from nnapi_shim.drivers.cpu.program import Frame
+from nnapi_shim.drivers.cpu.program import STEP_BYTES, Frame
 from nnapi_shim.drivers.cpu.record import Record, record
 
 
@@ -36,14 +36,16 @@ def explanation(kernel: str, frame: Frame, step: int) -> str:
         from nnapi_shim.drivers.cpu.lowering.detection import KEYPOINTS
 
         boxes = _fields(frame, step, KEYPOINTS)["boxes"]
-        (count,) = unpack("<q", address.read(frame.words + 32 * step + 16, 8))  # a tile is a box
+        (count,) = unpack(
+            "<q", address.read(frame.words + STEP_BYTES * step + 16, 8)
+        )  # a tile is a box
         return _box_reversed("boxes", boxes, count)
     return ""
 
 
 def _fields(frame: Frame, step: int, layout: Record) -> dict[str, Any]:
     """The arguments of a step, by the names of its record; addresses are those of this run."""
-    (block,) = unpack("<q", address.read(frame.words + 32 * step + 8, 8))
+    (block,) = unpack("<q", address.read(frame.words + STEP_BYTES * step + 8, 8))
     return dict(
         zip(layout.fields, layout.unpack(address.read(block, 8 * layout.words)), strict=True)
     )

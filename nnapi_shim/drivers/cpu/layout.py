@@ -1,52 +1,88 @@
 """From steps to a program: where everything lies, and the words that say so."""
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Sequence
 from struct import pack
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from nnapi_shim import address
+from nnapi_shim.drivers.cpu.library import KernelLibrary
 from nnapi_shim.drivers.cpu.memory_planner import LiveRange, plan
 from nnapi_shim.drivers.cpu.program import (
+    BESIDE,
+    CHAIN,
+    END,
     FIRST_ARGUMENT_SLOT,
     SLOT_ARENA,
     SLOT_LOOP_TIMEOUT,
     SLOT_WORDS,
+    STEP_WORDS,
     Program,
     patch,
 )
 from nnapi_shim.drivers.cpu.record import ADDRESS, LOOP_TIMEOUT, At, Buffer, Step
+from nnapi_shim.drivers.cpu.weights import Constants
 from nnapi_shim.errors import Where
 from nnapi_shim.hal.types import byte_size
-
-if TYPE_CHECKING:
-    from nnapi_shim.drivers.cpu.builder import Builder
+from nnapi_shim.operations.declare import BoundOperand
 
 
 class Placed:
     """A step in its place. jump: how many places further the step is that follows a jump.
 
     where: the operation it comes from, for messages.
+    join: END, CHAIN or BESIDE, as in program.py.
     """
 
-    __slots__ = ("jump", "step", "where")
+    __slots__ = ("join", "jump", "step", "where")
 
-    def __init__(self, step: Step, where: Where, jump: int = 0) -> None:
+    def __init__(self, step: Step, where: Where, jump: int = 0, join: int = END) -> None:
         self.step = step
         self.where = where
         self.jump = jump
+        self.join = join
 
 
-def assemble(builder: "Builder", kept: Container[Any]) -> tuple[Program, dict[Any, int]]:
+class Lowered(Protocol):
+    """What a builder has made of a graph: steps, and what is known of the operands they name."""
+
+    library: KernelLibrary
+    constants: Constants
+    steps: list[Placed]
+    loops: list[tuple[int, int]]
+    slots: dict[Any, int]
+    constant_addresses: dict[int, int]
+
+    def root(self, value: Any) -> Any:
+        """The operand or Buffer behind a field's value."""
+
+    def operand(self, index: int) -> BoundOperand:
+        """An operand as this run knows it."""
+
+
+def assemble(builder: Lowered, kept: Container[Any]) -> tuple[Program, dict[Any, int]]:
     """The program of a builder's steps, and the arena offsets of what is kept."""
     return _Layout(builder).assembled(kept)
+
+
+def regions(steps: Sequence[Placed]) -> list[tuple[int, int]]:
+    """Of every step, the first and the last step of its region."""
+    found: list[tuple[int, int]] = []
+    for last, placed in enumerate(steps):
+        if placed.join == END:
+            found += [(len(found), last)] * (last + 1 - len(found))
+        elif placed.join == CHAIN:
+            assert placed.step.tiles == steps[last + 1].step.tiles
+    assert len(found) == len(steps)
+    return found
 
 
 class _Layout:
     """The places of one program's operands and Buffers."""
 
-    def __init__(self, builder: "Builder") -> None:
+    def __init__(self, builder: Lowered) -> None:
         self._builder = builder
         self._steps: Sequence[Placed] = builder.steps
+        self._regions = regions(self._steps)
         self._literals: dict[bytes, address.Block] = {}
         self._patches: list[bytes] = []
         self._fixed: list[tuple[int, Any, int]] = []
@@ -54,6 +90,7 @@ class _Layout:
     def assembled(self, kept: Container[Any]) -> tuple[Program, dict[Any, int]]:
         ranges = self._ranges(kept)
         shared = self._share_in_place(ranges)
+        self._widen(ranges.values())
         keys = [key for key in ranges if key not in shared]
         offsets, arena_bytes = plan([LiveRange(*ranges[key]) for key in keys])
         places = dict(zip(keys, offsets, strict=True))
@@ -120,16 +157,41 @@ class _Layout:
                 and ranges[source][0] == ranges[target][0]
                 and ranges[source][2] == number
                 and ranges[target][1] == number
+                and not self._is_used_beside(source, number)
             ):
                 owner = shared[target] = shared.get(source, source)
                 ranges[owner][2] = ranges[target][2]  # it lives as long as the last of them
         return shared
 
+    def _is_used_beside(self, key: Any, number: int) -> bool:
+        """Whether a step that may run at the same time as step `number` uses what lies in the arena
+        under a key.
+        """
+        first, last = self._regions[number]
+        groups = [0]
+        for placed in self._steps[first:last]:
+            groups.append(groups[-1] + (placed.join == BESIDE))
+        return any(
+            groups[at - first] != groups[number - first] and key in self._used(self._steps[at])
+            for at in range(first, last + 1)
+        )
+
+    def _used(self, placed: Placed) -> set[Any]:
+        step = placed.step
+        return {self._place(step.fields[name]) for _, name in step.record.addresses}
+
+    def _widen(self, ranges: Iterable[list[int]]) -> None:
+        """What a step of a region needs is needed as long as the region runs."""
+        for span in ranges:
+            span[1] = self._regions[span[1]][0]
+            if span[2] < len(self._steps):
+                span[2] = self._regions[span[2]][1]
+
     def _program(self, places: dict[Any, int], arena_bytes: int) -> Program:
         builder = self._builder
         head: list[bytes] = []
         blocks: list[bytes] = []
-        word = 4 * len(self._steps)
+        word = STEP_WORDS * len(self._steps)
         for number, placed in enumerate(self._steps):
             step = placed.step
             values = []
@@ -140,9 +202,9 @@ class _Layout:
                 values.append(value)
             blocks.append(step.record.pack(*values))
             kernel = builder.library.address(step.kernel)
-            self._fixed.append((4 * number, step.kernel, 0))
-            head.append(pack("<4q", kernel, 0, step.tiles, placed.jump))
-            self._patches.append(patch(4 * number + 1, SLOT_WORDS, 8 * word))
+            self._fixed.append((STEP_WORDS * number, step.kernel, 0))
+            head.append(pack("<5q", kernel, 0, step.tiles, placed.jump, placed.join))
+            self._patches.append(patch(STEP_WORDS * number + 1, SLOT_WORDS, 8 * word))
             word += step.record.words
         return Program(
             builder.library,
@@ -153,6 +215,7 @@ class _Layout:
             [(placed.where, placed.step) for placed in self._steps],
             [builder.constants, self._literals],
             self._fixed,
+            builder.constants.crew,
         )
 
     def _literal(self, data: bytes) -> int:

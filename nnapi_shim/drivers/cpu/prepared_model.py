@@ -4,12 +4,14 @@ from collections.abc import Collection, Sequence
 from time import monotonic_ns
 from typing import Any
 
+from nnapi_shim import address
 from nnapi_shim.drivers.cpu.builder import TooLate
 from nnapi_shim.drivers.cpu.inlining import Referenced
 from nnapi_shim.drivers.cpu.library import KernelLibrary
 from nnapi_shim.drivers.cpu.program import Frame
 from nnapi_shim.drivers.cpu.run import Held, Insufficient, Run, stopped, walk_of
 from nnapi_shim.drivers.cpu.segments import Graph, Segment
+from nnapi_shim.drivers.cpu.threads import ALONE, Crew
 from nnapi_shim.drivers.cpu.weights import Constants
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.enums import ErrorStatus, ResultCode
@@ -19,6 +21,7 @@ from nnapi_shim.hal.types import (
     ExecutionResult,
     Model,
     Request,
+    Subgraph,
     Timing,
     is_known,
 )
@@ -32,13 +35,14 @@ class CpuPreparedModel:
         self,
         model: Model,
         library: KernelLibrary,
+        crew: Crew = ALONE,
         handles: CacheHandles | None = None,
         deadline_ns: int = 0,
     ) -> None:
         """deadline_ns: as in Builder; raises TooLate."""
-        constants = Constants(model)
+        constants = Constants(model, crew)
         referenced = Referenced(model)
-        self.main = Graph(library, referenced, model.main, constants)
+        self.main = Graph(library, referenced, model.main, constants, self._rewritten)
         self.graphs = [Graph(library, referenced, graph, constants) for graph in model.referenced]
         """Those that IF and WHILE refer to."""
         self._declared: tuple[Dimensions, ...] = ()
@@ -53,6 +57,13 @@ class CpuPreparedModel:
                 self._use_cache(model, handles, inputs, outputs, deadline_ns)
             self._declared = (*inputs, *outputs)
             self._usual = self.main.first(inputs, outputs, deadline_ns=deadline_ns)
+
+    def _rewritten(self, subgraph: Subgraph) -> Subgraph:
+        """The main graph as passes leave it."""
+        from nnapi_shim.drivers.cpu.rewriting import rewritten
+
+        main = self.main
+        return rewritten(main.library, main.referenced, main.constants, subgraph)[0]
 
     def _use_cache(
         self,
@@ -157,6 +168,23 @@ class CpuExecution:
         if self._frame is not None:
             self._frame.bind(addresses, self._loop_timeout_ns)
 
+    @property
+    def again(self) -> tuple[int, int] | None:
+        """Address of what runs it once more, and what that takes beside a 0; None where there is
+        more to a run. It answers with 0, or with a code that `failure` knows more of.
+        """
+        frame = self._frame
+        if frame is None or self._done is None or self._measure or self._has_deadline:
+            return None
+        if self._walk is not frame.program.walk:  # it is observed
+            return None
+        return address.of_function(self._walk), self._block
+
+    def failure(self, code: int) -> NnapiError:
+        """The error of a run by `again`."""
+        assert self._frame is not None
+        return stopped(self._frame, code)
+
     def compute(self, deadline_ns: int | None) -> ExecutionResult:
         """Run it; raises OP_FAILED and the like, or answers OUTPUT_INSUFFICIENT_SIZE.
 
@@ -210,7 +238,7 @@ class CpuExecution:
 
     def _run(self, first: Segment, deadline_ns: int) -> ExecutionResult:
         """Run what is more than one segment."""
-        run, held = Run(self._model, self._loop_timeout_ns, deadline_ns), Held()
+        run, held = Run(self._model.graphs, self._loop_timeout_ns, deadline_ns), Held()
         capacities = [argument.length for argument in self._request.outputs]
         try:
             last = run.segments(first, [*self._arguments], capacities, held)

@@ -3,21 +3,19 @@
 from collections.abc import Callable, Sequence
 from struct import unpack
 from time import monotonic_ns
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from nnapi_shim import address
-from nnapi_shim.drivers.cpu.builder import Builder, NeedsControl, NeedsCounts, NeedsValue
+from nnapi_shim.drivers.cpu.builder import Builder
 from nnapi_shim.drivers.cpu.program import FIRST_ARGUMENT_SLOT, Frame, Program
 from nnapi_shim.drivers.cpu.segments import Graph, Segment, keep
+from nnapi_shim.drivers.cpu.waits import NeedsControl, NeedsCounts, NeedsValue
 from nnapi_shim.errors import NnapiError, Where
 from nnapi_shim.hal.enums import OperationType, ResultCode
 from nnapi_shim.hal.types import Dimensions, Operation, byte_size
 from nnapi_shim.operations import nested
 from nnapi_shim.operations.nested import Call
 from nnapi_shim.operations.resolve import given_dimensions
-
-if TYPE_CHECKING:
-    from nnapi_shim.drivers.cpu.prepared_model import CpuPreparedModel
 
 
 def compiled_walk(program: Program, around: Sequence[Where]) -> Callable[[int, int], int]:
@@ -87,11 +85,12 @@ class Held:
 class Run:
     """One run of a prepared model.
 
+    graphs: those that IF and WHILE refer to.
     deadline_ns: time.monotonic_ns() after which it ends with MISSED_DEADLINE_TRANSIENT, or 0.
     """
 
-    def __init__(self, model: "CpuPreparedModel", loop_timeout_ns: int, deadline_ns: int) -> None:
-        self._model = model
+    def __init__(self, graphs: Sequence[Graph], loop_timeout_ns: int, deadline_ns: int) -> None:
+        self._graphs = graphs
         self._loop_timeout_ns = loop_timeout_ns
         self._deadline_ns = deadline_ns
         self._around: list[Where] = []
@@ -205,7 +204,7 @@ class Run:
         builder = segment.builder
         place = builder.place_of(item)
         graphs = [
-            self._model.graphs[builder.operands[index].location.offset]
+            self._graphs[builder.operands[index].location.offset]
             for index in item.inputs
             if builder.operands[index].type.name == "MODEL"
         ]

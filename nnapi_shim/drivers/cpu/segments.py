@@ -6,15 +6,16 @@ a WHILE goes), a segment ends, and what follows depends on what the run finds. I
 segment under what was found, so that a run that finds the same goes on without lowering.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from nnapi_shim.drivers.cpu.builder import Builder, NeedsCounts, Wait
+from nnapi_shim.drivers.cpu.builder import Builder
 from nnapi_shim.drivers.cpu.inlining import Referenced
 from nnapi_shim.drivers.cpu.library import KernelLibrary
 from nnapi_shim.drivers.cpu.program import FIRST_ARGUMENT_SLOT, Frame, Program
+from nnapi_shim.drivers.cpu.waits import NeedsCounts, Wait
 from nnapi_shim.drivers.cpu.weights import Constants
-from nnapi_shim.hal.types import Dimensions, OutputShape, Subgraph, byte_size
+from nnapi_shim.hal.types import Dimensions, Operation, OutputShape, Subgraph, byte_size
 
 MAX_KEPT = 16
 """Ways to go on, or shapes of a graph, that are kept."""
@@ -131,16 +132,27 @@ def _buffers(builder: Builder) -> set[Any]:
 
 
 class Graph:
-    """A graph of a model, its constants, and a first segment per combination of shapes."""
+    """A graph of a model, its constants, and a first segment per combination of shapes.
+
+    rewrite: what makes of the graph the one that is lowered, once and when there is need of it;
+    operands keep their indexes.
+    """
 
     def __init__(
-        self, library: KernelLibrary, referenced: Referenced, graph: Subgraph, constants: Constants
+        self,
+        library: KernelLibrary,
+        referenced: Referenced,
+        graph: Subgraph,
+        constants: Constants,
+        rewrite: Callable[[Subgraph], Subgraph] | None = None,
     ) -> None:
         self.library = library
         self.referenced = referenced
         self.subgraph = graph
         self.constants = constants
         self._first: dict[Any, Segment] = {}
+        self._declared = graph
+        self._rewrite = rewrite
 
     def insert(
         self,
@@ -181,6 +193,10 @@ class Graph:
         omitted: tuple[int, ...],
         owned: bool,
     ) -> Builder:
+        rewrite = self._rewrite
+        if rewrite is not None:  # of two threads, both may do it
+            self.subgraph = rewrite(self._declared)
+            self._rewrite = None
         graph = self.subgraph
         return Builder(
             self.library,
@@ -191,4 +207,12 @@ class Graph:
             outputs,
             {graph.input_indexes[position] for position in omitted},
             owned,
+            control=_control,
         )
+
+
+def _control(builder: Builder, item: Operation) -> None:
+    """Lower an IF or WHILE, which few models have."""
+    from nnapi_shim.drivers.cpu.lowering import control_flow
+
+    control_flow.lower(builder, item)

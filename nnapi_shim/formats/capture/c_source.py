@@ -4,8 +4,8 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+from nnapi_shim.formats.capture.data import NO_FOLDER, Data
 from nnapi_shim.formats.capture.plan import Planned, Value
-from nnapi_shim.formats.capture.source import NO_FOLDER, Data
 from nnapi_shim.recording.vocabulary import C_TYPES, Parameter
 
 _PER_LINE = 20

@@ -21,7 +21,14 @@ from nnapi_shim.drivers.cpu.cache_format import (
     parsed,
     words_of,
 )
-from nnapi_shim.drivers.cpu.program import FIRST_ARGUMENT_SLOT, SLOT_ARENA, SLOT_LOOP_TIMEOUT
+from nnapi_shim.drivers.cpu.program import (
+    BESIDE,
+    CHAIN,
+    END,
+    FIRST_ARGUMENT_SLOT,
+    SLOT_ARENA,
+    SLOT_LOOP_TIMEOUT,
+)
 from nnapi_shim.errors import Place
 
 LIMITS = Limits([64, 128, 256], [32], [16, 4], 2)
@@ -33,6 +40,7 @@ STEPS = {
     "firsts": [0, 3, 6],
     "tiles": [1, 0, 7],
     "jumps": [0, -1, 1],
+    "joins": [END, END, END],
     "complaints": ["", "größer", ""],
     "where": [Place("operation", 0, "RELU"), "in words", Place("operation", 2)],
 }
@@ -64,14 +72,22 @@ def test_what_is_packed_is_found_again():
         assert everything(parsed(data, LIMITS)) == everything(described())
 
 
+@pytest.mark.parametrize("joins", [[CHAIN, BESIDE, END], [BESIDE, END, END], [END, CHAIN, END]])
+def test_regions_are_kept(joins):
+    given = described(joins=joins, jumps=[0, 0, 0], tiles=[4, 4, 4])
+    assert parsed(memoryview(packed(given)), LIMITS).steps.joins == joins
+
+
 def test_words_of_a_program():
     """Steps in front; what they and the patches refer to moves behind them."""
     words, patches = words_of(described(), {"relu_f32": 1000, "copy": 2000})
-    assert struct.unpack_from("<12q", words) == (1000, 0, 1, 0, 2000, 0, 0, -1, 1000, 0, 7, 1)
-    assert words[96:] == REST["arguments"]
+    assert struct.unpack_from("<15q", words) == (
+        *(1000, 0, 1, 0, END, 2000, 0, 0, -1, END, 1000, 0, 7, 1, END),
+    )
+    assert words[120:] == REST["arguments"]
     rows = [*struct.iter_unpack("<3q", patches)]
-    assert rows[:3] == [(1, 0, 96), (5, 0, 120), (9, 0, 144)]
-    assert rows[3:5] == [(12, SLOT_ARENA, 512), (13, INPUT, 16)]
+    assert rows[:3] == [(1, 0, 120), (6, 0, 144), (11, 0, 168)]
+    assert rows[3:5] == [(15, SLOT_ARENA, 512), (16, INPUT, 16)]
 
 
 FAR = (1 << 31, 1 << 62, -1, -(1 << 63))
@@ -85,11 +101,20 @@ def replaced(name, at, value):
 
 
 ASTRAY = [
-    *[{"kernels": [name] * 3} for name in ("walk", "bind", "digest", "version_0_1_0", "", "a b")],
+    *[{"kernels": [name] * 3} for name in ("bind", "digest", "version_0_1_0", "", "a b")],
     *[{"kernels": [name] * 3} for name in ("../relu", "relu\0", "größer")],
     *[replaced("firsts", 1, n) for n in (10, *FAR)],
     *[replaced("tiles", 1, n) for n in FAR],
     *[replaced("jumps", at, n) for at, n in ((0, -1), (2, 2), (0, 1 << 62), (1, -(1 << 63)))],
+    *[
+        replaced("joins", at, n)
+        for at, n in ((2, CHAIN), (2, BESIDE), (0, 3), *((0, n) for n in FAR))
+    ],
+    {"joins": [CHAIN, END, END], "jumps": [0, 0, 0]},  # 1 tile and then none
+    *[
+        {"joins": [BESIDE, END, END], "jumps": jumps}
+        for jumps in ([1, 0, 0], [0, 1, 0], [0, 0, -1])
+    ],
     *[replaced("patches", 0, n) for n in (9, *FAR)],
     *[replaced("patches", 1, n) for n in (0, REST["slots"], *FAR)],
     *[replaced("patches", at, n) for at, n in ((2, 513), (5, 17), (8, 9), (11, 1))],

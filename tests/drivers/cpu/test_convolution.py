@@ -41,6 +41,9 @@ CONVOLUTIONS = (
     Shape((1, 9, 9, 2), 130, (1, 1), stride=(2, 2), pads=VALID),
     Shape((1, 3, 3, 40), 48, (3, 3), pads=VALID),
     Shape((1, 2, 2, 9), 8, (5, 5), pads=(4, 4, 4, 4)),
+    Shape((1, 12, 16, 3), 8, (3, 3), stride=(2, 2), activation=3),
+    Shape((2, 6, 12, 1), 5, (4, 7), pads=(3, 0, 6, 6)),
+    Shape((1, 6, 3, 2), 4, (2, 9), stride=(1, 9), pads=(0, 0, 8, 7), dilation=(3, 1)),
     # By Winograd: odd and even sizes, several panels, one share of the work and several.
     Shape((2, 9, 11, 16), 48, (3, 3)),
     Shape((1, 14, 13, 32), 80, (3, 3), pads=VALID, activation=1),
@@ -57,6 +60,12 @@ DEPTHWISE = (
     Shape((1, 10, 10, 17), 2, (2, 4), stride=(3, 2), pads=VALID),
     Shape((1, 4, 40, 33), 1, (3, 3), pads=VALID),
     Shape((1, 4, 3, 16), 1, (7, 7), pads=(6, 6, 6, 6)),
+    Shape((1, 25, 20, 1), 8, (10, 8), stride=(2, 2)),
+    Shape((2, 9, 8, 1), 1, (3, 4), pads=VALID),
+    Shape((1, 7, 90, 8), 1, (3, 3), activation=3),
+    Shape((2, 9, 50, 16), 1, (5, 5), stride=(2, 2)),
+    Shape((1, 3, 11, 200), 1, (3, 3), stride=(1, 2)),
+    Shape((1, 3, 90, 72), 1, (3, 3), stride=(2, 3), pads=(0, 1, 2, 2)),
 )
 
 
@@ -191,6 +200,20 @@ def test_saturating_sums() -> None:
         run = Single(CpuDevice(), OperationType.CONV_2D, operands, output, (1, 2, 2, 16))
         wanted = round(255 * weight * 64 * 9 / scale) + 128
         assert (run.checked() == wanted).all()
+
+
+@pytest.mark.parametrize("depthwise", [False, True])
+def test_weights_that_are_furthest_from_their_zero_point(depthwise: bool) -> None:
+    """255 above it and 255 below: more than one or two int8 hold."""
+    image = np.full((1, 4, 16, 8 if depthwise else 1), 200)
+    for weight, zero in ((255, 0), (0, 255)):
+        filter = single.qu8(np.full((1, 3, 3, 8) if depthwise else (8, 3, 3, 1), weight), 1.0, zero)
+        operands = [single.qu8(image, 1.0, 0), filter, single.i32(np.zeros(8, int), 1.0), VALID]
+        operands += [1, 1, 1, 0] if depthwise else [1, 1, 0]
+        operation = OperationType.DEPTHWISE_CONV_2D if depthwise else OperationType.CONV_2D
+        output = single.qu8(None, 5000.0, 128)
+        run = Single(CpuDevice(), operation, operands, output, (1, 2, 14, 8))
+        assert (run.checked() == round(9 * 200 * (weight - zero) / 5000) + 128).all()
 
 
 def test_not_a_number_stays() -> None:

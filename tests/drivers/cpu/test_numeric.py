@@ -1,10 +1,12 @@
 """The number helpers of the kernels, against numpy."""
 
+import functools
+
 import numba
 import numpy as np
 import pytest
 
-from nnapi_shim.drivers.cpu.kernels import exponential, logarithm, numeric, sine
+from nnapi_shim.drivers.cpu.kernels import exponential, lanes, logarithm, numeric, sine
 
 
 def vectorised(function, result):
@@ -89,6 +91,40 @@ def test_exponential_functions(name, formula, limit):
     x = -np.abs(x) if name == "exp_negative" else x
     apply = vectorised(getattr(exponential, name), np.float32)
     assert units_off(apply(x), formula(x.astype(np.float64))).max() < limit
+
+
+@pytest.mark.parametrize("count", [1, 5, 16, 33, 1 << 16])
+def test_exponentials_of_vectors(count):
+    random = np.random.default_rng(count)
+    x = random.uniform(-20, 20, count).astype(np.float32)
+    for run, (formula, limit) in zip(vector_functions(), VECTOR_FORMULAS, strict=True):
+        y = np.full(count + 1, 7, np.float32)
+        run(x.ctypes.data, y.ctypes.data, count)
+        assert units_off(y[:-1], formula(x.astype(np.float64))).max() < limit
+        assert y[-1] == 7
+    ends = np.array([np.nan, np.inf, -np.inf, -300, 300], np.float32)
+    wanted = [[np.nan, np.inf, 0, 0, np.inf], [np.nan, 1, 0, 0, 1], [np.nan, 1, -1, -1, 1]]
+    for run, results in zip(vector_functions(), wanted, strict=True):
+        y = np.empty_like(ends)
+        run(ends.ctypes.data, y.ctypes.data, len(ends))
+        np.testing.assert_array_equal(y, np.array(results, np.float32))
+
+
+VECTOR_FORMULAS = [(np.exp, 2), (lambda x: 1 / (1 + np.exp(-x)), 3), (np.tanh, 3)]
+
+
+@functools.cache
+def vector_functions():
+    """exp, logistic and tanh of float32[count] at an address, as kernels have them."""
+
+    def compiled(formula):
+        mapping = lanes.mapping(lambda x, _: formula(x))
+        return numba.njit(lambda x, y, count: mapping(x, y, count, np.float32(0)))
+
+    return [
+        compiled(formula)
+        for formula in (exponential.exp_of, exponential.logistic_of, exponential.tanh_of)
+    ]
 
 
 def test_exponential_functions_at_the_ends():

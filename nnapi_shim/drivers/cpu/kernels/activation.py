@@ -8,7 +8,13 @@ import numpy as np
 
 from nnapi_shim.drivers.cpu.kernels.broadcasting import bare, nothing, pairwise
 from nnapi_shim.drivers.cpu.kernels.elements import READ, WRITE, mapped, part
-from nnapi_shim.drivers.cpu.kernels.exponential import expm1, logistic, tanh
+from nnapi_shim.drivers.cpu.kernels.exponential import (
+    expm1_of,
+    logistic,
+    logistic_of,
+    tanh,
+    tanh_of,
+)
 from nnapi_shim.drivers.cpu.kernels.fixed_point import (
     logistic_32,
     product_16,
@@ -20,6 +26,7 @@ from nnapi_shim.drivers.cpu.kernels.fixed_point import (
     tanh_32,
 )
 from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
+from nnapi_shim.drivers.cpu.kernels.lanes import Real, mapped_runs, mapping, single_of_two
 from nnapi_shim.drivers.cpu.kernels.numeric import add32, bounded, clamp, multiply32
 from nnapi_shim.drivers.cpu.kernels.translation import translate
 from nnapi_shim.drivers.cpu.lowering.activation import (
@@ -34,6 +41,7 @@ from nnapi_shim.drivers.cpu.lowering.broadcasting import PLAIN
 from nnapi_shim.drivers.cpu.lowering.elements import LOOKUP
 
 write_b8 = WRITE["b8"]
+read_f16, write_f16 = READ["f16"], WRITE["f16"]
 ZERO_STEPS = np.int32(0)
 ZERO, THREE, SIX, SIXTH = np.float32(0), np.float32(3), np.float32(6), np.float32(1 / 6)
 
@@ -67,24 +75,34 @@ def clamp_quantized(variant, byte, read):
     return kernel(CLAMP_RAW)(body)
 
 
-def elu(variant):
-    """input, output: float[count]. output = max(0, input) + min(0, alpha * (e^input - 1)).
+def elu_of(x: Real, alpha: Real) -> Real:
+    """max(0, x) + min(0, alpha * (e^x - 1)).
 
     The second term is that of positive inputs, too, where alpha is negative. NaN stays NaN.
     """
-    read, write = READ[variant], WRITE[variant]
+    low = alpha * expm1_of(x)
+    return x.where_below(0.0, 0.0, x) + low.where_below(0.0, low, 0.0)
 
-    def body(a, tile):
-        x, y, alpha = a.input, a.output, a.alpha
-        first, end = part(a.count, tile)
-        for i in range(first, end):
-            value = read(x, i)
-            low = alpha * expm1(value)
-            write(y, i, (ZERO if value < ZERO else value) + (low if low < ZERO else ZERO))
-        return 0
 
-    body.__name__ = f"elu_{variant}"
-    return kernel(ELU)(body)
+run_elu, elu = mapping(elu_of), single_of_two(elu_of)
+
+
+@kernel(ELU)
+def elu_f32(a, tile):
+    """input, output: float32[count]."""
+    first, end = part(a.count, tile)
+    run_elu(a.input + 4 * first, a.output + 4 * first, end - first, a.alpha)
+    return 0
+
+
+@kernel(ELU)
+def elu_f16(a, tile):
+    """input, output: float16[count]."""
+    x, y, alpha = a.input, a.output, a.alpha
+    first, end = part(a.count, tile)
+    for i in range(first, end):
+        write_f16(y, i, elu(read_f16(x, i), alpha))
+    return 0
 
 
 @helper
@@ -111,14 +129,16 @@ def prelu_quantized(x, alpha, values):
 
 for _variant, _size in (("f32", 4), ("f16", 2)):
     clamp_float(_variant)
-    elu(_variant)
-    mapped("tanh", tanh, _variant)
-    mapped("logistic", logistic, _variant)
     mapped("hard_swish", hard_swish, _variant)
     pairwise(
         f"prelu_{_variant}", PLAIN, READ[_variant], WRITE[_variant], (_size, _size), nothing,
         bare(prelu),
     )  # fmt: skip
+
+mapped_runs("logistic_f32", mapping(lambda x, _: logistic_of(x)))
+mapped_runs("tanh_f32", mapping(lambda x, _: tanh_of(x)))
+mapped("logistic", logistic, "f16")
+mapped("tanh", tanh, "f16")
 
 prelu_constants = helper(
     lambda a: (

@@ -52,6 +52,14 @@ def centered(typing_context, value, flip, zero):
 
 
 @helper
+def part_of(weight, part):
+    """A number as a sum of int8, of which the later parts take what does not fit in the first."""
+    for _ in range(part):
+        weight -= min(max(weight, -128), 127)
+    return min(max(weight, -128), 127)
+
+
+@helper
 def _panel_width(first, columns, width, lanes):
     return min(width, (columns - first + lanes - 1) // lanes * lanes)
 

@@ -4,8 +4,9 @@ import numpy as np
 
 from nnapi_shim.drivers.cpu.kernels.arithmetic import float32
 from nnapi_shim.drivers.cpu.kernels.elements import READ, READ_BACK, WRITE
-from nnapi_shim.drivers.cpu.kernels.exponential import logistic, tanh
+from nnapi_shim.drivers.cpu.kernels.exponential import logistic_of, tanh_of
 from nnapi_shim.drivers.cpu.kernels.kernel import helper
+from nnapi_shim.drivers.cpu.kernels.lanes import mapping
 from nnapi_shim.drivers.cpu.kernels.microkernel import tile as micro_kernel
 from nnapi_shim.drivers.cpu.kernels.numeric import SIGN, bits_of, clamp
 from nnapi_shim.drivers.cpu.kernels.target import target_tiling
@@ -23,6 +24,8 @@ run_rows = micro_kernel(TILING, float32(TILING), TILING.few_rows)
 ZERO, ONE, SIX = np.float32(0), np.float32(1), np.float32(6)
 INFINITY = np.float32(np.inf)
 
+all_logistic, all_tanh = mapping(lambda x, _: logistic_of(x)), mapping(lambda x, _: tanh_of(x))
+
 read, read_back, write = READ["f32"], READ_BACK["f32"], WRITE["f32"]
 
 
@@ -30,11 +33,9 @@ read, read_back, write = READ["f32"], READ_BACK["f32"], WRITE["f32"]
 def activate(x, count, activation):
     """x: float32[count], in place."""
     if activation == SIGMOID:
-        for n in range(count):
-            write(x, n, logistic(read_back(x, n)))
+        all_logistic(x, x, count, ZERO)
     elif activation == TANH:
-        for n in range(count):
-            write(x, n, tanh(read_back(x, n)))
+        all_tanh(x, x, count, ZERO)
     elif activation == SIGN_BIT:
         for n in range(count):
             write(x, n, ONE if bits_of(read_back(x, n)) & SIGN else ZERO)

@@ -5,24 +5,30 @@ says what is what. Sums and products are float64, rounded once. Their order depe
 never on the number of threads.
 """
 
+import math
+from typing import Any
+
 import numpy as np
+from numba import types
+from numba.extending import intrinsic
 
 from nnapi_shim.drivers.cpu.kernels.clock import DEADLINE, LONG, STRETCH, late
-from nnapi_shim.drivers.cpu.kernels.elements import READ, READ_BACK, WRITE
+from nnapi_shim.drivers.cpu.kernels.elements import DOUBLE, READ, READ_BACK, WRITE
 from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
+from nnapi_shim.drivers.cpu.kernels.lanes import Here, Real, Whole, over
 from nnapi_shim.drivers.cpu.kernels.numeric import (
     add32,
-    add_any_order,
-    add_any_order_f64,
+    arithmetic,
     bits_of,
     float_of,
-    larger_number,
     multiply_any_order_f64,
     xor32,
 )
+from nnapi_shim.drivers.cpu.kernels.vector import FLOAT, splat
 from nnapi_shim.drivers.cpu.lowering.reduction import (
     EXTREME,
     EXTREME_BYTES,
+    LANE_ROOM,
     LANES,
     PRODUCT,
     SUM,
@@ -31,8 +37,47 @@ from nnapi_shim.drivers.cpu.lowering.reduction import (
 ZERO = np.float32(0)
 SIZE = {"f32": 4, "b8": 1}
 LANE_BYTES = {"f64": 8, "f32": 4, "u8": 1}
-BLOCK = 4096
-"""Bytes whose sum is exact in float32."""
+ROUNDS = 64
+"""Of four bytes each: sums of 16 bits have room for 257."""
+
+
+@intrinsic
+def sum_of(typing_context: Any, x: Any, count: Any) -> Any:
+    """The sum of float32[count] at x, in float64."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        x, count = arguments
+
+        def body(here: Here, total: Any) -> Any:
+            return builder.fadd(total, builder.fpext(here.load(x).value, total.type))
+
+        return over(builder, count, body, (DOUBLE, 0.0, builder.fadd), chains=2)
+
+    return types.float64(types.int64, types.int64), generate
+
+
+@intrinsic
+def largest_of(typing_context: Any, x: Any, count: Any, flip: Any, most: Any) -> Any:
+    """The largest of float32[count] at x, with `flip` xor-ed to their bits, and `most`, which is
+    not NaN; NaN is passed over.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        x, count, flip, most = arguments
+
+        def join(a: Any, b: Any) -> Any:
+            first, second = Real(builder, a), Real(builder, b)
+            return first.where_below(second, second, first).value
+
+        def body(here: Here, so_far: Any) -> Any:
+            flips = splat(builder, flip, here.lanes) if here.lanes > 1 else flip
+            bits = here.load(x, math.nan).bits() ^ Whole(builder, flips)
+            return join(so_far, bits.real().value)
+
+        found = over(builder, count, body, (FLOAT, -math.inf, join), chains=4)
+        return join(most, found)
+
+    return types.float32(types.int64, types.int64, types.int32, types.float32), generate
 
 
 def of_rows(name, layout, variant, constants, start, run, join, finish):
@@ -84,7 +129,7 @@ def of_lanes(
     def body(a, tile, deadline):
         repeats, rows, length, inner, fold = a.repeats, a.rows, a.length, a.inner, a.fold
         values = constants(a)
-        lanes = a.lanes + tile * LANES * 8
+        lanes = a.lanes + tile * LANES * LANE_ROOM
         pitch, steps, rest = fold * inner * size, length // fold, length % fold * inner
         blocks = (inner + LANES - 1) // LANES
         first = tile * a.tile_blocks
@@ -157,14 +202,8 @@ add_four = helper(lambda total, x: total + ((x[0] + x[1]) + (x[2] + x[3])))
 read_f32, write_f32 = READ["f32"], WRITE["f32"]
 exact_float = helper(lambda x, i, constants: np.float64(read_f32(x, i)))
 
-
-@helper
-def sum_floats(x, length, constants):
-    """The sum of a run."""
-    total = 0.0
-    for i in range(length):
-        total = add_any_order_f64(total, np.float64(read_f32(x, i)))
-    return total
+sum_floats = helper(lambda x, length, constants: sum_of(x, length))
+"""The sum of a run."""
 
 
 @helper
@@ -178,18 +217,17 @@ of_rows("reduce_sum", *_shared, sum_floats, add, write_quotient)
 of_lanes("reduce_sum", *_shared, exact_float, "f64", add, add_four, write_quotient, no_repair)
 
 read_u8, write_b8 = READ["u8"], WRITE["b8"]
-byte = helper(lambda x, i, constants: np.float32(np.uint8(read_u8(x, i) ^ constants[1])))
 
 
 @helper
 def sum_bytes(x, length, constants):
     """The sum of a run."""
     total = 0.0
-    for first in range(0, length, BLOCK):
-        subtotal = ZERO
-        for i in range(first, min(first + BLOCK, length)):
-            subtotal = add_any_order(subtotal, byte(x, i, constants))
-        total += subtotal
+    for first in range(0, length, LONG):
+        subtotal = np.int32(0)
+        for i in range(first, min(first + LONG, length)):
+            subtotal = add32(subtotal, np.int32(np.uint8(read_u8(x, i) ^ constants[1])))
+        total += np.float64(subtotal)
     return total
 
 
@@ -201,7 +239,82 @@ def write_truncated(y, at, total, constants):
 
 _shared = SUM, "b8", sum_constants, no_sum
 of_rows("reduce_sum", *_shared, sum_bytes, add, write_truncated)
-of_lanes("reduce_sum", *_shared, byte, "f64", add, add_four, write_truncated, no_repair)
+
+
+read_total, write_total = READ_BACK["f64"], WRITE["f64"]
+read_16, write_16 = READ_BACK["u16"], WRITE["b16"]
+add16 = arithmetic(types.uint16, lambda b, x, y: b.add(x, y))
+
+
+@helper
+def half(x, i, flip):
+    """A byte, flipped, in 16 bits."""
+    return np.uint16(read_u8(x, i) ^ flip)
+
+
+@helper
+def add_up(totals, sums, count):
+    """totals: float64[count] += sums: uint16[count], which become 0."""
+    for c in range(count):
+        write_total(totals, c, read_total(totals, c) + np.float64(read_16(sums, c)))
+    for c in range(count):
+        write_16(sums, c, np.int32(0))
+
+
+@kernel(SUM)
+def reduce_sum_lanes_b8(a, tile, deadline):
+    """As those of of_lanes. Sums of up to 4 * ROUNDS bytes are of 16 bits, in lanes of their own
+    behind the totals.
+    """
+    repeats, rows, length, inner, fold = a.repeats, a.rows, a.length, a.inner, a.fold
+    values = sum_constants(a)
+    flip = values[1]
+    totals = a.lanes + tile * LANES * LANE_ROOM
+    sums = totals + LANES * 8
+    pitch, steps, rest = fold * inner, length // fold, length % fold * inner
+    blocks = (inner + LANES - 1) // LANES
+    first = tile * a.tile_blocks
+    for block in range(first, min(first + a.tile_blocks, a.outer * rows * blocks)):
+        at, lane = block // blocks, block % blocks * LANES
+        wanted = min(LANES, inner - lane)
+        count = fold * inner if fold > 1 else wanted
+        for c in range(count):
+            write_total(totals, c, 0.0)
+        for c in range(count):
+            write_16(sums, c, np.int32(0))
+        part = a.input + (at // rows * repeats * rows + at % rows) * length * inner + lane
+        work = 0
+        for repeat in range(repeats):
+            x0 = part + repeat * rows * length * inner
+            left = steps
+            while left >= 0:
+                work += 1
+                if work % ROUNDS == 0:
+                    add_up(totals, sums, count)
+                    if late(deadline):
+                        return DEADLINE
+                if left >= 4:
+                    x1, x2, x3 = x0 + pitch, x0 + 2 * pitch, x0 + 3 * pitch
+                    for c in range(count):
+                        two = add16(half(x0, c, flip), half(x1, c, flip))
+                        four = add16(two, add16(half(x2, c, flip), half(x3, c, flip)))
+                        write_16(sums, c, np.int32(add16(read_16(sums, c), four)))
+                    x0, left = x0 + 4 * pitch, left - 4
+                else:
+                    for c in range(count if left > 0 else rest):
+                        write_16(sums, c, np.int32(add16(read_16(sums, c), half(x0, c, flip))))
+                    x0, left = x0 + pitch, left - 1
+        add_up(totals, sums, count)
+        folded = fold
+        while folded > 1:
+            folded //= 2
+            other = totals + folded * inner * 8
+            for c in range(folded * inner):
+                write_total(totals, c, read_total(totals, c) + read_total(other, c))
+        y = a.output + at * inner + lane
+        for c in range(wanted):
+            write_truncated(y, c, read_total(totals, c), values)
+    return 0
 
 
 # Products
@@ -230,19 +343,16 @@ def write_product(y, at, product, nothing):
     write_f32(y, at, np.float32(product + 0.0))
 
 
-read_product = READ_BACK["f64"]
-
-
 @helper
 def repair_products(lanes, y, count, x, repeats, length, pitches, deadline):
     """Lanes take no notice of 0 * infinity: where that may have been, zeros are looked for."""
     (repeat_pitch, pitch), unusual = pitches, np.int32(0)
     for c in range(count):
-        product = read_product(lanes, c)
+        product = read_total(lanes, c)
         unusual = add32(unusual, np.int32(product != product))
     if unusual != 0:
         for c in range(count):
-            product = read_product(lanes, c)
+            product = read_total(lanes, c)
             if product != product:
                 work = 0
                 for repeat in range(repeats):
@@ -286,10 +396,7 @@ def flipped_float(x, i, constants):
 @helper
 def largest_float(x, length, constants):
     """The largest element of a run."""
-    most = constants[1]
-    for i in range(length):
-        most = larger_number(most, flipped_float(x, i, constants))
-    return most
+    return largest_of(x, length, constants[0], constants[1])
 
 
 @helper

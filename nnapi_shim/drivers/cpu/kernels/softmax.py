@@ -4,11 +4,15 @@ Floats in float32. Sums are taken in as many parts as the processor has lanes: t
 on the tier, never on the number of threads. Those along a row are float64 from block to block.
 """
 
+from typing import Any
+
 import numpy as np
+from numba import types
+from numba.extending import intrinsic
 
 from nnapi_shim.drivers.cpu.kernels.clock import DEADLINE, LONG, STRETCH, late
 from nnapi_shim.drivers.cpu.kernels.elements import READ, READ_BACK, WRITE
-from nnapi_shim.drivers.cpu.kernels.exponential import exp_negative
+from nnapi_shim.drivers.cpu.kernels.exponential import exp_negative, exp_negative_of
 from nnapi_shim.drivers.cpu.kernels.fixed_point import (
     exponential_32,
     floor_log2,
@@ -18,6 +22,7 @@ from nnapi_shim.drivers.cpu.kernels.fixed_point import (
     wrapped_32,
 )
 from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
+from nnapi_shim.drivers.cpu.kernels.lanes import Here, Whole, mapping, over
 from nnapi_shim.drivers.cpu.kernels.logarithm import log
 from nnapi_shim.drivers.cpu.kernels.numeric import (
     add32,
@@ -31,6 +36,7 @@ from nnapi_shim.drivers.cpu.kernels.numeric import (
     xor32,
 )
 from nnapi_shim.drivers.cpu.kernels.translation import translate
+from nnapi_shim.drivers.cpu.kernels.vector import FLOAT, WORD
 from nnapi_shim.drivers.cpu.lowering.softmax import (
     LANES,
     LOG_SCRATCH,
@@ -49,46 +55,96 @@ BLOCK = 1024
 """Numbers that are summed in float32."""
 
 read_float, write_float, read_back = READ["f32"], WRITE["f32"], READ_BACK["f32"]
+read_half, write_half = READ["f16"], WRITE["f16"]
 read_word = READ["i32"]
 read_double, write_double = READ_BACK["f64"], WRITE["f64"]
 
 
-def rows(variant, size):
-    """input, output: float[outer, length], of which a tile is tile_rows rows.
+@intrinsic
+def largest_key(typing_context: Any, x: Any, count: Any) -> Any:
+    """The largest `ordered` of float32[count] at x."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        def body(here: Here, most: Any) -> Any:
+            bits = here.load(arguments[0], -np.inf).bits()
+            return (bits ^ ((bits >> 31) & 0x7FFFFFFF)).largest(Whole(builder, most)).value
+
+        def join(a: Any, b: Any) -> Any:
+            return Whole(builder, a).largest(Whole(builder, b)).value
+
+        return over(builder, arguments[1], body, (WORD, int(LOWEST), join), chains=2)
+
+    return types.int32(types.int64, types.int64), generate
+
+
+@intrinsic
+def powers(typing_context: Any, x: Any, y: Any, count: Any, most: Any, beta: Any) -> Any:
+    """float32[count] at y = e^((x - most) * beta); their sum."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        x, y, count, most, beta = arguments
+
+        def body(here: Here, total: Any) -> Any:
+            power = exp_negative_of((here.load(x) - here.spread(most)) * here.spread(beta))
+            here.store(y, power)
+            return builder.fadd(total, here.only(power, 0.0).value)
+
+        return over(builder, count, body, (FLOAT, 0.0, builder.fadd))
+
+    arguments = [types.int64] * 3 + [types.float32] * 2
+    return types.float32(*arguments), generate
+
+
+multiply_all = mapping(lambda x, share: x * share)
+
+
+@kernel(SOFTMAX)
+def softmax_f32(a, tile, deadline):
+    """input, output: float32[outer, length], of which a tile is tile_rows rows."""
+    length, beta = a.length, a.beta
+    first = tile * a.tile_rows
+    for row in range(first, min(first + a.tile_rows, a.outer)):
+        x, y = a.input + row * length * 4, a.output + row * length * 4
+        most, total = from_ordered(largest_key(x, length)), np.float64(0)
+        for start in range(0, length, BLOCK):
+            if start % LONG == LONG - BLOCK and late(deadline):
+                return DEADLINE
+            count = min(BLOCK, length - start)
+            total += powers(x + 4 * start, y + 4 * start, count, most, beta)
+        if length > LONG and late(deadline):
+            return DEADLINE
+        multiply_all(y, y, length, np.float32(1 / total))
+    return 0
+
+
+@kernel(SOFTMAX)
+def softmax_f16(a, tile, deadline):
+    """input, output: float16[outer, length], of which a tile is tile_rows rows.
 
     float16 has no room for the exponentials, so they are computed a second time.
     """
-    read, write, keeps = READ[variant], WRITE[variant], variant == "f32"
-
-    def body(a, tile, deadline):
-        length, beta = a.length, a.beta
-        first = tile * a.tile_rows
-        for row in range(first, min(first + a.tile_rows, a.outer)):
-            x, y = a.input + row * length * size, a.output + row * length * size
-            key = LOWEST
-            for i in range(length):
-                key = max(key, ordered(read(x, i)))
-            most, total = from_ordered(key), np.float64(0)
-            for start in range(0, length, BLOCK):
-                if start % LONG == LONG - BLOCK and late(deadline):
-                    return DEADLINE
-                subtotal = ZERO
-                for i in range(start, min(start + BLOCK, length)):
-                    power = exp_negative((read(x, i) - most) * beta)
-                    subtotal = add_any_order(subtotal, power)
-                    if keeps:
-                        write(y, i, power)
-                total += subtotal
-            share = np.float32(1 / total)
-            if length > LONG and late(deadline):
+    length, beta = a.length, a.beta
+    first = tile * a.tile_rows
+    for row in range(first, min(first + a.tile_rows, a.outer)):
+        x, y = a.input + row * length * 2, a.output + row * length * 2
+        key = LOWEST
+        for i in range(length):
+            key = max(key, ordered(read_half(x, i)))
+        most, total = from_ordered(key), np.float64(0)
+        for start in range(0, length, BLOCK):
+            if start % LONG == LONG - BLOCK and late(deadline):
                 return DEADLINE
-            for i in range(length):
-                power = read_back(y, i) if keeps else exp_negative((read(x, i) - most) * beta)
-                write(y, i, power * share)
-        return 0
-
-    body.__name__ = f"softmax_{variant}"
-    return kernel(SOFTMAX)(body)
+            subtotal = ZERO
+            for i in range(start, min(start + BLOCK, length)):
+                power = exp_negative((read_half(x, i) - most) * beta)
+                subtotal = add_any_order(subtotal, power)
+            total += subtotal
+        share = np.float32(1 / total)
+        if length > LONG and late(deadline):
+            return DEADLINE
+        for i in range(length):
+            write_half(y, i, exp_negative((read_half(x, i) - most) * beta) * share)
+    return 0
 
 
 def lanes(variant, size):
@@ -145,7 +201,6 @@ def lanes(variant, size):
 
 
 for _variant, _size in (("f32", 4), ("f16", 2)):
-    rows(_variant, _size)
     lanes(_variant, _size)
 
 

@@ -5,8 +5,9 @@ from operator import neg
 import numpy as np
 
 from nnapi_shim.drivers.cpu.kernels.elements import READ, WRITE, mapped, part
-from nnapi_shim.drivers.cpu.kernels.exponential import exp
+from nnapi_shim.drivers.cpu.kernels.exponential import exp, exp_of
 from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
+from nnapi_shim.drivers.cpu.kernels.lanes import mapped_runs, mapping
 from nnapi_shim.drivers.cpu.kernels.logarithm import log
 from nnapi_shim.drivers.cpu.kernels.numeric import bits_of, square_root
 from nnapi_shim.drivers.cpu.kernels.sine import LIMIT, sine, sine_of_any
@@ -51,7 +52,6 @@ def sines(variant):
 
 for _variant in ("f32", "f16"):
     mapped("abs", abs, _variant)
-    mapped("exp", exp, _variant)
     mapped("floor", np.floor, _variant)
     mapped("log", log, _variant)
     mapped("neg", neg, _variant)
@@ -59,5 +59,7 @@ for _variant in ("f32", "f16"):
     mapped("sqrt", square_root, _variant)
     sines(_variant)
 
+mapped_runs("exp_f32", mapping(lambda x, _: exp_of(x)))
+mapped("exp", exp, "f16")
 mapped("abs", abs, "i32")
 mapped("neg", neg, "i32")

@@ -7,17 +7,16 @@ not so, where a graph waits for a value that only the run knows, or would be too
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nnapi_shim import address
+from nnapi_shim.drivers.cpu.builder import Builder
 from nnapi_shim.drivers.cpu.layout import Placed
 from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, LOOP_TIMEOUT, Buffer, Step, record
+from nnapi_shim.drivers.cpu.waits import NeedsControl, Wait
 from nnapi_shim.errors import NnapiError, Where, op_failed
 from nnapi_shim.hal.enums import OperandLifeTime, OperationType
 from nnapi_shim.hal.types import Dimensions, Operation, Subgraph
-
-if TYPE_CHECKING:
-    from nnapi_shim.drivers.cpu.builder import Builder
 
 JUMP = record()
 CONDITION = record(condition=ADDRESS)
@@ -26,10 +25,8 @@ LOOP = record(condition=ADDRESS, started=ADDRESS, timeout=ADDRESS)
 FAIL = record(code=INT64)
 
 
-def lower(builder: "Builder", item: Operation) -> None:
+def lower(builder: Builder, item: Operation) -> None:
     """Append an IF or WHILE to a builder; raises NeedsControl where the run has to decide."""
-    from nnapi_shim.drivers.cpu.builder import NeedsControl, Wait
-
     check_condition(builder, item)
     if not builder.referenced.fits(builder.operands, item, builder.depth):
         raise NeedsControl(item)
@@ -40,13 +37,13 @@ def lower(builder: "Builder", item: Operation) -> None:
         raise NeedsControl(item) from None
 
 
-def check_condition(builder: "Builder", item: Operation) -> None:
+def check_condition(builder: Builder, item: Operation) -> None:
     """The condition of an IF is there."""
     if item.type is OperationType.IF and builder.is_omitted(item.inputs[0]):
         raise op_failed("condition is omitted; IF needs it").at(builder.place_of(item))
 
 
-def graph_of(builder: "Builder", index: int) -> Subgraph:
+def graph_of(builder: Builder, index: int) -> Subgraph:
     """The graph that a MODEL operand refers to."""
     return builder.referenced.graph(builder.operands[index])
 
@@ -55,7 +52,7 @@ class _ShapesDiffer(Exception):  # noqa: N818 (not an error)
     """What the graphs give depends on the way that the run goes."""
 
 
-def _lower_if(builder: "Builder", item: Operation) -> None:
+def _lower_if(builder: Builder, item: Operation) -> None:
     condition, then, otherwise, *inputs = item.inputs
     place = builder.place_of(item)
     where = builder.constant_addresses.get(builder.owner(condition))
@@ -82,7 +79,7 @@ def _lower_if(builder: "Builder", item: Operation) -> None:
 
 
 def _set_dimensions(
-    builder: "Builder", outputs: Sequence[int], dimensions: Sequence[Dimensions], place: Where
+    builder: Builder, outputs: Sequence[int], dimensions: Sequence[Dimensions], place: Where
 ) -> None:
     for position, (index, sizes) in enumerate(zip(outputs, dimensions, strict=True)):
         if 0 in sizes:  # a declared size may win over it
@@ -93,7 +90,7 @@ def _set_dimensions(
             raise error.at(f"{place}: output {position}") from None
 
 
-def _lower_while(builder: "Builder", item: Operation) -> None:
+def _lower_while(builder: Builder, item: Operation) -> None:
     """What cannot run fails only when it is reached, which is for the run to see."""
     try:
         _loop(builder, item)
@@ -101,7 +98,7 @@ def _lower_while(builder: "Builder", item: Operation) -> None:
         raise _ShapesDiffer from None
 
 
-def _loop(builder: "Builder", item: Operation) -> None:
+def _loop(builder: Builder, item: Operation) -> None:
     condition_graph, body = (graph_of(builder, index) for index in item.inputs[:2])
     given = item.inputs[2:]
     place = builder.place_of(item)
@@ -138,14 +135,14 @@ def _loop(builder: "Builder", item: Operation) -> None:
         builder.set_dimensions(index, builder.operand(target).dimensions)
 
 
-def _condition(builder: "Builder", index: int) -> dict[str, Any]:
+def _condition(builder: Builder, index: int) -> dict[str, Any]:
     return {"condition": builder.operand(index), "writes": ()}
 
 
 class _jump:  # noqa: N801 (reads as the function that it is)
     """Append a step that jumps; `land` makes the next step the one that it jumps to."""
 
-    def __init__(self, builder: "Builder", step: Step, place: Where) -> None:
+    def __init__(self, builder: Builder, step: Step, place: Where) -> None:
         self._builder = builder
         self.number = len(builder.steps)
         self.placed = Placed(step, place)
@@ -156,7 +153,7 @@ class _jump:  # noqa: N801 (reads as the function that it is)
 
 
 def _branch(
-    builder: "Builder",
+    builder: Builder,
     graph: Subgraph,
     inputs: Sequence[int],
     outputs: Sequence[int],
@@ -172,7 +169,7 @@ def _branch(
 
 
 def _inlined(
-    builder: "Builder",
+    builder: Builder,
     graph: Subgraph,
     inputs: Sequence[int],
     outputs: Sequence[int],
@@ -209,14 +206,14 @@ def _inlined(
     return [builder.operand(base + index).dimensions for index in graph.output_indexes]
 
 
-def _temporary(builder: "Builder", graph: Subgraph, position: int) -> int:
+def _temporary(builder: Builder, graph: Subgraph, position: int) -> int:
     """A new operand like an output of a graph."""
     like = graph.operands[graph.output_indexes[position]]
     builder.operands.append(like._replace(lifetime=OperandLifeTime.TEMPORARY_VARIABLE))
     return len(builder.operands) - 1
 
 
-def _carried(builder: "Builder", source: int, output: int | None) -> int:
+def _carried(builder: Builder, source: int, output: int | None) -> int:
     """A new operand for what a loop carries from round to round: in the memory of its output."""
     if builder.is_omitted(source):
         raise _ShapesDiffer

@@ -7,6 +7,7 @@ through a table, by a filter.
 from typing import Any
 
 from nnapi_shim.drivers.cpu.lowering.depthwise import depthwise
+from nnapi_shim.drivers.cpu.lowering.folding import folded, is_foldable
 from nnapi_shim.drivers.cpu.lowering.gemm import product, product_with
 from nnapi_shim.drivers.cpu.lowering.packing import (
     Filter,
@@ -40,6 +41,9 @@ def lower_conv_2d(op: BoundOperation) -> list[Step]:
     window = convolution_window(op)
     steps, source = image_in(op.input, op.nchw)
     target, after = image_out(op.output, op.nchw)
+    if is_foldable(op, window):
+        whole = whole_filter(op, op.filter)
+        return steps + folded(op, whole, window, source, target, geometry) + after
     if pays(op, window, geometry):
         columns = op.filter.dimensions[0]
         return steps + winograd(op, window, source, target, columns, geometry) + after
@@ -58,7 +62,19 @@ def lower_depthwise_conv_2d(op: BoundOperation) -> list[Step]:
     _, height, width, columns = op.filter.dimensions
     factors = multipliers(op, op.filter, columns) if is_quantized(op) else ()
     filter = Filter(op.filter, op.bias, columns, height * width, op.filter, factors)
+    if is_foldable(op, window) and window.in_depth == 1:
+        moved, filter = _columns_first(op, filter)
+        return [*steps, moved, *folded(op, filter, window, source, target, tiling()), *after]
     return steps + depthwise(op, filter, window, source, target, tiling()) + after
+
+
+def _columns_first(op: BoundOperation, filter: Filter) -> tuple[Step, Filter]:
+    """The filter [taps, columns] as [columns, taps]."""
+    taps, columns, size = filter.taps, filter.columns, ELEMENT_BYTES[op.filter.type]
+    turned = Buffer(byte_size(op.filter))
+    axes = [Axis(columns, size, taps * size), Axis(taps, columns * size, size)]
+    step = copied(filter.source, turned, axes, size, once=True)
+    return step, filter._replace(source=turned)
 
 
 def lower_grouped_conv_2d(op: BoundOperation) -> list[Step]:

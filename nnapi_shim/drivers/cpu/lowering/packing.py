@@ -133,6 +133,12 @@ class Packed(NamedTuple):
     corrected: bool
 
 
+def int8_parts(filter: BoundOperand) -> int:
+    """How many int8 add up to any weight less the zero point."""
+    _, zero = signed_zero(filter)
+    return 1 if zero == 0 else 2 if zero > -128 else 3  # 127 + 128 is 255
+
+
 def is_quantized(op: BoundOperation) -> bool:
     """Whether the operands are 8-bit integers; they are float32 or float16 otherwise."""
     return op.variant.startswith("q")

@@ -30,6 +30,9 @@ from nnapi_shim.operations.reduction import reduced_axes
 LANES = 1024
 """Lanes that are joined at a time."""
 
+LANE_ROOM = 10
+"""Bytes of a lane: its result so far, and of bytes a sum of 16 bits."""
+
 VIEW = {
     "input": ADDRESS,
     "output": ADDRESS,
@@ -43,7 +46,7 @@ VIEW = {
     "lanes": ADDRESS,
 }
 """A tile is `tile_blocks` outputs if inner is 1, otherwise blocks of up to LANES lanes. lanes: for
-each tile, LANES results so far, 8 bytes each."""
+each tile, LANES * LANE_ROOM bytes."""
 
 SUM = record(**VIEW, divisor=FLOAT64, flip=INT64, excess=FLOAT64)
 """(sum - excess) / divisor, of bytes with `flip` xor-ed to them."""
@@ -147,7 +150,7 @@ def _steps(op: BoundOperation, layout: Record, name: str, **fields: Any) -> list
     tile_blocks = max(1, TILE // elements)
     tiles = -(-blocks // tile_blocks)
     if view.inner > 1:
-        lanes = Buffer(8 * LANES * tiles)
+        lanes = Buffer(LANES * LANE_ROOM * tiles)
     step = Step(
         layout,
         f"reduce_{name}_{element}",

@@ -1,0 +1,24 @@
+"""Tables of HTML, in which everything from a model is escaped."""
+
+from collections.abc import Iterable, Iterator
+from html import escape
+
+from nnapi_shim.log import one_line
+
+MOST_ROWS = 500
+"""Rows that a table of HTML has."""
+
+Row = tuple[str, ...]
+
+
+def html_table(head: Row, rows: Iterable[Row], count: int) -> Iterator[str]:
+    """The lines of a table, and how many of `count` rows it leaves out."""
+    yield "<table><thead><tr>"
+    yield "".join(f"<th>{escape(cell)}</th>" for cell in head)
+    yield "</tr></thead><tbody>"
+    for row in rows:
+        cells = "".join(f"<td>{escape(one_line(cell))}</td>" for cell in row)
+        yield f"<tr>{cells}</tr>"
+    if count > MOST_ROWS:
+        yield f'<tr><td colspan="{len(head)}">and {count - MOST_ROWS} more</td></tr>'
+    yield "</tbody></table>"

@@ -1,0 +1,21 @@
+"""What passes put in place of operations that NNAPI has no single operation for."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from nnapi_shim.drivers.cpu.record import Alias, Step
+from nnapi_shim.hal.enums import OperationType
+from nnapi_shim.operations.declare import BoundOperand
+
+
+class Fused(NamedTuple):
+    """An operation of one's own, of operands that are all declared.
+
+    type, number: of the operation that it is told of as. lower: from its operands to its steps.
+    """
+
+    type: OperationType
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    number: int
+    lower: Callable[[Sequence[BoundOperand], Sequence[BoundOperand]], list[Step | Alias]]

@@ -1,0 +1,52 @@
+"""An activation that stands alone becomes that of the operation whose result it reads."""
+
+from nnapi_shim.drivers.cpu.passes.graph import Done, Graph, title
+from nnapi_shim.hal.enums import FuseCode, OperandType, OperationType
+
+NAME = "fuse_activations"
+O = OperationType  # noqa: E741
+CODES = {O.RELU: FuseCode.RELU, O.RELU1: FuseCode.RELU1, O.RELU6: FuseCode.RELU6}
+BEFORE = (
+    O.ADD,
+    O.AVERAGE_POOL_2D,
+    O.CONV_2D,
+    O.DEPTHWISE_CONV_2D,
+    O.DIV,
+    O.FULLY_CONNECTED,
+    O.GROUPED_CONV_2D,
+    O.L2_POOL_2D,
+    O.MAX_POOL_2D,
+    O.MUL,
+    O.SUB,
+    O.TRANSPOSE_CONV_2D,
+)
+"""Operations that clamp their results at the end of what they compute, with the same bounds."""
+
+
+def fuse_activations(graph: Graph) -> None:
+    """RELU, RELU1 and RELU6 behind an operation without an activation; where it is quantized, of
+    the same scale and zero point on both sides, which the bounds are then in.
+    """
+    codes: dict[FuseCode, int] = {}
+    for position, item in graph.each(*CODES):
+        between, target = item.inputs[0], item.outputs[0]
+        found = graph.before(between, *BEFORE)
+        if found is None:
+            continue
+        place, first = found
+        if not graph.is_plain(*first.inputs, between, target):
+            continue
+        named = graph.named(first)
+        if not graph.are_alike(between, target) or "activation" not in named:
+            continue
+        if graph.value(named["activation"]) != FuseCode.NONE:
+            continue
+        code = CODES[OperationType(item.type)]
+        if code not in codes:
+            codes[code] = graph.scalar(OperandType.INT32, code)
+        at = list(named).index("activation")
+        inputs = (*first.inputs[:at], codes[code], *first.inputs[at + 1 :])
+        graph.remove(position)
+        graph.replace(place, first._replace(inputs=inputs, outputs=(target,)))
+        what = f"{title(item)}: added at the end of {title(first)}"
+        graph.done.append(Done(NAME, item.number, what))

@@ -1,0 +1,115 @@
+"""Files with models, made ready in other runtimes: LiteRT, ONNX Runtime, OpenVINO.
+
+Imports little by itself: what a process pays for a runtime is what the runtime costs.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from importlib import import_module
+from typing import Any, NamedTuple
+
+
+class Runtime(NamedTuple):
+    """package: as pip knows it. module: as Python does. suffix: of the files that it is given.
+    reads: all that it can read.
+    """
+
+    package: str
+    module: str
+    suffix: str
+    reads: tuple[str, ...]
+
+
+RUNTIMES = {
+    "litert": Runtime("ai-edge-litert", "ai_edge_litert", ".tflite", (".tflite",)),
+    "onnxruntime": Runtime("onnxruntime", "onnxruntime", ".onnx", (".onnx",)),
+    "openvino": Runtime("openvino", "openvino", ".tflite", (".tflite", ".onnx")),
+}
+
+Choose = Callable[[int], Sequence[Any]]
+"""The arrays of so many inputs; raises where there are none."""
+
+
+class Ready(NamedTuple):
+    """run: a run whose arguments are bound. outputs: arrays of the last one."""
+
+    run: Callable[[], object]
+    outputs: Callable[[], list[Any]]
+
+
+def ready(name: str, path: str, choose: Choose, threads: int) -> Ready:
+    """The model in a file, bound to inputs; whatever the runtime raises."""
+    make = {"litert": _litert, "onnxruntime": _onnxruntime, "openvino": _openvino}[name]
+    return make(path, choose, threads)
+
+
+def _litert(path: str, choose: Choose, threads: int) -> Ready:
+    interpreter = import_module("ai_edge_litert.interpreter").Interpreter(
+        model_path=path, num_threads=threads
+    )
+    details = interpreter.get_input_details()
+    arrays = choose(len(details))
+    for detail, array in zip(details, arrays, strict=True):
+        if tuple(detail["shape"]) != array.shape:
+            interpreter.resize_tensor_input(detail["index"], array.shape)
+    interpreter.allocate_tensors()
+    for detail, array in zip(details, arrays, strict=True):
+        interpreter.set_tensor(detail["index"], array)
+
+    def outputs() -> list[Any]:
+        found = interpreter.get_output_details()
+        return [interpreter.get_tensor(detail["index"]) for detail in found]
+
+    return Ready(interpreter.invoke, outputs)
+
+
+def _onnxruntime(path: str, choose: Choose, threads: int) -> Ready:
+    onnxruntime = import_module("onnxruntime")
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    arrays = choose(len(session.get_inputs()))
+    binding = session.io_binding()
+    for argument, array in zip(session.get_inputs(), arrays, strict=True):
+        binding.bind_cpu_input(argument.name, array)
+    for argument in session.get_outputs():
+        binding.bind_output(argument.name)
+
+    def outputs() -> list[Any]:
+        found: list[Any] = binding.copy_outputs_to_cpu()
+        return found
+
+    run = partial(session.run_with_iobinding, binding)
+    run.needs = arrays  # type: ignore[attr-defined]
+    return Ready(run, outputs)
+
+
+def _openvino(path: str, choose: Choose, threads: int) -> Ready:
+    openvino = import_module("openvino")
+    settings = {
+        "INFERENCE_NUM_THREADS": threads,
+        "NUM_STREAMS": 1,
+        "PERFORMANCE_HINT": "LATENCY",
+        "INFERENCE_PRECISION_HINT": "f32",  # else bfloat16 where the processor has it
+    }
+    core = openvino.Core()
+    model = core.read_model(path)
+    arrays = choose(len(model.inputs))
+    shapes = {argument: array.shape for argument, array in zip(model.inputs, arrays, strict=True)}
+    if any(argument.partial_shape.is_dynamic for argument in model.inputs):
+        model.reshape(shapes)
+    compiled = core.compile_model(model, "CPU", settings)
+    request = compiled.create_infer_request()
+    tensors = [openvino.Tensor(array, shared_memory=True) for array in arrays]
+    for place, tensor in enumerate(tensors):
+        request.set_input_tensor(place, tensor)
+
+    def outputs() -> list[Any]:
+        places = range(len(compiled.outputs))
+        return [request.get_output_tensor(place).data.copy() for place in places]
+
+    run = partial(request.infer, share_inputs=True, share_outputs=True)
+    run.needs = core, compiled, tensors, arrays  # type: ignore[attr-defined]
+    return Ready(run, outputs)

@@ -1,0 +1,117 @@
+"""Measure whole models, print, and write what is asked for.
+
+    python -m tests.bench.suite [--json FILE] [--page] [--from FILE ...]
+
+The environment chooses: MODELS, parts of names with commas between them, THREADS, ROUNDS, PEERS;
+CLOCK=cpu measures time of processors, which is less disturbed where other programs run.
+--from measures nothing: it takes what earlier runs have written, a model from the last that has it.
+"""
+
+import argparse
+import json
+import os
+import sys
+import time
+from dataclasses import asdict
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from nnapi_shim.tools.runtimes import RUNTIMES
+from tests.bench.suite import c_program, machine, page, picture
+from tests.bench.suite.contestants import ROOT, TRAINED, contestants, names
+from tests.bench.suite.figures import OURS, Figures, figures, plain, read
+from tests.bench.suite.race import race
+
+PAGE = ROOT / "docs" / "performance.md"
+PICTURE = "pictures/performance.svg"
+
+
+def main() -> None:
+    """Do what the command line says."""
+    parser = argparse.ArgumentParser(prog="make bench-models")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures")
+    parser.add_argument("--page", action="store_true", help="write docs/performance.md")
+    parser.add_argument("--from", dest="earlier", nargs="+", type=Path, metavar="FILE", default=[])
+    given = parser.parse_args()
+    content = _earlier(given.earlier) if given.earlier else _measured(given.json)
+    models = [read(model) for model in content["models"]]
+    print("\n".join(page.summary(models)))
+    if given.page:
+        threads = sorted({times.threads for model in models for times in model.times})
+        picture.picture(models, threads, PAGE.parent / PICTURE)
+        started = content.get("program")
+        page.write(PAGE, content["about"], content["rounds"], models, PICTURE, started)
+
+
+def _earlier(files: list[Path]) -> dict[str, Any]:
+    contents = [json.loads(path.read_text()) for path in files]
+    models = {model["name"]: model for content in contents for model in content["models"]}
+    together = {key: value for content in contents for key, value in content.items()}
+    return {**together, "models": list(models.values())}
+
+
+def _measured(target: Path | None) -> dict[str, Any]:
+    threads = [int(number) for number in os.environ.get("THREADS", "1,2").split(",")]
+    rounds = int(os.environ.get("ROUNDS", "9"))
+    if not TRAINED.exists():
+        print("the trained models, ../shared/models, are not here: without them", flush=True)
+    wanted = [part for part in os.environ.get("MODELS", "").split(",") if part]
+    chosen = [n for n in names() if not wanted or any(part in n for part in wanted)]
+    runtimes = [OURS, *_peers()]
+    about = machine.about(runtimes)
+    print(", ".join(f"{key} {value}" for key, value in about.items()), flush=True)
+    began = time.monotonic()
+    if os.environ.get("CLOCK") == "cpu":
+        about["clock"] = "time of processors"
+    content: dict[str, Any] = {"about": about, "rounds": rounds, "models": []}
+    if c_program.MODEL in chosen and (program := c_program.start(rounds)) is not None:
+        content["program"] = {**asdict(program), "allowed": program.allowed}
+    for at, contestant in enumerate(contestants(chosen, _tell)):
+        name = f"[{at + 1}/{len(chosen)}] {contestant.name}"
+        found = figures(contestant, race(contestant, threads, rounds, runtimes, name, _tell))
+        _tell("")
+        _show(name, found, threads, runtimes)
+        content["models"].append(plain(found))
+        if target is not None:  # each time: what is measured stays when this is stopped
+            target.write_text(json.dumps(content, indent=1))
+    print(f"{len(chosen)} models in {time.monotonic() - began:.0f} s")
+    return content
+
+
+def _peers() -> list[str]:
+    """Those that are installed, of those that are wanted."""
+    found = []
+    for name in os.environ.get("PEERS", ",".join(RUNTIMES)).split(","):
+        try:
+            import_module(RUNTIMES[name].module)
+            found.append(name)
+        except ImportError:
+            print(f"{name} is not installed: without it")
+    return found
+
+
+def _tell(text: str) -> None:
+    """What is done now, in place of what was, on a terminal."""
+    if sys.stderr.isatty():
+        print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+
+
+def _show(name: str, found: Figures, threads: list[int], runtimes: list[str]) -> None:
+    for number in threads:
+        parts = []
+        for runtime in runtimes:
+            times = found.of(runtime, number)
+            parts.append(f"{runtime} {1e3 * times.minimum:.4g}" if times else f"{runtime} -")
+        ratio = found.ratio(number)
+        told = (
+            f"; ratio {ratio.median:.2f} ({ratio.low:.2f} to {ratio.high:.2f}), of the least "
+            f"{ratio.of_minima:.2f}"
+            if ratio
+            else ""
+        )
+        print(f"{name}, threads: {number}: least ms {', '.join(parts)}{told}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

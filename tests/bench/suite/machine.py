@@ -1,0 +1,27 @@
+"""What a figure was measured on and with."""
+
+import datetime
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import nnapi_shim
+from nnapi_shim.drivers.cpu import library
+from nnapi_shim.tools.info import installed_version
+from nnapi_shim.tools.runtimes import RUNTIMES
+
+
+def about(runtimes: Sequence[str]) -> dict[str, str]:
+    """Processor, tier, versions and the day."""
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    model = next((line.partition(": ")[2] for line in lines if line.startswith("model name")), "")
+    found = {
+        "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
+        "processor": f"{model}, {len(os.sched_getaffinity(0))} processors",
+        "tier": library.processor_tiers()[0],
+        "nnapi_shim": nnapi_shim.__version__,
+    }
+    for name in runtimes:
+        if name in RUNTIMES:
+            found[name] = installed_version(RUNTIMES[name].package) or ""
+    return found

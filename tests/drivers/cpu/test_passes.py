@@ -1,0 +1,245 @@
+"""Passes over a graph: each acts, is told of, can be left out, and changes no result."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import nnapi_shim
+from nnapi_shim import Model
+from nnapi_shim.drivers.cpu.passes import ON_STEPS, TABLE
+from nnapi_shim.tools.explain import explain
+
+F32, U8, S8 = "TENSOR_FLOAT32", "TENSOR_QUANT8_ASYMM", "TENSOR_QUANT8_ASYMM_SIGNED"
+RANDOM = np.random.default_rng(7)
+
+
+def normal(*shape: int) -> np.ndarray:
+    return RANDOM.normal(size=shape).astype(np.float32)
+
+
+def filtered(model: Model, x: Any, kind: str = "conv", **others: Any) -> Any:
+    """A convolution of 3 x 3 of an image with 4 channels; quantized if that is."""
+    shape = (1, 3, 3, 4) if kind == "depthwise" else (5, 3, 3, 4)
+    depth = 4 if kind == "depthwise" else 5
+    function = model.depthwise_conv_2d if kind == "depthwise" else model.conv_2d
+    extra = [1] if kind == "depthwise" else []
+    if x.scale:
+        weights = model.constant(RANDOM.integers(0, 255, shape).astype(np.uint8), U8, 0.02, 120)
+        bias = model.constant(np.arange(depth, dtype=np.int32), "TENSOR_INT32", x.scale * 0.02)
+        return function(x, weights, bias, *extra, scale=0.5, zero_point=100, **others)
+    return function(x, normal(*shape), normal(depth), *extra, **others)
+
+
+def activations(model: Model) -> Any:
+    x = model.input(F32, [1, 6, 6, 4])
+    y = model.relu6(filtered(model, x, padding="SAME"))
+    z = model.relu(model.add(y, normal(1, 6, 6, 5)))
+    return model.relu1(model.mul(z, normal(5)))
+
+
+def quantized_activations(model: Model) -> Any:
+    x = model.input(U8, [1, 6, 6, 4], 0.05, 128)
+    y = model.relu(filtered(model, x, padding="SAME"))
+    return model.relu6(model.average_pool_2d(y, padding="VALID", stride=2, filter=2))
+
+
+def padding(model: Model) -> Any:
+    x = model.input(F32, [2, 6, 7, 4])
+    padded = model.pad(x, [[0, 0], [1, 2], [0, 1], [0, 0]])
+    y = filtered(model, padded, padding="VALID", stride=2)
+    return model.pad_v2(y, [[0, 0], [1, 1], [1, 1], [0, 0]], np.float32(1))  # which is no zero
+
+
+def quantized_padding(model: Model) -> Any:
+    x = model.input(U8, [1, 7, 7, 4], 0.05, 7)
+    padded = model.pad_v2(x, [[0, 0], [1, 1], [2, 0], [0, 0]], np.int32(7))
+    return filtered(model, padded, "depthwise", padding="VALID", stride=2)
+
+
+def dilation(model: Model) -> Any:
+    x = model.input(F32, [1, 5, 6, 4])
+    blocks = model.space_to_batch_nd(x, [2, 3], [[2, 3], [3, 3]])
+    y = filtered(model, blocks, "depthwise", padding="VALID", activation="RELU6")
+    return model.batch_to_space_nd(y, [2, 3])
+
+
+def quantization(model: Model) -> Any:
+    x = model.input(U8, [1, 6, 6, 4], 0.05, 128)
+
+    def converted(operand: Any, kind: str, scale: float, zero_point: int) -> Any:
+        real = model.dequantize(operand, output=F32)
+        return model.quantize(real, output=kind, scale=scale, zero_point=zero_point)
+
+    same = converted(x, U8, 0.05, 128)
+    shifted = converted(same, S8, 0.05, 1)
+    other = converted(shifted, U8, 0.031, 200)
+    return model.add(same, other, scale=0.1, zero_point=9)
+
+
+def transposes(model: Model) -> Any:
+    x = model.input(F32, [2, 3, 4, 5])
+    same = model.relu(model.transpose(model.transpose(x, [0, 2, 3, 1]), [0, 3, 1, 2]))
+    return model.transpose(model.transpose(same, [1, 0, 2, 3]), [3, 1, 2, 0])
+
+
+def constants(model: Model) -> Any:
+    x = model.input(F32, [4])
+    stored = model.constant(np.array([3, 200, 9, 77], np.uint8), U8, 0.25, 8)
+    weights = model.mul(model.dequantize(stored, output=F32), normal(4))
+    return model.add(x, weights)
+
+
+def residual(model: Model) -> Any:
+    x = model.relu(model.input(F32, [1, 96, 97, 32]))
+    weights = normal(1, 3, 3, 32) / 8
+    y = model.depthwise_conv_2d(x, weights, normal(32), 1, padding="SAME")
+    weights = normal(32, 1, 1, 32) / 8
+    z = model.conv_2d(y, weights, normal(32), padding="VALID", activation="RELU6")
+    return model.add(x, z)
+
+
+def quantized_rows(model: Model) -> Any:
+    """Of two images."""
+    x = model.input(U8, [2, 100, 90, 64], 0.05, 128)
+    weights = model.constant(RANDOM.integers(0, 255, (1, 3, 3, 64)).astype(np.uint8), U8, 0.02, 120)
+    bias = model.constant(np.arange(64, dtype=np.int32), "TENSOR_INT32", 0.001)
+    y = model.depthwise_conv_2d(x, weights, bias, 1, padding="SAME", scale=0.5, zero_point=100)
+    few = model.constant(RANDOM.integers(0, 255, (24, 1, 1, 64)).astype(np.uint8), U8, 0.02, 128)
+    bias = model.constant(np.arange(24, dtype=np.int32), "TENSOR_INT32", 0.01)
+    return model.conv_2d(y, few, bias, padding="VALID", scale=0.7, zero_point=3)
+
+
+class Case(NamedTuple):
+    """A model in which a pass has something to do, and the operations that it is told of."""
+
+    build: Callable[[Model], Any]
+    name: str
+    operations: tuple[int, ...]
+    tolerance: float = 0.0
+
+
+CASES = [
+    Case(activations, "fuse_activations", (1, 3, 5)),
+    Case(quantized_activations, "fuse_activations", (1, 3)),
+    Case(padding, "fuse_padding", (0,)),
+    Case(quantized_padding, "fuse_padding", (0,)),
+    Case(dilation, "fuse_dilation", (1,), 1e-6),
+    Case(quantization, "merge_quantization", (1, 3, 5)),
+    Case(transposes, "merge_transposes", (1, 4)),
+    Case(constants, "fold_constants", (0, 1)),
+    Case(residual, "chain_steps", (2, 3)),
+    Case(quantized_rows, "chain_steps", (1,)),
+]
+
+
+def built(case: Case) -> Model:
+    model = Model()
+    RANDOM.bit_generator.state = np.random.default_rng(11).bit_generator.state
+    model.outputs(case.build(model))
+    model.finish()
+    return model
+
+
+def values(model: Model) -> np.ndarray:
+    (given,) = model.input_operands
+    if given.scale:
+        return np.arange(np.prod(given.dimensions)).reshape(given.dimensions).astype(np.uint8)
+    return np.random.default_rng(5).normal(size=given.dimensions).astype(np.float32) * 3
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.build.__name__)
+def test_it_acts_and_changes_no_result(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = built(case)
+    x = values(model)
+    found = [done.operation for done in explain(model).passes if done.name == case.name]
+    assert tuple(sorted(found)) == case.operations
+    with_it = model.compile("nnapi-cpu").run(x)
+    between = model.compile("nnapi-cpu").intermediates(x)
+    monkeypatch.setenv("NNAPI_SHIM_PASSES", f"-{case.name}")
+    assert case.name not in {done.name for done in explain(model).passes}
+    without = model.compile("nnapi-cpu").run(x)
+    expected = model.compile("nnapi-reference").run(x)
+    (output,) = model.output_operands
+    for result in (with_it, between[output]):
+        np.testing.assert_allclose(result, without, rtol=case.tolerance, atol=case.tolerance)
+    np.testing.assert_allclose(with_it, expected, rtol=1e-5, atol=1e-5)
+
+
+def test_all_passes_are_tested() -> None:
+    assert {case.name for case in CASES} == {*TABLE, *ON_STEPS}
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.build.__name__)
+def test_what_an_output_needs_is_computed(case: Case) -> None:
+    """Everything between the operations is an output as well."""
+    model = built(case)
+    x = values(model)
+    between = model.compile("nnapi-cpu").intermediates(x)
+    expected = model.compile("nnapi-reference").intermediates(x)
+    assert set(map(int, (operand.index for operand in between))) == {
+        operand.index for operand in expected
+    }
+    for operand in expected:
+        np.testing.assert_allclose(
+            between[operand.index].astype(float), expected[operand.index], rtol=1e-5, atol=1e-5
+        )
+
+
+@pytest.mark.parametrize("case", [CASES[0], CASES[5], CASES[7]], ids=lambda c: c.build.__name__)
+def test_cached_programs_know_which_passes_made_them(
+    case: Case, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = built(case)
+    x = values(model)
+    expected = model.compile("nnapi-cpu").run(x)
+    files = set()
+    for setting in ("", "", "-all"):
+        monkeypatch.setenv("NNAPI_SHIM_PASSES", setting)
+        compiled = model.compile("nnapi-cpu", cache=(tmp_path, bytes(32)))
+        np.testing.assert_array_equal(compiled.run(x), expected)
+        files.add(frozenset(tmp_path.iterdir()))
+    assert sorted(map(len, files)) == [1, 2]
+
+
+def test_a_name_that_is_none_is_told_of(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("NNAPI_SHIM_PASSES", "-fold_constants,-fold_paper")
+    model = built(CASES[0])
+    assert explain(model).passes
+    assert "NNAPI_SHIM_PASSES is 'fold_paper', which is not used" in capfd.readouterr().err
+
+
+def test_what_fails_fails_in_the_run_and_is_named() -> None:
+    """Constant positions that are outside: compiling succeeds, with passes as without."""
+    model = Model()
+    x = model.input(F32, [2])
+    taken = model.gather(np.ones(3, np.float32), 0, np.array([1, 9], np.int32))
+    model.outputs(model.add(x, taken))
+    model.finish()
+    compiled = model.compile("nnapi-cpu")
+    with pytest.raises(nnapi_shim.NnapiError, match=r"operation 0 \(?GATHER|GATHER \(operation 0"):
+        compiled.run(np.zeros(2, np.float32))
+
+
+def test_infinite_weights_keep_padding_outside() -> None:
+    """0 times infinity is no number, also where the 0 is padding."""
+    model = Model()
+    x = model.input(F32, [1, 3, 3, 1])
+    padded = model.pad(x, [[0, 0], [1, 1], [1, 1], [0, 0]])
+    weights = np.full((1, 3, 3, 1), np.inf, np.float32)
+    model.outputs(model.depthwise_conv_2d(padded, weights, [0.0], 1, padding="VALID"))
+    model.finish()
+    assert not explain(model).passes
+
+
+def test_unknown_dimensions_are_left_to_the_run() -> None:
+    model = Model()
+    x = model.input(F32, [None, 3])
+    model.outputs(model.relu(model.add(x, normal(3))))
+    model.finish()
+    assert not explain(model).passes
+    given = np.array([[-1e9, 0, 1e9]], np.float32)
+    assert model.compile("nnapi-cpu").run(given)[0, 0] == 0
