@@ -44,6 +44,7 @@ CONVOLUTIONS = (
     Shape((1, 12, 16, 3), 8, (3, 3), stride=(2, 2), activation=3),
     Shape((2, 6, 12, 1), 5, (4, 7), pads=(3, 0, 6, 6)),
     Shape((1, 6, 3, 2), 4, (2, 9), stride=(1, 9), pads=(0, 0, 8, 7), dilation=(3, 1)),
+    Shape((1, 7, 7, 20), 75, (1, 1), activation=1),
     # By Winograd: odd and even sizes, several panels, one share of the work and several.
     Shape((2, 9, 11, 16), 48, (3, 3)),
     Shape((1, 14, 13, 32), 80, (3, 3), pads=VALID, activation=1),

@@ -14,19 +14,19 @@ from nnapi_shim.drivers.cpu.kernels.vector import BYTE
 from nnapi_shim.drivers.cpu.lowering.gemm import GEMM
 
 TILING = target_tiling()
-COLUMNS = TILING.columns
 CHAINS = 4
 """Partial sums of a single row: as many additions in flight as an addition takes cycles."""
 
 
 def gemm(name: str, run_tile: Any, tile_rows: int, element_bytes: int) -> Any:
     """A kernel that runs a micro-kernel over its share of the output."""
+    width = TILING.panel_columns(tile_rows)
 
     def product(a, number):
         block, group = number // a.groups, number % a.groups
         first, end = block * a.block_tiles, min((block + 1) * a.block_tiles, a.row_tiles)
         for panel in range(group * a.group_panels, min((group + 1) * a.group_panels, a.panels)):
-            columns = min(COLUMNS, a.columns - panel * COLUMNS)
+            columns = min(width, a.columns - panel * width)
             weights = a.filter + panel * a.panel_bytes
             image, part = first // a.image_tiles, first % a.image_tiles
             for _ in range(first, end):
@@ -41,7 +41,7 @@ def gemm(name: str, run_tile: Any, tile_rows: int, element_bytes: int) -> Any:
                     a.input + image * a.image_bytes + part * a.tile_bytes,
                     a.zero,
                     weights + image * a.image_filter,
-                    a.output + row * a.output_stride + panel * COLUMNS * element_bytes,
+                    a.output + row * a.output_stride + panel * width * element_bytes,
                     a.output_stride,
                     rows,
                     columns,
@@ -71,6 +71,11 @@ gemm_q8 = gemm("gemm_q8", tile(TILING, _quantized, TILING.rows), TILING.rows, 1)
 # Where rows are so few that the last tile of the kernels above would be half empty.
 gemm_few_f32 = gemm("gemm_few_f32", tile(TILING, _float32, TILING.few_rows), TILING.few_rows, 4)
 gemm_few_q8 = gemm("gemm_few_q8", tile(TILING, _quantized, TILING.few_rows), TILING.few_rows, 1)
+if TILING.odd_rows:
+    ODD = TILING._replace(vectors=TILING.odd_vectors)
+    # Where 7 divides them, as in images of 7x7; all its vectors would not fit the registers.
+    gemm_odd_f32 = gemm("gemm_odd_f32", tile(ODD, _float32, ODD.odd_rows), ODD.odd_rows, 4)
+    gemm_odd_q8 = gemm("gemm_odd_q8", tile(ODD, _quantized, ODD.odd_rows), ODD.odd_rows, 1)
 # One row: every weight is read once, so that the bytes of the weights count, and latency.
 gemv_f32 = gemm("gemv_f32", tile(TILING, _float32, 1, CHAINS), 1, 4)
 gemv_q8 = gemm("gemv_q8", tile(TILING, _quantized_row, 1, CHAINS), 1, 1)

@@ -24,6 +24,10 @@ from nnapi_shim.drivers.cpu.kernels.target import target_tiling
 from nnapi_shim.drivers.cpu.kernels.vector import (
     FLOAT,
     LONG,
+    POINTER,
+    VOID,
+    WORD,
+    declaration,
     function,
     load,
     long,
@@ -44,6 +48,9 @@ INFINITY = np.float32(np.inf)
 HALF = np.float32(0.5)
 PART = 16
 """Channels and columns of a filter that are packed at a time: these stay in the cache."""
+
+FAR = 2 << 20
+"""Bytes of a packed panel that the second-level cache does not keep."""
 
 run_tile = tile(TILING, float32(TILING), ROWS)
 
@@ -288,14 +295,49 @@ def _write(output, at, step, found):
     output[at + 3 * step] = found[3]
 
 
+def _prefetch(writes: bool) -> Any:
+    """Asks for the line of the cache at an address, to be read or written."""
+
+    @intrinsic
+    def prefetch(typing_context, address):
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            kinds = [POINTER, WORD, WORD, WORD]
+            fn = declaration(builder.module, "llvm.prefetch.p0", VOID, kinds)
+            pointer = builder.inttoptr(arguments[0], POINTER)
+            builder.call(fn, [pointer, *(ir.Constant(WORD, n) for n in (int(writes), 3, 1))])
+            return context.get_dummy_value()
+
+        return types.void(types.int64), generate
+
+    return prefetch
+
+
+prefetch_to_read, prefetch_to_write = _prefetch(False), _prefetch(True)
+
+
+@helper
+def ask_for(filter, panel, depth, width, matrix, part, some):
+    """What the packing of PART columns and PART channels reads and writes, all at once: one line
+    after the other would be waited for, because they lie too far apart to be foreseen.
+    """
+    for n in range(some, min(some + PART, width)):
+        for tap in range(9):
+            prefetch_to_read(filter + ((n * 9 + tap) * depth + part) * 4)
+    for point in range(POINTS):
+        for k in range(part, min(part + PART, depth)):
+            prefetch_to_write(panel + (point * matrix + (k + 1) * width + some) * 4)
+
+
 @kernel(PACK_WINOGRAD)
 def pack_winograd(a, panel, deadline):
     """filter: [columns, 3, 3, depth], bias: [columns]; output: panels of 16 matrices each."""
     depth, first = a.depth, panel * a.width
     width = min(a.width, a.columns - first)
     filter, bias = f32(a.filter + first * 9 * depth * 4), f32(a.bias + first * 4)
-    output = f32(a.output + POINTS * first * (depth + 1) * 4)
+    panel_at = a.output + POINTS * first * (depth + 1) * 4
+    output = f32(panel_at)
     matrix = width * (depth + 1)
+    is_far = POINTS * matrix * 4 > FAR
     for n in range(width):
         for point in range(POINTS):
             output[point * matrix + n] = 0.0
@@ -304,6 +346,10 @@ def pack_winograd(a, panel, deadline):
         if late(deadline):
             return DEADLINE
         for some in range(0, width, PART):
+            if is_far:
+                ask_for(
+                    a.filter + first * 9 * depth * 4, panel_at, depth, width, matrix, part, some
+                )
             for n in range(some, min(some + PART, width)):
                 for k in range(part, min(part + PART, depth)):
                     at, y = n * 9 * depth + k, (k + 1) * width + n

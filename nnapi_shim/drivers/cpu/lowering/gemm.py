@@ -171,11 +171,11 @@ def product_with(
     activation: None where the operation has none.
     output_columns: from a row of the target to the next, if it has more columns than the filter.
     """
-    is_single = rows.tile_rows == 1
-    packed = packed_filter(op, filter, input, depth, is_single, tiling)
+    packed = packed_filter(op, filter, input, depth, rows.tile_rows, tiling)
     steps = [*input.steps, packed.step]
     fields: dict[str, Any]
-    stem = {1: "gemv", tiling.few_rows: "gemm_few", tiling.rows: "gemm"}[rows.tile_rows]
+    stems = {1: "gemv", tiling.few_rows: "gemm_few", tiling.odd_rows: "gemm_odd"}
+    stem = stems.get(rows.tile_rows, "gemm")
     if is_quantized(op):
         kind, size = "q8", 1
         fields = finish(activation, op.output)
@@ -199,7 +199,7 @@ def product_with(
         packed.panel_bytes,
         FINISH_STEPS[kind],
     )
-    tiles, shares = split(work, tiling)
+    tiles, shares = split(work, tiling.panel_columns(rows.tile_rows), tiling)
     fields |= {**rows.fields(input.words, input.outside), **shares}
     steps.append(
         Step(

@@ -199,23 +199,24 @@ def packed_filter(
     filter: Filter,
     input: Input,
     depth: int,
-    is_single_row: bool,
+    tile_rows: int,
     tiling: Tiling,
 ) -> Packed:
-    """A filter of `op`, for an input whose rows have `depth` elements."""
+    """A filter of `op`, for an input whose rows have `depth` elements, `tile_rows` at a time."""
     columns, taps = filter.columns, filter.taps
     if is_quantized(op):
         # A single row reads every weight once: it takes int8 on all tiers.
-        word_bytes = tiling.group if is_single_row else 4
+        word_bytes = tiling.group if tile_rows == 1 else 4
         kernel = f"pack_s{8 * word_bytes // tiling.group}"
         column_bytes = QUANTIZED_HEAD_BYTES + taps * input.words * word_bytes
     else:
         kernel = f"pack_{op.variant}"
         column_bytes = FLOAT_HEAD_BYTES + taps * input.words * 4
     matrix_bytes = round_up(columns, tiling.lanes) * column_bytes
-    panels = -(-columns // tiling.columns)
+    width = tiling.panel_columns(tile_rows)
+    panels = -(-columns // width)
     buffer = Buffer(filter.matrices * matrix_bytes)
-    sizes: dict[str, Any] = {"columns": columns, "width": tiling.columns, "lanes": tiling.lanes}
+    sizes: dict[str, Any] = {"columns": columns, "width": width, "lanes": tiling.lanes}
     addresses: dict[str, Any] = {"filter": filter.source, "bias": filter.bias, "output": buffer}
     flip, zero = signed_zero(filter.operand)
     if is_quantized(op):
@@ -254,6 +255,6 @@ def packed_filter(
             PACK_FLOAT, kernel, tiles=panels, once=True, **addresses, **sizes, depth=taps * depth
         )
     image_bytes = matrix_bytes if filter.matrices > 1 else 0
-    panel_bytes = tiling.columns * column_bytes
+    panel_bytes = width * column_bytes
     corrected = kernel != "pack_s8" or zero == 0
     return Packed(step, buffer, columns, panels, panel_bytes, image_bytes, corrected)

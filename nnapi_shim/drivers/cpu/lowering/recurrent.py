@@ -70,7 +70,7 @@ def packed(
     """Weights and a bias as the micro-kernels read them, for a recurrence."""
     depth = weights.dimensions[1]
     input = prepared_input(op, None, 0, depth, geometry)
-    found = packed_filter(op, matrix(weights, bias), input, depth, tile_rows == 1, geometry)
+    found = packed_filter(op, matrix(weights, bias), input, depth, tile_rows, geometry)
     return [found.step], found.buffer
 
 

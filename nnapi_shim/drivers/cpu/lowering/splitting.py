@@ -39,13 +39,14 @@ class Work(NamedTuple):
     finish: int
 
 
-def split(work: Work, tiling: Tiling) -> tuple[int, dict[str, int]]:
+def split(work: Work, panel_columns: int, tiling: Tiling) -> tuple[int, dict[str, int]]:
     """The number of tiles, and the fields that say what each of them is."""
-    panel_steps = work.tile_rows * tiling.vectors * (work.words + work.finish)
+    panel_vectors = panel_columns // tiling.lanes
+    panel_steps = work.tile_rows * panel_vectors * (work.words + work.finish)
     if work.tile_rows == 1:
         panel_steps = max(panel_steps, work.panel_bytes // BYTES_PER_STEP)
     vectors = -(-work.columns // tiling.lanes)
-    steps = work.row_tiles * panel_steps * vectors // tiling.vectors
+    steps = work.row_tiles * panel_steps * vectors // panel_vectors
     room = (tiling.cache - work.panel_bytes) // max(1, work.row_bytes)
     room = max(1, min(room, MOST_STEPS // panel_steps))
     wanted = 1 if steps < SERIAL else max(1, min(MOST_TILES, steps // STEPS_PER_TILE))
