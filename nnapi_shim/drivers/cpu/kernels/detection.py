@@ -10,6 +10,7 @@ from nnapi_shim.drivers.cpu.kernels.clock import DEADLINE, LONG, late
 from nnapi_shim.drivers.cpu.kernels.elements import READ, WRITE
 from nnapi_shim.drivers.cpu.kernels.exponential_f64 import exp
 from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
+from nnapi_shim.drivers.cpu.kernels.lanes import largest_of
 from nnapi_shim.drivers.cpu.kernels.numeric import (
     copy_bytes,
     f32,
@@ -40,7 +41,7 @@ from nnapi_shim.drivers.cpu.lowering.suppression import scratch_bytes
 
 OP_FAILED = 5
 ZERO, HALF, TWO, FOUR, REACH = (np.float32(value) for value in (0, 0.5, 2, 4, 1.5))
-LOWEST = np.int32(-(2**31))
+LOWEST, LOWEST_SCORE = np.int32(-(2**31)), np.float32(-np.inf)
 
 BLOCK = 256
 """Points of a map among which the maximum is first looked for."""
@@ -204,7 +205,8 @@ def nms_best_class(a, tile, deadline):
     anchors, classes = a.anchors, a.classes
     parts = parts_of(a.scratch + tile * scratch_size(anchors), anchors)
     listed = i64(parts[0])
-    scores = f32(a.scores + tile * anchors * classes * 4)
+    image_scores = tile * anchors * classes
+    scores = f32(a.scores + image_scores * 4)
     count, work = 0, 0
     for anchor in range(anchors):
         work += classes
@@ -212,10 +214,8 @@ def nms_best_class(a, tile, deadline):
             work = 0
             if late(deadline):
                 return DEADLINE
-        best = scores[anchor * classes + 1]
-        for label in range(2, classes):
-            score = scores[anchor * classes + label]
-            best = score if comparable(score) > comparable(best) else best
+        row = a.scores + (image_scores + anchor * classes + 1) * 4
+        best = largest_of(row, classes - 1, np.int32(0), LOWEST_SCORE)
         if best > a.score_threshold:
             listed[count] = item_of(best, anchor)
             count += 1

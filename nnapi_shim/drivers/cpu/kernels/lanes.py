@@ -5,6 +5,7 @@ tier's width, the last of which is masked where the tier has masks: runs of any 
 their vectors cost. Elsewhere the numbers that fill no vector are taken one by one.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any, Union
 
@@ -341,6 +342,30 @@ def mapping(formula: Callable[[Real, Real], Real]) -> Any:
         return types.void(types.int64, types.int64, types.int64, types.float32), generate
 
     return function
+
+
+@intrinsic
+def largest_of(typing_context: Any, x: Any, count: Any, flip: Any, most: Any) -> Any:
+    """The largest of float32[count] at x, with `flip` xor-ed to their bits, and `most`, which is
+    not NaN; NaN is passed over.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        x, count, flip, most = arguments
+
+        def join(a: Any, b: Any) -> Any:
+            first, second = Real(builder, a), Real(builder, b)
+            return first.where_below(second, second, first).value
+
+        def body(here: Here, so_far: Any) -> Any:
+            flips = splat(builder, flip, here.lanes) if here.lanes > 1 else flip
+            bits = here.load(x, math.nan).bits() ^ Whole(builder, flips)
+            return join(so_far, bits.real().value)
+
+        found = over(builder, count, body, (FLOAT, -math.inf, join), chains=4)
+        return join(most, found)
+
+    return types.float32(types.int64, types.int64, types.int32, types.float32), generate
 
 
 def mapped_runs(name, run):

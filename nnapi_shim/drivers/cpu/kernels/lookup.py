@@ -60,6 +60,9 @@ def _collect(y, x, indices, count, length):
     elif length == 32:
         for i in range(count):
             copy_bytes(y + i * 32, x + indices[i] * 32, 32)
+    elif length == 64:
+        for i in range(count):
+            copy_bytes(y + i * 64, x + indices[i] * 64, 64)
     else:
         for i in range(count):
             copy_long(y + i * length, x + indices[i] * length, length)

@@ -5,7 +5,6 @@ says what is what. Sums and products are float64, rounded once. Their order depe
 never on the number of threads.
 """
 
-import math
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from numba.extending import intrinsic
 from nnapi_shim.drivers.cpu.kernels.clock import DEADLINE, LONG, STRETCH, late
 from nnapi_shim.drivers.cpu.kernels.elements import DOUBLE, READ, READ_BACK, WRITE
 from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
-from nnapi_shim.drivers.cpu.kernels.lanes import Here, Real, Whole, over
+from nnapi_shim.drivers.cpu.kernels.lanes import Here, largest_of, over
 from nnapi_shim.drivers.cpu.kernels.numeric import (
     add32,
     arithmetic,
@@ -24,7 +23,6 @@ from nnapi_shim.drivers.cpu.kernels.numeric import (
     multiply_any_order_f64,
     xor32,
 )
-from nnapi_shim.drivers.cpu.kernels.vector import FLOAT, splat
 from nnapi_shim.drivers.cpu.lowering.reduction import (
     EXTREME,
     EXTREME_BYTES,
@@ -54,30 +52,6 @@ def sum_of(typing_context: Any, x: Any, count: Any) -> Any:
         return over(builder, count, body, (DOUBLE, 0.0, builder.fadd), chains=2)
 
     return types.float64(types.int64, types.int64), generate
-
-
-@intrinsic
-def largest_of(typing_context: Any, x: Any, count: Any, flip: Any, most: Any) -> Any:
-    """The largest of float32[count] at x, with `flip` xor-ed to their bits, and `most`, which is
-    not NaN; NaN is passed over.
-    """
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        x, count, flip, most = arguments
-
-        def join(a: Any, b: Any) -> Any:
-            first, second = Real(builder, a), Real(builder, b)
-            return first.where_below(second, second, first).value
-
-        def body(here: Here, so_far: Any) -> Any:
-            flips = splat(builder, flip, here.lanes) if here.lanes > 1 else flip
-            bits = here.load(x, math.nan).bits() ^ Whole(builder, flips)
-            return join(so_far, bits.real().value)
-
-        found = over(builder, count, body, (FLOAT, -math.inf, join), chains=4)
-        return join(most, found)
-
-    return types.float32(types.int64, types.int64, types.int32, types.float32), generate
 
 
 def of_rows(name, layout, variant, constants, start, run, join, finish):

@@ -44,7 +44,7 @@ KEYPOINTS = record(
     count=INT64, size=INT64, tolerance=FLOAT32,
 )  # fmt: skip
 
-TILE_BOXES = 1 << 12
+TILE_BOXES = 1 << 8
 """Boxes that a tile computes, about."""
 
 

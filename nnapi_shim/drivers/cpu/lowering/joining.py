@@ -25,7 +25,7 @@ REQUANTIZE = record(
     table=ADDRESS,
 )
 
-TILE_BYTES = 1 << 17
+TILE_BYTES = 1 << 15
 """About how many bytes a tile copies."""
 
 

@@ -25,7 +25,7 @@ LSH = record(
     tile_hashes=INT64, scratch_step=INT64,
 )  # fmt: skip
 
-TILE_BYTES = 1 << 17
+TILE_BYTES = 1 << 15
 """About how many bytes a tile copies."""
 
 TILE_HASHED_BYTES = 1 << 18

@@ -9,6 +9,9 @@ from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32, INT64, Buffer, Recor
 from nnapi_shim.operations.declare import BoundOperation
 from nnapi_shim.operations.shapes import window
 
+TAPS_PER_ELEMENT = 4
+"""Taps that take as long as an element of other operations."""
+
 GEOMETRY = {
     "input": ADDRESS,
     "output": ADDRESS,
@@ -70,7 +73,7 @@ def _pool(op: BoundOperation, layout: Record, name: str, **fields: Any) -> list[
     seen = window(op, op.filter_height, op.filter_width)
     rows = seen.batch * seen.vertical.output
     row_work = seen.horizontal.output * seen.in_depth * op.filter_height * op.filter_width
-    tile_rows = max(1, TILE // row_work)
+    tile_rows = max(1, TILE * TAPS_PER_ELEMENT // row_work)
     tiles = -(-rows // tile_rows)
     if "sums" in layout.fields:
         fields["sums"] = Buffer(8 * seen.in_depth * tiles)

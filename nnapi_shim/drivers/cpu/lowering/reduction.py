@@ -30,6 +30,9 @@ from nnapi_shim.operations.reduction import reduced_axes
 LANES = 1024
 """Lanes that are joined at a time."""
 
+ROUNDS = 8
+"""Times, at least, that all lanes are joined before they are joined with each other."""
+
 LANE_ROOM = 10
 """Bytes of a lane: its result so far, and of bytes a sum of 16 bits."""
 
@@ -143,7 +146,7 @@ def _steps(op: BoundOperation, layout: Record, name: str, **fields: Any) -> list
     blocks, elements = view.outer * view.rows, view.repeats * view.length
     if view.inner > 1:
         name += "_lanes"
-        while 2 * fold * view.inner <= LANES and 2 * fold <= view.length:
+        while 2 * fold * view.inner <= LANES and ROUNDS * 2 * fold <= view.length:
             fold *= 2
         blocks *= -(-view.inner // LANES)
         elements *= min(view.inner, LANES)

@@ -24,6 +24,9 @@ LOG_SOFTMAX = record(
 )
 """flip: what is xor-ed to the bits of every number."""
 
+EXPONENTIAL = 4
+"""How many elements of other operations take as long as one here."""
+
 LANES = 256
 """Lanes that are worked on together where the axis is not the innermost one."""
 
@@ -85,7 +88,7 @@ def _view(op: BoundOperation) -> tuple[int, int, int]:
 def _rows(op: BoundOperation, rows: int, row_elements: int) -> dict[str, Any]:
     """What all records begin with, and the number of tiles for `rows` that are worked on alone."""
     outer, length, inner = _view(op)
-    tile_rows = max(1, TILE // row_elements)
+    tile_rows = max(1, TILE // EXPONENTIAL // row_elements)
     return {
         "tiles": -(-rows // tile_rows),
         "input": op.input,

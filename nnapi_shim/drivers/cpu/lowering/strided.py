@@ -48,7 +48,7 @@ TRANSPOSE = record(
     row_step=INT64,
 )
 
-TILE_BYTES = 1 << 17
+TILE_BYTES = 1 << 15
 """About how many bytes a tile copies."""
 
 MOST_BYTES = 1 << 24
