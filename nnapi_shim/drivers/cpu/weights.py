@@ -1,6 +1,7 @@
 """Constants of a prepared model: addresses, repacked copies shared by its programs, a digest."""
 
-from collections.abc import Callable
+from _weakref import ref
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from nnapi_shim import address
@@ -17,11 +18,56 @@ if TYPE_CHECKING:
 REFERENCE = OperandLifeTime.CONSTANT_REFERENCE
 
 
+class _Values:
+    """The constants that a model holds itself, and what was made of them alone.
+
+    All compilations of the model share it: that they are the same bytes is told at once.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.address, self._keep = address.address_of(data)
+        self.packed: dict[Any, address.Block] = {}
+        self._made: set[int] = set()
+
+    def decides(self, values: Sequence[Any]) -> bool:
+        """Whether the addresses among the ADDRESS fields of a step lead to nothing else."""
+        end = self.address + len(self.data)
+        return all(
+            not value
+            or isinstance(value, bytes)
+            or self.address <= value < end
+            or value in self._made
+            for value in values
+        )
+
+    def add(self, key: Any, block: address.Block) -> address.Block:
+        """Keep what was made; what another thread has made meanwhile stays."""
+        kept = self.packed.setdefault(key, block)
+        self._made.add(kept.address)
+        return kept
+
+
+_values: dict[int, "ref[_Values]"] = {}
+"""By the id of their bytes, which they keep."""
+
+
+def _values_of(data: bytes) -> _Values:
+    known = _values.get(id(data))
+    found = known() if known is not None else None
+    if found is None:
+        found = _Values(data)
+        number = id(data)
+        _values[number] = ref(found, lambda _: _values.pop(number, None))
+    return found
+
+
 class Constants:
     """Where the constants of a model lie, what `once` steps made of them, and their digest."""
 
     def __init__(self, model: Model) -> None:
-        self.values, self._keep = address.address_of(model.operand_values)
+        self._own = _values_of(model.operand_values)
+        self.values = self._own.address
         """Address of the model's own constants."""
         self._model = model
         self._packed: dict[Any, address.Block] = {}
@@ -89,29 +135,34 @@ class Constants:
         """Run a `once` step now if every operand that it reads is constant; whether it was run.
 
         check_time: called in front of each tile; what it raises ends the step without a result.
-        Its result is kept under what determines it, so that the programs of other shapes find it.
+        Its result is kept under what determines it, so that the programs of other shapes find it,
+        and other compilations of the model where a memory, which may change, has no part in it.
         """
         values: list[Any] = []
-        reads_constants = False
+        read: list[Any] = []
         for name, kind in step.record.fields.items():
             value = step.fields[name]
             if kind == ADDRESS and name != "output":
                 value = self._constant(value, constant_address)
                 if value is None:
                     return False
-                reads_constants |= isinstance(value, int) and value != 0
+                read.append(value)
             values.append(value)
         output: Buffer = step.fields["output"]
         at = list(step.record.fields).index("output")
         key = (step.kernel, *values[:at], *values[at + 1 :])
-        block = self._packed.get(key)
+        is_shared = self._own.decides(read)
+        block = (self._own.packed if is_shared else self._packed).get(key)
         if block is None:
             block = address.Block(output.length)
             values[at] = block.address
             self._run(library, step, values, check_time)
-            self._packed[key] = block
+            if is_shared:
+                block = self._own.add(key, block)
+            else:
+                self._packed[key] = block
         output.address = block.address
-        output.holds_weights = reads_constants
+        output.holds_weights = any(isinstance(value, int) and value != 0 for value in read)
         return True
 
     def _constant(
