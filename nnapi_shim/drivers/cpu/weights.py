@@ -1,14 +1,16 @@
 """Constants of a prepared model: addresses, repacked copies shared by its programs, a digest."""
 
-from _weakref import ref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu.library import KernelLibrary
+from nnapi_shim.drivers.cpu.own_values import own_values
+from nnapi_shim.drivers.cpu.program import run_step
 from nnapi_shim.drivers.cpu.record import ADDRESS, At, Buffer, Step
+from nnapi_shim.drivers.cpu.threads import ALONE, Crew
 from nnapi_shim.errors import NnapiError, op_failed
-from nnapi_shim.hal.enums import OperandLifeTime
+from nnapi_shim.hal.enums import OperandLifeTime, ResultCode
 from nnapi_shim.hal.types import DataLocation, Model, Subgraph
 from nnapi_shim.operations.declare import BoundOperand
 
@@ -18,59 +20,21 @@ if TYPE_CHECKING:
 REFERENCE = OperandLifeTime.CONSTANT_REFERENCE
 
 
-class _Values:
-    """The constants that a model holds itself, and what was made of them alone.
-
-    All compilations of the model share it: that they are the same bytes is told at once.
-    """
-
-    def __init__(self, data: bytes) -> None:
-        self.data = data
-        self.address, self._keep = address.address_of(data)
-        self.packed: dict[Any, address.Block] = {}
-        self._made: set[int] = set()
-
-    def decides(self, values: Sequence[Any]) -> bool:
-        """Whether the addresses among the ADDRESS fields of a step lead to nothing else."""
-        end = self.address + len(self.data)
-        return all(
-            not value
-            or isinstance(value, bytes)
-            or self.address <= value < end
-            or value in self._made
-            for value in values
-        )
-
-    def add(self, key: Any, block: address.Block) -> address.Block:
-        """Keep what was made; what another thread has made meanwhile stays."""
-        kept = self.packed.setdefault(key, block)
-        self._made.add(kept.address)
-        return kept
-
-
-_values: dict[int, "ref[_Values]"] = {}
-"""By the id of their bytes, which they keep."""
-
-
-def _values_of(data: bytes) -> _Values:
-    known = _values.get(id(data))
-    found = known() if known is not None else None
-    if found is None:
-        found = _Values(data)
-        number = id(data)
-        _values[number] = ref(found, lambda _: _values.pop(number, None))
-    return found
+class OutOfTime(Exception):  # noqa: N818 (who calls knows what was late)
+    """The deadline has passed while constants were packed."""
 
 
 class Constants:
     """Where the constants of a model lie, what `once` steps made of them, and their digest."""
 
-    def __init__(self, model: Model) -> None:
-        self._own = _values_of(model.operand_values)
-        self.values = self._own.address
+    def __init__(self, model: Model, crew: Crew = ALONE) -> None:
+        self.crew = crew
+        """The threads of the model's runs, and of packing."""
+        self.values, self._keep = address.address_of(model.operand_values)
         """Address of the model's own constants."""
         self._model = model
         self._packed: dict[Any, address.Block] = {}
+        self._own = own_values(model.operand_values)
         self._added: list[tuple[int, Any]] = []
         """Address of what `add` was given, and what keeps it."""
         self._digest: Underway | NnapiError | MemoryError | None = None
@@ -130,39 +94,37 @@ class Constants:
         library: KernelLibrary,
         step: Step,
         constant_address: Callable[[BoundOperand], int | None],
-        check_time: Callable[[], None],
+        deadline_ns: int,
     ) -> bool:
         """Run a `once` step now if every operand that it reads is constant; whether it was run.
 
-        check_time: called in front of each tile; what it raises ends the step without a result.
-        Its result is kept under what determines it, so that the programs of other shapes find it,
-        and other compilations of the model where a memory, which may change, has no part in it.
+        deadline_ns: as in Builder; raises OutOfTime behind it.
+        Its result is kept under what determines it, so that the programs of other shapes find it.
         """
         values: list[Any] = []
-        read: list[Any] = []
+        reads_constants, is_own = False, True
         for name, kind in step.record.fields.items():
             value = step.fields[name]
             if kind == ADDRESS and name != "output":
                 value = self._constant(value, constant_address)
                 if value is None:
                     return False
-                read.append(value)
+                reads_constants |= isinstance(value, int) and value != 0
+                is_own = is_own and self._own.has(value)
             values.append(value)
         output: Buffer = step.fields["output"]
         at = list(step.record.fields).index("output")
         key = (step.kernel, *values[:at], *values[at + 1 :])
-        is_shared = self._own.decides(read)
-        block = (self._own.packed if is_shared else self._packed).get(key)
+        block = self._own.packed.get(key) if is_own else self._packed.get(key)
         if block is None:
             block = address.Block(output.length)
             values[at] = block.address
-            self._run(library, step, values, check_time)
-            if is_shared:
-                block = self._own.add(key, block)
-            else:
-                self._packed[key] = block
+            self._run(library, step, values, deadline_ns)
+            self._packed[key] = block
+        if is_own:
+            block = self._own.kept(key, block)
         output.address = block.address
-        output.holds_weights = any(isinstance(value, int) and value != 0 for value in read)
+        output.holds_weights = reads_constants
         return True
 
     def _constant(
@@ -182,15 +144,13 @@ class Constants:
         where = value.address if isinstance(value, Buffer) else constant_address(value)
         return None if where is None else where + offset
 
-    def _run(
-        self, library: KernelLibrary, step: Step, values: list[Any], check_time: Callable[[], None]
-    ) -> None:
+    def _run(self, library: KernelLibrary, step: Step, values: list[Any], deadline_ns: int) -> None:
         literals = [address.address_of(v) if isinstance(v, bytes) else None for v in values]
         words = [v if kept is None else kept[0] for v, kept in zip(values, literals, strict=True)]
         block, keep = address.address_of(step.record.pack(*words))
-        kernel = library.step(step.kernel)
-        for tile in range(step.tiles):
-            check_time()
-            if kernel(block, tile, 0):
-                raise op_failed(f"kernel {step.kernel} failed while constants were packed")
+        code = run_step(library, step.kernel, block, step.tiles, deadline_ns, self.crew)
         del keep, literals
+        if code == ResultCode.MISSED_DEADLINE_TRANSIENT:
+            raise OutOfTime
+        if code:
+            raise op_failed(f"kernel {step.kernel} failed while constants were packed")

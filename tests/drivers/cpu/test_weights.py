@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from nnapi_shim import Compilation, Model
-from nnapi_shim.drivers.cpu import weights
-from nnapi_shim.drivers.cpu.weights import Constants, _Values
+from nnapi_shim.drivers.cpu import own_values
+from nnapi_shim.drivers.cpu.own_values import OwnValues
+from nnapi_shim.drivers.cpu.weights import Constants
 
 
 @pytest.fixture
@@ -50,13 +51,13 @@ def test_a_second_compilation_packs_nothing(runs):
 def test_what_nobody_needs_is_let_go():
     model, _ = product(3)
     gc.collect()
-    before = len(weights._values)
+    before = len(own_values._known)
     compilation = Compilation(model, devices=["nnapi-cpu"])
-    assert len(weights._values) == before + 1
+    assert len(own_values._known) == before + 1
     compilation.close()
     del compilation
     gc.collect()
-    assert len(weights._values) == before
+    assert len(own_values._known) == before
 
 
 def test_threads_that_compile_at_once():
@@ -78,8 +79,6 @@ def test_threads_that_compile_at_once():
 
 def test_a_memory_has_no_part_in_what_is_shared():
     """Its contents may be others when the model is compiled again."""
-    values = _Values(b"0123456789")
-    inside, outside = values.address + 9, values.address + 10
-    assert values.decides((0, b"literal", values.address, inside))
-    assert not values.decides((values.address, outside))
-    assert not values.decides((values.address - 1,))
+    values = OwnValues(b"0123456789")
+    assert all(map(values.has, (0, b"literal", values.address, values.address + 9)))
+    assert not values.has(values.address - 1) and not values.has(values.address + 10)
