@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from nnapi_shim import Model
-from tests.bench.suite import page, picture
+from tests.bench.suite import c_program, page, picture
 from tests.bench.suite.contestants import Contestant
 from tests.bench.suite.figures import figures, geometric_mean, plain, read
 from tests.bench.suite.race import Entrant, Race, Start, race
@@ -64,14 +64,27 @@ def test_the_page(contestant, tmp_path) -> None:
     path = tmp_path / "page.md"
     path.write_text(f"above\n{page.BEGIN}old\n{page.END}below\n")
     about = {"date": "today", "tier": "v4", "processor": "one", "litert": "1.0"}
+    started = {"cpu": 0.1, "peak": 30e6, "allowed": 22e6}
     for _ in range(2):
-        page.write(path, about, 1, [found], "picture.svg")
+        page.write(path, about, 1, [found], "picture.svg", started)
     text = path.read_text()
     assert text.startswith("above\n") and text.endswith("below\n") and "old" not in text
     assert "| sum | 2 (2) | 4 (4) | \u2013 | \u2013 | **0.50** | 0.50 to 0.50 |" in text
+    assert "ms of processors | at most 120.00 | 100.00 | yes |" in text
+    assert "MB in memory at most | at most 22.00 | 30.00 | no |" in text
     assert "OpenVINO does not run sum: no" in text
     picture.picture([found], [1], tmp_path / "picture.svg")
     assert "sum" in (tmp_path / "picture.svg").read_text()
+
+
+def test_what_a_program_needs() -> None:
+    """Constants, and what is alive at once: here input and output of the second operation."""
+    with Model() as model:
+        x = model.input("TENSOR_FLOAT32", [8])
+        y = model.tanh(model.tanh(model.add(x, np.ones(8, np.float32))))
+        model.outputs(model.tanh(y))
+    fused = 4  # the activation that ADD has as an operand
+    assert c_program._needed(model.graph) in (3 * 32, 3 * 32 + fused)
 
 
 def test_means() -> None:

@@ -25,10 +25,20 @@ QUANTIZED = {
 class Tensor:
     """A tensor: an operand of the model, or one that an export adds. Compared by identity.
 
-    dimensions: a 0 is an unknown size. value: contents of a constant, else None.
+    dimensions: a 0 is an unknown size. value: contents of a constant, else None. is_variable:
+    whether an operator finds what it has left there in the run before.
     """
 
-    __slots__ = ("channel_quant", "dimensions", "name", "scale", "type", "value", "zero_point")
+    __slots__ = (
+        "channel_quant",
+        "dimensions",
+        "is_variable",
+        "name",
+        "scale",
+        "type",
+        "value",
+        "zero_point",
+    )
 
     def __init__(
         self,
@@ -48,6 +58,7 @@ class Tensor:
         self.name = name
         self.value = value
         self.channel_quant = channel_quant
+        self.is_variable = False
 
     def __repr__(self) -> str:
         return f"<{self.name or 'tensor'} {self.type.name}{list(self.dimensions)}>"

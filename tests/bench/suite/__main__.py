@@ -12,12 +12,13 @@ import json
 import os
 import sys
 import time
+from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from nnapi_shim.tools.runtimes import RUNTIMES
-from tests.bench.suite import machine, page, picture
+from tests.bench.suite import c_program, machine, page, picture
 from tests.bench.suite.contestants import ROOT, TRAINED, contestants, names
 from tests.bench.suite.figures import OURS, Figures, figures, plain, read
 from tests.bench.suite.race import race
@@ -39,13 +40,15 @@ def main() -> None:
     if given.page:
         threads = sorted({times.threads for model in models for times in model.times})
         picture.picture(models, threads, PAGE.parent / PICTURE)
-        page.write(PAGE, content["about"], content["rounds"], models, PICTURE)
+        started = content.get("program")
+        page.write(PAGE, content["about"], content["rounds"], models, PICTURE, started)
 
 
 def _earlier(files: list[Path]) -> dict[str, Any]:
     contents = [json.loads(path.read_text()) for path in files]
     models = {model["name"]: model for content in contents for model in content["models"]}
-    return {**contents[-1], "models": list(models.values())}
+    together = {key: value for content in contents for key, value in content.items()}
+    return {**together, "models": list(models.values())}
 
 
 def _measured(target: Path | None) -> dict[str, Any]:
@@ -62,6 +65,8 @@ def _measured(target: Path | None) -> dict[str, Any]:
     if os.environ.get("CLOCK") == "cpu":
         about["clock"] = "time of processors"
     content: dict[str, Any] = {"about": about, "rounds": rounds, "models": []}
+    if c_program.MODEL in chosen and (program := c_program.start(rounds)) is not None:
+        content["program"] = {**asdict(program), "allowed": program.allowed}
     for at, contestant in enumerate(contestants(chosen, _tell)):
         name = f"[{at + 1}/{len(chosen)}] {contestant.name}"
         found = figures(contestant, race(contestant, threads, rounds, runtimes, name, _tell))

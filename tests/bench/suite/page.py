@@ -11,16 +11,27 @@ TITLES = {"litert": "LiteRT", "onnxruntime": "ONNX Runtime", "openvino": "OpenVI
 
 
 def write(
-    path: Path, about: dict[str, str], rounds: int, models: Sequence[Figures], picture: str
+    path: Path,
+    about: dict[str, str],
+    rounds: int,
+    models: Sequence[Figures],
+    picture: str,
+    program: dict[str, float] | None = None,
 ) -> None:
     """Replace the part between the markers; the page says the rest."""
     text = path.read_text()
     front, _, rest = text.partition(BEGIN)
     _, _, behind = rest.partition(END)
-    path.write_text(f"{front}{BEGIN}{part(about, rounds, models, picture)}{END}{behind}")
+    path.write_text(f"{front}{BEGIN}{part(about, rounds, models, picture, program)}{END}{behind}")
 
 
-def part(about: dict[str, str], rounds: int, models: Sequence[Figures], picture: str) -> str:
+def part(
+    about: dict[str, str],
+    rounds: int,
+    models: Sequence[Figures],
+    picture: str,
+    program: dict[str, float] | None = None,
+) -> str:
     """All that is measured, as Markdown."""
     threads = sorted({times.threads for model in models for times in model.times})
     versions = ", ".join(f"{TITLES.get(key, key)} {about[key]}" for key in about if key in TITLES)
@@ -31,7 +42,7 @@ def part(about: dict[str, str], rounds: int, models: Sequence[Figures], picture:
         f"![Time of each model relative to the fastest peer]({picture})",
         "",
         *summary(models),
-        *goals(models, threads),
+        *goals(models, threads, program),
     ]
     for number in threads:
         lines += _times(models, number)

@@ -152,18 +152,22 @@ def _start(
     found: Race,
     processes: dict[Entrant, _Process],
 ) -> None:
-    suffix = RUNTIMES[entrant.runtime].suffix if entrant.runtime in RUNTIMES else ".tflite"
-    model = contestant.files[suffix]
-    if isinstance(model, str):
-        found.failed[entrant] = f"no {suffix} of it: {model}"
+    suffixes = RUNTIMES[entrant.runtime].reads if entrant.runtime in RUNTIMES else (".tflite",)
+    for suffix in suffixes:  # a runtime that reads several kinds of files may like the other better
+        model = contestant.files[suffix]
+        if isinstance(model, str):
+            found.failed[entrant] = f"no {suffix} of it: {model}"
+            continue
+        process = _Process(entrant, model, folder)
+        try:
+            cost = process.answer()
+            break
+        except EOFError:
+            found.failed.setdefault(entrant, process.why())
+            process.end()
+    else:
         return
-    process = _Process(entrant, model, folder)
-    try:
-        cost = process.answer()
-    except EOFError:
-        found.failed[entrant] = process.why()
-        process.end()
-        return
+    found.failed.pop(entrant, None)
     processes[entrant] = process
     found.starts[entrant] = Start(
         (cost["at"] - process.began) / 1e9, cost["cpu"] / 1e9, cost["peak"]

@@ -7,6 +7,7 @@ import numpy as np
 from nnapi_shim.formats.graph.builder import Rule, known, with_size
 from nnapi_shim.formats.graph.expansion import images, recurrent
 from nnapi_shim.formats.graph.tensor import Node
+from nnapi_shim.formats.onnx.exporting import cells
 from nnapi_shim.formats.onnx.exporting.constants import longs
 from nnapi_shim.formats.onnx.exporting.types import INT64, code
 from nnapi_shim.hal.enums import OperandType as T
@@ -124,7 +125,9 @@ RULES = {
         "Multinomial", _multinomial, "other numbers of the same distribution"
     ),
     "LSTM": Rule(STEPS, recurrent.lstm),
-    "UNIDIRECTIONAL_SEQUENCE_LSTM": Rule(STEPS, recurrent.unidirectional_sequence_lstm),
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": Rule(
+        f"LSTM where that has such cells; else {STEPS}", cells.sequence
+    ),
     "BIDIRECTIONAL_SEQUENCE_LSTM": Rule(STEPS, recurrent.bidirectional_sequence_lstm),
     "RNN": Rule(STEPS, recurrent.rnn),
     "UNIDIRECTIONAL_SEQUENCE_RNN": Rule(STEPS, recurrent.unidirectional_sequence_rnn),

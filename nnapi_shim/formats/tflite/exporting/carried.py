@@ -7,6 +7,7 @@ import numpy as np
 from nnapi_shim.api.arrays import DTYPES
 from nnapi_shim.formats.graph.builder import Emitted
 from nnapi_shim.formats.graph.tensor import Graph, Tensor
+from nnapi_shim.formats.tflite.exporting.cells import without_kept
 from nnapi_shim.formats.tflite.exporting.subgraph import RESOURCE, Subgraph
 
 
@@ -16,9 +17,11 @@ def with_variables(builder: Any, graph: Graph) -> None:
     A subgraph that runs once gives them their first values. Inputs are read in front of all
     operators, outputs assigned behind them.
     """
+    main = builder.subgraphs[0]
+    main.inputs[:] = without_kept(main.inputs, graph)
+    main.outputs[:] = without_kept(main.outputs, graph)
     if not graph.carried:
         return
-    main = builder.subgraphs[0]
     first: list[Emitted] = []
     reads: list[Emitted] = []
     writes: list[Emitted] = []

@@ -20,9 +20,11 @@ def export(model: Model, path: Path) -> dict[Target, bytes]:
             "no_package",
         ) from None
     from nnapi_shim.formats.tflite.exporting.carried import with_variables
+    from nnapi_shim.formats.tflite.exporting.cells import keep_states
     from nnapi_shim.formats.tflite.exporting.table import TfliteBuilder
 
     graph = read(model)
+    keep_states(graph)
     builder = TfliteBuilder()
     index = builder.subgraph(graph, "main")
     assert index == 0

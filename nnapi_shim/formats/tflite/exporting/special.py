@@ -7,6 +7,7 @@ import numpy as np
 from nnapi_shim.formats.graph.builder import Builder, RefusedError, Rule
 from nnapi_shim.formats.graph.expansion import boxes, recurrent
 from nnapi_shim.formats.graph.tensor import Node, Tensor, constant
+from nnapi_shim.formats.tflite.exporting import cells
 from nnapi_shim.formats.tflite.exporting.kinds import anything, ints
 from nnapi_shim.hal.enums import OperandType as T
 
@@ -174,7 +175,10 @@ def _quantized_16bit_lstm(b: Builder, op: Node) -> None:
 
 RULES = {
     "LSTM": Rule(STEPS, recurrent.lstm),
-    "UNIDIRECTIONAL_SEQUENCE_LSTM": Rule(STEPS, recurrent.unidirectional_sequence_lstm),
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": Rule(
+        f"UNIDIRECTIONAL_SEQUENCE_LSTM where its states are only carried; else {STEPS}",
+        cells.sequence,
+    ),
     "BIDIRECTIONAL_SEQUENCE_LSTM": Rule(STEPS, recurrent.bidirectional_sequence_lstm),
     "RNN": Rule(STEPS, recurrent.rnn),
     "UNIDIRECTIONAL_SEQUENCE_RNN": Rule(STEPS, recurrent.unidirectional_sequence_rnn),

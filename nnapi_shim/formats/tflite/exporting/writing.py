@@ -168,6 +168,7 @@ class _Writer:
             Quantization=self.quantization(t),
             ShapeSignature=signature,
             HasRank=bool(sizes) or None,
+            IsVariable=t.is_variable or None,
         )
 
     def quantization(self, t: Tensor) -> int | None:

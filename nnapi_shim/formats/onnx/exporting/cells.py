@@ -1,0 +1,72 @@
+"""Sequences of LSTM cells as one node of ONNX."""
+
+from typing import Any
+
+import numpy as np
+
+from nnapi_shim.formats.graph.builder import complete
+from nnapi_shim.formats.graph.expansion import recurrent
+from nnapi_shim.formats.graph.tensor import Node, Tensor, constant
+from nnapi_shim.operations.lstm_cell import (
+    bias_names,
+    gain_names,
+    input_names,
+    peephole_names,
+    projection_names,
+    recurrent_names,
+)
+
+ORDER = (0, 3, 1, 2)
+"""Of the gates in ONNX, input, output, forget, cell, among those of GATES."""
+TANH = 4
+
+
+def sequence(b: Any, op: Node) -> None:
+    """The node, or a step after the other."""
+    if not _has_node(op):
+        recurrent.unidirectional_sequence_lstm(b, op)
+        return
+    x = op.input if op.time_major else b.transpose(op.input, (1, 0, 2))
+    steps, batch, _ = x.dimensions
+    cells = complete(op.output_state_in, "output_state_in")[1]
+    one = (1, batch, cells)
+    given = [
+        x,
+        _beside(op, input_names()),
+        _beside(op, recurrent_names()),
+        _beside(op, bias_names(), np.zeros((1, 4 * cells), np.float32)),
+        None,
+        b.reshape(op.output_state_in, one),
+        b.reshape(op.cell_state_in, one),
+    ]
+    made = [Tensor(op.output.type, sizes) for sizes in ((steps, *one), one, one)]
+    b.emit("LSTM", given, made, hidden_size=cells)
+    outputs = b.reshape(made[0], (steps, batch, cells))
+    if op.time_major:
+        b.copy(outputs, op.output)
+    else:
+        b.transpose(outputs, (1, 0, 2), op.output)
+    for state, name in zip(made[1:], ("output_state_out", "cell_state_out"), strict=True):
+        wanted = op.named.get(name)
+        if wanted is not None:
+            b.copy(b.reshape(state, (batch, cells)), wanted)
+
+
+def _beside(op: Node, names: list[str], *more: Any) -> Tensor:
+    """The constants of all gates below each other, for one direction."""
+    values = [op.named[names[gate]].value for gate in ORDER]
+    return constant(np.concatenate([np.concatenate(values)[None], *more], -1))
+
+
+def _has_node(op: Node) -> bool:
+    """Whether the node has all of it: four gates of the model's weights, activated by TANH."""
+    weights = [*input_names(), *recurrent_names(), *bias_names()]
+    absent = [*peephole_names(), *projection_names(), *gain_names()]
+    values = [op.named.get(name) for name in weights]
+    return (
+        all(tensor is not None and tensor.value is not None for tensor in values)
+        and all(op.named.get(name) is None for name in absent)
+        and 0 not in op.input.dimensions
+        and int(op.activation) == TANH
+        and float(op.cell_clip) == 0.0
+    )

@@ -1,0 +1,92 @@
+"""Sequences of LSTM cells as one operator of TensorFlow Lite, whose states are variables.
+
+Such an operator keeps its states itself, so it stands for an operation whose states the model
+carries from run to run, from zeros on, and that nothing else looks at.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from nnapi_shim.formats.graph.expansion import recurrent
+from nnapi_shim.formats.graph.tensor import Graph, Node, Tensor
+from nnapi_shim.operations.lstm_cell import (
+    bias_names,
+    gain_names,
+    input_names,
+    peephole_names,
+    projection_names,
+    recurrent_names,
+)
+
+STATES = (("output_state_in", "output_state_out"), ("cell_state_in", "cell_state_out"))
+ACTIVATIONS = (0, 1, 3, 4)
+"""Codes that both have: none, RELU, RELU6, TANH."""
+
+
+def keep_states(graph: Graph) -> None:
+    """Mark the states of a model that operators keep; they are not carried any more."""
+    pairs = {
+        (id(graph.inputs[source]), id(graph.outputs[result])): (source, result, first)
+        for source, result, first in graph.carried
+    }
+    readers = [id(tensor) for node in graph.nodes for tensor in node.tensors]
+    for node in graph.nodes:
+        if node.kind != "UNIDIRECTIONAL_SEQUENCE_LSTM" or not _has_operator(node):
+            continue
+        states = [(node.named[a], node.named.get(b)) for a, b in STATES]
+        found = [pairs.get((id(a), id(b))) for a, b in states]
+        looked_at = [id(tensor) for pair in states for tensor in pair]
+        if all(map(_is_zero, found)) and sum(map(looked_at.count, readers)) == len(states):
+            graph.carried = [state for state in graph.carried if state not in found]
+            for state, _ in states:
+                state.is_variable = True
+
+
+def sequence(b: Any, op: Node) -> None:
+    """The operator, or a step after the other."""
+    if not op.output_state_in.is_variable:
+        recurrent.unidirectional_sequence_lstm(b, op)
+        return
+    names = [*input_names(), *recurrent_names(), *peephole_names(), *bias_names()]
+    names += [*projection_names(), "output_state_in", "cell_state_in"]
+    b.emit(
+        "UNIDIRECTIONAL_SEQUENCE_LSTM",
+        [op.input, *map(op.named.get, names)],
+        [op.output],
+        table="UnidirectionalSequenceLSTMOptions",
+        FusedActivationFunction=int(op.activation),
+        CellClip=float(op.cell_clip),
+        ProjClip=float(op.proj_clip),
+        TimeMajor=bool(op.time_major),
+    )
+
+
+def without_kept(tensors: Iterable[Tensor], graph: Graph) -> list[Tensor]:
+    """Inputs or outputs of the model, less the states that operators keep."""
+    kept = {
+        id(node.named[name])
+        for node in graph.nodes
+        if node.kind == "UNIDIRECTIONAL_SEQUENCE_LSTM" and node.output_state_in.is_variable
+        for pair in STATES
+        for name in pair
+    }
+    return [tensor for tensor in tensors if id(tensor) not in kept]
+
+
+def _has_operator(node: Node) -> bool:
+    """Whether the operator has all of it: weights of the model, no layer normalisation."""
+    weights = [*input_names(), *recurrent_names(), *peephole_names(), *bias_names()]
+    weights += projection_names()
+    given = [node.named.get(name) for name in weights]
+    return (
+        all(tensor is None or tensor.value is not None for tensor in given)
+        and all(node.named.get(name) is None for name in gain_names())
+        and not any(tensor.is_quantized for tensor in node.tensors)
+        and not any(tensor.type.name.endswith("16") for tensor in node.tensors)
+        and int(node.activation) in ACTIVATIONS
+    )
+
+
+def _is_zero(state: Any) -> bool:
+    """Whether it is a state, and zeros at first."""
+    return state is not None and (state[2] is None or not state[2].any())
