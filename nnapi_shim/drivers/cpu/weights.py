@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu.library import KernelLibrary
+from nnapi_shim.drivers.cpu.own_values import own_values
 from nnapi_shim.drivers.cpu.program import run_step
 from nnapi_shim.drivers.cpu.record import ADDRESS, At, Buffer, Step
 from nnapi_shim.drivers.cpu.threads import ALONE, Crew
@@ -33,6 +34,7 @@ class Constants:
         """Address of the model's own constants."""
         self._model = model
         self._packed: dict[Any, address.Block] = {}
+        self._own = own_values(model.operand_values)
         self._added: list[tuple[int, Any]] = []
         """Address of what `add` was given, and what keeps it."""
         self._digest: Underway | NnapiError | MemoryError | None = None
@@ -100,7 +102,7 @@ class Constants:
         Its result is kept under what determines it, so that the programs of other shapes find it.
         """
         values: list[Any] = []
-        reads_constants = False
+        reads_constants, is_own = False, True
         for name, kind in step.record.fields.items():
             value = step.fields[name]
             if kind == ADDRESS and name != "output":
@@ -108,16 +110,19 @@ class Constants:
                 if value is None:
                     return False
                 reads_constants |= isinstance(value, int) and value != 0
+                is_own = is_own and self._own.has(value)
             values.append(value)
         output: Buffer = step.fields["output"]
         at = list(step.record.fields).index("output")
         key = (step.kernel, *values[:at], *values[at + 1 :])
-        block = self._packed.get(key)
+        block = self._own.packed.get(key) if is_own else self._packed.get(key)
         if block is None:
             block = address.Block(output.length)
             values[at] = block.address
             self._run(library, step, values, deadline_ns)
             self._packed[key] = block
+        if is_own:
+            block = self._own.kept(key, block)
         output.address = block.address
         output.holds_weights = reads_constants
         return True

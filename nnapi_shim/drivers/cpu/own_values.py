@@ -1,0 +1,46 @@
+"""The constants that a model holds itself, and what was made of them, once for all compilations."""
+
+from _weakref import ref
+from typing import Any
+
+from nnapi_shim import address
+
+
+class OwnValues:
+    """The constants that a model holds itself, and what was made of them alone.
+
+    All compilations of the model share it: that they are the same bytes is told at once.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.address, self._keep = address.address_of(data)
+        self.packed: dict[Any, address.Block] = {}
+        self._made: set[int] = set()
+
+    def has(self, value: int | bytes) -> bool:
+        """Whether an ADDRESS field of a step leads to nothing else."""
+        if isinstance(value, bytes) or value == 0 or value in self._made:
+            return True
+        return self.address <= value < self.address + len(self.data)
+
+    def kept(self, key: Any, block: address.Block) -> address.Block:
+        """Keep what was made of it; what another thread has made meanwhile stays."""
+        block = self.packed.setdefault(key, block)
+        self._made.add(block.address)
+        return block
+
+
+_known: dict[int, "ref[OwnValues]"] = {}
+"""By the id of their bytes, which they keep."""
+
+
+def own_values(data: bytes) -> OwnValues:
+    """What is shared by all who have these bytes: the same ones, not equal ones."""
+    known = _known.get(id(data))
+    found = known() if known is not None else None
+    if found is None:
+        found = OwnValues(data)
+        number = id(data)
+        _known[number] = ref(found, lambda _: _known.pop(number, None))
+    return found

@@ -1,0 +1,84 @@
+"""What is made of a model's own constants is made once, for all its compilations."""
+
+import gc
+import threading
+
+import numpy as np
+import pytest
+
+from nnapi_shim import Compilation, Model
+from nnapi_shim.drivers.cpu import own_values
+from nnapi_shim.drivers.cpu.own_values import OwnValues
+from nnapi_shim.drivers.cpu.weights import Constants
+
+
+@pytest.fixture
+def runs(monkeypatch):
+    """The kernels that have been run for constants."""
+    seen = []
+    run = Constants._run
+
+    def observed(self, library, step, *others):
+        seen.append(step.kernel)
+        run(self, library, step, *others)
+
+    monkeypatch.setattr(Constants, "_run", observed)
+    return seen
+
+
+def product(seed=1):
+    values = np.random.default_rng(seed).normal(size=(64, 32)).astype(np.float32)
+    model = Model()
+    x = model.input("TENSOR_FLOAT32", (3, 32))
+    model.outputs(model.fully_connected(x, values, np.zeros(64, np.float32)))
+    model.finish()
+    return model, values
+
+
+def test_a_second_compilation_packs_nothing(runs):
+    model, values = product()
+    x = np.random.default_rng(2).normal(size=(3, 32)).astype(np.float32)
+    first = Compilation(model, devices=["nnapi-cpu"])
+    packed = len(runs)
+    assert packed > 0
+    others = [Compilation(model, devices=["nnapi-cpu"]) for _ in range(2)]
+    assert len(runs) == packed
+    first.close()
+    for compilation in others:
+        np.testing.assert_allclose(compilation.run(x), x @ values.T, rtol=1e-5, atol=1e-5)
+
+
+def test_what_nobody_needs_is_let_go():
+    model, _ = product(3)
+    gc.collect()
+    before = len(own_values._known)
+    compilation = Compilation(model, devices=["nnapi-cpu"])
+    assert len(own_values._known) == before + 1
+    compilation.close()
+    del compilation
+    gc.collect()
+    assert len(own_values._known) == before
+
+
+def test_threads_that_compile_at_once():
+    model, values = product(4)
+    x = np.ones((3, 32), np.float32)
+    results = [None] * 4
+
+    def compile_and_run(at):
+        results[at] = Compilation(model, devices=["nnapi-cpu"]).run(x)
+
+    threads = [threading.Thread(target=compile_and_run, args=(at,)) for at in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for result in results:
+        np.testing.assert_allclose(result, x @ values.T, rtol=1e-5, atol=1e-5)
+
+
+def test_a_memory_has_no_part_in_what_is_shared():
+    """Its contents may be others when the model is compiled again."""
+    values = OwnValues(b"0123456789")
+    assert all(map(values.has, (0, b"literal", values.address, values.address + 9)))
+    assert not values.has(values.address - 1) and not values.has(values.address + 10)
