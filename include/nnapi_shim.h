@@ -33,6 +33,12 @@ const char* nnapi_shim_getVersion(void);
 const char* nnapi_shim_getProcessorTier(void);
 
 /**
+ * Runs a program of the CPU device, as its half in Python has laid it out: what `program` leads to is
+ * known to this version of the library alone. For that half, and of no use to others.
+ */
+int32_t nnapi_shim_runProgram(void* program, int64_t part);
+
+/**
  * Loads now what later calls would load when they first need it: Python, its modules, the devices,
  * their libraries. Takes about half a second. For programs that give up rights afterwards, such as
  * that to open files (seccomp, chroot, no descriptors left): from then on the library opens none,

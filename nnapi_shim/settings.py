@@ -137,6 +137,13 @@ TIER = Setting(
     "highest instruction-set tier of the CPU device: v2, v3 or v4; empty means the best that the "
     "processor has",
 )
+THREADS = Setting(
+    "NNAPI_SHIM_THREADS",
+    "0",
+    "threads that a computation of the CPU device takes at most, 1 to 64; 0 means as many as the "
+    "process has processors: those of its affinity mask, and no more than a quota of its control "
+    "group is worth",
+)
 KERNELS = Setting(
     "NNAPI_SHIM_KERNELS",
     "",
@@ -226,6 +233,7 @@ SETTINGS = (
     LINT,
     BREAK,
     TIER,
+    THREADS,
     KERNELS,
     JIT,
     PASSES,

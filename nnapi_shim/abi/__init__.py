@@ -3,6 +3,7 @@
 `attach` is what the library calls when it starts (native/attach.c).
 """
 
+import gc
 from importlib import import_module
 from importlib.machinery import ExtensionFileLoader, ModuleSpec
 from typing import Any
@@ -64,6 +65,9 @@ def attach(
     else:
         lending.use(lent)
     attach_all(module.ffi, module.lib)
+    if is_ours:  # native/interpreter.c has disabled it; what was imported until now will stay
+        gc.freeze()
+        gc.enable()
     return int(module.lib.calls_address())
 
 

@@ -46,7 +46,8 @@ def ANeuralNetworksModel_finish(model):
 @exported
 def ANeuralNetworksModel_addOperand(model, type):
     """Add an operand to a model that is being built."""
-    not_null(model=model, type=type)
+    if not (model and type):
+        not_null(model=model, type=type)
     models[model].add_operand(*operand_type(type))
     return NO_ERROR
 
@@ -54,8 +55,9 @@ def ANeuralNetworksModel_addOperand(model, type):
 @exported
 def ANeuralNetworksModel_setOperandValue(model, index, buffer, length):
     """Give an operand a constant value, or omit it (NULL, 0)."""
-    not_null(model=model)
-    not_null_with_length(buffer, length, "buffer")
+    if not (model and buffer):
+        not_null(model=model)
+        not_null_with_length(buffer, length, "buffer")
     models[model].set_operand_value(index, buffer, length)
     return NO_ERROR
 

@@ -200,6 +200,7 @@ bool nn_python_start(const struct nn_location *location)
         nn_fail("cannot start Python: %s", reason != NULL ? reason : "no reason given");
         return false;
     }
+    nn_py()->PyGC_Disable(); /* until the package is imported (abi.attach): there is nothing to collect */
     bool started = import_signal_quietly();
     nn_py()->PyEval_SaveThread();
     return started;

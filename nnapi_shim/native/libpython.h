@@ -53,6 +53,7 @@ typedef struct {
     F(int, PyException_SetTraceback, (PyObject *, PyObject *)) \
     F(void, PyErr_Display, (PyObject *, PyObject *, PyObject *)) \
     F(void, PyErr_Clear, (void)) \
+    F(int, PyGC_Disable, (void)) \
     F(void, Py_DecRef, (PyObject *))
 
 /* F(result, name, name in older versions, parameters) */

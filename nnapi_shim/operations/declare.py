@@ -186,20 +186,6 @@ def _operands(text: str) -> Operands:
     return Operands(tuple(names), tuple(types), repeated)
 
 
-class Match(NamedTuple):
-    """A use of an operation that its declaration accepts."""
-
-    operation: "Operation"
-    variant: str
-    since: int
-    input_names: tuple[str, ...]
-    output_names: tuple[str, ...]
-    repeated: tuple[str, str]
-    """Names of the input and of the output that repeat, or empty strings."""
-    value_positions: tuple[int, ...]
-    """Inputs whose values are needed before the operation can be prepared."""
-
-
 Rule = Callable[[BoundOperation], int | None]
 Check = Callable[[BoundOperation], None]
 Remark = Callable[[BoundOperation], str | None]
@@ -314,7 +300,7 @@ class Operation:
     # Matching: all uses with given numbers of operands are laid out in a dictionary at the first
     # such use, so that a later one costs a lookup.
 
-    def match(self, inputs: Types, outputs: Types) -> Match:
+    def match(self, inputs: Types, outputs: Types) -> "Match":
         """The declared use with these operand types; raises BAD_DATA when there is none."""
         key = (inputs, outputs)
         found = self._matches.get(key)
@@ -339,7 +325,7 @@ class Operation:
 
     def uses(
         self, count: int, output_count: int | None = None
-    ) -> Iterator[tuple[tuple[Types, Types], Match]]:
+    ) -> Iterator[tuple[tuple[Types, Types], "Match"]]:
         """Every row x form with `count` inputs: ((input types, output types), match).
 
         output_count: how many outputs; None for those that the form names, each once.
@@ -383,7 +369,7 @@ class Operation:
 
     def bind(
         self,
-        match: Match,
+        match: "Match",
         inputs: Sequence[Any],
         outputs: list[BoundOperand],
         operand: Callable[[int], BoundOperand] | None = None,
@@ -434,3 +420,17 @@ class _Unset:
 
 
 UNSET = _Unset()
+
+
+class Match(NamedTuple):
+    """A use of an operation that its declaration accepts."""
+
+    operation: Operation
+    variant: str
+    since: int
+    input_names: tuple[str, ...]
+    output_names: tuple[str, ...]
+    repeated: tuple[str, str]
+    """Names of the input and of the output that repeat, or empty strings."""
+    value_positions: tuple[int, ...]
+    """Inputs whose values are needed before the operation can be prepared."""

@@ -216,23 +216,25 @@ class Draft:
 
     def build(self, names: Mapping[int, str] | None = None) -> Part:
         """The immutable model; there are no problems. names: of operands."""
-        values = bytearray()
+        values: list[Any] = []  # put together at once: they may be most of the process
+        length = 0
         pools: dict[hal.Pool, int] = {}
         referenced: dict[Any, int] = {}
         operands = []
         for operand in self.operands:
             location = hal.DataLocation()
             if operand.lifetime is L.CONSTANT_COPY:
-                values += bytes(-len(values) % min(_VALUE_ALIGNMENT, _alignment(operand)))
+                padding = bytes(-length % min(_VALUE_ALIGNMENT, _alignment(operand)))
                 data = operand.value
                 if isinstance(data, tuple):
-                    data = address.read(*data)
-                location = hal.DataLocation(0, len(values), len(data))
-                values += data
+                    data = address.view(*data)
+                location = hal.DataLocation(0, length + len(padding), len(data))
+                values += padding, data
+                length = location.offset + location.length
             elif operand.lifetime is L.CONSTANT_REFERENCE:
-                memory, offset, length = operand.value
+                memory, offset, size = operand.value
                 number = pools.setdefault(memory, len(pools))
-                location = hal.DataLocation(number, offset, length)
+                location = hal.DataLocation(number, offset, size)
             elif operand.lifetime is L.SUBGRAPH:
                 number = referenced.setdefault(operand.value, len(referenced))
                 location = hal.DataLocation(0, number, 0)
@@ -252,7 +254,7 @@ class Draft:
             tuple(operands), tuple(self._execution_order()), tuple(self.inputs), tuple(self.outputs)
         )
         model = hal.Model(
-            graph, (), bytes(values), tuple(pools), self.relaxed, extension.prefixes()
+            graph, (), b"".join(values), tuple(pools), self.relaxed, extension.prefixes()
         )
         return Part(model, [other.part for other in referenced], names)
 

@@ -3,7 +3,7 @@
 Every ratio is taken in one run, its two sides one after the other in turns. Bars are printed
 beside the figures; a figure that misses its bar is marked, and nothing fails: timings are no tests.
 
-    python tests/bench/bench.py [start calls building caching python kernels build]
+    python tests/bench/bench.py [start calls building caching model python kernels build]
 """
 
 import os
@@ -11,8 +11,10 @@ import subprocess
 import sys
 import tempfile
 import time
+from math import prod
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 ROOT = Path(__file__).parents[2]
 LIBRARIES = ROOT / "build" / "lib"
@@ -176,6 +178,89 @@ def caching(folder: Path) -> None:
     )
 
 
+TRAINED = ROOT.parent / "shared" / "models" / "mobilenet_v2_224_quant.tflite"
+
+
+def model(folder: Path) -> None:
+    """A trained model: a C program from its start to the first result, compiled and from the cache.
+
+    Beside it LiteRT's load and first run, in a process that has imported it.
+    """
+    if not TRAINED.exists():
+        print(f"{TRAINED} is not here")
+        return
+    sys.path.insert(0, str(ROOT))
+    import nnapi_shim
+    from nnapi_shim.drivers.cpu import layout
+    from nnapi_shim.tools.convert import convert
+
+    planned = []
+    plan = layout.plan
+
+    def observed(ranges: Any) -> Any:
+        planned.append(plan(ranges))
+        return planned[-1]
+
+    layout.plan = observed
+    loaded = nnapi_shim.Compilation(nnapi_shim.load(TRAINED), devices=["nnapi-cpu"])
+    layout.plan = plan
+    (given,), (output,) = loaded.inputs, loaded.outputs  # of one byte for each number
+    convert(str(TRAINED), folder / "trained.c", False)
+    program = folder / "first_result"
+    command = ["cc", "-std=gnu99", "-O1", f"-I{ROOT / 'include'}", f"-L{LIBRARIES}"]
+    command += [f"-DINPUT_BYTES={prod(given.dimensions)}"]
+    command += [f"-DOUTPUT_BYTES={prod(output.dimensions)}"]
+    command += [str(HERE / "first_result.c"), str(folder / "trained.c"), "-o", str(program)]
+    subprocess.run([*command, "-lneuralnetworks"], check=True)
+    kept = folder / "trained-cache"
+    kept.mkdir()
+    (folder / "trained-state").mkdir()
+    state = {"XDG_STATE_HOME": str(folder / "trained-state")}
+    printed(program, str(kept), **state)
+    rounds: list[list[list[float]]] = [[], [], []]
+    for _ in range(ROUNDS):
+        rounds[0].append([*map(float, printed(program, **state).split())])
+        rounds[1].append([*map(float, printed(program, str(kept), **state).split())])
+        rounds[2].append(_litert(TRAINED))
+    print(f"a C program from its start to the first result of {TRAINED.stem}, CPU time")
+    compiled_, cached, peer = ([*map(median, zip(*each, strict=True))] for each in rounds)
+    names = ("start", "build", "compile", "run")
+    for name, found, bar in (("compiled", compiled_, 120), ("from the cache", cached, 60)):
+        told = ", ".join(f"{n} {t:.1f}" for n, t in zip(names, found[:4], strict=True))
+        line(f"{name}: {told}", f"{found[4]:.1f} ms", found[4], bar, "ms")
+    line(
+        f"compile, LiteRT's load and first run {peer[0]:.1f} ms",
+        f"{compiled_[2]:.1f} ms",
+        compiled_[2] / peer[0],
+        1,
+        "x",
+    )
+    weights, arena = TRAINED.stat().st_size / 1e6, planned[0][1] / 1e6
+    peak, allowed = max(each[5] for each in rounds[0]) / 1024, 1.5 * (weights + arena) + 15
+    told = f"peak memory; weights {weights:.1f} MB, arena {arena:.1f} MB"
+    line(told, f"{peak:.1f} MB", peak, round(allowed, 1), "MB")
+
+
+def _litert(path: Path) -> list[float]:
+    """LiteRT's CPU time in ms for loading a model and running it once, in a new process."""
+    program = """if True:
+        import sys, time
+        import numpy
+        from ai_edge_litert.interpreter import Interpreter
+        with open(sys.argv[1], "rb") as file:
+            content = file.read()
+        began = time.process_time()
+        interpreter = Interpreter(model_content=content, num_threads=1)
+        interpreter.allocate_tensors()
+        for given in interpreter.get_input_details():
+            interpreter.set_tensor(given["index"], numpy.zeros(given["shape"], given["dtype"]))
+        interpreter.invoke()
+        print(1e3 * (time.process_time() - began))"""
+    command = [sys.executable, "-c", program, str(path)]
+    told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return [float(told)]
+
+
 def kernels(folder: Path) -> None:
     """Kernels against LiteRT with XNNPACK and ONNX Runtime, one thread, tier by tier."""
     del folder
@@ -226,6 +311,7 @@ PARTS = {
     "calls": calls,
     "building": building,
     "caching": caching,
+    "model": model,
     "python": python,
     "kernels": kernels,
     "build": build,

@@ -292,6 +292,10 @@ static void devices(const char *wanted)
     CHECK(ANeuralNetworks_getDefaultLoopTimeout() < ANeuralNetworks_getMaximumLoopTimeout());
     CHECK(*nnapi_shim_getVersion() != '\0');
     CHECK(nnapi_shim_getProcessorTier() != NULL);
+    struct {
+        int64_t words[6];
+    } nothing = {0};
+    CHECK(nnapi_shim_runProgram(&nothing, 0) == OK);
     CHECK(nnapi_shim_loadEverything() == OK);
 }
 

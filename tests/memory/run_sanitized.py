@@ -30,6 +30,7 @@ from tests.memory.sanitizing import (  # noqa: E402
     Sanitizer,
     companion_programs,
     library_programs,
+    pool_programs,
     reason_it_does_not_work,
 )
 
@@ -57,7 +58,7 @@ def runs_well(sanitizer: Sanitizer, rounds: int) -> bool:
     built = Sanitized(sanitizer, SANITIZED / sanitizer.name)
     every_function = [Program("memory/every_function", (device, str(rounds))) for device in DEVICES]
     count = failed = 0
-    for program in [*every_function, *library_programs(), *companion_programs()]:
+    for program in [*every_function, *pool_programs(), *library_programs(), *companion_programs()]:
         count += 1
         if found := built.run(program):
             failed += 1

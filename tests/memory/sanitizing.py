@@ -96,6 +96,18 @@ def library_programs() -> Iterator[Program]:
         yield Program("abi/hostile/scarcity", (device, "threads"))
 
 
+POOL = ("beside 100", "fail 200", "forks 10")
+"""What the program of the pool alone does, and how often."""
+
+
+def pool_programs() -> Iterator[Program]:
+    """Those of the threads that help runs: compiled into the program."""
+    native = ROOT / "nnapi_shim" / "native"
+    flags = (f"-I{native}", *(str(native / f"{name}.c") for name in ("pool", "program")))
+    for what in POOL:
+        yield Program("native/pool", tuple(what.split()), flags=flags)
+
+
 def companion_programs() -> Iterator[Program]:
     """Those of the other libraries."""
     trace = (("NNAPI_SHIM_TRACE", f"{FOLDER}/%p.json"),)

@@ -5,7 +5,7 @@ from time import monotonic_ns
 from typing import Any, cast
 
 from nnapi_shim import address
-from nnapi_shim.drivers.cpu import lowering
+from nnapi_shim.drivers.cpu import lowering, passes
 from nnapi_shim.drivers.cpu.fused import Fused
 from nnapi_shim.drivers.cpu.inlining import Referenced
 from nnapi_shim.drivers.cpu.layout import Placed, assemble
@@ -14,7 +14,7 @@ from nnapi_shim.drivers.cpu.lowering.copying import COPY
 from nnapi_shim.drivers.cpu.program import FIRST_ARGUMENT_SLOT, Program
 from nnapi_shim.drivers.cpu.record import Alias, At, Deferred, Step
 from nnapi_shim.drivers.cpu.waits import NeedsCounts, NeedsValue
-from nnapi_shim.drivers.cpu.weights import Constants
+from nnapi_shim.drivers.cpu.weights import Constants, OutOfTime
 from nnapi_shim.errors import NnapiError, Place, Where, op_failed
 from nnapi_shim.hal.enums import OperandLifeTime, OperationType, ResultCode
 from nnapi_shim.hal.quantization import decoded
@@ -80,6 +80,8 @@ class Builder:
         self.deadline_ns = 0
         """time.monotonic_ns() after which lowering ends with TooLate; 0 for never."""
         self.steps: list[Placed] = []
+        self.chained: Sequence[tuple[Placed, Placed]] = ()
+        """Steps of the last program that run tile by tile, one behind the other."""
         self.loops: list[tuple[int, int]] = []
         """First and last step of every loop."""
         self.failure: NnapiError | None = None
@@ -270,9 +272,10 @@ class Builder:
 
     def _filled(self, step: Step, place: Where) -> bool:
         """Run a `once` step if all that it reads is constant; whether it was run."""
-        return self.constants.fill(
-            self.library, step, self._constant_address, lambda: self._check_time(place)
-        )
+        try:
+            return self.constants.fill(self.library, step, self._constant_address, self.deadline_ns)
+        except OutOfTime:
+            raise TooLate(place) from None
 
     def _alias(self, alias: Alias, place: Where) -> None:
         source, target = alias.source, alias.target
@@ -323,4 +326,5 @@ class Builder:
         """The steps as a program, and where in its arena the operands and Buffers of `kept` lie
         after it has run.
         """
+        self.chained = passes.chained(self.steps, self.root)
         return assemble(self, kept)

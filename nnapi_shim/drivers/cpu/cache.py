@@ -199,6 +199,7 @@ class Cache:
             given.slots,
             [*zip(steps.where, map(StoredStep, steps.kernels, steps.complaints), strict=True)],
             [self.constants, *owners],
+            crew=self.constants.crew,
         )
 
 

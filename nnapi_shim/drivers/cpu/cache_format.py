@@ -40,7 +40,7 @@ of its memories.
 COUNTS = ("steps", "patches", "fixed", "needed", "shapes", "ends", "arguments", "arena", "slots")
 ROW_WORDS, PATCH_WORDS, FIXED_WORDS, NEEDED_WORDS = 9, 3, 4, 2
 
-HELPERS = ("walk", "bind", "digest", "version")
+HELPERS = ("bind", "digest", "version")
 """Kernels, or what is called like one, that are no steps of any program."""
 
 

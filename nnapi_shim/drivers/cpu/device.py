@@ -4,6 +4,7 @@ from nnapi_shim import __version__
 from nnapi_shim.drivers.cpu import library
 from nnapi_shim.drivers.cpu.builder import TooLate
 from nnapi_shim.drivers.cpu.prepared_model import CpuPreparedModel
+from nnapi_shim.drivers.cpu.threads import crew
 from nnapi_shim.hal.enums import (
     DeviceType,
     ExecutionPreference,
@@ -42,7 +43,9 @@ class CpuDevice:
         cache what an earlier preparation left there. Raises MISSED_DEADLINE_TRANSIENT.
         """
         try:
-            return CpuPreparedModel(model, library.current(), cache, deadline_ns or 0)
+            return CpuPreparedModel(
+                model, library.current(), crew(preference, priority), cache, deadline_ns or 0
+            )
         except TooLate as late:
             raise late.refusal() from None
 

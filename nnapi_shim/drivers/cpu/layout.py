@@ -215,6 +215,7 @@ class _Layout:
             [(placed.where, placed.step) for placed in self._steps],
             [builder.constants, self._literals],
             self._fixed,
+            builder.constants.crew,
         )
 
     def _literal(self, data: bytes) -> int:

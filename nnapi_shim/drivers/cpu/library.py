@@ -23,7 +23,6 @@ VERSION_SYMBOL = SYMBOL_PREFIX + "version_" + __version__.replace(".", "_")
 """A symbol that only libraries built for this version of the package have."""
 
 RTLD_NOW = 2
-_PROCESSOR_TIER = "nnapi_shim_getProcessorTier"
 
 TIERS = ("v4", "v3", "v2")
 """Tiers of x86-64, best first; native/processor.c says what each needs."""
@@ -45,18 +44,28 @@ def platform_machine() -> str:
 
 
 def _processor_tier() -> str:
-    """What the C library says: the one that the process has loaded, else the one built here."""
-    signature = "const char *(*)(void)"
-    found = address.loaded_function(_PROCESSOR_TIER, signature, [folders.LIBRARY])
+    """What the C library says."""
+    tier = c_function("nnapi_shim_getProcessorTier", "const char *(*)(void)")
+    return address.text(tier()).decode()
+
+
+def c_function(name: str, signature: str) -> Callable[..., Any]:
+    """A function of the C library that the process has loaded, else of the one built here."""
+    found = address.loaded_function(name, signature, [folders.LIBRARY])
     if found is None:
         files = [os.path.join(folder, folders.LIBRARY) for folder in folders.library_folders()]
-        found = address.loaded_function(_PROCESSOR_TIER, signature, files, load=True)
+        found = address.loaded_function(name, signature, files, load=True)
     if found is None:
         raise op_failed(
             f"{folders.LIBRARY} is in none of {', '.join(folders.library_folders())}; "
             "`make library` builds it, or install nnapi_shim again"
         )
-    return address.text(found[0]()).decode()
+    _kept.append(found[1])
+    return found[0]
+
+
+_kept: list[Any] = []
+"""What functions of the C library were found in: it stays."""
 
 
 def allowed_tiers() -> list[str]:
@@ -89,6 +98,8 @@ class KernelLibrary:
         self._addresses: dict[str, int] = {}
         self._functions: dict[str, Callable[..., int]] = {}
         self._library: Any = None
+        self.run_program = c_function("nnapi_shim_runProgram", KERNEL_SIGNATURE)
+        """Runs what a WALK record leads to (program.py): a run of a program."""
         tiers = allowed_tiers()
         if not tiers:
             raise op_failed("this processor is older than x86-64-v2: the CPU device cannot run")

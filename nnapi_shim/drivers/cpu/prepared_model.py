@@ -11,6 +11,7 @@ from nnapi_shim.drivers.cpu.library import KernelLibrary
 from nnapi_shim.drivers.cpu.program import Frame
 from nnapi_shim.drivers.cpu.run import Held, Insufficient, Run, stopped, walk_of
 from nnapi_shim.drivers.cpu.segments import Graph, Segment
+from nnapi_shim.drivers.cpu.threads import ALONE, Crew
 from nnapi_shim.drivers.cpu.weights import Constants
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.enums import ErrorStatus, ResultCode
@@ -34,11 +35,12 @@ class CpuPreparedModel:
         self,
         model: Model,
         library: KernelLibrary,
+        crew: Crew = ALONE,
         handles: CacheHandles | None = None,
         deadline_ns: int = 0,
     ) -> None:
         """deadline_ns: as in Builder; raises TooLate."""
-        constants = Constants(model)
+        constants = Constants(model, crew)
         referenced = Referenced(model)
         self.main = Graph(library, referenced, model.main, constants, self._rewritten)
         self.graphs = [Graph(library, referenced, graph, constants) for graph in model.referenced]

@@ -33,13 +33,15 @@ from typing import Any, Protocol
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu.library import KernelLibrary
 from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, record
+from nnapi_shim.drivers.cpu.threads import ALONE, Crew
 from nnapi_shim.errors import Where
 
 STEP_WORDS = 5
 STEP_BYTES = 8 * STEP_WORDS
 END, CHAIN, BESIDE = range(3)
 
-WALK = record(steps=ADDRESS, count=INT64, stopped=INT64, deadline=INT64)
+WALK = record(steps=ADDRESS, count=INT64, stopped=INT64, deadline=INT64, threads=INT64, rank=INT64)
+WALK_BYTES = 8 * WALK.words
 BIND = record(words=ADDRESS, patches=ADDRESS, count=INT64, addresses=ADDRESS)
 
 SLOT_WORDS, SLOT_ARENA, SLOT_LOOP_TIMEOUT, FIRST_ARGUMENT_SLOT = 0, 1, 2, 3
@@ -63,6 +65,7 @@ class Program:
     __slots__ = (
         "_bind",
         "arena_bytes",
+        "crew",
         "fixed",
         "library",
         "origins",
@@ -86,6 +89,7 @@ class Program:
         origins: Sequence[tuple[Where, Origin]],
         owners: Sequence[Any],
         fixed: Sequence[tuple[int, Any, int]] = (),
+        crew: Crew = ALONE,
     ) -> None:
         self.library = library
         self.template = template
@@ -103,7 +107,9 @@ class Program:
         """Words of the template that hold addresses: the word, what the address leads to (the name
         of a kernel, literal bytes, a packed Buffer, the index of a constant) and how far into it.
         """
-        self.walk = library.function("walk")
+        self.crew = crew
+        """The threads that its runs may take."""
+        self.walk = library.run_program
         self._bind = library.function("bind")
         """The compiled helper, which takes a BIND record."""
 
@@ -120,9 +126,9 @@ class Frame:
         self._arena = address.Block(program.arena_bytes)
         self._addresses = address.Block(program.slots.size)
         self._slots = address.view(self._addresses.address, program.slots.size)
-        self._walk = address.Block(32)
+        self._walk = address.Block(WALK_BYTES)
         self._bind = address.Block(32)
-        _store(self._walk, WALK.pack(words.address, program.step_count, 0, 0))
+        _store(self._walk, WALK.pack(words.address, program.step_count, 0, 0, *program.crew))
         _store(
             self._bind,
             BIND.pack(words.address, program.patches, program.patch_count, self._addresses.address),
@@ -158,6 +164,17 @@ class Frame:
     def stopped(self) -> int:
         """Number of the step at which a walk stopped."""
         return int.from_bytes(address.read(self._walk.address + 16, 8), "little")
+
+
+def run_step(
+    library: KernelLibrary, kernel: str, block: int, tiles: int, deadline_ns: int, crew: Crew
+) -> int:
+    """Run all tiles of a kernel, as a step of a program that is nothing else: the result code."""
+    words = address.Block(STEP_BYTES + WALK_BYTES)
+    step = pack("<5q", library.address(kernel), block, tiles, 0, END)
+    _store(words, step + WALK.pack(words.address, 1, 0, deadline_ns, *crew))
+    code: int = library.run_program(words.address + STEP_BYTES, 0)
+    return code
 
 
 def _store(block: address.Block, data: bytes) -> None:

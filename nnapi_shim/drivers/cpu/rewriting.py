@@ -1,6 +1,6 @@
 """The graphs of a model as passes leave them, and what passes compute of constants."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from nnapi_shim import address
@@ -11,7 +11,8 @@ from nnapi_shim.drivers.cpu.passes import applied
 from nnapi_shim.drivers.cpu.run import compiled_walk
 from nnapi_shim.drivers.cpu.segments import Graph
 from nnapi_shim.drivers.cpu.weights import Constants
-from nnapi_shim.hal.types import Model, Subgraph, byte_size
+from nnapi_shim.errors import Place
+from nnapi_shim.hal.types import Model, Subgraph, byte_size, is_known
 
 if TYPE_CHECKING:
     from nnapi_shim.drivers.cpu.passes.graph import Done
@@ -30,7 +31,26 @@ def rewritten(
 
 def done_to(model: Model) -> "Sequence[Done]":
     """What passes do to a model that the CPU device is given."""
-    return rewritten(libraries.current(), Referenced(model), Constants(model), model.main)[1]
+    library, referenced, constants = libraries.current(), Referenced(model), Constants(model)
+    subgraph, done = rewritten(library, referenced, constants, model.main)
+    return [*done, *_joined(Graph(library, referenced, subgraph, constants))]
+
+
+def _joined(graph: Graph) -> "Iterator[Done]":
+    """What is done to the steps of a graph, where they are known before a run."""
+    operands, main = graph.subgraph.operands, graph.subgraph
+    arguments = [operands[index] for index in (*main.input_indexes, *main.output_indexes)]
+    if not all(is_known(operand.type, operand.dimensions) for operand in arguments):
+        return
+    from nnapi_shim.drivers.cpu.passes.graph import Done
+
+    sizes = [operand.dimensions for operand in arguments]
+    count = len(main.input_indexes)
+    segment = graph.first(tuple(sizes[:count]), tuple(sizes[count:]))
+    for one, other in segment.builder.chained:
+        if isinstance(one.where, Place) and isinstance(other.where, Place):
+            what = f"{other.where}: behind {one.where}, tile by tile"
+            yield Done("chain_steps", other.where.number, what)
 
 
 def _evaluated(

@@ -1,14 +1,13 @@
 """A program run step by step, for those who observe runs: what `walk` does, told of."""
 
 from collections.abc import Callable, Sequence
-from struct import pack
 from time import monotonic_ns
 from typing import Any
 
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu import run
 from nnapi_shim.drivers.cpu.library import STEP_SIGNATURE
-from nnapi_shim.drivers.cpu.program import STEP_BYTES, STEP_WORDS, Program
+from nnapi_shim.drivers.cpu.program import STEP_BYTES, STEP_WORDS, WALK, WALK_BYTES, Program
 from nnapi_shim.drivers.observing import tell
 from nnapi_shim.errors import Where
 from nnapi_shim.hal.enums import ResultCode
@@ -36,9 +35,9 @@ def stepwise(program: Program, around: Sequence[Where]) -> Callable[[int, int], 
 
     def walk(block: int, tile: int) -> int:
         del tile  # a walk is one
-        steps, count, _, deadline = address.words(block, "int64_t", 4)
+        steps, count, _, deadline, *crew = address.words(block, "int64_t", WALK.words)
         table = address.words(steps, "int64_t", STEP_WORDS * count)
-        own = address.Block(32)
+        own = address.Block(WALK_BYTES)
         number = 0
         while number < count:
             at = STEP_WORDS * number
@@ -47,8 +46,8 @@ def stepwise(program: Program, around: Sequence[Where]) -> Callable[[int, int], 
             if jump:
                 code = _called(kernel, arguments, tiles, deadline)
             else:
-                record = pack("<4q", steps + STEP_BYTES * number, 1, 0, deadline)
-                address.view(own.address, 32)[:] = record
+                record = WALK.pack(steps + STEP_BYTES * number, 1, 0, deadline, *crew)
+                address.view(own.address, WALK_BYTES)[:] = record
                 code = program.walk(own.address, 0)
             ended = monotonic_ns()
             where, step = program.origins[number]

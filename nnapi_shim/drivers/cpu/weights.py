@@ -5,9 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu.library import KernelLibrary
+from nnapi_shim.drivers.cpu.program import run_step
 from nnapi_shim.drivers.cpu.record import ADDRESS, At, Buffer, Step
+from nnapi_shim.drivers.cpu.threads import ALONE, Crew
 from nnapi_shim.errors import NnapiError, op_failed
-from nnapi_shim.hal.enums import OperandLifeTime
+from nnapi_shim.hal.enums import OperandLifeTime, ResultCode
 from nnapi_shim.hal.types import DataLocation, Model, Subgraph
 from nnapi_shim.operations.declare import BoundOperand
 
@@ -17,10 +19,16 @@ if TYPE_CHECKING:
 REFERENCE = OperandLifeTime.CONSTANT_REFERENCE
 
 
+class OutOfTime(Exception):  # noqa: N818 (who calls knows what was late)
+    """The deadline has passed while constants were packed."""
+
+
 class Constants:
     """Where the constants of a model lie, what `once` steps made of them, and their digest."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, crew: Crew = ALONE) -> None:
+        self.crew = crew
+        """The threads of the model's runs, and of packing."""
         self.values, self._keep = address.address_of(model.operand_values)
         """Address of the model's own constants."""
         self._model = model
@@ -84,11 +92,11 @@ class Constants:
         library: KernelLibrary,
         step: Step,
         constant_address: Callable[[BoundOperand], int | None],
-        check_time: Callable[[], None],
+        deadline_ns: int,
     ) -> bool:
         """Run a `once` step now if every operand that it reads is constant; whether it was run.
 
-        check_time: called in front of each tile; what it raises ends the step without a result.
+        deadline_ns: as in Builder; raises OutOfTime behind it.
         Its result is kept under what determines it, so that the programs of other shapes find it.
         """
         values: list[Any] = []
@@ -108,7 +116,7 @@ class Constants:
         if block is None:
             block = address.Block(output.length)
             values[at] = block.address
-            self._run(library, step, values, check_time)
+            self._run(library, step, values, deadline_ns)
             self._packed[key] = block
         output.address = block.address
         output.holds_weights = reads_constants
@@ -131,15 +139,13 @@ class Constants:
         where = value.address if isinstance(value, Buffer) else constant_address(value)
         return None if where is None else where + offset
 
-    def _run(
-        self, library: KernelLibrary, step: Step, values: list[Any], check_time: Callable[[], None]
-    ) -> None:
+    def _run(self, library: KernelLibrary, step: Step, values: list[Any], deadline_ns: int) -> None:
         literals = [address.address_of(v) if isinstance(v, bytes) else None for v in values]
         words = [v if kept is None else kept[0] for v, kept in zip(values, literals, strict=True)]
         block, keep = address.address_of(step.record.pack(*words))
-        kernel = library.step(step.kernel)
-        for tile in range(step.tiles):
-            check_time()
-            if kernel(block, tile, 0):
-                raise op_failed(f"kernel {step.kernel} failed while constants were packed")
+        code = run_step(library, step.kernel, block, step.tiles, deadline_ns, self.crew)
         del keep, literals
+        if code == ResultCode.MISSED_DEADLINE_TRANSIENT:
+            raise OutOfTime
+        if code:
+            raise op_failed(f"kernel {step.kernel} failed while constants were packed")

@@ -14,8 +14,13 @@ def program(compile_c):
 
 
 @pytest.mark.parametrize("device", ["nnapi-cpu", "nnapi-reference"])
-def test_without_threads(program, run_well, device):
-    run_well(program, device, "threads")
+def test_without_threads(program, run_bare, device):
+    """Nobody helps the thread that computes: it does all the work, and says so once."""
+    result = run_bare(program, device, "threads", env={"NNAPI_SHIM_THREADS": "3"})
+    assert (result.returncode, result.stdout) == (0, "")
+    said = result.stderr.splitlines()
+    assert len(said) == (device == "nnapi-cpu")
+    assert all("no more threads can be started" in line for line in said)
 
 
 @pytest.mark.parametrize(

@@ -14,12 +14,12 @@ from nnapi_shim.drivers.cpu.library import library_name, processor_tiers
 
 ROOT = Path(__file__).parents[3]
 TIER = processor_tiers()[0]
-SMALL = ("joining", "walk")
+SMALL = ("joining", "bind")
 COMMAND = """
 import sys
 from nnapi_shim.drivers.cpu.kernels import build
 build.FAMILIES = sys.argv[2].split(",")
-build.WEIGHTS = {"walk": 2.0}  # comes first
+build.WEIGHTS = {"bind": 2.0}  # comes first
 sys.argv[1:] = ["--out", sys.argv[1], "--tiers", "best"]
 build.main()
 """
@@ -100,9 +100,9 @@ def test_a_folder_that_cannot_be_written(tmp_path):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_build_goes_on(tmp_path, number):
     out = tmp_path / "lib"
-    process = start(out, ("binary", "walk"))
+    process = start(out, ("binary", "bind"))
     deadline = time.monotonic() + 60
-    while not (tmp_path / "kernels" / TIER / "walk.stamp").exists():
+    while not (tmp_path / "kernels" / TIER / "bind.stamp").exists():
         assert time.monotonic() < deadline and process.poll() is None
         time.sleep(0.02)
     process.send_signal(number)
@@ -112,11 +112,11 @@ def test_an_interrupted_build_goes_on(tmp_path, number):
         "kernels: interrupted; what is compiled is kept, the same command goes on from there"
     )
     assert "Traceback" not in stderr
-    assert left(out) >= {"walk.o", "walk.stamp"}
+    assert left(out) >= {"bind.o", "bind.stamp"}
     assert not [name for name in left(out) if name.rpartition(".")[2].isdigit()]
-    stamp = (tmp_path / "kernels" / TIER / "walk.stamp").stat().st_mtime_ns
-    assert run(out)[0] == 0  # joining and walk
-    assert (tmp_path / "kernels" / TIER / "walk.stamp").stat().st_mtime_ns == stamp
+    stamp = (tmp_path / "kernels" / TIER / "bind.stamp").stat().st_mtime_ns
+    assert run(out)[0] == 0  # joining and bind
+    assert (tmp_path / "kernels" / TIER / "bind.stamp").stat().st_mtime_ns == stamp
 
 
 @pytest.fixture(params=["8k", "16k", "24k"])

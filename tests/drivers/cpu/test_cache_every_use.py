@@ -29,7 +29,16 @@ from tests.operations.cases import USES, example
 L = OperandLifeTime
 OUTPUT_BYTES = 1 << 16
 
-PACKING = ("pack_", "expand_", "copy_", "join_groups", "transpose_", "unweave_", "widen_f16")
+PACKING = (
+    "pack_",
+    "expand_",
+    "copy_",
+    "join_groups",
+    "fold_filter",
+    "transpose_",
+    "unweave_",
+    "widen_f16",
+)
 """Kernels that move the model's constants to other places, and compute no places of their own."""
 
 

@@ -62,6 +62,10 @@ DEPTHWISE = (
     Shape((1, 4, 3, 16), 1, (7, 7), pads=(6, 6, 6, 6)),
     Shape((1, 25, 20, 1), 8, (10, 8), stride=(2, 2)),
     Shape((2, 9, 8, 1), 1, (3, 4), pads=VALID),
+    Shape((1, 7, 90, 8), 1, (3, 3), activation=3),
+    Shape((2, 9, 50, 16), 1, (5, 5), stride=(2, 2)),
+    Shape((1, 3, 11, 200), 1, (3, 3), stride=(1, 2)),
+    Shape((1, 3, 90, 72), 1, (3, 3), stride=(2, 3), pads=(0, 1, 2, 2)),
 )
 
 
@@ -196,6 +200,20 @@ def test_saturating_sums() -> None:
         run = Single(CpuDevice(), OperationType.CONV_2D, operands, output, (1, 2, 2, 16))
         wanted = round(255 * weight * 64 * 9 / scale) + 128
         assert (run.checked() == wanted).all()
+
+
+@pytest.mark.parametrize("depthwise", [False, True])
+def test_weights_that_are_furthest_from_their_zero_point(depthwise: bool) -> None:
+    """255 above it and 255 below: more than one or two int8 hold."""
+    image = np.full((1, 4, 16, 8 if depthwise else 1), 200)
+    for weight, zero in ((255, 0), (0, 255)):
+        filter = single.qu8(np.full((1, 3, 3, 8) if depthwise else (8, 3, 3, 1), weight), 1.0, zero)
+        operands = [single.qu8(image, 1.0, 0), filter, single.i32(np.zeros(8, int), 1.0), VALID]
+        operands += [1, 1, 1, 0] if depthwise else [1, 1, 0]
+        operation = OperationType.DEPTHWISE_CONV_2D if depthwise else OperationType.CONV_2D
+        output = single.qu8(None, 5000.0, 128)
+        run = Single(CpuDevice(), operation, operands, output, (1, 2, 14, 8))
+        assert (run.checked() == round(9 * 200 * (weight - zero) / 5000) + 128).all()
 
 
 def test_not_a_number_stays() -> None:

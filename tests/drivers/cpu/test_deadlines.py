@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from nnapi_shim.drivers.cpu import builder
+from nnapi_shim.drivers.cpu import weights as weights_module
 from nnapi_shim.drivers.cpu.device import CpuDevice
-from nnapi_shim.drivers.cpu.library import current
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.enums import ExecutionPreference, Priority, ResultCode
 from nnapi_shim.hal.enums import OperandType as T
@@ -144,21 +144,18 @@ def test_what_is_packed_once(monkeypatch, clock):
     weights = graph.constant(np.ones((9, 4, 64)), T.TENSOR_FLOAT32)
     no = graph.constant(False, T.BOOL)
     graph.operation(O.BATCH_MATMUL, [x, weights, no, no], [result])
-    model, library, packed = graph.model([x], [result]), current(), []
-    find = library.step
+    model, run, limits = graph.model([x], [result]), weights_module.run_step, []
 
-    def slow(name):
-        def kernel(block, tile, deadline):
-            packed.append(tile)
-            clock.now += LIMIT_NS // 3
-            return found(block, tile, deadline)
+    def late(library, kernel, block, tiles, deadline_ns, crew):
+        if kernel.startswith("pack"):
+            limits.append(deadline_ns)
+            deadline_ns = 1  # it has passed
+        return run(library, kernel, block, tiles, deadline_ns, crew)
 
-        found = find(name)
-        return kernel if name.startswith("pack") else found
-
-    monkeypatch.setattr(library, "step", slow)
-    with pytest.raises(NnapiError) as caught:
-        prepared(model, clock.now + LIMIT_NS)
+    with monkeypatch.context() as patch:
+        patch.setattr(weights_module, "run_step", late)
+        with pytest.raises(NnapiError) as caught:
+            prepared(model, clock.now + LIMIT_NS)
     assert caught.value.code is LATE and "BATCH_MATMUL (operation 0)" in caught.value.message
-    assert packed == [0, 1, 2, 3]  # a third of the limit each, rounded down
+    assert limits == [clock.now + LIMIT_NS]
     prepared(model)

@@ -20,8 +20,8 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_a_missing_kernel_is_named_with_what_to_do(folder):
-    with pytest.raises(NnapiError, match=r"kernel walk is not in .*make kernels"):
-        KernelLibrary().address("walk")
+    with pytest.raises(NnapiError, match=r"kernel bind is not in .*make kernels"):
+        KernelLibrary().address("bind")
 
 
 @pytest.mark.parametrize(
@@ -37,8 +37,8 @@ def test_a_damaged_library_is_passed_over_with_a_message(folder, capfd, damage, 
     for tier in allowed_tiers():
         built = ROOT / "build" / "lib" / library_name(tier)
         (folder / built.name).write_bytes(damage(built.read_bytes()))
-    with pytest.raises(NnapiError, match="kernel walk is not in"):
-        KernelLibrary().address("walk")
+    with pytest.raises(NnapiError, match="kernel bind is not in"):
+        KernelLibrary().address("bind")
     said = capfd.readouterr().err
     assert message in said
     assert "not used" in said
@@ -47,8 +47,8 @@ def test_a_damaged_library_is_passed_over_with_a_message(folder, capfd, damage, 
 def test_a_library_of_another_version_is_passed_over(capfd, monkeypatch):
     monkeypatch.setattr(library, "VERSION_SYMBOL", "nnk_version_of_yesterday")
     monkeypatch.setenv("NNAPI_SHIM_JIT", "off")
-    with pytest.raises(NnapiError, match="kernel walk is not in"):
-        KernelLibrary().address("walk")
+    with pytest.raises(NnapiError, match="kernel bind is not in"):
+        KernelLibrary().address("bind")
     assert "is not of version" in capfd.readouterr().err
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import nnapi_shim
 from nnapi_shim import Model
-from nnapi_shim.drivers.cpu.passes import TABLE
+from nnapi_shim.drivers.cpu.passes import ON_STEPS, TABLE
 from nnapi_shim.tools.explain import explain
 
 F32, U8, S8 = "TENSOR_FLOAT32", "TENSOR_QUANT8_ASYMM", "TENSOR_QUANT8_ASYMM_SIGNED"
@@ -91,6 +91,26 @@ def constants(model: Model) -> Any:
     return model.add(x, weights)
 
 
+def residual(model: Model) -> Any:
+    x = model.relu(model.input(F32, [1, 96, 97, 32]))
+    weights = normal(1, 3, 3, 32) / 8
+    y = model.depthwise_conv_2d(x, weights, normal(32), 1, padding="SAME")
+    weights = normal(32, 1, 1, 32) / 8
+    z = model.conv_2d(y, weights, normal(32), padding="VALID", activation="RELU6")
+    return model.add(x, z)
+
+
+def quantized_rows(model: Model) -> Any:
+    """Of two images."""
+    x = model.input(U8, [2, 100, 90, 64], 0.05, 128)
+    weights = model.constant(RANDOM.integers(0, 255, (1, 3, 3, 64)).astype(np.uint8), U8, 0.02, 120)
+    bias = model.constant(np.arange(64, dtype=np.int32), "TENSOR_INT32", 0.001)
+    y = model.depthwise_conv_2d(x, weights, bias, 1, padding="SAME", scale=0.5, zero_point=100)
+    few = model.constant(RANDOM.integers(0, 255, (24, 1, 1, 64)).astype(np.uint8), U8, 0.02, 128)
+    bias = model.constant(np.arange(24, dtype=np.int32), "TENSOR_INT32", 0.01)
+    return model.conv_2d(y, few, bias, padding="VALID", scale=0.7, zero_point=3)
+
+
 class Case(NamedTuple):
     """A model in which a pass has something to do, and the operations that it is told of."""
 
@@ -109,6 +129,8 @@ CASES = [
     Case(quantization, "merge_quantization", (1, 3, 5)),
     Case(transposes, "merge_transposes", (1, 4)),
     Case(constants, "fold_constants", (0, 1)),
+    Case(residual, "chain_steps", (2, 3)),
+    Case(quantized_rows, "chain_steps", (1,)),
 ]
 
 
@@ -146,7 +168,7 @@ def test_it_acts_and_changes_no_result(case: Case, monkeypatch: pytest.MonkeyPat
 
 
 def test_all_passes_are_tested() -> None:
-    assert {case.name for case in CASES} == set(TABLE)
+    assert {case.name for case in CASES} == {*TABLE, *ON_STEPS}
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.build.__name__)

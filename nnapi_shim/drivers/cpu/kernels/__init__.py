@@ -8,11 +8,13 @@ from importlib import import_module
 FAMILIES = (
     "activation",
     "binary",
+    "bind",
     "comparison",
     "control_flow",
     "conversion",
     "convolution",
     "depthwise",
+    "depthwise_quantized",
     "detection",
     "digest",
     "gemm",
@@ -39,11 +41,10 @@ FAMILIES = (
     "strided",
     "topk",
     "unary",
-    "walk",
     "winograd",
 )
 """Files of kernels: those with the names of the families in operations/, what several of them use
-(gemm, depthwise, packing, real, rearrange, strided), `winograd`, `digest` and `walk`."""
+(gemm, depthwise, packing, real, rearrange, strided), `winograd`, `digest` and `bind`."""
 
 
 def load(family: str) -> None:

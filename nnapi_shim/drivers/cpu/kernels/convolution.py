@@ -5,7 +5,7 @@ from typing import Any
 from nnapi_shim.drivers.cpu.kernels.clock import DEADLINE, LONG, late
 from nnapi_shim.drivers.cpu.kernels.kernel import kernel
 from nnapi_shim.drivers.cpu.kernels.numeric import i16, u8
-from nnapi_shim.drivers.cpu.kernels.packing import centered
+from nnapi_shim.drivers.cpu.kernels.packing import centered, part_of
 from nnapi_shim.drivers.cpu.kernels.rearrange import share
 from nnapi_shim.drivers.cpu.lowering.convolution import JOIN_GROUPS
 from nnapi_shim.drivers.cpu.lowering.folding import FOLD_FILTER, PAD_ROWS
@@ -67,7 +67,7 @@ def fold_filter(a, tile, deadline):
     """filter: [columns, rows, row]; output: [joined, columns, rows, parts, depth].
 
     Of the depth a column of pixel p has its filter row from p * step on, the rest is `fill`. A
-    weight less the zero point becomes int8, with what does not fit in the second of two parts.
+    weight less the zero point becomes int8, with what does not fit in further parts.
     """
     row, depth, flip, zero, fill = a.row, a.depth, a.flip, a.zero, a.fill
     count = a.columns * a.rows
@@ -85,7 +85,6 @@ def fold_filter(a, tile, deadline):
                     y[at + i] = fill
                 for i in range(row):
                     weight = int(centered(x[filter_row * row + i], flip, zero))
-                    kept = min(max(weight, -128), 127)
-                    y[at + pixel * a.step + i] = (kept if part == 0 else weight - kept) & 255
+                    y[at + pixel * a.step + i] = part_of(weight, part) & 255
                 at += depth
     return 0

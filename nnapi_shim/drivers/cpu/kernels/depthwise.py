@@ -51,9 +51,11 @@ def inside(start, taps, dilation, size):
 def depthwise(kind: str, element_bytes: int) -> Any:
     """The kernel of an element type.
 
-    Pixels whose filter columns all lie in the image go through together, the rest one by one.
+    Pixels whose filter columns all lie in the image go through together, the rest one by one; those
+    of 8 bits always, which come here only where depthwise_quantized.py has no room.
     """
     run = pixels(target_tiling(), kind)
+    has_variants = kind == "f32"
 
     def convolve(a, tile, deadline):
         channels, dilation, stride = a.channels, a.dilation_width, a.stride_width
@@ -83,7 +85,7 @@ def depthwise(kind: str, element_bytes: int) -> Any:
             w = 0
             while w < a.out_width:
                 variant, count = ONE, 1
-                if left <= w < right and right - left >= PIXELS:
+                if has_variants and left <= w < right and right - left >= PIXELS:
                     variant, count, w = together, PIXELS, min(w, right - PIXELS)
                 column = w * stride - a.pad_left
                 # What the next row of pixels reads first. This one goes through several rows at

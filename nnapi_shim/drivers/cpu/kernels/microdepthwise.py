@@ -291,7 +291,7 @@ def pixels(tiling: Tiling, kind: str) -> Any:
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         chosen, *rest = arguments
-        for number, variant in enumerate(VARIANTS):
+        for number, variant in enumerate(VARIANTS if kind == "f32" else VARIANTS[:1]):
             with builder.if_then(builder.icmp_signed("==", chosen, long(number))):
                 name = f"nnk_depthwise_{kind}_{tiling.lanes}_{'_'.join(map(str, variant))}"
                 fn, is_new = function(builder.module, name, [LONG] * len(ARGUMENTS) + [FLOAT] * 2)

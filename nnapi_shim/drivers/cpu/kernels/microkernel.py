@@ -23,7 +23,8 @@ from nnapi_shim.drivers.cpu.kernels.arithmetic import Arithmetic
 from nnapi_shim.drivers.cpu.kernels.requantization import (
     Bytes,
     Columns,
-    quantized,
+    close,
+    exactly,
     to_bytes,
 )
 from nnapi_shim.drivers.cpu.kernels.vector import (
@@ -37,6 +38,7 @@ from nnapi_shim.drivers.cpu.kernels.vector import (
     join,
     load,
     long,
+    pick,
     splat,
     store,
     variable,
@@ -51,8 +53,8 @@ ARGUMENTS = (
 """Arguments of a micro-kernel, 64 bits each; the float arguments `low` and `high` follow.
 
 table: int64[taps, rows], depth: words per tap, output_stride: bytes, rows and columns: how many are
-wanted. Quantized: correction: int32[rows] to add; flip: 64 bytes, xor-ed to words of the input;
-the rest says what becomes of the sums, see ../lowering/requantization.py.
+wanted. Quantized: correction: int32[rows] to add, or 0; flip: 64 bytes, xor-ed to words of the
+input; the rest says what becomes of the sums, see ../lowering/requantization.py.
 """
 
 
@@ -60,6 +62,9 @@ BLOCK = 128
 """Words after which a floating-point sum goes to the total, and starts again from 0; twice as many
 are summed at once.
 """
+
+BYTE_VECTORS = 4
+"""Vectors of sums that become one of bytes."""
 
 
 class _Tile:
@@ -226,43 +231,83 @@ class _Tile:
                     self._store_some(values[-1], rest, 4, count)
 
     def _store_quantized(self, totals: Sequence[Sequence[Any]]) -> None:
-        """The same from int32 sums to bytes, row by row: for all of them there are not enough
-        registers.
+        """The same from int32 sums to bytes, as many rows at a time as fill a vector of these.
+
+        What a row's float32 is not enough for is told of by a flag, and done once more at the end.
         """
-        builder, given = self.builder, self.given
-        kind, width, row_bytes = (
-            self.sum_type,
-            self.vectors * self.lanes,
-            4 * self.vectors * self.lanes,
-        )
+        builder, given, lanes = self.builder, self.given, self.lanes
+        kind, row_bytes = self.sum_type, 4 * self.vectors * lanes
+        width = self.vectors * lanes
         last = Bytes(given["zero_point"], self.low, self.high, given["output_flip"])
-        places = variable(builder, ir.ArrayType(kind, self.rows * self.vectors))
-        places = builder.ptrtoint(places, LONG)
-        for m, sums in enumerate(totals):
-            for j, total in enumerate(sums):
-                place = long(m * row_bytes + 4 * self.lanes * j)
-                store(builder, total, builder.add(places, place), 4)
         table = builder.add(given["panel"], long(4 * width))
-        columns = Columns(builder, table, long(width), long(0), self.vectors, self.lanes)
+        columns = Columns(builder, table, long(width), long(0), self.vectors, lanes)
         whole = builder.icmp_signed(">=", given["columns"], long(width))
-        with cgutils.for_range(builder, given["rows"]) as row:
-            address = builder.add(given["correction"], builder.mul(row.index, long(4)))
-            correction = splat(builder, load(builder, address, WORD, 4), self.lanes)
-            place = builder.add(places, builder.mul(row.index, long(row_bytes)))
-            sums = [
-                load(builder, builder.add(place, long(4 * self.lanes * j)), kind, 4)
-                for j in range(self.vectors)
-            ]
-            exact = [builder.add(total, correction) for total in sums]
-            found = quantized(builder, [exact], columns, last, self.tiling)
-            value = to_bytes(builder, found, last, self.tiling)
-            target = builder.mul(row.index, given["output_stride"])
-            target = builder.add(given["output"], target)
-            with builder.if_else(whole) as (then, otherwise):
-                with then:
-                    store(builder, value, target, 1)
-                with otherwise:
-                    self._store_some(value, target, 1, given["columns"])
+        last_row = builder.sub(given["rows"], long(1))
+        corrected = self._corrected(totals, last_row)
+        sums = builder.ptrtoint(
+            variable(builder, ir.ArrayType(kind, self.rows * self.vectors)), LONG
+        )
+        flags = builder.ptrtoint(variable(builder, ir.ArrayType(LONG, self.rows)), LONG)
+        unsure = None
+        together = max(1, BYTE_VECTORS // self.vectors)
+        for first in range(0, self.rows, together):
+            rows = range(first, min(first + together, self.rows))
+            steps = []
+            for m in rows:
+                for j, total in enumerate(corrected[m]):
+                    place = long(m * row_bytes + 4 * lanes * j)
+                    store(builder, total, builder.add(sums, place), 4)
+                found, flag = close(builder, corrected[m], columns, self.tiling)
+                flag = builder.zext(flag, LONG)
+                store(builder, flag, builder.add(flags, long(8 * m)), 8)
+                unsure = flag if unsure is None else builder.or_(unsure, flag)
+                steps += found
+            value = to_bytes(builder, steps, last, self.tiling)
+            for m in rows:
+                part = range((m - first) * width, (m - first + 1) * width)
+                row = value if len(rows) == 1 else pick(builder, value, part)
+                number = builder.select(
+                    builder.icmp_signed("<", long(m), last_row), long(m), last_row
+                )
+                self._store_bytes(row, number, whole)
+        with builder.if_then(builder.icmp_signed("!=", unsure, long(0)), likely=False):
+            with cgutils.for_range(builder, given["rows"]) as loop:
+                flag = load(builder, builder.add(flags, builder.shl(loop.index, long(3))), LONG, 8)
+                with builder.if_then(builder.icmp_signed("!=", flag, long(0))):
+                    place = builder.add(sums, builder.mul(loop.index, long(row_bytes)))
+                    exactly(builder, place, self.vectors, columns, last, kind)
+                    steps = [
+                        load(builder, builder.add(place, long(4 * lanes * j)), kind, 4)
+                        for j in range(self.vectors)
+                    ]
+                    value = to_bytes(builder, steps, last, self.tiling)
+                    self._store_bytes(value, loop.index, whole)
+
+    def _corrected(self, totals: Sequence[Sequence[Any]], last_row: Any) -> list[list[Any]]:
+        """Sums plus what is to be added to their rows, if there is such a thing."""
+        builder, kind = self.builder, self.sum_type
+        slots = [[variable(builder, kind, total) for total in row] for row in totals]
+        given = self.given["correction"]
+        with builder.if_then(builder.icmp_signed("!=", given, long(0)), likely=False):
+            for m, row in enumerate(slots):
+                number = builder.select(
+                    builder.icmp_signed("<", long(m), last_row), long(m), last_row
+                )
+                address = builder.add(given, builder.mul(number, long(4)))
+                correction = splat(builder, load(builder, address, WORD, 4), self.lanes)
+                for slot in row:
+                    builder.store(builder.add(builder.load(slot), correction), slot)
+        return [[builder.load(slot) for slot in row] for row in slots]
+
+    def _store_bytes(self, value: Any, row: Any, whole: Any) -> None:
+        """Store the wanted columns of a row."""
+        builder, given = self.builder, self.given
+        target = builder.add(given["output"], builder.mul(row, given["output_stride"]))
+        with builder.if_else(whole) as (then, otherwise):
+            with then:
+                store(builder, value, target, 1)
+            with otherwise:
+                self._store_some(value, target, 1, given["columns"])
 
     def _store_some(self, value: Any, address: Any, size: int, count: Any) -> None:
         """Store the first `count` lanes."""

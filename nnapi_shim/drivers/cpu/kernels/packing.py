@@ -7,6 +7,7 @@ column. Columns that do not exist are 0.
 
 from typing import Any
 
+import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
@@ -22,6 +23,7 @@ from nnapi_shim.drivers.cpu.kernels.numeric import (
     i64,
     u8,
     u16,
+    u32,
 )
 from nnapi_shim.drivers.cpu.kernels.rearrange import share
 from nnapi_shim.drivers.cpu.kernels.requantization import write_column
@@ -50,31 +52,46 @@ def centered(typing_context, value, flip, zero):
 
 
 @helper
+def part_of(weight, part):
+    """A number as a sum of int8, of which the later parts take what does not fit in the first."""
+    for _ in range(part):
+        weight -= min(max(weight, -128), 127)
+    return min(max(weight, -128), 127)
+
+
+@helper
 def _panel_width(first, columns, width, lanes):
     return min(width, (columns - first + lanes - 1) // lanes * lanes)
+
+
+PART = 64
+"""Words of a panel's columns that are written at a time: they stay in the first-level cache."""
 
 
 def _pack_float(name: str, pointer: Any, read: Any) -> Any:
     def pack(a, tile, deadline):
         filter, bias, columns, depth = pointer(a.filter), pointer(a.bias), a.columns, a.depth
-        for first in range(0, columns, a.width):
-            width = _panel_width(first, columns, a.width, a.lanes)
+        first = tile * a.width
+        width = _panel_width(first, columns, a.width, a.lanes)
+        panel = f32(a.output + first * (depth + 1) * 4)
+        for n in range(width):
+            panel[n] = read(bias[first + n]) if first + n < columns else 0.0
+        for part in range(0, depth, PART):
             if late(deadline):
                 return DEADLINE
-            panel = f32(a.output + first * (depth + 1) * 4)
+            end = min(part + PART, depth)
             for n in range(width):
-                panel[n] = read(bias[first + n]) if first + n < columns else 0.0
-            for k in range(depth):
-                if k % (LONG // 64) == LONG // 64 - 1 and late(deadline):
-                    return DEADLINE
-                at = (k + 1) * width
-                for n in range(width):
-                    column = first + n
-                    panel[at + n] = read(filter[column * depth + k]) if column < columns else 0.0
+                row = (first + n) * depth
+                if first + n < columns:
+                    for k in range(part, end):
+                        panel[(k + 1) * width + n] = read(filter[row + k])
+                else:
+                    for k in range(part, end):
+                        panel[(k + 1) * width + n] = 0.0
         return 0
 
     pack.__name__ = name
-    pack.__doc__ = "filter: [columns, depth], bias: [columns]; output: float32 panels."
+    pack.__doc__ = "filter: [columns, depth], bias: [columns]; output: float32 panels, a tile each."
     return kernel(PACK_FLOAT)(pack)
 
 
@@ -108,6 +125,12 @@ def pack_matrix_f32(a, tile):
     return 0
 
 
+@helper
+def u32_of_bytes(byte):
+    """The byte, four times."""
+    return np.uint32(byte * 0x01010101)
+
+
 def _pack_quantized(name: str, pointer: Any, size: int, subtracts: bool) -> Any:
     def pack(a, tile, deadline):
         columns, taps, depth, group = a.columns, a.taps, a.depth, a.group
@@ -115,13 +138,40 @@ def _pack_quantized(name: str, pointer: Any, size: int, subtracts: bool) -> Any:
         subtracted = a.filter_zero if subtracts else 0
         zero_point = a.zero_point
         words = taps * ((depth + group - 1) // group)
-        filter, output = a.filter + tile * columns * taps * depth, a.output + tile * a.matrix_bytes
+        matrix, first = tile // a.panels, tile % a.panels * a.width
+        filter, output = (
+            a.filter + matrix * columns * taps * depth,
+            a.output + matrix * a.matrix_bytes,
+        )
         constant = taps * depth * a.input_zero * (a.filter_zero - subtracted)
-        for first in range(0, columns, a.width):
-            width = _panel_width(first, columns, a.width, a.lanes)
-            head = output + first * (QUANTIZED_HEAD_BYTES + words * group * size)
-            sums, table = i32(head), head + 4 * width
-            panel = pointer(head + QUANTIZED_HEAD_BYTES * width)
+        width = _panel_width(first, columns, a.width, a.lanes)
+        head = output + first * (QUANTIZED_HEAD_BYTES + words * group * size)
+        sums, table = i32(head), head + 4 * width
+        panel = pointer(head + QUANTIZED_HEAD_BYTES * width)
+        for n in range(width):
+            sums[n] = 0
+        if not subtracts and group == 4 and depth % group == 0:
+            # Whole words, as many of each column at a time as stay in the first-level cache.
+            flips = u32_of_bytes(flip)
+            panel_words = u32(head + QUANTIZED_HEAD_BYTES * width)
+            for part in range(0, words, PART):
+                if late(deadline):
+                    return DEADLINE
+                end = min(part + PART, words)
+                for n in range(width):
+                    if first + n < columns:
+                        row = filter + (first + n) * taps * depth
+                        whole, signed = u32(row), u8(row)
+                        for k in range(part, end):
+                            panel_words[k * width + n] = whole[k] ^ flips
+                        total = 0
+                        for k in range(part * group, end * group):
+                            total += centered(signed[k], flip, 0)
+                        sums[n] += total
+                    else:
+                        for k in range(part, end):
+                            panel_words[k * width + n] = 0
+        else:
             for n in range(width):
                 column = first + n
                 exists = column < columns
@@ -139,9 +189,12 @@ def _pack_quantized(name: str, pointer: Any, size: int, subtracts: bool) -> Any:
                             total += weight
                             panel[at + j] = weight
                         at += width * group
-                sums[n] = bias[column] - a.input_zero * total + constant if exists else 0
-                multiplier = multipliers[column] if exists else 0.0
-                write_column(table, width, n, multiplier, zero_point)
+                sums[n] = total
+        for n in range(width):
+            exists = first + n < columns
+            sums[n] = bias[first + n] - a.input_zero * sums[n] + constant if exists else 0
+            multiplier = multipliers[first + n] if exists else 0.0
+            write_column(table, width, n, multiplier, zero_point)
         return 0
 
     pack.__name__ = name

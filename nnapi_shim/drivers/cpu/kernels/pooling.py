@@ -8,6 +8,14 @@ where taps are missing, something stands in for them that leaves the result alon
 
 import numpy as np
 
+from nnapi_shim.drivers.cpu.kernels.channels import (
+    AVERAGE_BYTE,
+    AVERAGE_FLOAT,
+    LARGEST_BYTE,
+    LARGEST_FLOAT,
+    TAPS,
+    windows,
+)
 from nnapi_shim.drivers.cpu.kernels.clock import DEADLINE, LONG, late
 from nnapi_shim.drivers.cpu.kernels.elements import READ, READ_BACK, WRITE
 from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
@@ -21,8 +29,9 @@ from nnapi_shim.drivers.cpu.kernels.numeric import (
 )
 from nnapi_shim.drivers.cpu.lowering.pooling import AVERAGE_POOL, MAX_POOL, MAX_POOL_RAW
 
-TAPS = 3
-"""Taps of a pass."""
+FEW_FLOATS, FEW_BYTES = 16, 96
+"""Taps up to which all are added up in registers."""
+ONE, QUARTER = np.float32(1), np.float32(0.25)
 
 PASSES = 32
 """Passes whose sum goes to the total."""
@@ -116,13 +125,27 @@ bounds = helper(lambda a, tile: (a.low, a.high))
 unsigned_bounds = helper(lambda a, tile: (np.uint8(a.low), np.uint8(a.high)))
 signed_bounds = helper(lambda a, tile: (np.int8(a.low), np.int8(a.high)))
 
-for _type, _size in (("f32", 4), ("f16", 2)):
-    _pixel = largest(READ[_type], READ_BACK[_type], WRITE[_type])
-    pool(f"max_pool_{_type}", MAX_POOL, _size, bounds, _pixel)
+_pixel = largest(READ["f16"], READ_BACK["f16"], WRITE["f16"])
+pool("max_pool_f16", MAX_POOL, 2, bounds, _pixel)
 
-for _type, _stored, _bounds in (("qu8", "u8", unsigned_bounds), ("qs8", "s8", signed_bounds)):
-    _pixel = largest(READ[_stored], READ_BACK[_stored], WRITE["b8"])
-    pool(f"max_pool_{_type}", MAX_POOL_RAW, 1, _bounds, _pixel)
+
+def in_registers(run):
+    """The pixel that `windows` (channels.py) computes, all of its taps at once."""
+
+    @helper
+    def pixel(corner, pixel_step, row_step, height, width, depth, target, values):
+        low, high, count = values[0], values[1], height * width
+        run(
+            corner, (pixel_step, row_step), (height, width, depth), target, low, high,
+            ONE / np.float32(count), np.float32(count // 2) + QUARTER,
+        )  # fmt: skip
+
+    return pixel
+
+
+pool("max_pool_f32", MAX_POOL, 4, bounds, in_registers(windows(LARGEST_FLOAT)))
+for _type, _pool in LARGEST_BYTE.items():
+    pool(f"max_pool_{_type}", MAX_POOL_RAW, 1, bounds, in_registers(windows(_pool)))
 
 
 # Average, of numbers or of their squares
@@ -242,13 +265,32 @@ def rounded_mean_of_many(total, count, low, high):
 
 average_constants = helper(lambda a, tile: (a.low, a.high, a.zeros, a.sums + tile * a.depth * 8))
 
-for _type, _size in (("f32", 4), ("f16", 2)):
-    _pixel = average(READ[_type], WRITE[_type], mean, FLOATS, mean)
-    pool(f"average_pool_{_type}", AVERAGE_POOL, _size, average_constants, _pixel)
+
+def by_size(limit, few, many):
+    """The pixel for windows of at most `limit` taps, or else of more."""
+    few = in_registers(few)
+
+    @helper
+    def pixel(corner, pixel_step, row_step, height, width, depth, target, values):
+        if height * width <= limit:
+            few(corner, pixel_step, row_step, height, width, depth, target, values)
+        else:
+            many(corner, pixel_step, row_step, height, width, depth, target, values)
+
+    return pixel
+
+
+_pixel = average(READ["f16"], WRITE["f16"], mean, FLOATS, mean)
+pool("average_pool_f16", AVERAGE_POOL, 2, average_constants, _pixel)
+_pixel = by_size(
+    FEW_FLOATS, windows(AVERAGE_FLOAT), average(READ["f32"], WRITE["f32"], mean, FLOATS, mean)
+)
+pool("average_pool_f32", AVERAGE_POOL, 4, average_constants, _pixel)
 
 _pixel = average(squared(READ["f32"]), WRITE["f32"], root_mean, FLOATS, root_mean)
 pool("l2_pool_f32", AVERAGE_POOL, 4, average_constants, _pixel)
 
-for _type in ("qu8", "qs8"):
+for _type, _pool in AVERAGE_BYTE.items():
     _pixel = average(READ[_type], WRITE["b8"], rounded_mean, INTEGERS, rounded_mean_of_many)
+    _pixel = by_size(FEW_BYTES, windows(_pool), _pixel)
     pool(f"average_pool_{_type}", AVERAGE_POOL, 1, average_constants, _pixel)

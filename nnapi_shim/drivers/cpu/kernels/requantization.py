@@ -115,6 +115,35 @@ class Bytes(NamedTuple):
     flip: Any
 
 
+def close(builder: Any, sums: Sequence[Any], columns: Columns, tiling: Tiling) -> tuple[Any, Any]:
+    """Vectors of int32 sums as steps of the output plus its zero point, in float32; and the bits of
+    the lanes in which that is not enough for one of them.
+    """
+    kind = sums[0].type
+    zero, bits, near = (
+        ir.Constant(kind, [value] * kind.count) for value in (0, BITS, (1 << BITS) - WINDOW)
+    )
+    results: list[Any] = []
+    unsure: Any = None
+    for total, (scale, positive, negative) in zip(sums, columns.close, strict=True):
+        is_negative = builder.icmp_signed("<", total, zero)
+        addend = builder.select(is_negative, negative, positive)
+        real = builder.sitofp(total, addend.type)
+        fine = rounded(
+            builder, multiply_add(builder, real, scale, addend, tiling.fused), tiling.named
+        )
+        found = builder.icmp_signed("==", builder.and_(fine, near), zero)
+        unsure = found if unsure is None else builder.or_(unsure, found)
+        results.append(builder.ashr(fine, bits))
+    return results, builder.bitcast(unsure, ir.IntType(kind.count))
+
+
+def exactly(builder: Any, sums: Any, count: int, columns: Columns, last: Bytes, kind: Any) -> None:
+    """The same in place, exactly, for `count` vectors of sums in memory."""
+    function = _exactly(builder.module, kind.count)
+    builder.call(function, [sums, long(count), last.zero_point, *columns.exact])
+
+
 def quantized(
     builder: Any, rows: Sequence[Sequence[Any]], columns: Columns, last: Bytes, tiling: Tiling
 ) -> list[Any]:
@@ -122,31 +151,21 @@ def quantized(
     float32, and where that is not enough for one of them, all exactly.
     """
     kind = rows[0][0].type
-    zero, bits, near = (
-        ir.Constant(kind, [value] * kind.count) for value in (0, BITS, (1 << BITS) - WINDOW)
-    )
-    results, unsure = [], None
+    results: list[Any] = []
+    flags: Any = None
     for sums in rows:
-        for total, (scale, positive, negative) in zip(sums, columns.close, strict=True):
-            is_negative = builder.icmp_signed("<", total, zero)
-            addend = builder.select(is_negative, negative, positive)
-            real = builder.sitofp(total, addend.type)
-            close = multiply_add(builder, real, scale, addend, tiling.fused)
-            fine = rounded(builder, close, tiling.named)
-            found = builder.icmp_signed("==", builder.and_(fine, near), zero)
-            unsure = found if unsure is None else builder.or_(unsure, found)
-            results.append(variable(builder, kind, builder.ashr(fine, bits)))
-    flags = builder.bitcast(unsure, ir.IntType(kind.count))
+        found, unsure = close(builder, sums, columns, tiling)
+        results += [variable(builder, kind, value) for value in found]
+        flags = unsure if flags is None else builder.or_(flags, unsure)
     with builder.if_then(builder.icmp_unsigned("!=", flags, flags.type(0)), likely=False):
         size, count = 4 * kind.count, len(rows[0])
         scratch = builder.ptrtoint(variable(builder, ir.ArrayType(kind, len(results))), LONG)
         places = [builder.add(scratch, long(at * size)) for at in range(len(results))]
-        exactly = _exactly(builder.module, kind.count)
         for number, sums in enumerate(rows):
             row = places[number * count : (number + 1) * count]
             for place, total in zip(row, sums, strict=True):
                 store(builder, total, place, 4)
-            builder.call(exactly, [row[0], long(count), last.zero_point, *columns.exact])
+            exactly(builder, row[0], count, columns, last, kind)
         for place, slot in zip(places, results, strict=True):
             builder.store(load(builder, place, kind, 4), slot)
     return [builder.load(slot) for slot in results]

@@ -42,6 +42,8 @@ TILING = target_tiling()
 COLUMNS, LANES, ROWS = TILING.columns, TILING.lanes, TILING.rows
 INFINITY = np.float32(np.inf)
 HALF = np.float32(0.5)
+PART = 16
+"""Channels and columns of a filter that are packed at a time: these stay in the cache."""
 
 run_tile = tile(TILING, float32(TILING), ROWS)
 
@@ -277,6 +279,15 @@ def _halves(g0, g1, g2):
     return g0, HALF * (ends + g1), HALF * (ends - g1), g2
 
 
+@helper
+def _write(output, at, step, found):
+    """Four elements; each is named, because a loop would look for them in memory."""
+    output[at] = found[0]
+    output[at + step] = found[1]
+    output[at + 2 * step] = found[2]
+    output[at + 3 * step] = found[3]
+
+
 @kernel(PACK_WINOGRAD)
 def pack_winograd(a, panel, deadline):
     """filter: [columns, 3, 3, depth], bias: [columns]; output: panels of 16 matrices each."""
@@ -289,19 +300,20 @@ def pack_winograd(a, panel, deadline):
         for point in range(POINTS):
             output[point * matrix + n] = 0.0
         output[5 * matrix + n] = bias[n]
-    for k in range(depth):
-        if k % 64 == 63 and late(deadline):
+    for part in range(0, depth, PART):
+        if late(deadline):
             return DEADLINE
-        for n in range(width):
-            at = n * 9 * depth + k
-            y = (k + 1) * width + n
-            row0 = _halves(filter[at], filter[at + 3 * depth], filter[at + 6 * depth])
-            at += depth
-            row1 = _halves(filter[at], filter[at + 3 * depth], filter[at + 6 * depth])
-            at += depth
-            row2 = _halves(filter[at], filter[at + 3 * depth], filter[at + 6 * depth])
-            for i in range(4):
-                found = _halves(row0[i], row1[i], row2[i])
-                for j in range(4):
-                    output[(4 * i + j) * matrix + y] = found[j]
+        for some in range(0, width, PART):
+            for n in range(some, min(some + PART, width)):
+                for k in range(part, min(part + PART, depth)):
+                    at, y = n * 9 * depth + k, (k + 1) * width + n
+                    row0 = _halves(filter[at], filter[at + 3 * depth], filter[at + 6 * depth])
+                    at += depth
+                    row1 = _halves(filter[at], filter[at + 3 * depth], filter[at + 6 * depth])
+                    at += depth
+                    row2 = _halves(filter[at], filter[at + 3 * depth], filter[at + 6 * depth])
+                    _write(output, y, matrix, _halves(row0[0], row1[0], row2[0]))
+                    _write(output, y + 4 * matrix, matrix, _halves(row0[1], row1[1], row2[1]))
+                    _write(output, y + 8 * matrix, matrix, _halves(row0[2], row1[2], row2[2]))
+                    _write(output, y + 12 * matrix, matrix, _halves(row0[3], row1[3], row2[3]))
     return 0

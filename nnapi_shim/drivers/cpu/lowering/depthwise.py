@@ -10,6 +10,7 @@ from nnapi_shim.drivers.cpu.lowering.packing import Filter, is_quantized
 from nnapi_shim.drivers.cpu.lowering.rearrange import CONVERT
 from nnapi_shim.drivers.cpu.lowering.requantization import FINISH, finish, signed_zero, table
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
+from nnapi_shim.drivers.cpu.lowering.woven import blocks, woven
 from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, Buffer, Step, record
 from nnapi_shim.hal.enums import OperandType
 from nnapi_shim.operations.declare import BoundOperation
@@ -32,8 +33,9 @@ EXPAND = record(
     pixels=INT64, channels=INT64, multiplier=INT64, padded=INT64, parts=INT64,
 )  # fmt: skip
 
-PRODUCTS_PER_TILE = 2 << 20
-"""Multiplications that are worth a tile of their own: about 100 us."""
+PRODUCTS_PER_TILE = 1 << 16
+"""Multiplications that are worth a tile of their own: 2 us and more."""
+MOST_TILES = 32
 
 
 def depthwise(
@@ -43,10 +45,21 @@ def depthwise(
     quantized = is_quantized(op)
     element_bytes = 1 if quantized else 4
     channels = filter.columns
+    rows = window.batch * window.vertical.output
+    tile_rows = _tile_rows(rows, window, channels)
+    cut = blocks(op, window, channels, tiling) if quantized else None
+    if cut is not None:
+        steps: list[Step] = []
+        if channels != window.in_depth:
+            pixels = window.batch * window.in_height * window.in_width
+            expanded, multiplier = Buffer(pixels * channels), channels // window.in_depth
+            steps = [_expand(source, expanded, pixels, window.in_depth, multiplier, channels, 1)]
+            source = expanded
+        return steps + woven(op, filter, window, source, target, tile_rows, cut, tiling)
     padded = max(channels, tiling.lanes * (2 if quantized else tiling.channel_vectors))
     pixels = window.batch * window.in_height * window.in_width
     outputs = window.batch * window.vertical.output * window.horizontal.output
-    steps: list[Step] = []
+    steps = []
     after: list[Step] = []
     if padded != window.in_depth:
         expanded = Buffer(pixels * padded * element_bytes)
@@ -59,10 +72,6 @@ def depthwise(
         wide = Buffer(outputs * padded * element_bytes)
         after.append(_expand(wide, target, outputs, padded, 1, channels, element_bytes))
         target = wide
-    rows = window.batch * window.vertical.output
-    row_products = window.horizontal.output * padded * window.filter_height * window.filter_width
-    tiles = max(1, min(rows, rows * row_products // PRODUCTS_PER_TILE))
-    tile_rows = -(-rows // tiles)
     if quantized:
         kind = "qu8" if op.input.type is OperandType.TENSOR_QUANT8_ASYMM else "qs8"
         more, fields = _quantized_fields(op, filter, window, padded)
@@ -96,6 +105,13 @@ def depthwise(
         )
     )
     return steps + after
+
+
+def _tile_rows(rows: int, window: Window, channels: int) -> int:
+    """Output rows of a tile."""
+    row_products = window.horizontal.output * channels * window.filter_height * window.filter_width
+    tiles = max(1, min(rows, MOST_TILES, rows * row_products // PRODUCTS_PER_TILE))
+    return -(-rows // tiles)
 
 
 def _expand(

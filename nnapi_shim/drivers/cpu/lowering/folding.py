@@ -13,7 +13,7 @@ tap behind the other, read the same input.
 from typing import Any
 
 from nnapi_shim.drivers.cpu.lowering.gemm import product_with
-from nnapi_shim.drivers.cpu.lowering.packing import Filter, Input, is_quantized
+from nnapi_shim.drivers.cpu.lowering.packing import Filter, Input, int8_parts, is_quantized
 from nnapi_shim.drivers.cpu.lowering.requantization import signed_zero
 from nnapi_shim.drivers.cpu.lowering.strided import Axis, copied
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
@@ -58,8 +58,8 @@ def folded(
     """filter: [columns, taps, channels]. `source` and `target` are in NHWC order."""
     quantized = is_quantized(op)
     group = tiling.group if quantized else 1
-    joined = _joined(op, filter, window, tiling) if quantized else 1
-    splits = quantized and group == 4 and signed_zero(filter.operand)[1] != 0
+    parts = int8_parts(filter.operand) if quantized and group == 4 else 1
+    joined = _joined(op, filter, window, parts, tiling) if quantized else 1
     step, depth = _reach(op, window, joined)
     words = -(-depth // group)
     out_width = window.horizontal.output // joined
@@ -67,7 +67,7 @@ def folded(
     input = _padded_rows(op, window, source, step, in_width, words, tiling)
     steps = []
     if quantized:
-        more, filter = _folded_filter(op, filter, window, joined, splits, tiling)
+        more, filter = _folded_filter(op, filter, window, joined, parts, tiling)
         steps += more
     view = View(
         window.vertical.output,
@@ -75,7 +75,7 @@ def folded(
         window.in_height,
         in_width,
         window.filter_height,
-        2 if splits else 1,
+        parts,
         op.stride_height,
         dilation_height=op.dilation_height,
         dilation_width=0,
@@ -96,13 +96,13 @@ def _reach(op: BoundOperation, window: Window, joined: int) -> tuple[int, int]:
     return joined * stride, (joined - 1) * stride + window.filter_width * window.in_depth
 
 
-def _joined(op: BoundOperation, filter: Filter, window: Window, tiling: Tiling) -> int:
+def _joined(op: BoundOperation, filter: Filter, window: Window, parts: int, tiling: Tiling) -> int:
     """How many outputs at once take the least, by what has to be multiplied and finished."""
 
     def cost(count: int) -> float:
         vectors = -(-count * filter.columns // tiling.lanes)
         words = -(-_reach(op, window, count)[1] // tiling.group)
-        return (vectors * (window.filter_height * words + VECTOR_COST) + ROW_COST) / count
+        return (vectors * (window.filter_height * parts * words + VECTOR_COST) + ROW_COST) / count
 
     most = max(1, tiling.columns // filter.columns)
     width = window.horizontal.output
@@ -156,9 +156,9 @@ def _padded_rows(
 
 
 def _folded_filter(
-    op: BoundOperation, filter: Filter, window: Window, joined: int, splits: bool, tiling: Tiling
+    op: BoundOperation, filter: Filter, window: Window, joined: int, parts: int, tiling: Tiling
 ) -> tuple[list[Step], Filter]:
-    """The filter of `joined` outputs: [joined, columns, filter rows, 2 if split, depth]."""
+    """The filter of `joined` outputs: [joined, columns, filter rows, parts, depth]."""
     step, depth = _reach(op, window, joined)
     row = window.filter_width * window.in_depth
     columns, operand = filter.columns, filter.operand
@@ -169,7 +169,6 @@ def _folded_filter(
         operand = BoundOperand(operand.index, kind, operand.dimensions)
     else:
         fill = operand.zero_point & 0xFF
-    parts = 2 if splits else 1
     buffer = Buffer(joined * columns * window.filter_height * parts * depth)
     bias = Buffer(joined * columns * 4)
     steps = [

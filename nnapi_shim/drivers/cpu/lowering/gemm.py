@@ -76,7 +76,6 @@ OFFSETS = record(
 
 FINISH_STEPS = {"f32": 2, "q8": 6}
 """What the end of a vector of sums costs, in multiplications of vectors."""
-NO_CORRECTION = bytes(64)
 
 
 class Rows(NamedTuple):
@@ -180,7 +179,7 @@ def product_with(
     if is_quantized(op):
         kind, size = "q8", 1
         fields = finish(activation, op.output)
-        fields |= {"correction": NO_CORRECTION, "correction_stride": 0}
+        fields |= {"correction": None, "correction_stride": 0}
         if not packed.corrected:
             step, fields["correction"] = _row_sums(filter.operand, input, rows, depth)
             fields["correction_stride"] = 4

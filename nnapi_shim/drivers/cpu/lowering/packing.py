@@ -31,6 +31,7 @@ PACK_FLOAT = record(
     width=INT64,
     lanes=INT64,
 )
+"""A tile is a panel."""
 PACK_MATRIX = record(
     filter=ADDRESS,
     output=ADDRESS,
@@ -57,9 +58,10 @@ PACK_QUANTIZED = record(
     input_zero=INT64,
     matrix_bytes=INT64,
     zero_point=INT64,
+    panels=INT64,
 )
-"""zero_point: of the output, as of an int8. A tile is one of the matrices, which are matrix_bytes
-apart when they are packed."""
+"""zero_point: of the output, as of an int8. A tile is a panel of one of the matrices, which are
+matrix_bytes apart when they are packed."""
 PREPARE = record(
     input=ADDRESS,
     output=ADDRESS,
@@ -129,6 +131,12 @@ class Packed(NamedTuple):
     panel_bytes: int
     image_bytes: int
     corrected: bool
+
+
+def int8_parts(filter: BoundOperand) -> int:
+    """How many int8 add up to any weight less the zero point."""
+    _, zero = signed_zero(filter)
+    return 1 if zero == 0 else 2 if zero > -128 else 3  # 127 + 128 is 255
 
 
 def is_quantized(op: BoundOperation) -> bool:
@@ -224,7 +232,8 @@ def packed_filter(
             flip=flip,
             filter_zero=zero,
             input_zero=input.zero,
-            tiles=filter.matrices,
+            tiles=filter.matrices * panels,
+            panels=panels,
             matrix_bytes=matrix_bytes,
             zero_point=signed_zero(op.output)[1],
         )
@@ -241,7 +250,9 @@ def packed_filter(
             panels=panels,
         )
     else:
-        step = Step(PACK_FLOAT, kernel, once=True, **addresses, **sizes, depth=taps * depth)
+        step = Step(
+            PACK_FLOAT, kernel, tiles=panels, once=True, **addresses, **sizes, depth=taps * depth
+        )
     image_bytes = matrix_bytes if filter.matrices > 1 else 0
     panel_bytes = tiling.columns * column_bytes
     corrected = kernel != "pack_s8" or zero == 0

@@ -137,7 +137,7 @@ def winograd(
     else:
         fields["rows"] = Buffer(blocks * block * patch_bytes)
         scratch = Buffer(blocks * patch_bytes)
-        sizes = {"scratch_bytes": patch_bytes, "scratch": scratch, "output": None}
+        sizes: dict[str, Any] = {"scratch_bytes": patch_bytes, "scratch": scratch, "output": None}
         writes = ("rows", "scratch")
         steps.append(Step(WINOGRAD, "winograd_rows", blocks, writes=writes, **fields, **sizes))
     tiles = shares * groups

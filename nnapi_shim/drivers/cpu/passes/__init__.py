@@ -6,8 +6,9 @@ the model says, and so is all that a run may refuse: passes act where everything
 
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from nnapi_shim.drivers.cpu.layout import Placed
 from nnapi_shim.drivers.cpu.weights import Constants
 from nnapi_shim.hal.enums import OperandLifeTime, OperationType
 from nnapi_shim.hal.types import Subgraph
@@ -58,12 +59,17 @@ for it to do; it is not imported for others.
 """
 
 
+ON_STEPS = ("chain_steps",)
+"""Passes over the steps that a graph was lowered to."""
+
+
 def left_out() -> frozenset[str]:
     """The passes that the setting leaves out."""
     names = set(PASSES.get().replace(",", " ").replace("-", "").split())
-    for name in sorted(names - TABLE.keys() - {ALL}):
-        PASSES.refuse(name, f"allowed are {', '.join(TABLE)}, and {ALL}")
-    return frozenset(TABLE if ALL in names else names & TABLE.keys())
+    known = (*TABLE, *ON_STEPS)
+    for name in sorted(names.difference(known) - {ALL}):
+        PASSES.refuse(name, f"allowed are {', '.join(known)}, and {ALL}")
+    return frozenset(known if ALL in names else names.intersection(known))
 
 
 def applied(
@@ -86,3 +92,13 @@ def applied(
     for name in names:
         getattr(import_module(f"{__name__}.{name}"), name)(graph)
     return (graph.rewritten() if graph.done else subgraph), graph.done
+
+
+def chained(steps: Sequence[Placed], root: Callable[[Any], Any]) -> Sequence[tuple[Placed, Placed]]:
+    """Join steps that are to run tile by tile; the pairs that are. root: as in `chain_steps`."""
+    names = {placed.step.kernel.partition("_")[0] for placed in steps}
+    if names.isdisjoint(("gemm", "depthwise")) or "chain_steps" in left_out():
+        return ()
+    from nnapi_shim.drivers.cpu.passes.chain_steps import chain_steps
+
+    return chain_steps(steps, root)

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The threads of native/pool.c alone, with programs of its own: every tile runs once, chained tiles on one
+ * thread, the lowest failure is told, children of forks go on. argv[1]: what; argv[2]: rounds.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <nnapi_shim.h>
+
+#include "program.h"
+#include "require.h"
+
+enum { STEPS = 12, TILES = 300, CALLERS = 4, THREADS = 5, LATE = ANEURALNETWORKS_MISSED_DEADLINE_TRANSIENT };
+
+void nn_warn(const char *line) /* of native/message.c */
+{
+    fputs(line, stderr);
+}
+
+struct block {
+    int64_t value, failing; /* tiles from `failing` on fail, with a code that depends on them */
+    const struct block *before; /* it is chained to */
+    int64_t found[TILES];   /* plain memory: the pool has to order it */
+    pthread_t threads[TILES];
+};
+
+static int32_t kernel(uintptr_t address, int64_t tile, int64_t deadline)
+{
+    struct block *block = (struct block *)address;
+    (void)deadline;
+    if (tile >= block->failing)
+        return 1 + (int32_t)(tile % 7);
+    block->threads[tile] = pthread_self();
+    if (block->before != NULL)
+        REQUIRE(pthread_equal(block->before->threads[tile], pthread_self()));
+    block->found[tile] += block->value + tile + (block->before == NULL ? 0 : block->before->found[tile]);
+    for (volatile int busy = 0; busy < 200; busy++)
+        ;
+    return 0;
+}
+
+struct program {
+    struct nn_step steps[STEPS];
+    struct block blocks[STEPS];
+    struct nn_run run;
+};
+
+static void make(struct program *program, unsigned *dice)
+{
+    memset(program, 0, sizeof *program);
+    int64_t join = NN_END;
+    for (int at = 0; at < STEPS; at++) {
+        struct nn_step *step = &program->steps[at];
+        struct block *block = &program->blocks[at];
+        const bool is_chained = join == NN_CHAIN;
+        step->kernel = kernel;
+        step->block = (uintptr_t)block;
+        step->tiles = is_chained ? step[-1].tiles : rand_r(dice) % TILES;
+        join = step->join = at == STEPS - 1 ? NN_END : rand_r(dice) % 3;
+        block->value = rand_r(dice) % 100;
+        block->failing = TILES;
+        block->before = is_chained ? block - 1 : NULL;
+    }
+    program->run = (struct nn_run){program->steps, STEPS, 0, 0, THREADS, rand_r(dice) % NN_RANKS};
+}
+
+static void check_sums(const struct program *program, int64_t times)
+{
+    for (int at = 0; at < STEPS; at++) {
+        int64_t base = 0;
+        int64_t sum = 0; /* after `times` runs of a chain that adds what stands before it */
+        for (int64_t tile = 0; tile < program->steps[at].tiles; tile++) {
+            const struct block *block = &program->blocks[at];
+            base = block->value + tile;
+            if (block->before == NULL)
+                sum = times * base;
+            else if (times == 1)
+                sum = base + block->before->found[tile];
+            else
+                continue;
+            REQUIRE(block->found[tile] == sum);
+        }
+    }
+}
+
+static void *compute(void *seed)
+{
+    unsigned dice = (unsigned)(uintptr_t)seed;
+    struct program *program = malloc(sizeof *program);
+    for (int rounds = (int)(dice >> 8); rounds > 0; rounds--) {
+        make(program, &dice);
+        REQUIRE(nnapi_shim_runProgram(&program->run, 0) == 0);
+        check_sums(program, 1);
+        REQUIRE(nnapi_shim_runProgram(&program->run, 0) == 0);
+        check_sums(program, 2);
+    }
+    free(program);
+    return NULL;
+}
+
+static void run_beside(int rounds)
+{
+    pthread_t threads[CALLERS];
+    for (unsigned at = 0; at < CALLERS; at++)
+        REQUIRE(pthread_create(&threads[at], NULL, compute, (void *)(uintptr_t)(at + ((unsigned)rounds << 8))) == 0);
+    for (int at = 0; at < CALLERS; at++)
+        REQUIRE(pthread_join(threads[at], NULL) == 0);
+}
+
+/* Whatever the threads: the step, the code and the number that one thread finds. */
+static void fail(int rounds)
+{
+    unsigned dice = 1;
+    struct program *program = malloc(sizeof *program);
+    for (; rounds > 0; rounds--) {
+        make(program, &dice);
+        for (int at = 0; at < STEPS; at++)
+            if (rand_r(&dice) % 3 == 0)
+                program->blocks[at].failing = rand_r(&dice) % TILES;
+        program->run.threads = 1;
+        const int32_t code = nnapi_shim_runProgram(&program->run, 0);
+        const int64_t stopped = program->run.stopped;
+        program->run.threads = THREADS;
+        program->run.stopped = 0;
+        REQUIRE(nnapi_shim_runProgram(&program->run, 0) == code);
+        REQUIRE(program->run.stopped == stopped);
+        program->run.deadline = 1;
+        const int32_t late = nnapi_shim_runProgram(&program->run, 0);
+        REQUIRE(late == LATE || (late == 0 && code == 0));
+    }
+    free(program);
+}
+
+/* Children have threads of their own, whenever they are made. */
+static void fork_often(int rounds)
+{
+    for (; rounds > 0; rounds--) {
+        run_beside(1);
+        const pid_t child = fork();
+        REQUIRE(child >= 0);
+        if (child == 0) {
+            alarm(60);
+            run_beside(2);
+            fail(2);
+            _exit(0);
+        }
+        int status;
+        REQUIRE(waitpid(child, &status, 0) == child && status == 0);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    REQUIRE(argc == 3);
+    const int rounds = atoi(argv[2]);
+    if (strcmp(argv[1], "beside") == 0)
+        run_beside(rounds);
+    else if (strcmp(argv[1], "fail") == 0)
+        fail(rounds);
+    else
+        fork_often(rounds);
+    return 0;
+}
