@@ -13,6 +13,7 @@ import nnapi_shim
 from nnapi_shim import Model, NnapiError
 from tests.bench import models
 from tests.bench.models.network import SEED, random_inputs
+from tests.bench.suite import unsigned
 
 ROOT = Path(__file__).resolve().parents[3]
 TRAINED = ROOT.parent / "shared" / "models"
@@ -72,8 +73,8 @@ def _made(name: str, tell: Callable[[str], None]) -> Contestant:
         found, model = models.network(base)
         if kind == "int8":
             _, model = models.quantized(base, found, model)
-        for path in files.values():
-            model.save(path, overwrite=True)
+        model.save(files[".tflite"], overwrite=True)
+        unsigned.save(model, files[".onnx"])
         stamp.write_text(_sources())
     model = nnapi_shim.load(files[".tflite"])
     every = random_inputs(model, np.random.default_rng(SEED))
@@ -92,7 +93,7 @@ def _with_states(model: Model, inputs: list[Any]) -> list[Any]:
 def _exported(model: Model, path: Path) -> Path | str:
     """The file of a model, or why there is none."""
     try:
-        model.save(path, overwrite=True)
+        unsigned.save(model, path)
     except NnapiError as error:
         return error.message.splitlines()[0][:200]
     return path
@@ -100,7 +101,7 @@ def _exported(model: Model, path: Path) -> Path | str:
 
 def _sources() -> str:
     """Of what the files are made."""
-    folders = (ROOT / "tests" / "bench" / "models", ROOT / "nnapi_shim" / "formats")
+    folders = (ROOT / "tests" / "bench", ROOT / "nnapi_shim" / "formats")
     digest = hashlib.blake2b()
     for folder in folders:
         for path in sorted(folder.rglob("*.py")):

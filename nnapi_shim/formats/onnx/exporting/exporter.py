@@ -4,7 +4,9 @@ from pathlib import Path
 
 from nnapi_shim.api.model import Model
 from nnapi_shim.errors import bad_data
+from nnapi_shim.formats.graph.builder import Emitted
 from nnapi_shim.formats.graph.reading import read
+from nnapi_shim.formats.graph.tensor import Graph
 from nnapi_shim.formats.output_file import Target
 from nnapi_shim.hal.quantization import SCALARS
 
@@ -20,6 +22,12 @@ def export(model: Model, path: Path) -> dict[Target, bytes]:
             f"the package {error.name} is missing; pip install 'nnapi_shim[onnx]' has it",
             "no_package",
         ) from None
+    graph, nodes = expressed(model)
+    return {path: written(graph, nodes)}
+
+
+def expressed(model: Model) -> tuple[Graph, list[Emitted]]:
+    """What is written: the graph of a finished model, and the nodes of ONNX that express it."""
     from nnapi_shim.formats.onnx.exporting.folding import folded
     from nnapi_shim.formats.onnx.exporting.table import OnnxBuilder
 
@@ -30,5 +38,4 @@ def export(model: Model, path: Path) -> dict[Target, bytes]:
     for t in graph.outputs:
         if not t.dimensions and t.type not in SCALARS:
             raise bad_data(f"output {t.name} has no known rank, which ONNX wants to know", "rank")
-    nodes = folded(builder.emitted, graph.outputs)
-    return {path: written(graph, nodes)}
+    return graph, folded(builder.emitted, graph.outputs)
