@@ -48,6 +48,9 @@ def _earlier(files: list[Path]) -> dict[str, Any]:
     contents = [json.loads(path.read_text()) for path in files]
     models = {model["name"]: model for content in contents for model in content["models"]}
     together = {key: value for content in contents for key, value in content.items()}
+    if len(contents) > 1:
+        told = [together["about"].get("clock"), f"put together of {len(contents)} runs"]
+        together["about"]["clock"] = "; ".join(filter(None, told))
     return {**together, "models": list(models.values())}
 
 
