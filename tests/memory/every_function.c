@@ -295,7 +295,7 @@ static void devices(const char *wanted)
     struct {
         int64_t words[6];
     } nothing = {0};
-    CHECK(nnapi_shim_runProgram(&nothing, 0) == OK);
+    CHECK(nnapi_shim_runProgram((uint64_t)(uintptr_t)&nothing, 0) == OK);
     CHECK(nnapi_shim_loadEverything() == OK);
 }
 
