@@ -33,10 +33,10 @@ const char* nnapi_shim_getVersion(void);
 const char* nnapi_shim_getProcessorTier(void);
 
 /**
- * Runs a program of the CPU device, as its half in Python has laid it out: what lies at the address
- * `program` is known to this version of the library alone. For that half, and of no use to others.
+ * The address of the function that runs programs of the CPU device, as its half in Python has laid them
+ * out. For that half, and of no use to others.
  */
-int32_t nnapi_shim_runProgram(uint64_t program, int64_t part);
+uint64_t nnapi_shim_getProgramRunner(void);
 
 /**
  * Loads now what later calls would load when they first need it: Python, its modules, the devices,

@@ -61,10 +61,9 @@ int32_t nn_run_alone(struct nn_run *run, const struct nn_region *region)
     return 0;
 }
 
-int32_t nnapi_shim_runProgram(uint64_t program, int64_t part)
+int32_t nn_run_program(struct nn_run *run, int64_t part)
 {
     (void)part; /* there is one: this has the signature of a kernel */
-    struct nn_run *run = (struct nn_run *)(uintptr_t)program;
     struct nn_shared shared = {0};
     int32_t code = 0;
     for (int64_t step = 0; step < run->count;) {
@@ -92,4 +91,9 @@ int32_t nnapi_shim_runProgram(uint64_t program, int64_t part)
     }
     nn_end_sharing(&shared);
     return code;
+}
+
+uint64_t nnapi_shim_getProgramRunner(void)
+{
+    return (uint64_t)(uintptr_t)nn_run_program;
 }

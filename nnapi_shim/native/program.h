@@ -28,6 +28,9 @@ struct nn_region {
 
 #pragma GCC visibility push(hidden)
 
+/* Runs a program to its end, or to a step that fails: its code. part: 0; this has the signature of a kernel. */
+int32_t nn_run_program(struct nn_run *run, int64_t part);
+
 /* The code of a tile of a region, counted from its first; *step is the step that answered with it. */
 int32_t nn_run_tile(const struct nn_run *run, const struct nn_region *region, int64_t tile, int64_t *step);
 /* Runs a region on this thread. */

@@ -96,9 +96,9 @@ static void *compute(void *seed)
     struct program *program = malloc(sizeof *program);
     for (int rounds = (int)(dice >> 8); rounds > 0; rounds--) {
         make(program, &dice);
-        REQUIRE(nnapi_shim_runProgram((uint64_t)(uintptr_t)&program->run, 0) == 0);
+        REQUIRE(nn_run_program(&program->run, 0) == 0);
         check_sums(program, 1);
-        REQUIRE(nnapi_shim_runProgram((uint64_t)(uintptr_t)&program->run, 0) == 0);
+        REQUIRE(nn_run_program(&program->run, 0) == 0);
         check_sums(program, 2);
     }
     free(program);
@@ -125,14 +125,14 @@ static void fail(int rounds)
             if (rand_r(&dice) % 3 == 0)
                 program->blocks[at].failing = rand_r(&dice) % TILES;
         program->run.threads = 1;
-        const int32_t code = nnapi_shim_runProgram((uint64_t)(uintptr_t)&program->run, 0);
+        const int32_t code = nn_run_program(&program->run, 0);
         const int64_t stopped = program->run.stopped;
         program->run.threads = THREADS;
         program->run.stopped = 0;
-        REQUIRE(nnapi_shim_runProgram((uint64_t)(uintptr_t)&program->run, 0) == code);
+        REQUIRE(nn_run_program(&program->run, 0) == code);
         REQUIRE(program->run.stopped == stopped);
         program->run.deadline = 1;
-        const int32_t late = nnapi_shim_runProgram((uint64_t)(uintptr_t)&program->run, 0);
+        const int32_t late = nn_run_program(&program->run, 0);
         REQUIRE(late == LATE || (late == 0 && code == 0));
     }
     free(program);

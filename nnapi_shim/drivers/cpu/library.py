@@ -98,7 +98,8 @@ class KernelLibrary:
         self._addresses: dict[str, int] = {}
         self._functions: dict[str, Callable[..., int]] = {}
         self._library: Any = None
-        self.run_program = c_function("nnapi_shim_runProgram", KERNEL_SIGNATURE)
+        runner = c_function("nnapi_shim_getProgramRunner", "uint64_t(*)(void)")
+        self.run_program = address.function(runner(), KERNEL_SIGNATURE)
         """Runs what a WALK record leads to (program.py): a run of a program."""
         tiers = allowed_tiers()
         if not tiers:
