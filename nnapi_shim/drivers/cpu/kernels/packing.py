@@ -8,6 +8,7 @@ column. Columns that do not exist are 0.
 from typing import Any
 
 import numpy as np
+from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
@@ -27,7 +28,16 @@ from nnapi_shim.drivers.cpu.kernels.numeric import (
 )
 from nnapi_shim.drivers.cpu.kernels.rearrange import share
 from nnapi_shim.drivers.cpu.kernels.requantization import write_column
-from nnapi_shim.drivers.cpu.kernels.vector import BYTE, HALFWORD
+from nnapi_shim.drivers.cpu.kernels.target import target_tiling
+from nnapi_shim.drivers.cpu.kernels.vector import (
+    BYTE,
+    HALFWORD,
+    WORD,
+    declaration,
+    load,
+    splat,
+    vector,
+)
 from nnapi_shim.drivers.cpu.lowering.gemm import OFFSETS, ROW_SUMS
 from nnapi_shim.drivers.cpu.lowering.packing import (
     PACK_FLOAT,
@@ -37,6 +47,8 @@ from nnapi_shim.drivers.cpu.lowering.packing import (
     QUANTIZED_HEAD_BYTES,
 )
 from nnapi_shim.drivers.cpu.lowering.requantization import REQUANTIZATION_TABLE
+
+BY_INSTRUCTION = target_tiling().named
 
 
 @intrinsic
@@ -262,11 +274,12 @@ def prepare_u8(a, tile):
     return 0
 
 
-def _row_sums(name: str, pointer: Any) -> Any:
+def _row_sums(name: str, row_sum: Any) -> Any:
     def row_sums(a, tile, deadline):
         work = 0
         sums, depth, flip, tile_rows = i32(a.output), a.depth, a.flip, a.tile_rows
-        for at in range(a.row_tiles):
+        first, end = share(a.row_tiles, a.parts, tile)
+        for at in range(first, end):
             image, part = at // a.image_tiles, at % a.image_tiles
             table, rows = i64(a.table + part * a.table_step), tile_rows
             if part == a.image_tiles - 1:
@@ -281,9 +294,7 @@ def _row_sums(name: str, pointer: Any) -> Any:
                 total = 0
                 for tap in range(a.taps):
                     offset = table[tap * tile_rows + m]
-                    x = pointer(a.zero if offset < 0 else base + offset)
-                    for k in range(depth):
-                        total += x[k] ^ flip
+                    total += row_sum(a.zero if offset < 0 else base + offset, depth, flip)
                 sums[image * a.image_rows + part * tile_rows + m] = a.factor * total
         return 0
 
@@ -292,8 +303,45 @@ def _row_sums(name: str, pointer: Any) -> Any:
     return kernel(ROW_SUMS)(row_sums)
 
 
-row_sums_u8 = _row_sums("row_sums_u8", u8)
-row_sums_s16 = _row_sums("row_sums_s16", i16)
+@intrinsic
+def _sum_of_16_bytes(typing_context, address, flip):
+    """The sum of 16 bytes xor flip, by the instruction that x86 has for it."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind, pair = vector(BYTE, 16), vector(ir.IntType(64), 2)
+        address, flip = arguments
+        value = load(builder, address, kind, 1)
+        value = builder.xor(value, splat(builder, builder.trunc(flip, BYTE), 16))
+        sad = declaration(builder.module, "llvm.x86.sse2.psad.bw", pair, [kind] * 2)
+        halves = builder.call(sad, [value, ir.Constant(kind, None)])
+        low, high = (builder.extract_element(halves, ir.Constant(WORD, at)) for at in (0, 1))
+        return builder.add(low, high)
+
+    return types.int64(types.int64, types.int64), generate
+
+
+@helper
+def _sum_of_bytes(x, count, flip):
+    total, at = 0, 0
+    while BY_INSTRUCTION and at + 16 <= count:
+        total += _sum_of_16_bytes(x + at, flip)
+        at += 16
+    rest = u8(x)
+    for k in range(at, count):
+        total += rest[k] ^ flip
+    return total
+
+
+@helper
+def _sum_of_s16(x, count, flip):
+    total, values = 0, i16(x)
+    for k in range(count):
+        total += values[k]
+    return total
+
+
+row_sums_u8 = _row_sums("row_sums_u8", _sum_of_bytes)
+row_sums_s16 = _row_sums("row_sums_s16", _sum_of_s16)
 
 
 @kernel(OFFSETS)

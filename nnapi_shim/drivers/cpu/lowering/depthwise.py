@@ -9,6 +9,7 @@ from nnapi_shim.drivers.cpu.lowering.bounds import float_bounds
 from nnapi_shim.drivers.cpu.lowering.packing import Filter, is_quantized
 from nnapi_shim.drivers.cpu.lowering.rearrange import CONVERT
 from nnapi_shim.drivers.cpu.lowering.requantization import FINISH, finish, signed_zero, table
+from nnapi_shim.drivers.cpu.lowering.splitting import tiles_of
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
 from nnapi_shim.drivers.cpu.lowering.woven import blocks, woven
 from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, Buffer, Step, record
@@ -36,6 +37,9 @@ EXPAND = record(
 PRODUCTS_PER_TILE = 1 << 16
 """Multiplications that are worth a tile of their own: 2 us and more."""
 MOST_TILES = 32
+
+EXPANDED_PER_NS = 4
+"""Bytes that are written in a nanosecond where channels are repeated."""
 
 
 def depthwise(
@@ -130,7 +134,7 @@ def _expand(
     once: bool = False,
 ) -> Step:
     """Every channel `multiplier` times, cut or padded with 0 to `padded` channels."""
-    parts = 1 if once else max(1, pixels * padded * element_bytes >> 18)
+    parts = 1 if once else min(pixels, tiles_of(pixels * padded * element_bytes // EXPANDED_PER_NS))
     return Step(
         EXPAND,
         f"expand_{8 * element_bytes}",

@@ -15,6 +15,7 @@ from typing import Any
 from nnapi_shim.drivers.cpu.lowering.gemm import product_with
 from nnapi_shim.drivers.cpu.lowering.packing import Filter, Input, int8_parts, is_quantized
 from nnapi_shim.drivers.cpu.lowering.requantization import signed_zero
+from nnapi_shim.drivers.cpu.lowering.splitting import tiles_of
 from nnapi_shim.drivers.cpu.lowering.strided import Axis, copied
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
 from nnapi_shim.drivers.cpu.lowering.windows import View, view_rows
@@ -36,8 +37,8 @@ FOLD_FILTER = record(
 MOST_CHANNELS = 4
 MOST_DEPTH = 64
 """Elements of a filter row: wider ones have words enough."""
-TILE_BYTES = 1 << 16
-"""Bytes of the copy that are worth a tile of their own."""
+PADDED_PER_NS = 8
+"""Bytes of the copy that a nanosecond takes."""
 ROW_COST, VECTOR_COST = 12, 8
 """What it takes to finish a row of sums, and a vector of it, in multiplications of vectors."""
 
@@ -138,7 +139,7 @@ def _padded_rows(
     rows = window.batch * window.in_height
     length = rows * pitch * scale * size
     buffer = Buffer(length)
-    parts = max(1, length // TILE_BYTES)
+    parts = min(rows, tiles_of(length // PADDED_PER_NS))
     made = Step(
         PAD_ROWS,
         kernel,

@@ -16,7 +16,7 @@ from nnapi_shim.drivers.cpu.lowering.packing import (
     whole_filter,
 )
 from nnapi_shim.drivers.cpu.lowering.requantization import FINISH, finish, signed_zero
-from nnapi_shim.drivers.cpu.lowering.splitting import Work, split
+from nnapi_shim.drivers.cpu.lowering.splitting import Work, split, tiles_of
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
 from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, At, Buffer, Step, record
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
@@ -55,7 +55,9 @@ GEMM = record(
     groups=INT64,
     group_panels=INT64,
 )
-ROW_SUMS = record(**ROWS, output=ADDRESS, tile_rows=INT64, factor=INT64, flip=INT64)
+ROW_NS, SUMMED_PER_NS = 2, 16
+"""What a row takes whose elements are added up, and how many of these a nanosecond takes."""
+ROW_SUMS = record(**ROWS, output=ADDRESS, parts=INT64, tile_rows=INT64, factor=INT64, flip=INT64)
 OFFSETS = record(
     output=ADDRESS,
     tile_rows=INT64,
@@ -222,10 +224,17 @@ def product_with(
 
 def _row_sums(filter: BoundOperand, input: Input, rows: Rows, depth: int) -> tuple[Step, Buffer]:
     """The step that computes what is to be added to every row for the filter's zero point."""
-    sums = Buffer(4 * rows.images * rows.image_rows)
+    count = rows.images * rows.image_rows
+    sums = Buffer(4 * count)
+    parts = min(
+        rows.images * rows.image_tiles,
+        tiles_of(count * rows.taps * (ROW_NS + depth // SUMMED_PER_NS)),
+    )
     step = Step(
         ROW_SUMS,
         input.sums,
+        tiles=parts,
+        parts=parts,
         **rows.fields(depth, input.outside),
         output=sums,
         tile_rows=rows.tile_rows,

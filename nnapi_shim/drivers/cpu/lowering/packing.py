@@ -17,6 +17,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 from nnapi_shim.drivers.cpu.lowering.requantization import COLUMN_BYTES, float64s, signed_zero
+from nnapi_shim.drivers.cpu.lowering.splitting import tiles_of
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling, round_up
 from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, Buffer, Step, record
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
@@ -77,8 +78,8 @@ FLOAT_HEAD_BYTES = 4
 QUANTIZED_HEAD_BYTES = 4 + COLUMN_BYTES
 """Per column, in front of a panel: the bias, and what becomes of quantized sums."""
 
-PREPARE_BYTES = 256 << 10
-"""Bytes of prepared input that are worth a tile of their own."""
+PREPARED_PER_NS = 6
+"""Bytes of prepared input that a nanosecond takes."""
 
 
 class Input(NamedTuple):
@@ -177,7 +178,7 @@ def prepared_input(op: BoundOperation, source: Any, rows: int, depth: int, tilin
         if row_bytes == depth:
             return found
     buffer = Buffer(rows * row_bytes)
-    parts = max(1, rows * row_bytes // PREPARE_BYTES)
+    parts = min(rows, tiles_of(rows * row_bytes // PREPARED_PER_NS))
     step = Step(
         PREPARE,
         kernel,

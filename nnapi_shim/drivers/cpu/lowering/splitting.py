@@ -21,6 +21,14 @@ MOST_STEPS = 1 << 24
 milliseconds. Filters of many taps come to that.
 """
 
+SERIAL_NS = 5000
+TILE_NS = 2000
+
+
+def tiles_of(nanoseconds: int) -> int:
+    """Tiles of a step that takes one thread so long, by a rough estimate."""
+    return 1 if nanoseconds < SERIAL_NS else min(MOST_TILES, nanoseconds // TILE_NS)
+
 
 class Work(NamedTuple):
     """A product: row tiles, and what belongs to one of them and to a panel.
