@@ -1,8 +1,9 @@
 """Single operations on one thread: this library, LiteRT (XNNPACK) and ONNX Runtime, in turns.
 
 Needs an interpreter with the packages of all three, and PYTHONPATH at the root of the repository.
-NNAPI_SHIM_TIER picks our kernels; the others take what the processor has. Arguments are words: only
-the cases whose names contain one of them are run.
+NNAPI_SHIM_TIER picks our kernels; the others take what the processor has. With NNAPI_SHIM_THREADS=1
+ours have one thread as well. Arguments are words: only the cases whose names contain one of them
+are run.
 """
 
 import sys
