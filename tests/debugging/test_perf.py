@@ -6,7 +6,7 @@ import pytest
 
 from tests.debugging.conftest import need, run
 
-RECORD = "perf record -e cpu-clock -F 1999 --call-graph dwarf"
+RECORD = "perf record -e cpu-clock -F 1999 --call-graph dwarf,32768"
 REPORT = "perf report --no-children -g none --sort dso,symbol"
 CALLERS = (
     "main",

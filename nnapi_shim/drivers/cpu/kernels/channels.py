@@ -1,5 +1,6 @@
 """What the taps of a window come to, as many channels at a time as a vector has, in registers."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -149,6 +150,11 @@ def _from_low(builder: Any, values: Any) -> Any:
     return values[0]
 
 
+def _without_nan(builder: Any, x: Any) -> Any:
+    least = ir.Constant(x.type, [-math.inf] * x.type.count if _is_vector(x) else -math.inf)
+    return builder.select(builder.fcmp_unordered("uno", x, x), least, x)
+
+
 def _larger_float(builder: Any, most: Any, x: Any) -> Any:
     return builder.select(builder.fcmp_ordered(">", x, most), x, most)
 
@@ -159,7 +165,7 @@ def _float_within(builder: Any, total: Any, values: Any) -> Any:
 
 
 LARGEST_FLOAT = Pool(
-    FLOAT, FLOAT, types.float32, _from_low, _as_it_is, _larger_float, _float_within
+    FLOAT, FLOAT, types.float32, _from_low, _without_nan, _larger_float, _float_within
 )
 """From `low` on, at most `high`; NaN is passed over."""
 
