@@ -71,9 +71,10 @@ demo: library best-kernels companion c_examples
 	@echo 'README.md goes on from there: "Compile and run your own program", "From Python".'
 	@echo "These kernels are for this processor; \`make\` builds those for all others as well."
 
-# A file's tests stay together, on one of as many processes as there are processors.
+# A file's tests stay together, on one of as many processes as there are processors; in the order of their names,
+# because files of few tests, which would be the last, take longest.
 test: all $(VENV)/ready-dev lint
-	$(PY) -m pytest -m 'not installed' --numprocesses auto --maxprocesses 8 --dist loadfile
+	$(PY) -m pytest -m 'not installed' --numprocesses auto --maxprocesses 8 --dist loadfile --no-loadscope-reorder
 
 # Every way in which the library gets to its users; INSTALL=-k... chooses.
 test-install: all $(VENV)/ready-dev

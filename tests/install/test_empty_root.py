@@ -90,6 +90,7 @@ def test_debian_package(root, debian):
     assert not list((root / "usr").rglob("*neuralnetworks*"))
 
 
+@pytest.mark.slow
 def test_lintian(debian):
     needs("lintian")
     packages = sorted(debian.prefix.parents[1].glob("*.deb"))

@@ -58,6 +58,7 @@ def test_a_folder_that_cannot_be_written(tmp_path):
     assert "Traceback" not in result.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")
 def test_a_full_disk(tmp_path):
     disk = tmp_path / "disk"
@@ -119,6 +120,7 @@ def test_a_manifest_that_names_other_files(tmp_path):
     assert (tmp_path / "precious").exists()
 
 
+@pytest.mark.slow
 def test_a_prefix_with_odd_characters(tmp_path):
     target = tmp_path / "it's a $prefix é"
     finished("make", "install", f"PREFIX={str(target).replace('$', '$$')}", cwd=ROOT)
