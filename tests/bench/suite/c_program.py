@@ -55,6 +55,7 @@ def start(rounds: int) -> Start | None:
 
 
 def _compiled(model: nnapi_shim.Model) -> Path:
+    MADE.mkdir(parents=True, exist_ok=True)
     source, program = MADE / "program.c", MADE / "program"
     model.save(source, overwrite=True)
     options = ["-DNNAPI_MAIN", f"-I{ROOT / 'include'}", f"-L{LIBRARIES}", "-lneuralnetworks"]
