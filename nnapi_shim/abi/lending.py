@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Protocol
 
-from nnapi_shim import address
+from nnapi_shim import address, process
 from nnapi_shim.runtime.lending import Again, Lender
 
 _take: Callable[[int], int]
@@ -12,6 +12,7 @@ _is_running: Callable[[int], int]
 _lend: Callable[[int, int, int, int], int] | None = None
 """The functions of C; set when the library attaches."""
 
+_dropping = process.lock()
 _released: list[tuple[int, object]] = []
 """What was freed while it ran, by its handle, until somebody looks whether the run has ended."""
 
@@ -41,7 +42,8 @@ def _lent(handle: int, again: Again) -> "_Lent | None":
 
 def _drop_ended() -> None:
     if _released:
-        _released[:] = [entry for entry in _released if _is_running(entry[0])]
+        with _dropping:  # two that look at once would forget what still runs
+            _released[:] = [entry for entry in _released if _is_running(entry[0])]
 
 
 class _Lent:
@@ -63,5 +65,6 @@ class _Lent:
     def release(self, item: object) -> None:
         """As Lent."""
         _drop_ended()
-        if _release(self._handle):
-            _released.append((self._handle, item))
+        with _dropping:
+            if _release(self._handle):
+                _released.append((self._handle, item))

@@ -123,7 +123,8 @@ static bool end(struct entry *entry, uintptr_t handle, int code)
 static struct entry *begin(uintptr_t handle, bool is_burst)
 {
     struct entry *entry = entry_of(handle);
-    if (atomic_load_explicit(&entry->state, memory_order_relaxed) != handle
+    if ((handle & LENT) == 0 /* NULL is the state of an empty entry */
+        || atomic_load_explicit(&entry->state, memory_order_relaxed) != handle
         || !change(entry, handle, marked(handle, RUNNING)))
         return NULL;
     if ((entry->function == NULL) == is_burst)
@@ -166,8 +167,10 @@ int nn_burst_compute(uintptr_t execution, uintptr_t burst)
     if (entry != NULL && entry->family == series->family) {
         const int code = entry->function(entry->block, 0);
         end(series, burst, code);
-        if (!end(entry, execution, code))
+        if (!end(entry, execution, code)) {
+            settle(series, burst);
             return code == 0 ? 0 : tell(code);
+        }
         const int told = nn_calls.ANeuralNetworksExecution_burstCompute(execution, burst);
         settle(entry, execution);
         settle(series, burst);

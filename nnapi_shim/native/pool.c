@@ -235,7 +235,8 @@ static bool help(struct nn_slot *slot, int number)
     const uint32_t going_first = ((uint32_t)1 << ((slot - slots) / SLOTS_PER_RANK * SLOTS_PER_RANK)) - 1;
     uint32_t run = 0;
     int64_t first, count;
-    while (is_allowed(number) && take(slot, false, &first, &count)) {
+    while (number < atomic_load_explicit(&slot->threads, memory_order_relaxed) && is_allowed(number)
+           && take(slot, false, &first, &count)) {
         if (run == 0) {
             set_environment(slot->environment);
             if (left_in(atomic_load_explicit(&slot->tickets, memory_order_relaxed)) > 1)
@@ -460,7 +461,9 @@ int32_t nn_share(struct nn_run *run, const struct nn_region *region, struct nn_s
     if (!shared->is_counted)
         begin_sharing(run, shared);
     struct nn_slot *slot = shared->slot;
-    const bool is_helped = slot != NULL && is_allowed(1) && region->first < (int64_t)1 << STEP_BITS
+    /* In a child of a fork in the midst of the run, the slot may be another's. */
+    const bool is_own = slot != NULL && shared->generation == atomic_load(&generation);
+    const bool is_helped = is_own && is_allowed(1) && region->first < (int64_t)1 << STEP_BITS
         && run->count - region->first < (int64_t)1 << STEP_OFFSET_BITS;
     if (!is_helped)
         return nn_run_alone(run, region);

@@ -69,7 +69,9 @@ def _quotas(proc: str) -> Iterator[int]:
     except (OSError, ValueError):
         return
     for group in groups:
-        _, controllers, path = group.split(":", 2)
+        _, controllers, path = (*group.split(":", 2), "", "")[:3]
+        if not path:
+            continue
         for root, point, kind, options in mounts:
             second = kind == "cgroup2" and not controllers
             first = kind == "cgroup" and "cpu" in controllers.split(",") and "cpu" in options
@@ -106,4 +108,4 @@ def _quota(folder: str, second: bool) -> Iterator[int]:
 
 def _read(path: str) -> str:
     with open(path, "rb", buffering=0) as file:
-        return file.read(1 << 16).decode("utf-8", "replace").strip()
+        return file.readall().decode("utf-8", "replace").strip()  # tables come in parts

@@ -12,6 +12,9 @@ from tests.abi.rules.graph import Graph, Run, device_memory
 
 BAD_DATA, BAD_STATE, OP_FAILED = ResultCode.BAD_DATA, ResultCode.BAD_STATE, ResultCode.OP_FAILED
 
+ENTRIES = 256
+"""Those of native/again.c, by handles."""
+
 
 class Rows(Run):
     """Two of four rows, chosen by the second input; run three times."""
@@ -169,3 +172,17 @@ def test_what_is_not_lent(api, device):
     run.output(0, 8)
     run.refuse(OP_FAILED, "compute", saying="no contents")
     assert not run.is_lent()
+
+
+def test_none_is_none_of_them(api, device):
+    """api-semantics 6: "burstCompute: NULL"; although 0 is the state of an empty entry."""
+    made, tries = Rows(api, device), 0
+    while (made.execution ^ made.execution >> 50) % ENTRIES:
+        made, before = Rows(api, device), made
+        if (made.execution - before.execution) % 2 == 0:  # not each entry would have its turn
+            api.make("Burst_create", made.compilation)
+        tries += 1
+        assert tries < 2 * ENTRIES
+    api.free(made.execution)
+    api.refuse(ResultCode.UNEXPECTED_NULL, "Execution_compute", None)
+    api.refuse(ResultCode.UNEXPECTED_NULL, "Execution_burstCompute", None, made.burst)
