@@ -143,10 +143,6 @@ class KernelLibrary:
             found = self._functions[name] = address.function(self.address(name), KERNEL_SIGNATURE)
         return found
 
-    def step(self, name: str) -> Callable[..., int]:
-        """A kernel of a step: (address of the record, tile, deadline in ns or 0) -> result code."""
-        return address.function(self.address(name), STEP_SIGNATURE)
-
     def _find(self, name: str) -> int:
         symbol = _symbol(self._library, SYMBOL_PREFIX + name)
         if symbol is not None:

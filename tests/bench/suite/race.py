@@ -25,8 +25,6 @@ TURN = 0.12
 SAMPLE = 50e-6
 """Seconds that a sample takes: shorter calls are timed several at once."""
 FEWEST, MOST = 3, 200
-PATIENCE = 120.0
-"""Seconds in which a process has to answer."""
 WORKER = Path(__file__).with_name("worker.py")
 
 

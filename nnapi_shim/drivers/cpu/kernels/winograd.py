@@ -55,12 +55,6 @@ FAR = 2 << 20
 run_tile = tile(TILING, float32(TILING), ROWS)
 
 
-def _grid(builder: Any, combine: Any, grid: Sequence[Sequence[Any]]) -> list[list[Any]]:
-    """`combine` on the columns, then on the rows of what comes out."""
-    columns = [combine(builder, list(column)) for column in zip(*grid, strict=True)]
-    return [combine(builder, list(row)) for row in zip(*columns, strict=True)]
-
-
 def _input_sums(builder: Any, d: Sequence[Any]) -> list[Any]:
     add, less = builder.fadd, builder.fsub
     return [less(d[0], d[2]), add(d[1], d[2]), less(d[2], d[1]), less(d[1], d[3])]

@@ -11,6 +11,7 @@ from nnapi_shim.drivers.cpu.layout import Lowered, Placed
 from nnapi_shim.drivers.cpu.lowering.gemm import GEMM
 from nnapi_shim.drivers.cpu.lowering.strided import COPY
 from nnapi_shim.drivers.cpu.record import At, Step
+from nnapi_shim.hal.types import byte_size
 from nnapi_shim.operations.declare import BoundOperand
 
 
@@ -65,10 +66,15 @@ def _is_dense(step: Step) -> bool:
     return fields["rows"] == 1 or steps == 2 * (fields["bytes"],)
 
 
-def _temporary(value: Any, lowered: Lowered, uses: dict[Any, _Uses], kept: Collection[Any]) -> Any:
-    """The operand that is all of a field's value, if its memory is nobody else's; or None."""
+def _temporary(
+    step: Step, name: str, lowered: Lowered, uses: dict[Any, _Uses], kept: Collection[Any]
+) -> Any:
+    """The operand all of which a field of a copy names, if its memory is nobody else's; or None."""
+    value = step.fields[name]
     root = lowered.root(value)
     if not isinstance(value, BoundOperand) or root not in uses or root in kept:
+        return None
+    if step.fields["rows"] * step.fields["bytes"] != byte_size(value):
         return None
     is_given = root in lowered.slots or root in lowered.constant_addresses
     return None if is_given else root
@@ -78,7 +84,7 @@ def _written_there(
     step: Step, lowered: Lowered, uses: dict[Any, _Uses], kept: Collection[Any]
 ) -> bool:
     """Let the step that writes what is copied write it where it is copied to."""
-    root = _temporary(step.fields["input"], lowered, uses, kept)
+    root = _temporary(step, "input", lowered, uses, kept)
     if root is None or len(uses[root].reads) != 1 or len(uses[root].writes) != 1:
         return False
     ((writer, name),) = uses[root].writes
@@ -103,7 +109,7 @@ def _read_there(
     step: Step, lowered: Lowered, uses: dict[Any, _Uses], kept: Collection[Any]
 ) -> bool:
     """Let the steps that read the copy read what is copied."""
-    root = _temporary(step.fields["output"], lowered, uses, kept)
+    root = _temporary(step, "output", lowered, uses, kept)
     if root is None or not _is_dense(step) or len(uses[root].writes) != 1:
         return False
     source = step.fields["input"]
