@@ -7,7 +7,10 @@ import pytest
 from tests.memory.sanitizing import ROOT, THREAD, reason_it_does_not_work
 
 NATIVE = ROOT / "nnapi_shim" / "native"
-SOURCES = [ROOT / "tests" / "native" / "pool.c", NATIVE / "pool.c", NATIVE / "program.c"]
+SOURCES = [
+    ROOT / "tests" / "native" / "pool.c",
+    *(NATIVE / name for name in ("crowd.c", "pool.c", "program.c")),
+]
 
 
 @pytest.fixture(scope="module")
@@ -20,9 +23,9 @@ def program(tmp_path_factory):
     return path
 
 
-@pytest.mark.parametrize("what", ["beside", "fail", "forks"])
+@pytest.mark.parametrize("what", ["beside", "fail", "forks", "unhelped"])
 def test_the_pool(program, what):
-    """Tiles run once and in order, failures are those of one thread, children go on."""
+    """Tiles run once and in order, failures are those of one thread, children go on; runs go alone."""
     environment = THREAD.environment | {"PATH": ""}
     command = [program, what, "10"]
     result = subprocess.run(
