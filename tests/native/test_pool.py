@@ -25,7 +25,7 @@ def program(tmp_path_factory):
 
 @pytest.mark.parametrize("what", ["beside", "fail", "forks", "unhelped"])
 def test_the_pool(program, what):
-    """Tiles run once and in order, failures are those of one thread, children go on; runs go alone."""
+    """Tiles run once and in order, failures are those of one thread, children go on."""
     environment = THREAD.environment | {"PATH": ""}
     command = [program, what, "10"]
     result = subprocess.run(
