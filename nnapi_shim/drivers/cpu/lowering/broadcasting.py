@@ -108,7 +108,8 @@ def pairwise(
     axes = walk(input0.dimensions, input1.dimensions)
     inputs: list[Any] = list(sources or operands)
     steps = []
-    part = min(axes[-1].size, TILE)
+    tile = TILE if element_bytes > 1 else TILE // 4  # integers take longer
+    part = min(axes[-1].size, tile)
     part_steps = [part * step for step in axes[-1].steps]
     for i in (0, 1):
         if _is_short_row(axes, i):
@@ -121,7 +122,7 @@ def pairwise(
             steps.append(copy_rows(source, inputs[i], part // short, row_bytes, 0, row_bytes))
     *outer, around, inner = axes
     all_rows = prod(axis.size for axis in axes[:-1])
-    rows = max(1, TILE // inner.size) if part == inner.size else 1
+    rows = max(1, tile // inner.size) if part == inner.size else 1
     step = Step(
         layout,
         kernel,

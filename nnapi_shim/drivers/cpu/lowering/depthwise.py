@@ -36,7 +36,8 @@ EXPAND = record(
 
 PRODUCTS_PER_TILE = 1 << 16
 """Multiplications that are worth a tile of their own: 2 us and more."""
-MOST_TILES = 32
+FEW_TILES, MOST_TILES = 2, 32
+"""Tiles of those that are shared; each has to begin anew, which costs more than in a product."""
 
 EXPANDED_PER_NS = 4
 """Bytes that are written in a nanosecond where channels are repeated."""
@@ -119,8 +120,10 @@ def depthwise(
 def _tile_rows(rows: int, window: Window, channels: int) -> int:
     """Output rows of a tile."""
     row_products = window.horizontal.output * channels * window.filter_height * window.filter_width
-    tiles = max(1, min(rows, MOST_TILES, rows * row_products // PRODUCTS_PER_TILE))
-    return -(-rows // tiles)
+    tiles = rows * row_products // PRODUCTS_PER_TILE
+    if tiles > 0:
+        tiles = min(rows, MOST_TILES, max(FEW_TILES, tiles))
+    return -(-rows // max(1, tiles))
 
 
 def _expand(

@@ -8,10 +8,14 @@ from typing import Any, NamedTuple
 
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
 
-SERIAL = 16 << 10
-"""Steps of a micro-kernel up to which a product has one tile: about 5 us."""
+SERIAL = 8 << 10
+"""Steps of a micro-kernel up to which a product has one tile: about 2 us."""
 STEPS_PER_TILE = 8 << 10
 """Steps that are worth a tile of their own: about 2 us. A step is one vector's multiplication."""
+FEW_TILES = 4
+"""Tiles of the smallest products that are shared: a region costs less than half a microsecond, and
+what is not shared goes from processor to processor.
+"""
 MOST_TILES = 32
 """Tiles that are enough for every number of threads, where the caches do not ask for more."""
 BYTES_PER_STEP = 16
@@ -57,7 +61,7 @@ def split(work: Work, panel_columns: int, tiling: Tiling) -> tuple[int, dict[str
     steps = work.row_tiles * panel_steps * vectors // panel_vectors
     room = (tiling.cache - work.panel_bytes) // max(1, work.row_bytes)
     room = max(1, min(room, MOST_STEPS // panel_steps))
-    wanted = 1 if steps < SERIAL else max(1, min(MOST_TILES, steps // STEPS_PER_TILE))
+    wanted = 1 if steps < SERIAL else max(FEW_TILES, min(MOST_TILES, steps // STEPS_PER_TILE))
     least = -(-work.row_tiles // room)
 
     def shares(groups: int) -> tuple[int, int]:
