@@ -8,9 +8,10 @@ the library has not loaded already.
 import os
 from collections.abc import Callable, Iterable, Iterator
 from errno import EFAULT
-from typing import Any
 
 import _cffi_backend
+
+from nnapi_shim.hints import Any
 
 _ffi = _cffi_backend.FFI()
 _char_pointer = _ffi.typeof("char *")

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Collection, Container, Sequence
 from time import monotonic_ns
-from typing import Any, cast
 
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu import lowering, passes
@@ -19,6 +18,7 @@ from nnapi_shim.errors import NnapiError, Place, Where, op_failed
 from nnapi_shim.hal.enums import OperandLifeTime, OperationType, ResultCode
 from nnapi_shim.hal.quantization import decoded
 from nnapi_shim.hal.types import Dimensions, Operand, Operation, Subgraph, byte_size
+from nnapi_shim.hints import Any, cast
 from nnapi_shim.operations import bound_operand, bound_operation
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 from nnapi_shim.operations.resolve import merge_dimensions, resolve, set_output

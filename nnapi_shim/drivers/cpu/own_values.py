@@ -1,9 +1,9 @@
 """The constants that a model holds itself, and what was made of them, once for all compilations."""
 
 from _weakref import ref
-from typing import Any
 
 from nnapi_shim import address
+from nnapi_shim.hints import Any
 
 
 class OwnValues:

@@ -28,13 +28,13 @@ have kept. Constants have fixed addresses and are part of the template.
 
 from collections.abc import Sequence
 from struct import Struct, pack
-from typing import Any, Protocol
 
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu.library import KernelLibrary
 from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, record
 from nnapi_shim.drivers.cpu.threads import ALONE, Crew
 from nnapi_shim.errors import Where
+from nnapi_shim.hints import Any, Protocol
 
 STEP_WORDS = 5
 STEP_BYTES = 8 * STEP_WORDS

@@ -1,7 +1,6 @@
 """Constants of a prepared model: addresses, repacked copies shared by its programs, a digest."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
 
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu.library import KernelLibrary
@@ -12,6 +11,7 @@ from nnapi_shim.drivers.cpu.threads import ALONE, Crew
 from nnapi_shim.errors import NnapiError, op_failed
 from nnapi_shim.hal.enums import OperandLifeTime, ResultCode
 from nnapi_shim.hal.types import DataLocation, Model, Subgraph
+from nnapi_shim.hints import TYPE_CHECKING, Any
 from nnapi_shim.operations.declare import BoundOperand
 
 if TYPE_CHECKING:
