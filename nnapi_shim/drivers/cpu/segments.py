@@ -63,6 +63,7 @@ class Segment:
             builder.lower_all()
         except Wait as found:
             self.wait = found
+        builder.pack()
         builder.failure = builder.failure and builder.failure.again()  # without its frames
         self.failure = builder.failure
         outputs = [builder.operand(index) for index in builder.graph.output_indexes]
