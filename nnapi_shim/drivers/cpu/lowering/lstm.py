@@ -7,7 +7,6 @@ float16 is widened first: constants at compilation.
 """
 
 from math import inf
-from typing import Any, NamedTuple
 
 from nnapi_shim.drivers.cpu.lowering.gemm import consecutive_rows, product_with
 from nnapi_shim.drivers.cpu.lowering.lstm_rounds import is_worth_sharing, rounds
@@ -24,6 +23,7 @@ from nnapi_shim.drivers.cpu.lowering.recurrent import (
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling, tiling
 from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32, INT64, At, Buffer, Step, record
 from nnapi_shim.hal.quantization import ELEMENT_BYTES
+from nnapi_shim.hints import Any, NamedTuple
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 from nnapi_shim.operations.lstm import (
     DIRECTIONS,
