@@ -83,12 +83,12 @@ def other_inputs(graph: Graph, cpu: Any) -> None:
     others = [_reversed(array) for array in built.inputs]
     if all(array is other for array, other in zip(built.inputs, others, strict=True)):
         return
-    sizes = sizes(graph, ends)
+    given = sizes(graph, ends)
     prepared = Prepared(cpu, built)
-    first = prepared.run(built.inputs, sizes)
-    between = _outcome(prepared, others, sizes)
-    alone = _outcome(Prepared(cpu, built), others, sizes)
-    again = _outcome(prepared, built.inputs, sizes)
+    first = prepared.run(built.inputs, given)
+    between = _outcome(prepared, others, given)
+    alone = _outcome(Prepared(cpu, built), others, given)
+    again = _outcome(prepared, built.inputs, given)
     for one, other, what in (
         (between, alone, "a prepared model that has run before gives something else"),
         (again, first, "a prepared model that has run with other inputs gives something else"),
