@@ -158,3 +158,26 @@ def test_what_is_packed_once(monkeypatch, clock):
     assert caught.value.code is LATE and "BATCH_MATMUL (operation 0)" in caught.value.message
     assert limits == [clock.now + LIMIT_NS]
     prepared(model)
+
+
+def folded():
+    """A sum of constants, which is computed when the model is compiled."""
+    graph = Builder()
+    x, ones = graph.input((2,)), graph.constant(np.ones(2), T.TENSOR_FLOAT32)
+    return graph.model([x], [graph.binary("ADD", x, graph.binary("ADD", ones, ones))])
+
+
+def test_constants_that_are_lowered(late, clock):
+    with pytest.raises(NnapiError) as caught:
+        prepared(folded(), clock.now)
+    assert caught.value.code is LATE and "ADD (operation 0)" in caught.value.message
+    assert late == []
+
+
+def test_constants_that_are_computed(clock):
+    """The clock of the builder stands still, that of the run does not."""
+    clock.now = 0
+    with pytest.raises(NnapiError) as caught:
+        prepared(folded(), 1)
+    assert caught.value.code is LATE and "ADD (operation 0)" in caught.value.message
+    assert execute(prepared(folded()), None, np.ones(2, np.float32)) == [3, 3]

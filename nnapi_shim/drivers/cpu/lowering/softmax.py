@@ -18,7 +18,8 @@ is 255 - i below the maximum; 0 where that is more than `radius`."""
 POWERS_COUNT = 511
 """An input that changes meanwhile may have numbers above the maximum: they count as the maximum."""
 SOFTMAX_TABLE = record(input=ADDRESS, output=ADDRESS, **SHAPE, table=ADDRESS, scratch=ADDRESS)
-"""scratch: byte[tiles, 256]."""
+SCRATCH = 256 * 4
+"""Bytes for each tile: the exponentials of a lane of up to 256 numbers, or results by bytes."""
 LOG_SOFTMAX = record(
     input=ADDRESS, output=ADDRESS, **SHAPE, beta=FLOAT32, flip=INT64, scratch=ADDRESS
 )
@@ -47,7 +48,7 @@ def lower_softmax(op: BoundOperation) -> list[Step]:
     if op.variant in ("qu8", "qs8"):
         fill, table = _powers(op)
         rows = _rows(op, outer * inner, length)
-        scratch = Buffer(rows["tiles"] * 256)
+        scratch = Buffer(rows["tiles"] * SCRATCH)
         kernel = f"softmax_{op.variant}"
         return [fill, Step(SOFTMAX_TABLE, kernel, **rows, table=table, scratch=scratch)]
     if inner == 1:
