@@ -83,12 +83,12 @@ def other_inputs(graph: Graph, cpu: Any) -> None:
     others = [_reversed(array) for array in built.inputs]
     if all(array is other for array, other in zip(built.inputs, others, strict=True)):
         return
-    sizes = sizes(graph, ends)
+    shapes = sizes(graph, ends)
     prepared = Prepared(cpu, built)
-    first = prepared.run(built.inputs, sizes)
-    between = _outcome(prepared, others, sizes)
-    alone = _outcome(Prepared(cpu, built), others, sizes)
-    again = _outcome(prepared, built.inputs, sizes)
+    first = prepared.run(built.inputs, shapes)
+    between = _outcome(prepared, others, shapes)
+    alone = _outcome(Prepared(cpu, built), others, shapes)
+    again = _outcome(prepared, built.inputs, shapes)
     for one, other, what in (
         (between, alone, "a prepared model that has run before gives something else"),
         (again, first, "a prepared model that has run with other inputs gives something else"),
