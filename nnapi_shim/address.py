@@ -86,8 +86,6 @@ _mmap = _process.load_function(
     _ffi.typeof("intptr_t(*)(uintptr_t, size_t, int, int, int, int64_t)"), "mmap"
 )
 _munmap = _process.load_function(_ffi.typeof("int(*)(uintptr_t, size_t)"), "munmap")
-_madvise = _process.load_function(_ffi.typeof("int(*)(uintptr_t, size_t, int)"), "madvise")
-_MADV_HUGEPAGE = 14
 _fcntl = _process.load_function(_ffi.typeof("int(*)(int, int, long)"), "fcntl")
 _F_DUPFD_CLOEXEC = 1030
 
@@ -103,11 +101,6 @@ def map_pages(length: int, protect: int, flags: int, fd: int, offset: int) -> in
 def unmap_pages(address: int, length: int) -> None:
     """munmap(2)."""
     _munmap(address, length)
-
-
-def prefer_large_pages(address: int, length: int) -> None:
-    """Ask for pages of megabytes, which a system may not have."""
-    _madvise(address, length, _MADV_HUGEPAGE)
 
 
 def duplicate(fd: int, lowest: int) -> int:
@@ -174,13 +167,6 @@ class Block:
         self._owner = _ffi.new("char[]", length + 64)
         self.address = (int(_ffi.cast("uintptr_t", self._owner)) + 63) & ~63
         self.length = length
-
-    @classmethod
-    def within(cls, owner: Any, address: int, length: int) -> "Block":
-        """Bytes of a memory that `owner` keeps."""
-        self = cls.__new__(cls)
-        self._owner, self.address, self.length = owner, address, length
-        return self
 
 
 def text(address: int) -> bytes:

@@ -13,7 +13,6 @@ from nnapi_shim.hal.enums import OperandLifeTime, ResultCode
 from nnapi_shim.hal.types import DataLocation, Model, Subgraph
 from nnapi_shim.hints import TYPE_CHECKING, Any
 from nnapi_shim.operations.declare import BoundOperand
-from nnapi_shim.pages import Blocks
 
 if TYPE_CHECKING:
     from nnapi_shim.drivers.cpu.digest import Digest, Underway
@@ -40,7 +39,6 @@ class Constants:
         self._own = own_values(model.operand_values)
         self.values = self._own.address
         """Address of the model's own constants."""
-        self._blocks = Blocks(sum([operand.location.length for operand in model.main.operands]))
         self._added: list[tuple[int, Any]] = []
         """Address of what `add` was given, and what keeps it."""
         self._digest: Underway | NnapiError | MemoryError | None = None
@@ -123,7 +121,7 @@ class Constants:
         block = self._own.packed.get(key) if is_own else self._packed.get(key)
         block = block or packing.blocks.get(key)
         if block is None:
-            block = self._blocks.block(output.length)
+            block = address.Block(output.length)
             values[at] = block.address
             packing.add(step, values, where)
             packing.blocks[key] = block
