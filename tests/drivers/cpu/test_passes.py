@@ -148,6 +148,20 @@ def made_real(model: Model) -> Any:
     return model.quantize(model.sub(real, whole), output=S8, scale=0.02, zero_point=100)
 
 
+def of_bytes(model: Model) -> Any:
+    """Functions of one byte, also through floats."""
+    x = model.input(U8, [3, 40, 50], 0.05, 128)
+    y = model.mul(x, model.logistic(x), scale=0.03, zero_point=20)
+    real = model.dequantize(
+        model.quantize(model.dequantize(y, output=F32), output=S8, scale=0.02), output=F32
+    )
+    three = model.constant(np.array([[3]], np.float32), F32)
+    z = model.mul(real, model.div(model.relu6(model.add(real, three)), np.float32([6])))
+    z = model.quantize(model.tanh(z), output=S8, scale=1 / 128)
+    kept = model.logistic(z)
+    return model.add(kept, model.mul(kept, z, scale=1 / 128, zero_point=-5), scale=1 / 64)
+
+
 class Case(NamedTuple):
     """A model in which a pass has something to do, and the operations that it is told of."""
 
@@ -169,6 +183,7 @@ CASES = [
     Case(residual, "chain_steps", (2, 3)),
     Case(parts, "write_in_place", (2, 2, 3, 3, 3, 6, 6)),
     Case(quantized_rows, "chain_steps", (1,)),
+    Case(of_bytes, "tabulate_bytes", (1, 13)),
     Case(normalised, "chain_elements", (1, 2, 3, 4, 5, 6, 7, 8, 9, 10)),
     Case(overwritten, "chain_elements", (2, 4)),
     Case(made_real, "chain_elements", (1, 2, 3, 4)),
