@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Sequence
 from time import monotonic_ns
-from typing import Any
 
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu.builder import TooLate
@@ -25,6 +24,7 @@ from nnapi_shim.hal.types import (
     Timing,
     is_known,
 )
+from nnapi_shim.hints import Any
 from nnapi_shim.operations.resolve import require_outputs
 
 

@@ -1,7 +1,6 @@
 """The graphs of a model as passes leave them, and what passes compute of constants."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu import library as libraries
@@ -15,6 +14,7 @@ from nnapi_shim.drivers.cpu.weights import Constants
 from nnapi_shim.errors import Place
 from nnapi_shim.hal.enums import ResultCode
 from nnapi_shim.hal.types import Model, Subgraph, byte_size, is_known
+from nnapi_shim.hints import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from nnapi_shim.drivers.cpu.passes.graph import Done

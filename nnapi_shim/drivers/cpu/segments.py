@@ -7,7 +7,6 @@ segment under what was found, so that a run that finds the same goes on without 
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from nnapi_shim.drivers.cpu.builder import Builder
 from nnapi_shim.drivers.cpu.inlining import Referenced
@@ -16,6 +15,7 @@ from nnapi_shim.drivers.cpu.program import FIRST_ARGUMENT_SLOT, Frame, Program
 from nnapi_shim.drivers.cpu.waits import NeedsCounts, Wait
 from nnapi_shim.drivers.cpu.weights import Constants
 from nnapi_shim.hal.types import Dimensions, Operation, OutputShape, Subgraph, byte_size
+from nnapi_shim.hints import Any
 
 MAX_KEPT = 16
 """Ways to go on, or shapes of a graph, that are kept."""
@@ -63,6 +63,7 @@ class Segment:
             builder.lower_all()
         except Wait as found:
             self.wait = found
+        builder.pack()
         builder.failure = builder.failure and builder.failure.again()  # without its frames
         self.failure = builder.failure
         outputs = [builder.operand(index) for index in builder.graph.output_indexes]

@@ -1,7 +1,5 @@
 """RELU RELU1 RELU6 TANH LOGISTIC ELU HARD_SWISH PRELU as steps."""
 
-from typing import Any
-
 from nnapi_shim.drivers.cpu.lowering.bounds import float_bounds, quantized_bounds
 from nnapi_shim.drivers.cpu.lowering.broadcasting import PLAIN, WALK_FIELDS, pairwise
 from nnapi_shim.drivers.cpu.lowering.elements import ELEMENTS, MAP, element_wise, translated
@@ -23,6 +21,7 @@ from nnapi_shim.drivers.cpu.record import (
 )
 from nnapi_shim.hal.enums import FuseCode
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE
+from nnapi_shim.hints import Any
 from nnapi_shim.operations.declare import BoundOperation
 from nnapi_shim.operations.rules import float32
 

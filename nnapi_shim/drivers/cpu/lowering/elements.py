@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from math import copysign, floor, isfinite
-from typing import Any
 
 from nnapi_shim.drivers.cpu.record import (
     ADDRESS,
@@ -16,6 +15,7 @@ from nnapi_shim.drivers.cpu.record import (
 from nnapi_shim.hal.enums import OperandType
 from nnapi_shim.hal.quantization import ELEMENT_BYTES, QUANTIZED_RANGE
 from nnapi_shim.hal.types import element_count
+from nnapi_shim.hints import Any
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 from nnapi_shim.operations.rules import float32
 

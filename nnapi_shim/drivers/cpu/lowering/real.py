@@ -4,8 +4,6 @@ Positions and scores of boxes go through here: float16 is widened, quantized num
 (q - zero_point) * scale; back they are rounded once.
 """
 
-from typing import Any
-
 from nnapi_shim.drivers.cpu.lowering.conversion import DEQUANTIZE
 from nnapi_shim.drivers.cpu.lowering.elements import ELEMENTS, shared
 from nnapi_shim.drivers.cpu.lowering.joining import copy_rows
@@ -14,6 +12,7 @@ from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32, At, Buffer, Step, re
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.quantization import ELEMENT_BYTES, QUANTIZED_RANGE
 from nnapi_shim.hal.types import element_count
+from nnapi_shim.hints import Any
 from nnapi_shim.operations.declare import BoundOperand
 
 STORE = record(

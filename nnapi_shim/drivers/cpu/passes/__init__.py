@@ -6,13 +6,13 @@ the model says, and so is all that a run may refuse: passes act where everything
 
 from collections.abc import Callable, Collection, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nnapi_shim.drivers.cpu.layout import Lowered, Placed
 from nnapi_shim.drivers.cpu.weights import Constants
 from nnapi_shim.errors import Where
 from nnapi_shim.hal.enums import OperandLifeTime, OperationType
 from nnapi_shim.hal.types import Subgraph
+from nnapi_shim.hints import TYPE_CHECKING, Any, NamedTuple
 from nnapi_shim.settings import PASSES
 
 if TYPE_CHECKING:
