@@ -7,7 +7,6 @@ of it; what all rows need, such as a number per channel, comes from in front of 
 
 from collections.abc import Callable, Sequence
 from math import gcd
-from typing import Any, NamedTuple
 
 from nnapi_shim.drivers.cpu.layout import Placed
 from nnapi_shim.drivers.cpu.lowering.broadcasting import WALK_FIELDS
@@ -16,6 +15,7 @@ from nnapi_shim.drivers.cpu.lowering.reduction import VIEW
 from nnapi_shim.drivers.cpu.lowering.softmax import SOFTMAX
 from nnapi_shim.drivers.cpu.program import CHAIN, END
 from nnapi_shim.drivers.cpu.record import At, Step
+from nnapi_shim.hints import Any, NamedTuple
 
 NAME = "chain_elements"
 BLOCK = 2048

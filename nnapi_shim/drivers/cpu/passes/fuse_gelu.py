@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from struct import unpack
-from typing import Any, NamedTuple
 
 from nnapi_shim.drivers.cpu.fused import Fused
 from nnapi_shim.drivers.cpu.lowering.activation import GELU
@@ -11,6 +10,7 @@ from nnapi_shim.drivers.cpu.passes.graph import Done, Graph, title
 from nnapi_shim.drivers.cpu.record import Alias, Step
 from nnapi_shim.hal.enums import FuseCode, OperandType, OperationType
 from nnapi_shim.hal.types import Operation, element_count
+from nnapi_shim.hints import Any, NamedTuple
 from nnapi_shim.operations.declare import BoundOperand
 
 NAME = "fuse_gelu"
