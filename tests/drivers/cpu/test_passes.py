@@ -148,6 +148,33 @@ def made_real(model: Model) -> Any:
     return model.quantize(model.sub(real, whole), output=S8, scale=0.02, zero_point=100)
 
 
+def of_bytes(model: Model) -> Any:
+    """Functions of one byte, also through floats."""
+    x = model.input(U8, [3, 40, 50], 0.05, 128)
+    y = model.mul(x, model.logistic(x), scale=0.03, zero_point=20)
+    real = model.dequantize(
+        model.quantize(model.dequantize(y, output=F32), output=S8, scale=0.02), output=F32
+    )
+    three = model.constant(np.array([[3]], np.float32), F32)
+    z = model.mul(real, model.div(model.relu6(model.add(real, three)), np.float32([6])))
+    z = model.quantize(model.tanh(z), output=S8, scale=1 / 128)
+    kept = model.logistic(z)
+    return model.add(kept, model.mul(kept, z, scale=1 / 128, zero_point=-5), scale=1 / 64)
+
+
+def gelu(model: Model) -> Any:
+    """With factors in either order; what is almost one stays as it is."""
+    x = model.input(F32, [3, 1, 7, 41])
+
+    def cubic(y: Any, other: Any) -> Any:
+        number = normal(1, 1)
+        cube = model.mul(number, model.mul(other, model.mul(y, y)))
+        share = model.tanh(model.mul(model.add(cube, y), np.float32([0.8])))
+        return model.mul(model.mul(model.add(share, np.float32([1])), y), np.float32([0.5]))
+
+    return model.add(cubic(x, x), cubic(x, model.neg(x)))
+
+
 class Case(NamedTuple):
     """A model in which a pass has something to do, and the operations that it is told of."""
 
@@ -169,6 +196,8 @@ CASES = [
     Case(residual, "chain_steps", (2, 3)),
     Case(parts, "write_in_place", (2, 2, 3, 3, 3, 6, 6)),
     Case(quantized_rows, "chain_steps", (1,)),
+    Case(of_bytes, "tabulate_bytes", (1, 13)),
+    Case(gelu, "fuse_gelu", (8,)),
     Case(normalised, "chain_elements", (1, 2, 3, 4, 5, 6, 7, 8, 9, 10)),
     Case(overwritten, "chain_elements", (2, 4)),
     Case(made_real, "chain_elements", (1, 2, 3, 4)),

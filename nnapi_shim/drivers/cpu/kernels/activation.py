@@ -5,6 +5,8 @@ where the reference does; functions of one number through a table of all 256 res
 """
 
 import numpy as np
+from numba import types
+from numba.extending import intrinsic
 
 from nnapi_shim.drivers.cpu.kernels.broadcasting import bare, nothing, pairwise
 from nnapi_shim.drivers.cpu.kernels.elements import READ, WRITE, mapped, part
@@ -26,13 +28,14 @@ from nnapi_shim.drivers.cpu.kernels.fixed_point import (
     tanh_32,
 )
 from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
-from nnapi_shim.drivers.cpu.kernels.lanes import Real, mapped_runs, mapping, single_of_two
+from nnapi_shim.drivers.cpu.kernels.lanes import Real, mapped_runs, mapping, over, single_of_two
 from nnapi_shim.drivers.cpu.kernels.numeric import add32, bounded, clamp, multiply32
 from nnapi_shim.drivers.cpu.kernels.translation import translate
 from nnapi_shim.drivers.cpu.lowering.activation import (
     CLAMP,
     CLAMP_RAW,
     ELU,
+    GELU,
     HARD_SWISH,
     PRELU_QUANTIZED,
     SQUASHED,
@@ -102,6 +105,36 @@ def elu_f16(a, tile):
     first, end = part(a.count, a.part, tile)
     for i in range(first, end):
         write_f16(y, i, elu(read_f16(x, i), alpha))
+    return 0
+
+
+@intrinsic
+def run_gelu(typing_context, x, y, count, cubic, inner, one, half):
+    """As a `mapping` of four parameters; every product and sum is rounded."""
+
+    def generate(context, builder, signature, arguments):
+        x, y, count, *numbers = arguments
+
+        def body(here):
+            cubic, inner, one, half = map(here.spread, numbers)
+            value = here.load(x)
+            cube = value * value * value
+            share = tanh_of((value + cube * cubic) * inner)
+            here.store(y, value * (share + one) * half)
+
+        over(builder, count, body)
+        return context.get_dummy_value()
+
+    numbers = [types.int64] * 3 + [types.float32] * 4
+    return types.void(*numbers), generate
+
+
+@kernel(GELU)
+def gelu_f32(a, tile):
+    """input, output: float32[count]; see GELU in lowering/activation.py."""
+    first, end = part(a.count, a.part, tile)
+    x, y = a.input + 4 * first, a.output + 4 * first
+    run_gelu(x, y, end - first, a.cubic, a.inner, a.one, a.half)
     return 0
 
 

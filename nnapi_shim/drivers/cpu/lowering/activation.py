@@ -28,6 +28,11 @@ from nnapi_shim.operations.rules import float32
 CLAMP = record(input=ADDRESS, output=ADDRESS, **ELEMENTS, low=FLOAT32, high=FLOAT32)
 CLAMP_RAW = record(input=ADDRESS, output=ADDRESS, **ELEMENTS, low=INT64, high=INT64)
 ELU = record(input=ADDRESS, output=ADDRESS, **ELEMENTS, alpha=FLOAT32)
+GELU = record(
+    input=ADDRESS, output=ADDRESS, **ELEMENTS,
+    cubic=FLOAT32, inner=FLOAT32, one=FLOAT32, half=FLOAT32,
+)  # fmt: skip
+"""x * (tanh((x + x * x * x * cubic) * inner) + one) * half."""
 PRELU_QUANTIZED = record(
     **WALK_FIELDS,
     zero0=INT64, zero1=INT64, zero_point=INT64, lowest=INT64, highest=INT64,

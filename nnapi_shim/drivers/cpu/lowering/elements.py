@@ -28,9 +28,9 @@ TILE = 1 << 14
 """Elements per tile, of which the dearest kernels do two in a nanosecond, the others eight."""
 
 
-def shared(count: int) -> dict[str, Any]:
+def shared(count: int, part: int = TILE) -> dict[str, Any]:
     """How a Step cuts `count` elements: its tiles, of which the last may be short, and ELEMENTS."""
-    return {"tiles": -(-count // TILE), "count": count, "part": TILE}
+    return {"tiles": -(-count // part), "count": count, "part": part}
 
 
 def element_wise(layout: Record, kernel: str, op: BoundOperation, **fields: Any) -> Step:

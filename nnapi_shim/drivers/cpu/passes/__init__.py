@@ -54,6 +54,8 @@ TABLE: dict[str, Callable[[Subgraph], bool]] = {
     "fuse_dilation": _of(O.BATCH_TO_SPACE_ND),
     "fuse_padding": _of(O.PAD, O.PAD_V2),
     "fuse_activations": _of(O.RELU, O.RELU1, O.RELU6),
+    "fuse_gelu": _of(O.TANH),
+    "tabulate_bytes": _of(O.QUANTIZE, O.LOGISTIC, O.TANH, O.HARD_SWISH),
 }
 """Name of a pass, which is that of its file and its function -> whether a graph may have something
 for it to do; it is not imported for others.

@@ -45,7 +45,7 @@ def merge_quantization(graph: Graph) -> None:
             graph.read_instead(target, source)
             what = f"{title(item)}: undoes {title(first)}"
         else:
-            lower = _Translation(table).lower
+            lower = Translation(table).lower
             graph.replace(
                 position, Fused(OperationType.QUANTIZE, (source,), (target,), item.number, lower)
             )
@@ -55,7 +55,7 @@ def merge_quantization(graph: Graph) -> None:
         graph.done.append(Done(NAME, item.number, what))
 
 
-class _Translation:
+class Translation:
     """Bytes through a table."""
 
     def __init__(self, table: bytes) -> None:
