@@ -7,6 +7,7 @@ through a table of offsets, one per output row and filter tap, so that nothing i
 from struct import pack
 from typing import Any, NamedTuple
 
+from nnapi_shim.drivers.cpu.lowering.addition import ADDEND
 from nnapi_shim.drivers.cpu.lowering.bounds import float_bounds
 from nnapi_shim.drivers.cpu.lowering.packing import (
     Filter,
@@ -43,6 +44,7 @@ GEMM = record(
     filter=ADDRESS,
     output=ADDRESS,
     output_stride=INT64,
+    **ADDEND,
     columns=INT64,
     panels=INT64,
     panel_bytes=INT64,
@@ -211,6 +213,9 @@ def product_with(
             filter=packed.buffer,
             output=target,
             output_stride=(output_columns or packed.columns) * size,
+            addend=None,
+            addend_stride=0,
+            addition=None,
             columns=packed.columns,
             panels=packed.panels,
             panel_bytes=packed.panel_bytes,
