@@ -11,7 +11,7 @@ from nnapi_shim.drivers.cpu.kernels.kernel import kernel
 from nnapi_shim.drivers.cpu.kernels.microkernel import tile
 from nnapi_shim.drivers.cpu.kernels.target import target_tiling
 from nnapi_shim.drivers.cpu.kernels.vector import BYTE, FLOAT
-from nnapi_shim.drivers.cpu.lowering.gemm import GEMM
+from nnapi_shim.drivers.cpu.lowering.gemm import ADDING, GEMM
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
 
 TILING = target_tiling()
@@ -23,7 +23,7 @@ def gemm(
     name: str, arithmetic: Any, tile_rows: int, tiling: Tiling = TILING, chains: int = 1
 ) -> Any:
     """A kernel that runs a micro-kernel over its share of the output."""
-    run_tile = tile(tiling, arithmetic, tile_rows, chains, adds=True)
+    run_tile = tile(tiling, arithmetic, tile_rows, chains, adds=name in ADDING)
     element_bytes = 4 if arithmetic.element is FLOAT else 1
     width = TILING.panel_columns(tile_rows)
 

@@ -192,13 +192,14 @@ class _Tile(Storing):
 
 
 def tile(
-    tiling: Tiling, arithmetic: Arithmetic, rows: int, chains: int = 1, adds: bool = False
+    tiling: Tiling, arithmetic: Arithmetic, rows: int, chains: int = 1, adds: bool | None = None
 ) -> Any:
     """A numba function that runs the micro-kernel with as many vectors as `columns` asks for.
 
-    It takes the ARGUMENTS, then the ADDEND_ARGUMENTS if it `adds`, low and high.
+    It takes the ARGUMENTS, then the ADDEND_ARGUMENTS, low and high. adds: whether it does something
+    about the ADDEND_ARGUMENTS; None: it does not take them.
     """
-    names = ARGUMENTS + ADDEND_ARGUMENTS * adds
+    names = ARGUMENTS + ADDEND_ARGUMENTS * bool(adds)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         columns = arguments[ARGUMENTS.index("columns")]
@@ -224,19 +225,19 @@ def tile(
 
     def call(builder: Any, arguments: Any, vectors: int, in_blocks: bool) -> None:
         name = f"nnk_tile_{arithmetic.name}_{rows}x{vectors}x{tiling.lanes}"
-        name += "_blocks" * in_blocks + "_adding" * adds
+        name += "_blocks" * in_blocks + "_adding" * bool(adds)
         kinds = [LONG] * len(names) + [FLOAT] * 2
         fn, is_new = function(builder.module, name, kinds)
         if is_new:
-            _Tile(fn, tiling, arithmetic, rows, vectors, chains, in_blocks, adds).write()
-        builder.call(fn, arguments)
+            _Tile(fn, tiling, arithmetic, rows, vectors, chains, in_blocks, bool(adds)).write()
+        builder.call(fn, [*arguments[: len(names)], *arguments[-2:]])
 
     @intrinsic
     def run(
         typing_context, table, taps, depth, base, zero, panel, output, output_stride, rows, columns,
         correction, flip, zero_point, output_flip, low, high,
     ):  # fmt: skip
-        words = [types.int64] * len(names)
+        words = [types.int64] * len(ARGUMENTS)
         return types.void(*words, types.float32, types.float32), generate
 
     @intrinsic
@@ -244,7 +245,7 @@ def tile(
         typing_context, table, taps, depth, base, zero, panel, output, output_stride, rows, columns,
         correction, flip, zero_point, output_flip, addend, addend_stride, addition, low, high,
     ):  # fmt: skip
-        words = [types.int64] * len(names)
+        words = [types.int64] * len(ARGUMENTS + ADDEND_ARGUMENTS)
         return types.void(*words, types.float32, types.float32), generate
 
-    return run_adding if adds else run
+    return run if adds is None else run_adding

@@ -78,6 +78,9 @@ OFFSETS = record(
     pixel_bytes=INT64,
 )
 
+ADDING = "gemm_f32", "gemm_odd_f32", "gemm_q8", "gemm_odd_q8"
+"""Kernels that take an `addend`; for few rows that is not worth the time to compile it."""
+
 FINISH_STEPS = {"f32": 2, "q8": 6}
 """What the end of a vector of sums costs, in multiplications of vectors."""
 

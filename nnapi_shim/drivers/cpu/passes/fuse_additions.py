@@ -9,7 +9,7 @@ from typing import Any
 
 from nnapi_shim.drivers.cpu.layout import Lowered, Placed
 from nnapi_shim.drivers.cpu.lowering.addition import float_addition, quantized_addition
-from nnapi_shim.drivers.cpu.lowering.gemm import GEMM
+from nnapi_shim.drivers.cpu.lowering.gemm import ADDING
 from nnapi_shim.drivers.cpu.record import Step
 from nnapi_shim.operations.declare import BoundOperand
 
@@ -77,7 +77,7 @@ def _is_temporary(lowered: Lowered, root: Any, kept: Collection[Any]) -> bool:
 
 def _is_whole(product: Step, addition: Step) -> bool:
     """Whether a step is a product that computes all that is added, and can add it."""
-    if product.record is not GEMM or not isinstance(product.fields["output"], BoundOperand):
+    if product.kernel not in ADDING or not isinstance(product.fields["output"], BoundOperand):
         return False
     fields = product.fields
     size = 4 if addition.kernel == FLOATS else 1
