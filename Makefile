@@ -9,7 +9,7 @@ PY := $(VENV)/bin/python
 NDK_DATA := $(wildcard ../shared/ndk/model_data.bin)
 RUN := LD_LIBRARY_PATH=$(LIB_DIR)
 
-.PHONY: all library kernels best-kernels demo test test-install install uninstall dist deb sbom reproducible tiny lint pins bench bench-models bench-operations docs pictures check-memory check-v4 random-models fuzz soak stress check-native check-exports fuzz-tflite clean
+.PHONY: all library kernels best-kernels demo test test-install install uninstall dist deb sbom reproducible tiny lint pins bench bench-models bench-operations docs pictures check-memory check-v4 random-models fuzz soak stress check-native check-threads check-exports fuzz-tflite clean
 all: library kernels companion c_examples
 
 include nnapi_shim/native/companion/companion.mk
@@ -167,6 +167,10 @@ stress: all
 # every function of the API, and programs with threads, forks and what is hostile.
 check-native: all $(VENV)/ready-dev
 	$(PY) tests/memory/run_sanitized.py
+
+# On every tier with one, two and five threads: all vectors pass, and results are the same bits.
+check-threads: all $(VENV)/ready-dev
+	$(PY) -m tests.threads
 
 # One random model per seed; a seed always gives the same one. SPECIAL=1: with infinities, NaN,
 # the largest and the smallest numbers and scales among its contents.

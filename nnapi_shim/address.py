@@ -8,9 +8,10 @@ the library has not loaded already.
 import os
 from collections.abc import Callable, Iterable, Iterator
 from errno import EFAULT
-from typing import Any
 
 import _cffi_backend
+
+from nnapi_shim.hints import Any
 
 _ffi = _cffi_backend.FFI()
 _char_pointer = _ffi.typeof("char *")
@@ -85,6 +86,8 @@ _mmap = _process.load_function(
     _ffi.typeof("intptr_t(*)(uintptr_t, size_t, int, int, int, int64_t)"), "mmap"
 )
 _munmap = _process.load_function(_ffi.typeof("int(*)(uintptr_t, size_t)"), "munmap")
+_madvise = _process.load_function(_ffi.typeof("int(*)(uintptr_t, size_t, int)"), "madvise")
+_MADV_HUGEPAGE = 14
 _fcntl = _process.load_function(_ffi.typeof("int(*)(int, int, long)"), "fcntl")
 _F_DUPFD_CLOEXEC = 1030
 
@@ -100,6 +103,11 @@ def map_pages(length: int, protect: int, flags: int, fd: int, offset: int) -> in
 def unmap_pages(address: int, length: int) -> None:
     """munmap(2)."""
     _munmap(address, length)
+
+
+def prefer_large_pages(address: int, length: int) -> None:
+    """Ask for pages of megabytes, which a system may not have."""
+    _madvise(address, length, _MADV_HUGEPAGE)
 
 
 def duplicate(fd: int, lowest: int) -> int:
@@ -166,6 +174,13 @@ class Block:
         self._owner = _ffi.new("char[]", length + 64)
         self.address = (int(_ffi.cast("uintptr_t", self._owner)) + 63) & ~63
         self.length = length
+
+    @classmethod
+    def within(cls, owner: Any, address: int, length: int) -> "Block":
+        """Bytes of a memory that `owner` keeps."""
+        self = cls.__new__(cls)
+        self._owner, self.address, self.length = owner, address, length
+        return self
 
 
 def text(address: int) -> bytes:

@@ -11,12 +11,12 @@ those of the tables in nnapi_shim.abi. The declarations are read from the public
 
 import re
 from pathlib import Path
-from typing import Any
 
 import cffi
 
 from nnapi_shim.api.names import close_to
 from nnapi_shim.folders import LIBRARY, get_include, get_library_dir
+from nnapi_shim.hints import Any
 
 _HEADERS = (
     "android/NeuralNetworksTypes.h",

@@ -2,9 +2,9 @@
 
 import sys
 from _thread import _local
-from typing import Any, NamedTuple
 
 from nnapi_shim.hal.enums import ResultCode
+from nnapi_shim.hints import Any, NamedTuple
 
 
 class Place(NamedTuple):

@@ -5,10 +5,9 @@ ever shares. Such a number is no valid address of a program, so a foreign pointe
 for a handle, and a freed one is told from one that never was.
 """
 
-from typing import Generic, TypeVar
-
 from nnapi_shim.errors import NnapiError, bad_data
 from nnapi_shim.hal.enums import ResultCode
+from nnapi_shim.hints import Generic, TypeVar
 
 T = TypeVar("T")
 

@@ -5,8 +5,8 @@ NNAPI_SHIM_LOG says which: a level, and `json` for lines that programs read, suc
 
 import os
 from collections.abc import Callable, Iterator
-from typing import Any
 
+from nnapi_shim.hints import Any
 from nnapi_shim.settings import LOG, tell_with
 
 LEVELS = ("silent", "error", "warning", "debug")

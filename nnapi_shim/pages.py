@@ -3,9 +3,13 @@
 import os
 
 from nnapi_shim import address
+from nnapi_shim.hints import NamedTuple
 
 PROT_READ, PROT_WRITE = 1, 2
 """As in sys/mman.h, and in the API."""
+
+LARGE_PAGE = 2 << 20
+"""Bytes of a page that the memory unit of x86-64 knows beside those of 4 KB."""
 
 _PRIVATE_ANONYMOUS = 0x22
 _SHARED = 0x01
@@ -63,6 +67,53 @@ class Pages:
     def __del__(self) -> None:
         if self._length:
             address.unmap_pages(self._start, self._length)
+
+
+class _Rest(NamedTuple):
+    """Free memory; pages: what it lies in, None until it is needed."""
+
+    pages: Pages | None
+    begin: int
+    length: int
+
+
+class Blocks:
+    """Zeroed memory, 64-byte aligned, for many blocks, each of which is kept by itself.
+
+    Where much is expected, they come from large pages, if the system gives any: a thousand small
+    ones, touched for the first time, take as long as copying 20 MB.
+    """
+
+    def __init__(self, expected: int) -> None:
+        """expected: bytes of all blocks, about."""
+        whole = -(-expected // LARGE_PAGE) * LARGE_PAGE if expected >= LARGE_PAGE else 0
+        self._rest = [_Rest(None, 0, whole)]
+        """What is free; while a thread takes of it, it is not there for others."""
+
+    def block(self, length: int) -> address.Block:
+        """A block of so many bytes."""
+        try:
+            rest = self._rest.pop()
+        except IndexError:
+            return address.Block(length)
+        if rest.pages is None and rest.length:
+            rest = _opened(rest.length)
+        if length > rest.length:
+            self._rest.append(rest)
+            return address.Block(length)
+        taken = min(length + -length % 64, rest.length)
+        self._rest.append(_Rest(rest.pages, rest.begin + taken, rest.length - taken))
+        return address.Block.within(rest.pages, rest.begin, length)
+
+
+def _opened(whole: int) -> "_Rest":
+    try:
+        pages = Pages(whole + LARGE_PAGE)
+    except OSError:
+        return _Rest(None, 0, 0)
+    begin = -(-pages.address // LARGE_PAGE) * LARGE_PAGE
+    address.prefer_large_pages(begin, whole)
+    return _Rest(pages, begin, whole)
 
 
 def is_too_short(fd: int, length: int) -> bool:

@@ -7,9 +7,9 @@ import os
 from _thread import RLock, get_ident
 from _weakref import ref
 from importlib import import_module
-from typing import Any
 
 from nnapi_shim import address
+from nnapi_shim.hints import Any
 from nnapi_shim.pages import has_room
 from nnapi_shim.settings import is_environment_ignored
 

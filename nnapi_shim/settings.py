@@ -6,7 +6,8 @@ between loading the library and its first call.
 
 import os
 from collections.abc import Callable
-from typing import NamedTuple
+
+from nnapi_shim.hints import NamedTuple
 
 _refused: dict[tuple[str, str], object] = {}
 """Values that a message was written about; one is enough."""

@@ -7,9 +7,9 @@ being read, with one place in them: what one reads the other does not get, and f
 import sys
 from _frozen_importlib_external import PathFinder
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from nnapi_shim import address
+from nnapi_shim.hints import Any
 
 _BLOCK, _SET = 0, 2
 _NUMBERS = 64

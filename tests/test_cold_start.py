@@ -47,6 +47,8 @@ SLOW = HEAVY | {
     "unittest",
     "urllib",
 }
+if sys.version_info < (3, 14):  # hints.py says what is different since
+    SLOW |= {"contextlib", "re", "typing"}
 """Those, and the modules of Python itself that take long to import."""
 
 LIBRARIES = {"_blake2", "fcntl", "mmap"}

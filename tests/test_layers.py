@@ -13,7 +13,18 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "nnapi_shim"
-OPEN = {"errors", "settings", "log", "vlog", "address", "folders", "pages", "process", "signals"}
+OPEN = {
+    "errors",
+    "settings",
+    "log",
+    "vlog",
+    "address",
+    "folders",
+    "pages",
+    "process",
+    "signals",
+    "hints",
+}
 
 RIGHT_OF = {
     "hal": set(),
@@ -37,6 +48,7 @@ RIGHT_OF = {
     "pages": set(),
     "process": set(),
     "signals": set(),
+    "hints": set(),
     "handles": {"hal"},
     "capi": {"api"},
     "__main__": {"cli"},
@@ -144,7 +156,7 @@ def import_directions() -> Iterator[str]:
             yield module.at(module.tree, f"no layer is called {module.layer}")
             continue
         allowed = (
-            {module.layer} | RIGHT_OF[module.layer] | (OPEN if module.layer != "hal" else set())
+            {module.layer} | RIGHT_OF[module.layer] | (OPEN if module.layer != "hal" else {"hints"})
         )
         for item in imports(module):
             if isinstance(item.node, ast.ImportFrom) and item.node.level:

@@ -6,11 +6,11 @@
 import gc
 from importlib import import_module
 from importlib.machinery import ExtensionFileLoader, ModuleSpec
-from typing import Any
 
 from nnapi_shim import address, log, process
 from nnapi_shim.abi import cdata, lending
 from nnapi_shim.abi.boundary import attach_all
+from nnapi_shim.hints import Any
 from nnapi_shim.settings import BREAK, CAPTURE, TRACE, ignore_environment
 from nnapi_shim.signals import defer_while_importing
 

@@ -6,11 +6,11 @@ it raises, `failed` answers in its place.
 
 from collections.abc import Callable
 from errno import ENOMEM
-from typing import Any
 
 from nnapi_shim import log
 from nnapi_shim.errors import NnapiError, remember
 from nnapi_shim.hal.enums import OperationType, ResultCode
+from nnapi_shim.hints import Any
 
 NO_ERROR = 0
 HEADER, TYPES_HEADER = "android/NeuralNetworks.h", "android/NeuralNetworksTypes.h"

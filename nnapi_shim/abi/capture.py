@@ -12,7 +12,6 @@ from hashlib import blake2b
 from pathlib import Path
 from threading import get_native_id
 from time import monotonic_ns, time
-from typing import Any
 
 from nnapi_shim import __version__, log, process
 from nnapi_shim.abi import decoding
@@ -20,6 +19,7 @@ from nnapi_shim.abi.tables import device_handles, devices
 from nnapi_shim.abi.watched import Watcher, code_of
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.enums import FeatureLevel, OperationType
+from nnapi_shim.hints import Any
 from nnapi_shim.recording import at_exit, container, output
 from nnapi_shim.recording.vocabulary import LONG, PARAMETERS, Parameter
 from nnapi_shim.settings import CAPTURE, SETTINGS

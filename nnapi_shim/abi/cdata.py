@@ -6,11 +6,11 @@ Pointers arrive as integers. Nothing else touches the ffi of the C API.
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from struct import Struct
-from typing import Any
 
 from nnapi_shim.address import PAGE_BYTES, goes_on, is_readable, read
 from nnapi_shim.errors import NnapiError, bad_data
 from nnapi_shim.hal.enums import ResultCode
+from nnapi_shim.hints import Any
 from nnapi_shim.runtime.argument import ArgumentType
 
 ffi: Any = None

@@ -1,7 +1,5 @@
 """ANeuralNetworksDevice_*: what a device says of itself."""
 
-from typing import Any
-
 from nnapi_shim.abi.boundary import NO_ERROR, exported
 from nnapi_shim.abi.cdata import (
     constant_string,
@@ -12,6 +10,7 @@ from nnapi_shim.abi.cdata import (
     string,
 )
 from nnapi_shim.abi.tables import devices
+from nnapi_shim.hints import Any
 from nnapi_shim.runtime import extension
 
 _strings: dict[str, Any] = {}

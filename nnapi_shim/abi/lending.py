@@ -1,9 +1,9 @@
 """Executions and bursts that C runs again without Python, as they are lent (native/again.c)."""
 
 from collections.abc import Callable
-from typing import Protocol
 
 from nnapi_shim import address, process
+from nnapi_shim.hints import Protocol
 from nnapi_shim.runtime.lending import Again, Lender
 
 _take: Callable[[int], int]

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from functools import wraps
 from time import monotonic_ns
-from typing import Any
 
 from nnapi_shim.abi import decoding
 from nnapi_shim.abi.watched import Watcher, code_of
+from nnapi_shim.hints import Any
 from nnapi_shim.recording import trace as recording
 from nnapi_shim.recording.vocabulary import PARAMETERS
 from nnapi_shim.runtime.traced import trace_all

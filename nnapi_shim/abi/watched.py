@@ -4,11 +4,11 @@ Asked once, when the library starts: without either, the table of functions is a
 """
 
 from collections.abc import Callable
-from typing import Any
 
 from nnapi_shim.abi.boundary import EXPORTED
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.enums import ResultCode
+from nnapi_shim.hints import Any
 
 Watcher = Callable[[str, Callable[..., Any]], Callable[..., Any]]
 """Takes the name of a function and the function, and gives one that does the same."""

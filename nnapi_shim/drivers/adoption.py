@@ -1,11 +1,11 @@
 """Devices that other people wrote, checked and brought behind the canonical interface."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
 
 from nnapi_shim.errors import bad_data
 from nnapi_shim.hal.enums import DeviceType, FeatureLevel
 from nnapi_shim.hal.interfaces import IDevice
+from nnapi_shim.hints import Any, NamedTuple
 
 METHODS = {
     "1.0": ("getCapabilities", "getSupportedOperations", "prepareModel", "getStatus"),

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from itertools import islice
 from math import prod
-from typing import Any, NamedTuple
 
 from nnapi_shim.drivers.versioned.answer import guarded, shown
 from nnapi_shim.errors import op_failed
@@ -28,6 +27,7 @@ from nnapi_shim.hal.types import (
     OutputShape,
     Request,
 )
+from nnapi_shim.hints import Any, NamedTuple
 
 
 class GuardedDevice:

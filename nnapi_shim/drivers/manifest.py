@@ -7,13 +7,13 @@ from functools import partial
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from types import ModuleType
-from typing import Any
 
 from nnapi_shim import log
 from nnapi_shim.drivers.adoption import METHODS, Found, device_type, made, require_name
 from nnapi_shim.drivers.versioned.answer import guarded
 from nnapi_shim.errors import NnapiError, bad_data
 from nnapi_shim.hal.interfaces import IDevice
+from nnapi_shim.hints import Any
 from nnapi_shim.settings import DRIVERS
 
 _REQUIRED = ("name", "hal", "module", "class")

@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from threading import Lock, get_native_id
-from typing import NamedTuple
 
 from nnapi_shim.errors import Place, Where
+from nnapi_shim.hints import NamedTuple
 
 _CPU = "nnapi_shim.drivers.cpu.stepping"
 _REFERENCE = "nnapi_shim.drivers.reference.stepping"

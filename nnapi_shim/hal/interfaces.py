@@ -4,8 +4,6 @@ Methods keep the HAL spelling. Every method may raise NnapiError with the result
 program gets to see.
 """
 
-from typing import Protocol
-
 from nnapi_shim.hal.enums import DeviceType, ExecutionPreference, FeatureLevel, Priority
 from nnapi_shim.hal.types import (
     CacheHandles,
@@ -17,6 +15,7 @@ from nnapi_shim.hal.types import (
     Request,
     Timing,
 )
+from nnapi_shim.hints import Protocol
 
 
 class IBuffer(Protocol):

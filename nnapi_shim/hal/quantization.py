@@ -1,9 +1,9 @@
 """Element sizes, scalar kinds and the quantized ranges of the operand types."""
 
 from struct import unpack
-from typing import Any
 
 from nnapi_shim.hal.enums import OperandType as T
+from nnapi_shim.hints import Any
 
 ELEMENT_BYTES: dict[int, int] = {
     T.FLOAT32: 4,

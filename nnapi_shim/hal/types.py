@@ -5,10 +5,10 @@ Names are those of the HAL; fields are in snake_case. All of it is immutable.
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any, NamedTuple
 
 from nnapi_shim.hal.enums import ErrorStatus, OperandLifeTime, OperandType, OperationType
 from nnapi_shim.hal.quantization import ELEMENT_BYTES, SCALARS
+from nnapi_shim.hints import Any, NamedTuple
 
 Dimensions = tuple[int, ...]
 

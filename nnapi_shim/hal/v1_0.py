@@ -5,9 +5,9 @@ several values in HIDL returns a tuple.
 """
 
 from enum import IntEnum
-from typing import NamedTuple, Protocol
 
 from nnapi_shim.hal.types import Pool
+from nnapi_shim.hints import NamedTuple, Protocol
 
 
 class OperandType(IntEnum):

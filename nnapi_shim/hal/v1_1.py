@@ -1,10 +1,10 @@
 """HAL 1.1 (feature level 2): what it changes of HAL 1.0; everything else is taken from there."""
 
 from enum import IntEnum
-from typing import NamedTuple, Protocol
 
 from nnapi_shim.hal import v1_0
 from nnapi_shim.hal.types import Pool
+from nnapi_shim.hints import NamedTuple, Protocol
 
 
 class OperationType(IntEnum):

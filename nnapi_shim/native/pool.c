@@ -25,12 +25,12 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <android/NeuralNetworks.h>
 
 #include "boot.h"
+#include "crowd.h"
 #include "program.h"
 
 enum {
@@ -78,6 +78,7 @@ static struct nn_slot {
     int64_t unit; /* tiles */
     unsigned environment;
     _Atomic int64_t threads; /* of the run; read at any time */
+    struct nn_seen seen;     /* the caller's */
 } slots[NN_RANKS * SLOTS_PER_RANK];
 
 /* The bits of a word of workers are their numbers. */
@@ -90,13 +91,6 @@ static _Atomic uint32_t sleeping[MOST_THREADS]; /* 1: the worker sleeps, or is a
 static atomic_flag is_starting = ATOMIC_FLAG_INIT;
 static _Atomic bool cannot_start;
 static _Atomic unsigned generation; /* forks between this process and the first that had a pool */
-
-static int64_t nanoseconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 static void relax(void)
 {
@@ -284,9 +278,9 @@ static bool sleep_long(int number)
         return true;
     }
     while (atomic_load(&sleeping[number]) == 1) {
-        const int64_t began = nanoseconds();
+        const int64_t began = nn_now();
         futex_wait(&sleeping[number], 1, IDLE_MS);
-        const bool is_long = nanoseconds() - began >= (int64_t)IDLE_MS * 1000000;
+        const bool is_long = nn_now() - began >= (int64_t)IDLE_MS * 1000000;
         if (is_long && (atomic_fetch_and(&asleep, ~bit) & bit) != 0)
             return false; /* nobody is about to wake it */
     }
@@ -300,7 +294,7 @@ static void *work(void *argument)
     char name[16];
     snprintf(name, sizeof name, "nnapi-%u", (unsigned char)(number - 1));
     pthread_setname_np(pthread_self(), name);
-    int64_t last = nanoseconds();
+    int64_t last = nn_now();
     for (int looks = 0;; looks++) {
         if (is_allowed(number) && help_someone(number)) {
             looks = 0;
@@ -310,7 +304,7 @@ static void *work(void *argument)
         relax();
         if (looks % LOOKS != 0)
             continue;
-        const int64_t now = nanoseconds();
+        const int64_t now = nn_now();
         if (last == 0)
             last = now;
         if (now - last < SPIN_NS && is_allowed(number))
@@ -439,7 +433,7 @@ static bool wait_for(struct nn_slot *slot, uint32_t wanted, unsigned forks)
         relax();
         if (looks % LOOKS != 0)
             continue;
-        const int64_t now = nanoseconds();
+        const int64_t now = nn_now();
         if (began == 0)
             began = now;
         if (now - began < SPIN_NS)
@@ -463,10 +457,12 @@ int32_t nn_share(struct nn_run *run, const struct nn_region *region, struct nn_s
     struct nn_slot *slot = shared->slot;
     /* In a child of a fork in the midst of the run, the slot may be another's. */
     const bool is_own = slot != NULL && shared->generation == atomic_load(&generation);
-    const bool is_helped = is_own && is_allowed(1) && region->first < (int64_t)1 << STEP_BITS
+    const bool is_helped = is_own && is_allowed(1) && !nn_is_crowded()
+        && region->first < (int64_t)1 << STEP_BITS
         && run->count - region->first < (int64_t)1 << STEP_OFFSET_BITS;
     if (!is_helped)
         return nn_run_alone(run, region);
+    nn_region_begins(&slot->seen);
     slot->region = *region;
     slot->unit = (region->tiles + MOST_UNITS - 1) / MOST_UNITS;
     const int64_t units = (region->tiles + slot->unit - 1) / slot->unit;
@@ -478,6 +474,7 @@ int32_t nn_share(struct nn_run *run, const struct nn_region *region, struct nn_s
     int64_t mine = 0, first, count;
     while (take(slot, true, &first, &count))
         mine += count + run_units(slot, true, first, count);
+    nn_region_ended(&slot->seen, mine < units);
     if (mine < units && !wait_for(slot, (uint32_t)(units - mine), shared->generation))
         return ANEURALNETWORKS_OP_FAILED;
     const uint64_t failure = atomic_load_explicit(&slot->failure, memory_order_relaxed);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs programs of the CPU device: from step to step, a region on several threads where that is allowed. */
-#include <stdbool.h>
 #include <stddef.h>
-#include <time.h>
 
 #include <nnapi_shim.h>
 
@@ -10,11 +8,7 @@
 
 static bool is_late(int64_t deadline)
 {
-    if (deadline == 0)
-        return false;
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec >= deadline;
+    return deadline != 0 && nn_now() >= deadline;
 }
 
 static int32_t call(const struct nn_run *run, int64_t step, int64_t tile)

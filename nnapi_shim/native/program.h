@@ -2,7 +2,9 @@
 /* Programs of the CPU device as they lie in memory; drivers/cpu/program.py says what the words mean. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 enum { NN_END, NN_CHAIN, NN_BESIDE };
 
@@ -25,6 +27,14 @@ enum { NN_RANKS = 3 };
 struct nn_region {
     int64_t first, tiles;
 };
+
+/* Nanoseconds of the monotonic clock. */
+static inline int64_t nn_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
 
 #pragma GCC visibility push(hidden)
 

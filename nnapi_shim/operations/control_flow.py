@@ -5,11 +5,11 @@ type, scale, zero point and per-channel parameters, and in rank and sizes where 
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 from nnapi_shim.errors import Place, bad_data
 from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType
 from nnapi_shim.hal.types import Subgraph
+from nnapi_shim.hints import Any
 from nnapi_shim.operations.declare import (
     BoundOperand,
     BoundOperation,

@@ -5,12 +5,12 @@ finish (match, rules), the devices (checks, shape, quantization), documentation 
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
 
 from nnapi_shim.errors import NnapiError, Place
 from nnapi_shim.hal.enums import OperandType, OperationType
 from nnapi_shim.hal.quantization import SCALARS
 from nnapi_shim.hal.types import Dimensions, SymmPerChannelQuantParams
+from nnapi_shim.hints import Any, NamedTuple
 
 Types = tuple[OperandType, ...]
 

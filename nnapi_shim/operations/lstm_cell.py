@@ -6,10 +6,10 @@ projection.
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
 
 from nnapi_shim.errors import op_failed
 from nnapi_shim.hal.types import Dimensions
+from nnapi_shim.hints import Any, NamedTuple
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 from nnapi_shim.operations.rules import known_rank
 

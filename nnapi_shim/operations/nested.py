@@ -4,13 +4,16 @@ Models may be nested deeper than functions can be that call themselves. A functi
 is written as a generator here, which yields the calls it makes and is sent what they return.
 """
 
-from collections.abc import Generator
-from typing import Any, TypeVar
-
 from nnapi_shim.errors import NnapiError, Where
+from nnapi_shim.hints import TYPE_CHECKING, Any, Generic, TypeVar
 
 Result = TypeVar("Result")
-Call = Generator["Call[Any]", Any, Result]
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    Call = Generator["Call[Any]", Any, Result]
+else:
+    Call = Generic
 """A call that makes others: `result = yield self._other(argument)`."""
 
 _PLACES_TOLD = 8

@@ -1,11 +1,11 @@
 """ROI_ALIGN and ROI_POOLING: what a feature map has under regions of interest, all in one size."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from nnapi_shim.errors import op_failed
 from nnapi_shim.hal.enums import OperandType, OperationType
 from nnapi_shim.hal.types import Dimensions
+from nnapi_shim.hints import Any
 from nnapi_shim.operations.boxes import in_eighths, require_dimensions
 from nnapi_shim.operations.declare import BoundOperation, Check, Operation, form, same_as
 from nnapi_shim.operations.rules import no_empty_dimension, positive, read_as

@@ -1,11 +1,11 @@
 """Shape arithmetic that several operations share. Everything it is given is known."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from nnapi_shim.errors import op_failed
 from nnapi_shim.hal.enums import PaddingCode
 from nnapi_shim.hal.types import Dimensions
+from nnapi_shim.hints import NamedTuple
 from nnapi_shim.operations.declare import BoundOperation
 
 

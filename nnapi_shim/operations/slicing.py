@@ -1,11 +1,11 @@
 """SLICE STRIDED_SLICE SPLIT: parts of a tensor."""
 
 from math import ceil
-from typing import NamedTuple
 
 from nnapi_shim.errors import bad_data, op_failed
 from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.hal.types import Dimensions
+from nnapi_shim.hints import NamedTuple
 from nnapi_shim.operations.declare import (
     BoundOperation,
     Check,

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from functools import partial, wraps
 from time import monotonic_ns
-from typing import TYPE_CHECKING, Any, TypeVar
 
 from nnapi_shim import log, vlog
 from nnapi_shim.drivers import is_built_in
@@ -17,6 +16,7 @@ from nnapi_shim.hal.enums import (
 from nnapi_shim.hal.interfaces import IDevice, IPreparedModel
 from nnapi_shim.hal.types import CacheHandles, Operand, byte_size, is_known
 from nnapi_shim.hal.types import Model as HalModel
+from nnapi_shim.hints import TYPE_CHECKING, Any, TypeVar
 from nnapi_shim.runtime import device_manager, extension
 from nnapi_shim.runtime.model import Model
 from nnapi_shim.runtime.naming import renumbered

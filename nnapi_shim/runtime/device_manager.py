@@ -1,15 +1,15 @@
 """Which devices exist, in their order."""
 
 import os
-import re
 from _thread import get_ident
-from typing import Any
+from collections.abc import Callable
 
 from nnapi_shim import log, process, vlog
 from nnapi_shim.drivers import built_in_devices, found_devices, is_built_in
 from nnapi_shim.drivers.adoption import Found, adopted, require_name
 from nnapi_shim.errors import NnapiError, bad_data, bad_state
 from nnapi_shim.hal.interfaces import IDevice
+from nnapi_shim.hints import Any
 from nnapi_shim.settings import CPU_ONLY, ENABLED_DEVICES
 
 _devices: dict[str, list[IDevice]] = {}
@@ -76,13 +76,7 @@ def register_driver(
 
 
 def _enabled() -> list[IDevice]:
-    pattern = ENABLED_DEVICES.get()
-    try:
-        matches = re.compile(pattern).fullmatch if pattern else lambda name: True
-    except re.error as error:
-        raise bad_data(
-            f"{ENABLED_DEVICES.name} is {pattern!r}, not a regular expression: {error}"
-        ) from None
+    matches = _matching(ENABLED_DEVICES.get())
     if CPU_ONLY.get() == "1":
         return [found.load() for found in built_in_devices()[-1:] if matches(found.name)]
     listed: dict[str, IDevice] = {}
@@ -108,18 +102,35 @@ def _enabled() -> list[IDevice]:
     return [*listed.values(), *own]
 
 
+def _matching(pattern: str) -> Callable[[str], Any]:
+    """Whether a name is one that the setting allows; BAD_DATA for what is no expression."""
+    if not pattern:
+        return lambda name: True
+    if pattern.replace("-", "").isalnum():  # a name: most programs need `re` for nothing else
+        return lambda name: name == pattern
+    import re
+
+    try:
+        return re.compile(pattern).fullmatch
+    except re.error as error:
+        raise bad_data(
+            f"{ENABLED_DEVICES.name} is {pattern!r}, not a regular expression: {error}"
+        ) from None
+
+
 def left_out() -> dict[str, str]:
     """The devices that are there and are not listed, by name, each with the reason."""
     listed = {device.name for device in devices()}
     names = [found.name for found in (*_registered.values(), *found_devices(), *built_in_devices())]
     pattern = ENABLED_DEVICES.get()
+    matches = _matching(pattern)
     found: dict[str, str] = {}
     for name in names:
         if name in listed:
             continue
         if CPU_ONLY.get() == "1":
             found[name] = f"{CPU_ONLY.name} is 1"
-        elif pattern and not re.fullmatch(pattern, name):
+        elif not matches(name):
             found[name] = f"{ENABLED_DEVICES.name} is {pattern!r}"
         else:
             found[name] = "it could not be loaded"

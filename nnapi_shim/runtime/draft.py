@@ -1,13 +1,13 @@
 """What a program has said of a model so far: its rules as a whole, and what becomes of it."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from nnapi_shim import address
 from nnapi_shim.errors import NnapiError, Place, bad_data
 from nnapi_shim.hal import types as hal
 from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType
 from nnapi_shim.hal.quantization import ELEMENT_BYTES
+from nnapi_shim.hints import Any
 from nnapi_shim.operations import bound_operand, bound_operation, operation
 from nnapi_shim.operations.declare import UNSET, BoundOperand
 from nnapi_shim.runtime import extension

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from functools import wraps
 from time import monotonic_ns
-from typing import Any, TypeVar
 
 from nnapi_shim import process
 from nnapi_shim.errors import NnapiError, Place, bad_data, bad_state, op_failed
@@ -23,6 +22,7 @@ from nnapi_shim.hal.types import (
     OutputShape,
     Request,
 )
+from nnapi_shim.hints import Any, TypeVar
 from nnapi_shim.runtime import extension
 from nnapi_shim.runtime.argument import Arguments, ArgumentType
 from nnapi_shim.runtime.compilation import LONGEST_NS, Compilation

@@ -6,7 +6,6 @@ the program has them.
 
 from collections.abc import Sequence
 from time import monotonic_ns
-from typing import NamedTuple
 
 from nnapi_shim import address, vlog
 from nnapi_shim.errors import NnapiError, op_failed
@@ -27,6 +26,7 @@ from nnapi_shim.hal.types import (
     element_count,
     is_known,
 )
+from nnapi_shim.hints import NamedTuple
 from nnapi_shim.runtime.naming import renumbered
 from nnapi_shim.runtime.partitioning import DYNAMIC_OUTPUTS
 from nnapi_shim.runtime.slicing import SPARE

@@ -1,12 +1,11 @@
 """Extensions: names and their prefixes, the upper 16 bits of types; what devices say of them."""
 
-from typing import cast
-
 from nnapi_shim.errors import bad_data
 from nnapi_shim.hal.enums import OperandType
 from nnapi_shim.hal.interfaces import IDevice
 from nnapi_shim.hal.quantization import ELEMENT_BYTES, SCALARS
 from nnapi_shim.hal.types import Extension, ExtensionAttribute, ExtensionType
+from nnapi_shim.hints import cast
 
 _prefixes: dict[str, int] = {}
 _described: dict[int, ExtensionType] = {}

@@ -6,7 +6,8 @@ taken back before anything looks at it or changes it.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+
+from nnapi_shim.hints import NamedTuple, Protocol
 
 
 class Again(NamedTuple):

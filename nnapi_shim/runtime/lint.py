@@ -6,13 +6,13 @@ have written counts as written.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol
 
 from nnapi_shim import address, log
 from nnapi_shim.errors import NnapiError, Place
 from nnapi_shim.hal import types as hal
 from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType
 from nnapi_shim.hal.quantization import decoded
+from nnapi_shim.hints import Any, Protocol
 from nnapi_shim.operations import bound_operand, bound_operation
 from nnapi_shim.operations.declare import BoundOperand
 from nnapi_shim.operations.resolve import resolve

@@ -4,12 +4,12 @@ Regions of a file and hardware buffers are here; memory made from a descriptor i
 """
 
 import os
-from typing import Any
 
 from nnapi_shim import address, process, vlog
 from nnapi_shim.errors import NnapiError, bad_data, op_failed
 from nnapi_shim.hal.enums import ResultCode
 from nnapi_shim.hal.types import Dimensions, Operand, Pool
+from nnapi_shim.hints import Any
 from nnapi_shim.pages import PROT_READ, PROT_WRITE, Pages, duplicated
 
 Role = tuple[object, str, int]

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Container, Sequence
 from functools import wraps
-from typing import Any, TypeVar
 
 from nnapi_shim import address, log, vlog
 from nnapi_shim.errors import NnapiError, Place, bad_data, bad_state
@@ -14,6 +13,7 @@ from nnapi_shim.hal.enums import (
     OperationType,
 )
 from nnapi_shim.hal.quantization import MAX_BYTES
+from nnapi_shim.hints import Any, TypeVar
 from nnapi_shim.runtime import extension
 from nnapi_shim.runtime.draft import Draft, DraftOperand
 from nnapi_shim.runtime.memory import Memory

@@ -5,7 +5,6 @@ of one device that can run one after the other become one step.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from nnapi_shim import log, vlog
 from nnapi_shim.errors import NnapiError, bad_data, op_failed
@@ -25,6 +24,7 @@ from nnapi_shim.hal.types import (
     Subgraph,
     is_known,
 )
+from nnapi_shim.hints import NamedTuple
 from nnapi_shim.runtime.step_order import in_steps
 from nnapi_shim.settings import ENABLED_DEVICES
 

@@ -1,11 +1,11 @@
 """Parts of a model as models of their own, for the steps of an execution plan."""
 
 from collections.abc import Collection, Sequence
-from typing import NamedTuple
 
 from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType
 from nnapi_shim.hal.part import Contents, renumbered
 from nnapi_shim.hal.types import Model, Operand, Subgraph
+from nnapi_shim.hints import NamedTuple
 from nnapi_shim.operations import bound_operand, bound_operation
 from nnapi_shim.operations.declare import UNSET
 

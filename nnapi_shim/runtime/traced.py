@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from functools import wraps
 from time import monotonic_ns
-from typing import Any
 
 from nnapi_shim.drivers import observing
 from nnapi_shim.drivers.cpu.builder import Builder
@@ -12,6 +11,7 @@ from nnapi_shim.drivers.cpu.weights import Constants
 from nnapi_shim.drivers.observing import ObservedStep
 from nnapi_shim.hal.interfaces import IDevice, IExecution, IPreparedModel
 from nnapi_shim.hal.types import ExecutionResult, Request
+from nnapi_shim.hints import Any
 from nnapi_shim.recording.trace import DEVICE, OPERATION, RUNTIME, Trace
 from nnapi_shim.runtime import compilation, execution_plan, slicing
 from nnapi_shim.runtime.compilation import Compilation

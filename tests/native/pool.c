@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The threads of native/pool.c alone, with programs of its own: every tile runs once, chained tiles on one
- * thread, the lowest failure is told, children of forks go on. argv[1]: what; argv[2]: rounds.
+ * thread, the lowest failure is told, children of forks go on, runs go alone where nobody helps.
+ * argv[1]: what; argv[2]: rounds.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -14,6 +15,7 @@
 
 #include <nnapi_shim.h>
 
+#include "crowd.h"
 #include "program.h"
 #include "require.h"
 
@@ -156,6 +158,33 @@ static void fork_often(int rounds)
     }
 }
 
+/* Region after region without help; but not with pauses between them, nor where some are helped. */
+static void go_unhelped(void)
+{
+    struct nn_seen seen = {0};
+    for (int at = 0; at < 5; at++) {
+        nn_region_begins(&seen);
+        nn_region_ended(&seen, false);
+        usleep(1000);
+        nn_region_begins(&seen);
+        nn_region_ended(&seen, true);
+    }
+    for (int at = 0; at < 5; at++) {
+        nn_region_begins(&seen);
+        nn_region_ended(&seen, false);
+        usleep(1000);
+    }
+    REQUIRE(!nn_is_crowded());
+    seen = (struct nn_seen){0};
+    for (const int64_t began = nn_now(); nn_now() - began < 50000000 && !nn_is_crowded();) {
+        nn_region_begins(&seen);
+        nn_region_ended(&seen, false);
+    }
+    REQUIRE(nn_is_crowded());
+    while (nn_is_crowded()) /* ends */
+        usleep(1000);
+}
+
 int main(int argc, char **argv)
 {
     REQUIRE(argc == 3);
@@ -164,7 +193,9 @@ int main(int argc, char **argv)
         run_beside(rounds);
     else if (strcmp(argv[1], "fail") == 0)
         fail(rounds);
-    else
+    else if (strcmp(argv[1], "forks") == 0)
         fork_often(rounds);
+    else
+        go_unhelped();
     return 0;
 }

@@ -7,7 +7,10 @@ import pytest
 from tests.memory.sanitizing import ROOT, THREAD, reason_it_does_not_work
 
 NATIVE = ROOT / "nnapi_shim" / "native"
-SOURCES = [ROOT / "tests" / "native" / "pool.c", NATIVE / "pool.c", NATIVE / "program.c"]
+SOURCES = [
+    ROOT / "tests" / "native" / "pool.c",
+    *(NATIVE / name for name in ("crowd.c", "pool.c", "program.c")),
+]
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +23,7 @@ def program(tmp_path_factory):
     return path
 
 
-@pytest.mark.parametrize("what", ["beside", "fail", "forks"])
+@pytest.mark.parametrize("what", ["beside", "fail", "forks", "unhelped"])
 def test_the_pool(program, what):
     """Tiles run once and in order, failures are those of one thread, children go on."""
     environment = THREAD.environment | {"PATH": ""}

@@ -83,12 +83,12 @@ def other_inputs(graph: Graph, cpu: Any) -> None:
     others = [_reversed(array) for array in built.inputs]
     if all(array is other for array, other in zip(built.inputs, others, strict=True)):
         return
-    sizes = _sizes(graph, ends)
+    wanted = sizes(graph, ends)
     prepared = Prepared(cpu, built)
-    first = prepared.run(built.inputs, sizes)
-    between = _outcome(prepared, others, sizes)
-    alone = _outcome(Prepared(cpu, built), others, sizes)
-    again = _outcome(prepared, built.inputs, sizes)
+    first = prepared.run(built.inputs, wanted)
+    between = _outcome(prepared, others, wanted)
+    alone = _outcome(Prepared(cpu, built), others, wanted)
+    again = _outcome(prepared, built.inputs, wanted)
     for one, other, what in (
         (between, alone, "a prepared model that has run before gives something else"),
         (again, first, "a prepared model that has run with other inputs gives something else"),
@@ -146,7 +146,7 @@ def same_failure(graph: Graph, cpu: Any, reference: Any) -> None:
     """The operation that is to fail does so on both devices, with the same result code."""
     assert graph.failing is not None
     built = assemble(graph, graph.ends(), with_failing=True)
-    expected = _sizes(graph, built.model.main.output_indexes)
+    expected = sizes(graph, built.model.main.output_indexes)
     codes = []
     for device in (cpu, reference):
         try:
@@ -164,7 +164,7 @@ def same_failure(graph: Graph, cpu: Any, reference: Any) -> None:
 
 def _run(graph: Graph, outputs: Sequence[int], device: Any, what: str) -> list[Any]:
     try:
-        return run(device, assemble(graph, outputs), _sizes(graph, outputs))
+        return run(device, assemble(graph, outputs), sizes(graph, outputs))
     except Wrong as error:
         raise Difference(f"{what}: {error}") from error
     except NnapiError as error:
@@ -173,7 +173,7 @@ def _run(graph: Graph, outputs: Sequence[int], device: Any, what: str) -> list[A
         raise Difference(f"{what}: it raises {error!r}") from error
 
 
-def _sizes(graph: Graph, outputs: Sequence[int]) -> list[Dimensions]:
+def sizes(graph: Graph, outputs: Sequence[int]) -> list[Dimensions]:
     return [graph.items[index].value.operand.dimensions for index in outputs]
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Collection, Container, Sequence
 from time import monotonic_ns
-from typing import Any, cast
 
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu import lowering, passes
@@ -14,11 +13,12 @@ from nnapi_shim.drivers.cpu.lowering.copying import COPY
 from nnapi_shim.drivers.cpu.program import FIRST_ARGUMENT_SLOT, Program
 from nnapi_shim.drivers.cpu.record import Alias, At, Deferred, Step
 from nnapi_shim.drivers.cpu.waits import NeedsCounts, NeedsValue
-from nnapi_shim.drivers.cpu.weights import Constants, OutOfTime
+from nnapi_shim.drivers.cpu.weights import Constants, OutOfTime, Packing
 from nnapi_shim.errors import NnapiError, Place, Where, op_failed
 from nnapi_shim.hal.enums import OperandLifeTime, OperationType, ResultCode
 from nnapi_shim.hal.quantization import decoded
 from nnapi_shim.hal.types import Dimensions, Operand, Operation, Subgraph, byte_size
+from nnapi_shim.hints import Any, cast
 from nnapi_shim.operations import bound_operand, bound_operation
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 from nnapi_shim.operations.resolve import merge_dimensions, resolve, set_output
@@ -84,6 +84,7 @@ class Builder:
         """What passes did to the steps of the last program."""
         self.loops: list[tuple[int, int]] = []
         """First and last step of every loop."""
+        self._packing = Packing()
         self.failure: NnapiError | None = None
         self.aliases: dict[int, int] = {}
         self.settled: set[int] = set()
@@ -114,6 +115,7 @@ class Builder:
             setattr(other, name, getattr(self, name).copy())
         other.bound = {index: operand.copy() for index, operand in self.bound.items()}
         other.steps, other.loops = [], []
+        other._packing = Packing()
         return other
 
     def attempt(self, action: Callable[[], None], outputs: Sequence[int]) -> None:
@@ -257,7 +259,7 @@ class Builder:
             self.add(filled(output, (byte_size(output),), (1,), b"\0"), op, place)
 
     def add(self, steps: Sequence[Any], op: BoundOperation, place: Where) -> None:
-        """Append steps; `once` steps on constants run now instead."""
+        """Append steps; `once` steps on constants are run by `pack` instead."""
         for step in steps:
             if isinstance(step, Deferred):
                 raise NeedsCounts(step, op, place)
@@ -271,11 +273,15 @@ class Builder:
                 self.steps.append(Placed(step, place))
 
     def _filled(self, step: Step, place: Where) -> bool:
-        """Run a `once` step if all that it reads is constant; whether it was run."""
+        """Put a `once` step off if all that it reads is constant; whether it was."""
+        return self.constants.fill(step, self._constant_address, self._packing, place)
+
+    def pack(self) -> None:
+        """Run the steps that were put off."""
         try:
-            return self.constants.fill(self.library, step, self._constant_address, self.deadline_ns)
-        except OutOfTime:
-            raise TooLate(place) from None
+            self.constants.pack(self.library, self._packing, self.deadline_ns)
+        except OutOfTime as found:
+            raise TooLate(found.where) from None
 
     def _alias(self, alias: Alias, place: Where) -> None:
         source, target = alias.source, alias.target

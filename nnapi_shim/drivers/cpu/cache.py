@@ -27,7 +27,6 @@ import os
 from _operator import _compare_digest
 from itertools import chain
 from struct import Struct, pack
-from typing import Any
 
 from nnapi_shim import __version__, address, log
 from nnapi_shim.drivers.cpu.cache_folder import ABSENT, Folder, Untrusted
@@ -49,6 +48,7 @@ from nnapi_shim.drivers.cpu.weights import Constants
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.enums import OperandLifeTime
 from nnapi_shim.hal.types import CacheHandles, Model, OutputShape, Subgraph, byte_size
+from nnapi_shim.hints import Any
 from nnapi_shim.pages import PROT_READ, Pages
 from nnapi_shim.settings import PASSES
 

@@ -1,7 +1,5 @@
 """Writes a prepared model to its file of the cache."""
 
-from typing import Any
-
 from nnapi_shim import address, log
 from nnapi_shim.drivers.cpu.cache import ALIGNMENT, HEAD, MAGIC, SEALED, Cache, limits
 from nnapi_shim.drivers.cpu.cache_folder import ABSENT
@@ -20,6 +18,7 @@ from nnapi_shim.drivers.cpu.program import STEP_WORDS, Program
 from nnapi_shim.drivers.cpu.record import Buffer
 from nnapi_shim.drivers.cpu.segments import Segment
 from nnapi_shim.hal.enums import OperandLifeTime
+from nnapi_shim.hints import Any
 
 
 def store(cache: Cache, segment: Segment) -> None:

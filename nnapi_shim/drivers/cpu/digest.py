@@ -19,11 +19,11 @@ as long (BLAKE3) or more (SHA-256): loading a model would take as long as a thir
 from _blake2 import blake2b
 from _struct import pack
 from collections.abc import Sequence
-from typing import Any
 
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu.library import KernelLibrary
 from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, record
+from nnapi_shim.hints import Any
 
 DIGEST = record(ranges=ADDRESS, key=ADDRESS, output=ADDRESS, taken=ADDRESS, blocks=INT64)
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 from struct import iter_unpack, unpack
-from typing import Any
 
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu.program import STEP_BYTES, Frame
 from nnapi_shim.drivers.cpu.record import Record, record
+from nnapi_shim.hints import Any
 
 
 def explanation(kernel: str, frame: Frame, step: int) -> str:

@@ -1,10 +1,10 @@
 """What passes put in place of operations that NNAPI has no single operation for."""
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 from nnapi_shim.drivers.cpu.record import Alias, Step
 from nnapi_shim.hal.enums import OperationType
+from nnapi_shim.hints import NamedTuple
 from nnapi_shim.operations.declare import BoundOperand
 
 

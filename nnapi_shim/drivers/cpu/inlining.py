@@ -5,10 +5,10 @@ twice, since it is lowered twice, so what is lowered is never many times the mod
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from nnapi_shim.hal.enums import OperandLifeTime, OperationType
 from nnapi_shim.hal.types import Model, Operand, Operation, Subgraph
+from nnapi_shim.hints import NamedTuple
 
 MAX_INLINED = 4096
 """Operands of a program up to which graphs become part of it."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Container, Iterable, Sequence
 from struct import pack
-from typing import Any, Protocol
 
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu.library import KernelLibrary
@@ -23,6 +22,7 @@ from nnapi_shim.drivers.cpu.record import ADDRESS, LOOP_TIMEOUT, At, Buffer, Ste
 from nnapi_shim.drivers.cpu.weights import Constants
 from nnapi_shim.errors import Where
 from nnapi_shim.hal.types import byte_size
+from nnapi_shim.hints import Any, Protocol
 from nnapi_shim.operations.declare import BoundOperand
 
 

@@ -7,12 +7,12 @@ Tiers, best first: v4 (AVX-512 F, BW, DQ, VL and VNNI), v3 (AVX2, FMA, F16C), v2
 import os
 from _struct import unpack_from
 from collections.abc import Callable
-from typing import Any, BinaryIO
 
 import _cffi_backend
 
 from nnapi_shim import __version__, address, folders, log, process
 from nnapi_shim.errors import last_line, op_failed
+from nnapi_shim.hints import Any, BinaryIO
 from nnapi_shim.settings import JIT, KERNELS, TIER
 
 KERNEL_SIGNATURE = "int32_t(*)(uintptr_t, int64_t)"

@@ -2,7 +2,8 @@
 
 from bisect import insort
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+
+from nnapi_shim.hints import NamedTuple
 
 ALIGNMENT = 64
 

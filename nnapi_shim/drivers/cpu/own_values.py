@@ -1,15 +1,15 @@
 """The constants that a model holds itself, and what was made of them, once for all compilations."""
 
 from _weakref import ref
-from typing import Any
 
 from nnapi_shim import address
+from nnapi_shim.hints import Any
 
 
 class OwnValues:
     """The constants that a model holds itself, and what was made of them alone.
 
-    All compilations of the model share it: that they are the same bytes is told at once.
+    All compilations of the model share it, and those of other models that hold equal constants.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -24,23 +24,36 @@ class OwnValues:
             return True
         return self.address <= value < self.address + len(self.data)
 
-    def kept(self, key: Any, block: address.Block) -> address.Block:
+    def keep(self, key: Any, block: address.Block) -> None:
         """Keep what was made of it; what another thread has made meanwhile stays."""
-        block = self.packed.setdefault(key, block)
-        self._made.add(block.address)
-        return block
+        if self.packed.setdefault(key, block) is block:
+            self._made.add(block.address)
 
+
+WORTH_SHARING = 1 << 14
+"""Bytes of constants from which on it is looked whether another model has the same."""
 
 _known: dict[int, "ref[OwnValues]"] = {}
 """By the id of their bytes, which they keep."""
 
 
 def own_values(data: bytes) -> OwnValues:
-    """What is shared by all who have these bytes: the same ones, not equal ones."""
+    """What is shared by all who have these bytes, or equal ones."""
     known = _known.get(id(data))
     found = known() if known is not None else None
+    if found is None and len(data) >= WORTH_SHARING:
+        found = _equal(data)
     if found is None:
         found = OwnValues(data)
         number = id(data)
         _known[number] = ref(found, lambda _: _known.pop(number, None))
     return found
+
+
+def _equal(data: bytes) -> OwnValues | None:
+    """What another model has: none is looked at but those that may be equal, byte by byte."""
+    for known in [*_known.values()]:
+        found = known()
+        if found is not None and len(found.data) == len(data) and found.data == data:
+            return found
+    return None

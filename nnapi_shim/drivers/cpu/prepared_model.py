@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Sequence
 from time import monotonic_ns
-from typing import Any
 
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu.builder import TooLate
@@ -25,6 +24,7 @@ from nnapi_shim.hal.types import (
     Timing,
     is_known,
 )
+from nnapi_shim.hints import Any
 from nnapi_shim.operations.resolve import require_outputs
 
 
@@ -58,12 +58,12 @@ class CpuPreparedModel:
             self._declared = (*inputs, *outputs)
             self._usual = self.main.first(inputs, outputs, deadline_ns=deadline_ns)
 
-    def _rewritten(self, subgraph: Subgraph) -> Subgraph:
-        """The main graph as passes leave it."""
+    def _rewritten(self, subgraph: Subgraph, deadline_ns: int) -> Subgraph:
+        """The main graph as passes leave it; deadline_ns: as in Builder, raises TooLate."""
         from nnapi_shim.drivers.cpu.rewriting import rewritten
 
         main = self.main
-        return rewritten(main.library, main.referenced, main.constants, subgraph)[0]
+        return rewritten(main.library, main.referenced, main.constants, subgraph, deadline_ns)[0]
 
     def _use_cache(
         self,

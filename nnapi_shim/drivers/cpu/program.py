@@ -28,13 +28,13 @@ have kept. Constants have fixed addresses and are part of the template.
 
 from collections.abc import Sequence
 from struct import Struct, pack
-from typing import Any, Protocol
 
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu.library import KernelLibrary
 from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, record
 from nnapi_shim.drivers.cpu.threads import ALONE, Crew
 from nnapi_shim.errors import Where
+from nnapi_shim.hints import Any, Protocol
 
 STEP_WORDS = 5
 STEP_BYTES = 8 * STEP_WORDS
@@ -166,15 +166,23 @@ class Frame:
         return int.from_bytes(address.read(self._walk.address + 16, 8), "little")
 
 
-def run_step(
-    library: KernelLibrary, kernel: str, block: int, tiles: int, deadline_ns: int, crew: Crew
-) -> int:
-    """Run all tiles of a kernel, as a step of a program that is nothing else: the result code."""
-    words = address.Block(STEP_BYTES + WALK_BYTES)
-    step = pack("<5q", library.address(kernel), block, tiles, 0, END)
-    _store(words, step + WALK.pack(words.address, 1, 0, deadline_ns, *crew))
-    code: int = library.run_program(words.address + STEP_BYTES, 0)
-    return code
+def run_steps(
+    library: KernelLibrary, steps: Sequence[tuple[str, bytes, int]], deadline_ns: int, crew: Crew
+) -> tuple[int, int]:
+    """Run steps that none is a jump, one after the other: kernel, argument block and tiles of each.
+    The result code, and the number of the step that it is of.
+    """
+    head = WALK_BYTES
+    at = head + STEP_BYTES * len(steps)
+    words = address.Block(at + sum([len(block) for _, block, _ in steps]))
+    begin = words.address
+    parts = [WALK.pack(begin + head, len(steps), 0, deadline_ns, *crew)]
+    for kernel, block, tiles in steps:
+        parts.append(pack("<5q", library.address(kernel), begin + at, tiles, 0, END))
+        at += len(block)
+    _store(words, b"".join([*parts, *[block for _, block, _ in steps]]))
+    code: int = library.run_program(begin, 0)
+    return code, int.from_bytes(address.read(begin + 16, 8), "little")
 
 
 def _store(block: address.Block, data: bytes) -> None:

@@ -6,9 +6,9 @@ number. Records are declared beside the lowering that fills them, and import not
 
 from collections.abc import Callable, Sequence
 from struct import Struct
-from typing import Any
 
 from nnapi_shim.hal.types import Dimensions
+from nnapi_shim.hints import Any
 
 ADDRESS = "P"
 INT64 = "q"

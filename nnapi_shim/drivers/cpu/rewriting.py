@@ -1,10 +1,10 @@
 """The graphs of a model as passes leave them, and what passes compute of constants."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu import library as libraries
+from nnapi_shim.drivers.cpu.builder import TooLate
 from nnapi_shim.drivers.cpu.inlining import Referenced
 from nnapi_shim.drivers.cpu.library import KernelLibrary
 from nnapi_shim.drivers.cpu.passes import applied
@@ -12,19 +12,28 @@ from nnapi_shim.drivers.cpu.run import compiled_walk
 from nnapi_shim.drivers.cpu.segments import Graph
 from nnapi_shim.drivers.cpu.weights import Constants
 from nnapi_shim.errors import Place
+from nnapi_shim.hal.enums import ResultCode
 from nnapi_shim.hal.types import Model, Subgraph, byte_size, is_known
+from nnapi_shim.hints import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from nnapi_shim.drivers.cpu.passes.graph import Done
 
 
 def rewritten(
-    library: KernelLibrary, referenced: Referenced, constants: Constants, subgraph: Subgraph
+    library: KernelLibrary,
+    referenced: Referenced,
+    constants: Constants,
+    subgraph: Subgraph,
+    deadline_ns: int = 0,
 ) -> tuple[Subgraph, "Sequence[Done]"]:
-    """A graph as passes leave it, and what they did."""
+    """A graph as passes leave it, and what they did.
+
+    deadline_ns: as in Builder; raises TooLate.
+    """
 
     def evaluate(graph: Subgraph) -> Sequence[bytes] | None:
-        return _evaluated(library, referenced, constants, graph)
+        return _evaluated(library, referenced, constants, graph, deadline_ns)
 
     return applied(subgraph, constants, evaluate)
 
@@ -54,12 +63,16 @@ def _joined(graph: Graph) -> "Iterator[Done]":
 
 
 def _evaluated(
-    library: KernelLibrary, referenced: Referenced, constants: Constants, subgraph: Subgraph
+    library: KernelLibrary,
+    referenced: Referenced,
+    constants: Constants,
+    subgraph: Subgraph,
+    deadline_ns: int,
 ) -> Sequence[bytes] | None:
     """The contents of the outputs; None where something about the graph fails."""
     operands = [subgraph.operands[index] for index in subgraph.output_indexes]
     segment = Graph(library, referenced, subgraph, constants).first(
-        (), tuple([operand.dimensions for operand in operands])
+        (), tuple([operand.dimensions for operand in operands]), deadline_ns=deadline_ns
     )
     if not segment.is_whole:
         return None
@@ -67,7 +80,11 @@ def _evaluated(
     if segment.program is not None:
         frame = segment.frame()
         frame.bind([block.address for block in blocks], 0)
-        if compiled_walk(segment.program, ())(frame.walk_block, 0):
+        frame.set_deadline(deadline_ns)
+        code = compiled_walk(segment.program, ())(frame.walk_block, 0)
+        if code == ResultCode.MISSED_DEADLINE_TRANSIENT:
+            raise TooLate(frame.program.origins[frame.stopped()][0])
+        if code:
             return None
     return [
         address.read(block.address, byte_size(operand))

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from struct import unpack
 from time import monotonic_ns
-from typing import Any, NamedTuple
 
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu.builder import Builder
@@ -13,6 +12,7 @@ from nnapi_shim.drivers.cpu.waits import NeedsControl, NeedsCounts, NeedsValue
 from nnapi_shim.errors import NnapiError, Where
 from nnapi_shim.hal.enums import OperationType, ResultCode
 from nnapi_shim.hal.types import Dimensions, Operation, byte_size
+from nnapi_shim.hints import Any, NamedTuple
 from nnapi_shim.operations import nested
 from nnapi_shim.operations.nested import Call
 from nnapi_shim.operations.resolve import given_dimensions

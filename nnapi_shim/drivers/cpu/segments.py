@@ -7,7 +7,6 @@ segment under what was found, so that a run that finds the same goes on without 
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from nnapi_shim.drivers.cpu.builder import Builder
 from nnapi_shim.drivers.cpu.inlining import Referenced
@@ -16,6 +15,7 @@ from nnapi_shim.drivers.cpu.program import FIRST_ARGUMENT_SLOT, Frame, Program
 from nnapi_shim.drivers.cpu.waits import NeedsCounts, Wait
 from nnapi_shim.drivers.cpu.weights import Constants
 from nnapi_shim.hal.types import Dimensions, Operation, OutputShape, Subgraph, byte_size
+from nnapi_shim.hints import Any
 
 MAX_KEPT = 16
 """Ways to go on, or shapes of a graph, that are kept."""
@@ -63,6 +63,7 @@ class Segment:
             builder.lower_all()
         except Wait as found:
             self.wait = found
+        builder.pack()
         builder.failure = builder.failure and builder.failure.again()  # without its frames
         self.failure = builder.failure
         outputs = [builder.operand(index) for index in builder.graph.output_indexes]
@@ -134,8 +135,8 @@ def _buffers(builder: Builder) -> set[Any]:
 class Graph:
     """A graph of a model, its constants, and a first segment per combination of shapes.
 
-    rewrite: what makes of the graph the one that is lowered, once and when there is need of it;
-    operands keep their indexes.
+    rewrite: what makes of the graph the one that is lowered, once and when there is need of it,
+    until a deadline as in Builder; operands keep their indexes.
     """
 
     def __init__(
@@ -144,7 +145,7 @@ class Graph:
         referenced: Referenced,
         graph: Subgraph,
         constants: Constants,
-        rewrite: Callable[[Subgraph], Subgraph] | None = None,
+        rewrite: Callable[[Subgraph, int], Subgraph] | None = None,
     ) -> None:
         self.library = library
         self.referenced = referenced
@@ -181,8 +182,7 @@ class Graph:
         key = inputs, outputs, omitted
         found = self._first.get(key)
         if found is None:
-            builder = self._builder(inputs, outputs, omitted, owned)
-            builder.deadline_ns = deadline_ns
+            builder = self._builder(inputs, outputs, omitted, owned, deadline_ns)
             found = keep(self._first, key, Segment(builder))
         return found
 
@@ -192,13 +192,14 @@ class Graph:
         outputs: tuple[Dimensions, ...],
         omitted: tuple[int, ...],
         owned: bool,
+        deadline_ns: int,
     ) -> Builder:
         rewrite = self._rewrite
         if rewrite is not None:  # of two threads, both may do it
-            self.subgraph = rewrite(self._declared)
+            self.subgraph = rewrite(self._declared, deadline_ns)
             self._rewrite = None
         graph = self.subgraph
-        return Builder(
+        builder = Builder(
             self.library,
             self.referenced,
             graph,
@@ -209,6 +210,8 @@ class Graph:
             owned,
             control=_control,
         )
+        builder.deadline_ns = deadline_ns
+        return builder
 
 
 def _control(builder: Builder, item: Operation) -> None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from time import monotonic_ns
-from typing import Any
 
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu import run
@@ -11,6 +10,7 @@ from nnapi_shim.drivers.cpu.program import STEP_BYTES, STEP_WORDS, WALK, WALK_BY
 from nnapi_shim.drivers.observing import tell
 from nnapi_shim.errors import Where
 from nnapi_shim.hal.enums import ResultCode
+from nnapi_shim.hints import Any
 
 NAME = "nnapi-cpu"
 _STOPPED = 16

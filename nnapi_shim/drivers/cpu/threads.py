@@ -5,9 +5,9 @@ The threads themselves are C's (native/pool.c).
 
 import os
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from nnapi_shim.hal.enums import ExecutionPreference, Priority
+from nnapi_shim.hints import NamedTuple
 from nnapi_shim.settings import THREADS
 
 MOST = 64

@@ -1,18 +1,19 @@
 """Constants of a prepared model: addresses, repacked copies shared by its programs, a digest."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
 
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu.library import KernelLibrary
 from nnapi_shim.drivers.cpu.own_values import own_values
-from nnapi_shim.drivers.cpu.program import run_step
+from nnapi_shim.drivers.cpu.program import run_steps
 from nnapi_shim.drivers.cpu.record import ADDRESS, At, Buffer, Step
 from nnapi_shim.drivers.cpu.threads import ALONE, Crew
-from nnapi_shim.errors import NnapiError, op_failed
+from nnapi_shim.errors import NnapiError, Where, op_failed
 from nnapi_shim.hal.enums import OperandLifeTime, ResultCode
 from nnapi_shim.hal.types import DataLocation, Model, Subgraph
+from nnapi_shim.hints import TYPE_CHECKING, Any
 from nnapi_shim.operations.declare import BoundOperand
+from nnapi_shim.pages import Blocks
 
 if TYPE_CHECKING:
     from nnapi_shim.drivers.cpu.digest import Digest, Underway
@@ -21,7 +22,11 @@ REFERENCE = OperandLifeTime.CONSTANT_REFERENCE
 
 
 class OutOfTime(Exception):  # noqa: N818 (who calls knows what was late)
-    """The deadline has passed while constants were packed."""
+    """The deadline has passed while constants of an operation were packed."""
+
+    def __init__(self, where: Where) -> None:
+        super().__init__(where)
+        self.where = where
 
 
 class Constants:
@@ -30,11 +35,12 @@ class Constants:
     def __init__(self, model: Model, crew: Crew = ALONE) -> None:
         self.crew = crew
         """The threads of the model's runs, and of packing."""
-        self.values, self._keep = address.address_of(model.operand_values)
-        """Address of the model's own constants."""
         self._model = model
         self._packed: dict[Any, address.Block] = {}
         self._own = own_values(model.operand_values)
+        self.values = self._own.address
+        """Address of the model's own constants."""
+        self._blocks = Blocks(sum([operand.location.length for operand in model.main.operands]))
         self._added: list[tuple[int, Any]] = []
         """Address of what `add` was given, and what keeps it."""
         self._digest: Underway | NnapiError | MemoryError | None = None
@@ -78,7 +84,7 @@ class Constants:
                     if operand.lifetime is REFERENCE:
                         where = operand.location
                         ranges.append((self.pool(where.pool_index) + where.offset, where.length))
-            self._digest = digest.begun(b"all", ranges, self._model)
+            self._digest = digest.begun(b"all", ranges, (self._model, self._own))
         except (NnapiError, MemoryError) as error:
             self._digest = error
 
@@ -91,14 +97,13 @@ class Constants:
 
     def fill(
         self,
-        library: KernelLibrary,
         step: Step,
         constant_address: Callable[[BoundOperand], int | None],
-        deadline_ns: int,
+        packing: "Packing",
+        where: Where,
     ) -> bool:
-        """Run a `once` step now if every operand that it reads is constant; whether it was run.
+        """Let `packing` run a `once` step if every operand that it reads is constant; whether so.
 
-        deadline_ns: as in Builder; raises OutOfTime behind it.
         Its result is kept under what determines it, so that the programs of other shapes find it.
         """
         values: list[Any] = []
@@ -110,22 +115,42 @@ class Constants:
                 if value is None:
                     return False
                 reads_constants |= isinstance(value, int) and value != 0
-                is_own = is_own and self._own.has(value)
+                is_own = is_own and (self._own.has(value) or value in packing.own)
             values.append(value)
         output: Buffer = step.fields["output"]
         at = list(step.record.fields).index("output")
         key = (step.kernel, *values[:at], *values[at + 1 :])
         block = self._own.packed.get(key) if is_own else self._packed.get(key)
+        block = block or packing.blocks.get(key)
         if block is None:
-            block = address.Block(output.length)
+            block = self._blocks.block(output.length)
             values[at] = block.address
-            self._run(library, step, values, deadline_ns)
-            self._packed[key] = block
-        if is_own:
-            block = self._own.kept(key, block)
+            packing.add(step, values, where)
+            packing.blocks[key] = block
+            if is_own:
+                packing.own[block.address] = key
         output.address = block.address
         output.holds_weights = reads_constants
         return True
+
+    def pack(self, library: KernelLibrary, packing: "Packing", deadline_ns: int) -> None:
+        """Run what has been put off, and keep what it makes.
+
+        deadline_ns: as in Builder; raises OutOfTime behind it.
+        """
+        if not packing.steps:
+            return
+        code, stopped = run_steps(library, packing.steps, deadline_ns, self.crew)
+        if code == ResultCode.MISSED_DEADLINE_TRANSIENT:
+            raise OutOfTime(packing.places[stopped])
+        if code:
+            kernel = packing.steps[stopped][0]
+            raise op_failed(f"kernel {kernel} failed while constants were packed")
+        for key, block in packing.blocks.items():
+            self._packed[key] = block
+            if block.address in packing.own:
+                self._own.keep(key, block)
+        packing.clear()
 
     def _constant(
         self, value: Any, constant_address: Callable[[BoundOperand], int | None]
@@ -144,13 +169,30 @@ class Constants:
         where = value.address if isinstance(value, Buffer) else constant_address(value)
         return None if where is None else where + offset
 
-    def _run(self, library: KernelLibrary, step: Step, values: list[Any], deadline_ns: int) -> None:
-        literals = [address.address_of(v) if isinstance(v, bytes) else None for v in values]
-        words = [v if kept is None else kept[0] for v, kept in zip(values, literals, strict=True)]
-        block, keep = address.address_of(step.record.pack(*words))
-        code = run_step(library, step.kernel, block, step.tiles, deadline_ns, self.crew)
-        del keep, literals
-        if code == ResultCode.MISSED_DEADLINE_TRANSIENT:
-            raise OutOfTime
-        if code:
-            raise op_failed(f"kernel {step.kernel} failed while constants were packed")
+
+class Packing:
+    """`once` steps that are put off until all of a program are known, to be run in one go."""
+
+    def __init__(self) -> None:
+        self.steps: list[tuple[str, bytes, int]] = []
+        """Kernel, record and tiles of each."""
+        self.places: list[Where] = []
+        """The operation that each comes from."""
+        self.blocks: dict[Any, address.Block] = {}
+        """What they make, under what determines it."""
+        self.own: dict[int, Any] = {}
+        """By its address, the key of what is made of the model's own constants alone."""
+        self._literals: list[Any] = []
+
+    def add(self, step: Step, values: list[Any], where: Where) -> None:
+        """A step with the values of its record; `bytes` of them are kept until it is run."""
+        for at, value in enumerate(values):
+            if isinstance(value, bytes):
+                values[at], keep = address.address_of(value)
+                self._literals.append(keep)
+        self.steps.append((step.kernel, step.record.pack(*values), step.tiles))
+        self.places.append(where)
+
+    def clear(self) -> None:
+        """Forget what has been run."""
+        self.__init__()  # type: ignore[misc]

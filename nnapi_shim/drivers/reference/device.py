@@ -1,7 +1,5 @@
 """IDevice of the reference device. numpy is imported when the first model is prepared."""
 
-from typing import TYPE_CHECKING
-
 from nnapi_shim import __version__
 from nnapi_shim.errors import last_line, op_failed
 from nnapi_shim.hal.enums import (
@@ -12,6 +10,7 @@ from nnapi_shim.hal.enums import (
 )
 from nnapi_shim.hal.interfaces import CacheHandles
 from nnapi_shim.hal.types import Capabilities, Model, PerformanceInfo, same_for_all
+from nnapi_shim.hints import TYPE_CHECKING
 from nnapi_shim.operations import supported
 from nnapi_shim.process import load_numpy
 

@@ -84,8 +84,8 @@ def test_every_use(family, tmp_path, lowered, monkeypatch):
     packed = set()
     real = Constants.fill
 
-    def filling(self, library, step, *given):
-        done = real(self, library, step, *given)
+    def filling(self, step, *given):
+        done = real(self, step, *given)
         if done and step.fields["output"].holds_weights:
             packed.add(step.kernel)
         return done

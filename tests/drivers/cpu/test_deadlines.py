@@ -144,18 +144,40 @@ def test_what_is_packed_once(monkeypatch, clock):
     weights = graph.constant(np.ones((9, 4, 64)), T.TENSOR_FLOAT32)
     no = graph.constant(False, T.BOOL)
     graph.operation(O.BATCH_MATMUL, [x, weights, no, no], [result])
-    model, run, limits = graph.model([x], [result]), weights_module.run_step, []
+    model, run, limits = graph.model([x], [result]), weights_module.run_steps, []
 
-    def late(library, kernel, block, tiles, deadline_ns, crew):
-        if kernel.startswith("pack"):
-            limits.append(deadline_ns)
-            deadline_ns = 1  # it has passed
-        return run(library, kernel, block, tiles, deadline_ns, crew)
+    def late(library, steps, deadline_ns, crew):
+        assert any(kernel.startswith("pack") for kernel, _, _ in steps)
+        limits.append(deadline_ns)
+        return run(library, steps, 1, crew)  # it has passed
 
     with monkeypatch.context() as patch:
-        patch.setattr(weights_module, "run_step", late)
+        patch.setattr(weights_module, "run_steps", late)
         with pytest.raises(NnapiError) as caught:
             prepared(model, clock.now + LIMIT_NS)
     assert caught.value.code is LATE and "BATCH_MATMUL (operation 0)" in caught.value.message
     assert limits == [clock.now + LIMIT_NS]
     prepared(model)
+
+
+def folded():
+    """A sum of constants, which is computed when the model is compiled."""
+    graph = Builder()
+    x, ones = graph.input((2,)), graph.constant(np.ones(2), T.TENSOR_FLOAT32)
+    return graph.model([x], [graph.binary("ADD", x, graph.binary("ADD", ones, ones))])
+
+
+def test_constants_that_are_lowered(late, clock):
+    with pytest.raises(NnapiError) as caught:
+        prepared(folded(), clock.now)
+    assert caught.value.code is LATE and "ADD (operation 0)" in caught.value.message
+    assert late == []
+
+
+def test_constants_that_are_computed(clock):
+    """The clock of the builder stands still, that of the run does not."""
+    clock.now = 0
+    with pytest.raises(NnapiError) as caught:
+        prepared(folded(), 1)
+    assert caught.value.code is LATE and "ADD (operation 0)" in caught.value.message
+    assert execute(prepared(folded()), None, np.ones(2, np.float32)) == [3, 3]

@@ -9,6 +9,7 @@ from nnapi_shim import address
 from nnapi_shim.drivers.cpu import library
 from nnapi_shim.drivers.cpu.device import CpuDevice
 from nnapi_shim.drivers.cpu.kernels import fixed_point
+from nnapi_shim.drivers.cpu.lowering import lstm_rounds
 from nnapi_shim.drivers.cpu.lowering.fixed_point import decomposed
 from nnapi_shim.drivers.cpu.lowering.lstm_quantized import ACTIVATION_TABLE
 from nnapi_shim.drivers.reference import fixed_16, lstm_quantized
@@ -45,6 +46,23 @@ def sized(monkeypatch):
             monkeypatch.setattr(module, "DEPTHS", depths)
 
     return set_sizes
+
+
+@pytest.mark.parametrize("use", SEQUENCES, ids=str)
+def test_rounds_give_what_the_whole_gives(use, sized, monkeypatch):
+    """Bit by bit, on any number of threads."""
+    sized((65, 129, 200), (7, 50))
+    sample = example(use, np.random.default_rng(1), 1)
+    arguments = (use.operation.type, sample.inputs, sample.outputs)
+    found = []
+    monkeypatch.setattr(lstm_rounds, "MOST_ROUNDS", 0)
+    for threads in (1, 1, 2, 5):
+        monkeypatch.setenv("NNAPI_SHIM_THREADS", str(threads))
+        results = execute(CpuDevice(), *arguments, tensors_are=CONSTANT, first_is=INPUT)
+        found.append([np.asarray(result).tobytes() for result in results])
+        monkeypatch.setattr(lstm_rounds, "MOST_ROUNDS", 99)
+        monkeypatch.setattr(lstm_rounds, "WORTH", 0)
+    assert found[1:] == found[:1] * 3
 
 
 # Batches: one, parts of a tile of rows, whole tiles, more than one tile of the recurrence.

@@ -160,6 +160,31 @@ def parts(model: Model) -> Any:
     return model.add(again, both)
 
 
+def normalised(model: Model) -> Any:
+    """Over the last dimension, and what shares of it remain."""
+    x = model.input(F32, [2, 48, 112])
+    apart = model.sub(x, model.mean(x, [2], keep_dims=True))
+    variance = model.mean(model.mul(apart, apart), [2], keep_dims=True)
+    y = model.add(model.mul(model.div(apart, model.sqrt(variance)), normal(112)), normal(112))
+    return model.softmax(model.mul(y, model.logistic(y)))
+
+
+def overwritten(model: Model) -> Any:
+    """What all rows need, and a step of the same chain would write over."""
+    x = model.input(F32, [128, 128])
+    columns = model.mean(x, [0])
+    y = model.mul(x, columns)
+    rows = model.add(columns, normal(128))
+    return model.mul(y, model.reshape(rows, [128, 1]))
+
+
+def made_real(model: Model) -> Any:
+    x = model.input(U8, [100, 121], 0.05, 128)
+    real = model.relu1(model.dequantize(x, output=F32))
+    whole = model.reduce_max(real, [1], keep_dims=True)
+    return model.quantize(model.sub(real, whole), output=S8, scale=0.02, zero_point=100)
+
+
 class Case(NamedTuple):
     """A model in which a pass has something to do, and the operations that it is told of."""
 
@@ -184,6 +209,9 @@ CASES = [
     Case(residual, "chain_steps", (2,)),
     Case(parts, "write_in_place", (2, 2, 3, 3, 3, 6, 6)),
     Case(quantized_rows, "chain_steps", (1,)),
+    Case(normalised, "chain_elements", (1, 2, 3, 4, 5, 6, 7, 8, 9, 10)),
+    Case(overwritten, "chain_elements", (2, 4)),
+    Case(made_real, "chain_elements", (1, 2, 3, 4)),
 ]
 
 

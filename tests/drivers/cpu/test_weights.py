@@ -7,30 +7,29 @@ import numpy as np
 import pytest
 
 from nnapi_shim import Compilation, Model
-from nnapi_shim.drivers.cpu import own_values
+from nnapi_shim.drivers.cpu import own_values, weights
 from nnapi_shim.drivers.cpu.own_values import OwnValues
-from nnapi_shim.drivers.cpu.weights import Constants
 
 
 @pytest.fixture
 def runs(monkeypatch):
     """The kernels that have been run for constants."""
     seen = []
-    run = Constants._run
+    run = weights.run_steps
 
-    def observed(self, library, step, *others):
-        seen.append(step.kernel)
-        run(self, library, step, *others)
+    def observed(library, steps, *others):
+        seen.extend(kernel for kernel, _, _ in steps)
+        return run(library, steps, *others)
 
-    monkeypatch.setattr(Constants, "_run", observed)
+    monkeypatch.setattr(weights, "run_steps", observed)
     return seen
 
 
-def product(seed=1):
-    values = np.random.default_rng(seed).normal(size=(64, 32)).astype(np.float32)
+def product(seed=1, columns=64):
+    values = np.random.default_rng(seed).normal(size=(columns, 32)).astype(np.float32)
     model = Model()
     x = model.input("TENSOR_FLOAT32", (3, 32))
-    model.outputs(model.fully_connected(x, values, np.zeros(64, np.float32)))
+    model.outputs(model.fully_connected(x, values, np.zeros(columns, np.float32)))
     model.finish()
     return model, values
 
@@ -46,6 +45,26 @@ def test_a_second_compilation_packs_nothing(runs):
     first.close()
     for compilation in others:
         np.testing.assert_allclose(compilation.run(x), x @ values.T, rtol=1e-5, atol=1e-5)
+
+
+def test_equal_models_that_were_built_apart_share(runs):
+    (one, values), (other, _), (different, changed) = (
+        product(5, 256),
+        product(5, 256),
+        product(6, 256),
+    )
+    x = np.random.default_rng(2).normal(size=(3, 32)).astype(np.float32)
+    first = Compilation(one, devices=["nnapi-cpu"])
+    packed = len(runs)
+    second = Compilation(other, devices=["nnapi-cpu"])
+    assert len(runs) == packed
+    third = Compilation(different, devices=["nnapi-cpu"])
+    assert len(runs) > packed
+    first.close()
+    del first, one
+    gc.collect()
+    np.testing.assert_allclose(second.run(x), x @ values.T, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(third.run(x), x @ changed.T, rtol=1e-5, atol=1e-5)
 
 
 def test_what_nobody_needs_is_let_go():

@@ -52,7 +52,7 @@ def clamp_float(variant):
 
     def body(a, tile):
         x, y, low, high = a.input, a.output, a.low, a.high
-        first, end = part(a.count, tile)
+        first, end = part(a.count, a.part, tile)
         for i in range(first, end):
             write(y, i, bounded(read(x, i), low, high))
         return 0
@@ -66,7 +66,7 @@ def clamp_quantized(variant, byte, read):
 
     def body(a, tile):
         x, y, low, high = a.input, a.output, byte(a.low), byte(a.high)
-        first, end = part(a.count, tile)
+        first, end = part(a.count, a.part, tile)
         for i in range(first, end):
             write_b8(y, i, min(max(read(x, i), low), high))
         return 0
@@ -90,7 +90,7 @@ run_elu, elu = mapping(elu_of), single_of_two(elu_of)
 @kernel(ELU)
 def elu_f32(a, tile):
     """input, output: float32[count]."""
-    first, end = part(a.count, tile)
+    first, end = part(a.count, a.part, tile)
     run_elu(a.input + 4 * first, a.output + 4 * first, end - first, a.alpha)
     return 0
 
@@ -99,7 +99,7 @@ def elu_f32(a, tile):
 def elu_f16(a, tile):
     """input, output: float16[count]."""
     x, y, alpha = a.input, a.output, a.alpha
-    first, end = part(a.count, tile)
+    first, end = part(a.count, a.part, tile)
     for i in range(first, end):
         write_f16(y, i, elu(read_f16(x, i), alpha))
     return 0
@@ -177,7 +177,7 @@ clamp_quantized("qs8", np.int8, READ["s8"])
 def lookup_b8(a, tile):
     """input, output: byte[count], table: byte[256]. output = table[input]."""
     x, y, table = a.input, a.output, a.table
-    first, end = part(a.count, tile)
+    first, end = part(a.count, a.part, tile)
     translate(y + first, x + first, end - first, table)
     return 0
 

@@ -26,7 +26,7 @@ def quantize(variant):
     def body(a, tile):
         x, y, scale, low, high = a.input, a.output, a.scale, a.low, a.high
         zero_point = np.int32(a.zero_point)
-        first, end = part(a.count, tile)
+        first, end = part(a.count, a.part, tile)
         for i in range(first, end):
             steps = limited(read(x, i) / scale, low, high)
             write(y, i, add32(rounded(steps), zero_point))
@@ -42,7 +42,7 @@ def dequantize(variant, target):
 
     def body(a, tile):
         x, y, scale, zero_point = a.input, a.output, a.scale, a.zero_point
-        first, end = part(a.count, tile)
+        first, end = part(a.count, a.part, tile)
         for i in range(first, end):
             write(y, i, (read(x, i) - zero_point) * scale)
         return 0

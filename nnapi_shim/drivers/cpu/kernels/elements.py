@@ -21,7 +21,7 @@ from numba.extending import intrinsic
 
 from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
 from nnapi_shim.drivers.cpu.kernels.numeric import emit_float_to_half, emit_half_to_float
-from nnapi_shim.drivers.cpu.lowering.elements import MAP, TILE
+from nnapi_shim.drivers.cpu.lowering.elements import MAP
 
 BYTE, HALFWORD, WORD, LONG = ir.IntType(8), ir.IntType(16), ir.IntType(32), ir.IntType(64)
 FLOAT, DOUBLE, POINTER = ir.FloatType(), ir.DoubleType(), ir.PointerType()
@@ -100,9 +100,9 @@ WRITE = {
 
 
 @helper
-def part(count, tile):
+def part(count, size, tile):
     """(first, end) of the elements that a tile consists of; see lowering/elements.py."""
-    return tile * TILE, min((tile + 1) * TILE, count)
+    return tile * size, min((tile + 1) * size, count)
 
 
 def mapped(name, function, source, target=""):
@@ -111,7 +111,7 @@ def mapped(name, function, source, target=""):
 
     def body(a, tile):
         x, y = a.input, a.output
-        first, end = part(a.count, tile)
+        first, end = part(a.count, a.part, tile)
         for i in range(first, end):
             write(y, i, function(read(x, i)))
         return 0

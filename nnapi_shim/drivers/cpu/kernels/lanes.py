@@ -372,7 +372,7 @@ def mapped_runs(name, run):
     """The kernel `name` of a `mapping` that needs no parameter."""
 
     def body(a, tile):
-        first, end = part(a.count, tile)
+        first, end = part(a.count, a.part, tile)
         run(a.input + 4 * first, a.output + 4 * first, end - first, np.float32(0))
         return 0
 

@@ -12,6 +12,7 @@ from nnapi_shim.drivers.cpu.kernels.clock import DEADLINE, LONG, late
 from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
 from nnapi_shim.drivers.cpu.kernels.numeric import add_any_order_f64, clamp, copy_bytes, u8
 from nnapi_shim.drivers.cpu.kernels.recurrent import (
+    COLUMNS,
     INFINITY,
     ONE,
     activate,
@@ -22,6 +23,7 @@ from nnapi_shim.drivers.cpu.kernels.recurrent import (
     write,
 )
 from nnapi_shim.drivers.cpu.lowering.lstm import RECURRENCE
+from nnapi_shim.drivers.cpu.lowering.lstm_rounds import ROUND
 from nnapi_shim.operations.rnn import SIGMOID
 
 INPUT, FORGET, CELL, OUTPUT, RESULT = range(5)
@@ -67,12 +69,18 @@ def update(state, into, forget, candidate, count, first_gate, clip):
 
 
 @helper
+def look(x, peephole, state, count):
+    """x: float32[count], in place: x + peephole * state."""
+    for n in range(count):
+        write(x, n, read_back(x, n) + read(peephole, n) * read_back(state, n))
+
+
+@helper
 def finish_gate(a, gate, x, state, count):
     """x: float32[count], in place: what looks at the cell state is added; the sum is normalised."""
     peephole = of_gate(gate, a.peephole_input, a.peephole_forget, 0, a.peephole_output)
     if peephole != 0:
-        for n in range(count):
-            write(x, n, read_back(x, n) + read(peephole, n) * read_back(state, n))
+        look(x, peephole, state, count)
     gain = of_gate(gate, a.gain_input, a.gain_forget, a.gain_cell, a.gain_output)
     if gain != 0:
         bias = of_gate(gate, a.bias_input, a.bias_forget, a.bias_cell, a.bias_output)
@@ -147,4 +155,46 @@ def lstm(a, tile, deadline):
         unused = u8(a.unused + first * a.unused_bytes)
         for n in range(rows * a.unused_bytes):
             unused[n] = 0
+    return 0
+
+
+@kernel(ROUND)
+def lstm_round(a, tile):
+    """output: float32[units]; a tile is the units of a panel, with all of their gates."""
+    first, units = tile * COLUMNS, a.units
+    count = min(COLUMNS, units - first)
+    offset, unit_bytes, state = first * 4, units * 4, a.state
+    panel = first * (units + 1) * 4
+    first_gate = INPUT if a.recurrent_input != 0 else FORGET
+    cells = a.cells + offset
+    if a.first_cells != 0:
+        copy_bytes(cells, a.first_cells + offset, count * 4)
+    into, forget = a.gates + offset, a.gates + unit_bytes + offset
+    candidate, result = forget + unit_bytes, a.gates + RESULT * unit_bytes + offset
+    for gate in range(first_gate, RESULT):
+        x = into + gate * unit_bytes
+        weights = of_gate(
+            gate, a.recurrent_input, a.recurrent_forget, a.recurrent_cell, a.recurrent_output
+        )
+        multiply(state, x, 1, units, count, weights + panel, a.table, 1, INFINITY)
+        if gate == OUTPUT:
+            update(cells, into, forget, candidate, count, first_gate, a.cell_clip)
+        above = (gate - first_gate) * unit_bytes + offset
+        add(x, a.products + above, count)
+        if a.aux_products != 0:
+            add(x, a.aux_products + above, count)
+        peephole = of_gate(gate, a.peephole_input, a.peephole_forget, 0, a.peephole_output)
+        if peephole != 0:
+            look(x, peephole + offset, cells, count)
+        activate(x, count, a.activation if gate == CELL else SIGMOID)
+    copy_bytes(result, cells, count * 4)
+    activate(result, count, a.activation)
+    out, target = candidate + unit_bytes, a.next_state + offset
+    for n in range(count):
+        write(target, n, read_back(result, n) * read_back(out, n))
+    copy_bytes(a.output + offset, target, count * 4)
+    if a.output_state_out != 0:
+        copy_bytes(a.output_state_out + offset, target, count * 4)
+    if a.cell_state_out != 0:
+        copy_bytes(a.cell_state_out + offset, cells, count * 4)
     return 0

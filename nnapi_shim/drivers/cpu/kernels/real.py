@@ -15,7 +15,7 @@ def dequantize(variant):
 
     def body(a, tile):
         x, y, scale, zero_point = a.input, a.output, a.scale, a.zero_point
-        first, end = part(a.count, tile)
+        first, end = part(a.count, a.part, tile)
         for i in range(first, end):
             write_float(y, i, (read(x, i) - zero_point) * scale)
         return 0
@@ -37,7 +37,7 @@ def store(bits):
 
     def body(a, tile):
         x, y, scale, zero_point, low, high = a.input, a.output, a.scale, a.zero_point, a.low, a.high
-        first, end = part(a.count, tile)
+        first, end = part(a.count, a.part, tile)
         for i in range(first, end):
             write(y, i, rounded(bounded(read_float(x, i) / scale + zero_point, low, high)))
         return 0

@@ -32,7 +32,7 @@ def select(bits, read, write):
 
     def body(a, tile):
         condition, x1, x2, y = a.condition, a.input1, a.input2, a.output
-        first, end = part(a.count, tile)
+        first, end = part(a.count, a.part, tile)
         for i in range(first, end):
             value1, value2 = read(x1, i), read(x2, i)  # a load under a condition is no vector
             write(y, i, value1 if read_u8(condition, i) != 0 else value2)

@@ -43,6 +43,7 @@ from nnapi_shim.drivers.cpu.lowering.softmax import (
     LOG_SOFTMAX,
     POWERS,
     POWERS_COUNT,
+    SCRATCH,
     SOFTMAX,
     SOFTMAX_LANES,
     SOFTMAX_TABLE,
@@ -56,7 +57,8 @@ BLOCK = 1024
 
 read_float, write_float, read_back = READ["f32"], WRITE["f32"], READ_BACK["f32"]
 read_half, write_half = READ["f16"], WRITE["f16"]
-read_word = READ["i32"]
+read_word, write_word, read_word_back = READ["i32"], WRITE["i32"], READ_BACK["i32"]
+read_byte_back = READ_BACK["u8"]
 read_double, write_double = READ_BACK["f64"], WRITE["f64"]
 
 
@@ -231,21 +233,31 @@ def share_of(total):
 
 
 @helper
-def steps_of(power, share, nudge, bits):
+def power_of(table, byte):
+    """(the exponential of a byte, what the sum gets of it)."""
+    power = np.int32(read_word(table, byte))
+    # Positive, so 12 bits can be cut off, but for the sign that the sum may get.
+    return power, shift_right_unsigned(add32(power, HALF), TWELVE)
+
+
+@helper
+def steps_of(power, share, nudge, bits, flip):
     """Both roundings in one (see fixed_point.py); nothing is negative."""
-    return min((np.int64(power) * share + nudge) >> bits, 255)
+    steps = min((np.int64(power) * np.int64(share) + nudge) >> bits, 255)
+    return xor32(np.int32(steps), flip)
 
 
 def quantized(variant, flip):
-    """input, output: byte[outer, length, inner]; a tile is tile_rows lanes. scratch: results of
-    a long lane by its bytes.
+    """input, output: byte[outer, length, inner]; a tile is tile_rows lanes. scratch: exponentials
+    of a short lane, results of a long one by its bytes.
 
     output = round(256 * p), at most 255. Signed numbers are flipped to unsigned ones, 128 higher.
     """
     read, write = READ["u8"], WRITE["b8"]
+    flips = np.int32(flip)
 
     def body(a, tile, deadline):
-        length, inner, results = a.length, a.inner, a.scratch + 256 * tile
+        length, inner, scratch = a.length, a.inner, a.scratch + SCRATCH * tile
         first = tile * a.tile_rows
         for lane in range(first, min(first + a.tile_rows, a.outer * inner)):
             start = lane // inner * length * inner + lane % inner
@@ -258,28 +270,36 @@ def quantized(variant, flip):
                     most = max(most, np.uint8(read(x, i * inner) ^ flip))
             table = a.table + (255 - most) * 4
             total = np.int32(0)
-            for stretch in range(0, length, LONG):
-                if stretch > 0 and late(deadline):
-                    return DEADLINE
-                for i in range(stretch, min(stretch + LONG, length)):
-                    power = np.int32(read_word(table, read(x, i * inner) ^ flip))
-                    # Positive, so 12 bits can be cut off, but for the sign that the sum may get.
-                    total = add32(total, shift_right_unsigned(add32(power, HALF), TWELVE))
-            share, bits = share_of(np.int64(total) & 0xFFFFFFFF)
-            nudge, bits = (1 << 30) + (1 << (30 + bits)), bits + 31
-            if inner == 1 and length > 256:
-                for byte in range(256):  # those above the maximum, too: inputs may change
-                    steps = np.int32(steps_of(read_word(table, byte), share, nudge, bits))
-                    write(results, byte ^ np.int64(flip), xor32(steps, np.int32(flip)))
-                translate(y, x, length, results)
+            if length <= 256:
+                for i in range(length):
+                    power, summand = power_of(table, read(x, i * inner) ^ flip)
+                    write_word(scratch, i, np.int64(power))
+                    total = add32(total, summand)
             else:
                 for stretch in range(0, length, LONG):
                     if stretch > 0 and late(deadline):
                         return DEADLINE
                     for i in range(stretch, min(stretch + LONG, length)):
-                        power = read_word(table, read(x, i * inner) ^ flip)
-                        steps = np.int32(steps_of(power, share, nudge, bits))
-                        write(y, i * inner, xor32(steps, np.int32(flip)))
+                        _, summand = power_of(table, read(x, i * inner) ^ flip)
+                        total = add32(total, summand)
+            share, bits = share_of(np.int64(total) & 0xFFFFFFFF)
+            nudge, bits, share = (1 << 30) + (1 << (30 + bits)), bits + 31, np.int32(share)
+            if length <= 256:
+                for i in range(length):
+                    power = np.int32(read_word_back(scratch, i))
+                    write(y, i * inner, steps_of(power, share, nudge, bits, flips))
+                continue
+            for byte in range(256):  # those above the maximum, too: inputs may change
+                power, _ = power_of(table, byte)
+                write(scratch, byte ^ np.int64(flip), steps_of(power, share, nudge, bits, flips))
+            if inner == 1:
+                translate(y, x, length, scratch)
+            else:
+                for stretch in range(0, length, LONG):
+                    if stretch > 0 and late(deadline):
+                        return DEADLINE
+                    for i in range(stretch, min(stretch + LONG, length)):
+                        write(y, i * inner, np.int32(read_byte_back(scratch, read(x, i * inner))))
         return 0
 
     body.__name__ = f"softmax_{variant}"

@@ -32,7 +32,7 @@ def sines(variant):
 
     def body(a, tile):
         x, y, table = a.input, a.output, a.table
-        first, end = part(a.count, tile)
+        first, end = part(a.count, a.part, tile)
         for start in range(first, end, BLOCK):
             stop = min(start + BLOCK, end)
             largest = np.int32(0)

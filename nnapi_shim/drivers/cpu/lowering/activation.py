@@ -1,10 +1,8 @@
 """RELU RELU1 RELU6 TANH LOGISTIC ELU HARD_SWISH PRELU as steps."""
 
-from typing import Any
-
 from nnapi_shim.drivers.cpu.lowering.bounds import float_bounds, quantized_bounds
 from nnapi_shim.drivers.cpu.lowering.broadcasting import PLAIN, WALK_FIELDS, pairwise
-from nnapi_shim.drivers.cpu.lowering.elements import MAP, element_wise, translated
+from nnapi_shim.drivers.cpu.lowering.elements import ELEMENTS, MAP, element_wise, translated
 from nnapi_shim.drivers.cpu.lowering.fixed_point import (
     SHORT,
     decomposed,
@@ -23,12 +21,13 @@ from nnapi_shim.drivers.cpu.record import (
 )
 from nnapi_shim.hal.enums import FuseCode
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE
+from nnapi_shim.hints import Any
 from nnapi_shim.operations.declare import BoundOperation
 from nnapi_shim.operations.rules import float32
 
-CLAMP = record(input=ADDRESS, output=ADDRESS, count=INT64, low=FLOAT32, high=FLOAT32)
-CLAMP_RAW = record(input=ADDRESS, output=ADDRESS, count=INT64, low=INT64, high=INT64)
-ELU = record(input=ADDRESS, output=ADDRESS, count=INT64, alpha=FLOAT32)
+CLAMP = record(input=ADDRESS, output=ADDRESS, **ELEMENTS, low=FLOAT32, high=FLOAT32)
+CLAMP_RAW = record(input=ADDRESS, output=ADDRESS, **ELEMENTS, low=INT64, high=INT64)
+ELU = record(input=ADDRESS, output=ADDRESS, **ELEMENTS, alpha=FLOAT32)
 PRELU_QUANTIZED = record(
     **WALK_FIELDS,
     zero0=INT64, zero1=INT64, zero_point=INT64, lowest=INT64, highest=INT64,

@@ -5,11 +5,10 @@ of one after the other. Integers are computed as `add_guarded` does it, see bina
 `own` is the product's, `other` what is added; all stored numbers are taken as int8.
 """
 
-from typing import Any
-
 from nnapi_shim.drivers.cpu.lowering.close import CLOSE_SUM, middle
 from nnapi_shim.drivers.cpu.lowering.fixed_point import ROUNDING
 from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32, INT64, record
+from nnapi_shim.hints import Any
 
 ADDEND = {"addend": ADDRESS, "addend_stride": INT64, "addition": ADDRESS}
 """Fields of a product: where the rows lie that are added, or 0, and the block."""

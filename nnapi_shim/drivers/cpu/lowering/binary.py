@@ -1,7 +1,5 @@
 """ADD SUB MUL DIV MAXIMUM MINIMUM POW as steps."""
 
-from typing import Any
-
 from nnapi_shim.drivers.cpu.lowering.bounds import float_bounds, quantized_bounds
 from nnapi_shim.drivers.cpu.lowering.broadcasting import PLAIN, WALK_FIELDS, pairwise
 from nnapi_shim.drivers.cpu.lowering.close import CLOSE_SUM, close_sum
@@ -18,6 +16,7 @@ from nnapi_shim.drivers.cpu.lowering.fixed_point import (
 )
 from nnapi_shim.drivers.cpu.record import FLOAT32, INT64, Record, Step, record
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE
+from nnapi_shim.hints import Any
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 from nnapi_shim.operations.rules import float32
 

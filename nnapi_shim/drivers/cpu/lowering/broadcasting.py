@@ -9,13 +9,13 @@ is repeated in memory first, as often as fills a part that is worth a loop.
 from collections.abc import Sequence
 from math import prod
 from struct import pack
-from typing import Any, NamedTuple
 
 from nnapi_shim.drivers.cpu.lowering.elements import TILE
 from nnapi_shim.drivers.cpu.lowering.joining import copy_rows
 from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, Buffer, Record, Step, record
 from nnapi_shim.hal.quantization import ELEMENT_BYTES
 from nnapi_shim.hal.types import Dimensions
+from nnapi_shim.hints import Any, NamedTuple
 from nnapi_shim.operations.declare import BoundOperand
 
 SHORT = 32

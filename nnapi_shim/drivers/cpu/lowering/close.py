@@ -11,9 +11,8 @@ So only results of 0 or 1 units behind an integer (`WINDOW`) may be wrong: their
 once more, in integers. Of random results one in 2^(bits - 1) is looked at again.
 """
 
-from typing import Any
-
 from nnapi_shim.drivers.cpu.record import FLOAT32, INT64
+from nnapi_shim.hints import Any
 
 WINDOW = 2
 """Units behind an integer that are looked at again: a power of 2."""

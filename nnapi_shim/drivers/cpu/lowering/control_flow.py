@@ -7,7 +7,6 @@ not so, where a graph waits for a value that only the run knows, or would be too
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu.builder import Builder
@@ -17,6 +16,7 @@ from nnapi_shim.drivers.cpu.waits import NeedsControl, Wait
 from nnapi_shim.errors import NnapiError, Where, op_failed
 from nnapi_shim.hal.enums import OperandLifeTime, OperationType
 from nnapi_shim.hal.types import Dimensions, Operation, Subgraph
+from nnapi_shim.hints import Any
 
 JUMP = record()
 CONDITION = record(condition=ADDRESS)

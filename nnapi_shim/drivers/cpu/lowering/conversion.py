@@ -3,7 +3,7 @@
 from math import prod
 from struct import pack
 
-from nnapi_shim.drivers.cpu.lowering.elements import MAP, TILE, element_wise, tiles
+from nnapi_shim.drivers.cpu.lowering.elements import ELEMENTS, MAP, TILE, element_wise, shared
 from nnapi_shim.drivers.cpu.lowering.rearrange import convert
 from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32, INT64, Alias, Step, record
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE
@@ -11,10 +11,10 @@ from nnapi_shim.hal.types import element_count
 from nnapi_shim.operations.declare import BoundOperation
 
 QUANTIZE = record(
-    input=ADDRESS, output=ADDRESS, count=INT64,
+    input=ADDRESS, output=ADDRESS, **ELEMENTS,
     scale=FLOAT32, low=FLOAT32, high=FLOAT32, zero_point=INT64,
 )  # fmt: skip
-DEQUANTIZE = record(input=ADDRESS, output=ADDRESS, count=INT64, scale=FLOAT32, zero_point=FLOAT32)
+DEQUANTIZE = record(input=ADDRESS, output=ADDRESS, **ELEMENTS, scale=FLOAT32, zero_point=FLOAT32)
 DEQUANTIZE_CHANNELS = record(
     input=ADDRESS, output=ADDRESS, scales=ADDRESS,
     rows=INT64, channels=INT64, length=INT64, tile_rows=INT64,
@@ -30,10 +30,9 @@ def lower_quantize(op: BoundOperation) -> list[Step]:
     step = Step(
         QUANTIZE,
         f"quantize_{source}_b8",
-        tiles=tiles(count),
         input=op.input,
         output=target,
-        count=count,
+        **shared(count),
         scale=target.scale,
         low=lowest - target.zero_point,
         high=highest - target.zero_point,
@@ -51,10 +50,9 @@ def lower_dequantize(op: BoundOperation) -> list[Step]:
     step = Step(
         DEQUANTIZE,
         f"dequantize_{'qu8' if source == 'qu8' else 'qs8'}_{target}",
-        tiles=tiles(count),
         input=op.input,
         output=op.output,
-        count=count,
+        **shared(count),
         scale=op.input.scale,
         zero_point=op.input.zero_point,
     )

@@ -4,8 +4,6 @@ All but the depthwise one are matrix products: a row of the input for every outp
 through a table, by a filter.
 """
 
-from typing import Any
-
 from nnapi_shim.drivers.cpu.lowering.depthwise import depthwise
 from nnapi_shim.drivers.cpu.lowering.folding import folded, is_foldable
 from nnapi_shim.drivers.cpu.lowering.gemm import product, product_with
@@ -19,12 +17,12 @@ from nnapi_shim.drivers.cpu.lowering.packing import (
 from nnapi_shim.drivers.cpu.lowering.rearrange import image_in, image_out
 from nnapi_shim.drivers.cpu.lowering.strided import Axis, copied
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling, tiling
-from nnapi_shim.drivers.cpu.lowering.transposed import transposed
 from nnapi_shim.drivers.cpu.lowering.windows import window_rows
 from nnapi_shim.drivers.cpu.lowering.winograd import pays, winograd
 from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, At, Buffer, Step, record
 from nnapi_shim.hal.quantization import ELEMENT_BYTES
 from nnapi_shim.hal.types import byte_size
+from nnapi_shim.hints import Any
 from nnapi_shim.operations.convolution import convolution_window
 from nnapi_shim.operations.declare import BoundOperation
 from nnapi_shim.operations.shapes import Window
@@ -171,6 +169,8 @@ def _joined_groups(op: BoundOperation, geometry: Tiling) -> tuple[list[Step], Fi
 
 def lower_transpose_conv_2d(op: BoundOperation) -> list[Step]:
     """Every output pixel sees some of the filter's taps, which depend on where it lies."""
+    from nnapi_shim.drivers.cpu.lowering.transposed import transposed
+
     steps, source = image_in(op.input, op.nchw)
     target, after = image_out(op.output, op.nchw)
     return steps + transposed(op, source, target, tiling()) + after

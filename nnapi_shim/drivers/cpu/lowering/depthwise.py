@@ -3,8 +3,6 @@
 So is a GROUPED_CONV_2D of groups that have one input channel each.
 """
 
-from typing import Any
-
 from nnapi_shim.drivers.cpu.lowering.bounds import float_bounds
 from nnapi_shim.drivers.cpu.lowering.packing import Filter, is_quantized
 from nnapi_shim.drivers.cpu.lowering.rearrange import CONVERT
@@ -14,6 +12,7 @@ from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
 from nnapi_shim.drivers.cpu.lowering.woven import blocks, woven
 from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, Buffer, Step, record
 from nnapi_shim.hal.enums import OperandType
+from nnapi_shim.hints import Any
 from nnapi_shim.operations.declare import BoundOperation
 from nnapi_shim.operations.shapes import Window
 

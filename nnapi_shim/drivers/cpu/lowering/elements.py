@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from math import copysign, floor, isfinite
-from typing import Any
 
 from nnapi_shim.drivers.cpu.record import (
     ADDRESS,
@@ -16,19 +15,22 @@ from nnapi_shim.drivers.cpu.record import (
 from nnapi_shim.hal.enums import OperandType
 from nnapi_shim.hal.quantization import ELEMENT_BYTES, QUANTIZED_RANGE
 from nnapi_shim.hal.types import element_count
+from nnapi_shim.hints import Any
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 from nnapi_shim.operations.rules import float32
 
-MAP = record(input=ADDRESS, output=ADDRESS, count=INT64)
-LOOKUP = record(input=ADDRESS, output=ADDRESS, count=INT64, table=ADDRESS)
+ELEMENTS = {"count": INT64, "part": INT64}
+"""In a record: a tile is `part` of `count` elements."""
+MAP = record(input=ADDRESS, output=ADDRESS, **ELEMENTS)
+LOOKUP = record(input=ADDRESS, output=ADDRESS, **ELEMENTS, table=ADDRESS)
 
 TILE = 1 << 14
 """Elements per tile, of which the dearest kernels do two in a nanosecond, the others eight."""
 
 
-def tiles(count: int) -> int:
-    """Number of tiles of `count` elements; the last one may be short."""
-    return -(-count // TILE)
+def shared(count: int) -> dict[str, Any]:
+    """How a Step cuts `count` elements: its tiles, of which the last may be short, and ELEMENTS."""
+    return {"tiles": -(-count // TILE), "count": count, "part": TILE}
 
 
 def element_wise(layout: Record, kernel: str, op: BoundOperation, **fields: Any) -> Step:
@@ -38,11 +40,10 @@ def element_wise(layout: Record, kernel: str, op: BoundOperation, **fields: Any)
     return Step(
         layout,
         kernel,
-        tiles=tiles(count),
         in_place="input" if same_size else "",
         input=op.input,
         output=op.output,
-        count=count,
+        **shared(count),
         **fields,
     )
 
@@ -63,10 +64,9 @@ def requantize(operand: BoundOperand, target: BoundOperand) -> tuple[list[Step],
     step = Step(
         LOOKUP,
         "lookup_b8",
-        tiles=tiles(count),
         input=operand,
         output=buffer,
-        count=count,
+        **shared(count),
         table=byte_table(operand.type, requantized(operand, target)),
     )
     return [step], buffer

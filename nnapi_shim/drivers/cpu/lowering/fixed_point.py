@@ -1,9 +1,9 @@
 """Real multipliers as the fixed-point numbers that kernels multiply by."""
 
 from math import frexp
-from typing import Any
 
 from nnapi_shim.drivers.cpu.record import FLOAT32_MAX, INT64
+from nnapi_shim.hints import Any
 
 
 def decomposed(multiplier: float) -> tuple[int, int]:

@@ -10,8 +10,6 @@ A filter with a zero point becomes one without for u8 x s8: two int8 whose sum i
 tap behind the other, read the same input.
 """
 
-from typing import Any
-
 from nnapi_shim.drivers.cpu.lowering.gemm import product_with
 from nnapi_shim.drivers.cpu.lowering.packing import Filter, Input, int8_parts, is_quantized
 from nnapi_shim.drivers.cpu.lowering.requantization import signed_zero
@@ -21,6 +19,7 @@ from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
 from nnapi_shim.drivers.cpu.lowering.windows import View, view_rows
 from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, Buffer, Step, record
 from nnapi_shim.hal.enums import OperandType
+from nnapi_shim.hints import Any
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 from nnapi_shim.operations.shapes import Window
 

@@ -5,7 +5,6 @@ through a table of offsets, one per output row and filter tap, so that nothing i
 """
 
 from struct import pack
-from typing import Any, NamedTuple
 
 from nnapi_shim.drivers.cpu.lowering.addition import ADDEND
 from nnapi_shim.drivers.cpu.lowering.bounds import float_bounds
@@ -20,6 +19,7 @@ from nnapi_shim.drivers.cpu.lowering.requantization import FINISH, finish, signe
 from nnapi_shim.drivers.cpu.lowering.splitting import Work, split, tiles_of
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
 from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, At, Buffer, Step, record
+from nnapi_shim.hints import Any, NamedTuple
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 
 ROWS = {

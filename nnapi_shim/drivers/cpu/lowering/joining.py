@@ -4,13 +4,13 @@ Joined inputs have a step each, which writes its share of every row of the outpu
 """
 
 from math import prod
-from typing import Any
 
 from nnapi_shim.drivers.cpu.lowering.elements import byte_table, rounded_away, saturated
 from nnapi_shim.drivers.cpu.lowering.strided import Axis, copied, moved, strides
 from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, Alias, At, Buffer, Step, record
 from nnapi_shim.hal.quantization import ELEMENT_BYTES, QUANTIZED_RANGE
 from nnapi_shim.hal.types import element_count
+from nnapi_shim.hints import Any
 from nnapi_shim.operations.declare import BoundOperation
 from nnapi_shim.operations.rules import float32
 

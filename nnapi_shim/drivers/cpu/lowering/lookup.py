@@ -1,13 +1,13 @@
 """GATHER EMBEDDING_LOOKUP HASHTABLE_LOOKUP LSH_PROJECTION as steps."""
 
 from math import prod
-from typing import Any
 
 from nnapi_shim.drivers.cpu.lowering.rearrange import widened
 from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, Buffer, Step, record
 from nnapi_shim.hal.enums import OperandType
 from nnapi_shim.hal.quantization import ELEMENT_BYTES
 from nnapi_shim.hal.types import byte_size, element_count
+from nnapi_shim.hints import Any
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 from nnapi_shim.operations.lookup import DENSE, SPARSE
 

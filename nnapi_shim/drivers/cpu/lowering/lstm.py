@@ -1,14 +1,15 @@
 """LSTM, and LSTM over sequences, as steps.
 
 What the gates take from the input is one matrix product over all steps in time, into scratch memory
-[rows, gates, units], a row for each batch and step. One kernel then runs a direction of a sequence.
+[rows, gates, units], a row for each batch and step. One kernel then runs a direction of a sequence,
+or, where there is much to do for one batch, one each of its steps (lstm_rounds.py).
 float16 is widened first: constants at compilation.
 """
 
 from math import inf
-from typing import Any, NamedTuple
 
 from nnapi_shim.drivers.cpu.lowering.gemm import consecutive_rows, product_with
+from nnapi_shim.drivers.cpu.lowering.lstm_rounds import is_worth_sharing, rounds
 from nnapi_shim.drivers.cpu.lowering.packing import prepared_input
 from nnapi_shim.drivers.cpu.lowering.recurrent import (
     TILE_ROWS,
@@ -22,6 +23,7 @@ from nnapi_shim.drivers.cpu.lowering.recurrent import (
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling, tiling
 from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32, INT64, At, Buffer, Step, record
 from nnapi_shim.hal.quantization import ELEMENT_BYTES
+from nnapi_shim.hints import Any, NamedTuple
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 from nnapi_shim.operations.lstm import (
     DIRECTIONS,
@@ -173,7 +175,17 @@ def _sequence(
     for name, (more, buffer) in zip(("products", "aux_products"), products, strict=False):
         steps += more
         fields[name] = buffer
+    fields |= {
+        "output": results.output,
+        "output_state_out": results.output_state,
+        "cell_state_out": results.cell_state,
+        "output_stride": results.stride,
+        "activation": op.activation,
+        "cell_clip": op.cell_clip if op.cell_clip > 0 else inf,
+    }
     unused = results.unused
+    if unused is None and is_worth_sharing(cell, rows, geometry):
+        return steps + rounds(cell, rows, backward, geometry, fields)
     proj_clip = op.proj_clip if cell.projection_weights else 0
     steps.append(
         Step(
@@ -182,9 +194,6 @@ def _sequence(
             tiles=tiles,
             writes=WRITES,
             **fields,
-            output=results.output,
-            output_state_out=results.output_state,
-            cell_state_out=results.cell_state,
             unused=unused,
             unused_bytes=unused.dimensions[1] * ELEMENT_BYTES[unused.type] if unused else 0,
             scratch=Buffer(4 * tiles * tile_batches * (outputs + (2 + len(GATES)) * units)),
@@ -195,13 +204,10 @@ def _sequence(
             backward=int(backward),
             step_rows=rows.step_rows,
             batch_rows=rows.batch_rows,
-            output_stride=results.stride,
             units=units,
             outputs=outputs,
             output_table=consecutive_rows(None, rows.batches, 4 * outputs, tile_rows).table,
             unit_table=consecutive_rows(None, rows.batches, 4 * units, tile_rows).table,
-            activation=op.activation,
-            cell_clip=op.cell_clip if op.cell_clip > 0 else inf,
             proj_clip=proj_clip if proj_clip > 0 else inf,
         )
     )

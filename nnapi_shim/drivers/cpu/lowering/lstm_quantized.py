@@ -1,10 +1,10 @@
 """QUANTIZED_16BIT_LSTM and QUANTIZED_LSTM as steps: tables of the activations, and one kernel."""
 
 from struct import pack
-from typing import Any
 
 from nnapi_shim.drivers.cpu.lowering.fixed_point import decomposed
 from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32_MAX, INT64, Buffer, Step, record
+from nnapi_shim.hints import Any
 from nnapi_shim.operations.declare import BoundOperation
 from nnapi_shim.operations.lstm_cell import GATES, Cell, Gates
 from nnapi_shim.operations.lstm_quantized import quantized_cell, state_bits

@@ -1,7 +1,6 @@
 """FULLY_CONNECTED and BATCH_MATMUL as steps."""
 
 from math import prod
-from typing import Any
 
 from nnapi_shim.drivers.cpu.lowering.bounds import quantized_bounds
 from nnapi_shim.drivers.cpu.lowering.fixed_point import decomposed
@@ -19,6 +18,7 @@ from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32_MAX, INT64, Buffer, S
 from nnapi_shim.hal.enums import FuseCode
 from nnapi_shim.hal.quantization import ELEMENT_BYTES
 from nnapi_shim.hal.types import element_count
+from nnapi_shim.hints import Any
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 from nnapi_shim.operations.matmul import Matrices, matrices
 from nnapi_shim.operations.rules import float32

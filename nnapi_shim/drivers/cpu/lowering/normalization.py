@@ -6,7 +6,6 @@ before and narrowed after.
 """
 
 from math import prod
-from typing import Any
 
 from nnapi_shim.drivers.cpu.lowering.elements import TILE
 from nnapi_shim.drivers.cpu.lowering.rearrange import image_in, image_out
@@ -21,6 +20,7 @@ from nnapi_shim.drivers.cpu.record import (
     record,
 )
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE
+from nnapi_shim.hints import Any
 from nnapi_shim.operations.declare import BoundOperation
 
 LANES = 1024

@@ -4,20 +4,19 @@ Positions and scores of boxes go through here: float16 is widened, quantized num
 (q - zero_point) * scale; back they are rounded once.
 """
 
-from typing import Any
-
 from nnapi_shim.drivers.cpu.lowering.conversion import DEQUANTIZE
-from nnapi_shim.drivers.cpu.lowering.elements import tiles
+from nnapi_shim.drivers.cpu.lowering.elements import ELEMENTS, shared
 from nnapi_shim.drivers.cpu.lowering.joining import copy_rows
 from nnapi_shim.drivers.cpu.lowering.rearrange import convert, widened
-from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32, INT64, At, Buffer, Step, record
+from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32, At, Buffer, Step, record
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.quantization import ELEMENT_BYTES, QUANTIZED_RANGE
 from nnapi_shim.hal.types import element_count
+from nnapi_shim.hints import Any
 from nnapi_shim.operations.declare import BoundOperand
 
 STORE = record(
-    input=ADDRESS, output=ADDRESS, count=INT64,
+    input=ADDRESS, output=ADDRESS, **ELEMENTS,
     scale=FLOAT32, zero_point=FLOAT32, low=FLOAT32, high=FLOAT32,
 )  # fmt: skip
 
@@ -46,10 +45,9 @@ def reals(operand: BoundOperand, source: Any = None) -> tuple[list[Step], Any]:
     step = Step(
         DEQUANTIZE,
         f"dequantize_{_NAMES[operand.type]}_f32",
-        tiles=tiles(count),
         input=source,
         output=buffer,
-        count=count,
+        **shared(count),
         scale=operand.scale,
         zero_point=operand.zero_point,
     )
@@ -80,10 +78,9 @@ def store(source: Any, operand: BoundOperand, first: int, count: int) -> Step:
     return Step(
         STORE,
         f"store_{8 * size}",
-        tiles=tiles(count),
         input=source,
         output=target,
-        count=count,
+        **shared(count),
         scale=operand.scale,
         zero_point=operand.zero_point,
         low=low,

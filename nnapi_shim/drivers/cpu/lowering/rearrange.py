@@ -6,15 +6,13 @@ An operation here splits the axes of its input, and takes the parts in another o
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
 
-from nnapi_shim.drivers.cpu.lowering.padding import padded
 from nnapi_shim.drivers.cpu.lowering.strided import Axis, copied, moved, strides
 from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, Alias, Buffer, Step, record
 from nnapi_shim.hal.quantization import ELEMENT_BYTES
 from nnapi_shim.hal.types import byte_size, element_count
+from nnapi_shim.hints import Any
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
-from nnapi_shim.operations.rearrange import padded_image
 from nnapi_shim.operations.shapes import nhwc
 
 CONVERT = record(input=ADDRESS, output=ADDRESS, count=INT64, parts=INT64)
@@ -78,6 +76,10 @@ def lower_batch_to_space_nd(op: BoundOperation) -> list[Step | Alias]:
 
 def lower_space_to_batch_nd(op: BoundOperation) -> list[Step | Alias]:
     """The image is padded in memory first; its height and width are split into blocks."""
+    # Images are moved for others, too, which need none of this.
+    from nnapi_shim.drivers.cpu.lowering.padding import padded
+    from nnapi_shim.operations.rearrange import padded_image
+
     batch, _, _, depth = nhwc(op.input.dimensions, op.nchw)
     source, steps = op.input, []
     if any(op.paddings):

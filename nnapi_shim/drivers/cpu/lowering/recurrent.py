@@ -1,7 +1,5 @@
 """What the recurrent operations share: float32 operands, packed matrices, products of all steps."""
 
-from typing import Any, NamedTuple
-
 from nnapi_shim.drivers.cpu.lowering.gemm import consecutive_rows, product_with
 from nnapi_shim.drivers.cpu.lowering.packing import Filter, packed_filter, prepared_input
 from nnapi_shim.drivers.cpu.lowering.rearrange import narrowed, widened
@@ -9,6 +7,7 @@ from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
 from nnapi_shim.drivers.cpu.record import Buffer, Step
 from nnapi_shim.hal.enums import OperandType
 from nnapi_shim.hal.types import element_count
+from nnapi_shim.hints import Any, NamedTuple
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 
 TILE_ROWS = 4

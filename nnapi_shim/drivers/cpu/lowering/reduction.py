@@ -8,7 +8,6 @@ and the lanes that belong together are joined at the end.
 """
 
 from collections.abc import Collection
-from typing import Any, NamedTuple
 
 from nnapi_shim.drivers.cpu.lowering.elements import TILE
 from nnapi_shim.drivers.cpu.lowering.rearrange import image_in, image_out
@@ -24,6 +23,7 @@ from nnapi_shim.drivers.cpu.record import (
     record,
 )
 from nnapi_shim.hal.types import Dimensions
+from nnapi_shim.hints import Any, NamedTuple
 from nnapi_shim.operations.declare import BoundOperation
 from nnapi_shim.operations.reduction import reduced_axes
 

@@ -2,11 +2,11 @@
 
 from array import array
 from collections.abc import Sequence
-from typing import Any
 
 from nnapi_shim.drivers.cpu.lowering.bounds import quantized_bounds
 from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32, INT64, Buffer, Step, record
 from nnapi_shim.hal.enums import OperandType
+from nnapi_shim.hints import Any
 from nnapi_shim.operations.declare import BoundOperand
 
 REQUANTIZATION_TABLE = record(multipliers=ADDRESS, output=ADDRESS, width=INT64, zero_point=INT64)

@@ -8,11 +8,11 @@ taken apart: its row then is one of single elements, in a table of its own.
 from array import array
 from collections.abc import Sequence
 from math import ceil, floor
-from typing import Any, NamedTuple
 
 from nnapi_shim.drivers.cpu.lowering.elements import TILE
 from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, Buffer, Step, record
 from nnapi_shim.hal.quantization import ELEMENT_BYTES
+from nnapi_shim.hints import Any, NamedTuple
 from nnapi_shim.operations.declare import BoundOperation
 from nnapi_shim.operations.rules import float32
 from nnapi_shim.operations.shapes import nhwc

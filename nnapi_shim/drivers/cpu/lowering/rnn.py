@@ -4,8 +4,6 @@ What a cell takes from its input is one matrix product over all steps in time, i
 one kernel then runs a direction of a sequence. float16 is widened first.
 """
 
-from typing import Any, NamedTuple
-
 from nnapi_shim.drivers.cpu.lowering.gemm import consecutive_rows
 from nnapi_shim.drivers.cpu.lowering.recurrent import (
     TILE_ROWS,
@@ -19,6 +17,7 @@ from nnapi_shim.drivers.cpu.lowering.recurrent import (
 )
 from nnapi_shim.drivers.cpu.lowering.tiling import tiling
 from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, At, Buffer, Step, record
+from nnapi_shim.hints import Any, NamedTuple
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 from nnapi_shim.operations.rnn import time_and_batch
 

@@ -1,11 +1,10 @@
 """ROI_ALIGN and ROI_POOLING as steps: one that walks from roi to roi, on images in NHWC order."""
 
-from typing import Any
-
 from nnapi_shim.drivers.cpu.lowering.real import reals
 from nnapi_shim.drivers.cpu.lowering.rearrange import from_nhwc, to_nhwc
 from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32, INT64, Buffer, Record, Step, record
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE
+from nnapi_shim.hints import Any
 from nnapi_shim.operations.declare import BoundOperation
 from nnapi_shim.operations.rules import float32
 from nnapi_shim.operations.shapes import nhwc

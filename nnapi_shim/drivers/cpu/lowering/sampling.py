@@ -1,9 +1,8 @@
 """RANDOM_MULTINOMIAL as steps."""
 
-from typing import Any
-
 from nnapi_shim.drivers.cpu.lowering.strided import Axis, copied, filled
 from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, At, Buffer, Step, record
+from nnapi_shim.hints import Any
 from nnapi_shim.operations.declare import BoundOperation
 
 CUMULATE = record(logits=ADDRESS, output=ADDRESS, rows=INT64, classes=INT64, tile_rows=INT64)

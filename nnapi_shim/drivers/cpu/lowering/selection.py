@@ -2,14 +2,14 @@
 
 from math import prod
 
-from nnapi_shim.drivers.cpu.lowering.elements import TILE, requantize, tiles
+from nnapi_shim.drivers.cpu.lowering.elements import ELEMENTS, TILE, requantize, shared
 from nnapi_shim.drivers.cpu.lowering.rearrange import image_in, image_out
 from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, Buffer, Step, record
 from nnapi_shim.hal.quantization import ELEMENT_BYTES, QUANTIZED_RANGE
 from nnapi_shim.hal.types import element_count
 from nnapi_shim.operations.declare import BoundOperation
 
-SELECT = record(condition=ADDRESS, input1=ADDRESS, input2=ADDRESS, output=ADDRESS, count=INT64)
+SELECT = record(condition=ADDRESS, input1=ADDRESS, input2=ADDRESS, output=ADDRESS, **ELEMENTS)
 EXTREME = record(
     input=ADDRESS,
     output=ADDRESS,
@@ -69,13 +69,12 @@ def lower_select(op: BoundOperation) -> list[Step]:
     select = Step(
         SELECT,
         f"select_{8 * ELEMENT_BYTES[op.output.type]}",
-        tiles=tiles(count),
         in_place="input1",
         condition=op.condition,
         input1=sources[0],
         input2=sources[1],
         output=op.output,
-        count=count,
+        **shared(count),
     )
     return [*steps, select]
 

@@ -1,12 +1,12 @@
 """SOFTMAX and LOG_SOFTMAX as steps."""
 
 from math import prod
-from typing import Any
 
 from nnapi_shim.drivers.cpu.lowering.elements import TILE
 from nnapi_shim.drivers.cpu.lowering.fixed_point import decomposed, input_radius
 from nnapi_shim.drivers.cpu.lowering.rearrange import image_in, image_out
 from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32, INT64, Buffer, Step, record
+from nnapi_shim.hints import Any
 from nnapi_shim.operations.declare import BoundOperation
 
 SHAPE = {"outer": INT64, "length": INT64, "inner": INT64, "tile_rows": INT64}
@@ -18,7 +18,8 @@ is 255 - i below the maximum; 0 where that is more than `radius`."""
 POWERS_COUNT = 511
 """An input that changes meanwhile may have numbers above the maximum: they count as the maximum."""
 SOFTMAX_TABLE = record(input=ADDRESS, output=ADDRESS, **SHAPE, table=ADDRESS, scratch=ADDRESS)
-"""scratch: byte[tiles, 256]."""
+SCRATCH = 256 * 4
+"""Bytes for each tile: the exponentials of a lane of up to 256 numbers, or results by bytes."""
 LOG_SOFTMAX = record(
     input=ADDRESS, output=ADDRESS, **SHAPE, beta=FLOAT32, flip=INT64, scratch=ADDRESS
 )
@@ -47,7 +48,7 @@ def lower_softmax(op: BoundOperation) -> list[Step]:
     if op.variant in ("qu8", "qs8"):
         fill, table = _powers(op)
         rows = _rows(op, outer * inner, length)
-        scratch = Buffer(rows["tiles"] * 256)
+        scratch = Buffer(rows["tiles"] * SCRATCH)
         kernel = f"softmax_{op.variant}"
         return [fill, Step(SOFTMAX_TABLE, kernel, **rows, table=table, scratch=scratch)]
     if inner == 1:

@@ -4,9 +4,8 @@ The rows of a block and one panel fit into the second-level cache together. Bloc
 be read again, groups the rows; as many as the work is worth, in the way that reads least.
 """
 
-from typing import Any, NamedTuple
-
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
+from nnapi_shim.hints import Any, NamedTuple
 
 SERIAL = 16 << 10
 """Steps of a micro-kernel up to which a product has one tile: about 5 us."""

@@ -9,11 +9,11 @@ copy from a constant that stands still.
 from collections.abc import Iterable, Sequence
 from math import prod
 from struct import pack
-from typing import Any, NamedTuple
 
 from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, Alias, At, Step, record
 from nnapi_shim.hal.quantization import ELEMENT_BYTES
 from nnapi_shim.hal.types import byte_size, element_count
+from nnapi_shim.hints import Any, NamedTuple
 from nnapi_shim.operations.declare import BoundOperand
 
 PLACES = {

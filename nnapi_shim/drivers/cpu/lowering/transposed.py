@@ -6,8 +6,6 @@ each other. They form a grid; their number in it, (y + head) // stride, is the i
 of these taps belongs to.
 """
 
-from typing import Any, NamedTuple
-
 from nnapi_shim.drivers.cpu.lowering.gemm import product_with
 from nnapi_shim.drivers.cpu.lowering.packing import (
     Filter,
@@ -21,6 +19,7 @@ from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
 from nnapi_shim.drivers.cpu.lowering.windows import View, view_rows
 from nnapi_shim.drivers.cpu.record import At, Buffer, Step
 from nnapi_shim.hal.quantization import ELEMENT_BYTES
+from nnapi_shim.hints import Any, NamedTuple
 from nnapi_shim.operations.convolution import transpose_spans
 from nnapi_shim.operations.declare import BoundOperation
 from nnapi_shim.operations.shapes import Span, nhwc

@@ -4,6 +4,7 @@ from math import inf, sqrt
 from struct import pack
 
 from nnapi_shim.drivers.cpu.lowering.elements import (
+    ELEMENTS,
     MAP,
     byte_table,
     element_wise,
@@ -11,11 +12,11 @@ from nnapi_shim.drivers.cpu.lowering.elements import (
     saturated,
     translated,
 )
-from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, Step, record
+from nnapi_shim.drivers.cpu.record import ADDRESS, Step, record
 from nnapi_shim.operations.declare import BoundOperation
 from nnapi_shim.operations.rules import float32
 
-SINE = record(input=ADDRESS, output=ADDRESS, count=INT64, table=ADDRESS)
+SINE = record(input=ADDRESS, output=ADDRESS, **ELEMENTS, table=ADDRESS)
 
 
 def lower_abs(op: BoundOperation) -> list[Step]:

@@ -7,7 +7,6 @@ the last segment begin earlier where they would go beyond the end, and store the
 """
 
 from struct import pack
-from typing import Any, NamedTuple
 
 from nnapi_shim.drivers.cpu.lowering.packing import (
     QUANTIZED_HEAD_BYTES,
@@ -22,6 +21,7 @@ from nnapi_shim.drivers.cpu.lowering.requantization import (
 )
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
 from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, Buffer, Step, record
+from nnapi_shim.hints import Any, NamedTuple
 from nnapi_shim.operations.declare import BoundOperation
 from nnapi_shim.operations.shapes import Window
 

@@ -6,13 +6,13 @@ the model says, and so is all that a run may refuse: passes act where everything
 
 from collections.abc import Callable, Collection, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nnapi_shim.drivers.cpu.layout import Lowered
+from nnapi_shim.drivers.cpu.layout import Lowered, Placed
 from nnapi_shim.drivers.cpu.weights import Constants
 from nnapi_shim.errors import Where
 from nnapi_shim.hal.enums import OperandLifeTime, OperationType
 from nnapi_shim.hal.types import Subgraph
+from nnapi_shim.hints import TYPE_CHECKING, Any, NamedTuple
 from nnapi_shim.settings import PASSES
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ for it to do; it is not imported for others.
 """
 
 
-ON_STEPS = ("fuse_additions", "write_in_place", "chain_steps")
+ON_STEPS = ("fuse_additions", "write_in_place", "chain_steps", "chain_elements")
 """Passes over the steps that a graph was lowered to."""
 
 
@@ -109,8 +109,6 @@ def on_steps(lowered: Lowered, kept: Collection[Any]) -> list[Joined]:
     kept: operands and Buffers that later programs read.
     """
     kernels = {placed.step.kernel.partition("_")[0] for placed in lowered.steps}
-    if kernels.isdisjoint(("copy", "gemm", "depthwise")):
-        return []
     without = left_out()
     done = []
     if "add" in kernels and "fuse_additions" not in without:
@@ -131,4 +129,21 @@ def on_steps(lowered: Lowered, kept: Collection[Any]) -> list[Joined]:
         for one, other in chain_steps(lowered.steps, lowered.root):
             what = f"behind {one.where}, tile by tile"
             done.append(Joined("chain_steps", other.where, what))
+    if _has_pairs(lowered.steps) and "chain_elements" not in without:
+        from nnapi_shim.drivers.cpu.passes.chain_elements import chain_elements
+
+        for one, other in chain_elements(lowered.steps, lowered.root):
+            what = f"behind {one.where}, block by block"
+            done.append(Joined("chain_elements", other.where, what))
     return done
+
+
+def _has_pairs(steps: Sequence[Placed]) -> bool:
+    """Whether two steps that go element by element follow each other."""
+    before = False
+    for placed in steps:
+        this = "part" in placed.step.record.fields
+        if before and this:
+            return True
+        before = this
+    return False

@@ -7,7 +7,6 @@ the second is run right behind tile t of the first, by the same thread.
 
 from collections.abc import Callable, Sequence
 from math import lcm
-from typing import Any, NamedTuple
 
 from nnapi_shim.drivers.cpu.layout import Placed
 from nnapi_shim.drivers.cpu.lowering.broadcasting import WALK_FIELDS
@@ -15,6 +14,7 @@ from nnapi_shim.drivers.cpu.lowering.depthwise import DEPTHWISE
 from nnapi_shim.drivers.cpu.lowering.gemm import GEMM
 from nnapi_shim.drivers.cpu.program import CHAIN
 from nnapi_shim.drivers.cpu.record import At, Step
+from nnapi_shim.hints import Any, NamedTuple
 
 NAME = "chain_steps"
 WORTH = 512 << 10

@@ -5,12 +5,12 @@ once more.
 """
 
 from collections.abc import Collection
-from typing import Any
 
 from nnapi_shim.drivers.cpu.layout import Lowered, Placed
 from nnapi_shim.drivers.cpu.lowering.addition import float_addition, quantized_addition
 from nnapi_shim.drivers.cpu.lowering.gemm import ADDING
 from nnapi_shim.drivers.cpu.record import Step
+from nnapi_shim.hints import Any
 from nnapi_shim.operations.declare import BoundOperand
 
 FLIPS = {"add_guarded_qu8": 0x80, "add_guarded_qs8": 0}

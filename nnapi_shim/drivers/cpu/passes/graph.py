@@ -8,7 +8,6 @@ it is.
 from collections.abc import Callable, Iterator, Sequence
 from math import isfinite
 from struct import pack
-from typing import Any, NamedTuple, cast
 
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu.fused import Fused
@@ -16,6 +15,7 @@ from nnapi_shim.drivers.cpu.weights import Constants
 from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE, STRUCT_CODES, decoded
 from nnapi_shim.hal.types import Operand, Operation, Subgraph, is_known
+from nnapi_shim.hints import Any, NamedTuple, cast
 from nnapi_shim.operations import bound_operand, bound_operation
 from nnapi_shim.operations import operation as declaration_of
 from nnapi_shim.operations.declare import BoundOperand, declared

@@ -7,7 +7,7 @@ as they do it.
 from collections.abc import Sequence
 
 from nnapi_shim.drivers.cpu.fused import Fused
-from nnapi_shim.drivers.cpu.lowering.elements import LOOKUP, byte_table, rounded_away, tiles
+from nnapi_shim.drivers.cpu.lowering.elements import LOOKUP, byte_table, rounded_away, shared
 from nnapi_shim.drivers.cpu.passes.graph import Done, Graph, title
 from nnapi_shim.drivers.cpu.record import Alias, Step
 from nnapi_shim.hal.enums import OperandType, OperationType
@@ -69,11 +69,10 @@ class _Translation:
         step = Step(
             LOOKUP,
             "lookup_b8",
-            tiles=tiles(count),
             in_place="input",
             input=inputs[0],
             output=outputs[0],
-            count=count,
+            **shared(count),
             table=self._table,
         )
         return [step]

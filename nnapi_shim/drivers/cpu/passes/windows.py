@@ -2,11 +2,11 @@
 
 from array import array
 from math import isfinite
-from typing import NamedTuple
 
 from nnapi_shim.drivers.cpu.passes.graph import Graph
 from nnapi_shim.hal.enums import OperandType, OperationType
 from nnapi_shim.hal.types import Operation
+from nnapi_shim.hints import NamedTuple
 from nnapi_shim.operations.shapes import span
 
 CONVOLUTIONS = (OperationType.CONV_2D, OperationType.DEPTHWISE_CONV_2D)

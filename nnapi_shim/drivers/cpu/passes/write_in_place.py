@@ -5,13 +5,13 @@ take is read there.
 """
 
 from collections.abc import Collection
-from typing import Any, NamedTuple
 
 from nnapi_shim.drivers.cpu.layout import Lowered, Placed
 from nnapi_shim.drivers.cpu.lowering.gemm import GEMM
 from nnapi_shim.drivers.cpu.lowering.strided import COPY
 from nnapi_shim.drivers.cpu.record import At, Step
 from nnapi_shim.hal.types import byte_size
+from nnapi_shim.hints import Any, NamedTuple
 from nnapi_shim.operations.declare import BoundOperand
 
 

@@ -1,0 +1,104 @@
+"""A long LSTM of one batch, step in time by step in time, each shared between threads.
+
+What a round needs of the one before is its output alone: a tile computes all gates of some units.
+A thread gets about the same units each time, so their weights stay in its cache.
+"""
+
+from typing import Any
+
+from nnapi_shim.drivers.cpu.lowering.recurrent import Rows
+from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
+from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32, INT64, At, Buffer, Step, record
+from nnapi_shim.operations.lstm_cell import GATES, Cell
+
+OWN = (
+    *(f"recurrent_{gate}" for gate in GATES),
+    *(f"peephole_{gate}" for gate in GATES if gate != "cell"),
+)
+"""The fields that both kernels have for a cell."""
+ROUND = record(
+    products=ADDRESS,
+    aux_products=ADDRESS,
+    **dict.fromkeys(OWN, ADDRESS),
+    state=ADDRESS,
+    next_state=ADDRESS,
+    first_cells=ADDRESS,
+    cells=ADDRESS,
+    gates=ADDRESS,
+    output=ADDRESS,
+    output_state_out=ADDRESS,
+    cell_state_out=ADDRESS,
+    table=ADDRESS,
+    units=INT64,
+    activation=INT64,
+    cell_clip=FLOAT32,
+)
+"""A round; a tile is a panel's units. What is not there has address 0.
+
+products, aux_products: float32 [gates, units] of this time. state, next_state, first_cells, cells,
+output: float32 [units]; first_cells is where the first round has its cell state from.
+gates: scratch memory, float32 [5, units]. output_state_out, cell_state_out: of the last round.
+"""
+
+WRITES = ("next_state", "cells", "gates", "output", "output_state_out", "cell_state_out")
+WORTH = 256 << 10
+"""Bytes of weights from which on a round is shared: it takes about 4 us."""
+MOST_UNITS = 8192
+"""A tile of more may take a millisecond, in which nobody looks at the clock."""
+MOST_ROUNDS = 512
+"""Each is a step of the program."""
+
+
+def is_worth_sharing(cell: Cell, rows: Rows, geometry: Tiling) -> bool:
+    """Whether a sequence has rounds that are shared."""
+    gates = sum(weights is not None for weights in cell.recurrent_weights)
+    return (
+        rows.batches == 1
+        and 1 < rows.steps <= MOST_ROUNDS
+        and cell.projection_weights is None
+        and not cell.gains[-1]
+        and cell.outputs == cell.units
+        and geometry.columns < cell.units <= MOST_UNITS
+        and gates * 4 * cell.units * cell.outputs >= WORTH
+    )
+
+
+def rounds(
+    cell: Cell, rows: Rows, backward: bool, geometry: Tiling, fields: dict[str, Any]
+) -> list[Step]:
+    """The steps of a sequence. fields: of the kernel that runs all of it."""
+    units, bytes_ = cell.units, 4 * cell.units
+    row_bytes = bytes_ * sum(weights is not None for weights in cell.recurrent_weights)
+    states = Buffer(2 * bytes_)
+    same = {name: fields[name] for name in OWN} | {
+        "cells": Buffer(bytes_),
+        "gates": Buffer(5 * bytes_),
+        "table": bytes(8),
+        "units": units,
+        "activation": fields["activation"],
+        "cell_clip": fields["cell_clip"],
+    }
+    steps = []
+    for number in range(rows.steps):
+        time = rows.steps - 1 - number if backward else number
+        is_first, is_last = number == 0, number == rows.steps - 1
+        row = time * rows.step_rows
+        aux = fields["aux_products"]
+        steps.append(
+            Step(
+                ROUND,
+                "lstm_round",
+                tiles=-(-units // geometry.columns),
+                writes=WRITES,
+                products=At(fields["products"], row * row_bytes),
+                aux_products=None if aux is None else At(aux, row * row_bytes),
+                state=fields["output_state_in"] if is_first else At(states, number % 2 * bytes_),
+                next_state=At(states, (number + 1) % 2 * bytes_),
+                first_cells=fields["cell_state_in"] if is_first else None,
+                output=At(fields["output"], row * fields["output_stride"]),
+                output_state_out=fields["output_state_out"] if is_last else None,
+                cell_state_out=fields["cell_state_out"] if is_last else None,
+                **same,
+            )
+        )
+    return steps
