@@ -100,6 +100,43 @@ def residual(model: Model) -> Any:
     return model.add(x, z)
 
 
+def additions(model: Model) -> Any:
+    """Columns that fill no vector, of two images; a clamp between, and one behind."""
+    x = model.input(F32, [2, 7, 5, 9])
+    y = model.conv_2d(x, normal(24, 1, 1, 9), normal(24), padding="VALID", activation="RELU6")
+    z = model.conv_2d(x, normal(24, 1, 1, 9), normal(24), padding="VALID")
+    both = model.add(y, z, activation="RELU1")
+    return model.add(model.conv_2d(both, normal(24, 1, 1, 24), normal(24), padding="SAME"), both)
+
+
+def quantized_additions(model: Model, kind: str = U8, zero: int = 128) -> Any:
+    """The product has the larger scale, or the smaller one; float32 is enough for all but the last
+    sum, and not for those next to an integer, as half of 1.
+    """
+
+    def product(x: Any, columns: int, scale: float, **others: Any) -> Any:
+        shape = columns, 1, 1, x.dimensions[3]
+        weights = model.constant(RANDOM.integers(-9, 9, shape).astype(np.int8), S8, 0.02, 0)
+        bias = model.constant(np.arange(columns, dtype=np.int32), "TENSOR_INT32", x.scale * 0.02)
+        if kind == U8:
+            stored = RANDOM.integers(0, 255, shape).astype(np.uint8)
+            weights = model.constant(stored, U8, 0.02, 120)
+        return model.conv_2d(
+            x, weights, bias, padding="VALID", scale=scale, zero_point=zero - 28, **others
+        )
+
+    x = model.input(kind, [2, 7, 5, 24], 0.05, zero)
+    y = model.add(x, product(x, 24, 0.3), scale=0.2, zero_point=zero)
+    z = model.add(product(y, 24, 0.1, activation="RELU"), y, scale=0.4, zero_point=zero - 9)
+    u = model.add(z, product(z, 24, 0.4), scale=0.8, zero_point=zero - 1, activation="RELU")
+    v = model.add(product(u, 70, 0.7), product(u, 70, 0.9), scale=0.25, zero_point=zero)
+    return model.add(product(v, 70, 0.9), v, scale=0.1, zero_point=zero)
+
+
+def signed_additions(model: Model) -> Any:
+    return quantized_additions(model, S8, 0)
+
+
 def quantized_rows(model: Model) -> Any:
     """Of two images."""
     x = model.input(U8, [2, 100, 90, 48], 0.05, 128)
@@ -193,7 +230,10 @@ CASES = [
     Case(quantization, "merge_quantization", (1, 3, 5)),
     Case(transposes, "merge_transposes", (1, 4)),
     Case(constants, "fold_constants", (0, 1)),
-    Case(residual, "chain_steps", (2, 3)),
+    Case(additions, "fuse_additions", (2, 4)),
+    Case(quantized_additions, "fuse_additions", (1, 3, 5, 8)),
+    Case(signed_additions, "fuse_additions", (1, 3, 5, 8)),
+    Case(residual, "chain_steps", (2,)),
     Case(parts, "write_in_place", (2, 2, 3, 3, 3, 6, 6)),
     Case(quantized_rows, "chain_steps", (1,)),
     Case(of_bytes, "tabulate_bytes", (1, 13)),
@@ -215,7 +255,8 @@ def built(case: Case) -> Model:
 def values(model: Model) -> np.ndarray:
     (given,) = model.input_operands
     if given.scale:
-        return np.arange(np.prod(given.dimensions)).reshape(given.dimensions).astype(np.uint8)
+        stored = np.arange(np.prod(given.dimensions)).reshape(given.dimensions)
+        return stored.astype(np.int8 if given.type.name == S8 else np.uint8)
     return np.random.default_rng(5).normal(size=given.dimensions).astype(np.float32) * 3
 
 

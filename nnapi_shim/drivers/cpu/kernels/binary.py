@@ -12,7 +12,7 @@ from operator import add, mul, sub, truediv
 import numpy as np
 
 from nnapi_shim.drivers.cpu.kernels.broadcasting import bare, guarded, nothing, pairwise
-from nnapi_shim.drivers.cpu.kernels.close import told
+from nnapi_shim.drivers.cpu.kernels.close import near, told
 from nnapi_shim.drivers.cpu.kernels.elements import READ, WRITE
 from nnapi_shim.drivers.cpu.kernels.fixed_point import (
     long_product,
@@ -82,10 +82,10 @@ def add_quantized(x, y, values):
 @helper
 def add_close(x, y, values):
     """As add_quantized, in float32; see lowering/close.py."""
-    zero0, zero1, close0, close1, middle, lowest, highest = values
+    zero0, zero1, close0, close1, middle, bits, window, lowest, highest = values
     x, y = np.float32(add32(np.int32(x), zero0)), np.float32(add32(np.int32(y), zero1))
     units = multiply_add(x, close0, multiply_add(y, close1, middle))
-    return told(units, lowest, highest)
+    return told(units, bits, window, lowest, highest)
 
 
 @helper
@@ -160,6 +160,8 @@ guarded_sum_constants = helper(
             a.close0,
             a.close1,
             a.middle,
+            np.int32(a.bits),
+            near(a.bits),
             np.int32(a.lowest),
             np.int32(a.highest),
         ),

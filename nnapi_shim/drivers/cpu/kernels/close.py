@@ -9,9 +9,13 @@ from numba.extending import intrinsic
 
 from nnapi_shim.drivers.cpu.kernels.kernel import helper
 from nnapi_shim.drivers.cpu.kernels.numeric import and32, shift_right32
-from nnapi_shim.drivers.cpu.lowering.close import BITS, WINDOW
+from nnapi_shim.drivers.cpu.lowering.close import WINDOW
 
-DOWN, NEAR = np.int32(BITS), np.int32((1 << BITS) - WINDOW)
+
+@helper
+def near(bits):
+    """The bits of a number of units that are 0 next to an integer."""
+    return np.int32((1 << bits) - WINDOW)
 
 
 @intrinsic
@@ -29,8 +33,8 @@ def nearest(typing_context: Any, x: Any) -> Any:
 
 
 @helper
-def told(units, lowest, highest):
+def told(units, bits, near, lowest, highest):
     """(whether it may be the one below, result within bounds) of units in float32."""
     fine = nearest(units)
-    result = min(max(shift_right32(fine, DOWN), lowest), highest)
-    return and32(fine, NEAR) == 0, result
+    result = min(max(shift_right32(fine, bits), lowest), highest)
+    return and32(fine, near) == 0, result

@@ -10,16 +10,21 @@ from nnapi_shim.drivers.cpu.kernels.arithmetic import float32, pairs16, quads8
 from nnapi_shim.drivers.cpu.kernels.kernel import kernel
 from nnapi_shim.drivers.cpu.kernels.microkernel import tile
 from nnapi_shim.drivers.cpu.kernels.target import target_tiling
-from nnapi_shim.drivers.cpu.kernels.vector import BYTE
-from nnapi_shim.drivers.cpu.lowering.gemm import GEMM
+from nnapi_shim.drivers.cpu.kernels.vector import BYTE, FLOAT
+from nnapi_shim.drivers.cpu.lowering.gemm import ADDING, GEMM
+from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
 
 TILING = target_tiling()
 CHAINS = 4
 """Partial sums of a single row: as many additions in flight as an addition takes cycles."""
 
 
-def gemm(name: str, run_tile: Any, tile_rows: int, element_bytes: int) -> Any:
+def gemm(
+    name: str, arithmetic: Any, tile_rows: int, tiling: Tiling = TILING, chains: int = 1
+) -> Any:
     """A kernel that runs a micro-kernel over its share of the output."""
+    run_tile = tile(tiling, arithmetic, tile_rows, chains, adds=name in ADDING)
+    element_bytes = 4 if arithmetic.element is FLOAT else 1
     width = TILING.panel_columns(tile_rows)
 
     def product(a, number):
@@ -34,6 +39,9 @@ def gemm(name: str, run_tile: Any, tile_rows: int, element_bytes: int) -> Any:
                 if part == a.image_tiles - 1:
                     table, rows = a.tail_table, a.tail_rows
                 row = image * a.image_rows + part * tile_rows
+                addend = a.addend
+                if addend:
+                    addend += row * a.addend_stride + panel * width * element_bytes
                 run_tile(
                     table,
                     a.taps,
@@ -49,6 +57,9 @@ def gemm(name: str, run_tile: Any, tile_rows: int, element_bytes: int) -> Any:
                     a.flip,
                     a.zero_point,
                     a.output_flip,
+                    addend,
+                    a.addend_stride,
+                    a.addition,
                     a.low,
                     a.high,
                 )
@@ -66,16 +77,16 @@ _float32 = float32(TILING)
 _quantized = quads8(TILING) if TILING.group == 4 else pairs16(TILING)
 _quantized_row = quads8(TILING) if TILING.group == 4 else pairs16(TILING, BYTE)
 
-gemm_f32 = gemm("gemm_f32", tile(TILING, _float32, TILING.rows), TILING.rows, 4)
-gemm_q8 = gemm("gemm_q8", tile(TILING, _quantized, TILING.rows), TILING.rows, 1)
+gemm_f32 = gemm("gemm_f32", _float32, TILING.rows)
+gemm_q8 = gemm("gemm_q8", _quantized, TILING.rows)
 # Where rows are so few that the last tile of the kernels above would be half empty.
-gemm_few_f32 = gemm("gemm_few_f32", tile(TILING, _float32, TILING.few_rows), TILING.few_rows, 4)
-gemm_few_q8 = gemm("gemm_few_q8", tile(TILING, _quantized, TILING.few_rows), TILING.few_rows, 1)
+gemm_few_f32 = gemm("gemm_few_f32", _float32, TILING.few_rows)
+gemm_few_q8 = gemm("gemm_few_q8", _quantized, TILING.few_rows)
 if TILING.odd_rows:
     ODD = TILING._replace(vectors=TILING.odd_vectors)
     # Where 7 divides them, as in images of 7x7; all its vectors would not fit the registers.
-    gemm_odd_f32 = gemm("gemm_odd_f32", tile(ODD, _float32, ODD.odd_rows), ODD.odd_rows, 4)
-    gemm_odd_q8 = gemm("gemm_odd_q8", tile(ODD, _quantized, ODD.odd_rows), ODD.odd_rows, 1)
+    gemm_odd_f32 = gemm("gemm_odd_f32", _float32, ODD.odd_rows, ODD)
+    gemm_odd_q8 = gemm("gemm_odd_q8", _quantized, ODD.odd_rows, ODD)
 # One row: every weight is read once, so that the bytes of the weights count, and latency.
-gemv_f32 = gemm("gemv_f32", tile(TILING, _float32, 1, CHAINS), 1, 4)
-gemv_q8 = gemm("gemv_q8", tile(TILING, _quantized_row, 1, CHAINS), 1, 1)
+gemv_f32 = gemm("gemv_f32", _float32, 1, chains=CHAINS)
+gemv_q8 = gemm("gemv_q8", _quantized_row, 1, chains=CHAINS)

@@ -170,7 +170,7 @@ def _sum(op: BoundOperation, name: str, sign: int) -> list[Step]:
         fine_down=fine_rounding["down"],
         mantissa=mantissa,
         **rounding(exponent),
-        **(close or dict.fromkeys(CLOSE_SUM, 0.0)),
+        **(close or dict.fromkeys(CLOSE_SUM, 0)),
     )
 
 

@@ -6,6 +6,7 @@ through a table of offsets, one per output row and filter tap, so that nothing i
 
 from struct import pack
 
+from nnapi_shim.drivers.cpu.lowering.addition import ADDEND
 from nnapi_shim.drivers.cpu.lowering.bounds import float_bounds
 from nnapi_shim.drivers.cpu.lowering.packing import (
     Filter,
@@ -43,6 +44,7 @@ GEMM = record(
     filter=ADDRESS,
     output=ADDRESS,
     output_stride=INT64,
+    **ADDEND,
     columns=INT64,
     panels=INT64,
     panel_bytes=INT64,
@@ -75,6 +77,9 @@ OFFSETS = record(
     pad_left=INT64,
     pixel_bytes=INT64,
 )
+
+ADDING = "gemm_f32", "gemm_odd_f32", "gemm_q8", "gemm_odd_q8"
+"""Kernels that take an `addend`; for few rows that is not worth the time to compile it."""
 
 FINISH_STEPS = {"f32": 2, "q8": 6}
 """What the end of a vector of sums costs, in multiplications of vectors."""
@@ -211,6 +216,9 @@ def product_with(
             filter=packed.buffer,
             output=target,
             output_stride=(output_columns or packed.columns) * size,
+            addend=None,
+            addend_stride=0,
+            addition=None,
             columns=packed.columns,
             panels=packed.panels,
             panel_bytes=packed.panel_bytes,

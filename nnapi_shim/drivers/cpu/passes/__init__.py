@@ -62,7 +62,7 @@ for it to do; it is not imported for others.
 """
 
 
-ON_STEPS = ("write_in_place", "chain_steps", "chain_elements")
+ON_STEPS = ("fuse_additions", "write_in_place", "chain_steps", "chain_elements")
 """Passes over the steps that a graph was lowered to."""
 
 
@@ -113,6 +113,12 @@ def on_steps(lowered: Lowered, kept: Collection[Any]) -> list[Joined]:
     kernels = {placed.step.kernel.partition("_")[0] for placed in lowered.steps}
     without = left_out()
     done = []
+    if "add" in kernels and "fuse_additions" not in without:
+        from nnapi_shim.drivers.cpu.passes.fuse_additions import fuse_additions
+
+        for one, other in fuse_additions(lowered, kept):
+            what = f"added at the end of {one.where}"
+            done.append(Joined("fuse_additions", other.where, what))
     if "copy" in kernels and "write_in_place" not in without:
         from nnapi_shim.drivers.cpu.passes.write_in_place import write_in_place
 

@@ -1,0 +1,110 @@
+"""An ADD of two tensors of the same dimensions at the end of the product that computes one of them.
+
+What the product writes is added to while it is in registers, and not written, read and written
+once more.
+"""
+
+from collections.abc import Collection
+
+from nnapi_shim.drivers.cpu.layout import Lowered, Placed
+from nnapi_shim.drivers.cpu.lowering.addition import float_addition, quantized_addition
+from nnapi_shim.drivers.cpu.lowering.gemm import ADDING
+from nnapi_shim.drivers.cpu.record import Step
+from nnapi_shim.hints import Any
+from nnapi_shim.operations.declare import BoundOperand
+
+FLIPS = {"add_guarded_qu8": 0x80, "add_guarded_qs8": 0}
+"""Kernels that add bytes -> what makes these int8."""
+FLOATS = "add_f32"
+
+
+def fuse_additions(lowered: Lowered, kept: Collection[Any]) -> list[tuple[Placed, Placed]]:
+    """Let products add; pairs of a product, which is then where the ADD was, and the ADD.
+
+    kept: operands and Buffers that later programs read.
+    """
+    steps = lowered.steps
+    if any(placed.jump for placed in steps):
+        return []
+    writers: dict[Any, list[int]] = {}
+    readers: dict[Any, list[int]] = {}
+    for number, placed in enumerate(steps):
+        for name, root in _roots(lowered, placed.step):
+            where = writers if name in placed.step.writes else readers
+            where.setdefault(root, []).append(number)
+    found: list[tuple[Placed, Placed]] = []
+    gone: set[int] = set()
+    for number, placed in enumerate(steps):
+        step = placed.step
+        if not _is_plain(step):
+            continue
+        best, own = -1, 0
+        for side in (0, 1):
+            value = step.fields[f"input{side}"]
+            root = lowered.root(value)
+            is_free = _is_temporary(lowered, root, kept) and len(readers.get(root, ())) == 1
+            if is_free and len(writers.get(root, ())) == 1:
+                at = writers[root][0]
+                if at > best and at not in gone and _is_whole(steps[at].step, step):
+                    best, own = at, side
+        if best < 0 or not _may_wait(lowered, steps, best, number):
+            continue
+        first = steps[best]
+        _add(first.step, step, own)
+        gone.add(best)
+        steps[number] = Placed(first.step, first.where, first.jump, placed.join)
+        found.append((first, placed))
+    steps[:] = [placed for number, placed in enumerate(steps) if number not in gone]
+    return found
+
+
+def _roots(lowered: Lowered, step: Step) -> list[tuple[str, Any]]:
+    return [(name, lowered.root(step.fields[name])) for _, name in step.record.addresses]
+
+
+def _is_plain(step: Step) -> bool:
+    """Whether a step adds two tensors element by element."""
+    if step.kernel != FLOATS and step.kernel not in FLIPS:
+        return False
+    fields = step.fields
+    return fields["all_rows"] == 1 and (fields["moves_0"], fields["moves_1"]) == (1, 1)
+
+
+def _is_temporary(lowered: Lowered, root: Any, kept: Collection[Any]) -> bool:
+    is_given = root in lowered.slots or root in lowered.constant_addresses or root in kept
+    return isinstance(root, int) and not is_given
+
+
+def _is_whole(product: Step, addition: Step) -> bool:
+    """Whether a step is a product that computes all that is added, and can add it."""
+    if product.kernel not in ADDING or not isinstance(product.fields["output"], BoundOperand):
+        return False
+    fields = product.fields
+    size = 4 if addition.kernel == FLOATS else 1
+    if fields["addend"] is not None or fields["output_stride"] != size * fields["columns"]:
+        return False
+    rows = fields["row_tiles"] // fields["image_tiles"] * fields["image_rows"]
+    return bool(rows * fields["columns"] == addition.fields["length"])
+
+
+def _may_wait(lowered: Lowered, steps: list[Placed], first: int, last: int) -> bool:
+    """Whether what a step reads is still there where a later one is."""
+    read = {root for _, root in _roots(lowered, steps[first].step)}
+    for placed in steps[first + 1 : last]:
+        step = placed.step
+        if read.intersection(root for name, root in _roots(lowered, step) if name in step.writes):
+            return False
+    return True
+
+
+def _add(product: Step, addition: Step, own: int) -> None:
+    """Give a product the other input of an addition, its constants, and its output."""
+    given, fields = addition.fields, product.fields
+    if addition.kernel == FLOATS:
+        fields["addition"] = float_addition(given)
+        product.in_place = "addend"  # which a tile reads before it writes
+    else:
+        fields["addition"] = quantized_addition(given, own, FLIPS[addition.kernel])
+    fields["addend"] = given[f"input{1 - own}"]
+    fields["addend_stride"] = fields["output_stride"]
+    fields["output"] = given["output"]
