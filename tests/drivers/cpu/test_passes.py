@@ -212,6 +212,16 @@ def gelu(model: Model) -> Any:
     return model.add(cubic(x, x), cubic(x, model.neg(x)))
 
 
+def branches(model: Model) -> Any:
+    """Two ways of small steps; what follows a step of the first stands behind the second's."""
+    x = model.input(F32, [64, 96])
+    first = model.softmax(model.transpose(x, [1, 0]), beta=1.0)
+    second = model.transpose(model.softmax(x, beta=1.0), [1, 0])
+    first = model.abs(first)
+    second = model.l2_normalization(second)
+    return model.maximum(first, second)
+
+
 class Case(NamedTuple):
     """A model in which a pass has something to do, and the operations that it is told of."""
 
@@ -241,6 +251,7 @@ CASES = [
     Case(normalised, "chain_elements", (1, 2, 3, 4, 5, 6, 7, 8, 9, 10)),
     Case(overwritten, "chain_elements", (2, 4)),
     Case(made_real, "chain_elements", (1, 2, 3, 4)),
+    Case(branches, "run_beside", (2, 3, 5)),
 ]
 
 

@@ -62,7 +62,7 @@ for it to do; it is not imported for others.
 """
 
 
-ON_STEPS = ("fuse_additions", "write_in_place", "chain_steps", "chain_elements")
+ON_STEPS = ("fuse_additions", "write_in_place", "chain_steps", "chain_elements", "run_beside")
 """Passes over the steps that a graph was lowered to."""
 
 
@@ -137,6 +137,11 @@ def on_steps(lowered: Lowered, kept: Collection[Any]) -> list[Joined]:
         for one, other in chain_elements(lowered.steps, lowered.root):
             what = f"behind {one.where}, block by block"
             done.append(Joined("chain_elements", other.where, what))
+    if "run_beside" not in without:
+        from nnapi_shim.drivers.cpu.passes.run_beside import run_beside
+
+        for one, other in run_beside(lowered, kept):
+            done.append(Joined("run_beside", other.where, f"beside {one.where}"))
     return done
 
 
