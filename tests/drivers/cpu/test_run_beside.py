@@ -4,7 +4,8 @@ import numpy as np
 
 from nnapi_shim import Model
 from nnapi_shim.drivers.cpu import layout
-from nnapi_shim.drivers.cpu.passes.run_beside import GROWTH
+from nnapi_shim.drivers.cpu.passes.run_beside import GROWTH, MOST
+from nnapi_shim.drivers.cpu.program import BESIDE
 from nnapi_shim.tools.explain import explain
 
 SIZE = 96
@@ -53,3 +54,21 @@ def test_the_arena_hardly_grows(monkeypatch):
     without, with_it = sizes[0], sizes[-1]
     assert "run_beside" in found
     assert without < with_it <= without + GROWTH
+
+
+def test_not_too_many_are_looked_through(monkeypatch):
+    """Each tile of a region goes by the steps that are in front of its own."""
+    model = Model()
+    x = model.input("TENSOR_FLOAT32", [64, 64])
+    model.outputs(*[model.transpose(x, [1, 0]) for _ in range(2 * MOST + 3)])
+    model.finish()
+    joins = []
+
+    def assembled(builder, kept, assemble=layout.assemble):
+        joins.extend(placed.join for placed in builder.steps)
+        return assemble(builder, kept)
+
+    monkeypatch.setattr("nnapi_shim.drivers.cpu.builder.assemble", assembled)
+    model.compile("nnapi-cpu")
+    regions = "".join("+" if join == BESIDE else " " for join in joins).split()
+    assert [len(region) + 1 for region in regions] == [MOST, MOST, 3]

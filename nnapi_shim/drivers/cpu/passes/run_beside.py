@@ -17,6 +17,8 @@ MOST_TILES = 7
 """A step of more tiles is shared well alone."""
 WORTH = 16 << 10
 """Bytes that a step reads and writes, at least: less is done before another thread has come."""
+MOST = 8
+"""How many run side by side: a tile is looked for among all of them."""
 GROWTH = 128 << 10
 """Bytes by which the arena may grow: steps that run side by side need their memory together."""
 ATTEMPTS = 8
@@ -123,6 +125,8 @@ def _grouped(units: Sequence[_Unit]) -> _Groups:
         if unit.is_small and small and small[-1] > behind:
             at = small[-1]
             groups[at].append(unit)
+            if len(groups[at]) == MOST:
+                small.pop()
         else:
             at = len(groups)
             groups.append([unit])
