@@ -106,7 +106,9 @@ def additions(model: Model) -> Any:
     y = model.conv_2d(x, normal(24, 1, 1, 9), normal(24), padding="VALID", activation="RELU6")
     z = model.conv_2d(x, normal(24, 1, 1, 9), normal(24), padding="VALID")
     both = model.add(y, z, activation="RELU1")
-    return model.add(model.conv_2d(both, normal(24, 1, 1, 24), normal(24), padding="SAME"), both)
+    # What is added is the image as well, which other tiles still read.
+    product = model.conv_2d(both, normal(24, 3, 3, 24), normal(24), padding="SAME")
+    return model.relu(model.sub(model.add(product, both), normal(24)))
 
 
 def quantized_additions(model: Model, kind: str = U8, zero: int = 128) -> Any:
