@@ -96,14 +96,16 @@ def library_programs() -> Iterator[Program]:
         yield Program("abi/hostile/scarcity", (device, "threads"))
 
 
-POOL = ("beside 100", "fail 200", "forks 10")
+NATIVE = ROOT / "nnapi_shim" / "native"
+POOL_SOURCES = [NATIVE / f"{name}.c" for name in ("crowd", "pool", "program")]
+"""The threads that help runs: no other file of the library is needed."""
+POOL = ("beside 100", "fail 200", "forks 10", "unhelped 10")
 """What the program of the pool alone does, and how often."""
 
 
 def pool_programs() -> Iterator[Program]:
     """Those of the threads that help runs: compiled into the program."""
-    native = ROOT / "nnapi_shim" / "native"
-    flags = (f"-I{native}", *(str(native / f"{name}.c") for name in ("pool", "program")))
+    flags = (f"-I{NATIVE}", *map(str, POOL_SOURCES))
     for what in POOL:
         yield Program("native/pool", tuple(what.split()), flags=flags)
 

@@ -4,13 +4,9 @@ import subprocess
 
 import pytest
 
-from tests.memory.sanitizing import ROOT, THREAD, reason_it_does_not_work
+from tests.memory.sanitizing import NATIVE, POOL_SOURCES, ROOT, THREAD, reason_it_does_not_work
 
-NATIVE = ROOT / "nnapi_shim" / "native"
-SOURCES = [
-    ROOT / "tests" / "native" / "pool.c",
-    *(NATIVE / name for name in ("crowd.c", "pool.c", "program.c")),
-]
+SOURCES = [ROOT / "tests" / "native" / "pool.c", *POOL_SOURCES]
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ import pytest
 
 import nnapi_shim
 from nnapi_shim import Model
+from nnapi_shim.drivers.cpu import library
 from nnapi_shim.drivers.cpu.passes import ON_STEPS, TABLE
 from nnapi_shim.tools.explain import explain
 
@@ -106,7 +107,9 @@ def additions(model: Model) -> Any:
     y = model.conv_2d(x, normal(24, 1, 1, 9), normal(24), padding="VALID", activation="RELU6")
     z = model.conv_2d(x, normal(24, 1, 1, 9), normal(24), padding="VALID")
     both = model.add(y, z, activation="RELU1")
-    return model.add(model.conv_2d(both, normal(24, 1, 1, 24), normal(24), padding="SAME"), both)
+    # What is added is the image as well, which other tiles still read.
+    product = model.conv_2d(both, normal(24, 5, 5, 24), normal(24), padding="SAME")
+    return model.relu(model.sub(model.add(product, both), normal(24)))
 
 
 def quantized_additions(model: Model, kind: str = U8, zero: int = 128) -> Any:
@@ -229,6 +232,11 @@ class Case(NamedTuple):
     name: str
     operations: tuple[int, ...]
     tolerance: float = 0.0
+    tiers: tuple[str, ...] = ()
+    """Those on which it acts, if not on all."""
+
+    def expected(self) -> tuple[int, ...]:
+        return () if self.tiers and library.current().tier not in self.tiers else self.operations
 
 
 CASES = [
@@ -245,7 +253,8 @@ CASES = [
     Case(signed_additions, "fuse_additions", (1, 3, 5, 8)),
     Case(residual, "chain_steps", (2,)),
     Case(parts, "write_in_place", (2, 2, 3, 3, 3, 6, 6)),
-    Case(quantized_rows, "chain_steps", (1,)),
+    # Other tiers make int16 of bytes first, which is a step of its own.
+    Case(quantized_rows, "chain_steps", (1,), tiers=("v4",)),
     Case(of_bytes, "tabulate_bytes", (1, 13)),
     Case(gelu, "fuse_gelu", (8,)),
     Case(normalised, "chain_elements", (1, 2, 3, 4, 5, 6, 7, 8, 9, 10)),
@@ -276,7 +285,7 @@ def test_it_acts_and_changes_no_result(case: Case, monkeypatch: pytest.MonkeyPat
     model = built(case)
     x = values(model)
     found = [done.operation for done in explain(model).passes if done.name == case.name]
-    assert tuple(sorted(found)) == case.operations
+    assert tuple(sorted(found)) == case.expected()
     with_it = model.compile("nnapi-cpu").run(x)
     between = model.compile("nnapi-cpu").intermediates(x)
     monkeypatch.setenv("NNAPI_SHIM_PASSES", f"-{case.name}")

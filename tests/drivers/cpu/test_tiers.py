@@ -65,7 +65,10 @@ def test_kernels_of_tier(tier: str) -> None:
     python(RUN_TESTS, tier, *files, **environment)
 
 
-INNER_LOOPS = {"nnk_tile_f32_6x4x16": "vfmadd", "nnk_tile_u8s8_6x4x16": "vpdpbusd"}
+INNER_LOOPS = {
+    "nnk_tile_f32_6x4x16_adding": "vfmadd",
+    "nnk_tile_u8s8_6x4x16_adding": "vpdpbusd",
+}
 
 
 def test_inner_loops_of_v4_keep_to_registers() -> None:

@@ -50,7 +50,10 @@ def fuse_additions(lowered: Lowered, kept: Collection[Any]) -> list[tuple[Placed
         if best < 0 or not _may_wait(lowered, steps, best, number):
             continue
         first = steps[best]
+        others = [root for _, root in _roots(lowered, first.step)]
         _add(first.step, step, own)
+        if step.kernel == FLOATS and lowered.root(first.step.fields["addend"]) not in others:
+            first.step.in_place = "addend"  # no other tile reads it
         gone.add(best)
         steps[number] = Placed(first.step, first.where, first.jump, placed.join)
         found.append((first, placed))
@@ -102,7 +105,6 @@ def _add(product: Step, addition: Step, own: int) -> None:
     given, fields = addition.fields, product.fields
     if addition.kernel == FLOATS:
         fields["addition"] = float_addition(given)
-        product.in_place = "addend"  # which a tile reads before it writes
     else:
         fields["addition"] = quantized_addition(given, own, FLIPS[addition.kernel])
     fields["addend"] = given[f"input{1 - own}"]
