@@ -81,6 +81,8 @@ def run_beside(lowered: Lowered, kept: Collection[Any]) -> list[tuple[Placed, Pl
     if few < 2:
         return []
     units = _units(lowered)
+    if sum(unit.is_small for unit in units) < 2:
+        return []
     groups = _grouped(units)
     if len(groups) == len(units):
         return []
