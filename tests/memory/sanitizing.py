@@ -89,7 +89,8 @@ def library_programs() -> Iterator[Program]:
         yield Program("abi/mixed", ("20", device))
         for name in ("cancelled", "cancelled_forks", "thread_ends"):
             yield Program(f"abi/hostile/{name}", (device,))
-        yield Program("abi/hostile/fork_in_flight", (device, "20"))
+        layers = "250" if device == "nnapi-cpu" else "20"
+        yield Program("abi/hostile/fork_in_flight", (device, layers))
         yield Program("abi/hostile/forks", (device, "4", "15000"))
         yield Program("abi/hostile/messages", ("descriptors", device))
         yield Program("abi/hostile/small_stacks", (device, "512"))
