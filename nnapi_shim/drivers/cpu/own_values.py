@@ -24,10 +24,12 @@ class OwnValues:
             return True
         return self.address <= value < self.address + len(self.data)
 
-    def keep(self, key: Any, block: address.Block) -> None:
-        """Keep what was made of it; what another thread has made meanwhile stays."""
-        if self.packed.setdefault(key, block) is block:
+    def keep(self, key: Any, block: address.Block) -> bool:
+        """Keep what was made of it; False if another thread's, made meanwhile, is kept instead."""
+        is_kept = self.packed.setdefault(key, block) is block
+        if is_kept:
             self._made.add(block.address)
+        return is_kept
 
 
 WORTH_SHARING = 1 << 14

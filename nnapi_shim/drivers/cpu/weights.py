@@ -144,10 +144,16 @@ class Constants:
         if code:
             kernel = packing.steps[stopped][0]
             raise op_failed(f"kernel {kernel} failed while constants were packed")
+        unkept: set[Any] = set()
         for key, block in packing.blocks.items():
             self._packed[key] = block
-            if block.address in packing.own:
-                self._own.keep(key, block)
+            # What was made of a block that is not kept would be found under an address that
+            # belongs to something else one day.
+            is_kept = unkept.isdisjoint(key) and (
+                block.address not in packing.own or self._own.keep(key, block)
+            )
+            if not is_kept:
+                unkept.add(block.address)
         packing.clear()
 
     def _constant(

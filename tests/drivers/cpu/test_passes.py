@@ -298,6 +298,33 @@ def test_it_acts_and_changes_no_result(case: Case, monkeypatch: pytest.MonkeyPat
     np.testing.assert_allclose(with_it, expected, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("kind", [F32, U8])
+@pytest.mark.parametrize("shape", [(1, 33, 8, 24), (1, 96, 97, 32)])
+def test_a_short_row_is_no_tensor(
+    kind: str, shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What an ADD behind a product adds to every pixel; there are copies of it for a part alone."""
+    model = Model()
+    depth = shape[3]
+    quantized = () if kind == F32 else (0.05, 128)
+    x = model.input(kind, shape, *quantized)
+    if kind == F32:
+        y = model.conv_2d(x, normal(depth, 1, 1, depth), normal(depth), padding="VALID")
+        model.outputs(model.add(y, normal(depth)))
+    else:
+        stored = RANDOM.integers(0, 255, (depth, 1, 1, depth)).astype(np.uint8)
+        weights = model.constant(stored, U8, 0.02, 120)
+        bias = model.constant(np.arange(depth, dtype=np.int32), "TENSOR_INT32", 0.001)
+        y = model.conv_2d(x, weights, bias, padding="VALID", scale=0.7, zero_point=90)
+        row = model.constant(np.arange(depth, dtype=np.uint8) * 7, U8, 0.3, 9)
+        model.outputs(model.add(y, row, scale=0.9, zero_point=70))
+    model.finish()
+    given = values(model)
+    found = model.compile("nnapi-cpu").run(given)
+    monkeypatch.setenv("NNAPI_SHIM_PASSES", "-all")
+    np.testing.assert_array_equal(found, model.compile("nnapi-cpu").run(given))
+
+
 def test_all_passes_are_tested() -> None:
     assert {case.name for case in CASES} == {*TABLE, *ON_STEPS}
 

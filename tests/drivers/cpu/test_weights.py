@@ -6,7 +6,7 @@ import threading
 import numpy as np
 import pytest
 
-from nnapi_shim import Compilation, Model
+from nnapi_shim import Compilation, Model, address
 from nnapi_shim.drivers.cpu import own_values, weights
 from nnapi_shim.drivers.cpu.own_values import OwnValues
 
@@ -101,3 +101,23 @@ def test_a_memory_has_no_part_in_what_is_shared():
     values = OwnValues(b"0123456789")
     assert all(map(values.has, (0, b"literal", values.address, values.address + 9)))
     assert not values.has(values.address - 1) and not values.has(values.address + 10)
+
+
+def test_what_was_made_of_a_block_that_is_not_kept_is_not_kept_either(monkeypatch):
+    """Another thread was faster with the block; its address may belong to something else one day."""
+    monkeypatch.setattr(weights, "run_steps", lambda *_: (0, 0))
+    own = OwnValues(bytes(64))
+    mine, another, next_one, third = (address.Block(64) for _ in range(4))
+    own.keep(("pack", 1), another)
+    packing = weights.Packing()
+    packing.steps.append(("pack", b"", 1))
+    packing.blocks = {
+        ("pack", 1): mine,
+        ("sum", mine.address): next_one,
+        ("table", 5): third,
+    }
+    packing.own = {block.address: key for key, block in packing.blocks.items()}
+    constants = weights.Constants.__new__(weights.Constants)
+    constants._own, constants._packed, constants.crew = own, {}, weights.ALONE
+    constants.pack(None, packing, 0)
+    assert own.packed == {("pack", 1): another, ("table", 5): third}

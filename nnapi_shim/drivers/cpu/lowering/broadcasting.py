@@ -149,6 +149,16 @@ def pairwise(
     return [*steps, step]
 
 
+def is_one_by_one(fields: dict[str, Any]) -> bool:
+    """Whether element n of a step's output is made of elements n of both inputs: neither is one
+    number, nor a short row, of which there are copies for a part alone.
+    """
+    moves, parts = (
+        [fields[f"{name}_{number}"] for number in (0, 1)] for name in ("moves", "part_step")
+    )
+    return fields["all_rows"] == 1 and moves == [1, 1] and parts == [fields["part"]] * 2
+
+
 def _is_short_row(axes: list[Axis], i: int) -> bool:
     """Whether all of input i is one short row that repeats along the other input."""
     return (

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from math import lcm
 
 from nnapi_shim.drivers.cpu.layout import Placed
-from nnapi_shim.drivers.cpu.lowering.broadcasting import WALK_FIELDS
+from nnapi_shim.drivers.cpu.lowering.broadcasting import WALK_FIELDS, is_one_by_one
 from nnapi_shim.drivers.cpu.lowering.depthwise import DEPTHWISE
 from nnapi_shim.drivers.cpu.lowering.gemm import GEMM
 from nnapi_shim.drivers.cpu.program import CHAIN
@@ -147,9 +147,8 @@ def _product(step: Step) -> Cut | None:
 def _sum(first: Step, second: Step, written: Any, root: Root) -> Cut | None:
     """An operation on two tensors of the same dimensions, one of which a product writes."""
     fields, columns = second.fields, first.fields["columns"]
-    is_whole = fields["all_rows"] == 1 and (fields["moves_0"], fields["moves_1"]) == (1, 1)
     sources = [fields["input0"], fields["input1"]]
-    if not is_whole or any(isinstance(source, At) for source in sources):
+    if not is_one_by_one(fields) or any(isinstance(source, At) for source in sources):
         return None
     if written not in map(root, sources) or fields["length"] % columns:
         return None

@@ -8,6 +8,7 @@ from collections.abc import Collection
 
 from nnapi_shim.drivers.cpu.layout import Lowered, Placed
 from nnapi_shim.drivers.cpu.lowering.addition import float_addition, quantized_addition
+from nnapi_shim.drivers.cpu.lowering.broadcasting import is_one_by_one
 from nnapi_shim.drivers.cpu.lowering.gemm import ADDING
 from nnapi_shim.drivers.cpu.record import Step
 from nnapi_shim.hints import Any
@@ -67,10 +68,7 @@ def _roots(lowered: Lowered, step: Step) -> list[tuple[str, Any]]:
 
 def _is_plain(step: Step) -> bool:
     """Whether a step adds two tensors element by element."""
-    if step.kernel != FLOATS and step.kernel not in FLIPS:
-        return False
-    fields = step.fields
-    return fields["all_rows"] == 1 and (fields["moves_0"], fields["moves_1"]) == (1, 1)
+    return (step.kernel == FLOATS or step.kernel in FLIPS) and is_one_by_one(step.fields)
 
 
 def _is_temporary(lowered: Lowered, root: Any, kept: Collection[Any]) -> bool:
