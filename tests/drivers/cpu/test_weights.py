@@ -104,7 +104,7 @@ def test_a_memory_has_no_part_in_what_is_shared():
 
 
 def test_what_was_made_of_a_block_that_is_not_kept_is_not_kept_either(monkeypatch):
-    """Another thread was faster with the block; its address may belong to something else one day."""
+    """Another thread was faster with the block; its address may be another block's one day."""
     monkeypatch.setattr(weights, "run_steps", lambda *_: (0, 0))
     own = OwnValues(bytes(64))
     mine, another, next_one, third = (address.Block(64) for _ in range(4))
