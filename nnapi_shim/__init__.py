@@ -10,8 +10,6 @@ from importlib import import_module
 TYPE_CHECKING = False  # what a program imports of hints.py, it imports later
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from nnapi_shim.api.compilation import Compilation as Compilation
     from nnapi_shim.api.compliance import compliance as compliance
     from nnapi_shim.api.devices import Device as Device
@@ -65,7 +63,7 @@ _NAMES = {
 _home = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 
-def __getattr__(name: str) -> "Any":
+def __getattr__(name: str) -> object:
     if name == "capi":
         return import_module(f"{__name__}.capi")
     if name not in _home:

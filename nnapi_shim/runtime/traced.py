@@ -2,12 +2,11 @@
 
 from collections.abc import Callable, Sequence
 from functools import wraps
-from time import monotonic_ns
 
 from nnapi_shim.drivers import observing
 from nnapi_shim.drivers.cpu.builder import Builder
 from nnapi_shim.drivers.cpu.prepared_model import CpuPreparedModel
-from nnapi_shim.drivers.cpu.weights import Constants
+from nnapi_shim.drivers.cpu.weights import Constants, Packing
 from nnapi_shim.drivers.observing import ObservedStep
 from nnapi_shim.hal.interfaces import IDevice, IExecution, IPreparedModel
 from nnapi_shim.hal.types import ExecutionResult, Request
@@ -36,7 +35,7 @@ def trace_all(trace: Trace) -> None:
     ):
         setattr(owner, name, _sliced(trace, getattr(owner, name), told, category))
     for owner, name, around in (
-        (Constants, "fill", _packing),
+        (Constants, "pack", _packing),
         (Compilation, "_prepared_on", _prepared_on),
     ):
         setattr(owner, name, around(trace, getattr(owner, name)))
@@ -54,16 +53,15 @@ def _sliced(
     return sliced
 
 
-def _packing(trace: Trace, function: Callable[..., bool]) -> Callable[..., bool]:
+def _packing(trace: Trace, function: Callable[..., None]) -> Callable[..., None]:
     @wraps(function)
-    def fill(self: Constants, library: Any, step: Any, *rest: Any) -> bool:
-        started = monotonic_ns()
-        is_filled = function(self, library, step, *rest)
-        if is_filled:
-            trace.slice("packing", DEVICE, started, monotonic_ns(), kernel=step.kernel)
-        return is_filled
+    def pack(self: Constants, library: Any, packing: Packing, *rest: Any) -> None:
+        if packing.steps:
+            kernels = ", ".join(sorted({kernel for kernel, _, _ in packing.steps}))
+            with trace.within("packing", DEVICE, kernels=kernels):
+                function(self, library, packing, *rest)
 
-    return fill
+    return pack
 
 
 def _prepared_on(trace: Trace, function: Callable[..., Any]) -> Callable[..., Any]:
