@@ -63,11 +63,11 @@ def main() -> int:
     options = parser.parse_args()
     first, _, end = options.seeds.partition(":")
     work = [(path.stem, of_file, path) for path in sorted(MODELS.glob("*.tflite"))]
+    work += [(f"seed {seed}", of_seed, seed) for seed in range(int(first), int(end))]
     found: dict[str, dict[str, str]] = {}
     for part in ("as it is", "shared"):
         if part == "shared":
             share_everything()
-            work += [(f"seed {seed}", of_seed, seed) for seed in range(int(first), int(end))]
         for name, digest, source in work:
             row = found[f"{name}, {part}"] = {}
             for threads in options.threads.split(","):

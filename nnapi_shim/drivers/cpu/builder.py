@@ -278,8 +278,9 @@ class Builder:
 
     def pack(self) -> None:
         """Run the steps that were put off."""
+        packing, self._packing = self._packing, Packing()
         try:
-            self.constants.pack(self.library, self._packing, self.deadline_ns)
+            self.constants.pack(self.library, packing, self.deadline_ns)
         except OutOfTime as found:
             raise TooLate(found.where) from None
 

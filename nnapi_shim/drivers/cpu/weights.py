@@ -154,7 +154,6 @@ class Constants:
             )
             if not is_kept:
                 unkept.add(block.address)
-        packing.clear()
 
     def _constant(
         self, value: Any, constant_address: Callable[[BoundOperand], int | None]
@@ -196,7 +195,3 @@ class Packing:
                 self._literals.append(keep)
         self.steps.append((step.kernel, step.record.pack(*values), step.tiles))
         self.places.append(where)
-
-    def clear(self) -> None:
-        """Forget what has been run."""
-        self.__init__()  # type: ignore[misc]
