@@ -26,6 +26,10 @@ NOUNS = (
     "model",
 )
 """Files of exported functions, by the noun in their names."""
+MOST_YOUNG = 10_000
+"""Objects that are made before Python looks which of them are garbage: more than compiling a model
+makes, and what that makes stays.
+"""
 
 
 def attach(
@@ -67,6 +71,7 @@ def attach(
     attach_all(module.ffi, module.lib)
     if is_ours:  # native/interpreter.c has disabled it; what was imported until now will stay
         gc.freeze()
+        gc.set_threshold(MOST_YOUNG, *gc.get_threshold()[1:])
         gc.enable()
     return int(module.lib.calls_address())
 

@@ -276,6 +276,10 @@ class Builder:
         """Put a `once` step off if all that it reads is constant; whether it was."""
         return self.constants.fill(step, self._constant_address, self._packing, place)
 
+    def begin_packing(self) -> None:
+        """Let another thread begin with the steps that were put off."""
+        self.constants.begin_packing(self.library, self._packing, self.deadline_ns)
+
     def pack(self) -> None:
         """Run the steps that were put off."""
         packing, self._packing = self._packing, Packing()

@@ -21,6 +21,7 @@ from _struct import pack
 from collections.abc import Sequence
 
 from nnapi_shim import address
+from nnapi_shim.drivers.cpu.helper import Helper
 from nnapi_shim.drivers.cpu.library import KernelLibrary
 from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, record
 from nnapi_shim.hints import Any
@@ -79,7 +80,7 @@ class Underway:
 
     def __init__(self, digest: Digest, label: bytes, ranges: Sequence[Range], owner: Any) -> None:
         self._digest, self._owner = digest, owner
-        self._thread = 0
+        self._helper: Helper | None = None
         self._said = label.ljust(8, b"\0") + pack(f"<{len(ranges)}q", *[each for _, each in ranges])
         rows: list[int] = []
         rests: list[bytes] = []
@@ -91,6 +92,7 @@ class Underway:
                 blocks += whole
             if rest:
                 rests.append(address.read(where + whole * BLOCK, rest))
+        self._last: Any = None
         if rests:
             last = b"".join(rests)
             last += bytes(-len(last) % BLOCK)
@@ -100,12 +102,9 @@ class Underway:
         self._work = _Work(digest, 0, rows, blocks)
 
     def begin(self) -> None:
-        """Have a thread begin; where none is to be had, nothing has begun yet.
-
-        It is one of C alone, which never asks for Python's lock: it would wait for that while this
-        thread goes on.
-        """
-        self._thread = _started(self._digest.kernel_address, self._work.record)
+        """Have a thread begin; where none is to be had, nothing has begun yet."""
+        owner = self._work, self._last, self._owner
+        self._helper = Helper(self._digest.kernel_address, self._work.record, owner)
 
     def result(self) -> bytes:
         """The digest."""
@@ -122,13 +121,9 @@ class Underway:
         state.update(memoryview(above.numbers)[: blocks * _NUMBERS])
         return state.digest()
 
-    def __del__(self) -> None:
-        self._wait()
-
     def _wait(self) -> None:
-        thread, self._thread = self._thread, 0
-        if thread:
-            _joined(thread)
+        if self._helper is not None:
+            self._helper.result()
 
 
 class _Work:
@@ -144,30 +139,3 @@ class _Work:
     def run(self) -> None:
         """Do what nobody else does yet."""
         self._kernel(self.record, 0)
-
-
-_functions: list[Any] = []
-"""pthread_create, pthread_join and what keeps each; None for one that is nowhere."""
-
-
-def _started(function: int, argument: int) -> int:
-    """A thread that calls a function of one argument, to be joined; 0 where none is to be had."""
-    if not _functions:
-        _functions[:] = [_function("pthread_create", 4), _function("pthread_join", 2)]
-    if None in _functions:
-        return 0
-    handle = bytearray(8)
-    where, keep = address.address_of(handle)
-    failed = _functions[0][0](where, 0, function, argument)
-    del keep
-    return 0 if failed else int.from_bytes(handle, "little")
-
-
-def _joined(thread: int) -> None:
-    """Wait for the end of a thread."""
-    _functions[1][0](thread, 0)
-
-
-def _function(name: str, arguments: int) -> tuple[Any, Any] | None:
-    signature = f"int(*)({', '.join(['uintptr_t'] * arguments)})"
-    return address.loaded_function(name, signature, ("libpthread.so.0",))

@@ -30,6 +30,7 @@ from collections.abc import Sequence
 from struct import Struct, pack
 
 from nnapi_shim import address
+from nnapi_shim.drivers.cpu.helper import Helper
 from nnapi_shim.drivers.cpu.library import KernelLibrary
 from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, record
 from nnapi_shim.drivers.cpu.threads import ALONE, Crew
@@ -166,23 +167,38 @@ class Frame:
         return int.from_bytes(address.read(self._walk.address + 16, 8), "little")
 
 
-def run_steps(
-    library: KernelLibrary, steps: Sequence[tuple[str, bytes, int]], deadline_ns: int, crew: Crew
-) -> tuple[int, int]:
-    """Run steps that none is a jump, one after the other: kernel, argument block and tiles of each.
-    The result code, and the number of the step that it is of.
-    """
-    head = WALK_BYTES
-    at = head + STEP_BYTES * len(steps)
-    words = address.Block(at + sum([len(block) for _, block, _ in steps]))
-    begin = words.address
-    parts = [WALK.pack(begin + head, len(steps), 0, deadline_ns, *crew)]
-    for kernel, block, tiles in steps:
-        parts.append(pack("<5q", library.address(kernel), begin + at, tiles, 0, END))
-        at += len(block)
-    _store(words, b"".join([*parts, *[block for _, block, _ in steps]]))
-    code: int = library.run_program(begin, 0)
-    return code, int.from_bytes(address.read(begin + 16, 8), "little")
+class StepsInOrder:
+    """Steps that none is a jump, one after the other: kernel, argument block and tiles of each."""
+
+    def __init__(
+        self,
+        library: KernelLibrary,
+        steps: Sequence[tuple[str, bytes, int]],
+        deadline_ns: int,
+        crew: Crew,
+    ) -> None:
+        at = WALK_BYTES + STEP_BYTES * len(steps)
+        self._words = words = address.Block(at + sum([len(block) for _, block, _ in steps]))
+        begin = words.address
+        parts = [WALK.pack(begin + WALK_BYTES, len(steps), 0, deadline_ns, *crew)]
+        for kernel, block, tiles in steps:
+            parts.append(pack("<5q", library.address(kernel), begin + at, tiles, 0, END))
+            at += len(block)
+        _store(words, b"".join([*parts, *[block for _, block, _ in steps]]))
+        self._run = library.run_program
+        self._helper: Helper | None = None
+
+    def begin(self, owner: Any) -> None:
+        """Let another thread run them, if there is one to be had; owner: as in Helper."""
+        runner = address.of_function(self._run)
+        self._helper = Helper(runner, self._words.address, (self._words, owner))
+
+    def result(self) -> tuple[int, int]:
+        """Run them, or wait for who does: the result code, and the step that it is of."""
+        code = None if self._helper is None else self._helper.result()
+        if code is None:
+            code = self._run(self._words.address, 0)
+        return code, int.from_bytes(address.read(self._words.address + 16, 8), "little")
 
 
 def _store(block: address.Block, data: bytes) -> None:

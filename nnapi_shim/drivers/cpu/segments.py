@@ -63,7 +63,7 @@ class Segment:
             builder.lower_all()
         except Wait as found:
             self.wait = found
-        builder.pack()
+        builder.begin_packing()
         builder.failure = builder.failure and builder.failure.again()  # without its frames
         self.failure = builder.failure
         outputs = [builder.operand(index) for index in builder.graph.output_indexes]
@@ -73,6 +73,7 @@ class Segment:
         self.slots = dict(builder.slots)
         if self.failure is None:
             self._assemble(builder, outputs)
+        builder.pack()
 
     @classmethod
     def loaded(

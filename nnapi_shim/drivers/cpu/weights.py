@@ -5,7 +5,7 @@ from collections.abc import Callable
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu.library import KernelLibrary
 from nnapi_shim.drivers.cpu.own_values import own_values
-from nnapi_shim.drivers.cpu.program import run_steps
+from nnapi_shim.drivers.cpu.program import StepsInOrder
 from nnapi_shim.drivers.cpu.record import ADDRESS, At, Buffer, Step
 from nnapi_shim.drivers.cpu.threads import ALONE, Crew
 from nnapi_shim.errors import NnapiError, Where, op_failed
@@ -16,6 +16,9 @@ from nnapi_shim.operations.declare import BoundOperand
 
 if TYPE_CHECKING:
     from nnapi_shim.drivers.cpu.digest import Digest, Underway
+
+WORTH_A_THREAD = 64 << 10
+"""Packed bytes that take longer than another thread takes to begin: some 50 us."""
 
 REFERENCE = OperandLifeTime.CONSTANT_REFERENCE
 
@@ -125,11 +128,18 @@ class Constants:
             values[at] = block.address
             packing.add(step, values, where)
             packing.blocks[key] = block
+            packing.bytes += block.length
             if is_own:
                 packing.own[block.address] = key
         output.address = block.address
         output.holds_weights = reads_constants
         return True
+
+    def begin_packing(self, library: KernelLibrary, packing: "Packing", deadline_ns: int) -> None:
+        """Let another thread run what has been put off, if it is much and there may be another."""
+        if self.crew.threads > 1 and packing.bytes >= WORTH_A_THREAD:
+            packing.begun = StepsInOrder(library, packing.steps, deadline_ns, self.crew)
+            packing.begun.begin((self, packing.blocks, packing.literals))
 
     def pack(self, library: KernelLibrary, packing: "Packing", deadline_ns: int) -> None:
         """Run what has been put off, and keep what it makes.
@@ -138,7 +148,8 @@ class Constants:
         """
         if not packing.steps:
             return
-        code, stopped = run_steps(library, packing.steps, deadline_ns, self.crew)
+        packed = packing.begun or StepsInOrder(library, packing.steps, deadline_ns, self.crew)
+        code, stopped = packed.result()
         if code == ResultCode.MISSED_DEADLINE_TRANSIENT:
             raise OutOfTime(packing.places[stopped])
         if code:
@@ -185,13 +196,18 @@ class Packing:
         """What they make, under what determines it."""
         self.own: dict[int, Any] = {}
         """By its address, the key of what is made of the model's own constants alone."""
-        self._literals: list[Any] = []
+        self.bytes = 0
+        """How many they make."""
+        self.begun: StepsInOrder | None = None
+        """All of them, on another thread."""
+        self.literals: list[Any] = []
+        """What keeps the `bytes` that they read."""
 
     def add(self, step: Step, values: list[Any], where: Where) -> None:
         """A step with the values of its record; `bytes` of them are kept until it is run."""
         for at, value in enumerate(values):
             if isinstance(value, bytes):
                 values[at], keep = address.address_of(value)
-                self._literals.append(keep)
+                self.literals.append(keep)
         self.steps.append((step.kernel, step.record.pack(*values), step.tiles))
         self.places.append(where)

@@ -144,7 +144,7 @@ def test_what_is_packed_once(monkeypatch, clock):
     weights = graph.constant(np.ones((9, 4, 64)), T.TENSOR_FLOAT32)
     no = graph.constant(False, T.BOOL)
     graph.operation(O.BATCH_MATMUL, [x, weights, no, no], [result])
-    model, run, limits = graph.model([x], [result]), weights_module.run_steps, []
+    model, run, limits = graph.model([x], [result]), weights_module.StepsInOrder, []
 
     def late(library, steps, deadline_ns, crew):
         assert any(kernel.startswith("pack") for kernel, _, _ in steps)
@@ -152,7 +152,7 @@ def test_what_is_packed_once(monkeypatch, clock):
         return run(library, steps, 1, crew)  # it has passed
 
     with monkeypatch.context() as patch:
-        patch.setattr(weights_module, "run_steps", late)
+        patch.setattr(weights_module, "StepsInOrder", late)
         with pytest.raises(NnapiError) as caught:
             prepared(model, clock.now + LIMIT_NS)
     assert caught.value.code is LATE and "BATCH_MATMUL (operation 0)" in caught.value.message

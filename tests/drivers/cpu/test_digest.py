@@ -11,6 +11,7 @@ import pytest
 
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu import digest as digest_module
+from nnapi_shim.drivers.cpu import helper
 from nnapi_shim.drivers.cpu.digest import BLOCK, KEY_BYTES, PASSES, WORTH_A_THREAD, Digest
 from nnapi_shim.drivers.cpu.library import KernelLibrary, current, processor_tiers
 
@@ -96,7 +97,7 @@ def test_threads_share_the_blocks():
     expected = digest_module.Underway(digest, b"all", ranges, keep).result()
     for _ in range(50):
         several = [digest.begun(b"all", ranges, keep) for _ in range(3)]
-        assert all(each._thread for each in several)
+        assert all(each._helper.thread for each in several)
         assert {each.result() for each in several} == {expected}
 
 
@@ -106,17 +107,15 @@ def test_where_no_thread_is_to_be_had(monkeypatch):
     expected = digest.begun(b"all", ranges, keep).result()
     refusing = (lambda *_: 11, None)
     for functions in ([refusing, refusing], [None, None]):
-        monkeypatch.setattr(digest_module, "_functions", functions)
+        monkeypatch.setattr(helper, "_functions", functions)
         begun = digest.begun(b"all", ranges, keep)
-        assert not begun._thread
+        assert not begun._helper.thread
         assert begun.result() == expected
 
 
 def test_one_that_nobody_asks_for_ends_before_its_memory_goes(monkeypatch):
-    seen, joined = [], digest_module._joined
-    monkeypatch.setattr(
-        digest_module, "_joined", lambda thread: (joined(thread), seen.append("joined"))
-    )
+    seen, joined = [], helper._joined
+    monkeypatch.setattr(helper, "_joined", lambda thread: (joined(thread), seen.append("joined")))
 
     class Memory:
         data = bytes(WORTH_A_THREAD)

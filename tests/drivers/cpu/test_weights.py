@@ -2,6 +2,7 @@
 
 import gc
 import threading
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -15,13 +16,13 @@ from nnapi_shim.drivers.cpu.own_values import OwnValues
 def runs(monkeypatch):
     """The kernels that have been run for constants."""
     seen = []
-    run = weights.run_steps
+    run = weights.StepsInOrder
 
     def observed(library, steps, *others):
         seen.extend(kernel for kernel, _, _ in steps)
         return run(library, steps, *others)
 
-    monkeypatch.setattr(weights, "run_steps", observed)
+    monkeypatch.setattr(weights, "StepsInOrder", observed)
     return seen
 
 
@@ -105,7 +106,7 @@ def test_a_memory_has_no_part_in_what_is_shared():
 
 def test_what_was_made_of_a_block_that_is_not_kept_is_not_kept_either(monkeypatch):
     """Another thread was faster with the block; its address may be another block's one day."""
-    monkeypatch.setattr(weights, "run_steps", lambda *_: (0, 0))
+    monkeypatch.setattr(weights, "StepsInOrder", lambda *_: Mock(result=lambda: (0, 0)))
     own = OwnValues(bytes(64))
     mine, another, next_one, third = (address.Block(64) for _ in range(4))
     own.keep(("pack", 1), another)
