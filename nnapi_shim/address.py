@@ -88,6 +88,7 @@ _mmap = _process.load_function(
 _munmap = _process.load_function(_ffi.typeof("int(*)(uintptr_t, size_t)"), "munmap")
 _fcntl = _process.load_function(_ffi.typeof("int(*)(int, int, long)"), "fcntl")
 _F_DUPFD_CLOEXEC = 1030
+_READ_WRITE, _PRIVATE_ANONYMOUS = 3, 0x22
 
 
 def map_pages(length: int, protect: int, flags: int, fd: int, offset: int) -> int:
@@ -158,15 +159,36 @@ def function(address: int, signature: str) -> Callable[..., Any]:
     return _ffi.cast(signature, address)  # type: ignore[no-any-return]
 
 
+_OWN_PAGES = 1 << 17
+"""Bytes of a block from which on it has pages of its own: they are zero without being written."""
+
+
+class _OwnPages:
+    def __init__(self, length: int) -> None:
+        self.address, self._length = 0, length
+        try:
+            self.address = map_pages(length, _READ_WRITE, _PRIVATE_ANONYMOUS, -1, 0)
+        except OSError:
+            raise MemoryError from None
+
+    def __del__(self) -> None:
+        if self.address:
+            unmap_pages(self.address, self._length)
+
+
 class Block:
     """Zeroed memory, 64-byte aligned, freed with the object: `address`, `length` in bytes."""
 
     __slots__ = ("_owner", "address", "length")
 
     def __init__(self, length: int) -> None:
-        self._owner = _ffi.new("char[]", length + 64)
-        self.address = (int(_ffi.cast("uintptr_t", self._owner)) + 63) & ~63
         self.length = length
+        if length >= _OWN_PAGES:
+            self._owner = owner = _OwnPages(length)
+            self.address = owner.address
+        else:
+            self._owner = _ffi.new("char[]", length + 64)
+            self.address = (int(_ffi.cast("uintptr_t", self._owner)) + 63) & ~63
 
 
 def text(address: int) -> bytes:

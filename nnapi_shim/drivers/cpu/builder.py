@@ -314,9 +314,11 @@ class Builder:
 
     def root(self, value: Any) -> Any:
         """The operand or Buffer behind a field's value, aliases followed."""
-        while isinstance(value, At):
+        while type(value) is At:
             value = value.base
-        return self.owner(value.index) if isinstance(value, BoundOperand) else value
+        if type(value) is BoundOperand:
+            return self.aliases.get(value.index, value.index)
+        return value
 
     def needed_later(self) -> set[Any]:
         """Operands that operations not lowered yet read, and the graph's own outputs."""

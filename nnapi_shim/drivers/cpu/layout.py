@@ -18,7 +18,7 @@ from nnapi_shim.drivers.cpu.program import (
     Program,
     patch,
 )
-from nnapi_shim.drivers.cpu.record import ADDRESS, LOOP_TIMEOUT, At, Buffer, Step
+from nnapi_shim.drivers.cpu.record import LOOP_TIMEOUT, At, Buffer, Step
 from nnapi_shim.drivers.cpu.weights import Constants
 from nnapi_shim.errors import Where
 from nnapi_shim.hal.types import byte_size
@@ -194,12 +194,9 @@ class _Layout:
         word = STEP_WORDS * len(self._steps)
         for number, placed in enumerate(self._steps):
             step = placed.step
-            values = []
-            for at, (name, kind) in enumerate(step.record.fields.items()):
-                value = step.fields[name]
-                if kind == ADDRESS:
-                    value = self._address(value, places, word + at)
-                values.append(value)
+            values = [*step.record.values(step.fields)]
+            for at, _ in step.record.addresses:
+                values[at] = self._address(values[at], places, word + at)
             blocks.append(step.record.pack(*values))
             kernel = builder.library.address(step.kernel)
             self._fixed.append((STEP_WORDS * number, step.kernel, 0))

@@ -5,6 +5,7 @@ number. Records are declared beside the lowering that fills them, and import not
 """
 
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 from struct import Struct
 
 from nnapi_shim.hal.types import Dimensions
@@ -24,13 +25,17 @@ _FORMATS = {ADDRESS: "q", INT64: "q", FLOAT32: "f4x", FLOAT64: "d"}
 class Record:
     """Field names and kinds (ADDRESS, INT64, FLOAT32, FLOAT64), in order."""
 
-    __slots__ = ("_pack", "addresses", "fields", "unpack", "words")
+    __slots__ = ("_pack", "addresses", "fields", "unpack", "values", "words")
 
     def __init__(self, fields: dict[str, str]) -> None:
         self.fields = fields
         layout = Struct("<" + "".join(_FORMATS[kind] for kind in fields.values()))
         self._pack, self.unpack = layout.pack, layout.unpack
         self.words = len(fields)
+        self.values: Callable[[dict[str, Any]], Sequence[Any]] = (
+            itemgetter(*fields) if self.words > 1 else lambda given: [given[n] for n in fields]
+        )
+        """From values by name to values in order."""
         self.addresses = [(at, n) for at, (n, k) in enumerate(fields.items()) if k == ADDRESS]
 
     def pack(self, *values: Any) -> bytes:

@@ -6,7 +6,7 @@ from nnapi_shim import address
 from nnapi_shim.drivers.cpu.library import KernelLibrary
 from nnapi_shim.drivers.cpu.own_values import own_values
 from nnapi_shim.drivers.cpu.program import StepsInOrder
-from nnapi_shim.drivers.cpu.record import ADDRESS, At, Buffer, Step
+from nnapi_shim.drivers.cpu.record import At, Buffer, Step
 from nnapi_shim.drivers.cpu.threads import ALONE, Crew
 from nnapi_shim.errors import NnapiError, Where, op_failed
 from nnapi_shim.hal.enums import OperandLifeTime, ResultCode
@@ -107,25 +107,24 @@ class Constants:
 
         Its result is kept under what determines it, so that the programs of other shapes find it.
         """
-        values: list[Any] = []
-        reads_constants, is_own = False, True
-        for name, kind in step.record.fields.items():
-            value = step.fields[name]
-            if kind == ADDRESS and name != "output":
-                value = self._constant(value, constant_address)
-                if value is None:
-                    return False
-                reads_constants |= isinstance(value, int) and value != 0
-                is_own = is_own and (self._own.has(value) or value in packing.own)
-            values.append(value)
+        values = [*step.record.values(step.fields)]
+        reads_constants, is_own, output_at = False, True, 0
+        for at, name in step.record.addresses:
+            if name == "output":
+                output_at = at
+                continue
+            value = values[at] = self._constant(values[at], constant_address)
+            if value is None:
+                return False
+            reads_constants |= isinstance(value, int) and value != 0
+            is_own = is_own and (self._own.has(value) or value in packing.own)
         output: Buffer = step.fields["output"]
-        at = list(step.record.fields).index("output")
-        key = (step.kernel, *values[:at], *values[at + 1 :])
+        key = (step.kernel, *values[:output_at], *values[output_at + 1 :])
         block = self._own.packed.get(key) if is_own else self._packed.get(key)
         block = block or packing.blocks.get(key)
         if block is None:
             block = address.Block(output.length)
-            values[at] = block.address
+            values[output_at] = block.address
             packing.add(step, values, where)
             packing.blocks[key] = block
             packing.bytes += block.length

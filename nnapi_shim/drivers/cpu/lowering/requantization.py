@@ -1,7 +1,7 @@
 """Multipliers of quantized sums as the kernels take them: see ../kernels/requantization.py."""
 
-from array import array
 from collections.abc import Sequence
+from struct import pack
 
 from nnapi_shim.drivers.cpu.lowering.bounds import quantized_bounds
 from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32, INT64, Buffer, Step, record
@@ -24,7 +24,7 @@ def signed_zero(operand: BoundOperand) -> tuple[int, int]:
 
 def float64s(values: Sequence[float]) -> bytes:
     """An array of float64."""
-    return array("d", values).tobytes()
+    return pack(f"<{len(values)}d", *values)
 
 
 def table(multipliers: Sequence[float], zero_point: int) -> tuple[Step, Buffer]:
