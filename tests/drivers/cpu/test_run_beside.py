@@ -1,9 +1,11 @@
 """Steps that run side by side: the same bits on any number of threads, in little more memory."""
 
 import numpy as np
+import pytest
 
 from nnapi_shim import Model
 from nnapi_shim.drivers.cpu import layout
+from nnapi_shim.drivers.cpu.passes import run_beside
 from nnapi_shim.drivers.cpu.passes.run_beside import GROWTH, MOST
 from nnapi_shim.drivers.cpu.program import BESIDE
 from nnapi_shim.tools.explain import explain
@@ -72,3 +74,15 @@ def test_not_too_many_are_looked_through(monkeypatch):
     model.compile("nnapi-cpu")
     regions = "".join("+" if join == BESIDE else " " for join in joins).split()
     assert [len(region) + 1 for region in regions] == [MOST, MOST, 3]
+
+
+def test_where_each_needs_the_one_before_nothing_is_looked_for(monkeypatch):
+    model = Model()
+    x = model.input("TENSOR_FLOAT32", [SIZE, SIZE])
+    turned = model.transpose(model.reduce_max(x, [0], keep_dims=True), [1, 0])
+    model.outputs(model.reduce_max(turned, [0], keep_dims=False))
+    model.finish()
+    monkeypatch.setattr(run_beside, "_units", lambda _: pytest.fail("it looks at all steps"))
+    model.compile("nnapi-cpu")
+    with pytest.raises(pytest.fail.Exception):
+        many_transposes(2).compile("nnapi-cpu")

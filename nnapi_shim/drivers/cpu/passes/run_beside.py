@@ -73,12 +73,7 @@ def run_beside(lowered: Lowered, kept: Collection[Any]) -> list[tuple[Placed, Pl
 
     kept: operands and Buffers that later programs read.
     """
-    few = 0
-    for placed in lowered.steps:
-        if placed.jump:
-            return []
-        few += placed.step.tiles <= MOST_TILES
-    if few < 2:
+    if any([placed.jump for placed in lowered.steps]) or _is_chain(lowered):
         return []
     units = _units(lowered)
     if sum(unit.is_small for unit in units) < 2:
@@ -99,6 +94,23 @@ def run_beside(lowered: Lowered, kept: Collection[Any]) -> list[tuple[Placed, Pl
         groups[place][-1].is_small = False
         groups = _grouped(units)
     return []
+
+
+def _is_chain(lowered: Lowered) -> bool:
+    """Whether each step that is small enough needs the one before it: most graphs are like that,
+    and there is nothing to look for in them.
+    """
+    before: Placed | None = None
+    for placed in lowered.steps:
+        step = placed.step
+        if before is not None and before.join == END and step.tiles <= MOST_TILES:
+            written = {lowered.root(before.step.fields[name]) for name in before.step.writes}
+            written.discard(None)
+            fields, addresses = step.fields, step.record.addresses
+            if written.isdisjoint([lowered.root(fields[name]) for _, name in addresses]):
+                return False
+        before = placed
+    return True
 
 
 def _units(lowered: Lowered) -> list[_Unit]:
