@@ -73,7 +73,7 @@ def run_beside(lowered: Lowered, kept: Collection[Any]) -> list[tuple[Placed, Pl
 
     kept: operands and Buffers that later programs read.
     """
-    if any([placed.jump for placed in lowered.steps]) or _is_chain(lowered):
+    if any(placed.jump for placed in lowered.steps) or _is_chain(lowered):
         return []
     units = _units(lowered)
     if sum(unit.is_small for unit in units) < 2:
