@@ -175,6 +175,13 @@ def test_depthwise_conv_2d(shape: Shape, variant: str) -> None:
     check(shape, variant, True)
 
 
+@pytest.mark.parametrize("columns", [3, 8, 9, 24, 37, 40, 71])
+def test_columns_that_fill_half_a_vector(columns: int) -> None:
+    """Or a part of that, or a little more; of a few words, and of so many that are summed apart."""
+    for depth in (9, 300):
+        check(Shape((1, 7, 7, depth), columns, (1, 1), activation=1), "f32", False)
+
+
 @pytest.mark.parametrize("shape", PIXELS_TOGETHER, ids=str)
 def test_pixels_together(shape: Shape) -> None:
     """Rows of fewer, as many and more pixels than float32 kernels of fixed widths take at once."""

@@ -49,6 +49,7 @@ class Storing:
     """What a micro-kernel does once it has its sums.
 
     given: its arguments. low, high: bounds of the outputs. adds: whether something may be added.
+    widths: lanes of the vectors of a row; of floats the last may have half as many.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class Storing:
         rows: int,
         vectors: int,
         adds: bool,
+        half: bool = False,
     ) -> None:
         self.tiling, self.arithmetic, self.adds = tiling, arithmetic, adds
         self.rows, self.vectors, self.lanes = rows, vectors, tiling.lanes
@@ -69,6 +71,8 @@ class Storing:
         self.is_float = arithmetic.accumulator is FLOAT
         self.size = 4 if self.is_float else 1
         self.sum_type = vector(arithmetic.accumulator, self.lanes)
+        self.widths = [*[self.lanes] * (vectors - 1), self.lanes // 2 if half else self.lanes]
+        self.kinds = [vector(arithmetic.accumulator, width) for width in self.widths]
 
     def store(self, totals: Sequence[Sequence[Any]]) -> None:
         """Finish sums, and store what is wanted of them."""
@@ -91,12 +95,16 @@ class Storing:
         builder, given = self.builder, self.given
         if self.adds:
             totals = self._added(totals)
-        low, high = (splat(builder, bound, self.lanes) for bound in (self.low, self.high))
+        bounds = {
+            width: [splat(builder, bound, width) for bound in (self.low, self.high)]
+            for width in self.widths
+        }
         rows = []
         for m, sums in enumerate(totals):
             address = self._row(given["output"], self._number(m), given["output_stride"])
-            rows.append((address, [clamp(builder, total, low, high) for total in sums]))
-        whole = builder.icmp_signed(">=", given["columns"], long(self.vectors * self.lanes))
+            finished = [clamp(builder, total, *bounds[total.type.count]) for total in sums]
+            rows.append((address, finished))
+        whole = builder.icmp_signed(">=", given["columns"], long(sum(self.widths)))
         with builder.if_else(whole) as (then, otherwise):
             with then:
                 for address, values in rows:
@@ -116,14 +124,14 @@ class Storing:
         All of it is read before anything is written, which may be in the same place.
         """
         builder, given = self.builder, self.given
-        slots = [[variable(builder, self.sum_type, total) for total in row] for row in totals]
+        slots = [[variable(builder, total.type, total) for total in row] for row in totals]
         bounds = [variable(builder, FLOAT, bound) for bound in (self.low, self.high)]
         with builder.if_then(self._is_added(), likely=False):
-            low, high = (splat(builder, bound, self.lanes) for bound in (self.low, self.high))
             for m, row in enumerate(slots):
                 address = self._row(given["addend"], self._number(m), given["addend_stride"])
                 for j, slot in enumerate(row):
-                    other = self._addend(address, j)
+                    other, width = self._addend(address, j), self.widths[j]
+                    low, high = (splat(builder, bound, width) for bound in (self.low, self.high))
                     own = clamp(builder, builder.load(slot), low, high)
                     builder.store(builder.fadd(own, other), slot)
             for name, bound in zip(("low", "high"), bounds, strict=True):
@@ -138,9 +146,8 @@ class Storing:
         if j + 1 < self.vectors:
             kind = vector(self.arithmetic.element, self.lanes)
             return load(self.builder, address, kind, self.size)
-        return self._load_some(
-            self.builder, address, self.builder.sub(self.given["columns"], long(before))
-        )
+        rest = self.builder.sub(self.given["columns"], long(before))
+        return self._load_some(self.builder, address, rest, self.widths[j])
 
     def _number(self, m: Any) -> Any:
         """The number of a row; that of the last one for those past it."""
@@ -273,14 +280,15 @@ class Storing:
         )
         return mask, f"v{lanes}{'f32' if self.is_float else 'i8'}"
 
-    def _load_some(self, builder: Any, address: Any, count: Any) -> Any:
+    def _load_some(self, builder: Any, address: Any, count: Any, lanes: int = 0) -> Any:
         """Load the first `count` lanes of a vector of elements; all there are if there are more."""
-        kind = vector(self.arithmetic.element, self.lanes)
+        lanes = lanes or self.lanes
+        kind = vector(self.arithmetic.element, lanes)
         size = self.size
-        most = builder.icmp_signed("<", count, long(self.lanes))
-        count = builder.select(most, count, long(self.lanes))
+        most = builder.icmp_signed("<", count, long(lanes))
+        count = builder.select(most, count, long(lanes))
         if self.tiling.masked:
-            mask, name = self._mask(builder, count, self.lanes)
+            mask, name = self._mask(builder, count, lanes)
             masked = declaration(
                 builder.module,
                 f"llvm.masked.load.{name}.p0",
