@@ -1,5 +1,6 @@
 """CONV_2D and DEPTHWISE_CONV_2D on the CPU device against plain formulas."""
 
+import itertools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,6 +72,17 @@ DEPTHWISE = (
     Shape((1, 6, 13, 19), 1, (3, 3), stride=(2, 2), pads=(1, 1, 1, 1)),
     Shape((2, 5, 12, 9), 1, (3, 3), stride=(1, 2), pads=(0, 2, 0, 1)),
     Shape((1, 3, 9, 35), 1, (3, 3), pads=(1, 1, 0, 2)),
+)
+PIXELS_TOGETHER = (
+    *(Shape((1, 3, width, 16), 1, (2, 3)) for width in (1, 2, 6, 7, 8, 15)),
+    *(Shape((1, 2, width, 33), 1, (1, 5), activation=1) for width in (1, 7, 10, 14, 22)),
+    *(Shape((1, 5, width, 8), 1, (3, 5), stride=(2, 2)) for width in (5, 13, 14, 29, 30)),
+    Shape((2, 3, 15, 17), 1, (3, 3), stride=(1, 2), pads=VALID),
+    Shape((1, 3, 3, 40), 1, (3, 5), pads=(1, 1, 4, 4)),
+    Shape((1, 9, 33, 20), 1, (3, 3), dilation=(4, 4)),
+    Shape((1, 4, 17, 7), 1, (3, 5), dilation=(1, 3), pads=(0, 2, 11, 7)),
+    Shape((1, 3, 2, 16), 1, (3, 3), dilation=(1, 5), pads=(2, 2, 10, 10)),
+    Shape((1, 3, 20, 16), 1, (3, 3), stride=(1, 2), dilation=(1, 2)),
 )
 
 
@@ -161,6 +173,34 @@ def test_conv_2d(shape: Shape, variant: str) -> None:
 @pytest.mark.parametrize("shape", DEPTHWISE, ids=str)
 def test_depthwise_conv_2d(shape: Shape, variant: str) -> None:
     check(shape, variant, True)
+
+
+@pytest.mark.parametrize("columns", [3, 8, 9, 24, 37, 40, 71])
+def test_columns_that_fill_half_a_vector(columns: int) -> None:
+    """Or a part of that, or a little more; of a few words, and of so many that are summed apart."""
+    for depth in (9, 300):
+        check(Shape((1, 7, 7, depth), columns, (1, 1), activation=1), "f32", False)
+
+
+@pytest.mark.parametrize("shape", PIXELS_TOGETHER, ids=str)
+def test_pixels_together(shape: Shape) -> None:
+    """Rows of fewer, as many and more pixels than float32 kernels of fixed widths take at once."""
+    check(shape, "f32", True)
+
+
+def test_columns_outside_are_not_read() -> None:
+    """Not even to be multiplied by 0: what is infinite there would become NaN."""
+    for width, size in itertools.product((4, 9), (3, 5)):
+        weights = np.full((1, 1, size, 16), np.inf, np.float32)
+        operands = [
+            single.f32(np.ones((1, 1, width, 16), np.float32)),
+            single.f32(weights),
+            single.f32(np.zeros(16, np.float32)),
+            *[SAME, 1, 1, 1, 0, False, 1, 1],
+        ]
+        shape = (1, 1, width, 16)
+        run = Single(CpuDevice(), OperationType.DEPTHWISE_CONV_2D, operands, single.f32(), shape)
+        assert not np.isnan(run.checked()).any()
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

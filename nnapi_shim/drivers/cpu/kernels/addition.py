@@ -10,6 +10,7 @@ from typing import Any
 from llvmlite import ir
 from numba.core import cgutils
 
+from nnapi_shim.drivers.cpu.kernels.requantization import less_sure
 from nnapi_shim.drivers.cpu.kernels.vector import (
     BYTE,
     FLOAT,
@@ -50,7 +51,6 @@ class Addition:
         self.own = low, high
         self.limits = [constant(builder, addition, name, FLOAT) for name in ("low", "high")]
         self.bounds = [splat(builder, bound, lanes) for bound in self.own]
-        self.own_zero, self.other_zero = (lanes_of(f"{x}_zero", WORD) for x in ("own", "other"))
         self.own_units, self.other_units = (lanes_of(f"{x}_units", FLOAT) for x in ("own", "other"))
         self.middle, self.bits = lanes_of("middle", FLOAT), lanes_of("bits", WORD)
         ones = builder.shl(WORD(1), constant(builder, addition, "bits", WORD))
@@ -60,29 +60,24 @@ class Addition:
 def added(
     builder: Any, rows: Sequence[Any], others: Sequence[Any], constants: Addition, tiling: Tiling
 ) -> tuple[list[Any], Any]:
-    """The sums of vectors of the product's results, before their bounds, and of int8; and the bits
-    of the lanes in which one of them may be the one below.
+    """The sums of vectors of the product's results, before their bounds, and of int8; and a vector
+    that is 0 in the lanes in which one of them may be the one below.
     """
     kind = rows[0].type
-    zero = ir.Constant(kind, None)
     results: list[Any] = []
-    unsure: Any = None
+    sure: Any = None
     for steps, other in zip(rows, others, strict=True):
         own = clamp_integers(builder, steps, *constants.bounds)
         x, y = (
-            builder.sitofp(builder.add(value, zero_point), vector(FLOAT, kind.count))
-            for value, zero_point in (
-                (own, constants.own_zero),
-                (builder.sext(other, kind), constants.other_zero),
-            )
+            builder.sitofp(value, vector(FLOAT, kind.count))
+            for value in (own, builder.sext(other, kind))
         )
         units = multiply_add(builder, y, constants.other_units, constants.middle, tiling.fused)
         units = multiply_add(builder, x, constants.own_units, units, tiling.fused)
         fine = rounded(builder, units, tiling.named)
-        found = builder.icmp_signed("==", builder.and_(fine, constants.near), zero)
-        unsure = found if unsure is None else builder.or_(unsure, found)
+        sure = less_sure(builder, sure, builder.and_(fine, constants.near))
         results.append(builder.ashr(fine, constants.bits))
-    return results, builder.bitcast(unsure, ir.IntType(kind.count))
+    return results, sure
 
 
 def added_exactly(

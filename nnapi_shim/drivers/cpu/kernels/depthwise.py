@@ -9,14 +9,13 @@ from numba.extending import intrinsic
 from nnapi_shim.drivers.cpu.kernels.clock import DEADLINE, LONG, late
 from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
 from nnapi_shim.drivers.cpu.kernels.microdepthwise import (
+    AT_BORDER,
     FEW,
-    LEFT,
+    FIXED,
     ONE,
     PIXELS,
-    RIGHT,
     SOME,
-    THREE_WIDE,
-    THREE_WIDE_BY_TWO,
+    WIDE,
     pixels,
 )
 from nnapi_shim.drivers.cpu.kernels.numeric import i16, u8, u32
@@ -49,6 +48,9 @@ def prefetch(typing_context, address):
 @helper
 def inside(start, taps, dilation, size):
     """First and end of the taps whose element start + tap * dilation lies in [0, size)."""
+    if dilation == 1:
+        first = max(0, -start)
+        return first, max(first, min(taps, size - start))
     first = max(0, (dilation - 1 - start) // dilation)
     return first, max(first, min(taps, (size - start + dilation - 1) // dilation))
 
@@ -56,8 +58,9 @@ def inside(start, taps, dilation, size):
 def depthwise(kind: str, element_bytes: int) -> Any:
     """The kernel of an element type.
 
-    Pixels whose filter columns all lie in the image go through together, the rest one by one; those
-    of 8 bits always, which come here only where depthwise_quantized.py has no room.
+    Where there are micro-kernels for the width of the filter, pixels go through together, else
+    those whose filter columns all lie in the image, and the rest one by one. Those of 8 bits, which
+    come here only where depthwise_quantized.py has no room, go one by one.
     """
     run = pixels(target_tiling(), kind)
     has_variants = kind == "f32"
@@ -73,20 +76,20 @@ def depthwise(kind: str, element_bytes: int) -> Any:
         left = min(a.out_width, (a.pad_left + stride - 1) // stride)
         span = a.in_width + a.pad_left - (a.filter_width - 1) * dilation
         right = max(left, min(a.out_width, (span + stride - 1) // stride if span > 0 else 0))
-        together, few = SOME, 0
+        few = 0
         if has_variants and channels < MANY:
             few = FEW
-        if a.filter_width == 3 and dilation == 1 and stride <= 2:
-            together = THREE_WIDE if stride == 1 else THREE_WIDE_BY_TWO
-        # Where only the outermost pixels read outside, and of that one column: without these.
-        at_borders = has_variants and few == 0 and together != SOME and a.out_width > PIXELS
-        clips_left = at_borders and left == 1 and a.pad_left == 1 and right >= PIXELS
-        clips_right = (
-            at_borders
-            and right == a.out_width - 1
-            and right * stride + 2 - a.pad_left == a.in_width
-            and a.out_width - PIXELS >= left
-        )
+        is_fixed = has_variants and (stride == 1 or (stride == 2 and dilation == 1))
+        wide = WIDE + stride - 1
+        if a.filter_width == 5:
+            wide += 2
+        elif a.filter_width != 3:
+            is_fixed = False
+        # Pixels as far apart as the filter's columns read the same columns of the image.
+        phases = 1
+        if is_fixed:
+            phases = min(dilation, a.out_width)
+        reach = (FIXED - 1) * stride + a.filter_width
         rows_below = min(a.stride_height, a.filter_height) if stride <= a.filter_width else 0
         products = a.filter_height * a.filter_width * channels
         is_long, stretch, work = a.out_width * products >= 16 * LONG, 1, 0
@@ -98,23 +101,28 @@ def depthwise(kind: str, element_bytes: int) -> Any:
             first, end = inside(start, a.filter_height, a.dilation_height, a.in_height)
             source = a.input + (image * a.in_height + start) * row_bytes + first * row_step
             target = a.output + row * a.out_width * pixel_bytes
-            w = 0
-            while w < a.out_width:
-                variant, count = ONE, 1
-                if clips_left and w == 0:
-                    variant, count = together + LEFT, PIXELS
-                elif clips_right and w + PIXELS > right:
-                    variant, count, w = together + RIGHT, PIXELS, a.out_width - PIXELS
-                elif has_variants and left <= w < right and right - left >= PIXELS:
-                    variant, count, w = together, PIXELS, min(w, right - PIXELS)
+            w = phase = 0
+            while phase < phases:
+                variant, count, first_column, columns = ONE, 1, 0, 0
                 column = w * stride - a.pad_left
+                if is_fixed:
+                    variant, count = wide, min(FIXED, (a.out_width - w + phases - 1) // phases)
+                    seen = (count - 1) * stride + a.filter_width
+                    first_column, columns = inside(column, seen, dilation, a.in_width)
+                    columns -= first_column
+                    if columns < reach:
+                        variant += AT_BORDER
+                elif has_variants and left <= w < right and right - left >= PIXELS:
+                    variant, count, w = SOME, PIXELS, min(w, right - PIXELS)
+                    column = w * stride - a.pad_left
                 # What the next row of pixels reads first. This one goes through several rows at
                 # once, and the processor's own prefetching follows none of them.
-                below = source + column * pixel_bytes + (end - first) * row_step
-                for _ in range(rows_below):
-                    for at in range(below, below + count * pixel_step, CACHE_LINE):
-                        prefetch(at)
-                    below += row_bytes
+                if phase == 0:
+                    below = source + column * pixel_bytes + (end - first) * row_step
+                    for _ in range(rows_below):
+                        for at in range(below, below + count * phases * pixel_step, CACHE_LINE):
+                            prefetch(at)
+                        below += row_bytes
                 j, j_end = 0, a.filter_width
                 if variant == ONE:
                     j, j_end = inside(column, a.filter_width, dilation, a.in_width)
@@ -139,13 +147,20 @@ def depthwise(kind: str, element_bytes: int) -> Any:
                     a.table,
                     channels,
                     target + w * pixel_bytes,
+                    phases * pixel_bytes,
+                    count,
+                    first_column,
+                    columns,
                     a.input_zero,
                     a.zero_point,
                     a.output_flip,
                     a.low,
                     a.high,
                 )
-                w += count
+                w += count * phases
+                if w >= a.out_width:
+                    phase += 1
+                    w = phase
         return 0
 
     convolve.__name__ = f"depthwise_conv_2d_{kind}"

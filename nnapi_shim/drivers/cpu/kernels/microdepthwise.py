@@ -3,12 +3,15 @@
     output[p, c] = finish(bias[c] + sum over i, j of input[i, p * stride + j, c] * filter[i, j, c])
 
 written as LLVM code for vectors of channels. Only filter rows and columns that lie inside the image
-are passed, so there is no padding here. Sums run over i, then j, whatever the number of pixels; in
-quantized kernels they are int32 and exact. The last vector ends at the last channel: it overlaps
-the one before it where the channels are no multiple of a vector, and stores the same values again.
+are passed, so there is no padding here; micro-kernels of a fixed filter width are told which
+columns of the image there are for their pixels. Sums run over i, then j, whatever the number of
+pixels; in quantized kernels they are int32 and exact. The last vector ends at the last channel: it
+overlaps the one before it where the channels are no multiple of a vector, and stores the same
+values again.
 """
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -49,13 +52,16 @@ from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
 
 ARGUMENTS = (
     "input row_step tap_step pixel_step height width filter filter_row singles bias table "
-    "channels output input_zero zero_point output_flip"
+    "channels output output_step count first_column columns input_zero zero_point output_flip"
 ).split()
 """Arguments of a micro-kernel, 64 bits each; the float arguments `low` and `high` follow.
 
 Steps in bytes: row_step and tap_step between input elements of neighbouring filter rows and
-columns, pixel_step between those of neighbouring outputs, filter_row between filter rows.
+columns, pixel_step between those of neighbouring outputs, filter_row between filter rows,
+output_step between outputs.
 height, width: filter rows and columns to take. singles: see quantized filters in packing.py.
+count, first_column, columns: of a variant at borders, how many pixels are wanted, and which columns
+there are, numbered from the first that the first pixel reads.
 table: see requantization.py; zero_point and all behind it: what becomes of quantized sums.
 """
 
@@ -111,9 +117,10 @@ class _Depthwise:
             self.sums = [[variable(builder, x.type, x) for x in bias] for _ in range(self.pixels)]
             self.rows(self.place("input", channel, size), self.place("filter", channel, 4))
             output = self.place("output", channel, size)
-            pixel = builder.mul(given["channels"], long(size))
             for p, value in enumerate(self.finished(channel)):
-                self.store(value, builder.add(output, builder.mul(pixel, long(p))))
+                place = builder.add(output, builder.mul(given["output_step"], long(p)))
+                with self.if_there(p > 0, builder.icmp_signed(">", given["count"], long(p))):
+                    self.store(value, place)
         builder.ret_void()
 
     def place(self, name: str, channel: Any, size: int) -> Any:
@@ -136,6 +143,12 @@ class _Depthwise:
             masked_store(self.builder, value, address, self.mask)
         else:
             store(self.builder, value, address, self.element_bytes)
+
+    def if_there(self, is_in_doubt: bool, is_there: Any) -> Any:
+        """Code for a pixel or a column; at borders it is run if it is there."""
+        if self.variant.at_border and is_in_doubt:
+            return self.builder.if_then(is_there)
+        return nullcontext()
 
     def rows(self, row: Any, weights: Any) -> None:
         """Loops over the filter rows; calls `columns`."""
@@ -168,13 +181,14 @@ class _Depthwise:
         taps, stride = self.variant.taps, self.variant.stride
         if taps:
             found = [tap_weights(long(j)) for j in range(taps)]
-            last = (self.pixels - 1) * stride + taps - 1
-            for column in range(self.variant.left, last + 1 - self.variant.right):
-                xs = read(builder.add(row, builder.mul(given["tap_step"], long(column))))
-                for p in range(self.pixels):
-                    j = column - p * stride
-                    if 0 <= j < taps:
-                        add(p, xs, found[j])
+            for column in range((self.pixels - 1) * stride + taps):
+                number = builder.sub(long(column), given["first_column"])
+                with self.if_there(True, builder.icmp_unsigned("<", number, given["columns"])):
+                    xs = read(builder.add(row, builder.mul(given["tap_step"], long(column))))
+                    for p in range(self.pixels):
+                        j = column - p * stride
+                        if 0 <= j < taps:
+                            add(p, xs, found[j])
             return
         with cgutils.for_range(builder, given["width"]) as loop:
             ws = tap_weights(loop.index)
@@ -192,7 +206,7 @@ class _Float(_Depthwise):
 
     def __init__(self, fn: Any, tiling: Tiling, variant: Any) -> None:
         super().__init__(fn, tiling, variant)
-        self.vectors = 1 if variant.few else tiling.channel_vectors
+        self.vectors = 1 if variant.few or variant.taps else tiling.channel_vectors
         if variant.few and tiling.masked:
             builder, lanes = self.builder, self.lanes
             numbers = ir.Constant(vector(LONG, lanes), list(range(lanes)))
@@ -311,33 +325,30 @@ WRITERS: dict[str, Any] = {
 class Variant(NamedTuple):
     """Pixels of a micro-kernel; filter width and stride where they are fixed, else 0.
 
-    few: there may be fewer channels than several vectors have lanes. left, right: the first, the
-    last input column lies outside of the image.
+    few: there may be fewer channels than several vectors have lanes. at_border: some pixels may not
+    be wanted, and some columns not be there.
     """
 
     pixels: int
     taps: int = 0
     stride: int = 0
     few: bool = False
-    left: bool = False
-    right: bool = False
+    at_border: bool = False
 
 
 PIXELS = 4
-_INSIDE = (Variant(1), Variant(PIXELS), Variant(PIXELS, 3, 1), Variant(PIXELS, 3, 2))
-_AT_BORDERS = tuple(
-    variant._replace(left=is_left, right=not is_left)
-    for is_left in (True, False)
-    for variant in _INSIDE[2:]
-)
-ONE, SOME, THREE_WIDE, THREE_WIDE_BY_TWO = range(len(_INSIDE))
-LEFT, RIGHT, FEW = 2, 4, len(_INSIDE) + len(_AT_BORDERS)
-"""What is added to the numbers of the last two for those at borders, and to the number of any that
-is not where there are few channels."""
+FIXED = 7
+"""Pixels at once, and where the width of the filter is fixed: then of one vector of channels."""
+_ANY = (Variant(1), Variant(PIXELS))
+_FIXED = tuple(Variant(FIXED, taps, stride) for taps in (3, 5) for stride in (1, 2))
+_LARGE = (*_ANY, *_FIXED, *(variant._replace(at_border=True) for variant in _FIXED))
+ONE, SOME, WIDE = range(len(_ANY) + 1)
+AT_BORDER, FEW = len(_FIXED), len(_LARGE)
+"""What is added to the number of a fixed one at borders, and to any where channels are few."""
 VARIANTS = {
-    "f32": (*_INSIDE, *_AT_BORDERS, *(variant._replace(few=True) for variant in _INSIDE)),
-    "qu8": _INSIDE[:1],
-    "qs8": _INSIDE[:1],
+    "f32": (*_LARGE, *(variant._replace(few=True) for variant in _LARGE)),
+    "qu8": _ANY[:1],
+    "qs8": _ANY[:1],
 }
 
 
@@ -350,6 +361,8 @@ def pixels(tiling: Tiling, kind: str) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         chosen, *rest = arguments
         for number, variant in enumerate(VARIANTS[kind]):
+            if variant.taps and not tiling.masked:
+                variant = variant._replace(few=False)  # is the same
             with builder.if_then(builder.icmp_signed("==", chosen, long(number))):
                 name = (
                     f"nnk_depthwise_{kind}_{tiling.lanes}_{'_'.join(map(str, map(int, variant)))}"
@@ -363,8 +376,8 @@ def pixels(tiling: Tiling, kind: str) -> Any:
     @intrinsic
     def run(
         typing_context, variant, input, row_step, tap_step, pixel_step, height, width, filter,
-        filter_row, singles, bias, table, channels, output, input_zero, zero_point,
-        output_flip, low, high,
+        filter_row, singles, bias, table, channels, output, output_step, count, first_column,
+        columns, input_zero, zero_point, output_flip, low, high,
     ):  # fmt: skip
         words = [types.int64] * (1 + len(ARGUMENTS))
         return types.void(*words, types.float32, types.float32), generate

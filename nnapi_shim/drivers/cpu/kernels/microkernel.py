@@ -68,31 +68,31 @@ class _Tile(Storing):
         chains: int,
         in_blocks: bool,
         adds: bool,
+        half: bool,
     ) -> None:
         names = ARGUMENTS + ADDEND_ARGUMENTS * adds
-        super().__init__(fn, names, tiling, arithmetic, rows, vectors, adds)
+        super().__init__(fn, names, tiling, arithmetic, rows, vectors, adds, half)
         self.chains, self.in_blocks = chains, in_blocks
 
     def write(self) -> None:
         """The whole function."""
         builder, given = self.builder, self.given
         width = self.vectors * self.lanes
-        zeros = ir.Constant(self.sum_type, None)
+        zeros = [ir.Constant(kind, None) for kind in self.kinds]
         bias = [
-            load(builder, builder.add(given["panel"], long(4 * self.lanes * j)), self.sum_type, 4)
-            for j in range(self.vectors)
+            load(builder, builder.add(given["panel"], long(4 * self.lanes * j)), kind, 4)
+            for j, kind in enumerate(self.kinds)
         ]
         if self.in_blocks:
             self.totals = [
-                [variable(builder, self.sum_type, value) for value in bias]
-                for _ in range(self.rows)
+                [variable(builder, value.type, value) for value in bias] for _ in range(self.rows)
             ]
             self.pending = variable(builder, LONG, long(0))
-            starts = [[zeros] * self.vectors] * self.chains
+            starts = [zeros] * self.chains
         else:
-            starts = [bias] + [[zeros] * self.vectors] * (self.chains - 1)
+            starts = [bias] + [zeros] * (self.chains - 1)
         self.sums = [
-            [[variable(builder, self.sum_type, value) for value in start] for _ in range(self.rows)]
+            [[variable(builder, value.type, value) for value in start] for _ in range(self.rows)]
             for start in starts
         ]
         self.flip = self.arithmetic.mask(builder, given["flip"], self.lanes)
@@ -139,12 +139,11 @@ class _Tile(Storing):
             pending = builder.add(builder.load(self.pending), words)
             builder.store(pending, self.pending)
             with builder.if_then(builder.icmp_signed(">=", pending, long(BLOCK)), likely=False):
-                zeros = ir.Constant(self.sum_type, None)
                 for m in range(self.rows):
-                    for j in range(self.vectors):
+                    for j, kind in enumerate(self.kinds):
                         builder.store(self._total(m, j), self.totals[m][j])
                         for chain in self.sums:
-                            builder.store(zeros, chain[m][j])
+                            builder.store(ir.Constant(kind, None), chain[m][j])
                 builder.store(long(0), self.pending)
 
     def _part(self, first: Any, count: Any, rows: Sequence[Any], at: Any, row_bytes: int) -> None:
@@ -170,16 +169,22 @@ class _Tile(Storing):
             for c in range(chains):
                 weights = [
                     arithmetic.weights(
-                        builder, builder.add(panel, long(c * row_bytes + j * vector_bytes)), lanes
+                        builder, builder.add(panel, long(c * row_bytes + j * vector_bytes)), width
                     )
-                    for j in range(self.vectors)
+                    for j, width in enumerate(self.widths)
                 ]
                 for m, row in enumerate(rows):
                     place = builder.add(builder.add(row, offset), long(4 * c))
-                    value = load(builder, place, WORD, 1)
-                    x = arithmetic.broadcast(builder, value, self.flip, lanes)
-                    for slot, w in zip(self.sums[c][m], weights, strict=True):
-                        builder.store(arithmetic.step(builder, builder.load(slot), x, w), slot)
+                    xs = {}
+                    for width in sorted(set(self.widths)):
+                        value = load(builder, place, WORD, 1)
+                        xs[width] = arithmetic.broadcast(builder, value, self.flip, width)
+                        # The same address, which the compiler does not see: from a word that it has
+                        # it makes the other vector by an instruction more, which takes longer.
+                        place = builder.add(place, self.given["zero_point"])
+                    for slot, width, w in zip(self.sums[c][m], self.widths, weights, strict=True):
+                        total = arithmetic.step(builder, builder.load(slot), xs[width], w)
+                        builder.store(total, slot)
 
     def _total(self, m: int, j: int) -> Any:
         """The partial sums of one output vector together."""
@@ -192,12 +197,18 @@ class _Tile(Storing):
 
 
 def tile(
-    tiling: Tiling, arithmetic: Arithmetic, rows: int, chains: int = 1, adds: bool | None = None
+    tiling: Tiling,
+    arithmetic: Arithmetic,
+    rows: int,
+    chains: int = 1,
+    adds: bool | None = None,
+    halves: bool = False,
 ) -> Any:
     """A numba function that runs the micro-kernel with as many vectors as `columns` asks for.
 
     It takes the ARGUMENTS, then the ADDEND_ARGUMENTS, low and high. adds: whether it does something
-    about the ADDEND_ARGUMENTS; None: it does not take them.
+    about the ADDEND_ARGUMENTS; None: it does not take them. halves: whether floats have a last
+    vector of half the size where that is enough, and the words are not many.
     """
     names = ARGUMENTS + ADDEND_ARGUMENTS * bool(adds)
 
@@ -216,20 +227,31 @@ def tile(
                     with then:
                         call(builder, arguments, vectors, True)
                     with otherwise:
-                        call(builder, arguments, vectors, False)
+                        few = builder.icmp_signed("<=", columns, half_of(vectors))
+                        with builder.if_else(few) as (half, whole):
+                            with half:
+                                call(builder, arguments, vectors, False, halves)
+                            with whole:
+                                call(builder, arguments, vectors, False)
         return context.get_dummy_value()
 
     def has_many(builder: Any, arguments: Any) -> Any:
         taps, depth = (arguments[ARGUMENTS.index(name)] for name in ("taps", "depth"))
         return builder.icmp_signed(">", builder.mul(taps, depth), long(2 * BLOCK))
 
-    def call(builder: Any, arguments: Any, vectors: int, in_blocks: bool) -> None:
+    def half_of(vectors: int) -> Any:
+        return long(tiling.lanes * vectors - tiling.lanes // 2 if halves else 0)
+
+    def call(
+        builder: Any, arguments: Any, vectors: int, in_blocks: bool, half: bool = False
+    ) -> None:
         name = f"nnk_tile_{arithmetic.name}_{rows}x{vectors}x{tiling.lanes}"
-        name += "_blocks" * in_blocks + "_adding" * bool(adds)
+        name += "_blocks" * in_blocks + "_adding" * bool(adds) + "_half" * half
         kinds = [LONG] * len(names) + [FLOAT] * 2
         fn, is_new = function(builder.module, name, kinds)
         if is_new:
-            _Tile(fn, tiling, arithmetic, rows, vectors, chains, in_blocks, bool(adds)).write()
+            tile = _Tile(fn, tiling, arithmetic, rows, vectors, chains, in_blocks, bool(adds), half)
+            tile.write()
         builder.call(fn, [*arguments[: len(names)], *arguments[-2:]])
 
     @intrinsic

@@ -116,15 +116,15 @@ class Bytes(NamedTuple):
 
 
 def close(builder: Any, sums: Sequence[Any], columns: Columns, tiling: Tiling) -> tuple[Any, Any]:
-    """Vectors of int32 sums as steps of the output plus its zero point, in float32; and the bits of
-    the lanes in which that is not enough for one of them.
+    """Vectors of int32 sums as steps of the output plus its zero point, in float32; and a vector of
+    how sure that is: 0 in the lanes in which it is not enough for one of them.
     """
     kind = sums[0].type
     zero, bits, near = (
         ir.Constant(kind, [value] * kind.count) for value in (0, BITS, (1 << BITS) - WINDOW)
     )
     results: list[Any] = []
-    unsure: Any = None
+    sure: Any = None
     for total, (scale, positive, negative) in zip(sums, columns.close, strict=True):
         is_negative = builder.icmp_signed("<", total, zero)
         addend = builder.select(is_negative, negative, positive)
@@ -132,10 +132,26 @@ def close(builder: Any, sums: Sequence[Any], columns: Columns, tiling: Tiling) -
         fine = rounded(
             builder, multiply_add(builder, real, scale, addend, tiling.fused), tiling.named
         )
-        found = builder.icmp_signed("==", builder.and_(fine, near), zero)
-        unsure = found if unsure is None else builder.or_(unsure, found)
+        sure = less_sure(builder, sure, builder.and_(fine, near))
         results.append(builder.ashr(fine, bits))
-    return results, builder.bitcast(unsure, ir.IntType(kind.count))
+    return results, sure
+
+
+def less_sure(builder: Any, sure: Any, other: Any) -> Any:
+    """The less sure of two vectors, lane by lane; `sure` may be None.
+
+    Minimums take less time than comparisons, whose results of a bit a lane go another way.
+    """
+    if sure is None:
+        return other
+    return builder.select(builder.icmp_unsigned("<", sure, other), sure, other)
+
+
+def is_unsure(builder: Any, sure: Any) -> Any:
+    """Whether a lane is 0."""
+    lanes = builder.icmp_signed("==", sure, ir.Constant(sure.type, None))
+    bits = builder.bitcast(lanes, ir.IntType(sure.type.count))
+    return builder.icmp_unsigned("!=", bits, bits.type(0))
 
 
 def exactly(builder: Any, sums: Any, count: int, columns: Columns, last: Bytes, kind: Any) -> None:
@@ -152,12 +168,12 @@ def quantized(
     """
     kind = rows[0][0].type
     results: list[Any] = []
-    flags: Any = None
+    sure: Any = None
     for sums in rows:
-        found, unsure = close(builder, sums, columns, tiling)
+        found, of_row = close(builder, sums, columns, tiling)
         results += [variable(builder, kind, value) for value in found]
-        flags = unsure if flags is None else builder.or_(flags, unsure)
-    with builder.if_then(builder.icmp_unsigned("!=", flags, flags.type(0)), likely=False):
+        sure = less_sure(builder, sure, of_row)
+    with builder.if_then(is_unsure(builder, sure), likely=False):
         size, count = 4 * kind.count, len(rows[0])
         scratch = builder.ptrtoint(variable(builder, ir.ArrayType(kind, len(results))), LONG)
         places = [builder.add(scratch, long(at * size)) for at in range(len(results))]

@@ -5,7 +5,7 @@ added first, see ../lowering/addition.py.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from llvmlite import ir
 from numba.core import cgutils
@@ -17,6 +17,8 @@ from nnapi_shim.drivers.cpu.kernels.requantization import (
     Columns,
     close,
     exactly,
+    is_unsure,
+    less_sure,
     to_bytes,
 )
 from nnapi_shim.drivers.cpu.kernels.vector import (
@@ -44,11 +46,23 @@ LINE = 64
 BYTE_VECTORS = 4
 """Vectors of sums that become one of bytes."""
 
+CONSTANTS, USED = 3, 10
+"""Registers that sums become bytes by: for each vector of columns, and for all of them."""
+
+
+class _Constants(NamedTuple):
+    """addition: None where nothing is added."""
+
+    columns: Columns
+    last: Bytes
+    addition: Addition | None
+
 
 class Storing:
     """What a micro-kernel does once it has its sums.
 
     given: its arguments. low, high: bounds of the outputs. adds: whether something may be added.
+    widths: lanes of the vectors of a row; of floats the last may have half as many.
     """
 
     def __init__(
@@ -60,6 +74,7 @@ class Storing:
         rows: int,
         vectors: int,
         adds: bool,
+        half: bool = False,
     ) -> None:
         self.tiling, self.arithmetic, self.adds = tiling, arithmetic, adds
         self.rows, self.vectors, self.lanes = rows, vectors, tiling.lanes
@@ -69,6 +84,8 @@ class Storing:
         self.is_float = arithmetic.accumulator is FLOAT
         self.size = 4 if self.is_float else 1
         self.sum_type = vector(arithmetic.accumulator, self.lanes)
+        self.widths = [*[self.lanes] * (vectors - 1), self.lanes // 2 if half else self.lanes]
+        self.kinds = [vector(arithmetic.accumulator, width) for width in self.widths]
 
     def store(self, totals: Sequence[Sequence[Any]]) -> None:
         """Finish sums, and store what is wanted of them."""
@@ -91,12 +108,16 @@ class Storing:
         builder, given = self.builder, self.given
         if self.adds:
             totals = self._added(totals)
-        low, high = (splat(builder, bound, self.lanes) for bound in (self.low, self.high))
+        bounds = {
+            width: [splat(builder, bound, width) for bound in (self.low, self.high)]
+            for width in self.widths
+        }
         rows = []
         for m, sums in enumerate(totals):
             address = self._row(given["output"], self._number(m), given["output_stride"])
-            rows.append((address, [clamp(builder, total, low, high) for total in sums]))
-        whole = builder.icmp_signed(">=", given["columns"], long(self.vectors * self.lanes))
+            finished = [clamp(builder, total, *bounds[total.type.count]) for total in sums]
+            rows.append((address, finished))
+        whole = builder.icmp_signed(">=", given["columns"], long(sum(self.widths)))
         with builder.if_else(whole) as (then, otherwise):
             with then:
                 for address, values in rows:
@@ -116,14 +137,14 @@ class Storing:
         All of it is read before anything is written, which may be in the same place.
         """
         builder, given = self.builder, self.given
-        slots = [[variable(builder, self.sum_type, total) for total in row] for row in totals]
+        slots = [[variable(builder, total.type, total) for total in row] for row in totals]
         bounds = [variable(builder, FLOAT, bound) for bound in (self.low, self.high)]
         with builder.if_then(self._is_added(), likely=False):
-            low, high = (splat(builder, bound, self.lanes) for bound in (self.low, self.high))
             for m, row in enumerate(slots):
                 address = self._row(given["addend"], self._number(m), given["addend_stride"])
                 for j, slot in enumerate(row):
-                    other = self._addend(address, j)
+                    other, width = self._addend(address, j), self.widths[j]
+                    low, high = (splat(builder, bound, width) for bound in (self.low, self.high))
                     own = clamp(builder, builder.load(slot), low, high)
                     builder.store(builder.fadd(own, other), slot)
             for name, bound in zip(("low", "high"), bounds, strict=True):
@@ -138,15 +159,15 @@ class Storing:
         if j + 1 < self.vectors:
             kind = vector(self.arithmetic.element, self.lanes)
             return load(self.builder, address, kind, self.size)
-        return self._load_some(
-            self.builder, address, self.builder.sub(self.given["columns"], long(before))
-        )
+        rest = self.builder.sub(self.given["columns"], long(before))
+        return self._load_some(self.builder, address, rest, self.widths[j])
 
     def _number(self, m: Any) -> Any:
         """The number of a row; that of the last one for those past it."""
         builder = self.builder
+        number = long(m) if isinstance(m, int) else m
         last = builder.sub(self.given["rows"], long(1))
-        return builder.select(builder.icmp_signed("<", long(m), last), long(m), last)
+        return builder.select(builder.icmp_signed("<", number, last), number, last)
 
     def _row(self, base: Any, number: Any, stride: Any) -> Any:
         """Address of a row."""
@@ -156,79 +177,107 @@ class Storing:
         """The same from int32 sums to bytes."""
         corrected = self._corrected(totals)
         if not self.adds:
-            self._store_bytes(corrected, None)
+            self._store_bytes(corrected, False)
             return
         with self.builder.if_else(self._is_added(), likely=False) as (then, otherwise):
             with then:
-                low, high = (self.builder.fptosi(x, WORD) for x in (self.low, self.high))
-                addition = self.given["addition"]
-                self._store_bytes(
-                    corrected, Addition(self.builder, addition, low, high, self.lanes)
-                )
+                self._store_bytes(corrected, True)
             with otherwise:
-                self._store_bytes(corrected, None)
+                self._store_bytes(corrected, False)
 
-    def _store_bytes(self, totals: Sequence[Sequence[Any]], addition: Addition | None) -> None:
+    def _store_bytes(self, totals: Sequence[Sequence[Any]], is_added: bool) -> None:
         """As many rows at a time as fill a vector of bytes; with what is added to them, if so.
 
-        What a row's float32 is not enough for is told of by a flag, and done once more at the end.
+        Where one of them needs more than float32, all are looked at once more at the end. Until
+        then their sums stay in registers if there are so many, else they go to memory at once.
         """
-        builder, given, lanes = self.builder, self.given, self.lanes
-        kind, row_bytes = self.sum_type, 4 * self.vectors * lanes
+        builder, lanes = self.builder, self.lanes
         width = self.vectors * lanes
-        low, high = (self.low, self.high) if addition is None else addition.limits
-        last = Bytes(given["zero_point"], low, high, given["output_flip"])
-        flip = builder.trunc(last.flip, BYTE)
-        table = builder.add(given["panel"], long(4 * width))
-        columns = Columns(builder, table, long(width), long(0), self.vectors, lanes)
-        whole = builder.icmp_signed(">=", given["columns"], long(width))
-        sums = builder.ptrtoint(
-            variable(builder, ir.ArrayType(kind, self.rows * self.vectors)), LONG
-        )
-        flags = builder.ptrtoint(variable(builder, ir.ArrayType(LONG, self.rows)), LONG)
-        unsure = None
+        kept_type = ir.ArrayType(self.sum_type, self.rows * self.vectors)
+        kept = builder.ptrtoint(variable(builder, kept_type), LONG)
+
+        def keep(m: int) -> None:
+            for j, total in enumerate(totals[m]):
+                place = long(4 * (m * width + j * lanes))
+                store(builder, total, builder.add(kept, place), 4)
+
+        given = self._constants(is_added)
+        registers = 32 if self.tiling.masked else 16
+        stays = not is_added and self.vectors * (self.rows + CONSTANTS) + USED <= registers
+        sure = None
         together = max(1, BYTE_VECTORS // self.vectors)
         for first in range(0, self.rows, together):
             rows = range(first, min(first + together, self.rows))
             steps = []
             for m in rows:
-                for j, total in enumerate(totals[m]):
-                    place = long(m * row_bytes + 4 * lanes * j)
-                    store(builder, total, builder.add(sums, place), 4)
-                found, flag = close(builder, totals[m], columns, self.tiling)
-                if addition is not None:
-                    others = self._others(m, flip)
-                    found, more = added(builder, found, others, addition, self.tiling)
-                    flag = builder.or_(flag, more)
-                flag = builder.zext(flag, LONG)
-                store(builder, flag, builder.add(flags, long(8 * m)), 8)
-                unsure = flag if unsure is None else builder.or_(unsure, flag)
+                if not stays:
+                    keep(m)
+                found, of_row = self._told(m, totals[m], given)
+                sure = less_sure(builder, sure, of_row)
                 steps += found
-            value = to_bytes(builder, steps, last, self.tiling)
+            value = to_bytes(builder, steps, given.last, self.tiling)
             for m in rows:
                 part = range((m - first) * width, (m - first + 1) * width)
                 row = value if len(rows) == 1 else pick(builder, value, part)
-                self._store_row(row, self._number(m), whole)
-        with builder.if_then(builder.icmp_signed("!=", unsure, long(0)), likely=False):
-            with cgutils.for_range(builder, given["rows"]) as loop:
-                flag = load(builder, builder.add(flags, builder.shl(loop.index, long(3))), LONG, 8)
-                with builder.if_then(builder.icmp_signed("!=", flag, long(0))):
-                    place = builder.add(sums, builder.mul(loop.index, long(row_bytes)))
-                    exactly(builder, place, self.vectors, columns, last, kind)
-                    if addition is not None:
-                        row = self._row(given["addend"], loop.index, given["addend_stride"])
-                        constants = [row, given["addition"], *addition.own, flip]
-                        added_exactly(
-                            builder, place, given["columns"], self._load_some, constants, lanes
-                        )
-                    steps = [
-                        load(builder, builder.add(place, long(4 * lanes * j)), kind, 4)
-                        for j in range(self.vectors)
-                    ]
-                    value = to_bytes(builder, steps, last, self.tiling)
-                    self._store_row(value, loop.index, whole)
+                self._store_row(row, self._number(m))
+        with builder.if_then(is_unsure(builder, sure), likely=False):
+            if stays:
+                for m in range(self.rows):
+                    keep(m)
+            self._look_again(kept, is_added)
 
-    def _others(self, m: int, flip: Any) -> list[Any]:
+    def _look_again(self, kept: Any, is_added: bool) -> None:
+        """Store the rows exactly that need it, of sums in memory."""
+        builder, given = self.builder, self.given
+        constants = self._constants(is_added)  # loaded again: they need no registers meanwhile
+        row_bytes = 4 * self.vectors * self.lanes
+        with cgutils.for_range(builder, given["rows"]) as loop:
+            place = builder.add(kept, builder.mul(loop.index, long(row_bytes)))
+            _, sure = self._told(loop.index, self._loaded(place), constants)
+            with builder.if_then(is_unsure(builder, sure)):
+                columns, last, addition = constants
+                exactly(builder, place, self.vectors, columns, last, self.sum_type)
+                if addition is not None:
+                    row = self._row(given["addend"], loop.index, given["addend_stride"])
+                    flip = builder.trunc(last.flip, BYTE)
+                    block = [row, given["addition"], *addition.own, flip]
+                    added_exactly(
+                        builder, place, given["columns"], self._load_some, block, self.lanes
+                    )
+                value = to_bytes(builder, self._loaded(place), last, self.tiling)
+                self._store_row(value, loop.index)
+
+    def _constants(self, is_added: bool) -> _Constants:
+        """What sums become bytes by, read from memory."""
+        builder, given, lanes = self.builder, self.given, self.lanes
+        width = self.vectors * lanes
+        table = builder.add(given["panel"], long(4 * width))
+        columns = Columns(builder, table, long(width), long(0), self.vectors, lanes)
+        addition, low, high = None, self.low, self.high
+        if is_added:
+            ends = (builder.fptosi(x, WORD) for x in (low, high))
+            addition = Addition(builder, given["addition"], next(ends), next(ends), lanes)
+            low, high = addition.limits
+        last = Bytes(given["zero_point"], low, high, given["output_flip"])
+        return _Constants(columns, last, addition)
+
+    def _told(self, m: Any, sums: Sequence[Any], given: _Constants) -> tuple[list[Any], Any]:
+        """The results of a row, and how sure they are."""
+        builder, tiling = self.builder, self.tiling
+        found, sure = close(builder, sums, given.columns, tiling)
+        if given.addition is not None:
+            others = self._others(m, builder.trunc(given.last.flip, BYTE))
+            found, of_sums = added(builder, found, others, given.addition, tiling)
+            sure = less_sure(builder, sure, of_sums)
+        return found, sure
+
+    def _loaded(self, place: Any) -> list[Any]:
+        """The sums of a row from memory."""
+        builder, size = self.builder, 4 * self.lanes
+        places = [builder.add(place, long(size * j)) for j in range(self.vectors)]
+        return [load(builder, at, self.sum_type, 4) for at in places]
+
+    def _others(self, m: Any, flip: Any) -> list[Any]:
         """What is added to a row, as int8."""
         builder, given = self.builder, self.given
         row = self._row(given["addend"], self._number(m), given["addend_stride"])
@@ -251,9 +300,10 @@ class Storing:
                     builder.store(builder.add(builder.load(slot), correction), slot)
         return [[builder.load(slot) for slot in row] for row in slots]
 
-    def _store_row(self, value: Any, row: Any, whole: Any) -> None:
+    def _store_row(self, value: Any, row: Any) -> None:
         """Store the wanted columns of a row."""
         builder, given = self.builder, self.given
+        whole = builder.icmp_signed(">=", given["columns"], long(self.vectors * self.lanes))
         target = builder.add(given["output"], builder.mul(row, given["output_stride"]))
         with builder.if_else(whole) as (then, otherwise):
             with then:
@@ -273,14 +323,15 @@ class Storing:
         )
         return mask, f"v{lanes}{'f32' if self.is_float else 'i8'}"
 
-    def _load_some(self, builder: Any, address: Any, count: Any) -> Any:
+    def _load_some(self, builder: Any, address: Any, count: Any, lanes: int = 0) -> Any:
         """Load the first `count` lanes of a vector of elements; all there are if there are more."""
-        kind = vector(self.arithmetic.element, self.lanes)
+        lanes = lanes or self.lanes
+        kind = vector(self.arithmetic.element, lanes)
         size = self.size
-        most = builder.icmp_signed("<", count, long(self.lanes))
-        count = builder.select(most, count, long(self.lanes))
+        most = builder.icmp_signed("<", count, long(lanes))
+        count = builder.select(most, count, long(lanes))
         if self.tiling.masked:
-            mask, name = self._mask(builder, count, self.lanes)
+            mask, name = self._mask(builder, count, lanes)
             masked = declaration(
                 builder.module,
                 f"llvm.masked.load.{name}.p0",

@@ -21,7 +21,12 @@ ADDITION = record(
     fine_high=INT64, fine_low=INT64, fine_nudge=INT64, fine_down=INT64,
     mantissa=INT64, **ROUNDING, zero_point=INT64,
 )  # fmt: skip
-"""low, high: bounds of the sums. is_coarse: whether `own` is input 0 of the addition's SUM."""
+"""low, high: bounds of the sums. is_coarse: whether `own` is input 0 of the addition's SUM.
+
+middle: units where both stored numbers are 0. Of these, within 128, the products are half as large
+as those that close.py counts, so that their errors are half as large as well; that makes room for
+the error of this number, an eighth of a unit.
+"""
 
 
 def float_addition(fields: dict[str, Any]) -> bytes:
@@ -43,7 +48,8 @@ def quantized_addition(fields: dict[str, Any], own: int, flip: int) -> bytes:
         "own_units": units[own],
         "other_zero": zeros[1 - own],
         "other_units": units[1 - own],
-        "middle": middle(fields["zero_point"] - flip, fields["bits"]),
+        "middle": middle(fields["zero_point"] - flip, fields["bits"])
+        + sum(zero * unit for zero, unit in zip(zeros, units, strict=True)),
         "is_coarse": int(own == 0),
         "zero_point": fields["zero_point"] - flip,
     }
