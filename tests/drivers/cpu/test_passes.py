@@ -9,6 +9,7 @@ import pytest
 import nnapi_shim
 from nnapi_shim import Model
 from nnapi_shim.drivers.cpu import library
+from nnapi_shim.drivers.cpu.lowering.halving import HALVING
 from nnapi_shim.drivers.cpu.passes import ON_STEPS, TABLE
 from nnapi_shim.tools.explain import explain
 
@@ -225,6 +226,15 @@ def branches(model: Model) -> Any:
     return model.maximum(first, second)
 
 
+def exact_halves(model: Model) -> Any:
+    """Weights that float16 has, and as many others, which are read for two rows."""
+    model.relax_computation_float32_to_float16()
+    weights = (normal(520, 520) / 64).astype(np.float16).astype(np.float32)
+    x = model.input(F32, [1, 520])
+    y = model.fully_connected(x, weights, normal(520))
+    return model.fully_connected(model.reshape(y, [2, 260]), normal(1040, 260) / 64, normal(1040))
+
+
 class Case(NamedTuple):
     """A model in which a pass has something to do, and the operations that it is told of."""
 
@@ -261,6 +271,7 @@ CASES = [
     Case(overwritten, "chain_elements", (2, 4)),
     Case(made_real, "chain_elements", (1, 2, 3, 4)),
     Case(branches, "run_beside", (2, 3, 5)),
+    Case(exact_halves, "halve_weights", (0,), tiers=HALVING),
 ]
 
 
