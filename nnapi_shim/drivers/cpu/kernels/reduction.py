@@ -68,9 +68,13 @@ def of_rows(name, layout, variant, constants, start, run, join, finish):
         values = constants(a)
         is_long, work = repeats * length >= LONG, 0
         first = tile * a.tile_blocks
+        image, row = first // rows, first % rows
         for at in range(first, min(first + a.tile_blocks, a.outer * rows)):
             result = start(values)
-            x = a.input + (at // rows * repeats * rows + at % rows) * length * size
+            x = a.input + (image * repeats * rows + row) * length * size
+            row += 1
+            if row == rows:
+                image, row = image + 1, 0
             for _ in range(repeats):
                 if is_long:
                     work += length
