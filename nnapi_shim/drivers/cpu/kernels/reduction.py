@@ -14,13 +14,15 @@ from numba.extending import intrinsic
 from nnapi_shim.drivers.cpu.kernels.clock import DEADLINE, LONG, STRETCH, late
 from nnapi_shim.drivers.cpu.kernels.elements import DOUBLE, READ, READ_BACK, WRITE
 from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
-from nnapi_shim.drivers.cpu.kernels.lanes import Here, largest_of, over
+from nnapi_shim.drivers.cpu.kernels.lanes import Here, Real, largest_of, over
 from nnapi_shim.drivers.cpu.kernels.numeric import (
     add32,
     arithmetic,
     bits_of,
+    clamp,
     float_of,
     multiply_any_order_f64,
+    square_root,
     xor32,
 )
 from nnapi_shim.drivers.cpu.lowering.reduction import (
@@ -28,9 +30,11 @@ from nnapi_shim.drivers.cpu.lowering.reduction import (
     EXTREME_BYTES,
     LANE_ROOM,
     LANES,
+    LAYER_NORM,
     PRODUCT,
     SUM,
 )
+from nnapi_shim.drivers.cpu.record import FLOAT32_MAX
 
 ZERO = np.float32(0)
 SIZE = {"f32": 4, "b8": 1}
@@ -292,6 +296,72 @@ def reduce_sum_lanes_b8(a, tile, deadline):
         y = a.output + at * inner + lane
         for c in range(wanted):
             write_truncated(y, c, read_total(totals, c), values)
+    return 0
+
+
+# Layer normalisation: what MEAN, SUB, MUL, MEAN, ADD, SQRT, DIV, MUL and ADD make of a row, each
+# rounded and cut off as there.
+
+
+def _within(x: Real) -> Real:
+    return x.clamped(-FLOAT32_MAX, FLOAT32_MAX)
+
+
+@intrinsic
+def squares_of(typing_context: Any, x: Any, count: Any, mean: Any) -> Any:
+    """The sum of the squares of what is above or below the mean, in the order of sum_of."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        x, count, mean = arguments
+
+        def body(here: Here, total: Any) -> Any:
+            apart = _within(here.load(x) - here.spread(mean))
+            square = here.only(_within(apart * apart), 0.0)
+            return builder.fadd(total, builder.fpext(square.value, total.type))
+
+        return over(builder, count, body, (DOUBLE, 0.0, builder.fadd), chains=2)
+
+    return types.float64(types.int64, types.int64, types.float32), generate
+
+
+@intrinsic
+def spread_out(
+    typing_context: Any, x: Any, y: Any, count: Any, mean: Any, deviation: Any, gain: Any, bias: Any
+) -> Any:
+    """y: float32[count] = (x - mean) / deviation * gain + bias."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        x, y, count, mean, deviation, gain, bias = arguments
+
+        def body(here: Here) -> None:
+            apart = _within(here.load(x) - here.spread(mean))
+            steps = _within(apart / here.spread(deviation))
+            here.store(y, _within(_within(steps * here.load(gain)) + here.load(bias)))
+
+        over(builder, count, body)
+        return context.get_dummy_value()
+
+    longs, floats = [types.int64] * 3, [types.float32] * 2
+    return types.void(*longs, *floats, types.int64, types.int64), generate
+
+
+@kernel(LAYER_NORM)
+def layer_norm_f32(a, tile, deadline):
+    """input, output: float32[rows, length], of which a tile is tile_rows rows."""
+    length, highest = a.length, np.float32(FLOAT32_MAX)
+    work = 0
+    for row in range(tile * a.tile_rows, min((tile + 1) * a.tile_rows, a.rows)):
+        work += length
+        if work >= LONG:
+            work = 0
+            if late(deadline):
+                return DEADLINE
+        x, y = a.input + row * length * 4, a.output + row * length * 4
+        count = np.float32(length)
+        mean = np.float32(sum_of(x, length)) / count
+        variance = np.float32(squares_of(x, length, mean)) / count
+        deviation = square_root(clamp(variance + a.least, -highest, highest))
+        spread_out(x, y, length, mean, deviation, a.gain, a.bias)
     return 0
 
 

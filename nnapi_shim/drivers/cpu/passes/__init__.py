@@ -56,6 +56,7 @@ TABLE: dict[str, Callable[[Subgraph], bool]] = {
     "fuse_padding": _of(O.PAD, O.PAD_V2),
     "fuse_activations": _of(O.RELU, O.RELU1, O.RELU6),
     "fuse_gelu": _of(O.TANH),
+    "fuse_layer_norm": _of(O.SQRT),
     "tabulate_bytes": _of(O.QUANTIZE, O.LOGISTIC, O.TANH, O.HARD_SWISH),
     "halve_weights": _of(*ON_ONE_ROW),
 }
