@@ -431,6 +431,20 @@ def test_layer_norm_of_what_is_not_finite(monkeypatch: pytest.MonkeyPatch) -> No
         np.testing.assert_array_equal(found[operand.index], result[operand.index])
 
 
+@pytest.mark.parametrize(("least", "gain"), [(0.0, 1.0), (1e-5, 1e30), (1e-5, np.inf)])
+def test_layer_norm_that_may_leave_float32_stays(least: float, gain: float) -> None:
+    """Each step cuts off what it makes of infinite numbers, which one step of all does not."""
+    model = Model()
+    x = model.input(F32, [2, 5])
+    apart = model.sub(x, model.mean(x, [1], keep_dims=True))
+    variance = model.mean(model.mul(apart, apart), [1], keep_dims=True)
+    deviation = model.sqrt(model.add(variance, np.full((1, 1), least, np.float32)))
+    y = model.mul(model.div(apart, deviation), np.full(5, gain, np.float32))
+    model.outputs(model.add(y, normal(5)))
+    model.finish()
+    assert "fuse_layer_norm" not in {done.name for done in explain(model).passes}
+
+
 def test_infinite_weights_keep_padding_outside() -> None:
     """0 times infinity is no number, also where the 0 is padding."""
     model = Model()

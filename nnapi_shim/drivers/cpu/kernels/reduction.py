@@ -300,56 +300,72 @@ def reduce_sum_lanes_b8(a, tile, deadline):
 
 
 # Layer normalisation: what MEAN, SUB, MUL, MEAN, ADD, SQRT, DIV, MUL and ADD make of a row, each
-# rounded and cut off as there.
+# rounded as there. Where the sum of squares is finite, so is all that these cut off otherwise.
+
+
+def _squares_of(within: Any) -> Any:
+    """The sum of the squares of what is above or below the mean, in the order of sum_of."""
+
+    @intrinsic
+    def squares_of(typing_context: Any, x: Any, count: Any, mean: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            x, count, mean = arguments
+
+            def body(here: Here, total: Any) -> Any:
+                apart = within(here.load(x) - here.spread(mean))
+                square = here.only(within(apart * apart), 0.0)
+                return builder.fadd(total, builder.fpext(square.value, total.type))
+
+            return over(builder, count, body, (DOUBLE, 0.0, builder.fadd), chains=2)
+
+        return types.float64(types.int64, types.int64, types.float32), generate
+
+    return squares_of
+
+
+def _spread_out(within: Any) -> Any:
+    """y: float32[count] = (x - mean) / deviation * gain + bias."""
+
+    @intrinsic
+    def spread_out(
+        typing_context: Any, x: Any, y: Any, count: Any, mean: Any, deviation: Any, gain: Any,
+        bias: Any,
+    ) -> Any:  # fmt: skip
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            x, y, count, mean, deviation, gain, bias = arguments
+
+            def body(here: Here) -> None:
+                apart = within(here.load(x) - here.spread(mean))
+                steps = within(apart / here.spread(deviation))
+                here.store(y, within(within(steps * here.load(gain)) + here.load(bias)))
+
+            over(builder, count, body)
+            return context.get_dummy_value()
+
+        longs, floats = [types.int64] * 3, [types.float32] * 2
+        return types.void(*longs, *floats, types.int64, types.int64), generate
+
+    return spread_out
+
+
+def _as_it_is(x: Real) -> Real:
+    return x
 
 
 def _within(x: Real) -> Real:
     return x.clamped(-FLOAT32_MAX, FLOAT32_MAX)
 
 
-@intrinsic
-def squares_of(typing_context: Any, x: Any, count: Any, mean: Any) -> Any:
-    """The sum of the squares of what is above or below the mean, in the order of sum_of."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        x, count, mean = arguments
-
-        def body(here: Here, total: Any) -> Any:
-            apart = _within(here.load(x) - here.spread(mean))
-            square = here.only(_within(apart * apart), 0.0)
-            return builder.fadd(total, builder.fpext(square.value, total.type))
-
-        return over(builder, count, body, (DOUBLE, 0.0, builder.fadd), chains=2)
-
-    return types.float64(types.int64, types.int64, types.float32), generate
-
-
-@intrinsic
-def spread_out(
-    typing_context: Any, x: Any, y: Any, count: Any, mean: Any, deviation: Any, gain: Any, bias: Any
-) -> Any:
-    """y: float32[count] = (x - mean) / deviation * gain + bias."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        x, y, count, mean, deviation, gain, bias = arguments
-
-        def body(here: Here) -> None:
-            apart = _within(here.load(x) - here.spread(mean))
-            steps = _within(apart / here.spread(deviation))
-            here.store(y, _within(_within(steps * here.load(gain)) + here.load(bias)))
-
-        over(builder, count, body)
-        return context.get_dummy_value()
-
-    longs, floats = [types.int64] * 3, [types.float32] * 2
-    return types.void(*longs, *floats, types.int64, types.int64), generate
+squares_of, squares_within = _squares_of(_as_it_is), _squares_of(_within)
+spread_out, spread_within = _spread_out(_as_it_is), _spread_out(_within)
+HIGHEST = np.float32(FLOAT32_MAX)
 
 
 @kernel(LAYER_NORM)
 def layer_norm_f32(a, tile, deadline):
     """input, output: float32[rows, length], of which a tile is tile_rows rows."""
-    length, highest = a.length, np.float32(FLOAT32_MAX)
-    work = 0
+    length = a.length
+    count, work = np.float32(length), 0
     for row in range(tile * a.tile_rows, min((tile + 1) * a.tile_rows, a.rows)):
         work += length
         if work >= LONG:
@@ -357,11 +373,15 @@ def layer_norm_f32(a, tile, deadline):
             if late(deadline):
                 return DEADLINE
         x, y = a.input + row * length * 4, a.output + row * length * 4
-        count = np.float32(length)
         mean = np.float32(sum_of(x, length)) / count
-        variance = np.float32(squares_of(x, length, mean)) / count
-        deviation = square_root(clamp(variance + a.least, -highest, highest))
-        spread_out(x, y, length, mean, deviation, a.gain, a.bias)
+        squares = np.float32(squares_of(x, length, mean))
+        if squares <= HIGHEST:
+            deviation = square_root(clamp(squares / count + a.least, -HIGHEST, HIGHEST))
+            spread_out(x, y, length, mean, deviation, a.gain, a.bias)
+        else:
+            squares = np.float32(squares_within(x, length, mean))
+            deviation = square_root(clamp(squares / count + a.least, -HIGHEST, HIGHEST))
+            spread_within(x, y, length, mean, deviation, a.gain, a.bias)
     return 0
 
 

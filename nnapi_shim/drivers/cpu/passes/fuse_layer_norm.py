@@ -14,6 +14,10 @@ from nnapi_shim.operations.declare import BoundOperand
 
 NAME = "fuse_layer_norm"
 O = OperationType  # noqa: E741
+LEAST, MOST = 2.0**-60, 2.0**60
+"""What is added to the variance, and the size of other constants: with these, no quotient is larger
+than the root of the length, and what follows is far from the largest float32.
+"""
 
 
 def fuse_layer_norm(graph: Graph) -> None:
@@ -93,8 +97,14 @@ class _Match(Formula):
             return None
         if operands[source].dimensions != operands[target].dimensions:
             return None
+        if not LEAST <= above[1] <= MOST or not all(map(self._is_ordinary, (gain, bias))):
+            return None
         self.places.add(self.graph.producer[item.outputs[0]])
         return _Found(source, gain, bias, target, above[1], self.places)
+
+    def _is_ordinary(self, index: int) -> bool:
+        """Whether products and sums with the numbers of a constant stay finite."""
+        return all(abs(number) <= MOST for number in self.graph.value(index))
 
     def _mean(self, index: int) -> int:
         """What an operand that is read once is the mean of, over the last dimension, which it
