@@ -10,6 +10,7 @@ from nnapi_shim.drivers.cpu.inlining import Referenced
 from nnapi_shim.drivers.cpu.layout import Placed, assemble
 from nnapi_shim.drivers.cpu.library import KernelLibrary
 from nnapi_shim.drivers.cpu.lowering.copying import COPY
+from nnapi_shim.drivers.cpu.lowering.halving import HALVED
 from nnapi_shim.drivers.cpu.program import FIRST_ARGUMENT_SLOT, Program
 from nnapi_shim.drivers.cpu.record import Alias, At, Deferred, Step
 from nnapi_shim.drivers.cpu.waits import NeedsCounts, NeedsValue
@@ -138,7 +139,10 @@ class Builder:
     # Binding
 
     def _bind(self, index: int, dimensions: Dimensions) -> BoundOperand:
-        return bound_operand(index, self.operands[index], dimensions)
+        bound = bound_operand(index, self.operands[index], dimensions)
+        if self.constants.halved and self.constant_addresses.get(index) in self.constants.halved:
+            bound.value = HALVED
+        return bound
 
     def operand(self, index: int) -> BoundOperand:
         """The operand as this run knows it."""

@@ -110,6 +110,7 @@ class Cache:
     def _key_of(self, token: bytes) -> bytes:
         model = self.model
         parts = [token, f"{__version__} {self.library.identity} {PASSES.get()}".encode()]
+        parts.append(bytes([model.relax_computation_float32_to_float16]))
         for graph in (model.main, *model.referenced):
             parts += _described(graph, model.operand_values)
         lengths = pack(f"<{len(parts)}q", *map(len, parts))

@@ -42,9 +42,16 @@ class Constants:
         self._own = own_values(model.operand_values)
         self.values = self._own.address
         """Address of the model's own constants."""
+        self.halved: set[int] = set()
+        """Addresses of float32 weights that passes allow to be kept as float16."""
         self._added: list[tuple[int, Any]] = []
         """Address of what `add` was given, and what keeps it."""
         self._digest: Underway | NnapiError | MemoryError | None = None
+
+    @property
+    def are_relaxed(self) -> bool:
+        """Whether float32 may be computed with the range and precision of float16."""
+        return self._model.relax_computation_float32_to_float16
 
     def addresses(self, graph: Subgraph) -> dict[int, int]:
         """Operand -> address, of all constants of a graph."""

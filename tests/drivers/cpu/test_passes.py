@@ -9,6 +9,7 @@ import pytest
 import nnapi_shim
 from nnapi_shim import Model
 from nnapi_shim.drivers.cpu import library
+from nnapi_shim.drivers.cpu.lowering.halving import HALVING
 from nnapi_shim.drivers.cpu.passes import ON_STEPS, TABLE
 from nnapi_shim.tools.explain import explain
 
@@ -215,6 +216,27 @@ def gelu(model: Model) -> Any:
     return model.add(cubic(x, x), cubic(x, model.neg(x)))
 
 
+def layer_norms(model: Model) -> Any:
+    """One by the formula, one whose factors stand the other way round, and two that are almost
+    one: another axis, and a mean that something else needs.
+    """
+
+    def normed(x: Any, axis: int = -1, *, swapped: bool = False, shared: bool = False) -> Any:
+        mean = model.mean(x, [axis], keep_dims=True)
+        apart = model.sub(x, mean)
+        variance = model.mean(model.mul(apart, apart), [axis], keep_dims=True)
+        least = np.full((1, 1, 1), 1e-5, np.float32)
+        deviation = model.sqrt(
+            model.add(least, variance) if swapped else model.add(variance, least)
+        )
+        y, gain, bias = model.div(apart, deviation), normal(37), normal(1, 1, 37)
+        y = model.add(bias, model.mul(gain, y)) if swapped else model.add(model.mul(y, gain), bias)
+        return model.mul(y, mean) if shared else y
+
+    x = model.input(F32, [3, 5, 37])
+    return normed(normed(normed(normed(x), 2, swapped=True), 1), shared=True)
+
+
 def branches(model: Model) -> Any:
     """Two ways of small steps; what follows a step of the first stands behind the second's."""
     x = model.input(F32, [64, 96])
@@ -223,6 +245,15 @@ def branches(model: Model) -> Any:
     first = model.abs(first)
     second = model.l2_normalization(second)
     return model.maximum(first, second)
+
+
+def exact_halves(model: Model) -> Any:
+    """Weights that float16 has, and as many others, which are read for two rows."""
+    model.relax_computation_float32_to_float16()
+    weights = (normal(520, 520) / 64).astype(np.float16).astype(np.float32)
+    x = model.input(F32, [1, 520])
+    y = model.fully_connected(x, weights, normal(520))
+    return model.fully_connected(model.reshape(y, [2, 260]), normal(1040, 260) / 64, normal(1040))
 
 
 class Case(NamedTuple):
@@ -257,10 +288,12 @@ CASES = [
     Case(quantized_rows, "chain_steps", (1,), tiers=("v4",)),
     Case(of_bytes, "tabulate_bytes", (1, 13)),
     Case(gelu, "fuse_gelu", (8,)),
+    Case(layer_norms, "fuse_layer_norm", (8, 17)),
     Case(normalised, "chain_elements", (1, 2, 3, 4, 5, 6, 7, 8, 9, 10)),
     Case(overwritten, "chain_elements", (2, 4)),
     Case(made_real, "chain_elements", (1, 2, 3, 4)),
     Case(branches, "run_beside", (2, 3, 5)),
+    Case(exact_halves, "halve_weights", (0,), tiers=HALVING),
 ]
 
 
@@ -380,6 +413,36 @@ def test_what_fails_fails_in_the_run_and_is_named() -> None:
     compiled = model.compile("nnapi-cpu")
     with pytest.raises(nnapi_shim.NnapiError, match=r"operation 0 \(?GATHER|GATHER \(operation 0"):
         compiled.run(np.zeros(2, np.float32))
+
+
+def test_layer_norm_of_what_is_not_finite(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Infinity, NaN, and squares beyond float32 go on as they do step by step."""
+    model = built(next(case for case in CASES if case.name == "fuse_layer_norm"))
+    given = np.random.default_rng(3).normal(size=(3, 5, 37)).astype(np.float32)
+    given[0, 0, 3], given[0, 1, 20], given[0, 2, 36] = np.inf, -np.inf, np.nan
+    given[1, 0], given[1, 1, 4], given[2, 2] = 7, 1e30, 0
+    found = model.compile("nnapi-cpu").intermediates(given)
+    monkeypatch.setenv("NNAPI_SHIM_PASSES", "-all")
+    expected = model.compile("nnapi-cpu").run(given)
+    result = model.compile("nnapi-cpu").intermediates(given)
+    monkeypatch.delenv("NNAPI_SHIM_PASSES")
+    np.testing.assert_array_equal(model.compile("nnapi-cpu").run(given), expected)
+    for operand in result:
+        np.testing.assert_array_equal(found[operand.index], result[operand.index])
+
+
+@pytest.mark.parametrize(("least", "gain"), [(0.0, 1.0), (1e-5, 1e30), (1e-5, np.inf)])
+def test_layer_norm_that_may_leave_float32_stays(least: float, gain: float) -> None:
+    """Each step cuts off what it makes of infinite numbers, which one step of all does not."""
+    model = Model()
+    x = model.input(F32, [2, 5])
+    apart = model.sub(x, model.mean(x, [1], keep_dims=True))
+    variance = model.mean(model.mul(apart, apart), [1], keep_dims=True)
+    deviation = model.sqrt(model.add(variance, np.full((1, 1), least, np.float32)))
+    y = model.mul(model.div(apart, deviation), np.full(5, gain, np.float32))
+    model.outputs(model.add(y, normal(5)))
+    model.finish()
+    assert "fuse_layer_norm" not in {done.name for done in explain(model).passes}
 
 
 def test_infinite_weights_keep_padding_outside() -> None:

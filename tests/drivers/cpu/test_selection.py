@@ -52,6 +52,7 @@ def test_select_requantizes_all_values(variant):
 EXTREME_CASES = [
     ((1,), 0), ((3, 1023), -1), ((3, 256), 1), ((3, 257), 1), ((2, 1023), 0), ((5, 4, 3), 1),
     ((1, 70001), 1), ((70001, 1), 0), ((2, 3, 4, 5, 2), 2), ((2, 7, 33, 17), 1), ((300, 1030), 0),
+    ((40, 21), 1), ((9, 16), 1), ((9, 32), 1), ((9, 33), 1),
 ]  # fmt: skip
 
 
@@ -98,6 +99,21 @@ def test_extremes_beside_nan_and_zeros(axis):
             source = tensor(variant, given)
             found = Single(CpuDevice(), type, [source, axis], i32(), (5,)).checked()
             np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("length", [7, 21, 32, 40])
+def test_extremes_among_nan(length):
+    """One number, or two that are equal, in a row that has nothing else behind its first number."""
+    rows = np.full((2 * length, length), np.nan, np.float32)
+    rows[:, 0] = 2
+    wanted = np.arange(2 * length) % length
+    rows[np.arange(2 * length), wanted] = np.repeat(np.float32([3, np.inf]), length)
+    rows[:, -1] = np.fmax(rows[:, -1], rows[np.arange(2 * length), wanted])
+    found = Single(CpuDevice(), Op.ARGMAX, [tensor("f32", rows), 1], i32(), wanted.shape).checked()
+    np.testing.assert_array_equal(found, wanted)
+    lowest = tensor("f32", -rows)
+    found = Single(CpuDevice(), Op.ARGMIN, [lowest, 1], i32(), wanted.shape).checked()
+    np.testing.assert_array_equal(found, wanted)
 
 
 def topk(variant, values, k):

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from llvmlite import ir
+
 from nnapi_shim.drivers.cpu.kernels.vector import (
     BYTE,
     FLOAT,
@@ -59,6 +61,16 @@ def float32(tiling: Tiling) -> Arithmetic:
         return multiply_add(builder, x, w, total, tiling.fused)
 
     return Arithmetic("f32", FLOAT, FLOAT, FLOAT_HEAD_BYTES, 4, _no_mask, broadcast, weights, step)
+
+
+def halves(tiling: Tiling) -> Arithmetic:
+    """As float32, by weights that are packed as float16."""
+    half = vector(ir.HalfType(), tiling.lanes)
+
+    def weights(builder: Any, address: Any, lanes: int) -> Any:
+        return builder.fpext(load(builder, address, half, 2), vector(FLOAT, lanes))
+
+    return float32(tiling)._replace(name="f32f16", word_bytes=2, weights=weights)
 
 
 def pairs16(tiling: Tiling, packed: Any = HALFWORD) -> Arithmetic:

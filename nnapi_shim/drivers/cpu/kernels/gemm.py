@@ -6,12 +6,13 @@ panel stays in the first-level cache while the rows of the block, which fit into
 
 from typing import Any
 
-from nnapi_shim.drivers.cpu.kernels.arithmetic import float32, pairs16, quads8
+from nnapi_shim.drivers.cpu.kernels.arithmetic import float32, halves, pairs16, quads8
 from nnapi_shim.drivers.cpu.kernels.kernel import kernel
 from nnapi_shim.drivers.cpu.kernels.microkernel import tile
-from nnapi_shim.drivers.cpu.kernels.target import target_tiling
+from nnapi_shim.drivers.cpu.kernels.target import target, target_tiling
 from nnapi_shim.drivers.cpu.kernels.vector import BYTE, FLOAT
 from nnapi_shim.drivers.cpu.lowering.gemm import ADDING, GEMM
+from nnapi_shim.drivers.cpu.lowering.halving import HALVING
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
 
 TILING = target_tiling()
@@ -92,3 +93,5 @@ if TILING.odd_rows:
 # One row: every weight is read once, so that the bytes of the weights count, and latency.
 gemv_f32 = gemm("gemv_f32", _float32, 1, chains=CHAINS)
 gemv_q8 = gemm("gemv_q8", _quantized_row, 1, chains=CHAINS)
+if target() in HALVING:
+    gemv_half_f32 = gemm("gemv_half_f32", halves(TILING), 1, chains=CHAINS)

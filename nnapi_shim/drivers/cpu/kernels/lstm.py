@@ -18,6 +18,7 @@ from nnapi_shim.drivers.cpu.kernels.recurrent import (
     activate,
     add,
     multiply,
+    panel_bytes,
     read,
     read_back,
     write,
@@ -115,7 +116,18 @@ def lstm(a, tile, deadline):
                 gate, a.recurrent_input, a.recurrent_forget, a.recurrent_cell, a.recurrent_output
             )
             sums = gates + gate * rows * unit_bytes
-            multiply(h, sums, rows, outputs, units, weights, a.output_table, a.tile_rows, INFINITY)
+            multiply(
+                h,
+                sums,
+                rows,
+                outputs,
+                units,
+                weights,
+                a.output_table,
+                a.tile_rows,
+                INFINITY,
+                a.halved,
+            )
         for row in range(rows):
             at = time * a.step_rows + (first + row) * a.batch_rows
             state = cells + row * unit_bytes
@@ -140,7 +152,7 @@ def lstm(a, tile, deadline):
                 write(result, n, read_back(result, n) * read_back(out, n))
         if a.projection != 0:
             weights, table, bound = a.projection, a.unit_table, a.proj_clip
-            multiply(results, h, rows, units, outputs, weights, table, a.tile_rows, bound)
+            multiply(results, h, rows, units, outputs, weights, table, a.tile_rows, bound, a.halved)
         else:
             for row in range(rows):
                 copy_bytes(h + row * output_bytes, results + row * unit_bytes, output_bytes)
@@ -164,7 +176,7 @@ def lstm_round(a, tile):
     first, units = tile * COLUMNS, a.units
     count = min(COLUMNS, units - first)
     offset, unit_bytes, state = first * 4, units * 4, a.state
-    panel = first * (units + 1) * 4
+    panel = tile * panel_bytes(units, a.halved)
     first_gate = INPUT if a.recurrent_input != 0 else FORGET
     cells = a.cells + offset
     if a.first_cells != 0:
@@ -176,7 +188,7 @@ def lstm_round(a, tile):
         weights = of_gate(
             gate, a.recurrent_input, a.recurrent_forget, a.recurrent_cell, a.recurrent_output
         )
-        multiply(state, x, 1, units, count, weights + panel, a.table, 1, INFINITY)
+        multiply(state, x, 1, units, count, weights + panel, a.table, 1, INFINITY, a.halved)
         if gate == OUTPUT:
             update(cells, into, forget, candidate, count, first_gate, a.cell_clip)
         above = (gate - first_gate) * unit_bytes + offset

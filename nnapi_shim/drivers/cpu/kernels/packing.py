@@ -17,6 +17,7 @@ from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
 from nnapi_shim.drivers.cpu.kernels.numeric import (
     f32,
     f64,
+    float_to_half,
     half_to_float,
     i8,
     i16,
@@ -80,14 +81,29 @@ PART = 64
 """Words of a panel's columns that are written at a time: they stay in the first-level cache."""
 
 
-def _pack_float(name: str, pointer: Any, read: Any) -> Any:
+@helper
+def _same(value):
+    return value
+
+
+@helper
+def _halved(value):
+    """float16 of a number that is no larger than those; none but 0 becomes 0."""
+    half = float_to_half(value)
+    return half | np.uint16((value != 0) & (half & 0x7FFF == 0))
+
+
+def _pack_float(
+    name: str, pointer: Any, read: Any, stored: Any = f32, kept: Any = _same, size: int = 4
+) -> Any:
     def pack(a, tile, deadline):
         filter, bias, columns, depth = pointer(a.filter), pointer(a.bias), a.columns, a.depth
         first = tile * a.width
         width = _panel_width(first, columns, a.width, a.lanes)
-        panel = f32(a.output + first * (depth + 1) * 4)
+        head = a.output + first * (4 + depth * size)
+        sums, panel = f32(head), stored(head + 4 * width)
         for n in range(width):
-            panel[n] = read(bias[first + n]) if first + n < columns else 0.0
+            sums[n] = read(bias[first + n]) if first + n < columns else 0.0
         for part in range(0, depth, PART):
             if late(deadline):
                 return DEADLINE
@@ -96,24 +112,20 @@ def _pack_float(name: str, pointer: Any, read: Any) -> Any:
                 row = (first + n) * depth
                 if first + n < columns:
                     for k in range(part, end):
-                        panel[(k + 1) * width + n] = read(filter[row + k])
+                        panel[k * width + n] = kept(read(filter[row + k]))
                 else:
                     for k in range(part, end):
-                        panel[(k + 1) * width + n] = 0.0
+                        panel[k * width + n] = 0
         return 0
 
     pack.__name__ = name
-    pack.__doc__ = "filter: [columns, depth], bias: [columns]; output: float32 panels, a tile each."
+    pack.__doc__ = "filter: [columns, depth], bias: [columns]; output: panels, a tile each."
     return kernel(PACK_FLOAT)(pack)
-
-
-@helper
-def _same(value):
-    return value
 
 
 pack_f32 = _pack_float("pack_f32", f32, _same)
 pack_f16 = _pack_float("pack_f16", u16, half_to_float)
+pack_half_f32 = _pack_float("pack_half_f32", f32, _same, u16, _halved, 2)
 
 
 @kernel(PACK_MATRIX)

@@ -29,12 +29,12 @@ from nnapi_shim.drivers.cpu.kernels.numeric import (
 )
 from nnapi_shim.drivers.cpu.lowering.pooling import AVERAGE_POOL, MAX_POOL, MAX_POOL_RAW
 
-FEW_FLOATS, FEW_BYTES = 16, 96
+FEW_BYTES = 96
 """Taps up to which all are added up in registers."""
 ONE, QUARTER = np.float32(1), np.float32(0.25)
 
 PASSES = 32
-"""Passes whose sum goes to the total."""
+"""Passes whose sum goes to the total: floats are added up in registers where there are no more."""
 
 write_sum, read_sum = WRITE["f32"], READ_BACK["f32"]
 write_whole, read_whole = WRITE["i32"], READ_BACK["i32"]
@@ -266,13 +266,25 @@ def rounded_mean_of_many(total, count, low, high):
 average_constants = helper(lambda a, tile: (a.low, a.high, a.zeros, a.sums + tile * a.depth * 8))
 
 
-def by_size(limit, few, many):
-    """The pixel for windows of at most `limit` taps, or else of more."""
+@helper
+def are_few_floats(height, width):
+    """Whether a window has at most PASSES sums of three taps, and single taps that are left."""
+    return height * (width // TAPS + width % TAPS) <= PASSES
+
+
+@helper
+def are_few_bytes(height, width):
+    """Whether 16 bits have room for the sum."""
+    return height * width <= FEW_BYTES
+
+
+def by_size(are_few, few, many):
+    """The pixel for windows of few taps, or else of more."""
     few = in_registers(few)
 
     @helper
     def pixel(corner, pixel_step, row_step, height, width, depth, target, values):
-        if height * width <= limit:
+        if are_few(height, width):
             few(corner, pixel_step, row_step, height, width, depth, target, values)
         else:
             many(corner, pixel_step, row_step, height, width, depth, target, values)
@@ -283,7 +295,7 @@ def by_size(limit, few, many):
 _pixel = average(READ["f16"], WRITE["f16"], mean, FLOATS, mean)
 pool("average_pool_f16", AVERAGE_POOL, 2, average_constants, _pixel)
 _pixel = by_size(
-    FEW_FLOATS, windows(AVERAGE_FLOAT), average(READ["f32"], WRITE["f32"], mean, FLOATS, mean)
+    are_few_floats, windows(AVERAGE_FLOAT), average(READ["f32"], WRITE["f32"], mean, FLOATS, mean)
 )
 pool("average_pool_f32", AVERAGE_POOL, 4, average_constants, _pixel)
 
@@ -292,5 +304,5 @@ pool("l2_pool_f32", AVERAGE_POOL, 4, average_constants, _pixel)
 
 for _type, _pool in AVERAGE_BYTE.items():
     _pixel = average(READ[_type], WRITE["b8"], rounded_mean, INTEGERS, rounded_mean_of_many)
-    _pixel = by_size(FEW_BYTES, windows(_pool), _pixel)
+    _pixel = by_size(are_few_bytes, windows(_pool), _pixel)
     pool(f"average_pool_{_type}", AVERAGE_POOL, 1, average_constants, _pixel)

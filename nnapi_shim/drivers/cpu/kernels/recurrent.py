@@ -2,14 +2,15 @@
 
 import numpy as np
 
-from nnapi_shim.drivers.cpu.kernels.arithmetic import float32
+from nnapi_shim.drivers.cpu.kernels.arithmetic import float32, halves
 from nnapi_shim.drivers.cpu.kernels.elements import READ, READ_BACK, WRITE
 from nnapi_shim.drivers.cpu.kernels.exponential import logistic_of, tanh_of
 from nnapi_shim.drivers.cpu.kernels.kernel import helper
 from nnapi_shim.drivers.cpu.kernels.lanes import mapping
 from nnapi_shim.drivers.cpu.kernels.microkernel import tile as micro_kernel
 from nnapi_shim.drivers.cpu.kernels.numeric import SIGN, bits_of, clamp
-from nnapi_shim.drivers.cpu.kernels.target import target_tiling
+from nnapi_shim.drivers.cpu.kernels.target import target, target_tiling
+from nnapi_shim.drivers.cpu.lowering.halving import HALVING
 from nnapi_shim.operations.rnn import RELU, RELU1, RELU6, SIGMOID, SIGN_BIT, TANH
 
 TILING = target_tiling()
@@ -20,6 +21,8 @@ CHAINS = 4
 run_row = micro_kernel(TILING, float32(TILING), 1, CHAINS)
 run_rows = micro_kernel(TILING, float32(TILING), TILING.few_rows)
 """The micro-kernels: for a single batch, and for as many as there are in a tile of rows."""
+run_halved = micro_kernel(TILING, halves(TILING), 1, CHAINS) if target() in HALVING else run_row
+"""For a single batch, of weights that are float16."""
 
 ZERO, ONE, SIX = np.float32(0), np.float32(1), np.float32(6)
 INFINITY = np.float32(np.inf)
@@ -54,14 +57,20 @@ def add(x, y, count):
 
 
 @helper
-def multiply(x, y, rows, depth, columns, weights, table, tile_rows, bound):
+def panel_bytes(depth, halved):
+    """Bytes of COLUMNS columns of packed weights."""
+    return COLUMNS * (4 + depth * (2 if halved else 4))
+
+
+@helper
+def multiply(x, y, rows, depth, columns, weights, table, tile_rows, bound, halved):
     """x: float32[rows, depth]; y: float32[rows, columns] = x * weights + bias, within +-bound.
 
     weights: packed. table: offsets of tile_rows rows of x, then those for a tile with fewer rows.
     """
-    panel_bytes = COLUMNS * (depth + 1) * 4
+    size = panel_bytes(depth, halved)
     for column in range(0, columns, COLUMNS):
-        panel = weights + column // COLUMNS * panel_bytes
+        panel = weights + column // COLUMNS * size
         width = min(COLUMNS, columns - column)
         for row in range(0, rows, tile_rows):
             count = min(tile_rows, rows - row)
@@ -69,7 +78,12 @@ def multiply(x, y, rows, depth, columns, weights, table, tile_rows, bound):
             source, target = x + row * depth * 4, y + (row * columns + column) * 4
             pitch = columns * 4
             # fmt: off
-            if tile_rows == 1:
+            if halved:
+                run_halved(
+                    offsets, 1, depth, source, 0, panel, target, pitch, count, width,
+                    0, 0, 0, 0, -bound, bound,
+                )
+            elif tile_rows == 1:
                 run_row(
                     offsets, 1, depth, source, 0, panel, target, pitch, count, width,
                     0, 0, 0, 0, -bound, bound,

@@ -14,13 +14,15 @@ from numba.extending import intrinsic
 from nnapi_shim.drivers.cpu.kernels.clock import DEADLINE, LONG, STRETCH, late
 from nnapi_shim.drivers.cpu.kernels.elements import DOUBLE, READ, READ_BACK, WRITE
 from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
-from nnapi_shim.drivers.cpu.kernels.lanes import Here, largest_of, over
+from nnapi_shim.drivers.cpu.kernels.lanes import Here, Real, largest_of, over
 from nnapi_shim.drivers.cpu.kernels.numeric import (
     add32,
     arithmetic,
     bits_of,
+    clamp,
     float_of,
     multiply_any_order_f64,
+    square_root,
     xor32,
 )
 from nnapi_shim.drivers.cpu.lowering.reduction import (
@@ -28,9 +30,11 @@ from nnapi_shim.drivers.cpu.lowering.reduction import (
     EXTREME_BYTES,
     LANE_ROOM,
     LANES,
+    LAYER_NORM,
     PRODUCT,
     SUM,
 )
+from nnapi_shim.drivers.cpu.record import FLOAT32_MAX
 
 ZERO = np.float32(0)
 SIZE = {"f32": 4, "b8": 1}
@@ -68,9 +72,13 @@ def of_rows(name, layout, variant, constants, start, run, join, finish):
         values = constants(a)
         is_long, work = repeats * length >= LONG, 0
         first = tile * a.tile_blocks
+        image, row = first // rows, first % rows
         for at in range(first, min(first + a.tile_blocks, a.outer * rows)):
             result = start(values)
-            x = a.input + (at // rows * repeats * rows + at % rows) * length * size
+            x = a.input + (image * repeats * rows + row) * length * size
+            row += 1
+            if row == rows:
+                image, row = image + 1, 0
             for _ in range(repeats):
                 if is_long:
                     work += length
@@ -288,6 +296,92 @@ def reduce_sum_lanes_b8(a, tile, deadline):
         y = a.output + at * inner + lane
         for c in range(wanted):
             write_truncated(y, c, read_total(totals, c), values)
+    return 0
+
+
+# Layer normalisation: what MEAN, SUB, MUL, MEAN, ADD, SQRT, DIV, MUL and ADD make of a row, each
+# rounded as there. Where the sum of squares is finite, so is all that these cut off otherwise.
+
+
+def _squares_of(within: Any) -> Any:
+    """The sum of the squares of what is above or below the mean, in the order of sum_of."""
+
+    @intrinsic
+    def squares_of(typing_context: Any, x: Any, count: Any, mean: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            x, count, mean = arguments
+
+            def body(here: Here, total: Any) -> Any:
+                apart = within(here.load(x) - here.spread(mean))
+                square = here.only(within(apart * apart), 0.0)
+                return builder.fadd(total, builder.fpext(square.value, total.type))
+
+            return over(builder, count, body, (DOUBLE, 0.0, builder.fadd), chains=2)
+
+        return types.float64(types.int64, types.int64, types.float32), generate
+
+    return squares_of
+
+
+def _spread_out(within: Any) -> Any:
+    """y: float32[count] = (x - mean) / deviation * gain + bias."""
+
+    @intrinsic
+    def spread_out(
+        typing_context: Any, x: Any, y: Any, count: Any, mean: Any, deviation: Any, gain: Any,
+        bias: Any,
+    ) -> Any:  # fmt: skip
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            x, y, count, mean, deviation, gain, bias = arguments
+
+            def body(here: Here) -> None:
+                apart = within(here.load(x) - here.spread(mean))
+                steps = within(apart / here.spread(deviation))
+                here.store(y, within(within(steps * here.load(gain)) + here.load(bias)))
+
+            over(builder, count, body)
+            return context.get_dummy_value()
+
+        longs, floats = [types.int64] * 3, [types.float32] * 2
+        return types.void(*longs, *floats, types.int64, types.int64), generate
+
+    return spread_out
+
+
+def _as_it_is(x: Real) -> Real:
+    return x
+
+
+def _within(x: Real) -> Real:
+    return x.clamped(-FLOAT32_MAX, FLOAT32_MAX)
+
+
+squares_of, squares_within = _squares_of(_as_it_is), _squares_of(_within)
+spread_out, spread_within = _spread_out(_as_it_is), _spread_out(_within)
+HIGHEST = np.float32(FLOAT32_MAX)
+
+
+@kernel(LAYER_NORM)
+def layer_norm_f32(a, tile, deadline):
+    """input, output: float32[rows, length], of which a tile is tile_rows rows."""
+    length = a.length
+    count, work = np.float32(length), 0
+    for row in range(tile * a.tile_rows, min((tile + 1) * a.tile_rows, a.rows)):
+        work += length
+        if work >= LONG:
+            work = 0
+            if late(deadline):
+                return DEADLINE
+        x, y = a.input + row * length * 4, a.output + row * length * 4
+        mean = np.float32(sum_of(x, length)) / count
+        squares = np.float32(squares_of(x, length, mean))
+        if squares <= HIGHEST:
+            deviation = square_root(clamp(squares / count + a.least, -HIGHEST, HIGHEST))
+            spread_out(x, y, length, mean, deviation, a.gain, a.bias)
+        else:
+            squares = np.float32(squares_within(x, length, mean))
+            deviation = square_root(clamp(squares / count + a.least, -HIGHEST, HIGHEST))
+            spread_within(x, y, length, mean, deviation, a.gain, a.bias)
     return 0
 
 

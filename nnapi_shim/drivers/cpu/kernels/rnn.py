@@ -33,7 +33,18 @@ def rnn(a, tile, deadline):
             if late(deadline):
                 return DEADLINE
         time = a.steps - 1 - step if a.backward else step
-        multiply(state, following, rows, units, units, a.recurrent, a.table, a.tile_rows, INFINITY)
+        multiply(
+            state,
+            following,
+            rows,
+            units,
+            units,
+            a.recurrent,
+            a.table,
+            a.tile_rows,
+            INFINITY,
+            a.halved,
+        )
         for row in range(rows):
             x = following + row * row_bytes
             at = time * a.step_rows + (first + row) * a.batch_rows

@@ -4,11 +4,18 @@ Elements are compared as they are stored, bytes as unsigned numbers; `flip` is x
 before, to reverse their order or to make unsigned bytes of signed ones.
 """
 
+import math
+from typing import Any
+
 import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
 
 from nnapi_shim.drivers.cpu.kernels.clock import DEADLINE, LONG, STRETCH, late
 from nnapi_shim.drivers.cpu.kernels.elements import READ, READ_BACK, WRITE, part
 from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
+from nnapi_shim.drivers.cpu.kernels.lanes import Here
 from nnapi_shim.drivers.cpu.kernels.numeric import (
     bits_of,
     float_of,
@@ -17,9 +24,20 @@ from nnapi_shim.drivers.cpu.kernels.numeric import (
     ordered,
     xor32,
 )
+from nnapi_shim.drivers.cpu.kernels.target import target_tiling
+from nnapi_shim.drivers.cpu.kernels.vector import (
+    FLOAT,
+    WORD,
+    declaration,
+    long,
+    pick,
+    splat,
+    vector,
+)
 from nnapi_shim.drivers.cpu.lowering.selection import EXTREME, LANES, SELECT
 
 HIGHEST = np.int32(2**31 - 1)
+QUADWORD = ir.IntType(64)
 
 read_f32, read_i32, read_u8, write_i32 = READ["f32"], READ["i32"], READ["u8"], WRITE["i32"]
 
@@ -51,6 +69,10 @@ select(32, read_f32, WRITE["f32"])
 
 BLOCK, LONG_BLOCK = 256, 1024
 """Elements of a row whose maximum is taken at a time; the last that raised it is searched."""
+
+TILING = target_tiling()
+SHORT_ROW = 2 * TILING.lanes if TILING.masked else 0
+"""Elements of a row of floats up to which two vectors have all of it."""
 
 LONG_ROW = 4096
 """Elements from which a row is taken in long blocks."""
@@ -88,6 +110,45 @@ def largest_integer(element):
     return largest
 
 
+@intrinsic
+def short_float_row(typing_context: Any, x: Any, length: Any, flip: Any) -> Any:
+    """What a row of float32[length] at x becomes, at most SHORT_ROW: all of it in two vectors."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        x, length, flip = arguments
+        lanes = TILING.lanes
+        kind, flips = vector(FLOAT, lanes), splat(builder, flip, lanes)
+        count = splat(builder, builder.trunc(length, WORD), lanes)
+        most, parts = ir.Constant(kind, [-math.inf] * lanes), []
+        for first in (0, lanes):
+            numbers = ir.Constant(vector(WORD, lanes), [*range(first, first + lanes)])
+            mask = builder.icmp_signed("<", numbers, count)
+            bits = Here(builder, long(first), lanes, mask).load(x, math.nan).bits()
+            parts.append(builder.bitcast(builder.xor(bits.value, flips), kind))
+            most = _larger(builder, parts[-1], most)
+        while lanes > 1:
+            lanes //= 2
+            halves = (pick(builder, most, range(at, at + lanes)) for at in (0, lanes))
+            most = _larger(builder, *halves)
+        best = splat(builder, builder.extract_element(most, ir.Constant(WORD, 0)), TILING.lanes)
+        wide = ir.IntType(TILING.lanes)
+        found = [builder.bitcast(builder.fcmp_ordered("==", it, best), wide) for it in parts]
+        low, high = (builder.zext(it, QUADWORD) for it in found)
+        all_found = builder.or_(low, builder.shl(high, long(TILING.lanes)))
+        is_nan = builder.bitcast(builder.fcmp_unordered("uno", parts[0], parts[0]), wide)
+        first_is_nan = builder.zext(builder.and_(is_nan, ir.Constant(wide, 1)), QUADWORD)
+        zeros = declaration(builder.module, "llvm.cttz.i64", QUADWORD, [QUADWORD, ir.IntType(1)])
+        some = [builder.or_(all_found, first_is_nan), ir.Constant(ir.IntType(1), 0)]
+        return builder.trunc(builder.call(zeros, some), WORD)
+
+    return types.int32(types.int64, types.int64, types.int32), generate
+
+
+def _larger(builder: Any, x: Any, most: Any) -> Any:
+    """The larger of each, where x may be NaN, which is passed over."""
+    return builder.select(builder.fcmp_ordered(">", x, most), x, most)
+
+
 def arg_rows(variant, size, element, largest):
     """input: [outer, length], output: int32[outer]; a tile is tile_blocks rows.
 
@@ -98,6 +159,10 @@ def arg_rows(variant, size, element, largest):
         length, flip = a.length, np.int32(a.flip)
         block = BLOCK if length < LONG_ROW else LONG_BLOCK
         first = tile * a.tile_blocks
+        if variant == "f32" and length <= SHORT_ROW:
+            for row in range(first, min(first + a.tile_blocks, a.outer)):
+                write_i32(a.output, row, short_float_row(a.input + row * length * 4, length, flip))
+            return 0
         for row in range(first, min(first + a.tile_blocks, a.outer)):
             x = a.input + row * length * size
             best, where, index = element(x, 0, flip), 0, np.int32(0)

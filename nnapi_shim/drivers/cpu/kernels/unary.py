@@ -3,14 +3,17 @@
 from operator import neg
 
 import numpy as np
+from llvmlite import ir
 
 from nnapi_shim.drivers.cpu.kernels.elements import READ, WRITE, mapped, part
 from nnapi_shim.drivers.cpu.kernels.exponential import exp, exp_of
 from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
-from nnapi_shim.drivers.cpu.kernels.lanes import mapped_runs, mapping
+from nnapi_shim.drivers.cpu.kernels.lanes import Real, mapped_runs, mapping
 from nnapi_shim.drivers.cpu.kernels.logarithm import log
 from nnapi_shim.drivers.cpu.kernels.numeric import bits_of, square_root
 from nnapi_shim.drivers.cpu.kernels.sine import LIMIT, sine, sine_of_any
+from nnapi_shim.drivers.cpu.kernels.target import target_tiling
+from nnapi_shim.drivers.cpu.kernels.vector import HALFWORD, declaration
 from nnapi_shim.drivers.cpu.lowering.unary import SINE
 
 ONE = np.float32(1)
@@ -24,6 +27,20 @@ BLOCK = 1024
 def reciprocal_root(x):
     """1 / sqrt(x); infinite for 0, NaN below."""
     return ONE / square_root(x)
+
+
+def reciprocal_root_of(x: Real) -> Real:
+    """The same of vectors, from the processor's estimate of 14 bits: one step of Newton's, but not
+    from infinity or 0. It takes a third of the time of a root and a division.
+    """
+    builder, kind = x.builder, x.value.type
+    name, mask = "llvm.x86.avx512.rsqrt14.ps.512", ir.Constant(HALFWORD, -1)
+    estimate = declaration(builder.module, name, kind, [kind, kind, HALFWORD])
+    y = Real(builder, builder.call(estimate, [x.value, x.value, mask]))
+    error = (-(x * y)).by(y, 1.0)
+    better = (y * 0.5).by(error, y)
+    is_exact = builder.fcmp_unordered("uno", error.value, error.value)
+    return Real(builder, builder.select(is_exact, y.value, better.value))
 
 
 def sines(variant):
@@ -55,10 +72,14 @@ for _variant in ("f32", "f16"):
     mapped("floor", np.floor, _variant)
     mapped("log", log, _variant)
     mapped("neg", neg, _variant)
-    mapped("rsqrt", reciprocal_root, _variant)
     mapped("sqrt", square_root, _variant)
     sines(_variant)
 
+mapped("rsqrt", reciprocal_root, "f16")
+if target_tiling().named and target_tiling().lanes == 16:
+    mapped_runs("rsqrt_f32", mapping(lambda x, _: reciprocal_root_of(x)))
+else:
+    mapped("rsqrt", reciprocal_root, "f32")
 mapped_runs("exp_f32", mapping(lambda x, _: exp_of(x)))
 mapped("exp", exp, "f16")
 mapped("abs", abs, "i32")

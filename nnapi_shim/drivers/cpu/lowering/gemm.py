@@ -8,6 +8,7 @@ from struct import pack
 
 from nnapi_shim.drivers.cpu.lowering.addition import ADDEND
 from nnapi_shim.drivers.cpu.lowering.bounds import float_bounds
+from nnapi_shim.drivers.cpu.lowering.halving import is_halved
 from nnapi_shim.drivers.cpu.lowering.packing import (
     Filter,
     Input,
@@ -178,11 +179,12 @@ def product_with(
     activation: None where the operation has none.
     output_columns: from a row of the target to the next, if it has more columns than the filter.
     """
-    packed = packed_filter(op, filter, input, depth, rows.tile_rows, tiling)
+    halved = is_halved(filter.operand, rows.tile_rows)
+    packed = packed_filter(op, filter, input, depth, rows.tile_rows, tiling, halved)
     steps = [*input.steps, packed.step]
     fields: dict[str, Any]
     stems = {1: "gemv", tiling.few_rows: "gemm_few", tiling.odd_rows: "gemm_odd"}
-    stem = stems.get(rows.tile_rows, "gemm")
+    stem = "gemv_half" if halved else stems.get(rows.tile_rows, "gemm")
     if is_quantized(op):
         kind, size = "q8", 1
         fields = finish(activation, op.output)

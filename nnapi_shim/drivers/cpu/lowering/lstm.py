@@ -9,6 +9,7 @@ float16 is widened first: constants at compilation.
 from math import inf
 
 from nnapi_shim.drivers.cpu.lowering.gemm import consecutive_rows, product_with
+from nnapi_shim.drivers.cpu.lowering.halving import is_halved
 from nnapi_shim.drivers.cpu.lowering.lstm_rounds import is_worth_sharing, rounds
 from nnapi_shim.drivers.cpu.lowering.packing import prepared_input
 from nnapi_shim.drivers.cpu.lowering.recurrent import (
@@ -68,10 +69,12 @@ RECURRENCE = record(
     activation=INT64,
     cell_clip=FLOAT32,
     proj_clip=FLOAT32,
+    halved=INT64,
 )
 """One direction of a sequence; see ../kernels/lstm.py. What the cell lacks has address 0.
 
-products, aux_products: float32 [rows, gates, units]. recurrent_*, projection: packed filters.
+products, aux_products: float32 [rows, gates, units]. recurrent_*, projection: packed filters,
+of float16 if they are halved.
 step_rows, batch_rows: from a row (of products and of output) to that of the next step or batch.
 output_stride: bytes of a row of the output.
 output_table, unit_table: offsets of rows of `outputs` or `units` numbers, then those of the last
@@ -234,10 +237,13 @@ def _parameters(
     for name, operand in vectors.items():
         more, fields[name] = float_in(operand)
         steps += more
+    there = [weights for weights, _ in matrices.values() if weights is not None]
+    halved = all(is_halved(weights, tile_rows) for weights in there)
+    fields["halved"] = int(halved)
     for name, (weights, bias) in matrices.items():
         fields[name] = None
         if weights is not None:
-            more, fields[name] = packed(op, weights, tile_rows, geometry, bias)
+            more, fields[name] = packed(op, weights, tile_rows, geometry, bias, halved)
             steps += more
     return steps, fields
 

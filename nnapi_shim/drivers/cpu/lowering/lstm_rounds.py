@@ -31,6 +31,7 @@ ROUND = record(
     units=INT64,
     activation=INT64,
     cell_clip=FLOAT32,
+    halved=INT64,
 )
 """A round; a tile is a panel's units. What is not there has address 0.
 
@@ -76,6 +77,7 @@ def rounds(
         "units": units,
         "activation": fields["activation"],
         "cell_clip": fields["cell_clip"],
+        "halved": fields["halved"],
     }
     steps = []
     for number in range(rows.steps):

@@ -202,8 +202,12 @@ def packed_filter(
     depth: int,
     tile_rows: int,
     tiling: Tiling,
+    halved: bool = False,
 ) -> Packed:
-    """A filter of `op`, for an input whose rows have `depth` elements, `tile_rows` at a time."""
+    """A filter of `op`, for an input whose rows have `depth` elements, `tile_rows` at a time.
+
+    halved: float32 is kept as float16.
+    """
     columns, taps = filter.columns, filter.taps
     if is_quantized(op):
         # A single row reads every weight once: it takes int8 on all tiers.
@@ -211,8 +215,8 @@ def packed_filter(
         kernel = f"pack_s{8 * word_bytes // tiling.group}"
         column_bytes = QUANTIZED_HEAD_BYTES + taps * input.words * word_bytes
     else:
-        kernel = f"pack_{op.variant}"
-        column_bytes = FLOAT_HEAD_BYTES + taps * input.words * 4
+        kernel = f"pack_half_{op.variant}" if halved else f"pack_{op.variant}"
+        column_bytes = FLOAT_HEAD_BYTES + taps * input.words * (2 if halved else 4)
     matrix_bytes = round_up(columns, tiling.lanes) * column_bytes
     width = tiling.panel_columns(tile_rows)
     panels = -(-columns // width)

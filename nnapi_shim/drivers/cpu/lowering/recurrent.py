@@ -65,11 +65,12 @@ def packed(
     tile_rows: int,
     geometry: Tiling,
     bias: BoundOperand | None = None,
+    halved: bool = False,
 ) -> tuple[list[Step], Buffer]:
-    """Weights and a bias as the micro-kernels read them, for a recurrence."""
+    """Weights and a bias as the micro-kernels read them, for a recurrence; halved: as float16."""
     depth = weights.dimensions[1]
     input = prepared_input(op, None, 0, depth, geometry)
-    found = packed_filter(op, matrix(weights, bias), input, depth, tile_rows, geometry)
+    found = packed_filter(op, matrix(weights, bias), input, depth, tile_rows, geometry, halved)
     return [found.step], found.buffer
 
 

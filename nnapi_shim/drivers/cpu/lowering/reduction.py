@@ -8,9 +8,11 @@ and the lanes that belong together are joined at the end.
 """
 
 from collections.abc import Collection
+from math import prod
 
 from nnapi_shim.drivers.cpu.lowering.elements import TILE
 from nnapi_shim.drivers.cpu.lowering.rearrange import image_in, image_out
+from nnapi_shim.drivers.cpu.lowering.splitting import tiles_of
 from nnapi_shim.drivers.cpu.record import (
     ADDRESS,
     FLOAT32,
@@ -24,7 +26,7 @@ from nnapi_shim.drivers.cpu.record import (
 )
 from nnapi_shim.hal.types import Dimensions
 from nnapi_shim.hints import Any, NamedTuple
-from nnapi_shim.operations.declare import BoundOperation
+from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 from nnapi_shim.operations.reduction import reduced_axes
 
 LANES = 1024
@@ -59,6 +61,14 @@ EXTREME = record(**VIEW, flip=INT64, start=FLOAT32)
 EXTREME_BYTES = record(**VIEW, flip=INT64, is_truth=INT64)
 """The same of bytes, as unsigned numbers; is_truth: the result is 1 or 0."""
 
+LAYER_NORM = record(
+    input=ADDRESS, output=ADDRESS, gain=ADDRESS, bias=ADDRESS,
+    rows=INT64, tile_rows=INT64, length=INT64, least=FLOAT32,
+)  # fmt: skip
+"""(x - mean) / sqrt(variance + least) * gain + bias of each row; a tile is tile_rows rows."""
+NORMALISED_PER_NS = 4
+"""Elements of it that a nanosecond takes."""
+
 SIGN = -(2**31)
 """The sign bit of a float32, as an int32."""
 
@@ -74,6 +84,27 @@ def lower_mean(op: BoundOperation) -> list[Step]:
     count = view.repeats * view.length
     flip = UNSIGNED.get(op.variant, 0)
     return _steps(op, SUM, "sum", divisor=float(count), flip=flip, excess=float(count * flip))
+
+
+def layer_norm(source: Any, target: BoundOperand, gain: Any, bias: Any, least: float) -> Step:
+    """That of the last dimension of float32."""
+    *outer, length = target.dimensions
+    rows = prod(outer)
+    tile_rows = -(-rows // tiles_of(rows * length // NORMALISED_PER_NS))
+    return Step(
+        LAYER_NORM,
+        "layer_norm_f32",
+        tiles=-(-rows // tile_rows),
+        in_place="input",
+        input=source,
+        output=target,
+        gain=gain,
+        bias=bias,
+        rows=rows,
+        tile_rows=tile_rows,
+        length=length,
+        least=least,
+    )
 
 
 def lower_reduce_sum(op: BoundOperation) -> list[Step]:

@@ -5,6 +5,7 @@ one kernel then runs a direction of a sequence. float16 is widened first.
 """
 
 from nnapi_shim.drivers.cpu.lowering.gemm import consecutive_rows
+from nnapi_shim.drivers.cpu.lowering.halving import is_halved
 from nnapi_shim.drivers.cpu.lowering.recurrent import (
     TILE_ROWS,
     Rows,
@@ -26,8 +27,10 @@ RECURRENCE = record(
     output=ADDRESS, state_out=ADDRESS, scratch=ADDRESS,
     tile_batches=INT64, tile_rows=INT64, batches=INT64, steps=INT64, backward=INT64,
     step_rows=INT64, batch_rows=INT64, output_stride=INT64, units=INT64, activation=INT64,
+    halved=INT64,
 )  # fmt: skip
-"""One direction; see lowering/recurrent.py for rows and for `recurrent`, the packed weights.
+"""One direction; see lowering/recurrent.py for rows and for `recurrent`, the packed weights, of
+float16 if they are halved.
 
 output_stride: bytes of a row of the output. table: offsets of rows of `units` numbers, then those
 of the last tile of rows, as the micro-kernels want them.
@@ -117,7 +120,8 @@ def _direction(
     tile_rows = 1 if rows.batches == 1 else geometry.few_rows
     tile_batches = tile_rows * TILE_ROWS
     tiles = -(-rows.batches // tile_batches)
-    steps, recurrent = packed(op, cell.recurrent_weights, tile_rows, geometry)
+    halved = is_halved(cell.recurrent_weights, tile_rows)
+    steps, recurrent = packed(op, cell.recurrent_weights, tile_rows, geometry, halved=halved)
     found: list[Any] = []
     for bias, (operand, weights) in zip((cell.bias, None), cell.inputs, strict=False):
         more, source = float_in(operand)
@@ -151,6 +155,7 @@ def _direction(
         output_stride=stride,
         units=units,
         activation=op.activation,
+        halved=int(halved),
     )
     return [*steps, *more, step, *after]
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from importlib import import_module
 
 from nnapi_shim.drivers.cpu.layout import Lowered, Placed
+from nnapi_shim.drivers.cpu.lowering.halving import ON_ONE_ROW
 from nnapi_shim.drivers.cpu.weights import Constants
 from nnapi_shim.errors import Where
 from nnapi_shim.hal.enums import OperandLifeTime, OperationType
@@ -55,12 +56,17 @@ TABLE: dict[str, Callable[[Subgraph], bool]] = {
     "fuse_padding": _of(O.PAD, O.PAD_V2),
     "fuse_activations": _of(O.RELU, O.RELU1, O.RELU6),
     "fuse_gelu": _of(O.TANH),
+    "fuse_layer_norm": _of(O.SQRT),
     "tabulate_bytes": _of(O.QUANTIZE, O.LOGISTIC, O.TANH, O.HARD_SWISH),
+    "halve_weights": _of(*ON_ONE_ROW),
 }
 """Name of a pass, which is that of its file and its function -> whether a graph may have something
 for it to do; it is not imported for others.
 """
 
+
+WHERE_RELAXED = ("halve_weights",)
+"""Those for models whose float32 may be computed with the range and precision of float16."""
 
 ON_STEPS = ("fuse_additions", "write_in_place", "chain_steps", "chain_elements", "run_beside")
 """Passes over the steps that a graph was lowered to."""
@@ -85,7 +91,7 @@ def applied(
     constants: those of its model; what passes compute is added to them. evaluate: as in
     `graph.Graph`.
     """
-    without = left_out()
+    without = left_out().union(() if constants.are_relaxed else WHERE_RELAXED)
     names = [name for name, acts in TABLE.items() if name not in without and acts(subgraph)]
     if not names:
         return subgraph, ()

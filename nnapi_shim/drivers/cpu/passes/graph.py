@@ -98,10 +98,14 @@ class Graph:
             return None
         return decoded(self.operands[index].type, self.contents(index))
 
+    def address(self, index: int) -> int:
+        """Where a constant lies."""
+        return self._addresses[index]
+
     def contents(self, index: int) -> bytes:
         """The bytes of a constant."""
         operand = self.operands[index]
-        return address.read(self._addresses[index], operand.location.length)
+        return address.read(self.address(index), operand.location.length)
 
     def is_plain(self, *indexes: int) -> bool:
         """Whether all of operands is known, and what is declared of them is what runs find."""

@@ -1,0 +1,168 @@
+"""Weights that are kept as float16: where a model allows it, within its tolerance, and told of."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nnapi_shim import Model
+from nnapi_shim.drivers.cpu.lowering import halving
+from nnapi_shim.tools.explain import explain
+
+F32, NAME = "TENSOR_FLOAT32", "halve_weights"
+SIZE = 530
+"""Neither whole vectors nor whole panels; a matrix of so many rows and columns is large."""
+TOLERANCE = 5 * 2.0**-10
+
+needs_instruction = pytest.mark.skipif(
+    not halving.can_halve(), reason="this tier keeps float32 as it is"
+)
+
+
+def normal(seed: int, *shape: int) -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=shape).astype(np.float32)
+
+
+def matrix(seed: int, rows: int = SIZE, columns: int = SIZE) -> np.ndarray:
+    return normal(seed, rows, columns) / np.float32(np.sqrt(columns))
+
+
+def finished(model: Model, outputs: Any, relaxed: bool = True) -> Model:
+    model.outputs(*(outputs if isinstance(outputs, tuple | list) else [outputs]))
+    if relaxed:
+        model.relax_computation_float32_to_float16()
+    model.finish()
+    return model
+
+
+def product(weights: np.ndarray, relaxed: bool = True, rows: int = 1) -> Model:
+    model = Model()
+    x = model.input(F32, [rows, weights.shape[1]])
+    y = model.fully_connected(x, weights, normal(9, len(weights)), activation="RELU6")
+    return finished(model, y, relaxed)
+
+
+def lstm(relaxed: bool = True, steps: int = 3, batches: int = 1, tied: bool = False) -> Model:
+    model = Model()
+    x = model.input(F32, [steps, batches, SIZE])
+    gates = ("forget", "cell", "output") if tied else ("input", "forget", "cell", "output")
+    given: dict[str, Any] = {}
+    for at, gate in enumerate(gates):
+        given[f"input_to_{gate}_weights"] = matrix(at)
+        given[f"recurrent_to_{gate}_weights"] = matrix(4 + at)
+        bias = "cell_bias" if gate == "cell" else f"{gate}_gate_bias"
+        given[bias] = normal(8 + at, SIZE)
+    if tied:
+        given["projection_weights"] = matrix(13)
+    state = normal(12, batches, SIZE)
+    y = model.unidirectional_sequence_lstm(
+        x, output_state_in=state, cell_state_in=state, time_major=True, **given
+    )
+    return finished(model, y, relaxed)
+
+
+def rnn(relaxed: bool = True) -> Model:
+    model = Model()
+    x = model.input(F32, [1, 2, SIZE])
+    y = model.unidirectional_sequence_rnn(
+        x, matrix(1), matrix(2), normal(3, SIZE), normal(4, 1, SIZE), activation="RELU6"
+    )
+    return finished(model, y, relaxed)
+
+
+def told(model: Model) -> list[str]:
+    return [done.what for done in explain(model).passes if done.name == NAME]
+
+
+def runs(model: Model, device: str = "nnapi-cpu") -> list[np.ndarray]:
+    (given,) = model.input_operands
+    found = model.compile(device).run(normal(6, *given.dimensions))
+    return [*found] if isinstance(found, tuple | list) else [found]
+
+
+BUILDERS = [
+    lambda relaxed: product(matrix(1), relaxed),
+    lstm,
+    lambda relaxed: lstm(relaxed, tied=True),
+    lambda relaxed: lstm(relaxed, steps=1),
+    rnn,
+]
+
+
+@needs_instruction
+@pytest.mark.parametrize("build", BUILDERS, ids=["product", "lstm", "tied", "single", "rnn"])
+def test_it_acts_where_it_is_allowed(
+    build: Callable[[bool], Model], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = build(True)
+    assert "are kept as float16" in told(model)[0]
+    found = runs(model)
+    for one, other in zip(found, runs(model, "nnapi-reference"), strict=True):
+        np.testing.assert_allclose(one, other, rtol=TOLERANCE, atol=TOLERANCE)
+    for threads in ("1", "5"):
+        monkeypatch.setenv("NNAPI_SHIM_THREADS", threads)
+        np.testing.assert_equal(runs(model), found)
+    plain = build(False)
+    assert not told(plain)
+    exact = runs(plain)
+    assert not np.array_equal(exact[0], found[0])
+    monkeypatch.setenv("NNAPI_SHIM_PASSES", f"-{NAME}")
+    assert not told(model)
+    np.testing.assert_equal(runs(model), exact)
+    np.testing.assert_equal(runs(plain), exact)
+
+
+@pytest.mark.parametrize(
+    ("weight", "others"),
+    [(1e5, 1.0), (np.inf, 1.0), (-1e5, 1.0), (1e-5, 1e-6)],
+    ids=["large", "infinite", "negative", "small"],
+)
+def test_what_float16_cannot_hold_stays(weight: float, others: float) -> None:
+    """One row whose largest weight is out of range is enough."""
+    weights = matrix(1)
+    weights[7] = others / SIZE
+    weights[7, 5] = weight
+    model = product(weights)
+    assert not told(model)
+    np.testing.assert_equal(runs(model), runs(product(weights, relaxed=False)))
+
+
+def test_more_rows_and_small_weights_stay() -> None:
+    assert not told(product(matrix(1), rows=2))
+    assert not told(product(matrix(1, 256, 256)))
+    assert not told(lstm(batches=2))
+
+
+@needs_instruction
+def test_none_but_0_becomes_0() -> None:
+    """Infinity times a tiny weight is no NaN, NaN stays NaN, and rows of 0 are in range."""
+    weights = matrix(1)
+    weights[3], weights[3, 4] = 0, 1
+    weights[3, 5] = -1e-12
+    weights[8] = 0
+    weights[9, 1] = np.nan
+    model = Model()
+    x = model.input(F32, [1, SIZE])
+    model = finished(model, model.fully_connected(x, weights, normal(2, SIZE)))
+    assert told(model)
+    given = np.ones((1, SIZE), np.float32)
+    given[0, 5] = np.inf
+    found = model.compile("nnapi-cpu").run(given)
+    assert found[0, 3] < -3e38  # what an activation makes of it
+    assert np.isnan(found[0, 9])
+    expected = model.compile("nnapi-reference").run(given)
+    np.testing.assert_array_equal(np.isnan(found), np.isnan(expected))
+
+
+@needs_instruction
+def test_cached_programs_know_whether_it_was_allowed(tmp_path: Path) -> None:
+    x = normal(6, 1, SIZE)
+    for _ in range(2):
+        for relaxed in (False, True):
+            model = product(matrix(1), relaxed)
+            expected = model.compile("nnapi-cpu").run(x)
+            cached = model.compile("nnapi-cpu", cache=(tmp_path, bytes(32)))
+            np.testing.assert_array_equal(cached.run(x), expected)
+    assert len([*tmp_path.iterdir()]) == 2
