@@ -8,6 +8,7 @@ prints a line per use, and the first example that differs.
 import argparse
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any, NamedTuple
 from unittest.mock import patch
 from zlib import crc32
@@ -46,13 +47,19 @@ def tiers() -> list[str]:
     return library.processor_tiers()
 
 
+@cache
+def kernels(tier: str) -> library.KernelLibrary:
+    """Those of a tier."""
+    with patch.dict("os.environ", {"NNAPI_SHIM_TIER": tier}):
+        found = library.KernelLibrary()
+    assert found.tier == tier
+    return found
+
+
 @contextmanager
 def tier(name: str) -> Iterator[None]:
     """nnapi-cpu with the kernels of a tier."""
-    with patch.dict("os.environ", {"NNAPI_SHIM_TIER": name}):
-        kernels = library.KernelLibrary()
-    assert kernels.tier == name
-    with patch.object(library, "_current", kernels):
+    with patch.object(library, "_current", kernels(name)):
         yield
 
 
