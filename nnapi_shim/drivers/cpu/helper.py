@@ -4,6 +4,19 @@ It never asks for Python's lock: it would wait for that while the thread that be
 """
 
 import os
+from _signal import (  # type: ignore[import-not-found]
+    SIG_BLOCK,
+    SIG_SETMASK,
+    SIGABRT,
+    SIGBUS,
+    SIGFPE,
+    SIGILL,
+    SIGSEGV,
+    SIGSYS,
+    SIGTRAP,
+    pthread_sigmask,
+    valid_signals,
+)
 
 from nnapi_shim import address
 from nnapi_shim.hints import Any
@@ -18,7 +31,8 @@ class Helper:
     def __init__(self, function: int, argument: int, owner: Any) -> None:
         """Where no thread is to be had, nothing begins."""
         self._owner = owner
-        self.thread, self._process = _started(function, argument), os.getpid()
+        self.thread, self._process = 0, os.getpid()
+        self.thread = _started(function, argument)
 
     def result(self) -> int | None:
         """Wait for its end: the int32_t that the function gave. None where it may not have been
@@ -33,6 +47,10 @@ class Helper:
         self.result()
 
 
+_OTHERS = valid_signals() - {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT}
+"""Signals that are the program's: it has threads for them. Those that a thread raises by what it
+does come to it.
+"""
 _functions: list[Any] = []
 """pthread_create, pthread_join and what keeps each; None for one that is nowhere."""
 
@@ -45,9 +63,17 @@ def _started(function: int, argument: int) -> int:
         return 0
     handle = bytearray(8)
     where, keep = address.address_of(handle)
+    before = pthread_sigmask(SIG_BLOCK, _OTHERS)
     failed = _functions[0][0](where, 0, function, argument)
     del keep
-    return 0 if failed else int.from_bytes(handle, "little")
+    thread = 0 if failed else int.from_bytes(handle, "little")
+    try:
+        pthread_sigmask(SIG_SETMASK, before)
+    except BaseException:  # of a handler in Python
+        if thread:
+            _joined(thread)
+        raise
+    return thread
 
 
 def _joined(thread: int) -> int:

@@ -1,5 +1,10 @@
 """A thread of C alone: what it makes is there when it is asked for, and it outlives no memory."""
 
+import ctypes
+import signal
+from contextlib import suppress
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -74,4 +79,45 @@ def test_what_fails_meanwhile_waits(joined, monkeypatch):
         pass
     else:
         pytest.fail("it does not fail")
+    assert len(joined) == 1
+
+
+def masks():
+    """Of each thread of this process, the signals that it blocks, as bits."""
+    found = {}
+    for status in Path("/proc/self/task").glob("*/status"):
+        with suppress(OSError):  # it has ended
+            (line,) = [x for x in status.read_text().splitlines() if x.startswith("SigBlk:")]
+            found[status.parent.name] = int(line.split()[1], 16)
+    return found
+
+
+def test_signals_are_the_programs():
+    sleep = ctypes.cast(ctypes.CDLL(None).usleep, ctypes.c_void_p).value
+    before = masks()
+    thread = helper.Helper(sleep, 300_000, None)
+    seen = set()
+    while found := [mask for number, mask in masks().items() if number not in before]:
+        seen.update(found)  # the C library blocks all of them until the thread begins
+    assert thread.result() == 0
+    blocked = min(seen)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGALRM, signal.SIGUSR1, signal.SIGCHLD):
+        assert blocked >> (number - 1) & 1
+    for number in (signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT):
+        assert not blocked >> (number - 1) & 1
+    assert signal.SIGTERM not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
+def test_a_handler_that_raises_leaves_no_thread_behind(joined, monkeypatch):
+    monkeypatch.setenv("NNAPI_SHIM_THREADS", "2")
+
+    def block(how, which, real=helper.pthread_sigmask):
+        if how == helper.SIG_SETMASK:
+            real(how, which)
+            raise KeyboardInterrupt
+        return real(how, which)
+
+    monkeypatch.setattr(helper, "pthread_sigmask", block)
+    with pytest.raises(KeyboardInterrupt):
+        helper.Helper(ctypes.cast(ctypes.CDLL(None).usleep, ctypes.c_void_p).value, 1000, None)
     assert len(joined) == 1
