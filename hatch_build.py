@@ -5,6 +5,7 @@ one: it is compiled with zig, which links against that one wherever it runs. Wit
 in CC, the wheel is for systems like the one that it was made on. All else is in pyproject.toml.
 """
 
+import fcntl
 import importlib
 import importlib.util
 import os
@@ -13,7 +14,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
@@ -42,6 +43,7 @@ class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]
         sys.path.insert(0, str(ROOT))
         machine = os.uname().machine
         tree = ROOT / "build" / "wheel"
+        self._lock = waited_for(tree)
         shutil.rmtree(tree, ignore_errors=True)
         if "CC" not in os.environ and importlib.util.find_spec("ziglang"):
             compiler = shlex.join([sys.executable, str(ROOT / "install" / "zig_cc.py")])
@@ -68,6 +70,19 @@ class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]
             str(tree / "lib"): "nnapi_shim/lib",
             str(ROOT / "include"): "nnapi_shim/include",
         }
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        """The wheel has its files: another build may begin."""
+        if version != "editable":
+            self._lock.close()
+
+
+def waited_for(tree: Path) -> TextIO:
+    """What keeps other builds from a folder until it is closed; waits for one that goes on."""
+    tree.parent.mkdir(parents=True, exist_ok=True)
+    lock = tree.with_suffix(".lock").open("w")
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    return lock
 
 
 def compile_into(tree: Path) -> None:

@@ -1,9 +1,11 @@
 """The wheel: for any Linux, any CPython from 3.10 on, with all that one compiles with."""
 
+import importlib
 import re
 import subprocess
 import sys
 import zipfile
+from concurrent.futures import ThreadPoolExecutor, TimeoutError
 
 import pytest
 
@@ -68,6 +70,19 @@ def test_requirements(files):
     assert {re.split(r"[ ><=]", line.partition(": ")[2])[0] for line in plain} == {"cffi", "numpy"}
     assert not [line for line in plain if "==" in line]
     assert any(line.startswith("Requires-Dist: numba") and "jit" in line for line in required)
+
+
+def test_one_build_at_a_time(tmp_path, monkeypatch):
+    """Of the builds of a checkout, which share a folder; the lock goes with whoever has it."""
+    monkeypatch.syspath_prepend(str(ROOT))
+    hatch_build = importlib.import_module("hatch_build")
+    first = hatch_build.waited_for(tmp_path / "wheel")
+    with ThreadPoolExecutor() as threads:
+        second = threads.submit(hatch_build.waited_for, tmp_path / "wheel")
+        with pytest.raises(TimeoutError):
+            second.result(0.2)
+        first.close()
+        second.result().close()
 
 
 def test_what_python_says(environment):

@@ -7,9 +7,9 @@ import pytest
 
 from nnapi_shim.drivers.versioned.compliance import compliance
 from nnapi_shim.errors import NnapiError
+from nnapi_shim.hal.enums import MAXIMUM_LOOP_TIMEOUT_NS, ResultCode
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType as O
-from nnapi_shim.hal.enums import ResultCode
 from nnapi_shim.runtime.compilation import Compilation, supported_operations
 from nnapi_shim.runtime.device_manager import devices
 from nnapi_shim.runtime.execution import Execution
@@ -116,6 +116,7 @@ def computed(model, name, condition=1):
 
 def run(compilation, condition=1):
     execution = Execution(compilation)
+    execution.set_loop_timeout(MAXIMUM_LOOP_TIMEOUT_NS)  # the machine may be busy
     given = np.array([condition], np.uint8), np.zeros(2, np.float32), np.full(2, 7, np.float32)
     for at, array in enumerate(given[:2]):
         execution.set_argument("input", at, None, *_address(array))
