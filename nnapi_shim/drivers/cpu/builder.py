@@ -140,7 +140,8 @@ class Builder:
 
     def _bind(self, index: int, dimensions: Dimensions) -> BoundOperand:
         bound = bound_operand(index, self.operands[index], dimensions)
-        if self.constants.halved and self.constant_addresses.get(index) in self.constants.halved:
+        halved = self.constants.halved
+        if halved and (self.constant_addresses.get(index), dimensions) in halved:
             bound.value = HALVED
         return bound
 

@@ -10,7 +10,7 @@ from nnapi_shim.drivers.cpu.record import At, Buffer, Step
 from nnapi_shim.drivers.cpu.threads import ALONE, Crew
 from nnapi_shim.errors import NnapiError, Where, op_failed
 from nnapi_shim.hal.enums import OperandLifeTime, ResultCode
-from nnapi_shim.hal.types import DataLocation, Model, Subgraph
+from nnapi_shim.hal.types import DataLocation, Dimensions, Model, Subgraph
 from nnapi_shim.hints import TYPE_CHECKING, Any
 from nnapi_shim.operations.declare import BoundOperand
 
@@ -42,8 +42,8 @@ class Constants:
         self._own = own_values(model.operand_values)
         self.values = self._own.address
         """Address of the model's own constants."""
-        self.halved: set[int] = set()
-        """Addresses of float32 weights that passes allow to be kept as float16."""
+        self.halved: set[tuple[int, Dimensions]] = set()
+        """Addresses and dimensions of float32 weights that passes allow to be kept as float16."""
         self._added: list[tuple[int, Any]] = []
         """Address of what `add` was given, and what keeps it."""
         self._digest: Underway | NnapiError | MemoryError | None = None

@@ -26,7 +26,8 @@ def halve_weights(graph: Graph) -> None:
         found = [index for index in dict.fromkeys(item.inputs) if _is_matrix(graph, index)]
         size = sum([byte_size(graph.operands[index]) for index in found])
         if size >= LEAST_BYTES and _are_in_range(graph, found):
-            graph.constants.halved.update(map(graph.address, found))
+            places = [(graph.address(index), graph.operands[index].dimensions) for index in found]
+            graph.constants.halved.update(places)
             what = f"{title(item)}: {size >> 10} KiB of weights are kept as float16"
             graph.done.append(Done(NAME, item.number, what))
 
