@@ -1,5 +1,6 @@
 """Weights that are kept as float16: where a model allows it, within its tolerance, and told of."""
 
+import mmap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 
 from nnapi_shim import Model
 from nnapi_shim.drivers.cpu.lowering import halving
+from nnapi_shim.runtime.memory import FdMemory
 from nnapi_shim.tools.explain import explain
 
 F32, NAME = "TENSOR_FLOAT32", "halve_weights"
@@ -133,6 +135,30 @@ def test_more_rows_and_small_weights_stay() -> None:
     assert not told(product(matrix(1), rows=2))
     assert not told(product(matrix(1, 256, 256)))
     assert not told(lstm(batches=2))
+
+
+@needs_instruction
+def test_what_begins_at_the_same_place_is_looked_at_apart(tmp_path: Path) -> None:
+    """The whole of a memory, of which the first half alone is in range."""
+    file = tmp_path / "weights"
+    weights = np.concatenate([matrix(1), matrix(2)])
+    weights[-1, -1] = 1e6
+    weights.tofile(file)
+    with file.open("rb") as opened:
+        memory = FdMemory(weights.nbytes, mmap.PROT_READ, opened.fileno(), 0)
+    model = Model()
+    x = model.input(F32, [1, SIZE])
+    results = []
+    for rows in (SIZE, 2 * SIZE):
+        values = model.add_operand(F32, [rows, SIZE])
+        length = 4 * rows * SIZE
+        model.runtime.set_operand_value_from_memory(values.index, memory, 0, length)
+        results.append(model.fully_connected(x, values, normal(rows, rows)))
+    finished(model, results)
+    assert len(told(model)) == 1
+    _, whole = runs(model)
+    exact = normal(6, 1, SIZE) @ weights.T + normal(2 * SIZE, 2 * SIZE)
+    np.testing.assert_allclose(whole, exact, rtol=1e-5, atol=1e-5)
 
 
 @needs_instruction
