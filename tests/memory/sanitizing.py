@@ -57,6 +57,7 @@ class Program:
     shell: str = "exec"  # what starts it
     environment: tuple[tuple[str, str], ...] = ()
     flags: tuple[str, ...] = ()
+    forks: bool = False  # while other threads of it allocate and free
 
     @property
     def title(self) -> str:
@@ -74,7 +75,7 @@ def library_programs() -> Iterator[Program]:
     yield Program("abi/race")
     yield Program("abi/other_python", flags=("-rdynamic",))
     for when in ("before", "idle", "busy", "starting"):
-        yield Program("abi/forks", (when,))
+        yield Program("abi/forks", (when,), forks=when in ("busy", "starting"))
     yield Program("abi/hostile/zero_device")
     yield Program("abi/hostile/messages", ("refuse", "words"))
     yield Program(
@@ -88,10 +89,10 @@ def library_programs() -> Iterator[Program]:
             yield Program("abi/threads", (scenario, device))
         yield Program("abi/mixed", ("20", device))
         for name in ("cancelled", "cancelled_forks", "thread_ends"):
-            yield Program(f"abi/hostile/{name}", (device,))
+            yield Program(f"abi/hostile/{name}", (device,), forks=name == "cancelled_forks")
         layers = "250" if device == "nnapi-cpu" else "20"
-        yield Program("abi/hostile/fork_in_flight", (device, layers))
-        yield Program("abi/hostile/forks", (device, "4", "15000"))
+        yield Program("abi/hostile/fork_in_flight", (device, layers), forks=True)
+        yield Program("abi/hostile/forks", (device, "4", "15000"), forks=True)
         yield Program("abi/hostile/messages", ("descriptors", device))
         yield Program("abi/hostile/small_stacks", (device, "512"))
         yield Program("abi/hostile/scarcity", (device, "threads"))
@@ -108,7 +109,8 @@ def pool_programs() -> Iterator[Program]:
     """Those of the threads that help runs: compiled into the program."""
     flags = (f"-I{NATIVE}", *map(str, POOL_SOURCES))
     for what in POOL:
-        yield Program("native/pool", tuple(what.split()), flags=flags)
+        forks = what.startswith("forks")
+        yield Program("native/pool", tuple(what.split()), flags=flags, forks=forks)
 
 
 def companion_programs() -> Iterator[Program]:
@@ -176,6 +178,33 @@ class Sanitized:
         if result.returncode == program.status and not reports:
             return ""
         return f"{result.stdout}{reports}exit status {result.returncode}"
+
+
+FORKS_UNSAFELY = """
+#if defined(__clang__) ? __clang_major__ < 17 : __GNUC__ < 14
+#error
+#endif
+"""
+"""Does not compile where a child of a fork may find locks of AddressSanitizer's allocator taken.
+
+Before these versions it did not take them itself around a fork, as the C library does
+with those of its own allocator: what another thread holds in that moment is locked for good in the
+child, and its next malloc or free waits for ever.
+"""
+
+
+def reason_to_leave_out_forks(sanitizer: Sanitizer) -> str:
+    """Why programs that fork while their threads allocate are not for a sanitizer, or ""."""
+    if sanitizer is not ADDRESS:
+        return ""
+    result = subprocess.run(
+        ["cc", "-E", "-x", "c", "-"],
+        input=FORKS_UNSAFELY,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return "its allocator may be locked in a fork's child" if result.returncode else ""
 
 
 def reason_it_does_not_work(sanitizer: Sanitizer) -> str:
