@@ -85,6 +85,7 @@ _process = _cffi_backend.load_library(None, os.RTLD_NOW)
 _mmap = _process.load_function(
     _ffi.typeof("intptr_t(*)(uintptr_t, size_t, int, int, int, int64_t)"), "mmap"
 )
+_madvise = _process.load_function(_ffi.typeof("int(*)(uintptr_t, size_t, int)"), "madvise")
 _munmap = _process.load_function(_ffi.typeof("int(*)(uintptr_t, size_t)"), "munmap")
 _fcntl = _process.load_function(_ffi.typeof("int(*)(int, int, long)"), "fcntl")
 _F_DUPFD_CLOEXEC = 1030
@@ -162,18 +163,30 @@ def function(address: int, signature: str) -> Callable[..., Any]:
 _OWN_PAGES = 1 << 17
 """Bytes of a block from which on it has pages of its own: they are zero without being written."""
 
+_HUGE_PAGE = 1 << 21
+_MADV_HUGEPAGE = 14
+
 
 class _OwnPages:
+    """Those of a block; where it fills huge ones, the kernel is told that these are welcome. They
+    are of what the block uses anyhow, and cost a processor fewer looks into its tables.
+    """
+
     def __init__(self, length: int) -> None:
-        self.address, self._length = 0, length
+        self.address, self._start = 0, 0
+        room = _HUGE_PAGE if length >= _HUGE_PAGE else 0
+        self._length = length + room
         try:
-            self.address = map_pages(length, _READ_WRITE, _PRIVATE_ANONYMOUS, -1, 0)
+            self._start = map_pages(self._length, _READ_WRITE, _PRIVATE_ANONYMOUS, -1, 0)
         except OSError:
             raise MemoryError from None
+        self.address = self._start + (-self._start & (room - 1) if room else 0)
+        if room:
+            _madvise(self.address, length & -_HUGE_PAGE, _MADV_HUGEPAGE)
 
     def __del__(self) -> None:
-        if self.address:
-            unmap_pages(self.address, self._length)
+        if self._start:
+            unmap_pages(self._start, self._length)
 
 
 class Block:
