@@ -168,25 +168,44 @@ _MADV_HUGEPAGE = 14
 
 
 class _OwnPages:
-    """Those of a block; where it fills huge ones, the kernel is told that these are welcome. They
-    are of what the block uses anyhow, and cost a processor fewer looks into its tables.
+    """Pages that go with the object. `start_huge`: where huge ones can begin, and `length` bytes
+    behind it are there.
     """
 
-    def __init__(self, length: int) -> None:
-        self.address, self._start = 0, 0
-        room = _HUGE_PAGE if length >= _HUGE_PAGE else 0
-        self._length = length + room
+    def __init__(self, length: int, start_huge: bool) -> None:
+        self.address, self._length = 0, length
+        room = _HUGE_PAGE if start_huge else 0
         try:
-            self._start = map_pages(self._length, _READ_WRITE, _PRIVATE_ANONYMOUS, -1, 0)
+            start = map_pages(length + room, _READ_WRITE, _PRIVATE_ANONYMOUS, -1, 0)
         except OSError:
             raise MemoryError from None
-        self.address = self._start + (-self._start & (room - 1) if room else 0)
+        self.address = start + (-start & (_HUGE_PAGE - 1) if room else 0)
         if room:
+            self._give_back(start, self.address)
+            self._give_back(self.address + length, start + length + room)
+
+    def use_huge(self, length: int) -> None:
+        """Tell the kernel that huge pages are welcome where so many bytes fill them. They are of
+        what is used anyhow, and a processor looks less often into its tables.
+        """
+        if length >= _HUGE_PAGE:
             _madvise(self.address, length & -_HUGE_PAGE, _MADV_HUGEPAGE)
 
+    def cut(self, length: int) -> None:
+        """Keep no more than so many bytes."""
+        self._give_back(self.address + length, self.address + self._length)
+        self._length = length
+
+    @staticmethod
+    def _give_back(start: int, end: int) -> None:
+        """What lies between two addresses, of whole pages."""
+        start = (start + PAGE_BYTES - 1) & -PAGE_BYTES
+        if start < end:
+            unmap_pages(start, end - start)
+
     def __del__(self) -> None:
-        if self._start:
-            unmap_pages(self._start, self._length)
+        if self.address and self._length:
+            unmap_pages(self.address, self._length)
 
 
 class Block:
@@ -197,11 +216,47 @@ class Block:
     def __init__(self, length: int) -> None:
         self.length = length
         if length >= _OWN_PAGES:
-            self._owner = owner = _OwnPages(length)
+            self._owner = owner = _OwnPages(length, length >= _HUGE_PAGE)
+            owner.use_huge(length)
             self.address = owner.address
         else:
             self._owner = _ffi.new("char[]", length + 64)
             self.address = (int(_ffi.cast("uintptr_t", self._owner)) + 63) & ~63
+
+
+class Row:
+    """Blocks one behind the other, so that together they fill huge pages as none does alone.
+
+    Their memory is freed when all of them are.
+    """
+
+    _ROOM = 1 << 24
+    """Bytes that are asked for at a time; `close` gives back what is left."""
+
+    def __init__(self) -> None:
+        self._pages: _OwnPages | None = None
+        self._used = 0
+
+    def block(self, length: int) -> Block:
+        """The next one; by itself where there is no such room. Raises MemoryError."""
+        pages, at = self._pages, self._used
+        if pages is None or at + length > self._ROOM:
+            self.close()
+            try:
+                pages, at = _OwnPages(max(self._ROOM, length), True), 0
+            except MemoryError:
+                return Block(length)
+        self._pages, self._used = pages, at + max(length + 63 & ~63, 64)
+        block = Block.__new__(Block)
+        block.address, block.length, block._owner = pages.address + at, length, pages
+        return block
+
+    def close(self) -> None:
+        """Before the first block is written to: no more follow."""
+        if self._pages is not None:
+            self._pages.cut(self._used)
+            self._pages.use_huge(self._used)
+            self._pages = None
 
 
 def text(address: int) -> bytes:

@@ -1,11 +1,13 @@
-"""Blocks ask for huge pages where they fill them, and only there."""
+"""Blocks, and rows of them, ask for huge pages where they fill them, and only there."""
 
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from nnapi_shim.address import Block, view
+from nnapi_shim import address
+from nnapi_shim.address import Block, Row, view
 
 HUGE = 1 << 21
 MAPPINGS = Path("/proc/self/smaps")
@@ -15,12 +17,12 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def asked_for(address: int) -> bool:
+def asked_for(place: int) -> bool:
     """Whether huge pages were asked for where an address is."""
     inside = False
     for line in MAPPINGS.read_text().splitlines():
         if found := re.match(r"([0-9a-f]+)-([0-9a-f]+) ", line):
-            inside = int(found[1], 16) <= address < int(found[2], 16)
+            inside = int(found[1], 16) <= place < int(found[2], 16)
         elif inside and line.startswith("VmFlags:"):
             return " hg" in line
     raise AssertionError("nothing is mapped there")
@@ -40,12 +42,69 @@ def test_none_of_a_small_block():
     assert not asked_for(Block(HUGE - 1).address)
 
 
-def test_pages_go_with_their_block():
-    def mapped() -> int:
-        return int(re.search(r"VmSize:\s+(\d+)", Path("/proc/self/status").read_text())[1])
+def mapped() -> int:
+    """KB of all mappings."""
+    return int(re.search(r"VmSize:\s+(\d+)", Path("/proc/self/status").read_text())[1])
 
+
+def test_pages_go_with_their_block():
     before = mapped()
     block = Block(16 * HUGE)
     assert mapped() >= before + 16 * HUGE // 1024
     del block
     assert mapped() < before + HUGE // 1024
+
+
+def test_blocks_of_a_row_fill_huge_pages_together():
+    row = Row()
+    lengths = [0, 1, 64, 700_001, 800_000, 900_000, 5]
+    blocks = [row.block(length) for length in lengths]
+    row.close()
+    assert blocks[0].address % HUGE == 0
+    for number, block in enumerate(blocks):
+        assert block.length == lengths[number] and block.address % 64 == 0
+        assert bytes(view(block.address, block.length)) == bytes(block.length)
+        view(block.address, block.length)[:] = bytes([number]) * block.length
+    for number, block in enumerate(blocks):
+        assert {*bytes(view(block.address, block.length))} <= {number}
+    assert asked_for(blocks[0].address) and asked_for(blocks[0].address + HUGE - 1)
+    assert not asked_for(blocks[-1].address)
+
+
+def test_memory_of_a_row_is_kept_for_its_last_block():
+    before = mapped()
+    row = Row()
+    blocks = [row.block(3 << 20) for _ in range(4)]
+    row.close()
+    assert before + (12 << 10) <= mapped() < before + (14 << 10)
+    del row, blocks[1:]
+    view(blocks[0].address, 3 << 20)[:] = b"\1" * (3 << 20)
+    del blocks
+    assert mapped() < before + (1 << 10)
+
+
+def test_row_of_more_than_it_asks_for_at_a_time():
+    row = Row()
+    blocks = [row.block(length) for length in (10 << 20, 10 << 20, 40 << 20, 100)]
+    row.close()
+    spans = sorted((block.address, block.address + block.length) for block in blocks)
+    assert all(end <= start for (_, end), (start, _) in pairwise(spans))
+    for block in blocks:
+        view(block.address, block.length)[block.length - 1 :] = b"\1"
+
+
+def test_row_where_there_is_no_room_for_one(monkeypatch):
+    given = address.map_pages
+
+    def little(length, *rest):
+        if length > 4 << 20:
+            raise OSError
+        return given(length, *rest)
+
+    monkeypatch.setattr(address, "map_pages", little)
+    row = Row()
+    block = row.block(100_000)
+    row.close()
+    assert bytes(view(block.address, 100_000)) == bytes(100_000)
+    with pytest.raises(MemoryError):
+        row.block(5 << 20)

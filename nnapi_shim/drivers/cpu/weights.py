@@ -130,7 +130,7 @@ class Constants:
         block = self._own.packed.get(key) if is_own else self._packed.get(key)
         block = block or packing.blocks.get(key)
         if block is None:
-            block = address.Block(output.length)
+            block = packing.row.block(output.length)
             values[output_at] = block.address
             packing.add(step, values, where)
             packing.blocks[key] = block
@@ -143,6 +143,7 @@ class Constants:
 
     def begin_packing(self, library: KernelLibrary, packing: "Packing", deadline_ns: int) -> None:
         """Let another thread run what has been put off, if it is much and there may be another."""
+        packing.row.close()
         if self.crew.threads > 1 and packing.bytes >= WORTH_A_THREAD:
             packing.begun = StepsInOrder(library, packing.steps, deadline_ns, self.crew)
             packing.begun.begin((self, packing.blocks, packing.literals))
@@ -154,6 +155,7 @@ class Constants:
         """
         if not packing.steps:
             return
+        packing.row.close()
         packed = packing.begun or StepsInOrder(library, packing.steps, deadline_ns, self.crew)
         code, stopped = packed.result()
         if code == ResultCode.MISSED_DEADLINE_TRANSIENT:
@@ -202,6 +204,8 @@ class Packing:
         """What they make, under what determines it."""
         self.own: dict[int, Any] = {}
         """By its address, the key of what is made of the model's own constants alone."""
+        self.row = address.Row()
+        """Where they lie."""
         self.bytes = 0
         """How many they make."""
         self.begun: StepsInOrder | None = None
