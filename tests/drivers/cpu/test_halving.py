@@ -1,7 +1,7 @@
 """Weights that are kept as float16: where a model allows it, within its tolerance, and told of."""
 
 import mmap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,9 +46,16 @@ def product(weights: np.ndarray, relaxed: bool = True, rows: int = 1) -> Model:
     return finished(model, y, relaxed)
 
 
-def lstm(relaxed: bool = True, steps: int = 3, batches: int = 1, tied: bool = False) -> Model:
+def lstm(
+    relaxed: bool = True,
+    steps: int = 3,
+    batches: int = 1,
+    tied: bool = False,
+    shape: Sequence[int] | None = None,
+) -> Model:
+    """shape: of the input as it is declared, if not the whole."""
     model = Model()
-    x = model.input(F32, [steps, batches, SIZE])
+    x = model.input(F32, [steps, batches, SIZE] if shape is None else shape)
     gates = ("forget", "cell", "output") if tied else ("input", "forget", "cell", "output")
     given: dict[str, Any] = {}
     for at, gate in enumerate(gates):
@@ -129,6 +136,16 @@ def test_what_float16_cannot_hold_stays(weight: float, others: float) -> None:
     model = product(weights)
     assert not told(model)
     np.testing.assert_equal(runs(model), runs(product(weights, relaxed=False)))
+
+
+@pytest.mark.parametrize("shape", [[], [0, 0, SIZE], [3, 0, 0]], ids=str)
+def test_weights_of_sequences_whose_number_is_not_known_stay(shape: list[int]) -> None:
+    model = lstm(shape=shape)
+    assert not told(model)
+    x = normal(6, 3, 1, SIZE)
+    found, expected = (model.compile(d).run(x) for d in ("nnapi-cpu", "nnapi-reference"))
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=TOLERANCE, atol=TOLERANCE)
 
 
 def test_more_rows_and_small_weights_stay() -> None:
