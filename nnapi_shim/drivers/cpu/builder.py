@@ -16,7 +16,7 @@ from nnapi_shim.drivers.cpu.record import Alias, At, Deferred, Step
 from nnapi_shim.drivers.cpu.waits import NeedsCounts, NeedsValue
 from nnapi_shim.drivers.cpu.weights import Constants, OutOfTime, Packing
 from nnapi_shim.errors import NnapiError, Place, Where, op_failed
-from nnapi_shim.hal.enums import OperandLifeTime, OperationType, ResultCode
+from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType, ResultCode
 from nnapi_shim.hal.quantization import decoded
 from nnapi_shim.hal.types import Dimensions, Operand, Operation, Subgraph, byte_size
 from nnapi_shim.hints import Any, cast
@@ -140,7 +140,7 @@ class Builder:
 
     def _bind(self, index: int, dimensions: Dimensions) -> BoundOperand:
         bound = bound_operand(index, self.operands[index], dimensions)
-        halved = self.constants.halved
+        halved = bound.type is OperandType.TENSOR_FLOAT32 and self.constants.halved
         if halved and (self.constant_addresses.get(index), dimensions) in halved:
             bound.value = HALVED
         return bound

@@ -179,6 +179,32 @@ def test_what_begins_at_the_same_place_is_looked_at_apart(tmp_path: Path) -> Non
 
 
 @needs_instruction
+def test_other_types_at_the_same_place_stay(tmp_path: Path) -> None:
+    """float16 numbers where halved float32 ones begin, of as many rows and columns."""
+    file = tmp_path / "weights"
+    weights = np.round(matrix(1) * 2**12) / np.float32(2**12)
+    weights.tofile(file)
+    with file.open("rb") as opened:
+        memory = FdMemory(weights.nbytes, mmap.PROT_READ, opened.fileno(), 0)
+    model = Model()
+    results, given = [], []
+    for type in (F32, "TENSOR_FLOAT16"):
+        dtype = np.float32 if type == F32 else np.float16
+        values = model.add_operand(type, [SIZE, SIZE])
+        length = SIZE * SIZE * dtype().nbytes
+        model.runtime.set_operand_value_from_memory(values.index, memory, 0, length)
+        x = model.input(type, [1, SIZE])
+        results.append(model.fully_connected(x, values, np.zeros(SIZE, dtype)))
+        given.append(np.zeros((1, SIZE), dtype))
+        given[-1][0, 0] = 1
+    finished(model, results)
+    assert len(told(model)) == 1
+    found, expected = (model.compile(d).run(*given) for d in ("nnapi-cpu", "nnapi-reference"))
+    np.testing.assert_allclose(found[0], expected[0], rtol=TOLERANCE, atol=TOLERANCE)
+    np.testing.assert_array_equal(found[1], expected[1])
+
+
+@needs_instruction
 def test_none_but_0_becomes_0() -> None:
     """Infinity times a tiny weight is no NaN, NaN stays NaN, and rows of 0 are in range."""
     weights = matrix(1)

@@ -11,6 +11,7 @@ from nnapi_shim import Model
 from nnapi_shim.drivers.cpu import library
 from nnapi_shim.drivers.cpu.lowering.halving import HALVING
 from nnapi_shim.drivers.cpu.passes import ON_STEPS, TABLE
+from nnapi_shim.drivers.cpu.passes.fuse_layer_norm import LONGEST
 from nnapi_shim.tools.explain import explain
 
 F32, U8, S8 = "TENSOR_FLOAT32", "TENSOR_QUANT8_ASYMM", "TENSOR_QUANT8_ASYMM_SIGNED"
@@ -431,18 +432,29 @@ def test_layer_norm_of_what_is_not_finite(monkeypatch: pytest.MonkeyPatch) -> No
         np.testing.assert_array_equal(found[operand.index], result[operand.index])
 
 
-@pytest.mark.parametrize(("least", "gain"), [(0.0, 1.0), (1e-5, 1e30), (1e-5, np.inf)])
-def test_layer_norm_that_may_leave_float32_stays(least: float, gain: float) -> None:
-    """Each step cuts off what it makes of infinite numbers, which one step of all does not."""
+def layer_norm(length: int, least: float = 1e-5, gain: float = 1.0) -> set[str]:
+    """What is done to a model of one."""
     model = Model()
-    x = model.input(F32, [2, 5])
+    x = model.input(F32, [2, length])
     apart = model.sub(x, model.mean(x, [1], keep_dims=True))
     variance = model.mean(model.mul(apart, apart), [1], keep_dims=True)
     deviation = model.sqrt(model.add(variance, np.full((1, 1), least, np.float32)))
-    y = model.mul(model.div(apart, deviation), np.full(5, gain, np.float32))
-    model.outputs(model.add(y, normal(5)))
+    y = model.mul(model.div(apart, deviation), np.full(length, gain, np.float32))
+    model.outputs(model.add(y, normal(length)))
     model.finish()
-    assert "fuse_layer_norm" not in {done.name for done in explain(model).passes}
+    return {done.name for done in explain(model).passes}
+
+
+@pytest.mark.parametrize(("least", "gain"), [(0.0, 1.0), (1e-5, 1e30), (1e-5, np.inf)])
+def test_layer_norm_that_may_leave_float32_stays(least: float, gain: float) -> None:
+    """Each step cuts off what it makes of infinite numbers, which one step of all does not."""
+    assert "fuse_layer_norm" not in layer_norm(5, least, gain)
+
+
+def test_layer_norm_of_long_rows_stays() -> None:
+    """Its steps look at the clock within a row."""
+    assert "fuse_layer_norm" in layer_norm(LONGEST)
+    assert "fuse_layer_norm" not in layer_norm(LONGEST + 1)
 
 
 def test_infinite_weights_keep_padding_outside() -> None:

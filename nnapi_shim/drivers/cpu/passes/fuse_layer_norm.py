@@ -18,6 +18,8 @@ LEAST, MOST = 2.0**-60, 2.0**60
 """What is added to the variance, and the size of other constants: with these, no quotient is larger
 than the root of the length, and what follows is far from the largest float32.
 """
+LONGEST = 1 << 18
+"""Numbers in a row: the kernel looks at the clock between rows alone."""
 
 
 def fuse_layer_norm(graph: Graph) -> None:
@@ -91,7 +93,7 @@ class _Match(Formula):
             return None
         (found, gain), (sum, bias) = gained, biased
         operands, source = self.graph.operands, terms[0]
-        if found != quotient or sum != product or length < 2:
+        if found != quotient or sum != product or not 2 <= length <= LONGEST:
             return None
         if any(operands[index].dimensions[-1] != length for index in (gain, bias)):
             return None
