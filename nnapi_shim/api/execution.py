@@ -9,7 +9,7 @@ from nnapi_shim.api.arrays import DTYPES, Array, address
 from nnapi_shim.api.buffers import Target, Value, contents, target
 from nnapi_shim.api.given import integer, wrong_type
 from nnapi_shim.api.names import member
-from nnapi_shim.errors import bad_data, bad_state
+from nnapi_shim.errors import NnapiError, bad_data, bad_state
 from nnapi_shim.hal.enums import DurationCode
 from nnapi_shim.hal.types import Dimensions, is_known
 from nnapi_shim.runtime import execution as runtime
@@ -134,7 +134,14 @@ class Execution:
 
     def compute(self) -> None:
         """Run it on this thread, which lets other Python threads go on."""
-        self._open().compute()
+        execution = self._open()
+        try:
+            execution.compute()
+        except NnapiError:
+            raise
+        except BaseException:  # of a signal's handler, as KeyboardInterrupt
+            execution.abandon()
+            raise
 
     def start_compute(self) -> Event:
         """Run it on a thread of the library; `wait()` of the event returns, or raises, at the end.

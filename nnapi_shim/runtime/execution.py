@@ -1,5 +1,6 @@
 """Execution: arguments of a run, its states and its results."""
 
+from _thread import get_ident
 from collections.abc import Callable, Sequence
 from functools import wraps
 from time import monotonic_ns
@@ -71,6 +72,7 @@ class Execution:
         self._result: ExecutionResult | None = None
         self._lent: Lent | None = None
         self._is_freed = False
+        self._runner = 0
 
     # Arguments
 
@@ -155,12 +157,22 @@ class Execution:
 
     def compute(self) -> None:
         """Run it on this thread; raises what goes wrong."""
-        failed = self._begin()
+        failed = self._begin(get_ident())
         if failed:
             self._tell(failed)
         if self._bound is None or self._arguments.device_inputs:
             self._prepare()
         self._run()
+
+    def abandon(self) -> None:
+        """End a `compute` of this thread that a signal's handler, which raised, has cut short.
+
+        Nothing is changed where no such is under way.
+        """
+        with _starting:
+            is_mine = self._state is COMPUTATION and self._runner == get_ident()
+        if is_mine:
+            self._end()
 
     def lend(self, lender: Lender) -> None:
         """Lend it, if it has run and could be run again without a look at anything."""
@@ -250,8 +262,10 @@ class Execution:
             raise
         return ComputedEvent(lambda: self._end(result))
 
-    def _begin(self) -> int:
+    def _begin(self, runner: int = 0) -> int:
         """Take the execution for a run; of two threads that try at once, one gets it.
+
+        runner: the thread, if it stays with it until the end.
 
         The code of a run that failed while it was lent, and that this thread has to tell of; or 0.
         """
@@ -273,6 +287,7 @@ class Execution:
                         "computation"
                     )
                 )
+            self._runner = runner
             self._state = COMPUTATION
             self._result = None
             return failed

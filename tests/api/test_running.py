@@ -321,6 +321,52 @@ def test_arrays_live_as_long_as_a_computation(device: str, monkeypatch: pytest.M
     event.wait()
 
 
+def interrupted(*_: object) -> None:
+    """What a handler of Ctrl+C does, wherever a computation is."""
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("where", ["_prepare", "_run"])
+def test_a_computation_that_was_interrupted_can_be_run_again(
+    where: str, device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    execution = Execution(Compilation(relu([2]), device), reusable=True)
+    x, y = np.float32([-1, 1]), np.zeros(2, np.float32)
+    execution.set_input(0, x)
+    execution.set_output(0, y)
+    with monkeypatch.context() as patched:
+        patched.setattr(runtime_execution.Execution, where, interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            execution.compute()
+    assert not execution.runtime.in_flight
+    execution.compute()
+    assert y.tolist() == [0, 1]
+
+
+def test_an_interrupted_thread_ends_no_computation_of_others(
+    compilation: Compilation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate, run = threading.Event(), runtime_execution.Execution._run
+
+    def run_later(self: runtime_execution.Execution) -> None:
+        gate.wait()
+        run(self)
+
+    execution = Execution(compilation, reusable=True)
+    execution.set_input(0, np.float32([-1, 1]))
+    execution.set_output(0, np.zeros(2, np.float32))
+    monkeypatch.setattr(runtime_execution.Execution, "_run", run_later)
+    event = execution.start_compute()
+    with monkeypatch.context() as patched:
+        patched.setattr(runtime_execution.Execution, "_begin", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            execution.compute()
+    assert execution.runtime.in_flight
+    gate.set()
+    event.wait()
+    assert not execution.runtime.in_flight
+
+
 def test_durations(device: str) -> None:
     execution = Execution(Compilation(relu([2]), device))
     execution.set_measure_timing(True)

@@ -37,9 +37,9 @@ def _batches(graph: Graph, item: Operation) -> int:
     if item.type is O.FULLY_CONNECTED:
         return (graph.operands[item.outputs[0]].dimensions or (0,))[0]
     names = graph.named(item)
-    dimensions = graph.operands[names["input"]].dimensions or (0, 0)
-    is_time_major = "time_major" in names and graph.value(names["time_major"])
-    return dimensions[1 if is_time_major else 0]
+    dimensions = graph.operands[names["input"]].dimensions
+    at = 1 if "time_major" in names and graph.value(names["time_major"]) else 0
+    return dimensions[at] if len(dimensions) > at else 0
 
 
 def _is_matrix(graph: Graph, index: int) -> bool:
