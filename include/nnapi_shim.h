@@ -39,6 +39,12 @@ const char* nnapi_shim_getProcessorTier(void);
 uint64_t nnapi_shim_getProgramRunner(void);
 
 /**
+ * The address of the function that begins a thread of that half, and waits for its end. Of no use to
+ * others, either.
+ */
+uint64_t nnapi_shim_getHelper(void);
+
+/**
  * Loads now what later calls would load when they first need it: Python, its modules, the devices,
  * their libraries. Takes about half a second. For programs that give up rights afterwards, such as
  * that to open files (seccomp, chroot, no descriptors left): from then on the library opens none,

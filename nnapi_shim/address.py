@@ -8,6 +8,7 @@ the library has not loaded already.
 import os
 from collections.abc import Callable, Iterable, Iterator
 from errno import EFAULT
+from functools import partial
 
 import _cffi_backend
 
@@ -172,6 +173,8 @@ class _OwnPages:
     behind it are there.
     """
 
+    address = _length = 0
+
     def __init__(self, length: int, start_huge: bool) -> None:
         self.address, self._length = 0, length
         room = _HUGE_PAGE if start_huge else 0
@@ -262,6 +265,16 @@ class Row:
 def text(address: int) -> bytes:
     """The zero-terminated string at `address`."""
     return bytes(_ffi.string(_ffi.cast(_char_pointer, address)))
+
+
+def at_the_end(function: int, argument: int, owner: Any) -> Any:
+    """What calls the C function at an address when it goes, with `argument` and some pointer other
+    than NULL, and keeps `owner` until that has returned.
+
+    Nothing of it is Python: no handler of a signal comes between, to raise.
+    """
+    called = _ffi.cast("int32_t(*)(uintptr_t, void *)", function)
+    return _ffi.gc(_ffi.new_handle(owner), partial(called, argument))
 
 
 def of_function(function: Any) -> int:

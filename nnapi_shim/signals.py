@@ -16,8 +16,8 @@ _NUMBERS = 64
 _MASK_BYTES = 128
 """Of a sigset_t in the C library, which has a bit for each number from 1 on."""
 _AT_ONCE = (4, 5, 6, 7, 8, 11, 31)
-"""SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGSYS: of what a thread does itself. The mask
-in native/boot.c, for the time in which Python starts, leaves out the same.
+"""SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGSYS: of what a thread does itself. native/
+signals.h, for the time in which Python starts and for threads of C, leaves out the same.
 """
 
 

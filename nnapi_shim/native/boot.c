@@ -14,7 +14,6 @@
  * Start-up happens once per process. If it fails, it stays failed: every call returns OP_FAILED.
  */
 #include <errno.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,6 +23,7 @@
 
 #include "boot.h"
 #include "libpython.h"
+#include "signals.h"
 
 enum state { UNTRIED, READY, FAILED, ENDED };
 
@@ -112,11 +112,8 @@ static bool start(PyThreadState **suspended)
  */
 static void defer_signals(sigset_t *kept)
 {
-    static const int at_once[] = {SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGSYS};
     sigset_t waiting;
-    sigfillset(&waiting);
-    for (size_t i = 0; i < sizeof at_once / sizeof *at_once; i++)
-        sigdelset(&waiting, at_once[i]);
+    nn_signals_of_the_program(&waiting);
     pthread_sigmask(SIG_BLOCK, &waiting, kept);
 }
 

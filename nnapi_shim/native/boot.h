@@ -9,6 +9,7 @@
  *   libpython.c    the functions of libpython that are used here, as a table
  *   interpreter.c  starts Python, or joins the one that the program runs
  *   program.c      runs programs of the CPU device, which pool.c shares between threads
+ *   helper.c       a thread that packs constants while Python goes on
  *   again.c        runs what is bound once more, without Python
  *   attach.c       loads the half that cffi made, and takes its functions
  *   message.c      what went wrong: on stderr and for nnapi_shim_getLastError()

@@ -20,7 +20,6 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -32,6 +31,7 @@
 #include "boot.h"
 #include "crowd.h"
 #include "program.h"
+#include "signals.h"
 
 enum {
     MOST_THREADS = 64,  /* bits of a word; bit 0 and number 0 stand for the caller */
@@ -354,8 +354,8 @@ static int start(int number)
     return error;
 }
 
-/* Starts workers 1 to threads - 1 that are not there. Their signals are the program's: it has threads for
- * them; but those that a thread raises by what it does come to it. */
+/* Starts workers 1 to threads - 1 that are not there. Their signals are the program's, which has threads for
+ * them. */
 static void start_missing(int64_t threads)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -366,10 +366,7 @@ static void start_missing(int64_t threads)
         return;
     pthread_once(&once, observe_forks);
     sigset_t blocked, before;
-    sigfillset(&blocked);
-    static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
-    for (size_t at = 0; at < sizeof own / sizeof *own; at++)
-        sigdelset(&blocked, own[at]);
+    nn_signals_of_the_program(&blocked);
     pthread_sigmask(SIG_SETMASK, &blocked, &before);
     for (uint64_t missing = wanted & ~atomic_load(&alive); missing != 0; missing &= missing - 1) {
         const int number = __builtin_ctzll(missing);

@@ -135,6 +135,9 @@ class CpuPreparedModel:
 class CpuExecution:
     """A request bound to a prepared model. One run at a time; the runtime sees to that."""
 
+    _first: Segment | None = None
+    _frame: Frame | None = None
+
     def __init__(
         self, model: CpuPreparedModel, request: Request, measure: bool, loop_timeout_ns: int
     ) -> None:
@@ -145,8 +148,6 @@ class CpuExecution:
         self._arguments: Sequence[int] = [
             argument.address for argument in (*request.inputs, *request.outputs)
         ]
-        self._first: Segment | None = None
-        self._frame: Frame | None = None
         self._walk: Any = None
         self._block = 0
         self._done: ExecutionResult | None = None

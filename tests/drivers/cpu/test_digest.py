@@ -4,6 +4,7 @@ in counts.
 
 import os
 import struct
+from pathlib import Path
 from hashlib import blake2b
 
 import numpy as np
@@ -97,7 +98,7 @@ def test_threads_share_the_blocks():
     expected = digest_module.Underway(digest, b"all", ranges, keep).result()
     for _ in range(50):
         several = [digest.begun(b"all", ranges, keep) for _ in range(3)]
-        assert all(each._helper.thread for each in several)
+        assert all(each._helper.began for each in several)
         assert {each.result() for each in several} == {expected}
 
 
@@ -105,27 +106,28 @@ def test_where_no_thread_is_to_be_had(monkeypatch):
     data, digest = os.urandom(WORTH_A_THREAD), Digest(current(), KEY)
     ranges, keep = ranges_of([data])
     expected = digest.begun(b"all", ranges, keep).result()
-    refusing = (lambda *_: 11, None)
-    for functions in ([refusing, refusing], [None, None]):
-        monkeypatch.setattr(helper, "_functions", functions)
-        begun = digest.begun(b"all", ranges, keep)
-        assert not begun._helper.thread
-        assert begun.result() == expected
+    ((where, _),) = helper._functions
+    monkeypatch.setattr(helper, "_functions", [(where, lambda *_: 0)])
+    begun = digest.begun(b"all", ranges, keep)
+    assert not begun._helper.began
+    assert begun.result() == expected
 
 
-def test_one_that_nobody_asks_for_ends_before_its_memory_goes(monkeypatch):
-    seen, joined = [], helper._joined
-    monkeypatch.setattr(helper, "_joined", lambda thread: (joined(thread), seen.append("joined")))
+def test_one_that_nobody_asks_for_ends_before_its_memory_goes():
+    def threads():
+        return len([*Path("/proc/self/task").iterdir()])
+
+    seen, data, before = [], bytes(64 * WORTH_A_THREAD), threads()
 
     class Memory:
-        data = bytes(WORTH_A_THREAD)
-
         def __del__(self):
-            seen.append("gone")
+            seen.append(threads())
 
-    where, keep = address.address_of(Memory.data)
-    Digest(current(), KEY).begun(b"all", [(where, WORTH_A_THREAD)], Memory())
-    assert seen == ["joined", "gone"]
+    where, keep = address.address_of(data)
+    begun = Digest(current(), KEY).begun(b"all", [(where, len(data))], Memory())
+    assert threads() == before + 1
+    del begun
+    assert seen == [before]
     del keep
 
 

@@ -1,7 +1,10 @@
 """A thread of C alone: what it makes is there when it is asked for, and it outlives no memory."""
 
 import ctypes
+import os
 import signal
+import subprocess
+import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -25,11 +28,35 @@ def product(seed):
 
 
 @pytest.fixture
-def joined(monkeypatch):
-    """The threads that were waited for."""
-    seen, wait = [], helper._joined
-    monkeypatch.setattr(helper, "_joined", lambda thread: (seen.append(thread), wait(thread))[1])
-    return seen
+def helpers(monkeypatch):
+    """All that are made, the last first."""
+    made, make = [], helper.Helper.__init__
+
+    def seen(self, *arguments):
+        make(self, *arguments)
+        made.insert(0, self)
+
+    monkeypatch.setattr(helper.Helper, "__init__", seen)
+    return made
+
+
+@pytest.fixture
+def helped(monkeypatch):
+    """Lets a function stand for the one of C, which it gets, with a block and whether to end."""
+    helper.Helper(*usleep(0)).result()
+    ((where, real),) = helper._functions
+
+    def stands(function):
+        instead = (where, lambda *which: function(real, *which))
+        monkeypatch.setattr(helper, "_functions", [instead])
+
+    return stands
+
+
+def usleep(microseconds):
+    """A C function that takes so long, its argument, and nothing to keep."""
+    function = ctypes.cast(ctypes.CDLL(None).usleep, ctypes.c_void_p).value
+    return function, microseconds, None
 
 
 def gives_the_product(model, values):
@@ -39,47 +66,42 @@ def gives_the_product(model, values):
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_constants_are_packed_beside_python(threads, joined, monkeypatch):
+def test_constants_are_packed_beside_python(threads, helpers, monkeypatch):
     monkeypatch.setenv("NNAPI_SHIM_THREADS", str(threads))
     gives_the_product(*product(threads))
-    assert len(joined) == threads - 1
+    assert [each.began for each in helpers] == [True] * (threads - 1)
 
 
-def test_where_no_thread_is_to_be_had(joined, monkeypatch):
+def test_where_no_thread_is_to_be_had(helpers, helped, monkeypatch):
     monkeypatch.setenv("NNAPI_SHIM_THREADS", "2")
-    monkeypatch.setattr(helper, "_started", lambda *_: 0)
+    helped(lambda real, block, ends: 0)
     gives_the_product(*product(3))
-    assert joined == []
+    assert not helpers[0].began
 
 
-def test_the_child_of_a_fork_has_no_such_thread(monkeypatch):
+def test_the_child_of_a_fork_has_no_such_thread():
     """It does all of it itself, and waits for nobody."""
-    monkeypatch.setenv("NNAPI_SHIM_THREADS", "2")
-    start, wait = helper._started, helper._joined
-    monkeypatch.setattr(helper, "_started", lambda *which: wait(start(*which)) + 1)
-    monkeypatch.setattr(helper, "_joined", lambda thread: pytest.fail(f"waits for {thread}"))
-    processes = iter(range(99))
-    monkeypatch.setattr(helper.os, "getpid", lambda: next(processes))
-    gives_the_product(*product(4))
-    assert next(processes) > 1
+    thread = helper.Helper(*usleep(100_000))
+    child = os.fork()
+    if child == 0:
+        os._exit(thread.result() is not None)
+    assert os.waitpid(child, 0)[1] == 0
+    assert thread.result() == 0
+    assert thread.result() is None
 
 
-def test_what_fails_meanwhile_waits(joined, monkeypatch):
+def test_what_fails_meanwhile_waits(helpers, monkeypatch):
     monkeypatch.setenv("NNAPI_SHIM_THREADS", "2")
 
     def fail(*_):
-        assert joined == []
+        assert len(helpers) == 1
         raise MemoryError
 
     monkeypatch.setattr(builder_module, "assemble", fail)
     model, _ = product(5)
-    try:
+    with pytest.raises(MemoryError):
         Compilation(model, devices=["nnapi-cpu"])
-    except MemoryError:
-        pass
-    else:
-        pytest.fail("it does not fail")
-    assert len(joined) == 1
+    assert helpers[0].began
 
 
 def masks():
@@ -93,9 +115,8 @@ def masks():
 
 
 def test_signals_are_the_programs():
-    sleep = ctypes.cast(ctypes.CDLL(None).usleep, ctypes.c_void_p).value
     before = masks()
-    thread = helper.Helper(sleep, 300_000, None)
+    thread = helper.Helper(*usleep(300_000))
     seen = set()
     while found := [mask for number, mask in masks().items() if number not in before]:
         seen.update(found)  # the C library blocks all of them until the thread begins
@@ -108,16 +129,59 @@ def test_signals_are_the_programs():
     assert signal.SIGTERM not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
 
 
-def test_a_handler_that_raises_leaves_no_thread_behind(joined, monkeypatch):
-    monkeypatch.setenv("NNAPI_SHIM_THREADS", "2")
+@pytest.mark.parametrize("ends", [0, 1])
+def test_a_handler_that_raises_leaves_no_thread_behind(ends, helped):
+    """Whether Ctrl+C comes when the thread has just begun, or was waited for."""
 
-    def block(how, which, real=helper.pthread_sigmask):
-        if how == helper.SIG_SETMASK:
-            real(how, which)
+    def interrupted(real, block, which):
+        found = real(block, which)
+        if which == ends:
             raise KeyboardInterrupt
-        return real(how, which)
+        return found
 
-    monkeypatch.setattr(helper, "pthread_sigmask", block)
+    helped(interrupted)
+    before = set(masks())
     with pytest.raises(KeyboardInterrupt):
-        helper.Helper(ctypes.cast(ctypes.CDLL(None).usleep, ctypes.c_void_p).value, 1000, None)
-    assert len(joined) == 1
+        helper.Helper(*usleep(100_000)).result()
+    assert set(masks()) == before
+
+
+INTERRUPTED = """
+import signal, time
+import numpy as np
+from nnapi_shim import Compilation, Model
+
+values = np.ones((256, 128), np.float32)
+model = Model()
+x = model.input("TENSOR_FLOAT32", (3, 128))
+model.outputs(model.fully_connected(x, values, np.zeros(256, np.float32)))
+model.finish()
+given = np.ones((3, 128), np.float32)
+assert (Compilation(model, devices=["nnapi-cpu"]).run(given) == 128).all()
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+interrupts, end, tried = 0, time.monotonic() + 2, 0
+while time.monotonic() < end:
+    tried += 1
+    values = np.full((256, 128), tried, np.float32)
+    try:
+        model = Model()
+        x = model.input("TENSOR_FLOAT32", (3, 128))
+        model.outputs(model.fully_connected(x, values, np.zeros(256, np.float32)))
+        model.finish()
+        signal.setitimer(signal.ITIMER_REAL, 1e-5 + tried % 997 * 3e-6)
+        compilation = Compilation(model, devices=["nnapi-cpu"])
+        time.sleep(0.004)
+    except KeyboardInterrupt:
+        interrupts += 1
+    assert not signal.pthread_sigmask(signal.SIG_BLOCK, ()), "signals are blocked"
+print(interrupts)
+"""
+
+
+def test_ctrl_c_at_any_moment_of_compiling():
+    """The program goes on, and its signals come."""
+    environment = os.environ | {"NNAPI_SHIM_THREADS": "2", "OPENBLAS_NUM_THREADS": "1"}
+    command = [sys.executable, "-c", INTERRUPTED]
+    result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    assert int(result.stdout) > 50
