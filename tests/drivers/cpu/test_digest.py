@@ -4,8 +4,8 @@ in counts.
 
 import os
 import struct
-from pathlib import Path
 from hashlib import blake2b
+from pathlib import Path
 
 import numpy as np
 import pytest
