@@ -58,6 +58,7 @@ COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 STANDARD_TYPES = "typedef int bool, size_t;" + "".join(
     f"typedef int int{width}_t, uint{width}_t;" for width in (8, 16, 32, 64)
 )
+BEGIN_THREAD = "void py_begin_thread(void)"
 # Functions that native/again.c answers where it can, and calls Python else.
 AGAIN = {
     "ANeuralNetworksExecution_compute": "nn_compute",
@@ -186,6 +187,7 @@ def calls_header(functions: list[Function]) -> str:
         "struct nn_calls {\n"
         "    const char *build;            /* tells one build from another */\n"
         "    const char *(*missing)(void); /* a function that Python does not answer, or NULL */\n"
+        "    void (*begin_thread)(void);   /* does nothing: Python knows this thread then */\n"
         f"{members}}};\n"
         'extern __attribute__((visibility("hidden"))) struct nn_calls nn_calls;\n'
     )
@@ -211,9 +213,11 @@ def write_callbacks_source(types: str, functions: list[Function], path: Path) ->
         *(f"#include <{header}>" for header in HEADERS),
         '#include "calls.h"',
         *(f"static {f.callback};" for f in functions),
+        f"static {BEGIN_THREAD};",
         *(f"static struct _cffi_externpy_s {entry.format(f.name)};" for f in functions),
         f"static const char *missing(void)\n{{\n{checks}    return NULL;\n}}",
-        f"static const struct nn_calls calls = {{\n    NN_BUILD, missing,\n{members}}};",
+        "static const struct nn_calls calls = {",
+        f"    NN_BUILD, missing, py_begin_thread,\n{members}}};",
         "static uintptr_t calls_address(void) { return (uintptr_t)&calls; }",
         # Not named as what it calls: a debugger would stop twice at each error.
         "static void (*keep)(const char *);",
@@ -228,7 +232,8 @@ def write_callbacks_source(types: str, functions: list[Function], path: Path) ->
         "void store_errors_with(uintptr_t function);"
         "void store_error(const char *message);"
     )
-    ffi.cdef("".join(f'extern "Python" {f.callback};\n' for f in functions))
+    callbacks = [*(function.callback for function in functions), BEGIN_THREAD]
+    ffi.cdef("".join(f'extern "Python" {callback};\n' for callback in callbacks))
     make_c_source(ffi, CALLBACKS, "\n".join(lines), str(path))
 
 

@@ -37,6 +37,7 @@ def attach_all(ffi: Any, lib: Any) -> None:
     """
     global _store_error
     _store_error = lib.store_error
+    ffi.def_extern(name="py_begin_thread")(_nothing)
     for name, function in EXPORTED.items():
         if name.endswith("_free"):
             ffi.def_extern(name=f"py_{name}", onerror=_failed(name))(function)
@@ -44,6 +45,10 @@ def attach_all(ffi: Any, lib: Any) -> None:
             ffi.def_extern(name=f"py_{name}", onerror=_failed(name), error=ResultCode.OP_FAILED)(
                 function
             )
+
+
+def _nothing() -> None:
+    """What a thread calls first (native/boot.c)."""
 
 
 def _failed(name: str) -> Callable[[Any, Any, Any], int | None]:

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "boot.h"
+#include "calls.h"
 #include "libpython.h"
 #include "signals.h"
 
@@ -195,12 +196,64 @@ static __attribute__((noinline, cold)) bool refuse_for_stack(uintptr_t here)
     return false;
 }
 
+/*
+ * Python has a state for each thread. cffi lets Python make it in a thread's first call, and notes at the
+ * thread's end that it is to be freed; both take locks that have nothing to do with the GIL, and a child that is
+ * forked meanwhile would find them taken for good. So a thread does both inside this gate, and a fork closes it.
+ *
+ * At its end a thread goes in when the first destructors of its thread-specific data are called, cffi's among
+ * them, and out when they are called again.
+ */
+static const pthread_rwlock_t open_gate = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+static pthread_rwlock_t gate = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+static pthread_key_t end_key;
+static bool has_end_key;
+static char first_round, second_round; /* what a thread has under that key */
+static __thread bool is_known, is_in_gate;
+
+static void enter_gate(void)
+{
+    is_in_gate = pthread_rwlock_rdlock(&gate) == 0;
+}
+
+static void leave_gate(void)
+{
+    if (is_in_gate) /* not so in a child that was forked inside */
+        pthread_rwlock_unlock(&gate);
+    is_in_gate = false;
+}
+
+static void end_thread(void *round)
+{
+    if (round == &first_round) {
+        enter_gate();
+        if (pthread_setspecific(end_key, &second_round) == 0)
+            return;
+    }
+    leave_gate();
+}
+
+static __attribute__((noinline, cold)) void begin_thread(void)
+{
+    is_known = true;
+    if (!owns_python || nn_py()->PyGILState_GetThisThreadState() != NULL)
+        return;
+    enter_gate();
+    nn_calls.begin_thread();
+    leave_gate();
+    if (has_end_key)
+        pthread_setspecific(end_key, &first_round);
+}
+
 bool nn_enter(int *cancel_state)
 {
     const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, cancel_state);
-    if (has_stack(here) ? is_up() : refuse_for_stack(here))
+    if (has_stack(here) ? is_up() : refuse_for_stack(here)) {
+        if (__builtin_expect(!is_known, 0))
+            begin_thread();
         return true;
+    }
     nn_leave(*cancel_state);
     return false;
 }
@@ -213,11 +266,12 @@ bool nn_enter(int *cancel_state)
  * does where the thread forks from within start-up.
  *
  * It also waits until no other thread is importing a module: what is half imported when a child is
- * forked stays so there, and locked. But not for ever, as that import may wait for what the program
- * holds while it forks.
+ * forked stays so there, and locked; and until none is inside the gate. But not for ever, as that import
+ * may wait for what the program holds while it forks, and so may what a thread does at its end.
  */
 enum fork_kind { FORK_INSIDE_PYTHON, FORK_WITHOUT_PYTHON, FORK_OWN_PYTHON };
-enum { LONGEST_IMPORT_MS = 10000 };
+enum { LONGEST_IMPORT_MS = 10000, LONGEST_IN_GATE_S = 10 };
+static __thread bool has_closed_gate;
 static __thread enum fork_kind fork_kind;
 static __thread PyGILState_STATE fork_gil;
 static __thread int fork_cancel; /* what waits here would be a place to be cancelled in, with the lock */
@@ -234,6 +288,21 @@ static void undo_preparation(void)
     nn_py()->PyGILState_Release(fork_gil);
 }
 
+static void close_gate(void)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += LONGEST_IN_GATE_S;
+    has_closed_gate = !is_in_gate && pthread_rwlock_timedwrlock(&gate, &until) == 0;
+}
+
+static void reopen_gate(void)
+{
+    if (has_closed_gate)
+        pthread_rwlock_unlock(&gate);
+    has_closed_gate = false;
+}
+
 static void before_fork(void)
 {
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &fork_cancel);
@@ -245,6 +314,7 @@ static void before_fork(void)
     fork_kind = FORK_WITHOUT_PYTHON;
     if (owns_python && python_is_alive()) {
         fork_kind = FORK_OWN_PYTHON;
+        close_gate();
         prepare_own_python();
         for (int waited = 0; nn_is_importing() && waited < LONGEST_IMPORT_MS; waited++) {
             undo_preparation();
@@ -258,6 +328,7 @@ static void after_fork_in_parent(void)
 {
     if (fork_kind == FORK_OWN_PYTHON)
         undo_preparation();
+    reopen_gate();
     if (fork_kind != FORK_INSIDE_PYTHON)
         pthread_mutex_unlock(&start_lock);
     pthread_setcancelstate(fork_cancel, NULL);
@@ -275,6 +346,9 @@ static void after_fork_in_child(void)
     }
     /* The child's thread has another id, so it cannot unlock what its parent locked. It tries to for
      * those who watch locks, such as ThreadSanitizer. */
+    reopen_gate();
+    gate = open_gate;
+    is_in_gate = false;
     if (fork_kind != FORK_INSIDE_PYTHON)
         pthread_mutex_unlock(&start_lock);
     start_lock = fresh;
@@ -285,4 +359,6 @@ static void after_fork_in_child(void)
 __attribute__((constructor)) static void watch_forks(void)
 {
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+    /* Before cffi has one: destructors are called in this order. */
+    has_end_key = pthread_key_create(&end_key, end_thread) == 0;
 }

@@ -41,6 +41,39 @@ static void fork_and_use(int children)
     use_library();
 }
 
+static void *use_library_once(void *unused)
+{
+    use_library();
+    return unused;
+}
+
+/* Threads that begin to use the library, and end. */
+static void *keep_starting_threads(void *unused)
+{
+    while (!stop) {
+        pthread_t threads[4];
+        for (int i = 0; i < 4; i++)
+            CHECK(pthread_create(&threads[i], NULL, use_library_once, NULL) == 0);
+        for (int i = 0; i < 4; i++)
+            CHECK(pthread_join(threads[i], NULL) == 0);
+    }
+    return unused;
+}
+
+/* As fork_and_use, for children that have nothing to do: many in the same time. */
+static void fork_often(int children)
+{
+    alarm(100); /* a child may hang before it has one of its own */
+    for (int i = 0; i < children; i++) {
+        int status;
+        pid_t child = fork();
+        if (child == 0)
+            _exit(0);
+        CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+    }
+    alarm(0);
+}
+
 int main(int argc, char **argv)
 {
     CHECK(argc == 2);
@@ -52,12 +85,16 @@ int main(int argc, char **argv)
         fork_and_use(10);
     } else {
         pthread_t threads[2];
-        if (strcmp(when, "busy") == 0)
+        const int ends = strcmp(when, "ending") == 0;
+        if (ends || strcmp(when, "busy") == 0)
             use_library();
         for (int i = 0; i < 2; i++)
-            CHECK(pthread_create(&threads[i], NULL, keep_using_library, NULL) == 0);
+            CHECK(pthread_create(&threads[i], NULL,
+                                 ends ? keep_starting_threads : keep_using_library, NULL) == 0);
         if (strcmp(when, "starting") == 0)
             usleep(3000); /* start-up takes about 10 ms */
+        if (ends)
+            fork_often(2000);
         fork_and_use(20);
         stop = true;
         for (int i = 0; i < 2; i++)

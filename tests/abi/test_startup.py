@@ -60,7 +60,7 @@ def test_threads_race_for_the_first_call(compile_c, run_well):
         run_well(program)
 
 
-@pytest.mark.parametrize("when", ["before", "idle", "busy", "starting"])
+@pytest.mark.parametrize("when", ["before", "idle", "busy", "starting", "ending"])
 def test_fork(compile_c, run_well, when):
     run_well(compile_c("forks"), when)
 

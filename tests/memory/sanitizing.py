@@ -74,8 +74,8 @@ def library_programs() -> Iterator[Program]:
     """Those of the Neural Networks API that run with either sanitizer."""
     yield Program("abi/race")
     yield Program("abi/other_python", flags=("-rdynamic",))
-    for when in ("before", "idle", "busy", "starting"):
-        yield Program("abi/forks", (when,), forks=when in ("busy", "starting"))
+    for when in ("before", "idle", "busy", "starting", "ending"):
+        yield Program("abi/forks", (when,), forks=when not in ("before", "idle"))
     yield Program("abi/hostile/zero_device")
     yield Program("abi/hostile/messages", ("refuse", "words"))
     yield Program(
