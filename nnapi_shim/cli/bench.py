@@ -30,7 +30,7 @@ def bench(
         typer.Option("--input", "-i", metavar="FILE|NAME=FILE", help="As --input of `run`."),
     ] = None,
     seconds: Annotated[
-        float, typer.Option("--seconds", min=0.001, help="For each of what is measured.")
+        float, typer.Option("--seconds", min=0.001, max=86400, help="For each of what is measured.")
     ] = 2.0,
     runs: Annotated[int, typer.Option("--runs", min=0, help="So many runs instead.")] = 0,
     warm_up: Annotated[int, typer.Option("--warm-up", min=0, help="Runs before that.")] = 5,

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median, quantiles
-from threading import Barrier, Thread
+from threading import Barrier, BrokenBarrierError, Thread
 from time import perf_counter
 
 import numpy as np
@@ -15,7 +15,7 @@ from nnapi_shim.api.compilation import Compilation
 from nnapi_shim.api.devices import Choice
 from nnapi_shim.api.execution import Execution
 from nnapi_shim.api.running import Runner
-from nnapi_shim.errors import NnapiError, bad_data
+from nnapi_shim.errors import NnapiError, bad_data, op_failed
 from nnapi_shim.tools.inputs import Picture, made_up, read_inputs
 from nnapi_shim.tools.latency import Latency, calls_within, latency, no_collection, timed
 from nnapi_shim.tools.model_source import Source, model_of, name_of
@@ -254,15 +254,21 @@ def _at_once(
     start = Barrier(threads + 1)
 
     def work(number: int) -> None:
-        start.wait()
         try:
+            start.wait()
             samples[number] = timed(calls[number], count)
+        except BrokenBarrierError:
+            pass  # others are missing
         except NnapiError as error:
             errors.append(error)
 
     workers = [Thread(target=work, args=(number,), daemon=True) for number in range(threads)]
-    for worker in workers:
-        worker.start()
+    try:
+        for worker in workers:
+            worker.start()
+    except RuntimeError:
+        start.abort()
+        raise op_failed(f"{threads} threads cannot be made at once") from None
     start.wait()
     began = perf_counter()
     for worker in workers:

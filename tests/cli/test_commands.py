@@ -137,6 +137,7 @@ def test_bench_numbers_of_threads(command: Command) -> None:
     assert [item["threads"] for item in found["throughput"]] == [1, 2]
     assert "numbers with commas" in command.refuses("bench", CONV, "--threads", "many")
     assert "no peer 'tvm'" in command.refuses("bench", CONV, *NO_TIME, "--peer", "tvm")
+    assert "--seconds" in command.refuses("bench", CONV, "--seconds", "inf")
 
 
 def test_convert(command: Command, tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 """bench: what is measured, not how fast it is."""
 
+from threading import Thread
+
 import pytest
 
 from nnapi_shim import Model, NnapiError
@@ -27,6 +29,23 @@ def test_counts(make) -> None:
     assert [(item.threads, item.latency.runs) for item in found.throughput] == [(1, 4), (2, 8)]
     assert found.memory.before <= found.memory.peak
     assert found.made_up
+
+
+def test_threads_that_cannot_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that were made do not wait for the others."""
+    start, made = Thread.start, []
+
+    def start_two(self: Thread) -> None:
+        if len(made) == 2:
+            raise RuntimeError("can't start new thread")
+        start(self)
+        made.append(self)
+
+    monkeypatch.setattr(Thread, "start", start_two)
+    with pytest.raises(NnapiError, match="5 threads cannot be made"):
+        bench(conv_log_softmax(), "nnapi-cpu", runs=4, threads=(5,))
+    for thread in made:
+        thread.join()
 
 
 @pytest.mark.parametrize("threads", [1, 2])

@@ -54,13 +54,22 @@ def _earlier(files: list[Path]) -> dict[str, Any]:
     return {**together, "models": list(models.values())}
 
 
+def _numbers(name: str, usual: str) -> list[int]:
+    """Those of a setting, with commas; ends the program where some is none from 1 on."""
+    parts = (os.environ.get(name) or usual).split(",")
+    if all(part.strip().isdecimal() and int(part) > 0 for part in parts):
+        return [int(part) for part in parts]
+    sys.exit(f"bench-models: {name} is {os.environ[name]!r}; allowed are numbers from 1 on")
+
+
 def _measured(target: Path | None) -> dict[str, Any]:
-    threads = [int(number) for number in os.environ.get("THREADS", "1,2").split(",")]
-    rounds = int(os.environ.get("ROUNDS", "9"))
+    threads, (rounds, *_) = _numbers("THREADS", "1,2"), _numbers("ROUNDS", "9")
     if not TRAINED.exists():
         print("the trained models, ../shared/models, are not here: without them", flush=True)
     wanted = [part for part in os.environ.get("MODELS", "").split(",") if part]
     chosen = [n for n in names() if not wanted or any(part in n for part in wanted)]
+    if not chosen:
+        sys.exit(f"bench-models: no model has {' or '.join(wanted)} in its name: {names()}")
     runtimes = [OURS, *_peers()]
     about = machine.about(runtimes)
     print(", ".join(f"{key} {value}" for key, value in about.items()), flush=True)
@@ -85,7 +94,9 @@ def _measured(target: Path | None) -> dict[str, Any]:
 def _peers() -> list[str]:
     """Those that are installed, of those that are wanted."""
     found = []
-    for name in os.environ.get("PEERS", ",".join(RUNTIMES)).split(","):
+    for name in (os.environ.get("PEERS") or ",".join(RUNTIMES)).split(","):
+        if name not in RUNTIMES:
+            sys.exit(f"bench-models: PEERS has {name!r}; allowed are {', '.join(RUNTIMES)}")
         try:
             import_module(RUNTIMES[name].module)
             found.append(name)
