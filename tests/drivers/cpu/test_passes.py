@@ -404,6 +404,24 @@ def test_a_name_that_is_none_is_told_of(
     assert "NNAPI_SHIM_PASSES is 'fold_paper', which is not used" in capfd.readouterr().err
 
 
+def test_a_folded_bias_has_the_scale_that_its_operation_gives() -> None:
+    """It declares another, which counts for nothing in a temporary."""
+    model = Model()
+    x = model.input("TENSOR_QUANT8_ASYMM", [2, 3], 0.5, 0)
+    weights = model.constant(np.ones((3, 3), np.uint8), "TENSOR_QUANT8_ASYMM", 0.5, 0)
+    values = model.constant(np.int32([[4, 8, 12]]), "TENSOR_INT32", 0.25, 0)
+    shape, none = model.constant(np.int32([3])), model.constant(0, "INT32")
+    bias = model.add_operand("TENSOR_INT32", [3], 0.75)
+    y = model.add_operand("TENSOR_QUANT8_ASYMM", [2, 3], 1.0)
+    model.add_operation("RESHAPE", [values, shape], [bias])
+    model.add_operation("FULLY_CONNECTED", [x, weights, bias, none], [y])
+    model.outputs(y)
+    model.finish()
+    given = np.uint8([[2, 0, 0], [0, 4, 8]])
+    found = [model.compile(device).run(given) for device in ("nnapi-cpu", "nnapi-reference")]
+    assert found[0].tolist() == found[1].tolist()
+
+
 def test_what_fails_fails_in_the_run_and_is_named() -> None:
     """Constant positions that are outside: compiling succeeds, with passes as without."""
     model = Model()

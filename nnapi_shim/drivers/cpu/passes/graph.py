@@ -22,6 +22,8 @@ from nnapi_shim.operations.declare import BoundOperand, declared
 
 L = OperandLifeTime
 CONSTANTS = (L.CONSTANT_COPY, L.CONSTANT_REFERENCE)
+SCALED = (*QUANTIZED_RANGE, OperandType.TENSOR_INT32)
+"""Types that may have a scale: of int32, biases have one."""
 
 
 Item = Operation | Fused
@@ -122,7 +124,7 @@ class Graph:
         while pending:
             at = pending.pop()
             position = self.producer.get(at)
-            if at in seen or position is None or self.operands[at].type not in QUANTIZED_RANGE:
+            if at in seen or position is None or self.operands[at].type not in SCALED:
                 continue
             seen.add(at)
             item = self.operations[position]
