@@ -169,23 +169,33 @@ _MADV_HUGEPAGE = 14
 
 
 class _OwnPages:
-    """Pages that go with the object. `start_huge`: where huge ones can begin, and `length` bytes
-    behind it are there.
+    """Pages that go with the object.
+
+    start_huge: they begin where huge ones can, if there is room to look for such a place.
     """
 
     address = _length = 0
 
     def __init__(self, length: int, start_huge: bool) -> None:
         self.address, self._length = 0, length
-        room = _HUGE_PAGE if start_huge else 0
+        whole = length + _HUGE_PAGE
         try:
-            start = map_pages(length + room, _READ_WRITE, _PRIVATE_ANONYMOUS, -1, 0)
+            if start_huge and (start := self._mapped(whole)):
+                self.address = (start + _HUGE_PAGE - 1) & -_HUGE_PAGE
+                self._give_back(start, self.address)
+                self._give_back(self.address + length, start + whole)
+            else:
+                self.address = map_pages(length, _READ_WRITE, _PRIVATE_ANONYMOUS, -1, 0)
         except OSError:
             raise MemoryError from None
-        self.address = start + (-start & (_HUGE_PAGE - 1) if room else 0)
-        if room:
-            self._give_back(start, self.address)
-            self._give_back(self.address + length, start + length + room)
+
+    @staticmethod
+    def _mapped(length: int) -> int:
+        """New pages; 0 where there are not so many."""
+        try:
+            return map_pages(length, _READ_WRITE, _PRIVATE_ANONYMOUS, -1, 0)
+        except OSError:
+            return 0
 
     def use_huge(self, length: int) -> None:
         """Tell the kernel that huge pages are welcome where so many bytes fill them. They are of

@@ -108,3 +108,18 @@ def test_row_where_there_is_no_room_for_one(monkeypatch):
     assert bytes(view(block.address, 100_000)) == bytes(100_000)
     with pytest.raises(MemoryError):
         row.block(5 << 20)
+
+
+def test_block_that_has_no_room_to_begin_where_huge_pages_can(monkeypatch):
+    given = address.map_pages
+
+    def little(length, *rest):
+        if length > 2 * HUGE:
+            raise OSError
+        return given(length, *rest)
+
+    monkeypatch.setattr(address, "map_pages", little)
+    block = Block(2 * HUGE)
+    view(block.address, 2 * HUGE)[2 * HUGE - 1 :] = b"\1"
+    with pytest.raises(MemoryError):
+        Block(2 * HUGE + 1)

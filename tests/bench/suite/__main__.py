@@ -63,7 +63,9 @@ def _numbers(name: str, usual: str) -> list[int]:
 
 
 def _measured(target: Path | None) -> dict[str, Any]:
-    threads, (rounds, *_) = _numbers("THREADS", "1,2"), _numbers("ROUNDS", "9")
+    threads, (rounds, *others) = _numbers("THREADS", "1,2"), _numbers("ROUNDS", "9")
+    if others:
+        sys.exit(f"bench-models: ROUNDS is {os.environ['ROUNDS']!r}; it is one number")
     if not TRAINED.exists():
         print("the trained models, ../shared/models, are not here: without them", flush=True)
     wanted = [part for part in os.environ.get("MODELS", "").split(",") if part]
