@@ -1,6 +1,15 @@
 """What all tests share."""
 
+import os
+import subprocess
+import sys
+
 import pytest
+
+from tests.waiting import HANGS_S
+
+BY_ITSELF = "TEST_RUNS_BY_ITSELF"
+"""In the environment of the process of a test that is marked own_process."""
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -9,3 +18,22 @@ def own_state(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
         yield
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem):
+    """Run a test that is marked own_process in a process that runs no other."""
+    if BY_ITSELF in os.environ or pyfuncitem.get_closest_marker("own_process") is None:
+        return None
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", pyfuncitem.nodeid],
+        cwd=pyfuncitem.config.rootpath,
+        env=os.environ | {BY_ITSELF: "1"},
+        capture_output=True,
+        text=True,
+        timeout=HANGS_S,
+        check=False,
+    )
+    if done.returncode:
+        pytest.fail(done.stdout + done.stderr, pytrace=False)
+    return True

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import HANGS_S
+
 ROOT = Path(__file__).resolve().parents[1]
 LIBRARY = ROOT / "build" / "lib" / "libneuralnetworks.so"
 SOURCE = Path(__file__).with_name("cold_start.c")
@@ -94,7 +96,13 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
 def run(*command: str | Path) -> str:
     """What a program prints on stdout when it runs well and silently."""
     result = subprocess.run(
-        command, env=environment(), cwd="/", capture_output=True, text=True, timeout=60, check=False
+        command,
+        env=environment(),
+        cwd="/",
+        capture_output=True,
+        text=True,
+        timeout=HANGS_S,
+        check=False,
     )
     assert result.returncode == 0 and result.stderr == "", result.stderr
     return result.stdout

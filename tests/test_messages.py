@@ -12,6 +12,7 @@ from nnapi_shim.abi import boundary
 from nnapi_shim.errors import NnapiError, Place, bad_data, op_failed
 from nnapi_shim.hal.enums import ResultCode
 from nnapi_shim.runtime.model import Model
+from tests.waiting import HANGS_S
 
 LIBRARY = Path(__file__).resolve().parents[1] / "build" / "lib" / "libneuralnetworks.so"
 
@@ -41,7 +42,7 @@ def lines(setting):
         env={"NNAPI_SHIM_LOG": setting} if setting else {},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=HANGS_S,
         check=True,
     )
     return done.stdout.strip(), done.stderr.splitlines()

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import HANGS_S
+
 ROOT = Path(__file__).resolve().parents[1]
 LIBRARY = ROOT / "build" / "lib" / "libneuralnetworks.so"
 
@@ -46,7 +48,7 @@ def run(code, *arguments, **environment):
         env={"PYTHONPATH": str(ROOT), **environment},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=HANGS_S,
         check=True,
     )
     return done.stdout.strip(), done.stderr.splitlines()
@@ -95,7 +97,7 @@ def test_a_missing_kernel_is_compiled_with_a_line_before(client, tmp_path):
         env={"NNAPI_SHIM_KERNELS": str(tmp_path)},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=HANGS_S,
         check=True,
     )
     (line,) = done.stderr.splitlines()

@@ -31,7 +31,7 @@ static void fork_and_use(int children)
         int status;
         pid_t child = fork();
         if (child == 0) {
-            alarm(20);
+            alarm(300);
             use_library();
             _exit(0);
         }
@@ -63,7 +63,7 @@ static void *keep_starting_threads(void *unused)
 /* As fork_and_use, for children that have nothing to do: many in the same time. */
 static void fork_often(int children)
 {
-    alarm(100); /* a child may hang before it has one of its own */
+    alarm(300); /* a child may hang before it has one of its own */
     for (int i = 0; i < children; i++) {
         int status;
         pid_t child = fork();

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import HANGS_S
+
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARIES = ROOT / "build" / "lib"
 EXAMPLES = ROOT / "build" / "c_examples"
@@ -29,7 +31,7 @@ def run(*command, **settings):
         | {name: str(value) for name, value in settings.items()},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=HANGS_S,
         check=False,
     )
 

@@ -12,6 +12,7 @@ import pytest
 from nnapi_shim.recording.reading import read
 from tests.capture.conftest import EXAMPLES, LIBRARIES, ROOT
 from tests.cli.command import Command
+from tests.waiting import HANGS_S
 
 EXEC = [Path(sys.executable).with_name("nnapi-shim"), "exec"]
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LD_LIBRARY_PATH": "/nowhere"}
@@ -23,7 +24,7 @@ def execute(*words, **settings):
         env=ENVIRONMENT | settings,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=HANGS_S,
         check=False,
     )
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import HANGS_S
+
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
 LIBRARIES = ROOT / "build" / "lib"
@@ -50,7 +52,7 @@ def run(*command, libraries=LIBRARIES, **environment):
         capture_output=True,
         text=True,
         errors="replace",
-        timeout=120,
+        timeout=HANGS_S,
         check=False,
     )
 

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.pages import ROOT, Block, blocks, pages
+from tests.waiting import HANGS_S
 
 RUN = {"python", "sh", "console"}
 COMPILED = {"c": "cc", "cpp": "c++"}
@@ -113,7 +114,7 @@ def test_commands(page: str, checkout: Path) -> None:
         env=environment(checkout),
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=HANGS_S,
         check=False,
     )
     at = re.findall(r"^@ (\d+)$", done.stdout, re.M)[-1]
@@ -144,7 +145,7 @@ def test_python(page: str, checkout: Path) -> None:
         env=environment(checkout),
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=HANGS_S,
         check=False,
     )
     assert done.returncode == 0, f"{page}: {done.stdout[-2000:]}{done.stderr[-4000:]}"
@@ -167,7 +168,12 @@ def test_c(page: str, checkout: Path) -> None:
         assert done.returncode == 0, f"{where(block)}: {done.stderr}"
         if "int main" in block.text:
             run = subprocess.run(
-                [program], cwd=checkout, capture_output=True, text=True, timeout=60, check=False
+                [program],
+                cwd=checkout,
+                capture_output=True,
+                text=True,
+                timeout=HANGS_S,
+                check=False,
             )
             assert run.returncode == 0, f"{where(block)}: {run.stdout}{run.stderr}"
 

@@ -103,13 +103,13 @@ def prepared(device, models, main):
     )
 
 
-def computed(device, models, main, arrays, timeout=2 * SECOND, runs=2, room=4096):
+def computed(device, models, main, arrays, timeout=15 * SECOND, runs=2, room=4096):
     """The outputs, the same in every run."""
     model = prepared(device, models, main)
     return outputs_of(model, main, arrays, timeout, runs, room)
 
 
-def outputs_of(model, main, arrays, timeout=2 * SECOND, runs=2, room=4096):
+def outputs_of(model, main, arrays, timeout=15 * SECOND, runs=2, room=4096):
     sources = [np.ascontiguousarray(array) for array in arrays]
     targets = [np.full(room, STALE, np.uint8) for _ in main.outputs]
     request = Request(
@@ -481,6 +481,6 @@ def test_a_deadline_ends_a_loop(device):
 
     with pytest.raises(NnapiError) as error:
         prepared(device, models, main).execute(
-            request, False, monotonic_ns() + SECOND // 50, 15 * SECOND
+            request, False, monotonic_ns() + SECOND // 2, 15 * SECOND
         )
     assert error.value.code is ResultCode.MISSED_DEADLINE_TRANSIENT

@@ -5,6 +5,7 @@ import subprocess
 import pytest
 
 from tests.conformance.vectors import ROOT
+from tests.waiting import HANGS_S
 
 PROGRAMS = ROOT / "build" / "c_examples"
 EXPECTED = sorted((ROOT / "c_examples").glob("*.expected"))
@@ -21,7 +22,7 @@ def test_what_is_printed(expected):
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=HANGS_S,
     )
     assert done.stdout == expected.read_text()
     assert "nnapi_shim" not in done.stderr

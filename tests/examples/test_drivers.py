@@ -10,6 +10,7 @@ import pytest
 
 from tests.conformance.vectors import FOLDER, ROOT, WHY_SKIPPED
 from tests.examples.devices import DEVICES, DRIVERS
+from tests.waiting import HANGS_S
 
 LIBRARY = ROOT / "build" / "lib" / "libneuralnetworks.so"
 PROGRAMS = ROOT / "build" / "c_examples"
@@ -117,7 +118,7 @@ def test_a_bad_driver(tmp_path, behaviour, message, alone):
         capture_output=True,
         text=True,
         check=False,
-        timeout=30,
+        timeout=HANGS_S,
     )
     line = result.stderr.splitlines()[0]
     assert message in line
@@ -131,7 +132,7 @@ def test_a_bad_driver(tmp_path, behaviour, message, alone):
         capture_output=True,
         text=True,
         check=False,
-        timeout=30,
+        timeout=HANGS_S,
     )
     assert ("Traceback" in debug.stderr) == (behaviour == "raise")
 

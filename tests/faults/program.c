@@ -144,7 +144,7 @@ static void empty_folder(void)
 
 static int attempt(const char *kind, long n, int starts)
 {
-    alarm(60);
+    alarm(300);
     empty_folder();
     faults_arm(kind, n);
     const int code = run();

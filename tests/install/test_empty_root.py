@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.install.trees import PROJECTS, TRIPLET, finished, needs
+from tests.waiting import HANGS_S
 
 pytestmark = [
     pytest.mark.installed,
@@ -38,7 +39,7 @@ def root(tmp_path):
 def in_root(root, script, **env):
     """What a script prints in the root, on stdout and stderr."""
     command = [shutil.which("chroot"), root, "/bin/sh", "-ec", script]
-    result = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
+    result = subprocess.run(command, env=env, capture_output=True, text=True, timeout=HANGS_S)
     assert result.returncode == 0, result.stdout + result.stderr
     return result.stdout + result.stderr
 

@@ -9,6 +9,7 @@ import time
 import pytest
 
 from tests.install.trees import ROOT, finished
+from tests.waiting import HANGS_S
 
 pytestmark = pytest.mark.installed
 
@@ -86,7 +87,7 @@ def started_then_stopped(target, number):
     while process.poll() is None and len([*target.rglob(".*.new")]) < 20:
         time.sleep(0.001)
     process.send_signal(number)
-    return process.communicate(timeout=60)[1]
+    return process.communicate(timeout=HANGS_S)[1]
 
 
 @pytest.mark.slow

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.install.trees import PROJECTS, finished, install_wheel, make_environment, runs
+from tests.waiting import HANGS_S
 
 
 def pythons():
@@ -106,7 +107,9 @@ def copied_wheel(wheel, folder):
 def told(program, libraries, **env):
     """The one line that a program without a Python gets."""
     env = {"LD_LIBRARY_PATH": str(libraries), **env}
-    result = subprocess.run([program], env=env, capture_output=True, text=True, cwd="/", timeout=60)
+    result = subprocess.run(
+        [program], env=env, capture_output=True, text=True, cwd="/", timeout=HANGS_S
+    )
     assert result.returncode == 1
     assert result.stderr.count("\n") == 1, result.stderr
     assert "cannot open shared object file" not in result.stderr

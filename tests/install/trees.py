@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.waiting import HANGS_S
+
 ROOT = Path(__file__).resolve().parents[2]
 PROJECTS = Path(__file__).resolve().parent / "projects"
 PIP = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check")
@@ -95,6 +97,8 @@ def make_debian(folder: Path) -> Tree:
 def runs(program: Path, libraries: Path) -> None:
     """Runs the program of projects/add.c in an empty environment."""
     env = {"LD_LIBRARY_PATH": str(libraries)}
-    result = subprocess.run([program], env=env, cwd="/", capture_output=True, text=True, timeout=60)
+    result = subprocess.run(
+        [program], env=env, cwd="/", capture_output=True, text=True, timeout=HANGS_S
+    )
     ours = [line for line in result.stderr.splitlines() if "I/add: done" not in line]
     assert (result.returncode, result.stdout, ours) == (0, "3.75\n", [])

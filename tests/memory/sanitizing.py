@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.waiting import HANGS_S
+
 ROOT = Path(__file__).resolve().parents[2]
 TESTS = ROOT / "tests"
 DEVICES = ("nnapi-cpu", "nnapi-reference")
@@ -172,7 +174,7 @@ class Sanitized:
                 text=True,
                 errors="replace",
                 check=False,
-                timeout=300,
+                timeout=HANGS_S,
             )
             reports = "".join(path.read_text() for path in sorted(Path(folder).glob("said.*")))
         if result.returncode == program.status and not reports:

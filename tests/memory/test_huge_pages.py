@@ -47,6 +47,7 @@ def mapped() -> int:
     return int(re.search(r"VmSize:\s+(\d+)", Path("/proc/self/status").read_text())[1])
 
 
+@pytest.mark.own_process
 def test_pages_go_with_their_block():
     before = mapped()
     block = Block(16 * HUGE)
@@ -71,6 +72,7 @@ def test_blocks_of_a_row_fill_huge_pages_together():
     assert not asked_for(blocks[-1].address)
 
 
+@pytest.mark.own_process
 def test_memory_of_a_row_is_kept_for_its_last_block():
     before = mapped()
     row = Row()

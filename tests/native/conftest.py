@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import HANGS_S
+
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARIES = ROOT / "build" / "lib"
 HERE = Path(__file__).resolve().parent
@@ -48,7 +50,7 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Program]:
                 capture_output=True,
                 text=True,
                 env=clean,
-                timeout=60,
+                timeout=HANGS_S,
                 check=False,
             )
 

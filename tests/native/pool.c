@@ -148,7 +148,7 @@ static void fork_often(int rounds)
         const pid_t child = fork();
         REQUIRE(child >= 0);
         if (child == 0) {
-            alarm(60);
+            alarm(300);
             run_beside(2);
             fail(2);
             _exit(0);

@@ -5,6 +5,7 @@ import subprocess
 import pytest
 
 from tests.memory.sanitizing import NATIVE, POOL_SOURCES, ROOT, THREAD, reason_it_does_not_work
+from tests.waiting import HANGS_S
 
 SOURCES = [ROOT / "tests" / "native" / "pool.c", *POOL_SOURCES]
 
@@ -25,6 +26,6 @@ def test_the_pool(program, what):
     environment = THREAD.environment | {"PATH": ""}
     command = [program, what, "10"]
     result = subprocess.run(
-        command, env=environment, capture_output=True, text=True, timeout=120, check=False
+        command, env=environment, capture_output=True, text=True, timeout=HANGS_S, check=False
     )
     assert (result.returncode, result.stderr) == (0, "")

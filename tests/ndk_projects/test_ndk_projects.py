@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.java import java_headers
+from tests.waiting import HANGS_S
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -86,7 +87,7 @@ def run(libraries: Callable[[str, str], Path], tmp_path_factory: pytest.TempPath
             capture_output=True,
             text=True,
             env=clean,
-            timeout=60,
+            timeout=HANGS_S,
             check=False,
         )
 
@@ -163,7 +164,7 @@ def test_basic_in_a_real_java(
         capture_output=True,
         text=True,
         env=clean | {"LD_LIBRARY_PATH": str(LIBRARIES), "NNAPI_SHIM_ASSETS": str(assets)},
-        timeout=60,
+        timeout=HANGS_S,
         check=False,
     )
     assert result.returncode == 0, result.stderr

@@ -12,6 +12,7 @@ import pytest
 import nnapi_shim
 from nnapi_shim.errors import NnapiError, Place
 from nnapi_shim.hal.enums import ResultCode
+from tests.waiting import HANGS_S
 
 LIBRARY = Path(__file__).resolve().parents[2] / "build" / "lib" / "libneuralnetworks.so"
 
@@ -114,7 +115,7 @@ def test_a_c_program_that_goes_on():
         env={"NNAPI_SHIM_LINT": "1", "NNAPI_SHIM_LOG": "error,json"},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=HANGS_S,
         check=True,
     )
     assert json.loads(done.stdout) == [0] * 10 + [ResultCode.BAD_DATA, ResultCode.BAD_STATE]
@@ -171,7 +172,7 @@ def test_a_c_program_is_told_of_what_computations_refuse(setting, form):
         env={"NNAPI_SHIM_LINT": setting, "NNAPI_SHIM_LOG": form},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=HANGS_S,
         check=True,
     )
     lines = done.stderr.splitlines()
@@ -219,7 +220,7 @@ def test_one_mistake_is_told_of_once():
         env={"NNAPI_SHIM_LINT": "1"},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=HANGS_S,
         check=True,
     )
     first, last = done.stderr.splitlines()

@@ -47,6 +47,7 @@ def run_together(count):
     return found
 
 
+@pytest.mark.own_process
 def test_idle_workers_end(short):
     before = threads()
     run_together(8)

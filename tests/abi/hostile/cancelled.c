@@ -21,7 +21,7 @@ static void *call_for_ever(void *device)
 int main(int argc, char **argv)
 {
     CHECK(argc == 2);
-    alarm(50);
+    alarm(300);
     for (int round = 0; round < 20; round++) {
         pthread_t threads[3];
         void *result;

@@ -38,7 +38,7 @@ int main(int argc, char **argv)
 {
     pthread_t busy[2];
     CHECK(argc == 2);
-    alarm(50);
+    alarm(300);
     CHECK(add(argv[1]) == ANEURALNETWORKS_NO_ERROR);
     for (int i = 0; i < 2; i++)
         CHECK(pthread_create(&busy[i], NULL, keep_computing, argv[1]) == 0);
@@ -55,7 +55,7 @@ int main(int argc, char **argv)
         CHECK(pthread_join(busy[i], NULL) == 0);
     const pid_t child = fork();
     if (child == 0) {
-        alarm(20);
+        alarm(300);
         _exit(add(argv[1]) == ANEURALNETWORKS_NO_ERROR ? 0 : 1);
     }
     int status;

@@ -49,7 +49,7 @@ int main(int argc, char **argv)
     usleep(100000);
     const pid_t child = fork();
     if (child == 0) {
-        alarm(20);
+        alarm(300);
         CHECK(ANeuralNetworksEvent_wait(event) == ANEURALNETWORKS_OP_FAILED);
         CHECK(strstr(nnapi_shim_getLastError(), "forked") != NULL);
         ANeuralNetworksEvent_free(event);

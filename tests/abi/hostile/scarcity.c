@@ -132,7 +132,7 @@ int main(int argc, char **argv)
     for (int left = atoi(argv[3]); left <= atoi(argv[4]); left += atoi(argv[3])) {
         const pid_t child = fork();
         if (child == 0) {
-            alarm(60);
+            alarm(300);
             CHECK(starts || find_device(device) != NULL);
             leave((size_t)left);
             const int result = attempt(device);

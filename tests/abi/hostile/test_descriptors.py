@@ -3,6 +3,8 @@
 import subprocess
 from pathlib import Path
 
+from tests.waiting import HANGS_S
+
 HERE = Path(__file__).parent
 
 
@@ -10,7 +12,7 @@ def test_a_program_without_standard_descriptors(compile_c, tmp_path):
     program = compile_c("closed_descriptors", "-D_GNU_SOURCE", source=HERE / "closed_descriptors.c")
     file = tmp_path / "weights"
     shell = f"exec '{program}' '{file}' <&- >&- 2>&-"
-    done = subprocess.run(["sh", "-c", shell], env={}, timeout=60, check=False)
+    done = subprocess.run(["sh", "-c", shell], env={}, timeout=HANGS_S, check=False)
     assert done.returncode == 0, f"{program.name}.c, line {done.returncode}"
     assert b"UNEXPECTED_NULL" in file.read_bytes()
 

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import HANGS_S
+
 HERE = Path(__file__).parent
 
 FORGED = [
@@ -43,7 +45,7 @@ def test_a_stderr_that_nobody_reads_ends_no_program(program):
     os.close(read)
     with os.fdopen(write, "wb") as pipe:
         done = subprocess.run(
-            [program, "refuse", "x"], env={}, stderr=pipe, timeout=60, check=False
+            [program, "refuse", "x"], env={}, stderr=pipe, timeout=HANGS_S, check=False
         )
     assert done.returncode == 0
 
@@ -66,7 +68,7 @@ def test_a_library_that_cannot_start_tells_it_in_one_line(program, words, settin
     home = b"/no/" + (words if isinstance(words, bytes) else words.encode())
     environment = {b"NNAPI_SHIM_HOME": home, b"NNAPI_SHIM_LOG": setting.encode()}
     done = subprocess.run(
-        [program, "refuse", "x"], env=environment, capture_output=True, timeout=60, check=False
+        [program, "refuse", "x"], env=environment, capture_output=True, timeout=HANGS_S, check=False
     )
     line = done.stderr.decode().split("\n")[0]  # behind it is the program's own
     assert all(character.isprintable() for character in line)

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import HANGS_S
+
 HERE = Path(__file__).parent
 NOBODY = 65534
 
@@ -70,7 +72,7 @@ def traps(folder):
 def as_user(command, env):
     return subprocess.run(
         command, env=env, user=NOBODY, group=NOBODY, extra_groups=[], capture_output=True,
-        text=True, timeout=60, check=False, cwd="/",
+        text=True, timeout=HANGS_S, check=False, cwd="/",
     )  # fmt: skip
 
 

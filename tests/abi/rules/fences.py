@@ -64,9 +64,9 @@ def refuse_start(run, code, *dependencies, duration=0, saying=""):
     run.api.make_none(code, START, *arguments, saying=saying)
 
 
-def later(function, *arguments):
+def later(function, *arguments, seconds=0.05):
     """Calls a function a little later on another thread."""
-    timer = threading.Timer(0.05, function, arguments)
+    timer = threading.Timer(seconds, function, arguments)
     timer.start()
     return timer
 
@@ -325,8 +325,8 @@ def test_durations(api, run):
 def test_the_duration_counts_from_the_last_dependency(api, run, pipe):
     reader, writer = pipe()
     fence = api.make(FROM_FD, reader)
-    timer = later(os.write, writer, b"x")
-    start(run, fence, duration=40_000_000)
+    timer = later(os.write, writer, b"x", seconds=1.2)
+    start(run, fence, duration=10**9)
     timer.join()
     assert run.result.floats() == [11, 22]
 

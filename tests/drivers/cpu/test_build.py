@@ -11,6 +11,7 @@ import pytest
 
 from nnapi_shim.drivers.cpu.kernels import FAMILIES, build
 from nnapi_shim.drivers.cpu.library import library_name, processor_tiers
+from tests.waiting import HANGS_S
 
 ROOT = Path(__file__).parents[3]
 TIER = processor_tiers()[0]
@@ -38,7 +39,7 @@ def start(out: Path, families=SMALL, **environment: str) -> subprocess.Popen:
 
 def run(out: Path, **environment: str) -> tuple[int, str]:
     process = start(out, **environment)
-    _, stderr = process.communicate(timeout=120)
+    _, stderr = process.communicate(timeout=HANGS_S)
     return process.returncode, stderr
 
 
@@ -106,7 +107,7 @@ def test_an_interrupted_build_goes_on(tmp_path, number):
         assert time.monotonic() < deadline and process.poll() is None
         time.sleep(0.02)
     process.send_signal(number)
-    _, stderr = process.communicate(timeout=20)
+    _, stderr = process.communicate(timeout=HANGS_S)
     assert process.returncode == 1
     assert stderr.splitlines()[-1] == (
         "kernels: interrupted; what is compiled is kept, the same command goes on from there"
@@ -145,7 +146,7 @@ def test_a_worker_that_dies_is_told_of(tmp_path):
     code, stderr = run(tmp_path / "lib", NNAPI_SHIM_TIER="")
     assert code == 0, stderr
     process = start(tmp_path / "other" / "lib", ("no_such_family",))
-    _, stderr = process.communicate(timeout=60)
+    _, stderr = process.communicate(timeout=HANGS_S)
     assert process.returncode == 1
     assert "no_such_family could not be compiled for tier" in stderr.splitlines()[-1]
 

@@ -17,6 +17,7 @@ from nnapi_shim.drivers.cpu.device import CpuDevice
 from nnapi_shim.hal.enums import OperandType, OperationType
 from tests.drivers.cpu.test_cache import files, network, prepared, result_of
 from tests.drivers.cpu.test_programs import Graph
+from tests.waiting import HANGS_S
 
 STRANGER = 4321
 """A user that is neither this one nor root."""
@@ -34,7 +35,7 @@ def is_loaded(graph, expected, folder, lowered):
 def in_a_child(code, *arguments):
     """Run code that may crash; its output."""
     command = [sys.executable, "-c", code, *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=HANGS_S, check=False)
     assert done.returncode == 0, f"status {done.returncode}: {done.stderr[-2000:]}"
     return done
 

@@ -115,6 +115,7 @@ def masks():
     return found
 
 
+@pytest.mark.own_process
 def test_signals_are_the_programs():
     before = masks()
     thread = helper.Helper(*usleep(300_000))

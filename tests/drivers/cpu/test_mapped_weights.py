@@ -15,6 +15,8 @@ OFFSET = 64
 OTHER = 8 << 20
 """Bytes that a process takes for whatever else it does meanwhile."""
 
+pytestmark = pytest.mark.own_process
+
 
 def own_bytes():
     """Memory of this process that is of no file."""

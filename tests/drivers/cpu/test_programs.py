@@ -1,6 +1,7 @@
 """How models become programs: memory that is shared, shapes and values that only a run knows."""
 
 import time
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -267,7 +268,8 @@ def test_the_deadline_of_a_run_is_not_that_of_the_next():
     model = graph.prepare(CpuDevice())
     given, buffer = np.ones(4, np.float32), np.zeros(4, np.float32)
     request = graph.request([given], [buffer])
-    model.execute(request, False, time.monotonic_ns() + 10**7, 0)
+    with suppress(NnapiError):  # the machine may be busy for so long
+        model.execute(request, False, time.monotonic_ns() + 10**7, 0)
     time.sleep(0.02)
     model.execute(request, False, None, 0)
     np.testing.assert_array_equal(buffer, 1)

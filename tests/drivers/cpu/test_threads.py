@@ -110,6 +110,7 @@ def test_results_are_the_same_bits(monkeypatch, name):
     assert all(runs == found[0] for runs in found)
 
 
+@pytest.mark.own_process
 def test_workers_have_names_and_leave_signals_alone(monkeypatch):
     monkeypatch.setenv("NNAPI_SHIM_THREADS", "3")
     path = MODELS / "mobilenet_v1_025_224_float.tflite"
