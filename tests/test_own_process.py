@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).parent
-ALL_OF_IT = re.compile(r"/proc/self/(status|maps|smaps|task|fd\b)|ru_maxrss|gc\.get_objects")
+ALL_OF_IT = re.compile(r"/proc/self/(status|maps|smaps|task|fd")|ru_maxrss|gc\.get_objects")
 """What counts memory, mappings, threads, descriptors or objects of a whole process."""
 
 LOOKING = [path for path in TESTS.rglob("test_*.py") if ALL_OF_IT.search(path.read_text("utf-8"))]
