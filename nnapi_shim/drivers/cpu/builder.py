@@ -114,7 +114,7 @@ class Builder:
         other.__dict__ = dict(self.__dict__)
         for name in ("operands", "constant_addresses", "values", "aliases", "settled", "slots"):
             setattr(other, name, getattr(self, name).copy())
-        other.bound = {index: operand.copy() for index, operand in self.bound.items()}
+        other.bound = {index: operand.copy() for index, operand in [*self.bound.items()]}
         other.steps, other.loops = [], []
         other._packing = Packing()
         return other

@@ -24,7 +24,7 @@ MAX_KEPT = 16
 def keep(table: dict[Any, "Segment"], key: Any, segment: "Segment") -> "Segment":
     """Add to a table, the oldest entry of which goes when it is full."""
     while len(table) >= MAX_KEPT:
-        table.pop(next(iter(table)), None)
+        table.pop(next(iter([*table])), None)  # of a copy: other threads change it
     table[key] = segment
     return segment
 

@@ -39,6 +39,7 @@ class Constants:
         """The threads of the model's runs, and of packing."""
         self._model = model
         self._packed: dict[Any, address.Block] = {}
+        self._packed_twice: list[address.Block] = []
         self._own = own_values(model.operand_values)
         self.values = self._own.address
         """Address of the model's own constants."""
@@ -74,9 +75,12 @@ class Constants:
         """
         block = address.Block(len(contents))
         address.view(block.address, len(contents))[:] = contents
-        self._added.append((block.address, block))
-        number = len(self._model.pools) + len(self._added) - 1
-        return DataLocation(number, 0, len(contents)), block.address
+        entry = block.address, block
+        self._added.append(entry)
+        at = len(self._added) - 1
+        while self._added[at] is not entry:  # another thread has added one meanwhile
+            at -= 1
+        return DataLocation(len(self._model.pools) + at, 0, len(contents)), block.address
 
     def is_added(self, place: DataLocation) -> bool:
         """Whether what an operand refers to comes from `add`."""
@@ -165,7 +169,9 @@ class Constants:
             raise op_failed(f"kernel {kernel} failed while constants were packed")
         unkept: set[Any] = set()
         for key, block in packing.blocks.items():
-            self._packed[key] = block
+            if self._packed.setdefault(key, block) is not block:
+                # Another thread has packed the same meanwhile; programs refer to either.
+                self._packed_twice.append(block)
             # What was made of a block that is not kept would be found under an address that
             # belongs to something else one day.
             is_kept = unkept.isdisjoint(key) and (
