@@ -74,7 +74,7 @@ demo: library best-kernels companion c_examples
 # A file's tests stay together, on one of as many processes as there are processors; in the order of their names,
 # because files of few tests, which would be the last, take longest.
 test: all $(VENV)/ready-dev lint
-	$(PY) -m pytest -m 'not installed' --numprocesses auto --maxprocesses 8 --dist loadfile --no-loadscope-reorder
+	$(PY) -m pytest -m 'not installed' --numprocesses auto --maxprocesses 8 --dist loadfile --no-loadscope-reorder $(TESTS)
 
 # Every way in which the library gets to its users; INSTALL=-k... chooses.
 test-install: all $(VENV)/ready-dev

@@ -1,6 +1,7 @@
 """What all tests share."""
 
 import os
+import random
 import subprocess
 import sys
 
@@ -18,6 +19,21 @@ def own_state(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
         yield
+
+
+def pytest_addoption(parser):
+    """`--shuffled NUMBER`: the tests in another order, the same for the same number."""
+    parser.addoption("--shuffled", type=int, help="run the tests in an order of this number")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Put files, and the tests in each, in the order that was asked for."""
+    seed = config.getoption("--shuffled")
+    if seed is not None:
+        draw = random.Random(seed).random
+        files = {item.path: draw() for item in items}
+        order = {item.nodeid: (files[item.path], draw()) for item in items}
+        items.sort(key=lambda item: order[item.nodeid])
 
 
 @pytest.hookimpl(tryfirst=True)
