@@ -143,12 +143,20 @@ class Importing:
         for index in operator.outputs:
             tensor = self.tensor(index)
             if index not in self._operands and tensor.type in OPERAND_TYPES:
-                type, scale, zero_point = self.parameters(tensor)
+                try:
+                    type, scale, zero_point = self.parameters(tensor)
+                except NnapiError:
+                    continue  # what reads it is told the same
                 made = self.model.add_operand(type, tensor.dimensions, scale, zero_point)
                 self._operands[index] = made
 
     def parameters(self, tensor: Tensor) -> tuple[T, float, int]:
         """Type, scale and zero point of the operand of a tensor."""
+        require_understood(tensor)
+        if tensor.blocks is not None:
+            raise reason(
+                f"{tensor} has a scale for each block, which NNAPI does not have", "blocks"
+            )
         if tensor.type not in OPERAND_TYPES:
             raise reason(f"{tensor} is {tensor.type}, which NNAPI does not have", "type")
         type = OPERAND_TYPES[tensor.type]
@@ -187,6 +195,10 @@ class Importing:
     def _constant(self, tensor: Tensor, value: Array) -> Operand:
         if tensor.is_sparse:
             raise reason(f"{tensor} is sparse", "sparse")
+        if tensor.blocks is not None:
+            raise reason(
+                f"{tensor} has a scale for each block, which NNAPI does not have", "blocks"
+            )
         value = value.reshape(value.shape or (1,))  # NNAPI has no tensors of rank 0
         if value.dtype in (np.int64, np.uint32, np.uint64):
             limits = np.iinfo(np.int32)
@@ -455,6 +467,12 @@ def _is_free(type: str) -> bool:
     return declaration_of(OperationType[type]).quantization is declared
 
 
+def require_understood(tensor: Tensor) -> None:
+    """Refuse a tensor of which the file says what this version does not understand."""
+    if tensor.unread:
+        raise reason(f"{tensor}: {tensor.unread}", "unread")
+
+
 def require_small(count: int, what: str) -> None:
     """Refuse what a file could ask for without having it."""
     if count > MOST_MADE:
@@ -464,11 +482,17 @@ def require_small(count: int, what: str) -> None:
 def real_values(tensor: Tensor, value: Array) -> Array:
     """The real numbers that a constant stands for, as float32."""
     value = value.reshape(value.shape or (1,))
+    if tensor.blocks is not None:
+        scales, points, size = tensor.blocks
+        parts = value.reshape(*scales.shape, size).astype(np.float32)
+        if points is not None:
+            parts -= points[..., np.newaxis]
+        return (parts * scales[..., np.newaxis]).reshape(value.shape)
     if not tensor.scales:
         return value.astype(np.float32)
     shape = [1] * value.ndim
     if tensor.is_per_channel:
         shape[tensor.channel_dim] = len(tensor.scales)
-    scales = np.array(tensor.scales, np.float32).reshape(shape)
+    factors = np.array(tensor.scales, np.float32).reshape(shape)
     zero_points = np.array(tensor.zero_points, np.float32).reshape(shape)
-    return (value.astype(np.float32) - zero_points) * scales
+    return (value.astype(np.float32) - zero_points) * factors

@@ -8,7 +8,7 @@ from nnapi_shim.api.operand import Operand
 from nnapi_shim.errors import NnapiError, bad_data
 from nnapi_shim.formats.tflite.file import File, Graph, Operator
 from nnapi_shim.formats.tflite.importing.folding import folded
-from nnapi_shim.formats.tflite.importing.graph import Importing, reason
+from nnapi_shim.formats.tflite.importing.graph import Importing, reason, require_understood
 from nnapi_shim.formats.tflite.importing.table import LOWERINGS, why_not
 
 MOST_TOLD = 40
@@ -82,6 +82,11 @@ def attempt(
 
 
 def _lower(importing: Importing, operator: Operator) -> None:
+    if operator.unread:
+        raise reason(operator.unread, "unread")
+    for index in (*operator.inputs, *operator.outputs, *operator.intermediates):
+        if index is not None:
+            require_understood(importing.tensor(index))
     if folded(importing, operator):
         return
     lowering = LOWERINGS.get(operator.name)
