@@ -383,6 +383,9 @@ class _Model:
         bytes_ = self._bytes(place, reader.call(place, tensor.Buffer))
         if not bytes_.size or made.is_sparse or made.unread:
             return made, scaled
+        if type == "INT4" or type == "BOOL":
+            # They may become arrays of their own, and tensors may share the bytes in the file.
+            reader.spend(place, bytes_.size)
         if type in DTYPES or type == "INT4":
             return made._replace(value=_value(place, made, bytes_)), scaled
         reader.spend(place, bytes_.size)

@@ -499,7 +499,6 @@ def test_detections_have_damaged_options() -> None:
         made.tensor(F(1, 2)),
         made.tensor(F(1)),
     ]
-            "DISPATCH_OP",
     made.operator("TFLite_Detection_PostProcess", inputs, outputs, custom=b"\x01\x02\x24\x01")
     made.ends(inputs[:2], outputs)
     with pytest.raises(NnapiError, match="TFLite_Detection_PostProcess: it has 9218 options"):

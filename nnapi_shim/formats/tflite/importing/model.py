@@ -7,6 +7,7 @@ from nnapi_shim.api.model import Model
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.errors import NnapiError, bad_data
 from nnapi_shim.formats.tflite.file import File, Graph, Operator
+from nnapi_shim.formats.tflite.importing.allocation import Room
 from nnapi_shim.formats.tflite.importing.folding import folded
 from nnapi_shim.formats.tflite.importing.graph import Importing, reason, require_understood
 from nnapi_shim.formats.tflite.importing.table import LOWERINGS, why_not
@@ -59,8 +60,10 @@ def attempt(
     file: File, graph: Graph, names: Names, shared: "Shared | None" = None
 ) -> tuple[Model | None, list[Reason]]:
     """The model of a graph and nothing, or nothing and the reasons why it is none."""
-    importing = Importing(file, graph, is_inner=shared is not None)
-    importing.inner = (shared or Shared(file, (graph.number,))).model
+    is_inner = shared is not None
+    shared = shared or Shared(file, (graph.number,))
+    importing = Importing(file, graph, room=shared.room, is_inner=is_inner)
+    importing.inner = shared.model
     reasons: list[Reason] = []
     for index in graph.inputs:
         try:
@@ -120,6 +123,7 @@ class Shared:
     def __init__(self, file: File, path: tuple[int, ...]) -> None:
         self._file = file
         self._path = path
+        self.room = Room(len(file.data))
         self._models: dict[int, Model | NnapiError] = {}
 
     def model(self, number: int) -> Model:
@@ -132,7 +136,7 @@ class Shared:
             raise reason(f"graphs run each other {len(self._path)} deep", "recursion")
         if number not in self._models:
             inner = Shared(self._file, (*self._path, number))
-            inner._models = self._models
+            inner._models, inner.room = self._models, self.room
             model, reasons = attempt(self._file, self._file.graphs[number], Names(), inner)
             self._models[number] = model or reason(f"graph {number}: {reasons[0]}", "inner")
         found = self._models[number]
