@@ -108,6 +108,8 @@ class Importing:
         self._operands: dict[int, Operand] = {}
         self._values: dict[int, Array] = {}
         self._reals: dict[int, Operand] = {}
+        self._written = {index for operator in graph.operators for index in operator.outputs}
+        self._written.update(graph.inputs)
         self._inputs: set[int] = set()
         self._outputs: set[int] = set()
         self._states: dict[Operand, State] = {}
@@ -125,7 +127,18 @@ class Importing:
         if index is None:
             return None
         found = self._values.get(index)
-        return self.tensor(index).value if found is None else found
+        if found is not None:
+            return found
+        tensor = self.tensor(index)
+        if tensor.value is None and 0 in tensor.shape and index not in self._operands:
+            # No elements take no bytes: nothing in the file tells such a constant from others.
+            is_known = tensor.type in DTYPES and index not in self._written
+            return (
+                self.room.empty(tensor.shape, DTYPES[tensor.type], str(tensor))
+                if is_known
+                else None
+            )
+        return tensor.value
 
     def numbers(self, index: int | None, what: str) -> list[int]:
         """Whole numbers that have to be known. Raises for those that only a run tells."""
@@ -179,9 +192,7 @@ class Importing:
                 self.parameters(tensor)
                 if index in self.partial:
                     raise reason("only a run tells the dimensions that it needs", "dimensions")
-                if 0 not in tensor.shape:
-                    raise reason(f"nothing gives {tensor} a value", "no_value")
-                value = self.room.empty(tensor.shape, DTYPES[tensor.type], str(tensor))
+                raise reason(f"nothing gives {tensor} a value", "no_value")
             self.define(tensor.number, self._constant(tensor, value))
         return self._operands[tensor.number]
 

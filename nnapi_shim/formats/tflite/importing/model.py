@@ -13,7 +13,12 @@ from nnapi_shim.formats.tflite.importing.graph import Importing, reason, require
 from nnapi_shim.formats.tflite.importing.table import LOWERINGS, why_not
 
 MOST_TOLD = 40
-"""Reasons that a message has room for."""
+"""Different reasons that a message has room for."""
+MOST_PLACES = 3
+"""Operators that are named for each of them."""
+
+MALFORMED = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
+"""What lowerings raise for operators that lack inputs, outputs or dimensions."""
 
 
 class Reason(NamedTuple):
@@ -48,12 +53,31 @@ def imported(file: File, graph: Graph, names: Names | None = None) -> Model:
 
 
 def told(graph: Graph, reasons: Sequence[Reason]) -> NnapiError:
-    """One line with all reasons."""
-    shown = "; ".join(map(str, reasons[:MOST_TOLD]))
-    more = f"; and {len(reasons) - MOST_TOLD} more" if len(reasons) > MOST_TOLD else ""
+    """One line with all reasons, each with how many operators it concerns and which are first."""
+    groups: dict[tuple[str, str], list[Reason]] = {}
+    for item in reasons:
+        key = item.name if item.number is not None else str(item)
+        groups.setdefault((key, item.why), []).append(item)
+    shown = "; ".join(map(_grouped, list(groups.values())[:MOST_TOLD]))
+    more = f"; and {len(groups) - MOST_TOLD} more" if len(groups) > MOST_TOLD else ""
     count = len({item.number for item in reasons if item.number is not None})
     what = f"{count} of {len(graph.operators)} operators have" if count else "the graph has"
-    return bad_data(f"{what} no place in an NNAPI model: {shown}{more}", "no_counterpart")
+    return bad_data(
+        f"{what} no place in an NNAPI model: {shown}{more}; {PARTIAL}", "no_counterpart"
+    )
+
+
+PARTIAL = "load(path, partial=True) and nnapi-shim run --partial leave them to LiteRT"
+
+
+def _grouped(reasons: Sequence[Reason]) -> str:
+    """Equal reasons of operators of one kind."""
+    if len(reasons) == 1:
+        return str(reasons[0])
+    places = ", ".join(str(item.number) for item in reasons[:MOST_PLACES])
+    more = ", ..." if len(reasons) > MOST_PLACES else ""
+    first = reasons[0]
+    return f"{len(reasons)} operators {first.name} ({places}{more}): {first.why}"
 
 
 def attempt(
@@ -81,6 +105,8 @@ def attempt(
             _finish(importing, names)
         except NnapiError as error:
             reasons.append(Reason(None, "the graph", error.message))
+        except MALFORMED as error:
+            reasons.append(Reason(None, "the graph", f"it is not made as graphs are ({error})"))
     return (None if reasons else importing.model), reasons
 
 
@@ -97,7 +123,7 @@ def _lower(importing: Importing, operator: Operator) -> None:
         raise reason(why_not(operator.name, operator.custom is not None), "operator")
     try:
         lowering(importing, operator)
-    except (IndexError, OverflowError, TypeError, ValueError) as error:
+    except MALFORMED as error:
         # It has fewer inputs, outputs or dimensions than its kind has.
         raise reason(f"it is not made as operators of its kind are ({error})", "form") from error
 
