@@ -2,34 +2,20 @@
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from nnapi_shim.api.arrays import Array
 from nnapi_shim.errors import bad_data
 from nnapi_shim.formats.tflite.checked import Reader
-
-if TYPE_CHECKING:
-    from nnapi_shim.formats.tflite.file import Tensor
+from nnapi_shim.formats.tflite.tensor import Blocks, Tensor
 
 QUANTIZED = {"INT4": (-8, 7), "INT8": (-128, 127), "UINT8": (0, 255), "INT16": (-32768, 32767)}
 """Types that scales say something of, and the range of their elements."""
 
 NO_DETAILS, CUSTOM, BLOCKWISE, MULTI_AXIS = range(4)
 """Kinds of `details`. The package `tflite` has the first two."""
-
-
-class Blocks(NamedTuple):
-    """Scales of blocks of `size` elements that follow each other in the last dimension.
-
-    scales: float32, with the dimensions of the tensor but for the last, which is divided by `size`.
-    zero_points: of the same dimensions; None where all are 0.
-    """
-
-    scales: Array
-    zero_points: Array | None
-    size: int
 
 
 class BlockDetails(NamedTuple):
@@ -108,8 +94,8 @@ def _blockwise(reader: Reader, place: str, type: str, table: Any) -> Quantizatio
 
 
 def with_blocks(
-    tensor: "Tensor", quantized: Quantization, tensors: "Sequence[tuple[Tensor, Quantization]]"
-) -> "Tensor":
+    tensor: Tensor, quantized: Quantization, tensors: Sequence[tuple[Tensor, Quantization]]
+) -> Tensor:
     """A tensor with the scales of its blocks, which are contents of other tensors of its graph.
 
     What cannot be understood of them is said by `unread`.
@@ -127,7 +113,7 @@ class _UnreadError(Exception):
     """Why blocks are not understood."""
 
 
-def _blocks(tensor: "Tensor", details: BlockDetails, tensors: "Sequence[Tensor]") -> Blocks:
+def _blocks(tensor: Tensor, details: BlockDetails, tensors: Sequence[Tensor]) -> Blocks:
     size, shape = details.size, tensor.shape
     if tensor.value is None:
         raise _UnreadError("it is no constant")
