@@ -18,6 +18,8 @@ class LitertPart:
     it, else without.
     """
 
+    devices = ("LiteRT",)
+
     def __init__(self, file: File, graph: Graph, part: Part) -> None:
         self._graph = graph
         self._part = part

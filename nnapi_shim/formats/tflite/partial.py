@@ -7,14 +7,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from nnapi_shim.api.argument import Argument
 from nnapi_shim.api.arrays import Array
 from nnapi_shim.api.compilation import Compilation, unique_names
 from nnapi_shim.api.devices import Choice
 from nnapi_shim.errors import bad_data
-from nnapi_shim.formats.tflite.file import File, Graph
+from nnapi_shim.formats.tflite.file import File, Graph, Tensor
+from nnapi_shim.formats.tflite.importing.graph import OPERAND_TYPES
 from nnapi_shim.formats.tflite.importing.model import Names, Reason
 from nnapi_shim.formats.tflite.litert_part import LitertPart, converted, value_of
 from nnapi_shim.formats.tflite.parts import Part, parts_of
+from nnapi_shim.hal.enums import OperandType
 
 
 class PartialModel:
@@ -70,10 +73,26 @@ class PartialModel:
 
 
 class PartialCompilation:
-    """A PartialModel made ready. One run at a time."""
+    """A PartialModel made ready. One run at a time.
+
+    inputs, outputs: as those of a Compilation; whole numbers of 64 bits are told as TENSOR_INT32.
+    input_names, output_names: what they are called. devices: those of the parts, and "LiteRT".
+    """
 
     def __init__(self, model: PartialModel, steps: "Sequence[_Model | LitertPart]") -> None:
         self.model = model
+        self.input_names, self.output_names = model.inputs, model.outputs
+        self.inputs, self.outputs = (
+            tuple(
+                _argument(model.graph.tensors[index], name)
+                for index, name in zip(indexes, names, strict=True)
+            )
+            for indexes, names in (
+                (model.graph.inputs, model.inputs),
+                (model.graph.outputs, model.outputs),
+            )
+        )
+        self.devices = tuple(dict.fromkeys(name for step in steps for name in step.devices))
         self._steps = steps
         self._lock = threading.Lock()
 
@@ -116,6 +135,7 @@ class _Model:
         self._graph = graph
         self._part = part
         self._compilation = compilation
+        self.devices = tuple(item.name for item in compilation.runtime.devices)
 
     def run(self, values: dict[int, Array]) -> None:
         """Compute the part's outputs from what is there."""
@@ -129,3 +149,11 @@ class _Model:
     def reset(self) -> None:
         """Begin anew with all states."""
         self._compilation.reset()
+
+
+def _argument(tensor: Tensor, name: str) -> Argument:
+    """What a program is told of an input or output."""
+    type = OperandType.TENSOR_INT32 if tensor.type == "INT64" else OPERAND_TYPES.get(tensor.type)
+    if type is None:
+        raise bad_data(f"{tensor} is {tensor.type}, which has no type in NNAPI", "type")
+    return Argument(type, tensor.dimensions or (1,), tensor.scale, tensor.zero_point, name)
