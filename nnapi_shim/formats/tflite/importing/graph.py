@@ -160,9 +160,9 @@ class Importing:
             if index not in self._operands and tensor.type in OPERAND_TYPES:
                 try:
                     type, scale, zero_point = self.parameters(tensor)
+                    made = self.model.add_operand(type, tensor.dimensions, scale, zero_point)
                 except NnapiError:
-                    continue  # what reads it is told the same
-                made = self.model.add_operand(type, tensor.dimensions, scale, zero_point)
+                    continue  # what reads it is told so
                 self._operands[index] = made
 
     def parameters(self, tensor: Tensor) -> tuple[T, float, int]:
