@@ -332,11 +332,14 @@ class _Model:
             return "its contents lie in another file (external_buffer)"
         if reader.length(place, tensor, "VariantTensors"):
             return "it holds tensors (variant_tensors)"
-        return self._unknown(place, "Tensor", tensor)
+        table = reader.call(place, tensor.Quantization)
+        unknown = table and self._unknown(place, "QuantizationParameters", table)
+        return unknown or self._unknown(place, "Tensor", tensor)
 
     def _signature(self, at: int, table: Any, graphs: Sequence[Graph]) -> Signature:
         reader = self._reader
         place = f"signature {at}"
+        self._require_known(place, "SignatureDef", table)
         key = reader.text(place, reader.call(place, table.SignatureKey))
         place = f"{place} {key[:MOST_SHOWN]!r}"
         number = reader.call(place, table.SubgraphIndex)

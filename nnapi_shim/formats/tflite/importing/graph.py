@@ -192,6 +192,8 @@ class Importing:
                 self.parameters(tensor)
                 if index in self.partial:
                     raise reason("only a run tells the dimensions that it needs", "dimensions")
+                if tensor.is_sparse:
+                    raise reason(f"{tensor} is sparse", "sparse")
                 raise reason(f"nothing gives {tensor} a value", "no_value")
             self.define(tensor.number, self._constant(tensor, value))
         return self._operands[tensor.number]
