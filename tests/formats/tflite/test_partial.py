@@ -12,6 +12,7 @@ pytest.importorskip("ai_edge_litert")
 from nnapi_shim import Compilation, NnapiError
 from nnapi_shim.formats.tflite.cut import cut
 from nnapi_shim.formats.tflite.file import read
+from nnapi_shim.formats.tflite.importing.table import LOWERINGS
 from nnapi_shim.formats.tflite.model import chosen
 from nnapi_shim.formats.tflite.partial import PartialModel
 from nnapi_shim.tools.run import run
@@ -322,3 +323,24 @@ def test_command(tmp_path: Path) -> None:
     assert [item.name for item in found.inputs] == ["x"]
     with pytest.raises(NnapiError, match="nnapi-shim run --partial leave them to LiteRT"):
         run(path)
+
+
+MODELS = Path(__file__).resolve().parents[4] / "shared" / "models"
+
+
+@pytest.mark.parametrize("name", ["split_concat", "hello_world_float", "mnist_lstm_float"])
+def test_any_operator_left_to_litert(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Trained models, with each kind of their operators in turn taken for one that NNAPI lacks."""
+    path = MODELS / f"{name}.tflite"
+    if not path.exists():
+        pytest.skip("there are no trained models")
+    data = path.read_bytes()
+    theirs = Litert(data)
+    inputs = theirs.random(name)
+    wanted = theirs.run(*inputs)
+    for kind in {operator.name for operator in read(data).graphs[0].operators}:
+        with monkeypatch.context() as patch:
+            patch.delitem(LOWERINGS, kind)
+            model = partial(data)
+        assert any(part.model is None for part in model.parts)
+        assert_same(model.compile("nnapi-cpu").run(*inputs), wanted, tolerance=1e-4)
