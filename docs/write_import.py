@@ -11,8 +11,8 @@ HEAD = """# Files of TensorFlow Lite
 Written by `make docs` from `docs/write_import.py` and the tables of the import; do not edit.
 [Model files](start/models.md) says how such a file is loaded.
 
-- Activations are fused; TANH, which NNAPI does not fuse, is an operation behind float32 ones
-  (LiteRT's kernels leave it out or refuse it). Behind a division of whole numbers all are refused.
+- Activations are fused. TANH and SIGN_BIT, which NNAPI does not fuse and LiteRT's kernels leave
+  out, are refused.
 - Weights with scales per channel stay as they are. Fully connected layers that have such weights
   are convolutions with a filter of one pixel.
 - Weights of 16 bits in float are unpacked, and so are quantized weights beside float32 values.

@@ -34,15 +34,15 @@ def sources() -> list[Path]:
 
 
 def makers(tree: ast.AST) -> list[ast.Call]:
-    """Calls of such functions, but for np.empty(0, ...)."""
+    """Calls of such functions, but for those with a literal size, such as np.zeros(1, ...)."""
     found = []
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
             continue
         of_numpy = isinstance(node.func.value, ast.Name) and node.func.value.id in ("np", "numpy")
         is_method = node.func.attr in ("repeat", "resize")
-        is_empty = node.args and isinstance(node.args[0], ast.Constant) and node.args[0].value == 0
-        if (of_numpy and node.func.attr in MADE and not is_empty) or is_method:
+        is_literal = bool(node.args) and isinstance(node.args[0], ast.Constant)
+        if (of_numpy and node.func.attr in MADE and not is_literal) or is_method:
             found.append(node)
     return found
 

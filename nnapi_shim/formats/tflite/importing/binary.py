@@ -5,7 +5,7 @@ import numpy as np
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.formats.tflite.file import Operator
 from nnapi_shim.formats.tflite.importing.graph import NONE, Importing, reason
-from nnapi_shim.formats.tflite.importing.options import activation, add_fused
+from nnapi_shim.formats.tflite.importing.options import activation, add_fused, bounded
 from nnapi_shim.formats.tflite.importing.plain import Lowering, plain
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.operations.shapes import broadcast
@@ -32,15 +32,13 @@ def divide(graph: Importing, operator: Operator) -> None:
     if a.type is not T.TENSOR_INT32:
         add_fused(graph, "DIV", [a, b], operator)
         return
-    if activation(operator) != NONE:
-        raise reason("an activation is fused into a division of whole numbers", "activation")
     shape = common(a, b)
     sizes = [graph.make("ABS", [operand]) for operand in (a, b)]
     size = graph.make("DIV", [*sizes, NONE])
-    zero = np.array([0], np.int32)
+    zero = np.zeros(1, np.int32)
     negative = graph.make("NOT_EQUAL", [graph.make("LESS", [i, zero]) for i in (a, b)])
     given = [graph.broadcast(negative, shape), graph.make("NEG", [size]), size]
-    graph.add("SELECT", given, operator)
+    graph.give(operator, bounded(graph, graph.make("SELECT", given), activation(operator)))
 
 
 def common(*operands: Operand) -> tuple[int, ...]:

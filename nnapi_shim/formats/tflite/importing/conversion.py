@@ -26,7 +26,7 @@ def cast(graph: Importing, operator: Operator) -> None:
     data = graph.operand(source)
     wanted, scale, zero_point = graph.parameters(target)
     if wanted is T.TENSOR_BOOL8 and data.type in _NUMBERS:
-        graph.add("NOT_EQUAL", [data, np.array([0], _NUMBERS[data.type])], operator)
+        graph.add("NOT_EQUAL", [data, np.zeros(1, _NUMBERS[data.type])], operator)
     elif data.type is T.TENSOR_BOOL8 and wanted in _NUMBERS:
         if not data.is_known:
             raise reason("only a run tells the dimensions of its input", "dimensions")

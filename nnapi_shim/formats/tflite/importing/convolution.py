@@ -10,7 +10,6 @@ from nnapi_shim.formats.tflite.file import Operator, Tensor
 from nnapi_shim.formats.tflite.importing.graph import Importing, reason
 from nnapi_shim.formats.tflite.importing.options import (
     activation,
-    after,
     dilations,
     padding,
     strides,
@@ -75,7 +74,7 @@ def convolution(graph: Importing, operator: Operator) -> None:
     if dilations(operator) != (1, 1):
         raise reason("NNAPI dilates no grouped convolution", "dilation")
     inputs += [*strides(operator), groups, activation(operator), False]
-    _give(graph, "GROUPED_CONV_2D", inputs, operator)
+    graph.add("GROUPED_CONV_2D", inputs, operator)
 
 
 def depthwise(graph: Importing, operator: Operator) -> None:
@@ -93,20 +92,14 @@ def depthwise(graph: Importing, operator: Operator) -> None:
         padding(operator),
     ]
     inputs += [*strides(operator), depth // data.dimensions[3], activation(operator), False]
-    _give(graph, "DEPTHWISE_CONV_2D", [*inputs, *dilations(operator)], operator)
+    graph.add("DEPTHWISE_CONV_2D", [*inputs, *dilations(operator)], operator)
 
 
 def _add(
     graph: Importing, type: str, operator: Operator, inputs: list[Any], rest: list[Any]
 ) -> None:
     given = [*inputs, *strides(operator), activation(operator), *rest]
-    _give(graph, type, given, operator)
-
-
-def _give(graph: Importing, type: str, inputs: list[Any], operator: Operator) -> None:
-    """Add a convolution, and what it fuses beyond what NNAPI fuses."""
-    result = graph.like(type, inputs, graph.tensor(operator.outputs[0]))
-    graph.give(operator, after(graph, operator, result))
+    graph.add(type, given, operator)
 
 
 def _need_rank(data: Operand, filter: Operand, rank: int) -> None:
@@ -157,7 +150,7 @@ def fully_connected(graph: Importing, operator: Operator) -> None:
         if free.count(-1) > 1:
             raise reason("only a run tells more than one of its dimensions", "dimensions")
         result = graph.reshaped(result, [*free, units])
-    graph.give(operator, after(graph, operator, result))
+    graph.give(operator, result)
 
 
 def _by_pixels(graph: Importing, operator: Operator, data: Operand, filter: Operand) -> Operand:

@@ -21,7 +21,7 @@ def _input(graph: Importing, operator: Operator) -> Operand:
 
 def _number(operand: Operand, value: float) -> Array:
     """A constant of one element that goes with an operand of real numbers."""
-    return np.array([value], np.float16 if operand.type is T.TENSOR_FLOAT16 else np.float32)
+    return np.full(1, value, np.float16 if operand.type is T.TENSOR_FLOAT16 else np.float32)
 
 
 def square(graph: Importing, operator: Operator) -> None:
@@ -48,7 +48,7 @@ def leaky_relu(graph: Importing, operator: Operator) -> None:
     alpha: Any = _number(data, slope)
     if data.type in BYTES:
         offset = 128 if data.type is T.TENSOR_QUANT8_ASYMM else 0
-        step = np.array([offset + int(np.sign(slope))], np.int16)
+        step = np.full(1, offset + int(np.sign(slope)), np.int16)
         alpha = graph.model.constant(step, data.type, abs(slope) or 1.0, offset)
     graph.add("PRELU", [data, alpha], operator)
 
@@ -109,7 +109,7 @@ def sign(graph: Importing, operator: Operator) -> None:
     if data.type not in kinds:
         raise reason(f"its input is {data.type.name}", "type")
     dtype = kinds[data.type]
-    zero = np.array([0], dtype)
+    zero = np.zeros(1, dtype)
     one, minus_one = (graph.filled(data.dimensions, dtype(sign).item()) for sign in (1, -1))
     below = graph.make("SELECT", [graph.make("LESS", [data, zero]), minus_one, data])
     graph.add("SELECT", [graph.make("GREATER", [data, zero]), one, below], operator)
