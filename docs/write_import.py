@@ -11,10 +11,14 @@ HEAD = """# Files of TensorFlow Lite
 Written by `make docs` from `docs/write_import.py` and the tables of the import; do not edit.
 [Model files](start/models.md) says how such a file is loaded.
 
-- Activations are fused; TANH, which NNAPI does not fuse, is an operation behind float32 ones.
+- Activations are fused. TANH and SIGN_BIT, which NNAPI does not fuse and LiteRT's kernels leave
+  out, are refused.
 - Weights with scales per channel stay as they are. Fully connected layers that have such weights
   are convolutions with a filter of one pixel.
 - Weights of 16 bits in float are unpacked, and so are quantized weights beside float32 values.
+- Weights with a scale for each block of elements (blockwise INT4 and INT8) become float32 beside
+  float32 values; LiteRT quantizes those values to 8 bits first, so that its results are coarser.
+  Other kinds of `quantization.details` are refused.
 - Quantized operations that NNAPI has for real numbers alone stand between DEQUANTIZE and QUANTIZE,
   and so do outputs with other scales than NNAPI gives them. Such a result is LiteRT's or a step
   beside it.
@@ -33,8 +37,10 @@ Written by `make docs` from `docs/write_import.py` and the tables of the import;
 - Of equal elements TOPK_V2 takes the later first, as NNAPI does; LiteRT takes the earlier.
 
 A file that is damaged is refused with the place, such as `operator 3 CONV_2D: input 1 is tensor 99;
-the graph has 12`. Nothing is read outside of it, and what is made of it before that is bounded by
-its size.
+the graph has 12`. Nothing is read outside of it, and what is made of it is bounded by its size:
+64 MiB and 16 bytes for each of its own, all graphs together. A field of the schema that this
+version does not know has the operator refused that it concerns, or the file;
+`tests/formats/tflite/schema_fields.py` names all fields that are known, and what becomes of each.
 
 ## Operators that are expressed
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from nnapi_shim import process
 from nnapi_shim.api import pickling, showing
-from nnapi_shim.api.argument import Argument, argument_of
+from nnapi_shim.api.argument import argument_of
 from nnapi_shim.api.arrays import Array
 from nnapi_shim.api.buffers import Target, Value
 from nnapi_shim.api.carried import Carrying
@@ -96,8 +96,8 @@ class Compilation:
         self.outputs = tuple(self.all_outputs[position] for position in self._given)
         """What `run` gives, without the states."""
         self.input_names, self.output_names = (
-            _unique(self.inputs, "input"),
-            _unique(self.outputs, "output"),
+            unique_names([item.name for item in self.inputs], "input"),
+            unique_names([item.name for item in self.outputs], "output"),
         )
         """A name for each: its own where no other has it, and no keyword of `run`; else input_0,
         output_1 and the like.
@@ -351,9 +351,8 @@ def _others(count: int, positions: Sequence[int]) -> list[int]:
 _KEYWORDS = ("self", "out", "intermediates")
 
 
-def _unique(arguments: Sequence[Argument], role: str) -> tuple[str, ...]:
+def unique_names(names: Sequence[str], role: str) -> tuple[str, ...]:
     """A name for each argument that no other one has, and that is no keyword of `run`."""
-    names = [argument.name for argument in arguments]
     return tuple(
         name if name and names.count(name) == 1 and name not in _KEYWORDS else f"{role}_{position}"
         for position, name in enumerate(names)

@@ -108,6 +108,13 @@ class Runner:
     ) -> tuple[Array, ...] | None:
         """The outputs; None when their buffers were too small, and are larger from now on."""
         execution = Execution(self, reusable=True)
+        # A single number is a tensor of one element where the model takes one.
+        inputs = [
+            value.reshape(1)
+            if value is not None and not value.ndim and argument.dimensions == (1,)
+            else value
+            for value, argument in zip(inputs, self.all_inputs, strict=True)
+        ]
         for index, value in enumerate(inputs):
             execution.set_input(index, value)
         buffers: list[Any] = []

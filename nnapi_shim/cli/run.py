@@ -44,6 +44,10 @@ def run(
     ] = None,
     std: Annotated[float | None, typer.Option("--std", help="See --mean.")] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Of inputs that are made up.")] = 0,
+    partial: Annotated[
+        bool,
+        typer.Option("--partial", help="Let LiteRT run what NNAPI cannot express."),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Run a model once, and tell what it gives.
@@ -71,6 +75,7 @@ def run(
         top=top,
         picture=Picture(resize, mean, std),
         seed=seed,
+        partial=partial,
     )
     if output is not None:
         found.save(output, force)

@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from nnapi_shim.api.compilation import Compilation
 from nnapi_shim.errors import NnapiError, bad_data
 from nnapi_shim.hal.enums import OperandType
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE, SCALARS
+
+if TYPE_CHECKING:
+    from nnapi_shim.formats.tflite.partial import PartialCompilation
 
 ARRAYS = (".npy", ".npz")
 PICTURE_BYTES = 1 << 28
@@ -55,7 +58,9 @@ class Picture:
 
 
 def read_inputs(
-    compilation: Compilation, given: Sequence[str | os.PathLike[str]], how: Picture | None = None
+    compilation: "Compilation | PartialCompilation",
+    given: Sequence[str | os.PathLike[str]],
+    how: Picture | None = None,
 ) -> list[Array]:
     """One array for each input of a compilation.
 
@@ -201,7 +206,7 @@ def _loaded(path: str) -> Array | dict[str, Array]:
             raise bad_data(f"{path} is no file of numpy: {_short(error)}", "numpy") from None
 
 
-def _of_archive(path: str, compilation: Compilation) -> dict[int, Array]:
+def _of_archive(path: str, compilation: "Compilation | PartialCompilation") -> dict[int, Array]:
     """Arrays of a .npz file by the positions of inputs."""
     names, arrays = compilation.input_names, _loaded(path)
     if isinstance(arrays, np.ndarray):

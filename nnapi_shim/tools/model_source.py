@@ -6,10 +6,13 @@ import runpy
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nnapi_shim.api.model import Model
 from nnapi_shim.errors import NnapiError, bad_data
+
+if TYPE_CHECKING:
+    from nnapi_shim.formats.tflite.partial import PartialModel
 
 Source = str | os.PathLike[str] | Model
 """A finished model; the path of a file with one, and behind a `#` which of several; or
@@ -46,6 +49,21 @@ def model_of(source: Source, signature: str | None = None, *, finish: bool = Tru
     if finish and model.runtime.state == "building":
         model.finish()
     return model
+
+
+def partial_of(source: Source) -> "Model | PartialModel":
+    """What is meant, as `model_of` says; of a .tflite file a model in parts, of which LiteRT runs
+    those that NNAPI cannot express.
+
+    Raises as `model_of`, and ImportError without what reads the file.
+    """
+    if not isinstance(source, Model):
+        path, signature = file_of(os.fspath(source))
+        if path.endswith(".tflite"):
+            from nnapi_shim.formats.load import load
+
+            return load(path, signature=signature, partial=True)
+    return model_of(source)
 
 
 def file_of(text: str) -> tuple[str, str | None]:

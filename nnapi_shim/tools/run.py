@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,10 +14,14 @@ from nnapi_shim.api.argument import Argument
 from nnapi_shim.api.arrays import Array
 from nnapi_shim.api.compilation import Compilation
 from nnapi_shim.api.devices import Choice
+from nnapi_shim.api.model import Model
 from nnapi_shim.errors import bad_data
 from nnapi_shim.tools.inputs import Picture, made_up, read_inputs, real
-from nnapi_shim.tools.model_source import Source, model_of, name_of
+from nnapi_shim.tools.model_source import Source, model_of, name_of, partial_of
 from nnapi_shim.tools.report import Report
+
+if TYPE_CHECKING:
+    from nnapi_shim.formats.tflite.partial import PartialCompilation
 
 
 @dataclass(frozen=True)
@@ -89,18 +94,26 @@ def run(
     top: int = 0,
     picture: Picture | None = None,
     seed: int = 0,
+    partial: bool = False,
 ) -> RunResult:
     """Compile a model and run it once.
 
     inputs: files, as read_inputs takes them; without any, numbers are made up from `seed`.
     device: one or several; None: all. labels: names of classes, one for each; with them, or with
-    `top`, outputs that are a row of scores have their best classes told, 5 by default.
+    `top`, outputs that are a row of scores have their best classes told, 5 by default. partial:
+    whether LiteRT runs what NNAPI cannot express of a .tflite file; it is then among the devices.
 
     Raises NnapiError, and OSError for files that cannot be read.
     """
-    model = model_of(source)
+    model = partial_of(source) if partial else model_of(source)
     began = perf_counter()
-    compilation = Compilation(model, device)
+    compilation: Compilation | PartialCompilation
+    if isinstance(model, Model):
+        compilation = Compilation(model, device)
+        devices = tuple(item.name for item in compilation.runtime.devices)
+    else:
+        compilation = model.compile(device)
+        devices = compilation.devices
     compiled = perf_counter()
     arrays = (
         read_inputs(compilation, inputs, picture)
@@ -114,7 +127,7 @@ def run(
     best = top or (5 if labels is not None else 0)
     return RunResult(
         name_of(source),
-        tuple(item.name for item in compilation.runtime.devices),
+        devices,
         tuple(
             _argument(argument, name, array.shape)
             for argument, name, array in zip(

@@ -46,11 +46,16 @@ class _Reader:
         self.prefix = prefix
         self.tensors: dict[int, Tensor] = {}
         self.names: set[str] = set()
+        self.unnamed: dict[int, str] = {}
         self.inner = 0
 
     def graph(self, view: Model | GraphView) -> Graph:
         """The whole graph."""
-        inputs = [self.tensor(operand) for operand in view.input_operands]
+        inputs = [
+            self.tensor(operand, f"input_{at}") for at, operand in enumerate(view.input_operands)
+        ]
+        for at, operand in enumerate(view.output_operands):
+            self.unnamed.setdefault(operand.index, f"output_{at}")
         nodes = [self.node(item) for item in view.operations if item.match is not None]
         outputs = [self.tensor(operand) for operand in view.output_operands]
         self.infer(view)
@@ -62,11 +67,15 @@ class _Reader:
         ]
         return graph
 
-    def tensor(self, operand: OperandView) -> Tensor:
-        """The tensor of an operand, always the same."""
+    def tensor(self, operand: OperandView, unnamed: str = "") -> Tensor:
+        """The tensor of an operand, always the same; `unnamed`: what one without a name is called.
+
+        Inputs and outputs are called as `Compilation.input_names` has them.
+        """
         found = self.tensors.get(operand.index)
         if found is None:
-            name = operand.name or f"operand_{operand.index}"
+            index = operand.index
+            name = operand.name or unnamed or self.unnamed.get(index) or f"operand_{index}"
             name = self.prefix + (name if name not in self.names else f"{name}_{operand.index}")
             self.names.add(name)
             found = self.tensors[operand.index] = Tensor(

@@ -43,7 +43,10 @@ class Reader:
 
     def _check_table(self, place: str, table: Any) -> None:
         """A table and the list of its fields must lie in the file, from their first byte on."""
-        start, data = table._tab.Pos, self.data
+        self._check_at(place, table._tab.Pos)
+
+    def _check_at(self, place: str, start: int) -> None:
+        data = self.data
         lies = not 4 <= start <= len(data) - 4
         if not lies:
             fields = start - struct.unpack_from("<i", data, start)[0]
@@ -52,6 +55,31 @@ class Reader:
         if lies:
             raise bad_data(f"{place}: an offset leads out of the file", "offset")
         self.spend(place, 32)
+
+    def slots(self, place: str, table: Any) -> list[int]:
+        """For each field of a table, in the order of the schema, where it lies in the table, or 0
+        where it is left out. Trailing fields that are left out are not in the list.
+
+        table: a generated class's, or a plain flatbuffers.Table of a union.
+        """
+        start = getattr(table, "_tab", table).Pos
+        self._check_at(place, start)
+        fields = start - struct.unpack_from("<i", self.data, start)[0]
+        count = struct.unpack_from("<H", self.data, fields)[0] // 2 - 2
+        self.spend(place, 2 * max(count, 0))
+        return [struct.unpack_from("<H", self.data, fields + 4 + 2 * at)[0] for at in range(count)]
+
+    def slot(self, place: str, table: Any, at: int, kind: str = "<i", default: int = 0) -> int:
+        """A whole number of a table by the position of its field in the schema; for fields that
+        the generated classes lack or read in another way than the schema says.
+
+        kind: as of the module struct.
+        """
+        slots = self.slots(place, table)
+        if at >= len(slots) or not slots[at]:
+            return default
+        where = getattr(table, "_tab", table).Pos + slots[at]
+        return int(self.call(place, lambda: struct.unpack_from(kind, self.data, where)[0]))
 
     def spend(self, place: str, count: int) -> None:
         """Count bytes that are read."""

@@ -37,9 +37,14 @@ def cut(
     graphs = model.subgraphs
     chosen = graphs[graph]
     chosen.operators = [chosen.operators[operator.number] for operator in operators]
+    for item, operator in zip(chosen.operators, operators, strict=True):
+        if operator.custom is not None and item.largeCustomOptionsOffset > 1:
+            item.customOptions = list(operator.custom)  # behind the flatbuffer, as buffers may be
+            item.largeCustomOptionsOffset = item.largeCustomOptionsSize = 0
     chosen.inputs, chosen.outputs = list(inputs), list(outputs)
     if len(graphs) == 1:
         used = {index for operator in operators for index in operator.inputs if index is not None}
+        used |= {at for index in used for at in _scales(chosen.tensors[index])}
         _drop_unused(model, {chosen.tensors[index].buffer for index in used})
     for buffer in model.buffers:
         if buffer.offset > 1:  # behind the flatbuffer, which the new file has nothing
@@ -51,6 +56,13 @@ def cut(
     builder = flatbuffers.Builder(1024)
     builder.Finish(model.Pack(builder), file_identifier=schema.IDENTIFIER)
     return bytes(builder.Output())
+
+
+def _scales(tensor: Any) -> list[int]:
+    """Tensors that hold the scales and zero points of a tensor's blocks."""
+    details = getattr(tensor.quantization, "details", None)
+    found = [getattr(details, name, -1) for name in ("scales", "zeroPoints")]
+    return [index for index in found if index >= 0]
 
 
 def _drop_unused(model: Any, used: Container[int]) -> None:

@@ -3,7 +3,6 @@
 The tensors' constants are views into the bytes of the file.
 """
 
-import math
 import os
 import stat
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,83 +14,23 @@ from nnapi_shim.api.arrays import Array
 from nnapi_shim.errors import bad_data
 from nnapi_shim.formats.tflite import schema
 from nnapi_shim.formats.tflite.checked import Reader
+from nnapi_shim.formats.tflite.quantization import Quantization, quantization, with_blocks
+from nnapi_shim.formats.tflite.tensor import DTYPES as DTYPES
+from nnapi_shim.formats.tflite.tensor import MOST_SHOWN, elements
+from nnapi_shim.formats.tflite.tensor import Tensor as Tensor
 
-DTYPES: dict[str, Any] = {
-    "FLOAT32": np.float32,
-    "FLOAT16": np.float16,
-    "FLOAT64": np.float64,
-    "INT64": np.int64,
-    "INT32": np.int32,
-    "INT16": np.int16,
-    "INT8": np.int8,
-    "UINT64": np.uint64,
-    "UINT32": np.uint32,
-    "UINT16": np.uint16,
-    "UINT8": np.uint8,
-    "BOOL": np.bool_,
-    "COMPLEX64": np.complex64,
-    "COMPLEX128": np.complex128,
-    "BFLOAT16": np.uint16,
-}
-"""Element type -> that of its array. INT4 has two elements a byte; others have no array."""
-
-QUANTIZED = {"INT4": (-8, 7), "INT8": (-128, 127), "UINT8": (0, 255), "INT16": (-32768, 32767)}
-"""Types that scales say something of, and the range of their elements."""
-
-MOST_SHOWN = 80
-"""Letters of a name in a message."""
+EXTERNAL_BUFFER = 10
+"""Position of Tensor.external_buffer in the schema; the package `tflite` does not have it."""
 
 MOST_DIMENSIONS = 64
 """Of a tensor; numpy's arrays have no more."""
-
-
-class Tensor(NamedTuple):
-    """A tensor.
-
-    shape: sizes. dimensions: the same with 0 for those that only a run tells.
-    scales, zero_points: none, one, or one for each index of dimension `channel_dim`.
-    value: the contents of a constant, a view into the file; None for others.
-    data: the bytes of a constant that is no array (STRING).
-    """
-
-    number: int
-    name: str
-    type: str
-    shape: tuple[int, ...]
-    dimensions: tuple[int, ...]
-    scales: tuple[float, ...] = ()
-    zero_points: tuple[int, ...] = ()
-    channel_dim: int = 0
-    value: Array | None = None
-    data: bytes | None = None
-    is_variable: bool = False
-    is_sparse: bool = False
-
-    def __str__(self) -> str:
-        name = f" {self.name[:MOST_SHOWN]!r}" if self.name else ""
-        return f"tensor {self.number}{name}"
-
-    @property
-    def is_per_channel(self) -> bool:
-        """Whether it has a scale for each channel."""
-        return len(self.scales) > 1
-
-    @property
-    def scale(self) -> float:
-        """The scale of a tensor that has one; 0 without."""
-        return self.scales[0] if len(self.scales) == 1 else 0.0
-
-    @property
-    def zero_point(self) -> int:
-        """The zero point of a tensor that has one; 0 without."""
-        return self.zero_points[0] if len(self.zero_points) == 1 else 0
 
 
 class Operator(NamedTuple):
     """An operator. name: in the schema; of a custom one, what it calls itself.
 
     An omitted input is None. options: name of a field -> value. custom: the bytes that a custom
-    operator reads.
+    operator reads. unread: what the file says of it and this version does not understand.
     """
 
     number: int
@@ -101,6 +40,7 @@ class Operator(NamedTuple):
     options: Mapping[str, Any] = {}
     custom: bytes | None = None
     intermediates: tuple[int, ...] = ()
+    unread: str = ""
 
     def __str__(self) -> str:
         return f"operator {self.number} {self.name}"
@@ -179,6 +119,7 @@ class _Model:
     def __init__(self, reader: Reader, model: Any) -> None:
         self._reader = reader
         self._model = model
+        self._require_known("the model", "Model", model)
         self._codes = [
             self._code(f"operator code {at}", code)
             for at, code in enumerate(reader.tables("the model", model, "OperatorCodes"))
@@ -200,11 +141,29 @@ class _Model:
         )
         return File(reader.data, description, graphs, signatures)
 
+    def _unknown(self, place: str, table: str, item: Any) -> str:
+        """What of a table's fields is newer than this version; nothing where all are known."""
+        known = schema.field_count(table)
+        more = [at for at, place in enumerate(self._reader.slots(place, item)) if place]
+        newer = [at for at in more if at >= known]
+        return (
+            f"field {newer[0]} of its {table} is newer than this version, which knows {known}"
+            if newer
+            else ""
+        )
+
+    def _require_known(self, place: str, table: str, item: Any) -> None:
+        unknown = self._unknown(place, table, item)
+        if unknown:
+            raise bad_data(f"{place}: {unknown}", "newer")
+
     def _code(self, place: str, code: Any) -> tuple[str, bool]:
         """The name of an operator code, and whether it is a custom one."""
         call = self._reader.call
-        # Old files have the one, new files the other: the larger is the one that is there.
-        number = max(call(place, code.BuiltinCode), call(place, code.DeprecatedBuiltinCode))
+        # Old files have the one, new files the other: the larger is the one that is there. The
+        # package's BuiltinCode() gives the old one for codes below 127, so it is read here.
+        number = max(self._reader.slot(place, code, 3), call(place, code.DeprecatedBuiltinCode))
+        self._require_known(place, "OperatorCode", code)
         name = schema.names("BuiltinOperator").get(number, f"BUILTIN_{number}")
         if name != "CUSTOM":
             return name, False
@@ -214,12 +173,14 @@ class _Model:
     def _graph(self, number: int, table: Any) -> Graph:
         reader = self._reader
         at = f"graph {number}"
+        self._require_known(at, "SubGraph", table)
         name = reader.text(at, reader.call(at, table.Name))
         where = f"{at}, " if number else ""
-        tensors = tuple(
+        read = [
             self._tensor(f"{where}tensor {index}", index, tensor)
             for index, tensor in enumerate(reader.tables(at, table, "Tensors"))
-        )
+        ]
+        tensors = tuple(with_blocks(tensor, scaled, read) for tensor, scaled in read)
         operators = tuple(
             self._operator(where, index, operator, tensors)
             for index, operator in enumerate(reader.tables(at, table, "Operators"))
@@ -250,36 +211,45 @@ class _Model:
                 ("intermediate", "Intermediates"),
             )
         )
+        unread = self._unknown(place, "Operator", operator)
         custom = None
         if is_custom:
+            form = reader.call(place, operator.CustomOptionsFormat)
+            unread = unread or (f"its options have format {form}; known is 0" if form else "")
             custom = reader.array(place, operator, "CustomOptions", 1).tobytes()
             start = reader.call(place, operator.LargeCustomOptionsOffset)
             size = reader.call(place, operator.LargeCustomOptionsSize)
             if start > 1:
                 custom = self._beyond(place, start, size).tobytes()
+        options: Mapping[str, Any] = {}
+        if not is_custom:
+            options, newer = self._options(place, operator)
+            unread = unread or newer
         return Operator(
             number,
             name,
             inputs,
             _all(place, outputs),
-            {} if is_custom else self._options(place, operator),
+            options,
             custom,
             tuple(index for index in between if index is not None),
+            unread,
         )
 
-    def _options(self, place: str, operator: Any) -> Mapping[str, Any]:
+    def _options(self, place: str, operator: Any) -> tuple[Mapping[str, Any], str]:
+        """The options of an operator, and what of them is not known."""
         reader = self._reader
         type = reader.call(place, operator.BuiltinOptionsType)
         table = reader.call(place, operator.BuiltinOptions)
         if not type or table is None:
-            return {}
+            return {}, ""
         known = schema.names("BuiltinOptions")
         if type not in known:
             raise bad_data(f"{place}: options {type} are not those of any operator", "options")
         options = getattr(schema.package(), known[type])()
         reader.call(place, options.Init, table.Bytes, table.Pos)
         reader.call(place, lambda: options)
-        return reader.fields(place, options)
+        return reader.fields(place, options), self._unknown(place, known[type], options)
 
     def _beyond(self, place: str, start: int, size: int) -> Array:
         """Bytes that lie behind the flatbuffer, or anywhere in the file."""
@@ -295,6 +265,7 @@ class _Model:
         if not 0 <= number < len(self._buffers):
             raise bad_data(f"{place}: buffer {number}; the file has {len(self._buffers)}", "buffer")
         buffer, reader = self._buffers[number], self._reader
+        self._require_known(f"buffer {number}", "Buffer", buffer)
         start = reader.call(place, buffer.Offset)
         if start > 1:
             return self._beyond(place, start, reader.call(place, buffer.Size))
@@ -306,7 +277,7 @@ class _Model:
             raise bad_data(f"{place}: its data is not there", "data")
         return found
 
-    def _tensor(self, place: str, index: int, tensor: Any) -> Tensor:
+    def _tensor(self, place: str, index: int, tensor: Any) -> tuple[Tensor, Quantization]:
         reader = self._reader
         name = reader.text(place, reader.call(place, tensor.Name))
         code = reader.call(place, tensor.Type)
@@ -329,58 +300,46 @@ class _Model:
         dimensions = tuple(
             0 if told < 0 else size for size, told in zip(shape, signature or shape, strict=True)
         )
-        scales, zero_points, channel_dim = self._quantization(place, type, shape, tensor)
-        made = Tensor(index, name, type, shape, dimensions, scales, zero_points, channel_dim)
-        bytes_ = self._bytes(place, reader.call(place, tensor.Buffer))
-        is_sparse = reader.call(place, tensor.Sparsity) is not None
-        if bytes_.size and not is_sparse:
-            if type in DTYPES or type == "INT4":
-                made = made._replace(value=_value(place, made, bytes_))
-            else:
-                reader.spend(place, bytes_.size)
-                made = made._replace(data=bytes_.tobytes())
-        return made._replace(
-            is_variable=bool(reader.call(place, tensor.IsVariable)), is_sparse=is_sparse
+        scaled = quantization(reader, place, type, shape, tensor)
+        made = Tensor(
+            index,
+            name,
+            type,
+            shape,
+            dimensions,
+            scaled.scales,
+            scaled.zero_points,
+            scaled.channel_dim,
+            is_variable=bool(reader.call(place, tensor.IsVariable)),
+            is_sparse=reader.call(place, tensor.Sparsity) is not None,
+            unread=self._unread(place, tensor) or scaled.unread,
         )
+        bytes_ = self._bytes(place, reader.call(place, tensor.Buffer))
+        if not bytes_.size or made.is_sparse or made.unread:
+            return made, scaled
+        if type == "INT4" or type == "BOOL":
+            # They may become arrays of their own, and tensors may share the bytes in the file.
+            reader.spend(place, bytes_.size)
+        if type in DTYPES or type == "INT4":
+            return made._replace(value=elements(place, made, bytes_)), scaled
+        reader.spend(place, bytes_.size)
+        return made._replace(data=bytes_.tobytes()), scaled
 
-    def _quantization(
-        self, place: str, type: str, shape: Sequence[int], tensor: Any
-    ) -> tuple[tuple[float, ...], tuple[int, ...], int]:
+    def _unread(self, place: str, tensor: Any) -> str:
+        """What the file says of a tensor and this version does not understand."""
         reader = self._reader
+        if reader.slot(place, tensor, EXTERNAL_BUFFER, "<I"):
+            return "its contents lie in another file (external_buffer)"
+        if reader.length(place, tensor, "VariantTensors"):
+            return "it holds tensors (variant_tensors)"
         table = reader.call(place, tensor.Quantization)
-        if table is None or type not in (*QUANTIZED, "INT32", "INT64"):
-            return (), (), 0  # a file may say of a float tensor that it has a scale
-        scales = reader.numbers(place, table, "Scale")
-        if not scales:
-            return (), (), 0
-        zero_points = reader.numbers(place, table, "ZeroPoint", 8)
-        dim = reader.call(place, table.QuantizedDimension)
-        if not all(math.isfinite(scale) and scale >= 0 for scale in scales):
-            raise bad_data(f"{place}: a scale is {min(scales)} or no number", "scale")
-        if type in QUANTIZED and not all(scales):
-            raise bad_data(f"{place}: a scale is 0", "zero_scale")
-        if len(zero_points) not in (0, len(scales)):
-            raise bad_data(
-                f"{place}: {len(zero_points)} zero points for {len(scales)} scales", "zero_points"
-            )
-        low, high = QUANTIZED.get(type, (-(2**31), 2**31 - 1))
-        wrong = [point for point in zero_points if not low <= point <= high]
-        if wrong:
-            raise bad_data(
-                f"{place}: zero point {wrong[0]}; {type} has {low} to {high}", "zero_point"
-            )
-        if len(scales) > 1:
-            size = shape[dim] if 0 <= dim < len(shape) else None
-            if size != len(scales):
-                raise bad_data(
-                    f"{place}: {len(scales)} scales along dimension {dim} of {list(shape)}",
-                    "scales",
-                )
-        return scales, zero_points or (0,) * len(scales), dim
+        unknown = table and self._unknown(place, "QuantizationParameters", table)
+        return unknown or self._unknown(place, "Tensor", tensor)
 
     def _signature(self, at: int, table: Any, graphs: Sequence[Graph]) -> Signature:
         reader = self._reader
         place = f"signature {at}"
+        self._require_known(place, "SignatureDef", table)
         key = reader.text(place, reader.call(place, table.SignatureKey))
         place = f"{place} {key[:MOST_SHOWN]!r}"
         number = reader.call(place, table.SubgraphIndex)
@@ -420,25 +379,6 @@ def _tensor_indexes(
         if not -1 <= index < len(tensors):
             raise bad_data(f"{place} {at} is tensor {index}; the graph has {len(tensors)}", "index")
         yield None if index < 0 else index
-
-
-def _value(place: str, tensor: Tensor, data: Array) -> Array:
-    """The elements of a constant."""
-    count = math.prod(tensor.shape)
-    is_packed = tensor.type == "INT4"
-    size = (count + 1) // 2 if is_packed else count * np.dtype(DTYPES[tensor.type]).itemsize
-    if data.nbytes != size:
-        raise bad_data(
-            f"{place}: {data.nbytes} bytes of data; {tensor.type}{list(tensor.shape)} has {size}",
-            "size",
-        )
-    if is_packed:
-        halves = np.stack([data << 4, data & 0xF0], -1).view(np.int8) >> 4
-        whole: Array = halves.reshape(-1)[:count].reshape(tensor.shape)
-        return whole
-    is_other = tensor.type == "BOOL" and (data > 1).any()
-    found: Array = data != 0 if is_other else data.view(DTYPES[tensor.type])
-    return found.reshape(tensor.shape)
 
 
 def _check_order(where: str, graph: Graph) -> None:

@@ -1,36 +1,23 @@
 """PartialModel: what NNAPI can express of a file as models, the rest through LiteRT."""
 
 import threading
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from nnapi_shim.api.argument import Argument
 from nnapi_shim.api.arrays import Array
-from nnapi_shim.api.compilation import Compilation
+from nnapi_shim.api.compilation import Compilation, unique_names
 from nnapi_shim.api.devices import Choice
-from nnapi_shim.api.model import Model
 from nnapi_shim.errors import bad_data
-from nnapi_shim.formats.tflite.cut import cut, litert
-from nnapi_shim.formats.tflite.file import DTYPES, File, Graph, Operator, Tensor
-from nnapi_shim.formats.tflite.importing.model import Names, Reason, attempt
-
-HELD_TOGETHER = {"ASSIGN_VARIABLE", "CALL_ONCE", "READ_VARIABLE", "VAR_HANDLE"}
-"""Operators on variables, which no cut may part."""
-
-
-class Part(NamedTuple):
-    """Operators that run as one. inputs, outputs: numbers of tensors.
-
-    model: None where LiteRT runs it. reasons: why it does.
-    """
-
-    operators: tuple[Operator, ...]
-    inputs: tuple[int, ...]
-    outputs: tuple[int, ...]
-    model: Model | None
-    reasons: tuple[Reason, ...] = ()
+from nnapi_shim.formats.tflite.file import File, Graph, Tensor
+from nnapi_shim.formats.tflite.importing.graph import OPERAND_TYPES
+from nnapi_shim.formats.tflite.importing.model import Names, Reason
+from nnapi_shim.formats.tflite.litert_part import LitertPart, converted, value_of
+from nnapi_shim.formats.tflite.parts import Part, parts_of
+from nnapi_shim.hal.enums import OperandType
 
 
 class PartialModel:
@@ -46,13 +33,15 @@ class PartialModel:
     def __init__(self, file: File, graph: Graph, names: Names) -> None:
         self._file = file
         self.graph = graph
-        self.inputs = tuple(
-            names.inputs.get(index) or graph.tensors[index].name for index in graph.inputs
+        self.inputs = unique_names(
+            [names.inputs.get(index) or graph.tensors[index].name for index in graph.inputs],
+            "input",
         )
-        self.outputs = tuple(
-            names.outputs.get(index) or graph.tensors[index].name for index in graph.outputs
+        self.outputs = unique_names(
+            [names.outputs.get(index) or graph.tensors[index].name for index in graph.outputs],
+            "output",
         )
-        self.parts = tuple(_parts(file, graph, names))
+        self.parts = tuple(parts_of(file, graph, names))
 
     @property
     def reasons(self) -> tuple[Reason, ...]:
@@ -73,20 +62,37 @@ class PartialModel:
         Raises NnapiError as Compilation does, and BAD_DATA for what LiteRT refuses; ImportError
         without LiteRT where it is needed.
         """
-        steps = [
-            _Litert(self._file, self.graph, part)
-            if part.model is None
-            else _Model(self.graph, part, Compilation(part.model, devices, **options))
-            for part in self.parts
-        ]
+        steps: list[_Model | LitertPart] = []
+        for part in self.parts:
+            if part.model is None:
+                steps.append(LitertPart(self._file, self.graph, part))
+            else:
+                compilation = Compilation(part.model, devices, **options)
+                steps.append(_Model(self.graph, part, compilation))
         return PartialCompilation(self, steps)
 
 
 class PartialCompilation:
-    """A PartialModel made ready. One run at a time."""
+    """A PartialModel made ready. One run at a time.
 
-    def __init__(self, model: PartialModel, steps: "Sequence[_Model | _Litert]") -> None:
+    inputs, outputs: as those of a Compilation; whole numbers of 64 bits are told as TENSOR_INT32.
+    input_names, output_names: what they are called. devices: those of the parts, and "LiteRT".
+    """
+
+    def __init__(self, model: PartialModel, steps: "Sequence[_Model | LitertPart]") -> None:
         self.model = model
+        self.input_names, self.output_names = model.inputs, model.outputs
+        self.inputs, self.outputs = (
+            tuple(
+                _argument(model.graph.tensors[index], name)
+                for index, name in zip(indexes, names, strict=True)
+            )
+            for indexes, names in (
+                (model.graph.inputs, model.inputs),
+                (model.graph.outputs, model.outputs),
+            )
+        )
+        self.devices = tuple(dict.fromkeys(name for step in steps for name in step.devices))
         self._steps = steps
         self._lock = threading.Lock()
 
@@ -106,13 +112,13 @@ class PartialCompilation:
             wanted = ", ".join(map(repr, self.model.inputs))
             raise bad_data(f"the model has the inputs {wanted}", "inputs")
         values = {
-            index: _as(graph.tensors[index], value)
+            index: converted(graph.tensors[index], value)
             for index, value in zip(graph.inputs, given, strict=True)
         }
         with self._lock:
             for step in self._steps:
                 step.run(values)
-        results = tuple(_output(graph.tensors[index], values) for index in graph.outputs)
+        results = tuple(value_of(graph.tensors[index], values) for index in graph.outputs)
         return results[0] if len(results) == 1 else results
 
     def reset(self) -> None:
@@ -129,10 +135,11 @@ class _Model:
         self._graph = graph
         self._part = part
         self._compilation = compilation
+        self.devices = tuple(item.name for item in compilation.runtime.devices)
 
     def run(self, values: dict[int, Array]) -> None:
         """Compute the part's outputs from what is there."""
-        given = [_output(self._graph.tensors[index], values) for index in self._part.inputs]
+        given = [value_of(self._graph.tensors[index], values) for index in self._part.inputs]
         results = self._compilation.run(*(np.atleast_1d(value) for value in given))
         if len(self._part.outputs) == 1:
             results = (results,)
@@ -144,163 +151,9 @@ class _Model:
         self._compilation.reset()
 
 
-class _Litert:
-    """A part that LiteRT runs."""
-
-    def __init__(self, file: File, graph: Graph, part: Part) -> None:
-        self._graph = graph
-        self._part = part
-        data = cut(file, graph.number, part.operators, part.inputs, part.outputs)
-        try:
-            self._interpreter = litert().Interpreter(model_content=data)
-            self._interpreter.allocate_tensors()
-        except (RuntimeError, ValueError) as error:
-            raise self._refused(error) from None
-        self._shapes: list[tuple[int, ...]] = []
-
-    def _refused(self, error: Exception) -> Exception:
-        told = " ".join(str(error).split())
-        return bad_data(f"LiteRT refuses {self._part.operators[0]} or what follows it: {told}")
-
-    def run(self, values: dict[int, Array]) -> None:
-        """Compute the part's outputs from what is there."""
-        interpreter = self._interpreter
-        given = [self._given(index, values) for index in self._part.inputs]
-        shapes = [value.shape for value in given]
-        try:
-            if shapes != self._shapes:
-                for detail, shape in zip(interpreter.get_input_details(), shapes, strict=True):
-                    interpreter.resize_tensor_input(detail["index"], shape)
-                interpreter.allocate_tensors()
-                self._shapes = shapes
-            for detail, value in zip(interpreter.get_input_details(), given, strict=True):
-                interpreter.set_tensor(detail["index"], value)
-            interpreter.invoke()
-        except (RuntimeError, ValueError) as error:
-            raise self._refused(error) from None
-        details = interpreter.get_output_details()
-        for index, detail in zip(self._part.outputs, details, strict=True):
-            values[index] = interpreter.get_tensor(detail["index"])
-
-    def _given(self, index: int, values: Mapping[int, Array]) -> Array:
-        tensor = self._graph.tensors[index]
-        value = _as(tensor, _output(tensor, values))
-        return value.reshape(()) if not tensor.shape and value.size == 1 else value
-
-    def reset(self) -> None:
-        """Begin anew with all states."""
-        self._interpreter.reset_all_variables()
-
-
-def _as(tensor: Tensor, value: ArrayLike) -> Array:
-    dtype = DTYPES.get(tensor.type)
-    try:
-        return np.asarray(value) if dtype is None else np.asarray(value, dtype)
-    except (TypeError, ValueError, OverflowError):
-        raise bad_data(f"{tensor} is {tensor.type}, and a value for it is none", "value") from None
-
-
-def _output(tensor: Tensor, values: Mapping[int, Array]) -> Array:
-    if tensor.number in values:
-        return values[tensor.number]
-    if tensor.value is None:
-        raise bad_data(f"nothing gives {tensor} a value", "no_value")
-    return tensor.value
-
-
-def _parts(file: File, graph: Graph, names: Names) -> Iterator[Part]:
-    """The parts, in an order in which they can run."""
-    _, reasons = attempt(file, graph, names)
-    why: dict[int, list[Reason]] = {}
-    _note(why, reasons, graph.operators if reasons and not _numbered(reasons) else ())
-    is_held = any(operator.name in HELD_TOGETHER for operator in graph.operators)
-    while True:
-        outside = {operator.number for operator in graph.operators} if is_held and why else set(why)
-        parts, again = [], False
-        for operators, is_outside in _runs(graph, outside):
-            part = _part(graph, operators)
-            if not part.outputs and not is_held:
-                continue  # nobody asks for what they compute
-            if is_outside:
-                told = (reason for operator in operators for reason in why.get(operator.number, ()))
-                parts.append(part._replace(reasons=tuple(told)))
-                continue
-            model, reasons = attempt(file, _graph(graph, part), _names(names, graph, part))
-            if model is None:
-                _note(why, reasons, () if _numbered(reasons) else operators)
-                again = True
-                break
-            parts.append(part._replace(model=model))
-        if not again:
-            yield from parts
-            return
-
-
-def _numbered(reasons: Sequence[Reason]) -> bool:
-    return any(reason.number is not None for reason in reasons)
-
-
-def _note(
-    why: dict[int, list[Reason]], reasons: Sequence[Reason], operators: Sequence[Operator]
-) -> None:
-    """Keep reasons by operator; `operators`: those that reasons without a number are of."""
-    for reason in reasons:
-        if reason.number is not None:
-            why.setdefault(reason.number, []).append(reason)
-    for operator in operators:
-        why.setdefault(operator.number, []).append(
-            Reason(operator.number, operator.name, reasons[0].why)
-        )
-
-
-def _runs(graph: Graph, outside: Collection[int]) -> Iterator[tuple[list[Operator], bool]]:
-    """Operators of one kind that can run together, as many as there are at a time."""
-    waiting = list(graph.operators)
-    written = {index for operator in waiting for index in operator.outputs}
-    is_outside = bool(waiting) and waiting[0].number in outside
-    while waiting:
-        run, rest = [], []
-        for operator in waiting:
-            is_ready = not any(index in written for index in operator.inputs)
-            if is_ready and (operator.number in outside) is is_outside:
-                run.append(operator)
-                written.difference_update(operator.outputs)
-            else:
-                rest.append(operator)
-        if run:
-            yield run, is_outside
-        waiting, is_outside = rest, not is_outside
-
-
-def _part(graph: Graph, operators: Sequence[Operator]) -> Part:
-    """What goes in and comes out of operators that run together."""
-    inside = {operator.number for operator in operators}
-    made = {index for operator in operators for index in operator.outputs}
-    written = {index for operator in graph.operators for index in operator.outputs}
-    read = dict.fromkeys(
-        index
-        for operator in operators
-        for index in operator.inputs
-        if index is not None and index not in made and (index in written or index in graph.inputs)
-    )
-    used = {
-        index
-        for operator in graph.operators
-        if operator.number not in inside
-        for index in operator.inputs
-    } | set(graph.outputs)
-    given = tuple(index for operator in operators for index in operator.outputs if index in used)
-    return Part(tuple(operators), tuple(read), given, None)
-
-
-def _graph(graph: Graph, part: Part) -> Graph:
-    """A part as a graph of its own."""
-    return graph._replace(operators=part.operators, inputs=part.inputs, outputs=part.outputs)
-
-
-def _names(names: Names, graph: Graph, part: Part) -> Names:
-    """The names of those inputs and outputs of a part that are the whole's."""
-    return Names(
-        {index: name for index, name in names.inputs.items() if index in part.inputs},
-        {index: name for index, name in names.outputs.items() if index in part.outputs},
-    )
+def _argument(tensor: Tensor, name: str) -> Argument:
+    """What a program is told of an input or output."""
+    type = OperandType.TENSOR_INT32 if tensor.type == "INT64" else OPERAND_TYPES.get(tensor.type)
+    if type is None:
+        raise bad_data(f"{tensor} is {tensor.type}, which has no type in NNAPI", "type")
+    return Argument(type, tensor.dimensions or (1,), tensor.scale, tensor.zero_point, name)

@@ -1,13 +1,24 @@
 """The schema of .tflite files, from the package `tflite`; what its codes are called."""
 
 from functools import cache
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 IDENTIFIER = b"TFL3"
 VERSION = 3
 
 PADDING = {0: "SAME", 1: "VALID"}
 ACTIVATIONS = {0: "NONE", 1: "RELU", 2: "RELU_N1_TO_1", 3: "RELU6", 4: "TANH", 5: "SIGN_BIT"}
+
+NEWER = {
+    "TensorType": {19: "INT2", 20: "UINT4", 21: "FLOAT8_E4M3FN", 22: "FLOAT8_E5M2"},
+    "BuiltinOperator": {209: "STABLEHLO_CASE"},
+}
+"""Enumeration -> codes that the schema has and the package `tflite` has not."""
+
+NEWER_FIELDS = {"Model": 2, "Tensor": 1}
+"""Table -> how many fields this package reads beyond those that the package `tflite` has:
+externalBufferGroups and externalBuffers; externalBuffer.
+"""
 
 
 @cache
@@ -27,4 +38,14 @@ def package() -> ModuleType:
 def names(enumeration: str) -> dict[int, str]:
     """Code -> name, of an enumeration of the schema such as BuiltinOperator."""
     members = vars(getattr(package(), enumeration))
-    return {code: name for name, code in members.items() if isinstance(code, int)}
+    found = {code: name for name, code in members.items() if isinstance(code, int)}
+    return {**NEWER.get(enumeration, {}), **found}
+
+
+@cache
+def field_count(table: str) -> int:
+    """How many fields of a table are known: the package's, and those that are read beyond them."""
+    counts: list[int] = []
+    builder = SimpleNamespace(StartObject=counts.append)
+    getattr(package(), f"{table}Start")(builder)  # which begins with StartObject(count)
+    return counts[0] + NEWER_FIELDS.get(table, 0)

@@ -115,7 +115,7 @@ LIES: dict[str, tuple[Callable[[Building], None], str]] = {
     "buffer": (set_(tensor, "buffer", 77), "tensor 2: buffer 77; the file has 3"),
     "type": (
         set_(tensor, "type", 101),
-        "tensor 2: element type 101; known are those up to 18",
+        "tensor 2: element type 101; known are those up to 22",
     ),
     "size": (
         set_(tensor, "shape", [3, 2, 2, 3]),

@@ -1,19 +1,24 @@
 """Models in parts: what NNAPI cannot express runs through LiteRT."""
 
 import sys
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 pytest.importorskip("ai_edge_litert")
 
-from nnapi_shim import NnapiError
+from nnapi_shim import Compilation, NnapiError
+from nnapi_shim.formats.tflite.cut import cut
 from nnapi_shim.formats.tflite.file import read
+from nnapi_shim.formats.tflite.importing.table import LOWERINGS
 from nnapi_shim.formats.tflite.model import chosen
 from nnapi_shim.formats.tflite.partial import PartialModel
+from nnapi_shim.tools.run import run
 from tests.formats.tflite.building import Building, Spec
 from tests.formats.tflite.cases import F, f32
-from tests.formats.tflite.running import DEVICES, Litert, assert_same
+from tests.formats.tflite.running import DEVICES, Litert, assert_same, model_of
 from tests.formats.tflite.test_whole import CELLS, counter, unexpressed
 
 
@@ -152,3 +157,192 @@ def test_custom_operator_that_nobody_knows() -> None:
     assert "nobody but its maker knows" in model.reasons[0].why
     with pytest.raises(NnapiError, match="LiteRT refuses operator 0 Secret"):
         model.compile()
+
+
+def behind_dequantize() -> bytes:
+    """X -> CUMSUM -> CONV_2D (dilated in groups) -> NEG -> CONV_2D, with weights in float16."""
+    made = Building()
+    x, a, b, c, y = (made.tensor(F(1, 6, 6, 4)) for _ in range(5))
+    made.current.tensors[b].shape = made.current.tensors[c].shape = [1, 4, 4, 2]
+    made.current.tensors[y].shape = [1, 3, 3, 2]
+    weights = []
+    for shape in ((2, 2, 2, 2), (2, 2, 2, 2), (2,)):
+        half = made.constant(f32(*shape).astype(np.float16))
+        weights.append(made.tensor(F(*shape)))
+        made.operator("DEQUANTIZE", [half], [weights[-1]], "DequantizeOptions")
+    made.operator("CUMSUM", [x, made.constant(np.int32(1))], [a], "CumsumOptions")
+    fields = {"padding": 1, "strideW": 1, "strideH": 1}
+    apart = {"dilationWFactor": 2, "dilationHFactor": 2}
+    made.operator("CONV_2D", [a, weights[0], weights[2]], [b], "Conv2DOptions", **fields, **apart)
+    made.operator("NEG", [b], [c], "NegOptions")
+    made.operator("CONV_2D", [c, weights[1], weights[2]], [y], "Conv2DOptions", **fields)
+    made.ends([x], [y])
+    return made.file()
+
+
+def test_constants_stay_constants() -> None:
+    """What is computed of constants stands in every part that reads it."""
+    data = behind_dequantize()
+    model = partial(data)
+    kinds = [([o.name for o in part.operators], part.model is None) for part in model.parts]
+    assert kinds == [
+        (["DEQUANTIZE", "DEQUANTIZE", "CUMSUM", "CONV_2D"], True),
+        (["DEQUANTIZE", "DEQUANTIZE", "NEG", "CONV_2D"], False),
+    ]
+    assert [len(part.inputs) for part in model.parts] == [1, 1]
+    assert [len(part.outputs) for part in model.parts] == [1, 1]
+    x = f32(1, 6, 6, 4)
+    assert_same(model.compile("nnapi-cpu").run(x), Litert(data).run(x), tolerance=1e-4)
+
+
+def test_constants_that_nnapi_cannot_compute() -> None:
+    """LiteRT computes them once, for itself and for the models that read them."""
+    made = Building()
+    x, a, b, y = (made.tensor(F(2, 3)) for _ in range(4))
+    axis = made.constant(np.int32(1))
+    made.operator("CUMSUM", [made.constant(f32(2, 3)), axis], [a], "CumsumOptions")
+    made.operator("ADD", [x, a], [b], "AddOptions")
+    made.operator("CUMSUM", [b, axis], [y], "CumsumOptions")
+    made.ends([x], [y])
+    model = partial(made.file())
+    given = f32(2, 3, seed=4)
+    assert_same(model.compile("nnapi-cpu").run(given), Litert(made.file()).run(given))
+
+
+def test_without_the_delegate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """LiteRT's default delegate fails for some parts; they run without it."""
+    from ai_edge_litert import interpreter
+
+    plain = interpreter.OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+    asked = []
+
+    class Failing(interpreter.Interpreter):  # type: ignore[misc]
+        def __init__(self, experimental_op_resolver_type: Any = None, **options: Any) -> None:
+            asked.append(experimental_op_resolver_type)
+            self.kind = experimental_op_resolver_type
+            super().__init__(experimental_op_resolver_type=self.kind, **options)
+
+        def allocate_tensors(self) -> None:
+            if self.kind is not plain:
+                raise RuntimeError("failed to apply XNNPACK delegate")
+            super().allocate_tensors()
+
+    x = f32(2, 3)
+    wanted = Litert(unexpressed()).run(x)
+    monkeypatch.setattr(interpreter, "Interpreter", Failing)
+    assert_same(partial(unexpressed()).compile("nnapi-cpu").run(x), wanted)
+    assert asked.count(plain) == 2
+
+
+def test_delegate_that_fails_after_a_resize(monkeypatch: pytest.MonkeyPatch) -> None:
+    from ai_edge_litert import interpreter
+
+    plain = interpreter.OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+
+    class Failing(interpreter.Interpreter):  # type: ignore[misc]
+        def __init__(self, experimental_op_resolver_type: Any = None, **options: Any) -> None:
+            self.kind, self.count = experimental_op_resolver_type, 0
+            super().__init__(experimental_op_resolver_type=self.kind, **options)
+
+        def allocate_tensors(self) -> None:
+            self.count += 1
+            if self.kind is not plain and self.count > 2:
+                raise RuntimeError("failed to reshape")
+            super().allocate_tensors()
+
+    monkeypatch.setattr(interpreter, "Interpreter", Failing)
+    made = Building()
+    x, y = (made.tensor(Spec("FLOAT32", (1, 3), signature=(-1, 3))) for _ in range(2))
+    made.operator("CUMSUM", [x, made.constant(np.int32(1))], [y], "CumsumOptions")
+    made.ends([x], [y])
+    compiled = partial(made.file()).compile()
+    assert compiled.devices == ("LiteRT",)
+    for batch in (1, 4, 2):
+        value = f32(batch, 3)
+        np.testing.assert_allclose(compiled.run(value), value.cumsum(1), 1e-5)
+
+
+def test_refusal_of_an_operand_is_that_of_its_operator() -> None:
+    """A result larger than NNAPI's limit, behind an operator that NNAPI does not have."""
+    made = Building()
+    x, y, z = made.tensor(F(2)), made.tensor(F(2)), made.tensor(F(2**16, 2**15))
+    made.operator("EXP", [x], [y], "ExpOptions")
+    made.operator("CUMSUM", [y, made.constant(np.int32(0))], [z], "CumsumOptions")
+    made.ends([x], [z])
+    model = partial(made.file())
+    assert [part.model is None for part in model.parts] == [False, True]
+    assert [reason.number for reason in model.reasons] == [1]
+
+
+def test_input_that_nobody_reads() -> None:
+    """It has a type that NNAPI lacks, and no operator is refused for it."""
+    made = Building()
+    x, unused, y = made.tensor(F(2)), made.tensor(Spec("INT64", (1,))), made.tensor(F(2))
+    made.operator("EXP", [x], [y], "ExpOptions")
+    made.ends([x, unused], [y])
+    model = partial(made.file())
+    assert [part.model is None for part in model.parts] == [False]
+    given = f32(2)
+    found = model.compile("nnapi-cpu").run(given, np.zeros(1, np.int64))
+    np.testing.assert_allclose(found, np.exp(given), 1e-6)
+
+
+def test_large_custom_options_are_cut_along() -> None:
+    """They lie behind the flatbuffer, which a part does not have."""
+    made = Building()
+    x, y = made.tensor(F(2)), made.tensor(F(2))
+    made.operator("Secret", [x], [y], custom=b"")
+    made.ends([x], [y])
+    item = made.current.operators[0]
+    item.largeCustomOptionsOffset, item.largeCustomOptionsSize = 2**12, 5
+    data = made.file().ljust(2**12, b"\0") + b"hello"
+    file = read(data)
+    assert file.graphs[0].operators[0].custom == b"hello"
+    part = cut(file, 0, file.graphs[0].operators, [x], [y])
+    assert read(part).graphs[0].operators[0].custom == b"hello"
+
+
+def test_names_of_unnamed_inputs() -> None:
+    """As a Compilation has them."""
+    made = Building()
+    a, b, y = (made.tensor(F(2)) for _ in range(3))
+    made.operator("ADD", [a, b], [y], "AddOptions")
+    made.ends([a, b], [y])
+    for tensor in made.current.tensors:
+        tensor.name = None
+    whole = Compilation(model_of(made.file()), "nnapi-cpu")
+    assert partial(made.file()).inputs == whole.input_names == ("input_0", "input_1")
+    assert partial(made.file()).outputs == whole.output_names == ("output_0",)
+    found = partial(made.file()).compile("nnapi-cpu").run(input_1=f32(2), input_0=f32(2))
+    np.testing.assert_allclose(found, 2 * f32(2))
+
+
+def test_command(tmp_path: Path) -> None:
+    path = tmp_path / "model.tflite"
+    path.write_bytes(unexpressed())
+    found = run(path, partial=True, device="nnapi-cpu")
+    assert found.devices == ("nnapi-cpu", "LiteRT")
+    assert [item.name for item in found.inputs] == ["x"]
+    with pytest.raises(NnapiError, match="nnapi-shim run --partial leave them to LiteRT"):
+        run(path)
+
+
+MODELS = Path(__file__).resolve().parents[4] / "shared" / "models"
+
+
+@pytest.mark.parametrize("name", ["split_concat", "hello_world_float", "mnist_lstm_float"])
+def test_any_operator_left_to_litert(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Trained models, with each kind of their operators in turn taken for one that NNAPI lacks."""
+    path = MODELS / f"{name}.tflite"
+    if not path.exists():
+        pytest.skip("there are no trained models")
+    data = path.read_bytes()
+    theirs = Litert(data)
+    inputs = theirs.random(name)
+    wanted = theirs.run(*inputs)
+    for kind in {operator.name for operator in read(data).graphs[0].operators}:
+        with monkeypatch.context() as patch:
+            patch.delitem(LOWERINGS, kind)
+            model = partial(data)
+        assert any(part.model is None for part in model.parts)
+        assert_same(model.compile("nnapi-cpu").run(*inputs), wanted, tolerance=1e-4)

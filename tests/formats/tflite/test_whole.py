@@ -41,6 +41,7 @@ def test_every_operator_is_decided() -> None:
         - known
         - {
             "CUSTOM",
+            "DISPATCH_OP",
             "TFLite_Detection_PostProcess",
         }
     )
@@ -509,3 +510,76 @@ def test_constants_are_not_copied() -> None:
     value = next(t.value for t in read(data).graphs[0].tensors if t.value is not None)
     assert value is not None
     assert np.shares_memory(value, np.frombuffer(data, np.uint8))
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("keep", [False, True])
+@pytest.mark.parametrize("rank", [2, 3])
+def test_weights_by_channel_and_a_free_batch(device: str, keep: bool, rank: int) -> None:
+    """FULLY_CONNECTED that becomes a CONV_2D whose number of images only a run tells."""
+    made = Building()
+    middle = (2,) * (rank - 2)
+    shape, free = (1, *middle, 4), (-1, *middle, 4)
+    x = made.tensor(Spec("INT8", shape, 0.5, 3, signature=free))
+    weights = made.tensor(
+        Spec("INT8", (3, 4), [0.1, 0.2, 0.05], value=s8(3, 4, scale=0.1).value, channel_dim=0)
+    )
+    bias = made.tensor(
+        Spec("INT32", (3,), [0.05, 0.1, 0.025], value=np.array([9, -9, 30], np.int32))
+    )
+    sizes = (*middle, 3) if keep else (3,)
+    first = 1 if keep or rank == 2 else 2
+    y = made.tensor(Spec("INT8", (first, *sizes), 0.25, -1, signature=(-1, *sizes)))
+    kind = "FullyConnectedOptions"
+    made.operator("FULLY_CONNECTED", [x, weights, bias], [y], kind, keepNumDims=keep)
+    made.version(6)
+    made.ends([x], [y])
+    model, theirs = model_of(made.file()), Litert(made.file())
+    compiled = Compilation(model, device)
+    chance = np.random.default_rng(3)
+    for batch in (1, 5, 2):
+        value = chance.integers(-128, 128, (batch, *shape[1:])).astype(np.int8)
+        assert_same(compiled.run(value), theirs.run(value), steps=1)
+
+
+def test_reshape_to_a_single_number() -> None:
+    """The shape has no elements, and so no bytes in the file."""
+    for shape in (np.zeros(0, np.int32), None):
+        made = Building()
+        x, y = made.tensor(F(1, 1)), made.tensor(F())
+        inputs = [x] if shape is None else [x, made.constant(shape)]
+        made.operator("RESHAPE", inputs, [y], "ReshapeOptions", newShape=[])
+        made.ends([x], [y])
+        compare(made.file(), f32(1, 1))
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_array_of_rank_0(device: str) -> None:
+    """It is a single number, as the input of the file is."""
+    made = Building()
+    x, y = made.tensor(F()), made.tensor(F())
+    made.operator("EXP", [x], [y], "ExpOptions")
+    made.ends([x], [y])
+    compiled = Compilation(model_of(made.file()), device)
+    for value in (np.float32(1), np.array(1, np.float32), 1.0, np.ones(1, np.float32)):
+        for _ in range(2):
+            assert_same(compiled.run(value), [np.exp(np.ones(1, np.float32))])
+    with pytest.raises(NnapiError, match=re.escape("the type has dimensions [2]")):
+        compiled.run(np.ones(2, np.float32))
+
+
+def test_equal_reasons_stand_together() -> None:
+    made = Building()
+    last = x = made.tensor(F(2))
+    for at in range(50):
+        given, last = last, made.tensor(F(2))
+        made.operator("RFFT2D" if at % 5 else "CONV_3D", [given], [last])
+    made.ends([x], [last])
+    with pytest.raises(NnapiError) as caught:
+        model_of(made.file())
+    why = "NNAPI has no operation for it, and none together give the same numbers"
+    assert caught.value.message == (
+        "50 of 50 operators have no place in an NNAPI model: "
+        f"10 operators CONV_3D (0, 5, 10, ...): {why}; 40 operators RFFT2D (1, 2, 3, ...): {why}; "
+        "load(path, partial=True) and nnapi-shim run --partial leave them to LiteRT"
+    )

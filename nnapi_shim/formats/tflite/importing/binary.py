@@ -5,7 +5,7 @@ import numpy as np
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.formats.tflite.file import Operator
 from nnapi_shim.formats.tflite.importing.graph import NONE, Importing, reason
-from nnapi_shim.formats.tflite.importing.options import add_fused
+from nnapi_shim.formats.tflite.importing.options import activation, add_fused, bounded
 from nnapi_shim.formats.tflite.importing.plain import Lowering, plain
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.operations.shapes import broadcast
@@ -38,7 +38,7 @@ def divide(graph: Importing, operator: Operator) -> None:
     zero = np.zeros(1, np.int32)
     negative = graph.make("NOT_EQUAL", [graph.make("LESS", [i, zero]) for i in (a, b)])
     given = [graph.broadcast(negative, shape), graph.make("NEG", [size]), size]
-    graph.add("SELECT", given, operator)
+    graph.give(operator, bounded(graph, graph.make("SELECT", given), activation(operator)))
 
 
 def common(*operands: Operand) -> tuple[int, ...]:

@@ -48,7 +48,9 @@ def handle(graph: Importing, operator: Operator) -> None:
 
 
 def _name(operator: Operator) -> str:
-    return str(operator.options.get("SharedName", "") or operator.number)
+    """What LiteRT tells variables apart by: two texts, each of which may be empty."""
+    parts = [str(operator.options.get(name, "")) for name in ("Container", "SharedName")]
+    return "/".join(part for part in parts if part) or "variable"
 
 
 def _variable(graph: Importing, operator: Operator) -> str:

@@ -7,10 +7,9 @@ import numpy as np
 from nnapi_shim.api.arrays import Array
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.formats.tflite.file import Operator, Tensor
-from nnapi_shim.formats.tflite.importing.graph import Importing, reason, require_small
+from nnapi_shim.formats.tflite.importing.graph import Importing, reason
 from nnapi_shim.formats.tflite.importing.options import (
     activation,
-    after,
     dilations,
     padding,
     strides,
@@ -33,15 +32,15 @@ def bias(
 ) -> Operand:
     """The bias as NNAPI has it: never left out, and in units of input times filter."""
     index = operator.inputs[at] if at < len(operator.inputs) else None
-    if index is None:
-        require_small(depth, "its bias")
     if data.type in (T.TENSOR_FLOAT32, T.TENSOR_FLOAT16):
         if index is not None:
             return graph.reals(index) if data.type is T.TENSOR_FLOAT32 else graph.operand(index)
         dtype = np.float32 if data.type is T.TENSOR_FLOAT32 else np.float16
-        return graph.model.constant(np.zeros(depth, dtype))
+        return graph.model.constant(graph.room.filled([depth], 0, dtype, "its bias"))
     scale = 0.0 if filter.channel_quant else data.scale * filter.scale
-    value = np.zeros(depth, np.int32) if index is None else graph.value(index)
+    value = (
+        graph.room.filled([depth], 0, np.int32, "its bias") if index is None else graph.value(index)
+    )
     if value is None:
         return graph.operand(index)
     if value.dtype == np.int64:
@@ -151,19 +150,22 @@ def fully_connected(graph: Importing, operator: Operator) -> None:
         if free.count(-1) > 1:
             raise reason("only a run tells more than one of its dimensions", "dimensions")
         result = graph.reshaped(result, [*free, units])
-    graph.give(operator, after(graph, operator, result))
+    graph.give(operator, result)
 
 
 def _by_pixels(graph: Importing, operator: Operator, data: Operand, filter: Operand) -> Operand:
     units, size = filter.dimensions
     assert filter.channel_quant is not None
+    if filter.channel_quant.channel_dim != 0:
+        raise reason("its weights have a scale for each input, and not for each unit", "channel")
     image = graph.model.constant(
         filter.value.reshape(units, 1, 1, size), scales=filter.channel_quant.scales
     )
     data = graph.reshaped(data, [-1, 1, 1, size])
     biased = bias(graph, operator, 2, data, image, units)
     given: list[Any] = [data, image, biased, PaddingCode.VALID, 1, 1, activation(operator)]
-    result = graph.like("CONV_2D", given, graph.tensor(operator.outputs[0]))
+    pixels = graph.tensor(operator.outputs[0])._replace(dimensions=(0, 1, 1, units))
+    result = graph.like("CONV_2D", given, pixels)
     return graph.reshaped(result, [-1, units])
 
 

@@ -107,7 +107,8 @@ def folded(graph: Importing, operator: Operator) -> bool:
     target = graph.tensor(operator.outputs[0])
     if target.type not in ("INT32", "INT64") or target.scales:
         return False
-    values = []
+    values: list[Array] = []
+    total = 0
     may_be_partial = len(operator.inputs) if name in ("PACK", "CONCATENATION") else name in MOVES
     is_partial = False
     for at, index in enumerate(operator.inputs):
@@ -116,6 +117,9 @@ def folded(graph: Importing, operator: Operator) -> bool:
             value, is_partial = graph.partial[index], True
         if value is None or value.size > MOST or value.dtype.kind != "i":
             return False
+        total += value.size
+        if total > 8 * MOST:
+            return False  # a constant may be packed with itself as often as there are inputs
         values.append(value.astype(np.int64))
     try:
         found = fold(options, values)

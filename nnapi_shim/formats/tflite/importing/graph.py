@@ -1,6 +1,5 @@
 """A graph of a file on its way to a model: the operands that stand for its tensors."""
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -13,6 +12,7 @@ from nnapi_shim.api.operand import Operand
 from nnapi_shim.api.signature import Input
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.formats.tflite.file import DTYPES, File, Graph, Operator, Tensor
+from nnapi_shim.formats.tflite.importing.allocation import Room
 from nnapi_shim.hal.enums import FuseCode, OperationType, ResultCode
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE
@@ -33,9 +33,6 @@ OPERAND_TYPES = {
 
 BYTES = (T.TENSOR_QUANT8_ASYMM, T.TENSOR_QUANT8_ASYMM_SIGNED)
 NONE = FuseCode.NONE
-
-MOST_MADE = 2**24
-"""Elements of a tensor that is made from nothing more than its dimensions."""
 
 THROUGH_REALS = {
     OperationType.ABS,
@@ -87,8 +84,12 @@ class Importing:
     lowered, since a file has them in an order in which they can run.
     """
 
-    def __init__(self, file: File, graph: Graph, *, is_inner: bool = False) -> None:
+    def __init__(
+        self, file: File, graph: Graph, *, room: Room | None = None, is_inner: bool = False
+    ) -> None:
         self.file = file
+        self.room = room or Room(len(file.data))
+        """What may be made for the file."""
         self.graph = graph
         self.is_inner = is_inner
         self.model = Model()
@@ -106,6 +107,9 @@ class Importing:
         """What a variable begins with, where the file says so."""
         self._operands: dict[int, Operand] = {}
         self._values: dict[int, Array] = {}
+        self._reals: dict[int, Operand] = {}
+        self._written = {index for operator in graph.operators for index in operator.outputs}
+        self._written.update(graph.inputs)
         self._inputs: set[int] = set()
         self._outputs: set[int] = set()
         self._states: dict[Operand, State] = {}
@@ -123,7 +127,18 @@ class Importing:
         if index is None:
             return None
         found = self._values.get(index)
-        return self.tensor(index).value if found is None else found
+        if found is not None:
+            return found
+        tensor = self.tensor(index)
+        if tensor.value is None and 0 in tensor.shape and index not in self._operands:
+            # No elements take no bytes: nothing in the file tells such a constant from others.
+            is_known = tensor.type in DTYPES and index not in self._written
+            return (
+                self.room.empty(tensor.shape, DTYPES[tensor.type], str(tensor))
+                if is_known
+                else None
+            )
+        return tensor.value
 
     def numbers(self, index: int | None, what: str) -> list[int]:
         """Whole numbers that have to be known. Raises for those that only a run tells."""
@@ -143,12 +158,20 @@ class Importing:
         for index in operator.outputs:
             tensor = self.tensor(index)
             if index not in self._operands and tensor.type in OPERAND_TYPES:
-                type, scale, zero_point = self.parameters(tensor)
-                made = self.model.add_operand(type, tensor.dimensions, scale, zero_point)
+                try:
+                    type, scale, zero_point = self.parameters(tensor)
+                    made = self.model.add_operand(type, tensor.dimensions, scale, zero_point)
+                except NnapiError:
+                    continue  # what reads it is told so
                 self._operands[index] = made
 
     def parameters(self, tensor: Tensor) -> tuple[T, float, int]:
         """Type, scale and zero point of the operand of a tensor."""
+        require_understood(tensor)
+        if tensor.blocks is not None:
+            raise reason(
+                f"{tensor} has a scale for each block, which NNAPI does not have", "blocks"
+            )
         if tensor.type not in OPERAND_TYPES:
             raise reason(f"{tensor} is {tensor.type}, which NNAPI does not have", "type")
         type = OPERAND_TYPES[tensor.type]
@@ -169,9 +192,9 @@ class Importing:
                 self.parameters(tensor)
                 if index in self.partial:
                     raise reason("only a run tells the dimensions that it needs", "dimensions")
-                if 0 not in tensor.shape:
-                    raise reason(f"nothing gives {tensor} a value", "no_value")
-                value = np.empty(tensor.shape, DTYPES[tensor.type])
+                if tensor.is_sparse:
+                    raise reason(f"{tensor} is sparse", "sparse")
+                raise reason(f"nothing gives {tensor} a value", "no_value")
             self.define(tensor.number, self._constant(tensor, value))
         return self._operands[tensor.number]
 
@@ -187,6 +210,10 @@ class Importing:
     def _constant(self, tensor: Tensor, value: Array) -> Operand:
         if tensor.is_sparse:
             raise reason(f"{tensor} is sparse", "sparse")
+        if tensor.blocks is not None:
+            raise reason(
+                f"{tensor} has a scale for each block, which NNAPI does not have", "blocks"
+            )
         value = value.reshape(value.shape or (1,))  # NNAPI has no tensors of rank 0
         if value.dtype in (np.int64, np.uint32, np.uint64):
             limits = np.iinfo(np.int32)
@@ -213,7 +240,10 @@ class Importing:
         tensor, value = self.tensor(index), self.value(index)
         if tensor.type == "FLOAT32" or value is None:
             return self.real(self.operand(index))
-        return self.model.constant(real_values(tensor, value))
+        if tensor.number not in self._reals:
+            self.room.take(4 * value.size, f"{tensor} in float32")
+            self._reals[tensor.number] = self.model.constant(real_values(tensor, value))
+        return self._reals[tensor.number]
 
     def real(self, operand: Operand) -> Operand:
         """An operand as TENSOR_FLOAT32."""
@@ -257,11 +287,14 @@ class Importing:
         shape = tuple(shape) or (1,)
         if 0 in shape:
             raise reason(f"only a run tells the dimensions of its state {name!r}", "dimensions")
-        require_small(math.prod(shape), f"its state {name!r}")
+        if initial is None:
+            what = f"its state {name!r}"
+            start = self.room.filled(shape, zero_point, DTYPES_OF[type], what)
+        else:
+            start = initial
         operand = self.model.input(type, shape, scale, zero_point)
         self._inputs.add(operand.index)
         self.model.name_operand(operand, name)
-        start = np.full(shape, zero_point, DTYPES_OF[type]) if initial is None else initial
         self._states[operand] = State(operand, operand, start)
         return operand
 
@@ -439,7 +472,7 @@ class Importing:
             shape = np.array(operand.dimensions, np.int32)
             result = self.make("RESHAPE", [operand, shape])
         else:
-            zero = np.zeros(1, np.int32)
+            zero = np.array([0], np.int32)
             if operand.type is not T.TENSOR_INT32:
                 raise reason("an input is also an output, and only a run tells its dimensions")
             result = self.make("ADD", [operand, zero, NONE])
@@ -455,20 +488,26 @@ def _is_free(type: str) -> bool:
     return declaration_of(OperationType[type]).quantization is declared
 
 
-def require_small(count: int, what: str) -> None:
-    """Refuse what a file could ask for without having it."""
-    if count > MOST_MADE:
-        raise reason(f"{what} has {count} elements", "too_many")
+def require_understood(tensor: Tensor) -> None:
+    """Refuse a tensor of which the file says what this version does not understand."""
+    if tensor.unread:
+        raise reason(f"{tensor}: {tensor.unread}", "unread")
 
 
 def real_values(tensor: Tensor, value: Array) -> Array:
     """The real numbers that a constant stands for, as float32."""
     value = value.reshape(value.shape or (1,))
+    if tensor.blocks is not None:
+        scales, points, size = tensor.blocks
+        parts = value.reshape(*scales.shape, size).astype(np.float32)
+        if points is not None:
+            parts -= points[..., np.newaxis]
+        return (parts * scales[..., np.newaxis]).reshape(value.shape)
     if not tensor.scales:
         return value.astype(np.float32)
     shape = [1] * value.ndim
     if tensor.is_per_channel:
         shape[tensor.channel_dim] = len(tensor.scales)
-    scales = np.array(tensor.scales, np.float32).reshape(shape)
+    factors = np.array(tensor.scales, np.float32).reshape(shape)
     zero_points = np.array(tensor.zero_points, np.float32).reshape(shape)
-    return (value.astype(np.float32) - zero_points) * scales
+    return (value.astype(np.float32) - zero_points) * factors

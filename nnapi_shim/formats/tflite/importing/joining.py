@@ -5,10 +5,8 @@ import math
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.formats.tflite.file import Operator
 from nnapi_shim.formats.tflite.importing.graph import Importing, reason
-from nnapi_shim.formats.tflite.importing.options import activation
 from nnapi_shim.formats.tflite.importing.plain import Lowering
 from nnapi_shim.formats.tflite.importing.reshape import to_shape
-from nnapi_shim.hal.enums import FuseCode
 from nnapi_shim.hal.enums import OperandType as T
 
 MOST_PARTS = 4096
@@ -24,7 +22,7 @@ def axis_of(axis: int, rank: int) -> int:
 
 def concatenation(graph: Importing, operator: Operator) -> None:
     """Of integers, which NNAPI does not join, by packing equal parts."""
-    if activation(operator) != FuseCode.NONE:
+    if operator.options.get("FusedActivationFunction", 0):
         raise reason("NNAPI fuses no activation into it", "activation")
     inputs = [graph.operand(i) for i in operator.inputs]
     rank = max((len(operand.dimensions) for operand in inputs), default=0)

@@ -33,7 +33,8 @@ def lsh(graph: Importing, operator: Operator) -> None:
     hash_, data = graph.operands(operator.inputs[:2])
     kind = int(operator.options.get("Type", 0))
     if weight is None and kind == DENSE:
-        weight = graph.model.constant(np.ones(data.dimensions[:1] or (1,), np.float32))
+        ones = graph.room.filled(data.dimensions[:1] or (1,), 1, np.float32, "its weights")
+        weight = graph.model.constant(ones)
     graph.add("LSH_PROJECTION", [hash_, data, weight, _KINDS.get(kind, kind)], operator)
 
 

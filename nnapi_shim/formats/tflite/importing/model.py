@@ -7,12 +7,18 @@ from nnapi_shim.api.model import Model
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.errors import NnapiError, bad_data
 from nnapi_shim.formats.tflite.file import File, Graph, Operator
+from nnapi_shim.formats.tflite.importing.allocation import Room
 from nnapi_shim.formats.tflite.importing.folding import folded
-from nnapi_shim.formats.tflite.importing.graph import Importing, reason
+from nnapi_shim.formats.tflite.importing.graph import Importing, reason, require_understood
 from nnapi_shim.formats.tflite.importing.table import LOWERINGS, why_not
 
 MOST_TOLD = 40
-"""Reasons that a message has room for."""
+"""Different reasons that a message has room for."""
+MOST_PLACES = 3
+"""Operators that are named for each of them."""
+
+MALFORMED = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
+"""What lowerings raise for operators that lack inputs, outputs or dimensions."""
 
 
 class Reason(NamedTuple):
@@ -47,20 +53,41 @@ def imported(file: File, graph: Graph, names: Names | None = None) -> Model:
 
 
 def told(graph: Graph, reasons: Sequence[Reason]) -> NnapiError:
-    """One line with all reasons."""
-    shown = "; ".join(map(str, reasons[:MOST_TOLD]))
-    more = f"; and {len(reasons) - MOST_TOLD} more" if len(reasons) > MOST_TOLD else ""
+    """One line with all reasons, each with how many operators it concerns and which are first."""
+    groups: dict[tuple[str, str], list[Reason]] = {}
+    for item in reasons:
+        key = item.name if item.number is not None else str(item)
+        groups.setdefault((key, item.why), []).append(item)
+    shown = "; ".join(map(_grouped, list(groups.values())[:MOST_TOLD]))
+    more = f"; and {len(groups) - MOST_TOLD} more" if len(groups) > MOST_TOLD else ""
     count = len({item.number for item in reasons if item.number is not None})
     what = f"{count} of {len(graph.operators)} operators have" if count else "the graph has"
-    return bad_data(f"{what} no place in an NNAPI model: {shown}{more}", "no_counterpart")
+    return bad_data(
+        f"{what} no place in an NNAPI model: {shown}{more}; {PARTIAL}", "no_counterpart"
+    )
+
+
+PARTIAL = "load(path, partial=True) and nnapi-shim run --partial leave them to LiteRT"
+
+
+def _grouped(reasons: Sequence[Reason]) -> str:
+    """Equal reasons of operators of one kind."""
+    if len(reasons) == 1:
+        return str(reasons[0])
+    places = ", ".join(str(item.number) for item in reasons[:MOST_PLACES])
+    more = ", ..." if len(reasons) > MOST_PLACES else ""
+    first = reasons[0]
+    return f"{len(reasons)} operators {first.name} ({places}{more}): {first.why}"
 
 
 def attempt(
     file: File, graph: Graph, names: Names, shared: "Shared | None" = None
 ) -> tuple[Model | None, list[Reason]]:
     """The model of a graph and nothing, or nothing and the reasons why it is none."""
-    importing = Importing(file, graph, is_inner=shared is not None)
-    importing.inner = (shared or Shared(file, (graph.number,))).model
+    is_inner = shared is not None
+    shared = shared or Shared(file, (graph.number,))
+    importing = Importing(file, graph, room=shared.room, is_inner=is_inner)
+    importing.inner = shared.model
     reasons: list[Reason] = []
     for index in graph.inputs:
         try:
@@ -78,10 +105,17 @@ def attempt(
             _finish(importing, names)
         except NnapiError as error:
             reasons.append(Reason(None, "the graph", error.message))
+        except MALFORMED as error:
+            reasons.append(Reason(None, "the graph", f"it is not made as graphs are ({error})"))
     return (None if reasons else importing.model), reasons
 
 
 def _lower(importing: Importing, operator: Operator) -> None:
+    if operator.unread:
+        raise reason(operator.unread, "unread")
+    for index in (*operator.inputs, *operator.outputs, *operator.intermediates):
+        if index is not None:
+            require_understood(importing.tensor(index))
     if folded(importing, operator):
         return
     lowering = LOWERINGS.get(operator.name)
@@ -89,7 +123,7 @@ def _lower(importing: Importing, operator: Operator) -> None:
         raise reason(why_not(operator.name, operator.custom is not None), "operator")
     try:
         lowering(importing, operator)
-    except (IndexError, OverflowError, TypeError, ValueError) as error:
+    except MALFORMED as error:
         # It has fewer inputs, outputs or dimensions than its kind has.
         raise reason(f"it is not made as operators of its kind are ({error})", "form") from error
 
@@ -115,6 +149,7 @@ class Shared:
     def __init__(self, file: File, path: tuple[int, ...]) -> None:
         self._file = file
         self._path = path
+        self.room = Room(len(file.data))
         self._models: dict[int, Model | NnapiError] = {}
 
     def model(self, number: int) -> Model:
@@ -127,7 +162,7 @@ class Shared:
             raise reason(f"graphs run each other {len(self._path)} deep", "recursion")
         if number not in self._models:
             inner = Shared(self._file, (*self._path, number))
-            inner._models = self._models
+            inner._models, inner.room = self._models, self.room
             model, reasons = attempt(self._file, self._file.graphs[number], Names(), inner)
             self._models[number] = model or reason(f"graph {number}: {reasons[0]}", "inner")
         found = self._models[number]

@@ -48,7 +48,7 @@ def quantized_sequence(graph: Importing, operator: Operator) -> None:
     values, columns = _bias_columns(graph, inputs, data)
     lead = (*data.dimensions[:2], values.size)
     behind = graph.model.constant(
-        np.broadcast_to(values, lead), data.type, data.scale, data.zero_point
+        graph.room.repeated(values, lead, "its biases"), data.type, data.scale, data.zero_point
     )
     wide = graph.make(
         "CONCATENATION", [data, behind, 2], scale=data.scale, zero_point=data.zero_point
@@ -104,6 +104,8 @@ def _bias_columns(
     # As many whole products as there are, what is left in shares of `far`, and its rest in ones.
     values = [far] * (count + 1) + [one] * 2
     columns: list[Array | None] = []
+    units = sum(value.size for value in biases if value is not None)
+    graph.room.take(units * len(values) * (1 + np.dtype(np.int64).itemsize), "its biases")
     for value in biases:
         if value is None:
             columns.append(None)

@@ -85,9 +85,19 @@ class _Cell:
             graph.give(self.operator, result, at)
 
 
+_FULL, _BASIC = 0, 1
+"""Kinds of LSTM cells."""
+_TANH = 4
+
+
 def lstm(graph: Importing, operator: Operator) -> None:
     """One step; with a kernel of its own for the basic form."""
-    if operator.options.get("KernelType", 0):
+    kind = operator.options.get("KernelType", 0)
+    if kind not in (_FULL, _BASIC):
+        raise reason(
+            f"its kernel is {kind}; known are {_FULL} (full) and {_BASIC} (basic)", "kernel"
+        )
+    if kind == _BASIC:
         _basic_lstm(graph, operator)
         return
     cell = _Cell(graph, operator)
@@ -174,6 +184,11 @@ _BASIC_GATES = (0, 2, 1, 3)
 
 def _basic_lstm(graph: Importing, operator: Operator) -> None:
     """A cell whose states are plain inputs and outputs, with the weights of all gates in one."""
+    options = operator.options
+    if options.get("CellClip", 0) or options.get("ProjClip", 0):
+        raise reason("a basic cell is clipped", "clip")
+    if options.get("FusedActivationFunction", 0) != _TANH:
+        raise reason("the activation of a basic cell is not TANH", "activation")
     data, output, weights, bias, state = operator.inputs
     matrix, numbers = graph.value(weights), graph.value(bias)
     if matrix is None or numbers is None or matrix.ndim != 2:

@@ -8,7 +8,7 @@ import numpy as np
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.formats.tflite.file import Operator
 from nnapi_shim.formats.tflite.importing.binary import common
-from nnapi_shim.formats.tflite.importing.graph import Importing, reason, require_small
+from nnapi_shim.formats.tflite.importing.graph import Importing, reason
 from nnapi_shim.formats.tflite.importing.plain import Lowering
 from nnapi_shim.hal.enums import OperandType as T
 
@@ -179,9 +179,9 @@ def range_(graph: Importing, operator: Operator) -> None:
     if not delta or not math.isfinite(start + limit + delta):
         raise reason(f"from {start} to {limit} by {delta}", "range")
     count = max(0, math.ceil((limit - start) / delta))
-    require_small(count, "it")
     dtype = values[0].dtype  # type: ignore[union-attr]
-    graph.fold(operator.outputs[0], (start + delta * np.arange(count)).astype(dtype))
+    steps = graph.room.counted(count, np.int64, "it")
+    graph.fold(operator.outputs[0], (start + delta * steps).astype(dtype))
 
 
 def one_hot(graph: Importing, operator: Operator) -> None:
@@ -193,9 +193,9 @@ def one_hot(graph: Importing, operator: Operator) -> None:
     axis = len(sizes) if axis == -1 else axis
     if not 0 <= axis <= len(sizes) or depth < 1:
         raise reason(f"axis {axis} of {list(sizes)}, depth {depth}", "axis")
-    require_small(depth, "its depth")
     own = [*sizes[:axis], 1, *sizes[axis:]]
-    places = np.arange(depth, dtype=np.int32).reshape([-1] + [1] * (len(sizes) - axis))
+    places = graph.room.counted(depth, np.int32, "its depth")
+    places = places.reshape([-1] + [1] * (len(sizes) - axis))
     data = graph.reshaped(graph.operand(index), own)
     is_on = graph.make("EQUAL", [data, places])
     full = common(data, graph.model.constant(places))

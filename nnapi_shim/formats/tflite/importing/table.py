@@ -65,6 +65,7 @@ _BECAUSE = {
     "PLACEHOLDER_FOR_GREATER_OP_CODES",
     "it stands for what another delegate took": "DELEGATE",
     "nobody but its maker knows what it computes": "CUSTOM",
+    "it holds what was compiled for an NPU, which nothing else runs": "DISPATCH_OP",
 }
 REASONS = {name: why for why, names in _BECAUSE.items() for name in names.split()}
 """Name of an operator without a lowering -> why."""

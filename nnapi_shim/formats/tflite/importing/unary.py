@@ -9,7 +9,6 @@ from nnapi_shim.api.arrays import Array
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.formats.tflite.file import Operator
 from nnapi_shim.formats.tflite.importing.graph import BYTES, NONE, Importing, reason
-from nnapi_shim.formats.tflite.importing.options import activation
 from nnapi_shim.formats.tflite.importing.plain import Lowering, plain
 from nnapi_shim.hal.enums import OperandType as T
 
@@ -88,7 +87,7 @@ def log_softmax(graph: Importing, operator: Operator) -> None:
 
 def l2_normalization(graph: Importing, operator: Operator) -> None:
     """Along the last axis."""
-    if activation(operator) != NONE:
+    if operator.options.get("FusedActivationFunction", 0):
         raise reason("NNAPI fuses no activation into it", "activation")
     graph.add("L2_NORMALIZATION", [_input(graph, operator)], operator)
 
