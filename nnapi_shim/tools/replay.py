@@ -8,6 +8,7 @@ import os
 import re
 import tempfile
 from dataclasses import dataclass, field
+from errno import EMFILE, ENFILE, ENOMEM
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -145,8 +146,8 @@ class _Runner:
         self._types: dict[int, int] = {}
         """Codes of extensions that the capture has -> those that are theirs here."""
         self._cache: Any = None
-        self._events: dict[str, Any] = {}
-        """Those that are not freed."""
+        self._events: dict[int, Any] = {}
+        """Those that are not freed, whatever the capture calls them."""
         self._here = self._devices()
         self.device_name = ""
         if device is not None:
@@ -179,12 +180,7 @@ class _Runner:
         """The device here that stands for one of the capture."""
         if self.device_name:
             return self._here[self.device_name]
-        try:
-            listed = self._capture.manifest["devices"]
-            name = listed[int(handle.rpartition(" ")[2]) - 1]["name"]
-        except (KeyError, IndexError, TypeError, ValueError):
-            told = f"{self._capture.path} does not say what {handle} is"
-            raise bad_data(told, "unknown") from None
+        name = self._capture.devices[int(handle.rpartition(" ")[2]) - 1]
         if name not in self._here:
             there = ", ".join(self._here)
             raise bad_data(f"{name}, which the program used, is not here; there are {there}")
@@ -213,28 +209,29 @@ class _Runner:
         parameters = [parameter.name for parameter in plan.parameters]
         if call.short == "Memory_createFromAHardwareBuffer":
             function = "ANeuralNetworksMemory_createFromFd"
-            size = Value("int", values[0].value)
-            protect = Value("int", mmap.PROT_READ | mmap.PROT_WRITE)
-            values = [size, protect, values[0], Value("int", 0), values[1]]
+            size = Value("int", values[0].value, "size_t")
+            protect = Value("int", mmap.PROT_READ | mmap.PROT_WRITE, "int")
+            values = [size, protect, values[0], Value("int", 0, "size_t"), values[1]]
             parameters = ["size", "protect", "fd", "offset", "memory"]
         elif call.short == "Compilation_create" and self.device_name:
             function += "ForDevices"
-            values[1:1] = [Value("handles", ["device"]), Value("int", 1)]
+            values[1:1] = [Value("handles", ["device"]), Value("int", 1, "uint32_t")]
             parameters[1:1] = ["devices", "numDevices"]
         try:
             arguments = [
                 self._argument(plan, name, value, variables)
                 for name, value in zip(parameters, values, strict=True)
             ]
-            self._match_counts(parameters, values, arguments)
-            result = getattr(self._lib, function)(*arguments)
-        except (TypeError, OverflowError, ValueError, AttributeError, MemoryError):
-            raise bad_data(
-                f"{self._capture.path}: call {call.number}, {call.function}, has arguments that "
-                "cannot be handed over"
-            ) from None
+        except (MemoryError, OSError) as error:
+            if isinstance(error, OSError) and error.errno not in (ENOMEM, EMFILE, ENFILE):
+                raise
+            told = f"call {call.number}, {call.function}: there is no memory, or no file, for it"
+            report.skipped.append(told)
+            return
+        self._match_counts(parameters, values, arguments)
+        result = getattr(self._lib, function)(*arguments)
         if call.short == "Event_free":
-            self._events.pop(str(plan.values[0].value), None)
+            self._events.pop(self._number_of(arguments[0]), None)
         report.repeated += 1
         report.executions += call.function in RUNS
         self._keep_made(plan, variables)
@@ -244,6 +241,9 @@ class _Runner:
             )
             return
         self._compare(plan, variables, report)
+
+    def _number_of(self, handle: Any) -> int:
+        return int(self._ffi.cast("uintptr_t", handle))
 
     def _match_counts(
         self, parameters: list[str], values: list[Value], arguments: list[Any]
@@ -258,6 +258,8 @@ class _Runner:
         made: Any
         if value.kind == "null":
             return ffi.NULL
+        if value.kind == "float":
+            return value.value
         if value.kind == "int":
             is_type = name == "type" and value.value in self._types
             return self._types[value.value] if is_type else value.value
@@ -274,7 +276,7 @@ class _Runner:
             return ffi.from_buffer(block)
         if value.kind == "memory file":
             memory = _Memory(value.value)
-            variables["memory file"] = memory
+            variables["memory file"] = memory, value.of
             return memory.fd
         if value.kind == "fence":
             return self._fence() if value.value else -1
@@ -349,18 +351,19 @@ class _Runner:
     def _keep_made(self, plan: Planned, variables: dict[str, Any]) -> None:
         memory = variables.pop("memory file", None)
         for parameter, value in zip(plan.parameters, plan.values, strict=True):
-            if value.kind != "made" or value.value is None:
+            if value.kind != "made":
                 continue
-            self._handles[value.value] = variables[parameter.name][0]
-            if value.of == "event" and variables[parameter.name][0]:
-                self._events[value.value] = variables[parameter.name][0]
+            made = variables[parameter.name][0]
+            if value.of == "event" and made:
+                self._events[self._number_of(made)] = made
+            if value.value is None:
+                continue
+            self._handles[value.value] = made
             if memory is not None:
-                offset = plan.call.arguments.get("offset", 0)
-                self._memories[value.value] = memory, offset
+                self._memories[value.value] = memory
         if "getExtension" in plan.call.short and plan.call.result == ResultCode.NO_ERROR:
-            was = plan.call.results.get("type")
-            if isinstance(was, int) and "type" in variables:
-                self._types[was] = int(variables["type"][0])
+            if "type" in variables:
+                self._types[plan.call.results["type"]] = int(variables["type"][0])
 
     # Contents
 

@@ -6,7 +6,8 @@ from typing import Any
 from nnapi_shim.api.model import Model
 from nnapi_shim.errors import bad_data
 from nnapi_shim.hal.enums import ResultCode
-from nnapi_shim.recording.reading import Call, Capture, is_capture, read
+from nnapi_shim.recording.container import is_capture
+from nnapi_shim.recording.reading import Call, Capture, read
 
 __all__ = ["is_capture", "load_capture", "models_in", "read"]
 

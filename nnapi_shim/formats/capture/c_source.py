@@ -6,7 +6,7 @@ from typing import Any
 
 from nnapi_shim.formats.capture.data import NO_FOLDER, Data
 from nnapi_shim.formats.capture.plan import Planned, Value
-from nnapi_shim.recording.vocabulary import C_TYPES, Parameter
+from nnapi_shim.recording.vocabulary import C_TYPES, RANGES, Parameter
 
 _PER_LINE = 20
 _FEW_SIZES = 1024
@@ -104,7 +104,9 @@ class C:
         if value.kind == "null":
             return "NULL"
         if value.kind == "int":
-            return _number(value.value)
+            return _number(value.value, value.of)
+        if value.kind == "float":
+            return _real(value.value)
         if value.kind == "handle":
             return self._handle(value.value, value.of)
         if value.kind == "made":
@@ -151,12 +153,10 @@ class C:
             before.append(f"{_name(value.value)} = memory({value.of});")
             return _name(value.value)
         if value.kind == "memory file":
-            made = next(item.value for item in plan.values if item.kind == "made")
-            offset = call.arguments.get("offset", 0)
-            if made is None:
-                return "-1"
+            made = plan.made
             self._memories.append(made)
-            before.append(f"const int fd = shared({value.value}, {offset}, &{_name(made)}_bytes);")
+            size, offset = _number(value.value, "size_t"), _number(value.of, "size_t")
+            before.append(f"const int fd = shared({size}, {offset}, &{_name(made)}_bytes);")
             after.append("close(fd);")
             return "fd"
         if value.kind == "fence":
@@ -268,12 +268,12 @@ def _name(handle: str) -> str:
     return handle.replace(" ", "_")
 
 
-def _number(value: float) -> str:
-    if isinstance(value, float):
-        return _real(value)
-    if value == -(1 << 63):
+def _number(value: int, kind: str) -> str:
+    """A literal that a C type holds."""
+    if value == RANGES["int64_t"][0]:
         return "INT64_MIN"
-    return f"{value}ULL" if value > 0x7FFFFFFF else str(int(value))
+    is_wide = not RANGES["int32_t"][0] < value <= RANGES["int32_t"][1]
+    return f"{value}{('LL' if value < 0 else 'ULL') if is_wide else ''}"
 
 
 def _real(value: float) -> str:

@@ -50,7 +50,9 @@ class Python:
         if kind == "null" or (kind == "handle" and given is None):
             return "NULL"
         if kind == "int":
-            return _float(given) if isinstance(given, float) else repr(given)
+            return repr(given)
+        if kind == "float":
+            return _float(given)
         if kind == "handle":
             return f'handle("{C_TYPES[value.of]}", {given!r})'
         if kind == "made":
@@ -78,9 +80,7 @@ class Python:
         if kind == "buffer":
             return f"buffer({given!r}, {value.of})"
         if kind == "memory file":
-            made = next(item.value for item in plan.values if item.kind == "made")
-            offset = plan.call.arguments.get("offset", 0)
-            return f"memory_file({given}, {offset}, {made!r})"
+            return f"memory_file({given}, {value.of}, {plan.made!r})"
         if kind == "fence":
             return "fence()" if given else "-1"
         if kind == "text":
