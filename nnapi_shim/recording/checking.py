@@ -327,5 +327,3 @@ def shown(given: Any) -> str:
         return f"{type(given).__name__} of {len(given)}"
     text = ascii(given if not isinstance(given, str) else given[: _LONGEST_SHOWN + 1])
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
-
-

@@ -4,7 +4,6 @@ Each function here gives what is allowed where a value is not; "" where it is. W
 from what other calls have said is checking.py's.
 """
 
-
 import re
 from typing import Any
 
@@ -174,5 +173,3 @@ def result(parameter: Parameter, given: Any, most: int) -> str:
         return f"a list of up to {most} numbers"
     said = (whole(item, parameter.of) for item in given)
     return next((f"a list of {allowed}" for allowed in said if allowed), "")
-
-

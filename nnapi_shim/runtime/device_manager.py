@@ -16,7 +16,7 @@ _devices: dict[str, list[IDevice]] = {}
 _registered: dict[str, Found] = {}
 _lock = process.lock()
 _owner: list[int] = []
-"""The thread that holds the lock."""
+"""The thread that holds the lock, and those that load drivers for it."""
 
 
 os.register_at_fork(after_in_child=_owner.clear)
@@ -72,7 +72,7 @@ def register_driver(
             )
         if name in _registered or is_built_in(name):
             raise bad_data(f"there is a device {name} already", "name")
-        _registered[name] = Found(name, "register_driver", lambda: device)
+        _registered[name] = Found(name, "register_driver", "nothing", lambda: device)
 
 
 def _enabled() -> list[IDevice]:
@@ -80,10 +80,7 @@ def _enabled() -> list[IDevice]:
     if CPU_ONLY.get() == "1":
         return [found.load() for found in built_in_devices()[-1:] if matches(found.name)]
     listed: dict[str, IDevice] = {}
-    others = [*_registered.values(), *found_devices()]
-    if others:
-        from nnapi_shim.drivers.versioned.answer import guarded
-    for found in others:
+    for found in (*_registered.values(), *found_devices()):
         if not matches(found.name):
             continue
         if found.name in listed or is_built_in(found.name):
@@ -92,7 +89,7 @@ def _enabled() -> list[IDevice]:
             )
             continue
         try:
-            listed[found.name] = guarded(found.name, found.load)
+            listed[found.name] = _loaded(found)
         except NnapiError as error:
             log.error(f"{found.origin}: {found.name} is left out: {error.message}")
     own = [found.load() for found in built_in_devices() if matches(found.name)]
@@ -100,6 +97,15 @@ def _enabled() -> list[IDevice]:
         told = [f"{d.name} {d.version}, level {d.feature_level}" for d in (*listed.values(), *own)]
         vlog.write("manager", f"devices: {'; '.join(told) or 'none'}")
     return [*listed.values(), *own]
+
+
+def _loaded(found: Found) -> IDevice:
+    """A device of other people. Raises NnapiError."""
+    if found.name in _registered:
+        return found.load()
+    from nnapi_shim.drivers.loading import loaded
+
+    return loaded(found, lambda: _owner.append(get_ident()))
 
 
 def _matching(pattern: str) -> Callable[[str], Any]:

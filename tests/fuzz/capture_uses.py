@@ -9,6 +9,7 @@ from nnapi_shim.errors import NnapiError
 from nnapi_shim.formats.capture import load_capture, models_in
 from nnapi_shim.recording.reading import Capture, read
 from nnapi_shim.recording.vocabulary import C_TYPES, PARAMETERS
+from nnapi_shim.runtime.event import Event, ExecutionEvent
 from nnapi_shim.tools.replay import replay, write_reproducer
 from tests.fuzz.capture_changes import MARK
 
@@ -92,8 +93,8 @@ def _replay(capture: Capture, path: Path) -> None:
             _require_line(text, "a difference")
 
 
-def _is_running(event: object) -> bool:
-    return not getattr(event, "has_ended", lambda: True)()
+def _is_running(event: Event) -> bool:
+    return isinstance(event, ExecutionEvent) and event._pending.locked()
 
 
 def _models(capture: Capture, path: Path) -> None:
@@ -146,7 +147,9 @@ def _c_words() -> set[str]:
         _known_c.update("uint32_t uint64_t int32_t int64_t _Bool float uintptr_t uint8_t".split())
         _known_c.update("ANeuralNetworksOperandType PROT_READ PROT_WRITE const NULL".split())
         _known_c.update("ANeuralNetworksSymmPerChannelQuantParams INT64_MIN NAN INFINITY".split())
-        _known_c.update("DATA_FILE data define include fd made_calls static void make_calls".split())
+        _known_c.update(
+            "DATA_FILE data define include fd made_calls static void make_calls".split()
+        )
     return _known_c
 
 

@@ -66,7 +66,9 @@ class Captures:
         return bool(self._compile_every) and seed % self._compile_every == 0
 
 
-def _work(captures: Captures, state: mmap.mmap, told: int, first: int, end: float, most: int) -> None:
+def _work(
+    captures: Captures, state: mmap.mmap, told: int, first: int, end: float, most: int
+) -> None:
     """In the child: capture after capture, until the time is up."""
     _, used, refused, compiled = _STATE.unpack_from(state)
     for seed in range(first, first + min(OF_A_PROCESS, most - used)):
