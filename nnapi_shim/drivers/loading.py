@@ -1,9 +1,9 @@
 """Devices of other people are made on a thread of their own, within a time limit.
 
 Their modules are imported then, and may do what they like: wait for another thread that calls the
-library, and with it for the list of devices that they are to be part of; or raise KeyboardInterrupt.
-Python runs the handler of SIGINT on the main thread alone, so that an interrupt that is raised here
-is the module's, and one of the user ends the wait.
+library, and with it for the list of devices that they are to be part of; or raise
+KeyboardInterrupt. Python runs the handler of SIGINT on the main thread alone, so that an interrupt
+that is raised here is the module's, and one of the user ends the wait.
 """
 
 from _thread import allocate_lock, start_new_thread

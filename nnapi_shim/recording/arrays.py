@@ -29,7 +29,7 @@ Members = Mapping[str, memoryview | bytes]
 
 
 def flaw(said: Any, members: Members) -> str:
-    """What is wrong with contents that a call is said to have: what is allowed; "" if nothing is."""
+    """What is allowed in place of contents that a call is said to have; "" if they are right."""
     if not isinstance(said, dict):
         return "contents"
     dtype, shape = said.get("dtype"), said.get("shape")
@@ -64,7 +64,8 @@ def data_of(said: dict[str, Any], members: Members) -> bytes:
 
 def length_of(said: dict[str, Any]) -> int:
     """Their number of bytes."""
-    return prod(said["shape"]) * ITEM_BYTES[said["dtype"]]
+    sizes: list[int] = said["shape"]
+    return prod(sizes) * ITEM_BYTES[said["dtype"]]
 
 
 def _is_size(size: Any) -> bool:

@@ -78,7 +78,7 @@ _FIELDS: dict[str, tuple[type, Any]] = {
     "memories_after": (list, []),
     "size": (int, 0),
 }
-"""What a line has beside its number and its function -> of which type, and what it is if missing."""
+"""What a line has beside its number and its function -> its type, and what it is if missing."""
 _WORDS = {int: "a whole number", dict: "an object", str: "a text", list: "a list"}
 
 

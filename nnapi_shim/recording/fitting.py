@@ -123,7 +123,7 @@ def _operand_type(given: Any) -> str:
         return ""
     if not isinstance(given, dict) or not given.keys() >= _OF_A_TYPE:
         return f"an operand type with {', '.join(sorted(_OF_A_TYPE))}, or null"
-    code, count, dimensions = (given.get(name) for name in ("type", "dimensionCount", "dimensions"))
+    code, count, dimensions = given["type"], given["dimensionCount"], given["dimensions"]
     if isinstance(code, str):
         if code not in OperandType.__members__:
             return "an operand type whose type has a name or a number"
@@ -133,9 +133,9 @@ def _operand_type(given: Any) -> str:
         return f"an operand type whose dimensionCount is of {said}"
     if dimensions is not None and (said := sizes(dimensions, count) or _same(dimensions, count)):
         return f"an operand type whose dimensions are {said}, or null"
-    if said := real(given.get("scale")):
+    if said := real(given["scale"]):
         return f"an operand type whose scale is of {said}"
-    if said := whole(given.get("zeroPoint"), "int32_t"):
+    if said := whole(given["zeroPoint"], "int32_t"):
         return f"an operand type whose zeroPoint is of {said}"
     return ""
 

@@ -64,11 +64,10 @@ class Capture:
     def _devices(self) -> list[str]:
         listed = self.manifest.get("devices", [])
         is_list = isinstance(listed, list) and all(isinstance(item, dict) for item in listed)
-        names = [item.get("name") for item in listed] if is_list else [None]
-        if not all(map(_is_line, names)):
+        if not is_list or not all(_is_line(item.get("name")) for item in listed):
             told = f"devices of {container.MANIFEST} are to be a list of objects with a name"
             raise bad_data(f"{self.path}: {told}, a line of text", "devices")
-        return names
+        return [str(item["name"]) for item in listed]
 
     def _program(self) -> list[str]:
         words = self.manifest.get("program", [])

@@ -361,9 +361,9 @@ class _Runner:
             self._handles[value.value] = made
             if memory is not None:
                 self._memories[value.value] = memory
-        if "getExtension" in plan.call.short and plan.call.result == ResultCode.NO_ERROR:
-            if "type" in variables:
-                self._types[plan.call.results["type"]] = int(variables["type"][0])
+        succeeded = plan.call.result == ResultCode.NO_ERROR
+        if succeeded and "getExtension" in plan.call.short and "type" in variables:
+            self._types[plan.call.results["type"]] = int(variables["type"][0])
 
     # Contents
 

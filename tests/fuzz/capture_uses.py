@@ -144,11 +144,25 @@ def _c_words() -> set[str]:
         text = c_prelude.PRELUDE + c_source._MAIN
         _known_c.update(_WORD.findall(_LITERAL.sub("", text)))
         _known_c.update(PARAMETERS, C_TYPES.values())
-        _known_c.update("uint32_t uint64_t int32_t int64_t _Bool float uintptr_t uint8_t".split())
-        _known_c.update("ANeuralNetworksOperandType PROT_READ PROT_WRITE const NULL".split())
-        _known_c.update("ANeuralNetworksSymmPerChannelQuantParams INT64_MIN NAN INFINITY".split())
         _known_c.update(
-            "DATA_FILE data define include fd made_calls static void make_calls".split()
+            ["uint32_t", "uint64_t", "int32_t", "int64_t", "_Bool", "float", "uintptr_t", "uint8_t"]
+        )
+        _known_c.update(["ANeuralNetworksOperandType", "PROT_READ", "PROT_WRITE", "const", "NULL"])
+        _known_c.update(
+            ["ANeuralNetworksSymmPerChannelQuantParams", "INT64_MIN", "NAN", "INFINITY"]
+        )
+        _known_c.update(
+            [
+                "DATA_FILE",
+                "data",
+                "define",
+                "include",
+                "fd",
+                "made_calls",
+                "static",
+                "void",
+                "make_calls",
+            ]
         )
     return _known_c
 

@@ -2,11 +2,11 @@
 
     python -m tests.fuzz.captures --minutes 5 [--captures 100000] [--seed 7] [--only 1234]
 
-Each capture has a seed: a base (capture_bases.py) and some changes (capture_changes.py). It is used
-in every way (capture_uses.py): refused with one line, or repeated on the devices, loaded as a model,
-written as C, whose words are looked at and which is compiled now and then, and written as Python,
-which always is. That happens in a forked process, of which one that crashes or hangs costs one
-capture; what is wrong is told of once, with the seed that shows it: `--only SEED` uses that one
+Each capture has a seed: a base (capture_bases.py) and some changes (capture_changes.py). It is
+used in every way (capture_uses.py): refused with one line, or repeated on the devices, loaded as a
+model, written as C, whose words are looked at and which is compiled now and then, and written as
+Python, which always is. That happens in a forked process, of which one that crashes or hangs costs
+one capture; what is wrong is told of once, with the seed that shows it: `--only SEED` uses that one
 here, with the traceback. --address has the library and what Python allocates looked at by
 AddressSanitizer. The last line says what was done; the exit status is 0 when nothing was found.
 """

@@ -86,7 +86,7 @@ class Planned(NamedTuple):
     @property
     def made(self) -> str:
         """The handle of what a call makes that has succeeded."""
-        return next(value.value for value in self.values if value.kind == "made")
+        return str(next(value.value for value in self.values if value.kind == "made"))
 
 
 class _Bound(NamedTuple):
