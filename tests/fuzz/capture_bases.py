@@ -7,6 +7,7 @@ has, and one of a computation that goes on for some 50 ms after it was started.
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -23,12 +24,23 @@ Entry = dict[str, Any]
 
 
 class Base(NamedTuple):
-    """A capture as lists and dicts: its manifest, its lines, its arrays by name."""
+    """A capture as lists and dicts: its manifest, its lines, its arrays by name.
+
+    text: manifest and lines as JSON, of which copies are made quickly. handles: what may be one.
+    """
 
     name: str
     manifest: dict[str, Any]
     entries: list[Entry]
     arrays: dict[str, bytes]
+    text: tuple[str, str]
+    handles: list[str]
+
+
+def _made(name: str, manifest: Any, entries: list[Entry], arrays: dict[str, bytes]) -> Base:
+    text = json.dumps(manifest), json.dumps(entries)
+    found = re.findall(r'"([a-z ]+ [0-9]+|0x[0-9a-f]+)"', text[1])
+    return Base(name, manifest, entries, arrays, text, sorted(set(found)))
 
 
 def bases(folder: Path) -> list[Base]:
@@ -82,7 +94,7 @@ def _base(name: str, file: Path) -> Base:
         for line in bytes(members[part]).splitlines()
     ]
     arrays = {part: bytes(data) for part, data in members.items() if part.startswith("arrays/")}
-    return Base(name, json.loads(bytes(members[container.MANIFEST])), lines, arrays)
+    return _made(name, json.loads(bytes(members[container.MANIFEST])), lines, arrays)
 
 
 def _handles(value: Any) -> set[str]:
@@ -108,7 +120,7 @@ def _cut(whole: Base, function: str) -> Base | None:
     names = json.dumps([line for number in sorted(kept) for line in calls[number]])
     arrays = {name: data for name, data in whole.arrays.items() if name in names}
     lines = [line for number in sorted(kept) for line in calls[number]]
-    return Base(function, whole.manifest, lines, arrays)
+    return _made(function, whole.manifest, lines, arrays)
 
 
 def _needed(calls: dict[int, list[Entry]], last: int) -> set[int]:

@@ -1,7 +1,6 @@
 """A capture in which some things are other ones: what a file may say that no program has done."""
 
 import json
-import re
 from binascii import crc32
 from copy import deepcopy
 from random import Random
@@ -76,21 +75,19 @@ def _places(value: Any) -> list[tuple[Any, Any]]:
     return found
 
 
-def _known(entries: list[Entry]) -> list[str]:
-    found = re.findall(r'"([a-z ]+ [0-9]+|0x[0-9a-f]+)"', json.dumps(entries))
-    return sorted(set(found))
-
-
 class Changed:
-    """A copy of a base to which changes are made, all of them chosen by a seed."""
+    """A copy of a base to which changes are made, all of them chosen by a seed; None: none."""
 
-    def __init__(self, base: Base, choose: Random) -> None:
-        self.manifest = deepcopy(base.manifest)
-        self.entries = deepcopy(base.entries)
+    def __init__(self, base: Base, choose: Random | None) -> None:
+        self.manifest = json.loads(base.text[0])
+        self.entries: list[Entry] = json.loads(base.text[1])
         self.arrays = dict(base.arrays)
+        self.has_end = True
+        if choose is None:
+            return
         self.has_end = choose.random() < 0.9
         self._choose = choose
-        self._known = _known(base.entries)
+        self._known = base.handles
         if choose.random() < 0.2:
             self._store_as_arrays()
         for _ in range(choose.choice((1, 1, 1, 2, 2, 3, 5))):

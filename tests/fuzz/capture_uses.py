@@ -174,15 +174,18 @@ def require_known_python(source: str) -> None:
     """The source is Python whose calls are those of the prelude, and of nothing else."""
     from nnapi_shim.formats.capture.python_prelude import PRELUDE
 
-    begin = PRELUDE.count("\n")
-    tree = ast.parse(source)
-    for node in ast.walk(tree):
-        if getattr(node, "lineno", 0) <= begin or not isinstance(node, ast.Name):
+    title, prelude = PRELUDE.split("@TITLE@")
+    at = source.index(prelude)
+    if not re.fullmatch(r"[A-Za-z0-9 ._+,-]*", source[len(title) : at]):
+        raise Wrong(f"Python source has a title that is none: {source[:at]}")
+    own = source[at + len(prelude) :]  # what is in front is the same everywhere
+    for node in ast.walk(ast.parse(own)):
+        if not isinstance(node, ast.Name):
             continue
         known = {"print", "sys", "calls", "compared", "differences", "DATA", "bytes", "open", "os"}
         if node.id not in _OWN_PYTHON | known | {"__file__"}:
             raise Wrong(f"Python source has the name {node.id}")
-    for line in source.splitlines():
+    for line in own.splitlines():
         if line.startswith("#") and MARK in line and not _PLAIN_REMARK.fullmatch(line):
             raise Wrong(f"Python source has a text of the capture in a comment: {line[:80]}")
 

@@ -24,7 +24,9 @@ import traceback
 from collections import Counter
 from pathlib import Path
 from random import Random
+from typing import NamedTuple
 
+from nnapi_shim import folders
 from tests.fuzz.capture_bases import ROOT, Base, bases
 from tests.fuzz.capture_changes import Changed
 from tests.fuzz.capture_uses import use
@@ -34,6 +36,8 @@ OF_A_PROCESS = 2000
 HANGS_SECONDS = 30
 _STATE = struct.Struct("<4Q")
 """Seed that is in use, how many were used, refused, compiled."""
+_SANITIZED = "FUZZ_SANITIZED_LIBRARIES"
+"""Variable for the folder of the libraries that AddressSanitizer looks at, in the child alone."""
 SLOW_SHARE = 0.01
 """Of captures made from the computation that takes a while."""
 
@@ -55,11 +59,17 @@ class Captures:
     def use(self, seed: int) -> str:
         """What became of the capture of a seed."""
         choose = Random(seed)
-        base = self._base(choose)
+        return self._use(Changed(self._base(choose), choose), self.compiles(seed))
+
+    def use_base(self, base: Base) -> str:
+        """What becomes of one that is not changed."""
+        return self._use(Changed(base, None), False)
+
+    def _use(self, changed: Changed, compiles: bool) -> str:
         path = self._folder / "capture.zip"
         with path.open("wb") as file:
-            Changed(base, choose).file(file.fileno())
-        return use(path, self.compiles(seed))
+            changed.file(file.fileno())
+        return use(path, compiles)
 
     def compiles(self, seed: int) -> bool:
         """Whether the C source of a seed's capture is compiled."""
@@ -109,10 +119,18 @@ def _ended(child: int, state: mmap.mmap) -> int | None:
         time.sleep(0.02)
 
 
-def run(captures: Captures, first: int, seconds: float, most: int) -> tuple[str, dict[str, int]]:
-    """Use captures until the time is up or there were so many; what was done, and for each kind of
-    defect the first seed that shows it.
-    """
+class Done(NamedTuple):
+    """What was done. wrong: how often; found: the first seed for each kind of defect."""
+
+    captures: int
+    refused: int
+    compiled: int
+    wrong: int
+    found: dict[str, int]
+
+
+def run(captures: Captures, first: int, seconds: float, most: int) -> Done:
+    """Use captures until the time is up or there were so many."""
     captures.use(-1)  # what is imported now is so in all children
     end = time.monotonic() + seconds
     state = mmap.mmap(-1, mmap.PAGESIZE)
@@ -144,8 +162,7 @@ def run(captures: Captures, first: int, seconds: float, most: int) -> tuple[str,
             times[short] += 1
             if times[short] == 1:
                 kinds[kind] = int(shown)
-    counted = f"{used} captures: {refused} refused, {used - refused} used, {compiled} compiled"
-    return f"{counted}; {sum(times.values())} went wrong in {len(kinds)} ways", kinds
+    return Done(used, refused, compiled, sum(times.values()), kinds)
 
 
 def _under_address_sanitizer(options: list[str]) -> int:
@@ -160,7 +177,7 @@ def _under_address_sanitizer(options: list[str]) -> int:
         ["cc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True
     ).stdout.strip()
     settings = {"LD_PRELOAD": preloaded, "PYTHONMALLOC": "malloc", "NNAPI_SHIM_LOG": "silent"}
-    settings |= ADDRESS.environment | {"NNAPI_SHIM_FUZZ_LIBRARY": str(built.folder)}
+    settings |= ADDRESS.environment | {_SANITIZED: str(built.folder)}
     command = [sys.executable, "-m", "tests.fuzz.captures", *options]
     return subprocess.run(command, cwd=ROOT, env=os.environ | settings, check=False).returncode
 
@@ -172,23 +189,30 @@ def main() -> int:
     parser.add_argument("--captures", type=int, default=1 << 60, help="at most so many")
     parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(4), "little"))
     parser.add_argument("--only", type=int, metavar="SEED", help="one capture, with its traceback")
-    parser.add_argument("--compile-every", type=int, default=400, help="0: never")
+    parser.add_argument("--compile-every", type=int, default=60, help="0: never")
     parser.add_argument("--address", action="store_true")
     options = parser.parse_args()
     if options.address:
         return _under_address_sanitizer([word for word in sys.argv[1:] if word != "--address"])
     os.environ["NNAPI_SHIM_LOG"] = "silent"
+    if _SANITIZED in os.environ:
+        sanitized = [os.environ[_SANITIZED], *folders.library_folders()]
+        folders.library_folders = lambda: sanitized
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     with tempfile.TemporaryDirectory(dir=memory) as folder:
         captures = Captures(Path(folder), options.compile_every)
         if options.only is not None:
             print(captures.use(options.only))
             return 0
-        said, kinds = run(captures, options.seed, 60 * options.minutes, options.captures)
-    for kind, seed in kinds.items():
+        done = run(captures, options.seed, 60 * options.minutes, options.captures)
+    for kind, seed in done.found.items():
         print(f"{kind}\n    again: python -m tests.fuzz.captures --only {seed}")
-    print(f"seed {options.seed}: {said}")
-    return 1 if kinds else 0
+    print(
+        f"seed {options.seed}: {done.captures} captures: {done.refused} refused, "
+        f"{done.captures - done.refused} used, {done.compiled} compiled; {done.wrong} went wrong "
+        f"in {len(done.found)} ways"
+    )
+    return 1 if done.found else 0
 
 
 if __name__ == "__main__":
