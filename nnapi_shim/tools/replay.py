@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _COMPARE_AT_ONCE = 1 << 20
-_ENOUGH_FOR_SIZES = 1 << 16
-"""Bytes of an array that a call fills, unless it has more operations than that."""
 
 
 @dataclass
@@ -218,10 +216,9 @@ class _Runner:
             values[1:1] = [Value("handles", ["device"]), Value("int", 1, "uint32_t")]
             parameters[1:1] = ["devices", "numDevices"]
         try:
-            arguments = [
-                self._argument(plan, name, value, variables)
-                for name, value in zip(parameters, values, strict=True)
-            ]
+            arguments: list[Any] = []
+            for name, value in zip(parameters, values, strict=True):
+                arguments.append(self._argument(plan, name, value, variables, arguments))
         except (MemoryError, OSError) as error:
             if isinstance(error, OSError) and error.errno not in (ENOMEM, EMFILE, ENFILE):
                 raise
@@ -253,7 +250,15 @@ class _Runner:
             if value.kind == "handles" and parameters[at] == "devices":
                 arguments[parameters.index("numDevices")] = len(arguments[at])
 
-    def _argument(self, plan: Planned, name: str, value: Value, variables: dict[str, Any]) -> Any:
+    def _argument(
+        self,
+        plan: Planned,
+        name: str,
+        value: Value,
+        variables: dict[str, Any],
+        before: list[Any],
+    ) -> Any:
+        """What is handed over; before: the arguments in front, variables: what the call fills."""
         ffi = self._ffi
         made: Any
         if value.kind == "null":
@@ -281,7 +286,7 @@ class _Runner:
         if value.kind == "fence":
             return self._fence() if value.value else -1
         if value.kind in ("out", "outs", "text"):
-            made = variables[name] = self._variable(plan, value)
+            made = variables[name] = self._variable(plan, name, value, before)
             return made
         made = self._constant(plan, value)
         self._kept.append(made)
@@ -313,13 +318,23 @@ class _Runner:
         self._kept.append(_Descriptor(reading))
         return reading
 
-    def _variable(self, plan: Planned, value: Value) -> Any:
+    def _variable(self, plan: Planned, name: str, value: Value, arguments: list[Any]) -> Any:
+        """arguments: those in front."""
         if value.kind == "text":
             return self._ffi.new("const char **")
         if value.kind == "out":
             return self._ffi.new(f"{value.of} *")
-        count = max(len(self._capture.calls), _ENOUGH_FOR_SIZES)  # of operations, or of sizes
+        count = len(self._capture.calls)  # no model has more operations
+        if name == "dimensions":
+            count = max(len(plan.call.results.get(name, ())), self._rank(arguments))
         return self._ffi.new(f"{value.of}[]", count)
+
+    def _rank(self, arguments: list[Any]) -> int:
+        """Of an output here: that many sizes are written, however many the program was given."""
+        rank = self._ffi.new("uint32_t *")
+        execution, index = arguments
+        self._lib.ANeuralNetworksExecution_getOutputOperandRank(execution, index, rank)
+        return int(rank[0])
 
     def _constant(self, plan: Planned, value: Value) -> Any:
         """C data of an argument; a tuple of it and of what it points to."""

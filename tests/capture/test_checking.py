@@ -13,7 +13,7 @@ from nnapi_shim.formats.capture import load_capture, models_in
 from nnapi_shim.recording.reading import read
 from nnapi_shim.recording.vocabulary import PARAMETERS
 from nnapi_shim.tools.replay import replay, write_reproducer
-from tests.capture.conftest import ROOT
+from tests.capture.conftest import LIBRARIES, ROOT, run
 
 
 @pytest.fixture
@@ -255,6 +255,117 @@ def test_manifests_that_lie(example, rewritten, change, told):
     path = rewritten(example("simple_add"), change, "manifest")
     with pytest.raises(NnapiError, match=told):
         read(path)
+
+
+RANK = 70_000
+"""More dimensions than programs have, or arrays of a fixed size."""
+
+
+def test_an_output_of_many_dimensions(every_function, rewritten, tmp_path):
+    """However many the capture says: the call that gives them writes those that there are."""
+
+    def change(lines):
+        kind = {"scale": 0.0, "zeroPoint": 0}
+        texts = [
+            ("Model_create", {"model": "set"}, {"model": "model 900"}),
+            *(
+                ("Model_addOperand", {"model": "model 900", "type": {**kind, **given}}, {})
+                for given in (
+                    {"type": "TENSOR_FLOAT32", "dimensionCount": 1, "dimensions": [1]},
+                    {"type": "TENSOR_INT32", "dimensionCount": 1, "dimensions": [RANK]},
+                    {"type": "TENSOR_FLOAT32", "dimensionCount": 0, "dimensions": None},
+                )
+            ),
+            (
+                "Model_setOperandValue",
+                {
+                    "model": "model 900",
+                    "index": 1,
+                    "length": 4 * RANK,
+                    "buffer": {"dtype": "<i4", "shape": [RANK], "hex": "01000000" * RANK},
+                },
+                {},
+            ),
+            (
+                "Model_addOperation",
+                {
+                    "model": "model 900",
+                    "type": "RESHAPE",
+                    "inputCount": 2,
+                    "inputs": [0, 1],
+                    "outputCount": 1,
+                    "outputs": [2],
+                },
+                {},
+            ),
+            (
+                "Model_identifyInputsAndOutputs",
+                {
+                    "model": "model 900",
+                    "inputCount": 1,
+                    "inputs": [0],
+                    "outputCount": 1,
+                    "outputs": [2],
+                },
+                {},
+            ),
+            ("Model_finish", {"model": "model 900"}, {}),
+            (
+                "Compilation_create",
+                {"model": "model 900", "compilation": "set"},
+                {"compilation": "compilation 900"},
+            ),
+            ("Compilation_finish", {"compilation": "compilation 900"}, {}),
+            (
+                "Execution_create",
+                {"compilation": "compilation 900", "execution": "set"},
+                {"execution": "execution 900"},
+            ),
+            *(
+                (
+                    f"Execution_set{role}",
+                    {
+                        "execution": "execution 900",
+                        "index": 0,
+                        "type": None,
+                        "buffer": "0x1000",
+                        "length": 4,
+                    },
+                    {},
+                )
+                for role in ("Input", "Output")
+            ),
+            ("Execution_compute", {"execution": "execution 900"}, {}),
+            (
+                "Execution_getOutputOperandDimensions",
+                {"execution": "execution 900", "index": 0, "dimensions": "set"},
+                {"dimensions": [1, 2]},
+            ),
+        ]
+        lines[:] = [
+            {
+                "call": number,
+                "function": f"ANeuralNetworks{short}",
+                "end": 1,
+                "result": 0,
+                "arguments": arguments,
+                "results": results,
+            }
+            for number, (short, arguments, results) in enumerate(texts, 1)
+        ]
+
+    path = rewritten(every_function, change)
+    report = replay(path)
+    assert [(item.expected, item.found) for item in report.differences] == [("[1, 2]", "[1, 1]")]
+    assert report.skipped == []
+    source, _ = write_reproducer(path, tmp_path / "program.c")
+    flags = ["-fsanitize=address", "-fno-omit-frame-pointer", "-std=c99", f"-I{ROOT / 'include'}"]
+    program = tmp_path / "program"
+    command = ["cc", *flags, source, "-o", program, f"-L{LIBRARIES}", "-lneuralnetworks", "-lm"]
+    subprocess.run([str(word) for word in command], check=True)
+    done = run(program, ASAN_OPTIONS="detect_leaks=0")
+    assert done.returncode == 1, done.stderr
+    assert "dimensions is 1; it was 2" in done.stdout
 
 
 def test_the_name_of_the_program_is_a_comment(example, rewritten, tmp_path):

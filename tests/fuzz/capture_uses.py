@@ -32,7 +32,7 @@ _HANDLE = re.compile(rf"(?:{'|'.join(kind.replace(' ', '_') for kind in C_TYPES)
 _C_WORD = re.compile(r"call_\d+|buffer_\d+|the_\w+")
 _OWN_PYTHON = {"handle", "handles", "made", "call", "fill", "equal", "compare", "keep", "constant"}
 _OWN_PYTHON |= {"operand_type", "scales", "buffer", "memory_file", "fence", "variable", "data"}
-_OWN_PYTHON |= {"float", "ffi", "NULL"}
+_OWN_PYTHON |= {"float", "ffi", "NULL", "sizes"}
 
 
 class Wrong(AssertionError):  # noqa: N818 - what a use of a capture did, in words
@@ -154,6 +154,7 @@ def _c_words() -> set[str]:
         _known_c.update(
             [
                 "DATA_FILE",
+                "free",
                 "data",
                 "define",
                 "include",

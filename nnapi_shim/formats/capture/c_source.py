@@ -9,7 +9,6 @@ from nnapi_shim.formats.capture.plan import Planned, Value
 from nnapi_shim.recording.vocabulary import C_TYPES, RANGES, Parameter
 
 _PER_LINE = 20
-_FEW_SIZES = 1024
 
 
 class C:
@@ -51,10 +50,9 @@ class C:
             at, length = data.place(fill.contents)
             target = self._bytes(fill.target)
             before.append(f"memcpy({target} + {fill.offset}, data + {at}, {length});")
-        words = [
-            self._argument(plan, parameter, value, data, before, after)
-            for parameter, value in zip(plan.parameters, plan.values, strict=True)
-        ]
+        words: list[str] = []
+        for parameter, value in zip(plan.parameters, plan.values, strict=True):
+            words.append(self._argument(plan, parameter, value, data, words, before, after))
         function = call.function
         if call.short == "Memory_createFromAHardwareBuffer":
             function = "ANeuralNetworksMemory_createFromFd"
@@ -95,10 +93,14 @@ class C:
         parameter: Parameter,
         value: Value,
         data: Data,
+        front: list[str],
         before: list[str],
         after: list[str],
     ) -> str:
-        """An argument as an expression; what it needs goes in front of the call and behind it."""
+        """An argument as an expression; what it needs goes in front of the call and behind it.
+
+        front: the arguments in front of it.
+        """
         call, name = plan.call, f"the_{parameter.name}"
         expected = call.results.get(parameter.name)
         if value.kind == "null":
@@ -161,7 +163,7 @@ class C:
             return "fd"
         if value.kind == "fence":
             return "fence()" if value.value else "-1"
-        return self._variable(name, parameter, value, plan, expected, before, after)
+        return self._variable(name, parameter, value, plan, expected, front, before, after)
 
     def _variable(
         self,
@@ -170,6 +172,7 @@ class C:
         value: Value,
         plan: Planned,
         expected: Any,
+        front: list[str],
         before: list[str],
         after: list[str],
     ) -> str:
@@ -184,11 +187,16 @@ class C:
                 after.append(f'equal({number}, "{parameter.name}", {name}, {int(expected)});')
             return f"&{name}"
         assert value.kind == "outs"
-        count = self._operations if parameter.name == "supportedOps" else _FEW_SIZES
-        before.append(f"static {value.of} {name}[{count}];")
+        if parameter.name == "dimensions":
+            given = ", ".join(front)
+            before.append(f"{value.of} *{name} = sizes({given}, {len(expected or ())});")
+        else:
+            before.append(f"static {value.of} {name}[{self._operations}];")
         if is_compared:
-            for at, item in enumerate(expected[:count]):
+            for at, item in enumerate(expected):
                 after.append(f'equal({number}, "{parameter.name}", {name}[{at}], {int(item)});')
+        if parameter.name == "dimensions":
+            after.append(f"free({name});")
         return name
 
     def _type(self, name: str, value: Value, before: list[str]) -> str:

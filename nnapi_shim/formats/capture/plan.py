@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from nnapi_shim.hal.enums import OperandType, OperationType
-from nnapi_shim.recording.arrays import MOST_DIMENSIONS
 from nnapi_shim.recording.reading import Call, Capture
 from nnapi_shim.recording.vocabulary import PARAMETERS, RUNS, Parameter
 
@@ -291,8 +290,6 @@ def _type(given: dict[str, Any]) -> tuple[int, list[int] | None, int, float, int
     if "at" in given:
         raise _CannotError("it was given an operand type that could not be read")
     code, sizes, count = given["type"], given["dimensions"], given["dimensionCount"]
-    if sizes is not None and count > MOST_DIMENSIONS:
-        raise _CannotError(f"it was given an operand type of {count} dimensions")
     number = int(OperandType[code]) if isinstance(code, str) else code
     return number, sizes, count, float(given["scale"]), given["zeroPoint"]
 
