@@ -315,7 +315,7 @@ class Checker:
                 if given["offset"] + room > size:
                     allowed = f"parts of a memory of {size} bytes"
                     self._refuse(call, "length", room, allowed)
-                room = room or size
+                room = room or size - given["offset"]
         self._rooms[given["execution"], role, given["index"]] = room
 
 

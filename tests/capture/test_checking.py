@@ -257,6 +257,43 @@ def test_manifests_that_lie(example, rewritten, change, told):
         read(path)
 
 
+def test_a_part_of_a_memory_behind_its_beginning(program, rewritten, tmp_path):
+    """Length 0 is all of a memory, from its beginning; there is no more behind another offset."""
+    file = tmp_path / "memory.zip"
+    assert run(program, "memory", NNAPI_SHIM_CAPTURE=file).returncode == 0
+
+    def change(lines):
+        call, _ = call_of(lines, "Execution_setOutputFromMemory")
+        call["arguments"].update(offset=4095, length=0)
+        _, end = call_of(lines[lines.index(call) :], "Execution_compute")
+        end["outputs"][0]["contents"] = {"dtype": "|u1", "shape": [4096], "hex": "00" * 4096}
+
+    with pytest.raises(NnapiError, match="contents of outputs is 4096; allowed: up to 1 bytes"):
+        read(rewritten(file, change))
+
+
+def test_contents_of_a_buffer_that_is_left_out(example, rewritten, tmp_path):
+    """They are not put into an earlier one, which is smaller."""
+
+    def change(lines):
+        call, _ = call_of(lines, "Execution_setInput")
+        again = json.loads(json.dumps(call))
+        again["call"] = call["call"] + 0.5
+        again["arguments"]["length"] = 1 << 40
+        lines.insert(lines.index(call) + 1, again)
+        numbers = sorted({line["call"] for line in lines})
+        for line in lines:
+            line["call"] = numbers.index(line["call"]) + 1
+        begun, _ = call_of(lines, "Execution_compute")
+        item = next(x for x in begun["inputs"] if x["index"] == call["arguments"]["index"])
+        item["contents"] = {"dtype": "|u1", "shape": [4096], "hex": "00" * 4096}
+
+    path = rewritten(example("simple_add"), change)
+    assert len(replay(path).skipped) == 1
+    (source,) = write_reproducer(path, tmp_path / "program.c")
+    assert ", 4096);" not in source.read_text()
+
+
 RANK = 70_000
 """More dimensions than programs have, or arrays of a fixed size."""
 

@@ -269,7 +269,7 @@ class _Plan:
             self._models[made["execution"]] = given["compilation"]
         elif any(value.kind == "memory file" for value in values):
             self._memories.add(made["memory"])
-        elif short.startswith(("Execution_setInput", "Execution_setOutput")) and values:
+        elif short.startswith(("Execution_setInput", "Execution_setOutput")):
             role = "input" if "Input" in short else "output"
             self._bind(call, role, values)
 
@@ -277,11 +277,11 @@ class _Plan:
         given = call.arguments
         bound = self._bound.setdefault(given["execution"], {})
         key = role, given["index"]
-        bound.pop(key, None)
+        bound.pop(key, None)  # nothing is put where it was: this call may be left out
         buffers = [value for value in values if value.kind == "buffer"]
         if buffers:
             bound[key] = _Bound(buffers[0].value, 0)
-        elif given.get("memory") in self._memories:
+        elif values and given.get("memory") in self._memories:
             bound[key] = _Bound(given["memory"], given["offset"])
 
 
