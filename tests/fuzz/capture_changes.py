@@ -93,7 +93,7 @@ class Changed:
         for _ in range(choose.choice((1, 1, 1, 2, 2, 3, 5))):
             changes = (self._value,) * 8 + (self._result, self._result, self._key, self._missing)
             changes += (self._list, self._call, self._call, self._function, self._contents)
-            choose.choice((*changes, self._outside))()
+            choose.choice((*changes, self._outside, self._room, self._room))()
 
     def _entry(self) -> Entry:
         return self._choose.choice(self.entries) if self.entries else {}
@@ -180,6 +180,40 @@ class Changed:
         else:
             first, second = entries[at], entries[other]
             first["call"], second["call"] = second.get("call"), first.get("call")
+
+    def _room(self) -> None:
+        """An argument that is set once more, elsewhere or with another length, and contents that
+        are longer: lies that fit together.
+        """
+        choose = self._choose
+        calls = [e for e in self.entries if "Execution_set" in str(e.get("function"))]
+        calls = [e for e in calls if isinstance(e.get("arguments"), dict)]
+        if not calls:
+            return
+        call = choose.choice(calls)
+        given = call["arguments"]
+        if choose.random() < 0.5:
+            behind = 1 + next(at for at, entry in enumerate(self.entries) if entry is call)
+            call = deepcopy(call)
+            given = call["arguments"]
+            self.entries.insert(behind, call)
+            for number, entry in enumerate(self.entries, 1):
+                if "function" in entry:  # the ends of calls that have two lines go with them
+                    old, entry["call"] = entry.get("call"), number
+                    for other in self.entries[number:]:
+                        if "function" not in other and other.get("call") == old:
+                            other["call"] = number
+                            break
+        length = choose.choice((0, 0, 1, 64, 4096, 1 << 33))
+        given["length"] = length
+        if "offset" in given:
+            given["offset"] = choose.choice((1, 4, 64, 4032, 4095))
+        size = choose.choice((1, 16, 4096, 5000))
+        blob = {"dtype": "|u1", "shape": [size], "hex": "00" * size}
+        for entry in self.entries:
+            for item in (entry.get("inputs") or []) + (entry.get("outputs") or []):
+                if isinstance(item, dict) and item.get("index") == given.get("index"):
+                    item["contents"] = deepcopy(blob)
 
     def _function(self) -> None:
         choose = self._choose
