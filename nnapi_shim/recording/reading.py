@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Call", "Capture", "read"]
 
+_LONGEST_NAME = 1000
 _CALLS = re.compile(r"calls-([0-9]{6,12})\.jsonl", re.ASCII)
 
 
@@ -109,7 +110,7 @@ _OF_AN_END = ("end", "result", "error", "results", "outputs", "of", "memories_af
 
 
 def _is_line(name: Any) -> bool:
-    return isinstance(name, str) and name != "" and name.isprintable()
+    return isinstance(name, str) and 0 < len(name) <= _LONGEST_NAME and name.isprintable()
 
 
 def _check_version(path: str, manifest: dict[str, Any]) -> None:

@@ -75,6 +75,11 @@ def _places(value: Any) -> list[tuple[Any, Any]]:
     return found
 
 
+def _arguments(entry: Entry) -> Entry:
+    given = entry.get("arguments")
+    return given if isinstance(given, dict) else {}
+
+
 class Changed:
     """A copy of a base to which changes are made, all of them chosen by a seed; None: none."""
 
@@ -187,7 +192,7 @@ class Changed:
         """
         choose = self._choose
         calls = [e for e in self.entries if "Execution_set" in str(e.get("function"))]
-        calls = [e for e in calls if isinstance(e.get("arguments"), dict)]
+        calls = [e for e in calls if "index" in _arguments(e)]
         if not calls:
             return
         call = choose.choice(calls)
@@ -210,9 +215,13 @@ class Changed:
             given["offset"] = choose.choice((1, 4, 64, 4032, 4095))
         size = choose.choice((1, 16, 4096, 5000))
         blob = {"dtype": "|u1", "shape": [size], "hex": "00" * size}
+        name = "inputs" if "Input" in call["function"] else "outputs"
         for entry in self.entries:
-            for item in (entry.get("inputs") or []) + (entry.get("outputs") or []):
-                if isinstance(item, dict) and item.get("index") == given.get("index"):
+            of = entry.get("of") if name == "outputs" else _arguments(entry).get("execution")
+            found = entry.get(name)
+            for item in found if isinstance(found, list) else ():
+                is_it = isinstance(item, dict) and item.get("index") == given.get("index")
+                if is_it and of == given.get("execution"):
                     item["contents"] = deepcopy(blob)
 
     def _function(self) -> None:

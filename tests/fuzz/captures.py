@@ -131,7 +131,7 @@ class Done(NamedTuple):
 
 def run(captures: Captures, first: int, seconds: float, most: int) -> Done:
     """Use captures until the time is up or there were so many."""
-    captures.use(-1)  # what is imported now is so in all children
+    captures.use_base(captures.found[-1])  # what is imported now is so in all children
     end = time.monotonic() + seconds
     state = mmap.mmap(-1, mmap.PAGESIZE)
     kinds: dict[str, int] = {}
