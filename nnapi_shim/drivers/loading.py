@@ -7,8 +7,7 @@ that is raised here is the module's, and one of the user ends the wait.
 """
 
 from _thread import allocate_lock, start_new_thread
-from collections.abc import Callable
-from time import monotonic_ns
+from contextlib import AbstractContextManager
 
 from nnapi_shim.drivers.adoption import Found
 from nnapi_shim.drivers.versioned.answer import guarded, time_limit_ns
@@ -21,8 +20,8 @@ _LONGEST_WAIT_S = 1e8
 """More than locks can wait is not asked of them."""
 
 
-def loaded(found: Found, begin: Callable[[], object]) -> IDevice:
-    """The device. begin: is called first on the thread that makes it.
+def loaded(found: Found, around: AbstractContextManager[None]) -> IDevice:
+    """The device. around: what is entered on the thread that makes it, and left there.
 
     Raises NnapiError, whatever the driver raises, and OP_FAILED where it takes longer than
     NNAPI_SHIM_DRIVER_LOAD_TIMEOUT: its thread goes on, and what it makes is dropped.
@@ -36,8 +35,8 @@ def loaded(found: Found, begin: Callable[[], object]) -> IDevice:
 
     def load() -> None:
         try:
-            begin()
-            made.append(guarded(found.name, found.load))
+            with around:
+                made.append(guarded(found.name, found.load))
         except NnapiError as error:
             made.append(error.again())
         finally:
@@ -45,11 +44,9 @@ def loaded(found: Found, begin: Callable[[], object]) -> IDevice:
 
     watchdog = None if limit is None else Watchdog(what, seconds)
     try:
-        began = monotonic_ns()
         start_new_thread(load, ())
         if not ended.acquire(timeout=seconds):
-            took = (monotonic_ns() - began) / 1e9
-            told = f"{what} did not end within {took:.3g} s (see {DRIVER_LOAD_TIMEOUT.name})"
+            told = f"{what} did not end within {seconds:g} s (see {DRIVER_LOAD_TIMEOUT.name})"
             raise op_failed(told, "load_timeout")
     except RuntimeError as error:
         raise op_failed(f"there is no thread for {what}: {error}", "no_thread") from None

@@ -51,6 +51,23 @@ class _exclusive:  # noqa: N801 - reads as a statement
         _lock.release()
 
 
+class _helping:  # noqa: N801 - reads as a statement
+    """A thread that works for the one that holds the lock: it is refused as well.
+
+    It is forgotten when it ends: the next thread may have its number.
+    """
+
+    def __enter__(self) -> None:
+        self._mine = get_ident()
+        _owner.append(self._mine)
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            _owner.remove(self._mine)
+        except ValueError:  # the list is there already
+            pass
+
+
 def register_driver(
     name: str, driver: Any, *, version: str | None = None, type: Any = None
 ) -> None:
@@ -105,7 +122,7 @@ def _loaded(found: Found) -> IDevice:
         return found.load()
     from nnapi_shim.drivers.loading import loaded
 
-    return loaded(found, lambda: _owner.append(get_ident()))
+    return loaded(found, _helping())
 
 
 def _matching(pattern: str) -> Callable[[str], Any]:

@@ -102,7 +102,8 @@ class _Builder:
                 raise bad_data(f"{self._capture.path}: the model has operands of an extension")
             if kind["dimensionCount"] > MOST_DIMENSIONS:
                 told = f"the model has an operand of {kind['dimensionCount']} dimensions"
-                raise bad_data(f"{self._capture.path}: {told}; allowed are {MOST_DIMENSIONS}")
+                told += f"; allowed are {MOST_DIMENSIONS}"
+                raise bad_data(f"{self._capture.path}: {told}", "dimensions")
             scale = float(kind["scale"])
             model.add_operand(kind["type"], kind["dimensions"] or None, scale, kind["zeroPoint"])
         elif name == "setOperandValue":
