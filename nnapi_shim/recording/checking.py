@@ -177,6 +177,8 @@ class Checker:
                 allowed = fitting.argument(parameter, given[name], given)
             if allowed:
                 self._refuse(call, name, given[name], allowed)
+            if kind == "foreign" and given[name] is None and call.result == _NO_ERROR:
+                self._refuse(call, name, None, "an object, since the call has succeeded")
             if kind == "handle":
                 self._known(call, name, given[name], parameter.of)
             elif kind == "handles" and isinstance(given[name], list):

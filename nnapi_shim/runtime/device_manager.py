@@ -15,7 +15,7 @@ from nnapi_shim.settings import CPU_ONLY, ENABLED_DEVICES
 _devices: dict[str, list[IDevice]] = {}
 _registered: dict[str, Found] = {}
 _lock = process.lock()
-_owner: list[int] = []
+_owner: set[int] = set()
 """The thread that holds the lock, and those that load drivers for it."""
 
 
@@ -44,7 +44,7 @@ class _exclusive:  # noqa: N801 - reads as a statement
         if get_ident() in _owner:
             raise bad_state("the list of devices is being made; a driver cannot use it yet")
         _lock.acquire()
-        _owner.append(get_ident())
+        _owner.add(get_ident())
 
     def __exit__(self, *_: object) -> None:
         _owner.clear()
@@ -59,13 +59,10 @@ class _helping:  # noqa: N801 - reads as a statement
 
     def __enter__(self) -> None:
         self._mine = get_ident()
-        _owner.append(self._mine)
+        _owner.add(self._mine)
 
     def __exit__(self, *_: object) -> None:
-        try:
-            _owner.remove(self._mine)
-        except ValueError:  # the list is there already
-            pass
+        _owner.discard(self._mine)
 
 
 def register_driver(

@@ -237,6 +237,12 @@ def test_what_no_program_has_done(example, rewritten, lie):
     assert message.isprintable() and len(message) < 500
 
 
+def test_a_hardware_buffer_that_is_none(every_function, rewritten):
+    path = rewritten(every_function, _argument("Memory_createFromAHardwareBuffer", "ahwb", None))
+    with pytest.raises(NnapiError, match="ahwb is None; allowed: an object, since the call has"):
+        read(path)
+
+
 def test_a_device_too_many(example, rewritten):
     path = rewritten(example("devices"), _result("_getDevice", "device", "device 3"))
     with pytest.raises(NnapiError, match="device is 'device 3'; allowed: one of the devices"):
