@@ -173,6 +173,12 @@ DRIVER_TIMEOUT = Setting(
     "60",
     "seconds that a device of HAL 1.0 or 1.1 may take for an answer; 0 means any time",
 )
+DRIVER_LOAD_TIMEOUT = Setting(
+    "NNAPI_SHIM_DRIVER_LOAD_TIMEOUT",
+    "30",
+    "seconds that the import of a device's module and the making of the device may take; then it "
+    "is left out; 0 means any time",
+)
 STATE = Setting(
     "XDG_STATE_HOME",
     "",
@@ -240,6 +246,7 @@ SETTINGS = (
     PASSES,
     DRIVERS,
     DRIVER_TIMEOUT,
+    DRIVER_LOAD_TIMEOUT,
     STATE,
     HOME,
     PYTHON,

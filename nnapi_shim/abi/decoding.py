@@ -36,7 +36,7 @@ def argument(parameter: Parameter, value: Any, values: dict[str, Any]) -> Any:
     kind = parameter.kind
     if kind == "handle":
         return handle(value)
-    if kind in ("int", "fd"):
+    if kind in ("int", "float", "fd"):
         return real(value) if isinstance(value, float) else int(value)
     if kind in ("buffer", "foreign"):
         return hex(value) if value else None

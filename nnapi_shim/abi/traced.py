@@ -23,7 +23,7 @@ def tracer() -> Watcher | None:
         shown = [
             (at, parameter)
             for at, parameter in enumerate(PARAMETERS.get(name, ()))
-            if parameter.kind in ("handle", "int", "string")
+            if parameter.kind in ("handle", "int", "float", "string")
         ]
 
         @wraps(function)

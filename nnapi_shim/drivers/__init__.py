@@ -32,11 +32,13 @@ def found_devices() -> list[Found]:
 def built_in_devices() -> list[Found]:
     """The devices of this library, in the order in which they are listed."""
 
-    def found(name: str, folder: str, class_name: str) -> Found:
+    def found(name: str, *where: str) -> Found:
+        folder, class_name = where
+
         def make() -> IDevice:
             module = import_module(f"{__name__}.{folder}.device")
             return getattr(module, class_name)()  # type: ignore[no-any-return]
 
-        return Found(name, "nnapi_shim", make)
+        return Found(name, "nnapi_shim", where[0], make)
 
     return [found(name, *where) for name, where in _BUILT_IN.items()]

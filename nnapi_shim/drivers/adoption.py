@@ -21,12 +21,15 @@ METHODS = {
 
 
 class Found(NamedTuple):
-    """A device that can be listed: its name, where it comes from, and what makes it."""
+    """A device that can be listed: its name, where it comes from, and what makes it.
+
+    module: what is imported for it. load: raises NnapiError where that does not work.
+    """
 
     name: str
     origin: str
+    module: str
     load: Callable[[], IDevice]
-    """Raises NnapiError where that does not work."""
 
 
 def require_name(name: Any) -> str:

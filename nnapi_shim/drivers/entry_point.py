@@ -32,7 +32,7 @@ def installed() -> list[Found]:
             except NnapiError as error:
                 log.error(f"{path}: {error.message}")
                 continue
-            found.append(Found(name, path, partial(_load, name, where)))
+            found.append(Found(name, path, where, partial(_load, name, where)))
     return found
 
 

@@ -71,7 +71,7 @@ def _described(path: str) -> Found:
         raise bad_data(f"hal is {fields['hal']!r}; allowed are {', '.join(METHODS)}", "hal")
     if "type" in fields:
         device_type(fields["type"])
-    return Found(fields["name"], path, partial(_load, path, fields))
+    return Found(fields["name"], path, fields["module"], partial(_load, path, fields))
 
 
 def _without_waiting(path: str, flags: int) -> int:

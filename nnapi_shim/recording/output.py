@@ -17,12 +17,14 @@ _BEGINNING = 64
 
 
 def opened(setting: str, is_mine: Callable[[bytes], bool]) -> int:
-    """A descriptor of the file, which is empty; `%p` in its name is the number of the process.
+    """A descriptor of the file, which is empty; `%p` in its name is the number of the process, and
+    in the name of its folder what it is.
 
     is_mine: whether a file that begins so may be emptied; others are kept.
     Raises OSError where it cannot be written, another process writes to it, or it is kept.
     """
-    path = setting.replace("%p", str(os.getpid()), 1)
+    folder, slash, name = setting.rpartition("/")
+    path = f"{folder}{slash}{name.replace('%p', str(os.getpid()), 1)}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK  # a pipe nobody reads waits
     fd = os.open(path, flags, 0o600)
     try:

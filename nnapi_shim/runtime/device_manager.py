@@ -15,8 +15,8 @@ from nnapi_shim.settings import CPU_ONLY, ENABLED_DEVICES
 _devices: dict[str, list[IDevice]] = {}
 _registered: dict[str, Found] = {}
 _lock = process.lock()
-_owner: list[int] = []
-"""The thread that holds the lock."""
+_owner: set[int] = set()
+"""The thread that holds the lock, and those that load drivers for it."""
 
 
 os.register_at_fork(after_in_child=_owner.clear)
@@ -44,11 +44,25 @@ class _exclusive:  # noqa: N801 - reads as a statement
         if get_ident() in _owner:
             raise bad_state("the list of devices is being made; a driver cannot use it yet")
         _lock.acquire()
-        _owner.append(get_ident())
+        _owner.add(get_ident())
 
     def __exit__(self, *_: object) -> None:
         _owner.clear()
         _lock.release()
+
+
+class _helping:  # noqa: N801 - reads as a statement
+    """A thread that works for the one that holds the lock: it is refused as well.
+
+    It is forgotten when it ends: the next thread may have its number.
+    """
+
+    def __enter__(self) -> None:
+        self._mine = get_ident()
+        _owner.add(self._mine)
+
+    def __exit__(self, *_: object) -> None:
+        _owner.discard(self._mine)
 
 
 def register_driver(
@@ -72,7 +86,7 @@ def register_driver(
             )
         if name in _registered or is_built_in(name):
             raise bad_data(f"there is a device {name} already", "name")
-        _registered[name] = Found(name, "register_driver", lambda: device)
+        _registered[name] = Found(name, "register_driver", "nothing", lambda: device)
 
 
 def _enabled() -> list[IDevice]:
@@ -80,10 +94,7 @@ def _enabled() -> list[IDevice]:
     if CPU_ONLY.get() == "1":
         return [found.load() for found in built_in_devices()[-1:] if matches(found.name)]
     listed: dict[str, IDevice] = {}
-    others = [*_registered.values(), *found_devices()]
-    if others:
-        from nnapi_shim.drivers.versioned.answer import guarded
-    for found in others:
+    for found in (*_registered.values(), *found_devices()):
         if not matches(found.name):
             continue
         if found.name in listed or is_built_in(found.name):
@@ -92,7 +103,7 @@ def _enabled() -> list[IDevice]:
             )
             continue
         try:
-            listed[found.name] = guarded(found.name, found.load)
+            listed[found.name] = _loaded(found)
         except NnapiError as error:
             log.error(f"{found.origin}: {found.name} is left out: {error.message}")
     own = [found.load() for found in built_in_devices() if matches(found.name)]
@@ -100,6 +111,15 @@ def _enabled() -> list[IDevice]:
         told = [f"{d.name} {d.version}, level {d.feature_level}" for d in (*listed.values(), *own)]
         vlog.write("manager", f"devices: {'; '.join(told) or 'none'}")
     return [*listed.values(), *own]
+
+
+def _loaded(found: Found) -> IDevice:
+    """A device of other people. Raises NnapiError."""
+    if found.name in _registered:
+        return found.load()
+    from nnapi_shim.drivers.loading import loaded
+
+    return loaded(found, _helping())
 
 
 def _matching(pattern: str) -> Callable[[str], Any]:

@@ -46,7 +46,7 @@ def environment(
             continue
         if not file:
             raise bad_data(f"the file for {setting.name} has no name", "no_name")
-        if "%p" not in file:
+        if "%p" not in Path(file).name:
             require_free(file, overwrite)
         made[setting.name] = str(Path(file).absolute())  # the program may go to another folder
     if lint:

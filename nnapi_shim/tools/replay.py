@@ -8,6 +8,7 @@ import os
 import re
 import tempfile
 from dataclasses import dataclass, field
+from errno import EMFILE, ENFILE, ENOMEM
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _COMPARE_AT_ONCE = 1 << 20
-_ENOUGH_FOR_SIZES = 1 << 16
-"""Bytes of an array that a call fills, unless it has more operations than that."""
 
 
 @dataclass
@@ -145,8 +144,8 @@ class _Runner:
         self._types: dict[int, int] = {}
         """Codes of extensions that the capture has -> those that are theirs here."""
         self._cache: Any = None
-        self._events: dict[str, Any] = {}
-        """Those that are not freed."""
+        self._events: dict[int, Any] = {}
+        """Those that are not freed, whatever the capture calls them."""
         self._here = self._devices()
         self.device_name = ""
         if device is not None:
@@ -179,12 +178,7 @@ class _Runner:
         """The device here that stands for one of the capture."""
         if self.device_name:
             return self._here[self.device_name]
-        try:
-            listed = self._capture.manifest["devices"]
-            name = listed[int(handle.rpartition(" ")[2]) - 1]["name"]
-        except (KeyError, IndexError, TypeError, ValueError):
-            told = f"{self._capture.path} does not say what {handle} is"
-            raise bad_data(told, "unknown") from None
+        name = self._capture.devices[int(handle.rpartition(" ")[2]) - 1]
         if name not in self._here:
             there = ", ".join(self._here)
             raise bad_data(f"{name}, which the program used, is not here; there are {there}")
@@ -213,28 +207,28 @@ class _Runner:
         parameters = [parameter.name for parameter in plan.parameters]
         if call.short == "Memory_createFromAHardwareBuffer":
             function = "ANeuralNetworksMemory_createFromFd"
-            size = Value("int", values[0].value)
-            protect = Value("int", mmap.PROT_READ | mmap.PROT_WRITE)
-            values = [size, protect, values[0], Value("int", 0), values[1]]
+            size = Value("int", values[0].value, "size_t")
+            protect = Value("int", mmap.PROT_READ | mmap.PROT_WRITE, "int")
+            values = [size, protect, values[0], Value("int", 0, "size_t"), values[1]]
             parameters = ["size", "protect", "fd", "offset", "memory"]
         elif call.short == "Compilation_create" and self.device_name:
             function += "ForDevices"
-            values[1:1] = [Value("handles", ["device"]), Value("int", 1)]
+            values[1:1] = [Value("handles", ["device"]), Value("int", 1, "uint32_t")]
             parameters[1:1] = ["devices", "numDevices"]
         try:
-            arguments = [
-                self._argument(plan, name, value, variables)
-                for name, value in zip(parameters, values, strict=True)
-            ]
-            self._match_counts(parameters, values, arguments)
-            result = getattr(self._lib, function)(*arguments)
-        except (TypeError, OverflowError, ValueError, AttributeError, MemoryError):
-            raise bad_data(
-                f"{self._capture.path}: call {call.number}, {call.function}, has arguments that "
-                "cannot be handed over"
-            ) from None
+            arguments: list[Any] = []
+            for name, value in zip(parameters, values, strict=True):
+                arguments.append(self._argument(plan, name, value, variables, arguments))
+        except (MemoryError, OSError) as error:
+            if isinstance(error, OSError) and error.errno not in (ENOMEM, EMFILE, ENFILE):
+                raise
+            told = f"call {call.number}, {call.function}: there is no memory, or no file, for it"
+            report.skipped.append(told)
+            return
+        self._match_counts(parameters, values, arguments)
+        result = getattr(self._lib, function)(*arguments)
         if call.short == "Event_free":
-            self._events.pop(str(plan.values[0].value), None)
+            self._events.pop(self._number_of(arguments[0]), None)
         report.repeated += 1
         report.executions += call.function in RUNS
         self._keep_made(plan, variables)
@@ -245,6 +239,9 @@ class _Runner:
             return
         self._compare(plan, variables, report)
 
+    def _number_of(self, handle: Any) -> int:
+        return int(self._ffi.cast("uintptr_t", handle))
+
     def _match_counts(
         self, parameters: list[str], values: list[Value], arguments: list[Any]
     ) -> None:
@@ -253,11 +250,21 @@ class _Runner:
             if value.kind == "handles" and parameters[at] == "devices":
                 arguments[parameters.index("numDevices")] = len(arguments[at])
 
-    def _argument(self, plan: Planned, name: str, value: Value, variables: dict[str, Any]) -> Any:
+    def _argument(
+        self,
+        plan: Planned,
+        name: str,
+        value: Value,
+        variables: dict[str, Any],
+        before: list[Any],
+    ) -> Any:
+        """What is handed over; before: the arguments in front, variables: what the call fills."""
         ffi = self._ffi
         made: Any
         if value.kind == "null":
             return ffi.NULL
+        if value.kind == "float":
+            return value.value
         if value.kind == "int":
             is_type = name == "type" and value.value in self._types
             return self._types[value.value] if is_type else value.value
@@ -274,12 +281,12 @@ class _Runner:
             return ffi.from_buffer(block)
         if value.kind == "memory file":
             memory = _Memory(value.value)
-            variables["memory file"] = memory
+            variables["memory file"] = memory, value.of
             return memory.fd
         if value.kind == "fence":
             return self._fence() if value.value else -1
         if value.kind in ("out", "outs", "text"):
-            made = variables[name] = self._variable(plan, value)
+            made = variables[name] = self._variable(plan, name, value, before)
             return made
         made = self._constant(plan, value)
         self._kept.append(made)
@@ -311,13 +318,23 @@ class _Runner:
         self._kept.append(_Descriptor(reading))
         return reading
 
-    def _variable(self, plan: Planned, value: Value) -> Any:
+    def _variable(self, plan: Planned, name: str, value: Value, arguments: list[Any]) -> Any:
+        """arguments: those in front."""
         if value.kind == "text":
             return self._ffi.new("const char **")
         if value.kind == "out":
             return self._ffi.new(f"{value.of} *")
-        count = max(len(self._capture.calls), _ENOUGH_FOR_SIZES)  # of operations, or of sizes
+        count = len(self._capture.calls)  # no model has more operations
+        if name == "dimensions":
+            count = max(len(plan.call.results.get(name, ())), self._rank(arguments))
         return self._ffi.new(f"{value.of}[]", count)
+
+    def _rank(self, arguments: list[Any]) -> int:
+        """Of an output here: that many sizes are written, however many the program was given."""
+        rank = self._ffi.new("uint32_t *")
+        execution, index = arguments
+        self._lib.ANeuralNetworksExecution_getOutputOperandRank(execution, index, rank)
+        return int(rank[0])
 
     def _constant(self, plan: Planned, value: Value) -> Any:
         """C data of an argument; a tuple of it and of what it points to."""
@@ -349,18 +366,19 @@ class _Runner:
     def _keep_made(self, plan: Planned, variables: dict[str, Any]) -> None:
         memory = variables.pop("memory file", None)
         for parameter, value in zip(plan.parameters, plan.values, strict=True):
-            if value.kind != "made" or value.value is None:
+            if value.kind != "made":
                 continue
-            self._handles[value.value] = variables[parameter.name][0]
-            if value.of == "event" and variables[parameter.name][0]:
-                self._events[value.value] = variables[parameter.name][0]
+            made = variables[parameter.name][0]
+            if value.of == "event" and made:
+                self._events[self._number_of(made)] = made
+            if value.value is None:
+                continue
+            self._handles[value.value] = made
             if memory is not None:
-                offset = plan.call.arguments.get("offset", 0)
-                self._memories[value.value] = memory, offset
-        if "getExtension" in plan.call.short and plan.call.result == ResultCode.NO_ERROR:
-            was = plan.call.results.get("type")
-            if isinstance(was, int) and "type" in variables:
-                self._types[was] = int(variables["type"][0])
+                self._memories[value.value] = memory
+        succeeded = plan.call.result == ResultCode.NO_ERROR
+        if succeeded and "getExtension" in plan.call.short and "type" in variables:
+            self._types[plan.call.results["type"]] = int(variables["type"][0])
 
     # Contents
 

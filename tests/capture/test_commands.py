@@ -59,6 +59,27 @@ def test_a_program_finds_the_library(tmp_path):
     assert execute("--force", "--capture", capture, "--", EXAMPLES / "simple_add").returncode == 0
 
 
+def test_a_folder_whose_name_says_process(tmp_path):
+    """`%p` is the process's number in the name of the file alone."""
+    folder = tmp_path / "at 100%pure"
+    folder.mkdir()
+    for capture, trace in (("c.zip", "t.json"), ("c-%p.zip", "t-%p.json")):
+        words = ["--capture", capture, "--trace", trace, "--", EXAMPLES / "simple_add"]
+        done = subprocess.run(
+            [str(word) for word in (*EXEC, *words)],
+            env=ENVIRONMENT,
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+    names = sorted(path.name for path in folder.iterdir())
+    assert names[0].startswith("c-") and names[0][2:-4].isdigit() and names[1] == "c.zip"
+    assert names[2].startswith("t-") and names[2][2:-5].isdigit() and names[3] == "t.json"
+    assert all(read(path).is_complete for path in folder.glob("c*.zip"))
+
+
 def test_the_environment_is_what_was_asked_for():
     done = execute("--lint", "--device", "nnapi-.*", "--log", "debug,json", "--", "env", A="b")
     variables = dict(line.split("=", 1) for line in done.stdout.splitlines())

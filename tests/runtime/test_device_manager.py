@@ -3,8 +3,10 @@
 import json
 import os
 import signal
+import subprocess
 import sys
 import threading
+import time
 
 import pytest
 
@@ -350,6 +352,87 @@ def test_a_driver_that_cannot_be_looked_at(folder, capfd, monkeypatch, kind):
     finally:
         signal.signal(signal.SIGINT, old)
     assert "hostile.json: sloppy is left out: " in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("kind", ["KeyboardInterrupt", "SystemExit(3)", "GeneratorExit"])
+@pytest.mark.parametrize("where", ["module", "class"])
+def test_a_driver_that_ends_like_a_program(folder, capfd, kind, where):
+    """In a Python program, where Ctrl-C raises KeyboardInterrupt: the others are there."""
+    text = f"raise {kind}\n"
+    if where == "class":
+        text = f"class Quick:\n    def __init__(self):\n        raise {kind}\n"
+    (folder / "ends.py").write_text(text)
+    manifest(folder, "ends", name="rude", module="ends.py", **{"class": "Quick"})
+    manifest(folder, "fine", name="fine", module="driver_of_a_test.py", **{"class": "Quick"})
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert names() == ["fine", *OWN]
+    said = capfd.readouterr().err
+    assert "ends.json: rude is left out: " in said and said.count("\n") == 1
+    assert kind.partition("(")[0] in said and "ends.py, line" in said
+
+
+WAITING = """
+import threading
+import nnapi_shim
+found = []
+thread = threading.Thread(target=lambda: found.append(nnapi_shim.devices()), daemon=True)
+thread.start()
+thread.join()
+class Quick: pass
+"""
+
+
+def test_a_driver_that_waits_for_who_waits_for_it(folder, capfd, monkeypatch):
+    """Its module waits for a thread that calls the library, which waits for the module."""
+    monkeypatch.setenv("NNAPI_SHIM_DRIVER_LOAD_TIMEOUT", "0.3")
+    (folder / "waits.py").write_text(WAITING)
+    manifest(folder, "waits", name="slow", module="waits", **{"class": "Quick"})
+    began = time.monotonic()
+    assert names() == OWN
+    assert 0.3 <= time.monotonic() - began < 20
+    said = capfd.readouterr().err
+    assert said.count("\n") == 1, said
+    assert "waits.json: slow is left out: loading waits of slow did not end within 0.3" in said
+    assert "NNAPI_SHIM_DRIVER_LOAD_TIMEOUT" in said
+    until = time.monotonic() + 20
+    while "waits" not in sys.modules or not hasattr(sys.modules["waits"], "Quick"):
+        assert time.monotonic() < until, "the thread that waits goes on when the list is there"
+        time.sleep(0.01)
+    assert [device.name for device in sys.modules["waits"].found[0]] == OWN
+    assert names() == OWN
+
+
+INTERRUPTED = """
+import sys
+import nnapi_shim
+try:
+    nnapi_shim.devices()
+except KeyboardInterrupt:
+    print("interrupted")
+print([device.name for device in nnapi_shim.devices()])
+"""
+
+
+def test_an_interrupt_of_the_user_ends_the_wait(folder):
+    """Ctrl-C in a program in Python while a driver is being imported."""
+    text = "import os, time\nif not os.path.exists('again'):\n    open('again', 'w').close()\n"
+    (folder / "sleeps.py").write_text(f"{text}    time.sleep(1000)\n")
+    manifest(folder, "sleeps", name="slow", module="sleeps.py", **{"class": "Quick"})
+    program = subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED],
+        cwd=folder,
+        env={**os.environ, "NNAPI_SHIM_DRIVER_LOAD_TIMEOUT": "60"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    until = time.monotonic() + 30
+    while not (folder / "again").exists() and time.monotonic() < until:
+        time.sleep(0.01)
+    time.sleep(0.2)
+    program.send_signal(signal.SIGINT)
+    out, err = program.communicate(timeout=30)
+    assert out == f"interrupted\n{OWN}\n", err
 
 
 def test_pipes_in_place_of_files(folder, capfd):

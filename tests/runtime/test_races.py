@@ -51,7 +51,7 @@ def slow_devices():
         time.sleep(0.02)
         return CpuDevice()
 
-    return [Found("nnapi-cpu", "this test", load)]
+    return [Found("nnapi-cpu", "this test", "none", load)]
 
 
 def test_there_is_one_list_of_devices(monkeypatch):

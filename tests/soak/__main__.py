@@ -2,6 +2,7 @@
 
 races     executions whose inputs another thread writes to, on every tier
 files     cached models, manifests and location files, changed
+captures  captures that say what no program has done, a part of them under AddressSanitizer
 faults    memory, threads, descriptors and writes of files that fail
 calls     random calls of the C API, on one thread and on four
 models    random models, with ordinary contents and with special ones
@@ -71,6 +72,14 @@ def files(seconds: float) -> Iterator[Command]:
     yield Command(*_module("tests.fuzz.files", "--minutes", seconds / 60), seconds)
 
 
+def captures(seconds: float) -> Iterator[Command]:
+    """Most of the time as they are, then with AddressSanitizer; the second builds libraries."""
+    for options, part in (((), 0.85), (("--address",), 0.15)):
+        minutes = seconds * part / 60
+        words, settings = _module("tests.fuzz.captures", "--minutes", minutes, *options)
+        yield Command(words, settings, seconds * part)
+
+
 def faults(seconds: float) -> Iterator[Command]:
     """One command."""
     yield Command(*_module("tests.faults", "--minutes", seconds / 60), seconds)
@@ -125,6 +134,9 @@ def scarcity(seconds: float) -> Iterator[Command]:
 PARTS = {
     "races": Part(0.3, races, {"executions": r"(\d+) computed", "writes": r"(\d+) writes"}),
     "files": Part(0.15, files, {"files": r"(\d+) of (?:cache|sealed|manifest|location)"}),
+    "captures": Part(
+        0.3, captures, {"captures": r": (\d+) captures:", "compiled": r"(\d+) compiled"}
+    ),
     "faults": Part(0.15, faults, {"faults": r"faults: (\d+)"}),
     "calls": Part(0.15, calls, {"calls": r"(\d+) calls in"}),
     "models": Part(0.15, models, {"models": r": (\d+) models,"}),

@@ -4,7 +4,7 @@ This is the one place beside the boundary to C where any exception is caught: a 
 what it likes.
 """
 
-from _thread import allocate_lock, start_new_thread
+from _thread import allocate_lock, get_ident, start_new_thread
 from collections.abc import Callable
 from time import monotonic_ns
 from typing import Any
@@ -14,7 +14,7 @@ from nnapi_shim.drivers.versioned.watchdog import Watchdog
 from nnapi_shim.errors import NnapiError, op_failed
 from nnapi_shim.hal.enums import ResultCode
 from nnapi_shim.hal.v1_0 import ErrorStatus
-from nnapi_shim.settings import DRIVER_TIMEOUT
+from nnapi_shim.settings import DRIVER_TIMEOUT, Setting
 
 RESULT_CODES = {
     ErrorStatus.NONE: ResultCode.NO_ERROR,
@@ -54,10 +54,16 @@ def guarded(what: str, call: Callable[[], Any]) -> Any:
 
 
 def _is_of_the_user(error: BaseException) -> bool:
-    """Whether somebody has pressed Ctrl-C in a program that is written in Python."""
+    """Whether somebody has pressed Ctrl-C in a program that is written in Python: its handler runs
+    on the main thread.
+    """
+    if not isinstance(error, KeyboardInterrupt):
+        return False
     from signal import SIGINT, default_int_handler, getsignal
+    from threading import main_thread
 
-    return isinstance(error, KeyboardInterrupt) and getsignal(SIGINT) is default_int_handler
+    is_here = get_ident() == main_thread().ident
+    return is_here and getsignal(SIGINT) is default_int_handler
 
 
 def _text(error: BaseException) -> str:
@@ -101,16 +107,16 @@ def require_success(what: str, status: Any) -> None:
         )
 
 
-def time_limit_ns() -> int | None:
+def time_limit_ns(setting: Setting = DRIVER_TIMEOUT) -> int | None:
     """How long a driver may take for an answer, from the settings; None for no limit."""
-    text = DRIVER_TIMEOUT.get()
+    text = setting.get()
     try:
         seconds = float(text)
     except ValueError:
         seconds = -1.0
     if not 0 <= seconds < 1e9:
-        DRIVER_TIMEOUT.refuse(text, "allowed are numbers of seconds from 0")
-        seconds = float(DRIVER_TIMEOUT.default)
+        setting.refuse(text, "allowed are numbers of seconds from 0")
+        seconds = float(setting.default)
     return int(seconds * 1e9) if seconds else None
 
 

@@ -6,7 +6,9 @@ from typing import Any
 from nnapi_shim.api.model import Model
 from nnapi_shim.errors import bad_data
 from nnapi_shim.hal.enums import ResultCode
-from nnapi_shim.recording.reading import Call, Capture, is_capture, read
+from nnapi_shim.recording.arrays import MOST_DIMENSIONS
+from nnapi_shim.recording.container import is_capture
+from nnapi_shim.recording.reading import Call, Capture, read
 
 __all__ = ["is_capture", "load_capture", "models_in", "read"]
 
@@ -98,6 +100,10 @@ class _Builder:
             kind = given["type"]
             if isinstance(kind["type"], int):
                 raise bad_data(f"{self._capture.path}: the model has operands of an extension")
+            if kind["dimensionCount"] > MOST_DIMENSIONS:
+                told = f"the model has an operand of {kind['dimensionCount']} dimensions"
+                told += f"; allowed are {MOST_DIMENSIONS}"
+                raise bad_data(f"{self._capture.path}: {told}", "dimensions")
             scale = float(kind["scale"])
             model.add_operand(kind["type"], kind["dimensions"] or None, scale, kind["zeroPoint"])
         elif name == "setOperandValue":

@@ -52,6 +52,14 @@ static inline unsigned char *memory(size_t length)
     return found;
 }
 
+/* For the dimensions of an output, and for at least as many as are expected. */
+static inline uint32_t *sizes(ANeuralNetworksExecution *execution, int32_t index, uint32_t expected)
+{
+    uint32_t rank = 0;
+    ANeuralNetworksExecution_getOutputOperandRank(execution, index, &rank);
+    return (uint32_t *)(void *)memory(sizeof rank * (rank > expected ? rank : expected));
+}
+
 /* Memory that the library can map: a file without a name. *bytes: its bytes from `offset` on. */
 static inline int shared(size_t length, size_t offset, unsigned char **bytes)
 {

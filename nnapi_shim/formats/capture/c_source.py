@@ -6,10 +6,9 @@ from typing import Any
 
 from nnapi_shim.formats.capture.data import NO_FOLDER, Data
 from nnapi_shim.formats.capture.plan import Planned, Value
-from nnapi_shim.recording.vocabulary import C_TYPES, Parameter
+from nnapi_shim.recording.vocabulary import C_TYPES, RANGES, Parameter
 
 _PER_LINE = 20
-_FEW_SIZES = 1024
 
 
 class C:
@@ -51,10 +50,9 @@ class C:
             at, length = data.place(fill.contents)
             target = self._bytes(fill.target)
             before.append(f"memcpy({target} + {fill.offset}, data + {at}, {length});")
-        words = [
-            self._argument(plan, parameter, value, data, before, after)
-            for parameter, value in zip(plan.parameters, plan.values, strict=True)
-        ]
+        words: list[str] = []
+        for parameter, value in zip(plan.parameters, plan.values, strict=True):
+            words.append(self._argument(plan, parameter, value, data, words, before, after))
         function = call.function
         if call.short == "Memory_createFromAHardwareBuffer":
             function = "ANeuralNetworksMemory_createFromFd"
@@ -95,16 +93,22 @@ class C:
         parameter: Parameter,
         value: Value,
         data: Data,
+        front: list[str],
         before: list[str],
         after: list[str],
     ) -> str:
-        """An argument as an expression; what it needs goes in front of the call and behind it."""
+        """An argument as an expression; what it needs goes in front of the call and behind it.
+
+        front: the arguments in front of it.
+        """
         call, name = plan.call, f"the_{parameter.name}"
         expected = call.results.get(parameter.name)
         if value.kind == "null":
             return "NULL"
         if value.kind == "int":
-            return _number(value.value)
+            return _number(value.value, value.of)
+        if value.kind == "float":
+            return _real(value.value)
         if value.kind == "handle":
             return self._handle(value.value, value.of)
         if value.kind == "made":
@@ -151,17 +155,15 @@ class C:
             before.append(f"{_name(value.value)} = memory({value.of});")
             return _name(value.value)
         if value.kind == "memory file":
-            made = next(item.value for item in plan.values if item.kind == "made")
-            offset = call.arguments.get("offset", 0)
-            if made is None:
-                return "-1"
+            made = plan.made
             self._memories.append(made)
-            before.append(f"const int fd = shared({value.value}, {offset}, &{_name(made)}_bytes);")
+            size, offset = _number(value.value, "size_t"), _number(value.of, "size_t")
+            before.append(f"const int fd = shared({size}, {offset}, &{_name(made)}_bytes);")
             after.append("close(fd);")
             return "fd"
         if value.kind == "fence":
             return "fence()" if value.value else "-1"
-        return self._variable(name, parameter, value, plan, expected, before, after)
+        return self._variable(name, parameter, value, plan, expected, front, before, after)
 
     def _variable(
         self,
@@ -170,6 +172,7 @@ class C:
         value: Value,
         plan: Planned,
         expected: Any,
+        front: list[str],
         before: list[str],
         after: list[str],
     ) -> str:
@@ -184,11 +187,16 @@ class C:
                 after.append(f'equal({number}, "{parameter.name}", {name}, {int(expected)});')
             return f"&{name}"
         assert value.kind == "outs"
-        count = self._operations if parameter.name == "supportedOps" else _FEW_SIZES
-        before.append(f"static {value.of} {name}[{count}];")
+        if parameter.name == "dimensions":
+            given = ", ".join(front)
+            before.append(f"{value.of} *{name} = sizes({given}, {len(expected or ())});")
+        else:
+            before.append(f"static {value.of} {name}[{self._operations}];")
         if is_compared:
-            for at, item in enumerate(expected[:count]):
+            for at, item in enumerate(expected):
                 after.append(f'equal({number}, "{parameter.name}", {name}[{at}], {int(item)});')
+        if parameter.name == "dimensions":
+            after.append(f"free({name});")
         return name
 
     def _type(self, name: str, value: Value, before: list[str]) -> str:
@@ -268,12 +276,12 @@ def _name(handle: str) -> str:
     return handle.replace(" ", "_")
 
 
-def _number(value: float) -> str:
-    if isinstance(value, float):
-        return _real(value)
-    if value == -(1 << 63):
+def _number(value: int, kind: str) -> str:
+    """A literal that a C type holds."""
+    if value == RANGES["int64_t"][0]:
         return "INT64_MIN"
-    return f"{value}ULL" if value > 0x7FFFFFFF else str(int(value))
+    is_wide = not RANGES["int32_t"][0] < value <= RANGES["int32_t"][1]
+    return f"{value}{('LL' if value < 0 else 'ULL') if is_wide else ''}"
 
 
 def _real(value: float) -> str:

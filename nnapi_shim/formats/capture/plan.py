@@ -1,18 +1,17 @@
 """A capture as calls to be made: what each is given, what is filled in before, what is compared.
  The replay makes them, and the reproducers are written from them.
 
-Nothing in a plan is an address, and no length in it is longer than what it is the length of: a
-capture may say what it likes.
+Nothing in a plan is an address, and no length in it is longer than what it is the length of. That
+what a capture says makes sense has been looked at when it was read (recording/checking.py); here it
+is decided what can be repeated of it.
 """
 
-import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
-from nnapi_shim.errors import NnapiError, bad_data
 from nnapi_shim.hal.enums import OperandType, OperationType
 from nnapi_shim.recording.reading import Call, Capture
-from nnapi_shim.recording.vocabulary import C_TYPES, PARAMETERS, RUNS, Parameter
+from nnapi_shim.recording.vocabulary import PARAMETERS, RUNS, Parameter
 
 MAX_BYTES = 1 << 32
 """Of an argument or a memory; more is not made for what a file says."""
@@ -26,8 +25,6 @@ _DEVICE_SAYS = (
     "Execution_getDuration",
     "Event_getSyncFenceFd",
 )
-_HANDLE = re.compile(rf"({'|'.join(C_TYPES)}) [0-9]{{1,18}}|0x[0-9a-f]{{1,16}}", re.ASCII)
-_LONGEST_NAME = 100
 _HALF = 5 * 2.0**-10
 _SINGLE = (1e-5, 5 * 2.0**-23)
 
@@ -38,7 +35,8 @@ class Value(NamedTuple):
     kind: as Parameter.kind, but `data` for `bytes`, `buffer` with a name, `memory file` and
         `fence` for descriptors, and `null`.
     value: what it is; a handle's or buffer's name, a number, a list, contents as a call has them.
-    of: the C type of an array or variable, the length of a buffer, the kind of a handle.
+    of: the C type of a number, array or variable, the length of a buffer, where a memory begins in
+        its file, the kind of a handle.
     """
 
     kind: str
@@ -84,13 +82,17 @@ class Planned(NamedTuple):
     compared: tuple[str, ...]
     why_not: str
 
+    @property
+    def made(self) -> str:
+        """The handle of what a call makes that has succeeded."""
+        return str(next(value.value for value in self.values if value.kind == "made"))
+
 
 class _Bound(NamedTuple):
     """Where an argument of an execution lies."""
 
     target: str
     offset: int
-    length: int
 
 
 class _CannotError(Exception):
@@ -98,28 +100,19 @@ class _CannotError(Exception):
 
 
 def planned(capture: Capture) -> Iterator[Planned]:
-    """The calls of a capture. Raises BAD_DATA for one whose arguments contradict each other."""
-    plan = _Plan(capture)
+    """The calls of a capture."""
+    plan = _Plan()
     for call in capture.calls:
-        try:
-            yield plan.of(call)
-        except NnapiError:
-            raise
-        except (TypeError, ValueError, KeyError, AttributeError, IndexError, OverflowError):
-            raise bad_data(
-                f"{capture.path}: the arguments of call {call.number}, {call.function}, are not "
-                "what such a call has"
-            ) from None
+        yield plan.of(call)
 
 
 class _Plan:
     """What the calls so far have said."""
 
-    def __init__(self, capture: Capture) -> None:
-        self._capture = capture
+    def __init__(self) -> None:
         self._bound: dict[str, dict[tuple[str, int], _Bound]] = {}
-        self._memories: dict[str, int] = {}
-        """Memories that contents can be put into, and their sizes."""
+        self._memories: set[str] = set()
+        """Those that contents can be put into."""
         self._half: set[str] = set()
         """Models that may be computed with half precision."""
         self._models: dict[str, str] = {}
@@ -130,7 +123,6 @@ class _Plan:
         parameters = PARAMETERS.get(call.function)
         if parameters is None:
             why = "this version does not know the function"
-            call = call._replace(function=_plain(call.function))
             return Planned(call, (), (), (), (), (), why)
         fills: list[Fill] = []
         values: list[Value] = []
@@ -152,8 +144,6 @@ class _Plan:
             and "Preferred" not in short
             and "Extension" not in short
         ]
-        for name in compared:
-            _require_numbers(call.results[name])
         return Planned(
             call, parameters, tuple(values), tuple(fills), tuple(checks), tuple(compared), why_not
         )
@@ -161,14 +151,16 @@ class _Plan:
     # Arguments
 
     def _value(self, call: Call, parameter: Parameter) -> Value:
-        given = call.arguments.get(parameter.name)
+        given = call.arguments[parameter.name]
         kind, short = parameter.kind, _SHORT[call.function]
         if kind == "fd":
-            return self._descriptor(call, given)
+            return self._descriptor(call)
         if kind == "int":
-            return Value("int", self._number(call, parameter, given))
+            return Value("int", self._number(call, parameter, given), parameter.of)
+        if kind == "float":
+            return Value("float", float(given))
         if kind == "handle":
-            return Value("handle", _handle(given), parameter.of)
+            return Value("handle", given, parameter.of)
         if kind == "foreign" and call.result != 0:
             raise _CannotError("what it was given was refused, and is no part of the capture")
         if given is None:
@@ -176,70 +168,48 @@ class _Plan:
         if kind == "foreign":
             if not 0 < call.size <= MAX_BYTES:
                 raise _CannotError("its hardware buffer is of a format that nobody can read")
-            return Value("memory file", call.size)
+            return Value("memory file", call.size, 0)
         if kind == "made":
-            made = _handle(call.results.get(parameter.name))
-            return Value("made", made if made and " " in made else None, parameter.of)
+            # A call that failed may have left there what was there, or what it likes.
+            made = call.results[parameter.name] if call.result == 0 else None
+            return Value("made", made, parameter.of)
         if kind in ("out", "outs", "text"):
             return Value(kind, None, parameter.of)
         if kind == "string":
-            return Value("string", "" if short == "Compilation_setCaching" else str(given))
+            return Value("string", "" if short == "Compilation_setCaching" else given)
         if kind == "token":
-            token = bytes.fromhex(given)
-            return Value("token", token.ljust(32, b"\0")[:32])
+            return Value("token", bytes.fromhex(given))
         if kind == "type":
             return Value("type", _type(given))
         if kind == "scales":
-            scales = given["scales"]
-            numbers = None if scales is None else [float(scale) for scale in scales]
-            return Value("scales", (int(given["channelDim"]), numbers))
+            return Value("scales", _scales(given))
         if kind in ("numbers", "handles"):
-            return self._list(call, parameter, given)
+            if isinstance(given, dict):
+                raise _CannotError("it was given a shorter list than it said")
+            return Value(kind, given, parameter.of)
         if kind == "bytes":
-            if self._length(call, parameter.of) != len(self._capture.data(given)):
-                raise _CannotError("it was given less memory than it said")
             return Value("data", given)
         assert kind == "buffer"
-        length = self._length(call, "length")
+        length = call.arguments["length"]
         if length > MAX_BYTES:
             raise _CannotError(f"its buffer has {length} bytes")
         self._buffers += 1
         return Value("buffer", f"buffer {self._buffers}", length)
 
-    def _length(self, call: Call, name: str) -> int:
-        length = call.arguments[name]
-        if type(length) is not int or length < 0:
-            raise ValueError
-        return length
-
-    def _number(self, call: Call, parameter: Parameter, given: Any) -> int | float:
-        short = _SHORT[call.function]
+    def _number(self, call: Call, parameter: Parameter, given: int | str) -> int:
         if isinstance(given, str):
-            if parameter.name == "type":
-                return int(OperationType[given])
-            return float(given)
-        if not isinstance(given, int | float):
-            raise TypeError
-        if parameter.name == "duration" and short in _LIMITS:
+            return int(OperationType[given])
+        if parameter.name == "duration" and _SHORT[call.function] in _LIMITS:
             return 0  # another device, or machine, takes another time
         return given
 
-    def _list(self, call: Call, parameter: Parameter, given: Any) -> Value:
-        if not isinstance(given, list) or len(given) != self._length(call, parameter.of):
-            raise _CannotError("it was given a shorter list than it said")
-        if parameter.kind == "handles":
-            given = [_handle(item) for item in given]
-        elif not all(type(item) is int and 0 <= item < 1 << 32 for item in given):
-            raise TypeError
-        return Value(parameter.kind, given, parameter.of)
-
-    def _descriptor(self, call: Call, given: Any) -> Value:
+    def _descriptor(self, call: Call) -> Value:
         if _SHORT[call.function] == "Event_createFromSyncFenceFd":
             return Value("fence", call.result == 0)
-        size = self._length(call, "size") + self._length(call, "offset")
-        if call.result != 0 or size > MAX_BYTES:
-            return Value("int", -1)
-        return Value("memory file", size)
+        size, offset = call.arguments["size"], call.arguments["offset"]
+        if call.result != 0 or size + offset > MAX_BYTES:
+            return Value("int", -1, "int")
+        return Value("memory file", size + offset, offset)
 
     # Contents
 
@@ -250,27 +220,14 @@ class _Plan:
             for item in call.inputs:
                 bound = self._bound.get(execution, {}).get(("input", item["index"]))
                 contents = item.get("contents")
-                if bound is None or contents is None:
-                    continue
-                self._require_room(call, contents, bound.length)
-                fills.append(Fill(bound.target, bound.offset, contents))
+                if bound is not None and contents is not None:
+                    fills.append(Fill(bound.target, bound.offset, contents))
         return fills
 
     def _memory_fill(self, item: dict[str, Any]) -> Fill | None:
-        size = self._memories.get(item["memory"])
-        if size is None:
-            return None
-        offset = int(item["offset"])
-        if offset < 0 or offset + len(self._capture.data(item["contents"])) > size:
-            raise ValueError
-        return Fill(item["memory"], offset, item["contents"])
-
-    def _require_room(self, call: Call, contents: dict[str, Any], room: int) -> None:
-        if len(self._capture.data(contents)) > room:
-            raise bad_data(
-                f"{self._capture.path}: call {call.number}, {call.function}, has contents that are "
-                "longer than the argument"
-            )
+        """None for a memory that nothing can be put into."""
+        is_known = item["memory"] in self._memories
+        return Fill(item["memory"], item["offset"], item["contents"]) if is_known else None
 
     def _checks(self, call: Call) -> list[Check]:
         checks = []
@@ -279,7 +236,6 @@ class _Plan:
             contents = item.get("contents")
             if bound is None or contents is None:
                 continue
-            self._require_room(call, contents, bound.length)
             tolerance = self._tolerance(call.of, contents["dtype"])
             checks.append(Check(bound.target, bound.offset, contents, item["index"], *tolerance))
         for item in call.memories_after:
@@ -311,55 +267,36 @@ class _Plan:
             self._models[made["compilation"]] = given["model"]
         elif short == "Execution_create":
             self._models[made["execution"]] = given["compilation"]
-        elif short.startswith("Memory_create") and short != "Memory_createFromDesc" and values:
-            size = call.size or self._length(call, "size")
-            self._memories[made["memory"]] = size
-        elif short.startswith(("Execution_setInput", "Execution_setOutput")) and values:
+        elif any(value.kind == "memory file" for value in values):
+            self._memories.add(made["memory"])
+        elif short.startswith(("Execution_setInput", "Execution_setOutput")):
             role = "input" if "Input" in short else "output"
             self._bind(call, role, values)
 
     def _bind(self, call: Call, role: str, values: list[Value]) -> None:
         given = call.arguments
         bound = self._bound.setdefault(given["execution"], {})
-        key = role, int(given["index"])
+        key = role, given["index"]
+        bound.pop(key, None)  # nothing is put where it was: this call may be left out
         buffers = [value for value in values if value.kind == "buffer"]
         if buffers:
-            bound[key] = _Bound(buffers[0].value, 0, buffers[0].of)
-        elif given.get("memory") in self._memories:
-            size = self._memories[given["memory"]]
-            offset, length = self._length(call, "offset"), self._length(call, "length")
-            if offset + length > size:
-                raise ValueError
-            bound[key] = _Bound(given["memory"], offset, length or size)
+            bound[key] = _Bound(buffers[0].value, 0)
+        elif values and given.get("memory") in self._memories:
+            bound[key] = _Bound(given["memory"], given["offset"])
 
 
-def _handle(given: Any) -> str | None:
-    """`model 1`, a number in hexadecimal, or None; raises ValueError for anything else."""
-    if given is not None and not _HANDLE.fullmatch(given):
-        raise ValueError
-    return cast(str | None, given)
-
-
-def _plain(name: str) -> str:
-    """A name without what could end a comment."""
-    return "".join(letter for letter in name[:_LONGEST_NAME] if letter.isalnum() or letter == "_")
-
-
-def _require_numbers(given: Any) -> None:
-    items = given if isinstance(given, list) else [given]
-    if not all(isinstance(item, int) for item in items):
-        raise ValueError
-
-
-def _type(given: Any) -> tuple[int, list[int] | None, int, float, int]:
+def _type(given: dict[str, Any]) -> tuple[int, list[int] | None, int, float, int]:
     """Code, dimensions, dimensionCount, scale, zeroPoint."""
-    if "type" not in given:
+    if "at" in given:
         raise _CannotError("it was given an operand type that could not be read")
-    code, sizes = given["type"], given["dimensions"]
-    count = int(given["dimensionCount"])
-    if sizes is not None and (
-        len(sizes) != count or not all(type(size) is int and 0 <= size < 1 << 32 for size in sizes)
-    ):
-        raise ValueError
-    number = int(OperandType[code]) if isinstance(code, str) else int(code)
-    return number, sizes, count, float(given["scale"]), int(given["zeroPoint"])
+    code, sizes, count = given["type"], given["dimensions"], given["dimensionCount"]
+    number = int(OperandType[code]) if isinstance(code, str) else code
+    return number, sizes, count, float(given["scale"]), given["zeroPoint"]
+
+
+def _scales(given: dict[str, Any]) -> tuple[int, list[float] | None]:
+    """The dimension of the channels, and their scales."""
+    if "at" in given:
+        raise _CannotError("it was given scales that could not be read")
+    scales = given["scales"]
+    return given["channelDim"], None if scales is None else [float(scale) for scale in scales]

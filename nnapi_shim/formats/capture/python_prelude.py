@@ -89,6 +89,13 @@ def variable(kind, name):
     return variables[name]
 
 
+def sizes(name, execution, index, expected):
+    """For the dimensions of an output, and for at least as many as are expected."""
+    rank = ffi.new("uint32_t *")
+    lib.ANeuralNetworksExecution_getOutputOperandRank(execution, index, rank)
+    return variable(f"uint32_t[{max(rank[0], expected)}]", name)
+
+
 def fill(target, offset, contents):
     place, start = places[target]
     place[start + offset : start + offset + len(contents)] = contents

@@ -13,12 +13,16 @@ _PER_LINE = 60
 class Python:
     """Writes calls as lines that the helpers in PRELUDE understand."""
 
+    def __init__(self) -> None:
+        self._operations = 1
+
     def call(self, plan: Planned, data: Data) -> Iterator[str]:
         """The lines of a call."""
         call = plan.call
         if plan.why_not:
             yield f"# call {call.number}, {call.function}, is left out: {plan.why_not}"
             return
+        self._operations += call.short == "Model_addOperation"
         for fill in plan.fills:
             at, length = data.place(fill.contents)
             yield f"fill({fill.target!r}, {fill.offset}, data({at}, {length}))"
@@ -29,10 +33,9 @@ class Python:
             function = "ANeuralNetworksMemory_createFromFd"
         else:
             function = call.function
-            words = [
-                self._argument(plan, parameter, value, data)
-                for parameter, value in zip(plan.parameters, plan.values, strict=True)
-            ]
+            words = []
+            for parameter, value in zip(plan.parameters, plan.values, strict=True):
+                words.append(self._argument(plan, parameter, value, data, words))
         given = "".join(f", {word}" for word in words)
         yield f'call({call.number}, "{function}", {call.result}{given})'
         for name in plan.compared:
@@ -45,12 +48,17 @@ class Python:
                 f"{check.relative!r})"
             )
 
-    def _argument(self, plan: Planned, parameter: Parameter, value: Value, data: Data) -> str:
+    def _argument(
+        self, plan: Planned, parameter: Parameter, value: Value, data: Data, front: list[str]
+    ) -> str:
+        """An argument as an expression; front: those in front of it."""
         kind, given = value.kind, value.value
         if kind == "null" or (kind == "handle" and given is None):
             return "NULL"
         if kind == "int":
-            return _float(given) if isinstance(given, float) else repr(given)
+            return repr(given)
+        if kind == "float":
+            return _float(given)
         if kind == "handle":
             return f'handle("{C_TYPES[value.of]}", {given!r})'
         if kind == "made":
@@ -78,16 +86,17 @@ class Python:
         if kind == "buffer":
             return f"buffer({given!r}, {value.of})"
         if kind == "memory file":
-            made = next(item.value for item in plan.values if item.kind == "made")
-            offset = plan.call.arguments.get("offset", 0)
-            return f"memory_file({given}, {offset}, {made!r})"
+            return f"memory_file({given}, {value.of}, {plan.made!r})"
         if kind == "fence":
             return "fence()" if given else "-1"
         if kind == "text":
             return "ffi.new('const char **')"
         if kind == "out":
             return f'variable("{value.of} *", {parameter.name!r})'
-        return f'variable("{value.of}[65536]", {parameter.name!r})'
+        if parameter.name == "dimensions":
+            count = len(plan.call.results.get("dimensions", ()))
+            return f"sizes({parameter.name!r}, {', '.join(front)}, {count})"
+        return f'variable("{value.of}[{self._operations}]", {parameter.name!r})'
 
     def program(self, title: str, calls: list[str], data: bytes, file: str) -> str:
         """The source."""

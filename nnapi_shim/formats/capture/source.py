@@ -1,5 +1,6 @@
 """A capture as a program of its own: its calls as source, with what they were given and gave."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
@@ -10,6 +11,8 @@ from nnapi_shim.formats.capture.data import Data
 from nnapi_shim.formats.capture.plan import Planned, planned
 from nnapi_shim.recording.reading import Capture
 
+_PLAIN = re.compile(r"[A-Za-z0-9._+-]+", re.ASCII)
+_LONGEST_NAME = 100
 _IN_SOURCE = 64 << 10
 """Bytes of contents up to which they are part of the source."""
 
@@ -54,9 +57,8 @@ def write_source(capture: Capture, path: Path, *, overwrite: bool = False) -> li
 
 
 def _title(capture: Capture) -> str:
-    program = capture.manifest.get("program")
-    words = [str(word) for word in program] if isinstance(program, list) else []
-    name = "".join(c for c in (words[0] if words else "") if c.isprintable()).rpartition("/")[2]
+    """A line for a comment: the name of the program without what could end one, or begin a line."""
+    path = capture.program[0] if capture.program else ""
+    name = "".join(_PLAIN.findall(path.rpartition("/")[2]))[:_LONGEST_NAME]
     cut = "" if capture.is_complete else " up to where it ended too early"
-    told = name.replace("*/", "").replace('"', "").replace("\\", "")
-    return f"The Neural Networks calls of {told or 'a program'}{cut}, from a capture."
+    return f"The Neural Networks calls of {name or 'a program'}{cut}, from a capture."

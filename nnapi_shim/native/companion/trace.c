@@ -80,9 +80,10 @@ static void finish(void) {
 
 static void stop_in_child(void) { atomic_store(&state, OFF); }
 
-/* The path that the setting names; 0 if it is too long. */
+/* The path that the setting names; 0 if it is too long. %p of a folder is what it is. */
 static int expand(char* path, const char* setting) {
-  const char* place = strstr(setting, "%p");
+  const char* slash = strrchr(setting, '/');
+  const char* place = strstr(slash == NULL ? setting : slash, "%p");
   int length = place == NULL
                    ? snprintf(path, PATH_BYTES, "%s", setting)
                    : snprintf(path, PATH_BYTES, "%.*s%d%s", (int)(place - setting), setting,
