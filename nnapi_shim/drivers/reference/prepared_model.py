@@ -92,8 +92,8 @@ class ReferenceExecution:
                 ResultCode.MISSED_DEADLINE_PERSISTENT, "the deadline passed before the run began"
             )
         request = self._request
-        require_outputs(request.outputs)
         main = self._model.main
+        require_outputs(main.subgraph, request.outputs)
         operands = main.subgraph.operands
         given = [
             None
@@ -155,7 +155,8 @@ class GraphRun:
         self.omitted: set[int] = set()
         """Inputs that this run leaves out."""
         self.operands = [
-            bound_operand(index, operand) for index, operand in enumerate(self._graph.operands)
+            bound_operand(index, operand, operand.dimensions)
+            for index, operand in enumerate(self._graph.operands)
         ]
         for index, array in graph.constants.items():
             self.operands[index].value = array
