@@ -9,7 +9,7 @@ from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType as O
 from nnapi_shim.hal.enums import ResultCode
 from tests.abi.rules.capi import floats, int32s, operand_type
-from tests.abi.rules.graph import Graph, Run, add_graph
+from tests.abi.rules.graph import Graph, Run
 from tests.abi.rules.sample import Sample, column, row
 
 BAD_DATA, OP_FAILED = ResultCode.BAD_DATA, ResultCode.OP_FAILED

@@ -19,12 +19,35 @@ F32, I32, B8 = T.TENSOR_FLOAT32, T.TENSOR_INT32, T.TENSOR_BOOL8
 UNKNOWN_DURATION = 2**64 - 1
 
 BY_THE_EXECUTOR = frozenset(
-    """
-    RESHAPE DEPTH_TO_SPACE SPACE_TO_DEPTH EMBEDDING_LOOKUP HASHTABLE_LOOKUP LSH_PROJECTION
-    BIDIRECTIONAL_SEQUENCE_LSTM LSTM RANDOM_MULTINOMIAL RNN SVDF BATCH_TO_SPACE_ND SPACE_TO_BATCH_ND
-    PAD PAD_V2 CAST MEAN ARGMAX ARGMIN EXPAND_DIMS SPLIT MAXIMUM MINIMUM GROUPED_CONV_2D TILE
-    QUANTIZED_16BIT_LSTM POW
-    """.split()
+    [
+        "RESHAPE",
+        "DEPTH_TO_SPACE",
+        "SPACE_TO_DEPTH",
+        "EMBEDDING_LOOKUP",
+        "HASHTABLE_LOOKUP",
+        "LSH_PROJECTION",
+        "BIDIRECTIONAL_SEQUENCE_LSTM",
+        "LSTM",
+        "RANDOM_MULTINOMIAL",
+        "RNN",
+        "SVDF",
+        "BATCH_TO_SPACE_ND",
+        "SPACE_TO_BATCH_ND",
+        "PAD",
+        "PAD_V2",
+        "CAST",
+        "MEAN",
+        "ARGMAX",
+        "ARGMIN",
+        "EXPAND_DIMS",
+        "SPLIT",
+        "MAXIMUM",
+        "MINIMUM",
+        "GROUPED_CONV_2D",
+        "TILE",
+        "QUANTIZED_16BIT_LSTM",
+        "POW",
+    ]
 )
 """The operations that the reference's executor computes itself, as the specification lists them."""
 

@@ -66,11 +66,25 @@ class Sample:
         self.inputs[at] = (kind, sizes, *parameters)
         self.values[at] = np.resize(self.values[at], sizes)
 
+    def outcome(self, api, device):
+        """Run it; its code, and the bytes of its outputs."""
+        run, buffers = self._bound(api, device)
+        code = api.result("Execution_compute", run.execution)
+        return code, [buffer.contents for buffer in buffers]
+
     def run(self, api, device, code=NO_ERROR, omitted=None, saying=""):
         """Run it, and see that it ends with this code; the bytes of its outputs.
 
         omitted: position of an output that the execution leaves out. saying: words of the refusal.
         """
+        run, buffers = self._bound(api, device, omitted)
+        if code == NO_ERROR:
+            run.ok("compute")
+        else:
+            run.refuse(code, "compute", saying=saying)
+        return [buffer.contents for buffer in buffers]
+
+    def _bound(self, api, device, omitted=None):
         graph = Graph(api)
         inputs, argument = [], None
         for position, (details, value) in enumerate(zip(self.inputs, self.values, strict=True)):
@@ -93,11 +107,7 @@ class Sample:
         if omitted is not None:
             run.ok("setOutput", omitted, None, None, 0)
         buffers = [run.output(number, ROOM) for number in range(len(outputs)) if number != omitted]
-        if code == NO_ERROR:
-            run.ok("compute")
-        else:
-            run.refuse(code, "compute", saying=saying)
-        return [buffer.contents for buffer in buffers]
+        return run, buffers
 
 
 def column(sizes):
