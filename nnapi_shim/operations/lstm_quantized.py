@@ -4,7 +4,7 @@ from math import log2
 
 from nnapi_shim.errors import op_failed
 from nnapi_shim.hal.enums import OperandType, OperationType
-from nnapi_shim.operations.declare import BoundOperation, Operation, form
+from nnapi_shim.operations.declare import BoundOperation, Operation, declared_or, form
 from nnapi_shim.operations.lstm_cell import (
     GATES,
     Cell,
@@ -104,6 +104,14 @@ def scales(op: BoundOperation) -> None:
             raise op_failed(f"{name} is {value}; it must be a number other than 0")
 
 
+def outputs_and_state(op: BoundOperation) -> list[tuple[float, int]]:
+    """The cell state has the parameters of the one before; the reference does not compare the scale
+    of prev_output with what the outputs declare.
+    """
+    state, (first, _, last) = op.prev_cell_state, declared_or("prev_output")(op)
+    return [first, (state.scale, state.zero_point), last]
+
+
 # Declarations
 
 _WEIGHTS = (*input_names(), *recurrent_names())
@@ -149,10 +157,5 @@ QUANTIZED_LSTM = Operation(
         op.prev_cell_state.dimensions,
         op.prev_output.dimensions,
     ],
-    # The reference does not compare the scale of prev_output with what the outputs declare.
-    quantization=lambda op: [
-        (op.output_state_out.scale, op.output_state_out.zero_point),
-        (op.prev_cell_state.scale, op.prev_cell_state.zero_point),
-        (op.output.scale, op.output.zero_point),
-    ],
+    quantization=outputs_and_state,
 )
