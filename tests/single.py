@@ -19,7 +19,7 @@ from nnapi_shim.hal.enums import (
     OperationType,
     Priority,
 )
-from nnapi_shim.hal.quantization import STRUCT_CODES
+from nnapi_shim.hal.quantization import ASYMMETRIC, SCALARS, STRUCT_CODES, SYMMETRIC
 from nnapi_shim.hal.types import (
     DataLocation,
     Dimensions,
@@ -104,8 +104,9 @@ def scalar(type: OperandType, value: Any) -> Value:
 
 
 def omitted(type: OperandType) -> Value:
-    """An optional input that is not given."""
-    return Value(Operand(type), is_omitted=True)
+    """An optional input that is not given; SQUEEZE looks at its rank."""
+    scale = float(type in ASYMMETRIC or type in SYMMETRIC)  # these must have one
+    return Value(Operand(type, () if type in SCALARS else (0,), scale), is_omitted=True)
 
 
 def bool8(values: Any = None) -> Value:

@@ -20,7 +20,7 @@ from nnapi_shim.api.signature import Input, chosen_use, results
 from nnapi_shim.api.whole_model import WholeModel, require_model
 from nnapi_shim.errors import NnapiError, Place, bad_data, bad_state
 from nnapi_shim.hal.enums import ExecutionPreference, OperandType, OperationType, Priority
-from nnapi_shim.hal.quantization import ASYMMETRIC, SYMMETRIC
+from nnapi_shim.hal.quantization import ASYMMETRIC, SCALARS, SYMMETRIC
 from nnapi_shim.hal.types import SymmPerChannelQuantParams
 from nnapi_shim.operations import operation as declaration_of
 from nnapi_shim.runtime import model as runtime
@@ -198,7 +198,8 @@ class Model(WholeModel, Methods):
         if given is not None:
             return self.constant(given, type)
         scale = float(type in ASYMMETRIC or type in SYMMETRIC)  # these must have one
-        operand = self.add_operand(type, None, scale)
+        # SQUEEZE looks at the rank of the axes, whether there are any or not.
+        operand = self.add_operand(type, None if type in SCALARS else (0,), scale)
         self.set_operand_value(operand, None)
         return operand
 

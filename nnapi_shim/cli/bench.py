@@ -30,7 +30,8 @@ def bench(
         typer.Option("--input", "-i", metavar="FILE|NAME=FILE", help="As --input of `run`."),
     ] = None,
     seconds: Annotated[
-        float, typer.Option("--seconds", min=0.001, max=86400, help="For each of what is measured.")
+        float,
+        typer.Option("--seconds", min=0.001, max=86400, help="For each of what is measured."),
     ] = 2.0,
     runs: Annotated[int, typer.Option("--runs", min=0, help="So many runs instead.")] = 0,
     warm_up: Annotated[int, typer.Option("--warm-up", min=0, help="Runs before that.")] = 5,
@@ -99,6 +100,8 @@ def _numbers(given: str) -> list[int]:
 
 
 def _show(found: "Bench") -> None:
+    from nnapi_shim.tools.bench import ROUNDS
+
     devices = ", ".join(dict.fromkeys(found.devices))
     write(
         f"{devices}: loaded in {duration(found.load_seconds)}, compiled in "
@@ -118,9 +121,12 @@ def _show(found: "Bench") -> None:
             if peer.largest_difference is None
             else f"; outputs differ by at most {peer.largest_difference:.3g}"
         )
+        is_whole = len(peer.ratios) == ROUNDS
+        cut = "" if is_whole else f" (fewer than {ROUNDS}: the time or the runs were used up)"
         write(
             f"nnapi_shim is {factor:.2f} times {faster} than {peer.name}: ratio {peer.ratio:.2f}, "
-            f"{peer.low:.2f} to {peer.high:.2f} in half of {count(len(peer.ratios), 'round')}{near}"
+            f"{peer.low:.2f} to {peer.high:.2f} in half of {count(len(peer.ratios), 'round')}"
+            f"{cut}{near}"
         )
     write()
     write_table(

@@ -108,11 +108,18 @@ def _is_condition(operand: Any) -> bool:
 def branches_fit(op: BoundOperation) -> None:
     """The condition is one TENSOR_BOOL8, and both graphs take and give the operands of the IF.
 
-    A graph may still be missing in addOperation: finish refuses a MODEL operand without a value.
+    One of the graphs may still be missing in addOperation: finish refuses a MODEL operand without a
+    value.
     """
     if not _is_condition(op.condition):
         raise bad_data(
             f"condition has dimensions {list(op.condition.dimensions)}; they must be [1]"
+        )
+    if op.then_model.value is None and op.else_model.value is None:
+        raise bad_data(
+            "then_model and else_model have no value; setOperandValueFromModel of at least one "
+            "comes before addOperation",
+            "graphs",
         )
     for name in ("then_model", "else_model"):
         graph = getattr(op, name).value

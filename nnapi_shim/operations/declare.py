@@ -6,7 +6,7 @@ finish (match, rules), the devices (checks, shape, quantization), documentation 
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from nnapi_shim.errors import NnapiError, Place
+from nnapi_shim.errors import NnapiError, Place, bad_data, op_failed
 from nnapi_shim.hal.enums import OperandType, OperationType
 from nnapi_shim.hal.quantization import SCALARS
 from nnapi_shim.hal.types import Dimensions, SymmPerChannelQuantParams
@@ -198,11 +198,18 @@ def declared(op: BoundOperation) -> list[tuple[float, int]]:
     return [(output.scale, output.zero_point) for output in op.outputs]
 
 
-def same_as(name: str) -> Quantization:
-    """Every output has the scale and zero point of an input."""
+def same_as(name: str, but: str = "") -> Quantization:
+    """Every output has the scale and zero point of an input, the first one of that name.
+
+    but: a variant whose outputs have those that they declare.
+    """
 
     def computed(op: BoundOperation) -> list[tuple[float, int]]:
+        if op.variant == but:
+            return declared(op)
         source = getattr(op, name)
+        if isinstance(source, list):
+            source = source[0]
         return [(source.scale, source.zero_point)] * len(op.outputs)
 
     return computed
@@ -247,8 +254,9 @@ class Operation:
     infinite_scales: whether it has a result where a scale is infinite: it does not compute with
         them, or what it computes is defined all the same.
     data_dependent: whether sizes of outputs follow from the data alone; `shape` gives 0 for them.
-    legacy: one of the operations that answer BAD_DATA, not OP_FAILED, to omitted or zero-sized
-        inputs (semantics.md 2.6).
+    legacy: one of the operations that the reference's executor computes itself: BAD_DATA, not
+        OP_FAILED, to omitted outputs (api-semantics 16.1) and, unless an input is `omittable`, to
+        omitted or zero-sized inputs (semantics.md 2.6).
     shape: output dimensions from a bound operation whose inputs are all known; may raise.
     quantization: where each output's scale and zero point come from.
     """
@@ -296,6 +304,11 @@ class Operation:
         self.quantization = quantization
         self._matches: dict[tuple[Types, Types], Match] = {}
         self._counts_expanded: set[tuple[int, int]] = set()
+
+    @property
+    def refused_input(self) -> Callable[..., NnapiError]:
+        """What makes the error for an input that is omitted or zero-sized and must not be."""
+        return bad_data if self.legacy and not self.omittable else op_failed
 
     # Matching: all uses with given numbers of operands are laid out in a dictionary at the first
     # such use, so that a later one costs a lookup.

@@ -34,10 +34,10 @@ def joined(op: BoundOperation) -> list[Dimensions]:
 def output_has_one_rank_more(op: BoundOperation) -> None:
     """The inputs have the same rank, and the output one dimension more, where that is known.
 
-    As in the reference, an output of rank 1 passes beside inputs of rank 1; a computation fails.
+    As in the reference, an output of rank 1 says nothing of the inputs; a computation fails.
     """
     ranks = {len(operand.dimensions) for operand in op.inputs if operand.dimensions}
-    if op.output.dimensions and not (ranks == {1} and len(op.output.dimensions) == 1):
+    if len(op.output.dimensions) > 1:
         ranks.add(len(op.output.dimensions) - 1)
     if len(ranks) > 1:
         given = ", ".join(str(list(operand.dimensions)) for operand in op.inputs)
@@ -103,7 +103,7 @@ PACK = Operation(
     checks=[can_be_stacked],
     infinite_scales=True,
     shape=stacked,
-    quantization=lambda op: [(op.inputs[0].scale, op.inputs[0].zero_point)],
+    quantization=same_as("inputs", but="i32"),
 )
 
 TILE = Operation(

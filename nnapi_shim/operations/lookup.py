@@ -3,7 +3,14 @@
 from nnapi_shim.errors import op_failed
 from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.hal.types import Dimensions
-from nnapi_shim.operations.declare import BoundOperation, Operation, declared_or, form, same_as
+from nnapi_shim.operations.declare import (
+    BoundOperation,
+    Operation,
+    declared_or,
+    fixed,
+    form,
+    same_as,
+)
 from nnapi_shim.operations.rules import axis_in_range, copied_as_stored, known_rank
 from nnapi_shim.operations.signatures import F16, F32, I32, QS8, QU8
 
@@ -135,6 +142,8 @@ LSH_PROJECTION = Operation(
     forms=[form("hash input weight type:INT32")],
     omittable=("weight",),
     checks=[known_rank(2, "hash"), projection],
+    legacy=True,
     infinite_scales=True,
     shape=projected,
+    quantization=fixed(),
 )

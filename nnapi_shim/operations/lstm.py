@@ -232,6 +232,7 @@ LSTM = _lstm(
     defaults=dict.fromkeys(gain_names()),
     omittable=omittable_names(),
     checks=[known_rank(2, "input"), activation, clips, single],
+    legacy=True,
     shape=single_shape,
 )
 UNIDIRECTIONAL_SEQUENCE_LSTM = _lstm(
@@ -261,5 +262,6 @@ BIDIRECTIONAL_SEQUENCE_LSTM = _lstm(
         *[name for prefix in DIRECTIONS for name in (*omittable_names(prefix), *aux_names(prefix))],
     ],
     checks=[known_rank(3, "input"), activation, clips, merged, both],
+    legacy=True,
     shape=both_shape,
 )

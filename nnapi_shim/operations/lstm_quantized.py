@@ -4,7 +4,7 @@ from math import log2
 
 from nnapi_shim.errors import op_failed
 from nnapi_shim.hal.enums import OperandType, OperationType
-from nnapi_shim.operations.declare import BoundOperation, Operation, form
+from nnapi_shim.operations.declare import BoundOperation, Operation, declared_or, form
 from nnapi_shim.operations.lstm_cell import (
     GATES,
     Cell,
@@ -18,7 +18,7 @@ from nnapi_shim.operations.lstm_cell import (
     recurrent_names,
     sizes_agree,
 )
-from nnapi_shim.operations.rules import known_rank, positive
+from nnapi_shim.operations.rules import known_rank
 from nnapi_shim.operations.signatures import I32, QS8, QU8
 
 QS16, QSYM8 = OperandType.TENSOR_QUANT16_SYMM, OperandType.TENSOR_QUANT8_SYMM
@@ -92,11 +92,24 @@ def state_scale(op: BoundOperation) -> None:
 
 
 def scales(op: BoundOperation) -> None:
-    """The scales that are divided by are positive; coupled gates have no use for that of the input
-    gate.
+    """The scales that are divided by are numbers other than 0; coupled gates have no use for that
+    of the input gate.
+
+    The reference looks at none of them: it multiplies by what is negative, too.
     """
     gates = GATES[1:] if quantized_cell(op).is_coupled else GATES
-    positive(*(f"{gate}_intermediate_scale" for gate in gates), "hidden_state_scale")(op)
+    for name in (*[f"{gate}_intermediate_scale" for gate in gates], "hidden_state_scale"):
+        value = getattr(op, name)
+        if value == 0 or value != value:
+            raise op_failed(f"{name} is {value}; it must be a number other than 0")
+
+
+def outputs_and_state(op: BoundOperation) -> list[tuple[float, int]]:
+    """The cell state has the parameters of the one before; the reference does not compare the scale
+    of prev_output with what the outputs declare.
+    """
+    state, (first, _, last) = op.prev_cell_state, declared_or("prev_output")(op)
+    return [first, (state.scale, state.zero_point), last]
 
 
 # Declarations
@@ -144,8 +157,5 @@ QUANTIZED_LSTM = Operation(
         op.prev_cell_state.dimensions,
         op.prev_output.dimensions,
     ],
-    quantization=lambda op: [
-        (source.scale, source.zero_point)
-        for source in (op.prev_output, op.prev_cell_state, op.prev_output)
-    ],
+    quantization=outputs_and_state,
 )

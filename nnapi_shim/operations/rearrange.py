@@ -174,7 +174,7 @@ REVERSE = Operation(
     checks=[rank_limit(8, "input"), one_axis],
     infinite_scales=True,
     shape=lambda op: [op.input.dimensions],
-    quantization=same_as("input"),
+    quantization=same_as("input", but="i32"),
 )
 
 CHANNEL_SHUFFLE = Operation(

@@ -1,6 +1,5 @@
 """MEAN and the REDUCE operations: the elements along some axes become one."""
 
-from nnapi_shim.errors import bad_data, op_failed
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.hal.types import Dimensions
@@ -28,8 +27,7 @@ def reduced_axes(op: BoundOperation) -> frozenset[int]:
 def axes_exist(op: BoundOperation) -> None:
     """At least one axis is given, an empty list being a zero-sized input; all are in range."""
     if not op.axes:
-        refuse = bad_data if op.match.operation.legacy else op_failed
-        raise refuse("axes has dimensions [0]; none may be 0")
+        raise op.match.operation.refused_input("axes has dimensions [0]; none may be 0")
     reduced_axes(op)
 
 

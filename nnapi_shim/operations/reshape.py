@@ -77,7 +77,7 @@ SQUEEZE = Operation(
     values=["axes"],
     omittable=["axes"],
     rules=[rank_at_most(4, "input")],
-    checks=[rank_limit(4, "input"), one_dimensional("axes"), axes_have_size_one],
+    checks=[rank_limit(4, "input"), one_dimensional("axes", omitted=True), axes_have_size_one],
     infinite_scales=True,
     shape=squeezed,
     quantization=same_as("input"),
@@ -124,6 +124,6 @@ FILL = Operation(
     types={"f16": (4, T.FLOAT16, F16), "f32": (4, T.FLOAT32, F32), "i32": (4, T.INT32, I32)},
     forms=[form("dims:TENSOR_INT32 value")],
     values=["dims"],
-    checks=[dims_are_sizes, outputs_fit],
+    checks=[one_dimensional("dims"), dims_are_sizes, outputs_fit],
     shape=lambda op: [op.dims],
 )

@@ -6,8 +6,10 @@ The rules here are those of the graph (semantics.md 2), the same for all operati
 from collections.abc import Iterable, Sequence
 
 from nnapi_shim.errors import NnapiError, Place, bad_data, op_failed
+from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.hal.quantization import ELEMENT_BYTES, MAX_BYTES, QUANTIZED_RANGE
-from nnapi_shim.hal.types import Dimensions, RequestArgument, element_count
+from nnapi_shim.hal.types import Dimensions, RequestArgument, Subgraph, element_count
+from nnapi_shim.operations import operation
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 
 INFINITE = float("inf")
@@ -42,12 +44,27 @@ def given_dimensions(declared: Dimensions, given: Dimensions) -> Dimensions:
     return given
 
 
-def require_outputs(outputs: Iterable[RequestArgument]) -> None:
-    """Raise BAD_DATA for an output that a request leaves out: no operation can do without one."""
-    for index, argument in enumerate(outputs):
-        if argument.has_no_value:
-            told = f"output {index} is omitted; a computation needs all outputs"
-            raise bad_data(told).about(Place("output", index))
+def require_outputs(graph: Subgraph, outputs: Iterable[RequestArgument]) -> None:
+    """Refuse a request that leaves an output of this graph out: no operation can do without one.
+
+    The code is that of the first operation that has no place for its result (api-semantics 16.1):
+    BAD_DATA for one that is `legacy`, OP_FAILED for others.
+    """
+    omitted = {
+        index: position
+        for position, (index, it) in enumerate(zip(graph.output_indexes, outputs, strict=True))
+        if it.has_no_value
+    }
+    if not omitted:
+        return
+    item, index = next(
+        (item, index) for item in graph.operations for index in item.outputs if index in omitted
+    )
+    type = item.type
+    is_legacy = isinstance(type, OperationType) and operation(type).legacy
+    refuse = bad_data if is_legacy else op_failed
+    told = f"output {omitted[index]} is omitted; a computation needs all outputs"
+    raise refuse(told).about(Place("output", omitted[index]))
 
 
 def check_omitted(op: BoundOperation, name: str) -> None:
@@ -56,14 +73,12 @@ def check_omitted(op: BoundOperation, name: str) -> None:
     value = getattr(op, name)
     is_omitted = None in value if name == op.match.repeated[0] else value is None
     if is_omitted and name not in operation.omittable:
-        refuse = bad_data if operation.legacy else op_failed
-        raise refuse(f"{name} is omitted; {operation.type.name} needs it")
+        raise operation.refused_input(f"{name} is omitted; {operation.type.name} needs it")
 
 
 def check_operands(op: BoundOperation) -> None:
     """Omitted and zero-sized inputs are refused where the operation has no use for them."""
     operation = op.match.operation
-    refuse = bad_data if operation.legacy else op_failed
     for name in dict.fromkeys(op.match.input_names):
         value = getattr(op, name)
         check_omitted(op, name)
@@ -73,7 +88,7 @@ def check_operands(op: BoundOperation) -> None:
                 and isinstance(operand, BoundOperand)
                 and 0 in operand.dimensions
             ):
-                raise refuse(
+                raise operation.refused_input(
                     f"{name} has dimensions {list(operand.dimensions)}; none may be 0", "empty"
                 )
 

@@ -31,17 +31,31 @@ def time_and_batch(op: BoundOperation) -> tuple[int, int]:
     return (first, second) if op.time_major else (second, first)
 
 
-def input_is_a_matrix(op: BoundOperation) -> None:
-    """The input is [batch, input_size]; the reference does not look at what follows, here 1s."""
-    if len(op.input.dimensions) > 2:
-        read_as(op, "input", op.input.dimensions[:2])
-    known_rank(2, "input")(op)
+def matrices(*names: str) -> Check:
+    """These operands are matrices; the reference does not look at further dimensions, here 1s."""
+    ranks = known_rank(2, *names)
+
+    def check(op: BoundOperation) -> None:
+        for name in names:
+            leading(op, name, 2)
+        ranks(op)
+
+    return check
+
+
+def leading(op: BoundOperation, name: str, rank: int) -> None:
+    """Take an operand for one of this rank where all further dimensions are 1."""
+    dimensions = getattr(op, name).dimensions
+    if len(dimensions) > rank:
+        read_as(op, name, dimensions[:rank])
 
 
 def rnn_sizes(op: BoundOperation) -> None:
     """All operands fit the input [batch, input_size] and the weights [num_units, input_size]."""
     batch, size = op.input.dimensions
     units = op.weights.dimensions[0]
+    leading(op, "bias", 1)
+    read_as(op, "hidden_state_in", (batch, units))  # the reference does not look at its dimensions
     expect_dimensions(
         op,
         weights=(units, size),
@@ -135,9 +149,9 @@ def svdf_sizes(op: BoundOperation) -> None:
     filters, memory = op.weights_feature.dimensions[0], op.weights_time.dimensions[1]
     if op.rank < 1 or filters % op.rank:
         raise op_failed(f"rank is {op.rank}; it must divide the {filters} filters")
-    # The reference does not look at further dimensions of the bias.
-    if op.bias is not None and op.bias.dimensions[:1] == (filters // op.rank,):
-        read_as(op, "bias", op.bias.dimensions[:1])
+    if op.bias is not None:
+        leading(op, "bias", 1)
+    read_as(op, "state_in", (batch, memory * filters))  # as the hidden state of an RNN
     # Differs: the documented state lacks one of the memory_size entries per filter.
     expect_dimensions(
         op,
@@ -163,8 +177,7 @@ RNN = Operation(
     types={"f32": (1, *[F32] * 7), "f16": (3, *[F16] * 7)},
     forms=[form("input weights recurrent_weights bias hidden_state_in activation:INT32")],
     checks=[
-        input_is_a_matrix,
-        known_rank(2, "weights"),
+        matrices("input", "weights", "recurrent_weights"),
         rnn_sizes,
         cell_activation,
     ],
@@ -237,10 +250,11 @@ SVDF = Operation(
     ],
     omittable=("bias",),
     checks=[
-        known_rank(2, "input", "weights_feature", "weights_time"),
+        matrices("input", "weights_feature", "weights_time"),
         svdf_sizes,
         activation_among(NONE, RELU, RELU1, RELU6, TANH, SIGN_BIT, SIGMOID),
     ],
+    legacy=True,
     shape=lambda op: [
         op.state_in.dimensions,
         (op.input.dimensions[0], op.weights_feature.dimensions[0] // op.rank),

@@ -304,13 +304,18 @@ def source_dimensions(name: str, *sizes: int) -> Rule:
     return rule
 
 
-def one_dimensional(*names: str) -> Check:
-    """At run time the tensors of these values, unless they are omitted, have one dimension."""
+def one_dimensional(*names: str, omitted: bool = False) -> Check:
+    """At run time the tensors of these values have one dimension.
+
+    omitted: whether the dimensions that an omitted one declares are looked at, too.
+    """
 
     def check(op: BoundOperation) -> None:
         for name in names:
             source = op.sources.get(name)
-            if getattr(op, name) is None or source is None or len(source.dimensions) == 1:
+            if source is None or len(source.dimensions) == 1:
+                continue
+            if getattr(op, name) is None and not omitted:
                 continue
             raise op_failed(
                 f"{name} has dimensions {list(source.dimensions)}; there must be one dimension"

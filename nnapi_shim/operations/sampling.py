@@ -2,26 +2,26 @@
 
 from nnapi_shim.errors import op_failed
 from nnapi_shim.hal.enums import OperationType
-from nnapi_shim.hal.types import element_count
-from nnapi_shim.operations.declare import BoundOperation, Operation, form
-from nnapi_shim.operations.rules import known_rank, read_as
+from nnapi_shim.operations.declare import BoundOperation, Operation, fixed, form
 from nnapi_shim.operations.signatures import F16, F32, I32
 
 
 def samples(op: BoundOperation) -> None:
-    """There is no negative number of samples, and there are two seeds, or one: the other is 0.
+    """There is no negative number of samples.
 
-    The reference does not look at their dimensions, and reads on behind a single seed.
+    The reference does not look at the seeds: it takes the first two, whatever their dimensions, and
+    reads on behind a single one, beside which both devices take a 0.
     """
     if op.sample_count < 0:
-        raise op_failed(f"sample_count is {op.sample_count}; it must not be negative", "count")
-    count = element_count(op.seeds.dimensions)
-    if count not in (1, 2):
+        raise op_failed(f"sample_count is {op.sample_count}; it must not be negative")
+
+
+def rows_and_classes(op: BoundOperation) -> None:
+    """The logits begin with rows [batch, classes]; as in the reference, nobody reads on."""
+    if len(op.logits.dimensions) < 2:
         raise op_failed(
-            f"seeds have dimensions {list(op.seeds.dimensions)}; there must be 1 or 2 of them",
-            "seeds",
+            f"logits has dimensions {list(op.logits.dimensions)}; it must have rank 2 or more"
         )
-    read_as(op, "seeds", (count,))
 
 
 RANDOM_MULTINOMIAL = Operation(
@@ -31,7 +31,8 @@ RANDOM_MULTINOMIAL = Operation(
     columns="logits -> samples",
     types={"f16": (3, F16, I32), "f32": (3, F32, I32)},
     forms=[form("logits sample_count:INT32 seeds:TENSOR_INT32")],
-    checks=[known_rank(2, "logits"), samples],
+    checks=[rows_and_classes, samples],
     legacy=True,
     shape=lambda op: [(op.logits.dimensions[0], op.sample_count)],
+    quantization=fixed(),
 )

@@ -35,9 +35,8 @@ def k_elements_exist(op: BoundOperation) -> None:
 
 
 def of_the_input(op: BoundOperation) -> list[tuple[float, int]]:
-    """`values` has the parameters of the input, `indices` those that it declares."""
-    indices = op.indices
-    return [(op.input.scale, op.input.zero_point), (indices.scale, indices.zero_point)]
+    """`values` has the parameters of the input, `indices` has none."""
+    return [(op.input.scale, op.input.zero_point), (0.0, 0)]
 
 
 SELECT = Operation(

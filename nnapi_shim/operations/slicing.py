@@ -119,16 +119,17 @@ def strided_sizes(op: BoundOperation) -> list[Dimensions]:
 
 
 def splits_are_the_outputs(op: BoundOperation) -> None:
-    """num_splits is the number of outputs (BAD_DATA in the reference) and divides the axis."""
+    """num_splits is the number of outputs (BAD_DATA in the reference)."""
     if op.num_splits != len(op.outputs):
-        raise bad_data(
-            f"num_splits is {op.num_splits}; there are {len(op.outputs)} outputs", "output_count"
-        )
+        raise bad_data(f"num_splits is {op.num_splits}; there are {len(op.outputs)} outputs")
+
+
+def axis_divides(op: BoundOperation) -> None:
+    """num_splits divides the axis."""
     size = op.input.dimensions[op.axis]
     if size % op.num_splits:
         raise op_failed(
-            f"num_splits is {op.num_splits}; it must divide {size}, the size of axis {op.axis}",
-            "divides_axis",
+            f"num_splits is {op.num_splits}; it must divide {size}, the size of axis {op.axis}"
         )
 
 
@@ -190,7 +191,7 @@ SPLIT = Operation(
     columns="input -> outputs",
     types=ANY_TENSOR,
     forms=[form("input axis:INT32 num_splits:INT32 -> outputs...")],
-    checks=[axis_exists, splits_are_the_outputs],
+    checks=[splits_are_the_outputs, axis_exists, axis_divides],
     legacy=True,
     infinite_scales=True,
     shape=parts,

@@ -104,7 +104,9 @@ class Model:
 
     def _operand(self, index: int) -> DraftOperand:
         if not 0 <= index < len(self.draft.operands):
-            told = f"operand {index} does not exist; the model has {len(self.draft.operands)}"
+            told = (
+                f"operand {index} does not exist; the model has {len(self.draft.operands)} operands"
+            )
             raise bad_data(told).about(Place("operand", index))
         return self.draft.operands[index]
 
@@ -274,7 +276,7 @@ class Model:
         count = len(self.draft.operands)
         for position, index in enumerate(indexes):
             if not 0 <= index < count:
-                told = f"{role} {position} is operand {index}; the model has {count}"
+                told = f"{role} {position} is operand {index}; the model has {count} operands"
                 error = bad_data(told, "index").about(Place(role, position))
                 raise error.about(Place("operand", index))
             taken.append(index)

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from statistics import median, quantiles
 from threading import Barrier, BrokenBarrierError, Thread
@@ -52,7 +53,8 @@ class Memory:
 
 @dataclass(frozen=True)
 class PeerBench:
-    """Another runtime on the same machine at the same time.
+    """Another runtime on the same machine at the same time. There are fewer ratios than ROUNDS
+    where the time was used up before, or where there are fewer runs.
 
     ratio: its time divided by ours, per round the medians, of which this is the median: above 1,
     nnapi_shim is faster. low, high: the quartiles of the rounds. largest_difference: between its
@@ -105,8 +107,9 @@ def bench(
     """Measure a model.
 
     devices: as in Compilation. inputs: files, as read_inputs takes them; without any, numbers are
-    made up from `seed`. seconds: for each of what is measured, but MOST_CALLS runs at most; runs:
-    how many instead, if not 0. threads: numbers of threads that run at once, for the throughput.
+    made up from `seed`. seconds: for each of what is measured, by the clock, and MOST_CALLS runs at
+    most; each has one run at least. runs: how many instead, if not 0. threads: numbers of threads
+    that run at once, for the throughput.
     peers: litert, onnxruntime, openvino. peer_threads: how many threads each may use in a run.
 
     Raises NnapiError, and ImportError for a peer that is not installed.
@@ -140,7 +143,8 @@ def bench(
         own, theirs = _in_turns(call, others, count, seconds, runs, warm_up)
         for at, number in enumerate(threads):
             progress(2 + at, total, f"{number} threads at once")
-            throughput.append(_at_once(compilation, values, number, count))
+            limit = inf if runs else seconds
+            throughput.append(_at_once(compilation, values, number, count, limit))
     outputs = [] if model.carried else results  # states go on in each runtime by themselves
     return Bench(
         name_of(source),
@@ -193,9 +197,13 @@ def _in_turns(
     runs: int,
     warm_up: int,
 ) -> tuple[list[list[float]], list[list[list[float]]]]:
-    """Times of our runs, and of each peer's, in rounds in which one follows the other."""
+    """Times of our runs, and of each peer's, in rounds in which one follows the other.
+
+    When the time of all of them is used up, there are no more rounds; one there is in any case.
+    """
+    limit = inf if runs else seconds
     if not others:
-        return [timed(call, count)], []
+        return [timed(call, count, perf_counter() + limit)], []
     counts = []
     for other in others:
         timed(other.run, max(1, warm_up))
@@ -203,10 +211,13 @@ def _in_turns(
     rounds = min(ROUNDS, count, *counts)
     own: list[list[float]] = []
     theirs: list[list[list[float]]] = [[] for _ in others]
-    for _ in range(rounds):
-        own.append(timed(call, count // rounds))
+    until = perf_counter() + limit * (1 + len(others))
+    for at in range(rounds):
+        if at and perf_counter() >= until:
+            break
+        own.append(timed(call, count // rounds, until))
         for other, number, blocks in zip(others, counts, theirs, strict=True):
-            blocks.append(timed(other.run, number // rounds))
+            blocks.append(timed(other.run, number // rounds, until))
     return own, theirs
 
 
@@ -245,9 +256,15 @@ def _largest_difference(ours: Sequence[Array], theirs: Sequence[Array]) -> float
 
 
 def _at_once(
-    compilation: Compilation, values: Sequence[Array | None], threads: int, count: int
+    compilation: Compilation,
+    values: Sequence[Array | None],
+    threads: int,
+    count: int,
+    limit: float,
 ) -> Throughput:
-    """Runs on several threads, as many on each as one would do in the time alone."""
+    """Runs on several threads, as many on each as one would do in the time alone, for `limit`
+    seconds at most.
+    """
     calls = [bound(compilation, values)[0] for _ in range(threads)]
     samples: list[list[float]] = [[] for _ in calls]
     errors: list[NnapiError] = []
@@ -256,7 +273,7 @@ def _at_once(
     def work(number: int) -> None:
         try:
             start.wait()
-            samples[number] = timed(calls[number], count)
+            samples[number] = timed(calls[number], count, perf_counter() + limit)
         except BrokenBarrierError:
             pass  # others are missing
         except NnapiError as error:

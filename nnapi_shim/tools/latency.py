@@ -4,6 +4,7 @@ import gc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import inf
 from statistics import fmean, quantiles, stdev
 from time import perf_counter
 
@@ -51,11 +52,16 @@ def latency(samples: Sequence[float]) -> Latency:
     )
 
 
-def timed(call: Callable[[], object], runs: int) -> list[float]:
-    """The seconds that each of so many calls takes."""
-    samples = []
+def timed(call: Callable[[], object], runs: int, until: float = inf) -> list[float]:
+    """The seconds that each of so many calls takes.
+
+    until: perf_counter() after which no call is made but the first.
+    """
+    samples: list[float] = []
     for _ in range(runs):
         began = perf_counter()
+        if began >= until and samples:
+            break
         call()
         samples.append(perf_counter() - began)
     return samples

@@ -39,14 +39,14 @@ DEVICE_MATTERS = (
     "overlaps",
 )
 # Also run on what the library chooses.
-ANSWERS = ("answers_models", "answers_executions", "deviations")
+ANSWERS = ("answers_models", "answers_executions", "answers_operations", "deviations")
 ENVIRONMENTS = {
     "without_kernels": {"NNAPI_SHIM_JIT": "off", "NNAPI_SHIM_KERNELS": "/nowhere"},
     "without_devices": {"DEBUG_NN_ENABLED_DEVICES": "nnapi"},
     "invalid_pattern": {"DEBUG_NN_ENABLED_DEVICES": "nnapi-("},
     "extensions": {"NNAPI_SHIM_DRIVERS": str(RULES.parent / "extension_driver")},
 }
-HELPERS = {"capi", "conftest", "graph"}
+HELPERS = {"capi", "conftest", "graph", "sample"}
 
 
 def run_group(group, *options, env=None):

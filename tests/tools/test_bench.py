@@ -1,12 +1,15 @@
 """bench: what is measured, not how fast it is."""
 
+import time
 from threading import Thread
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from nnapi_shim import Model, NnapiError
-from nnapi_shim.tools.bench import bench
-from nnapi_shim.tools.latency import latency
+from nnapi_shim.tools.bench import _in_turns, bench
+from nnapi_shim.tools.latency import calls_within, latency
 from nnapi_shim.tools.runtimes import RUNTIMES
 from tests.tools.models import conv_log_softmax, of_unknown_size, quantized
 
@@ -91,3 +94,32 @@ def test_peers_of_a_model_with_states() -> None:
     (peer,) = bench(model, "nnapi-cpu", runs=2, peers=("onnxruntime",)).peers
     assert peer.latency.runs == 2
     assert peer.largest_difference is None
+
+
+def test_the_time_is_over() -> None:
+    """What becomes slower after the first runs ends by the clock, with at least one run."""
+    calls: list[None] = []
+
+    def slower() -> None:
+        calls.append(None)
+        time.sleep(0.0 if len(calls) <= 3 else 0.03)
+
+    assert calls_within(slower, 0.1) > 1000
+    began = time.perf_counter()
+    own, theirs = _in_turns(slower, [], 1 << 17, 0.1, 0, 0)
+    assert 1 <= len(own[0]) <= 4
+    assert not theirs
+    assert time.perf_counter() - began < 60  # 4 runs, not 131072
+
+
+def test_rounds_are_cut() -> None:
+    """Rounds with a peer, too; one is made in any case."""
+    peer: Any = SimpleNamespace(run=lambda: time.sleep(0.001))
+
+    def slow() -> None:
+        time.sleep(0.03)
+
+    own, (theirs,) = _in_turns(slow, [peer], 1000, 0.01, 0, 0)
+    assert len(own) == len(theirs) == 1
+    assert len(own[0]) == 1
+    assert len(theirs[0]) == 1

@@ -7,6 +7,7 @@ from nnapi_shim import address
 from nnapi_shim.drivers.cpu.program import STEP_BYTES, Frame
 from nnapi_shim.drivers.cpu.record import Record, record
 from nnapi_shim.hints import Any
+from nnapi_shim.operations.faults import box_reversed, index_outside, roi_outside, score_is_nan
 
 
 def explanation(kernel: str, frame: Frame, step: int) -> str:
@@ -15,7 +16,7 @@ def explanation(kernel: str, frame: Frame, step: int) -> str:
         from nnapi_shim.drivers.cpu.lowering.lookup import GATHER
 
         given = _fields(frame, step, GATHER)
-        return _outside("index", given["indices"], given["count"], given["size"])
+        return _outside("indices", given["indices"], given["count"], given["size"])
     if kernel.startswith(("roi_align", "roi_pool")):
         from nnapi_shim.drivers.cpu.lowering.roi import ROIS
 
@@ -36,11 +37,21 @@ def explanation(kernel: str, frame: Frame, step: int) -> str:
         from nnapi_shim.drivers.cpu.lowering.detection import KEYPOINTS
 
         boxes = _fields(frame, step, KEYPOINTS)["boxes"]
-        (count,) = unpack(
-            "<q", address.read(frame.words + STEP_BYTES * step + 16, 8)
-        )  # a tile is a box
-        return _box_reversed("boxes", boxes, count)
+        return _box_reversed("boxes", boxes, _tiles(frame, step))  # a tile is a box
+    if kernel == "generate_proposals":
+        from nnapi_shim.drivers.cpu.lowering.proposal import PROPOSALS
+
+        given = _fields(frame, step, PROPOSALS)
+        images = _tiles(frame, step)
+        found = _nan(given["scores"], images * given["capacity"])
+        return found or _box_reversed("anchors", given["anchors"], given["count"])
     return ""
+
+
+def _tiles(frame: Frame, step: int) -> int:
+    """How many tiles a step has."""
+    (tiles,) = unpack("<q", address.read(frame.words + STEP_BYTES * step + 16, 8))
+    return int(tiles)
 
 
 def _fields(frame: Frame, step: int, layout: Record) -> dict[str, Any]:
@@ -54,7 +65,14 @@ def _fields(frame: Frame, step: int, layout: Record) -> dict[str, Any]:
 def _outside(name: str, where: int, count: int, size: int) -> str:
     for at, index in enumerate(address.words(where, "int32_t", count)):
         if not 0 <= index < size:
-            return f"{name} number {at} is {index}; allowed are 0 to {size - 1}"
+            return index_outside(name, at, index, size)
+    return ""
+
+
+def _nan(where: int, count: int) -> str:
+    for at, (score,) in enumerate(iter_unpack("<f", address.read(where, 4 * count))):
+        if score != score:
+            return score_is_nan(at)
     return ""
 
 
@@ -65,8 +83,7 @@ def _batch_index(fields: dict[str, Any]) -> str:
 def _box_reversed(name: str, where: int, count: int) -> str:
     for at, (x1, y1, x2, y2) in enumerate(_boxes(where, count)):
         if not (x1 <= x2 and y1 <= y2):
-            box = f"[{x1:g}, {y1:g}, {x2:g}, {y2:g}]"
-            return f"{name} has the box {box} at number {at}; x1 <= x2 and y1 <= y2 must hold"
+            return box_reversed(name, at, (x1, y1, x2, y2))
     return ""
 
 
@@ -75,10 +92,7 @@ def _roi_outside(fields: dict[str, Any]) -> str:
     down, across = fields["height_stride"], fields["width_stride"]
     for at, (x1, y1, x2, y2) in enumerate(_boxes(fields["rois"], fields["count"])):
         if not (x1 >= 0 and y1 >= 0 and x2 / across <= width and y2 / down <= height):
-            return (
-                f"rois has the box [{x1:g}, {y1:g}, {x2:g}, {y2:g}] at number {at}; it must lie in "
-                f"the feature map of {height} x {width} with strides {down:g} and {across:g}"
-            )
+            return roi_outside(at, (x1, y1, x2, y2), (height, width), (down, across))
     return ""
 
 

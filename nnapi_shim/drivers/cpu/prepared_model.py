@@ -197,7 +197,7 @@ class CpuExecution:
                 ResultCode.MISSED_DEADLINE_PERSISTENT, "the deadline passed before the run began"
             )
         if self._done is None:
-            require_outputs(self._request.outputs)
+            require_outputs(self._model.main.declared, self._request.outputs)
             try:
                 first = self._first = self._model.first(self._request, deadline_ns or 0)
                 if not first.is_whole:

@@ -137,7 +137,7 @@ class Graph:
     """A graph of a model, its constants, and a first segment per combination of shapes.
 
     rewrite: what makes of the graph the one that is lowered, once and when there is need of it,
-    until a deadline as in Builder; operands keep their indexes.
+    until a deadline as in Builder; operands keep their indexes. declared: the graph before that.
     """
 
     def __init__(
@@ -153,7 +153,7 @@ class Graph:
         self.subgraph = graph
         self.constants = constants
         self._first: dict[Any, Segment] = {}
-        self._declared = graph
+        self.declared = graph
         self._rewrite = rewrite
 
     def insert(
@@ -197,7 +197,7 @@ class Graph:
     ) -> Builder:
         rewrite = self._rewrite
         if rewrite is not None:  # of two threads, both may do it
-            self.subgraph = rewrite(self._declared, deadline_ns)
+            self.subgraph = rewrite(self.declared, deadline_ns)
             self._rewrite = None
         graph = self.subgraph
         builder = Builder(

@@ -5,6 +5,7 @@ import numpy as np
 from nnapi_shim.drivers.reference.arrays import Array, dtype_of, is_float, real, rounded, saturated
 from nnapi_shim.errors import op_failed
 from nnapi_shim.operations.declare import BoundOperand
+from nnapi_shim.operations.faults import box_reversed, index_outside
 
 
 def reals(operand: BoundOperand) -> Array:
@@ -27,15 +28,16 @@ def check_corners(boxes: Array, name: str) -> None:
     """No box ends before it begins; raises OP_FAILED."""
     ordered = (boxes[..., 0] <= boxes[..., 2]) & (boxes[..., 1] <= boxes[..., 3])
     if not ordered.all():
-        raise op_failed(
-            f"{name} has the box {boxes[~ordered][0].tolist()}; x1 <= x2 and y1 <= y2 must hold"
-        )
+        at = int(np.argmin(ordered))
+        raise op_failed(box_reversed(name, at, boxes.reshape(-1, 4)[at].tolist()))
 
 
-def check_batch_index(index: Array, batches: int) -> None:
-    """Every index is that of an image; raises OP_FAILED."""
-    if ((index < 0) | (index >= batches)).any():
-        raise op_failed(f"batch_index is {index.tolist()}; allowed are 0 to {batches - 1}")
+def check_indexes(indexes: Array, name: str, size: int) -> None:
+    """Every index is in a dimension of this size; raises OP_FAILED."""
+    outside = (indexes < 0) | (indexes >= size)
+    if outside.any():
+        at = int(np.argmax(outside))
+        raise op_failed(index_outside(name, at, int(indexes.flat[at]), size))
 
 
 def transformed(boxes: Array, deltas: Array, image_info: Array) -> Array:

@@ -6,8 +6,8 @@ import numpy as np
 
 from nnapi_shim.drivers.reference.arrays import Array
 from nnapi_shim.drivers.reference.boxes import (
-    check_batch_index,
     check_corners,
+    check_indexes,
     reals,
     stored,
     transformed,
@@ -20,7 +20,7 @@ from nnapi_shim.operations.declare import BoundOperation
 def axis_aligned_bbox_transform(op: BoundOperation) -> list[Array]:
     """Each roi transformed by the deltas of each class, within the image that it belongs to."""
     rois, images = reals(op.rois), op.batch_index.value
-    check_batch_index(images, len(op.image_info.value))
+    check_indexes(images, "batch_index", len(op.image_info.value))
     check_corners(rois, "rois")
     deltas = reals(op.deltas).reshape(len(rois), op.deltas.dimensions[1] // 4, 4)
     boxes = transformed(rois[:, None], deltas, reals(op.image_info)[images][:, None])

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from nnapi_shim.drivers.reference.arrays import Array
+from nnapi_shim.drivers.reference.boxes import check_indexes
 from nnapi_shim.drivers.reference.deadline import look, watched
 from nnapi_shim.errors import op_failed
 from nnapi_shim.operations.declare import BoundOperation
@@ -26,9 +27,7 @@ def embedding_lookup(op: BoundOperation) -> list[Array]:
 
 def _taken(source: Array, indices: Array, axis: int) -> Array:
     size = source.shape[axis]
-    outside = indices[(indices < 0) | (indices >= size)]
-    if outside.size:
-        raise op_failed(f"an index is {outside.flat[0]}; allowed are 0 to {size - 1}")
+    check_indexes(indices, "indices", size)
     return np.take(source, indices, axis)
 
 

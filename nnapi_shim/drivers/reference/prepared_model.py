@@ -92,8 +92,8 @@ class ReferenceExecution:
                 ResultCode.MISSED_DEADLINE_PERSISTENT, "the deadline passed before the run began"
             )
         request = self._request
-        require_outputs(request.outputs)
         main = self._model.main
+        require_outputs(main.subgraph, request.outputs)
         operands = main.subgraph.operands
         given = [
             None
@@ -155,7 +155,8 @@ class GraphRun:
         self.omitted: set[int] = set()
         """Inputs that this run leaves out."""
         self.operands = [
-            bound_operand(index, operand) for index, operand in enumerate(self._graph.operands)
+            bound_operand(index, operand, operand.dimensions)
+            for index, operand in enumerate(self._graph.operands)
         ]
         for index, array in graph.constants.items():
             self.operands[index].value = array
@@ -218,10 +219,15 @@ class GraphRun:
         for operand, (scale, zero_point) in zip(outputs, parameters, strict=True):
             if not operand.is_model_output:  # what a temporary declares does not count
                 operand.scale, operand.zero_point = scale, zero_point
-        _check_sizes(op)
-        # Overflow, division by zero and NaN are results, not warnings.
-        with np.errstate(all="ignore"), until(self._limits.deadline_ns):
-            arrays = formula(declaration.type)(op)
+        misfit = _check_sizes(op)
+        try:
+            # Overflow, division by zero and NaN are results, not warnings.
+            with np.errstate(all="ignore"), until(self._limits.deadline_ns):
+                arrays = formula(declaration.type)(op)
+        except NnapiError as error:
+            if misfit is None or misfit.code != error.code:
+                raise
+            raise misfit from None
         for operand, name, array, (scale, zero_point) in zip(
             outputs, op.match.output_names, arrays, parameters, strict=True
         ):
@@ -301,19 +307,21 @@ class GraphRun:
             _store(operand, f"output {position}", array, operand.scale, operand.zero_point)
 
 
-def _check_sizes(op: BoundOperation) -> None:
+def _check_sizes(op: BoundOperation) -> NnapiError | None:
     """Raise OP_FAILED for outputs that are too large or of too many dimensions, before there are
     arrays of them.
 
-    The formulas find by themselves what else is wrong with shapes.
+    The formulas find by themselves what else is wrong with shapes; the words for it, which every
+    device has, are those that are returned.
     """
     try:
         sizes = op.match.operation.shape(op)
-    except NnapiError:
-        return
+    except NnapiError as error:
+        return error
     for operand, name, dimensions in zip(op.outputs, op.match.output_names, sizes, strict=True):
         check_size(operand, name, dimensions)
         check_dimensions(dimensions)
+    return None
 
 
 def _store(operand: Any, name: str, array: Array, scale: float, zero_point: int) -> None:

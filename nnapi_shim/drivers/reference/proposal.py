@@ -9,6 +9,7 @@ from nnapi_shim.drivers.reference.boxes import check_corners, reals, stored, tra
 from nnapi_shim.drivers.reference.suppression import hard_nms, ranked, soft_nms
 from nnapi_shim.errors import op_failed
 from nnapi_shim.operations.declare import BoundOperation
+from nnapi_shim.operations.faults import score_is_nan
 
 
 def box_with_nms_limit(op: BoundOperation) -> list[Array]:
@@ -82,8 +83,9 @@ def generate_proposals(op: BoundOperation) -> list[Array]:
     if op.nchw:
         scores, deltas = scores.transpose(0, 2, 3, 1), deltas.transpose(0, 2, 3, 1)
     batches, height, width, _ = scores.shape
-    if np.isnan(scores).any():
-        raise op_failed("scores has a NaN, which has no rank")
+    missing = np.isnan(scores)
+    if missing.any():
+        raise op_failed(score_is_nan(int(np.argmax(missing))))
     shift_y, shift_x = np.meshgrid(
         np.arange(height, dtype=np.float32) * np.float32(op.height_stride),
         np.arange(width, dtype=np.float32) * np.float32(op.width_stride),
@@ -91,7 +93,9 @@ def generate_proposals(op: BoundOperation) -> list[Array]:
     )
     shifts = np.stack([shift_x, shift_y, shift_x, shift_y], -1)
     anchors = (shifts[:, :, None] + reals(op.anchors)).reshape(-1, 4)
-    check_corners(anchors, "anchors, shifted,")
+    if (anchors[:, :2] > anchors[:, 2:]).any() or np.isnan(anchors).any():
+        check_corners(reals(op.anchors), "anchors")
+        check_corners(anchors, "anchors, shifted")
     out_scores, out_boxes, out_images = [], [], []
     for image in range(batches):
         info = reals(op.image_info)[image]

@@ -14,11 +14,12 @@ from nnapi_shim.drivers.reference.arrays import (
     saturated,
     within_float32,
 )
-from nnapi_shim.drivers.reference.boxes import check_batch_index, check_corners, reals
+from nnapi_shim.drivers.reference.boxes import check_corners, check_indexes, reals
 from nnapi_shim.drivers.reference.deadline import look, watched
 from nnapi_shim.drivers.reference.fixed_point import scaled
 from nnapi_shim.errors import op_failed
 from nnapi_shim.operations.declare import BoundOperation
+from nnapi_shim.operations.faults import roi_outside
 
 
 def roi_align(op: BoundOperation) -> list[Array]:
@@ -153,17 +154,16 @@ def _bins(start: Array, end: Array, bins: int, size: int) -> list[tuple[int, int
 def _rois(op: BoundOperation, images: Array) -> list[tuple[Array, Array, Array, Array, Array]]:
     """The image of each roi, and its corners x1, y1, x2, y2 in points of it, in float32."""
     rois, index = reals(op.rois), op.batch_index.value
-    check_batch_index(index, len(images))
+    check_indexes(index, "batch_index", len(images))
     check_corners(rois, "rois")
     strides = np.array([op.width_stride, op.height_stride] * 2, np.float32)
     corners = rois / strides
     _, height, width, _ = images.shape
     inside = (rois >= 0) & (corners <= np.array([width, height] * 2, np.float32))
     if not inside.all():
-        raise op_failed(
-            f"rois has the box {rois[~inside.all(1)][0].tolist()}; it must lie in the feature map "
-            f"of {height} x {width} with strides {op.height_stride:g} and {op.width_stride:g}"
-        )
+        at = int(np.argmin(inside.all(1)))
+        strides_given = op.height_stride, op.width_stride
+        raise op_failed(roi_outside(at, rois[at].tolist(), (height, width), strides_given))
     return [(images[image], *corner) for image, corner in zip(index, corners, strict=True)]
 
 

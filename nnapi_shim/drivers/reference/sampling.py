@@ -11,17 +11,17 @@ from nnapi_shim.operations.declare import BoundOperation
 def random_multinomial(op: BoundOperation) -> list[Array]:
     """samples[b,i] = the first class c with sum over classes up to c of p[b,c] > u * sum of p[b].
 
-    p = exp(logits - their maximum), 0 where a logit is not finite; u: uniform, one number for each
-    sample. A row without a finite logit gives the number of classes, as in the reference. A second
-    seed that is missing is 0.
+    The logits are the first batch * classes values. p = exp(logits - their maximum), 0 where a
+    logit is not finite; u: uniform, one number for each sample. A row without a finite logit gives
+    the number of classes, as in the reference. A second seed that is missing is 0.
     """
-    logits = op.logits.value.astype(np.float64)
-    batch = len(logits)
+    batch, classes, *_ = op.logits.dimensions
+    logits = op.logits.value.ravel()[: batch * classes].reshape(batch, classes).astype(np.float64)
     finite = np.isfinite(logits)
     most = np.max(logits, axis=1, keepdims=True, where=finite, initial=-np.inf)
     shares = np.exp(logits - most, where=finite, out=np.zeros_like(logits))
     sums = np.cumsum(shares, axis=1)
-    first, second = (*op.seeds.value.tolist(), 0)[:2]
+    first, second = (*op.seeds.value.ravel().tolist(), 0)[:2]
     if first == second == 0:
         first, second = randbits(32) - 2**31, randbits(32) - 2**31
     u = uniform(first, second, batch * op.sample_count).reshape(batch, op.sample_count)

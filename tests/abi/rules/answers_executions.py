@@ -8,96 +8,14 @@ import pytest
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType as O
 from nnapi_shim.hal.enums import ResultCode
-from nnapi_shim.hal.quantization import SCALARS
 from tests.abi.rules.capi import floats, int32s, operand_type
-from tests.abi.rules.graph import Graph, Run, add_graph
-from tests.operations.cases import USES, example
+from tests.abi.rules.graph import Graph, Run
+from tests.abi.rules.sample import Sample, column, row
 
 BAD_DATA, OP_FAILED = ResultCode.BAD_DATA, ResultCode.OP_FAILED
 NO_ERROR, BAD_STATE = ResultCode.NO_ERROR, ResultCode.BAD_STATE
 F32, QU8, I32, B8 = T.TENSOR_FLOAT32, T.TENSOR_QUANT8_ASYMM, T.TENSOR_INT32, T.TENSOR_BOOL8
 FENCED = "Execution_startComputeWithDependencies"
-ROOM = 1 << 14
-"""Bytes for an output, more than any of these tests needs."""
-
-
-def use_of(name, operands):
-    """The float32 use of an operation with the fewest inputs, or another where it has none.
-
-    operands: names of inputs that it has to have.
-    """
-    mine = [use for use in USES if use.operation.type is O[name] and {*operands} <= {*use.names}]
-    return min(mine, key=lambda use: (use.variant != "f32", len(use.inputs)))
-
-
-class Sample:
-    """A model of one operation, all its inputs constants but the first tensor, and its run."""
-
-    def __init__(self, name, *operands):
-        """operands: those that the example must not omit."""
-        self.type = O[name]
-        self.use = use_of(name, operands)
-        positions = [self.use.names.index(operand) for operand in operands]
-        for seed in range(50):
-            found = example(self.use, np.random.default_rng(seed))
-            if not any(found.inputs[position].is_omitted for position in positions):
-                break
-        else:
-            raise AssertionError(f"every example omits one of {operands}")
-        self.inputs = [self._details(value) for value in found.inputs]
-        self.values = [None if value.is_omitted else value.array for value in found.inputs]
-        self.outputs = [self._details(value) for value in found.outputs]
-
-    def _details(self, value):
-        it = value.operand
-        return (it.type, tuple(it.dimensions), it.scale, it.zero_point)
-
-    def reshape(self, name, change):
-        """Give an input other dimensions, and contents to match."""
-        at = self.use.names.index(name)
-        kind, sizes, *parameters = self.inputs[at]
-        sizes = change(sizes)
-        self.inputs[at] = (kind, sizes, *parameters)
-        self.values[at] = np.resize(self.values[at], sizes)
-
-    def run(self, api, device, code=NO_ERROR):
-        """Run it, and see that it ends with this code; the bytes of its outputs."""
-        graph = Graph(api)
-        inputs, argument = [], None
-        for position, (details, value) in enumerate(zip(self.inputs, self.values, strict=True)):
-            index = graph.operand(*details)
-            inputs.append(index)
-            if value is None:
-                api.ok("Model_setOperandValue", graph.model, index, None, 0)
-            elif argument is None and details[0] not in SCALARS:
-                argument = index, position
-            else:
-                data = ctypes.create_string_buffer(value.tobytes(), value.nbytes)
-                graph._kept.append(data)
-                api.ok("Model_setOperandValue", graph.model, index, data, value.nbytes)
-        outputs = [graph.operand(kind, (), *rest) for kind, _, *rest in self.outputs]
-        graph.operation(self.type, inputs, outputs)
-        graph.arguments([argument[0]], outputs)
-        run = Run(api, device, graph.finish())
-        given = self.values[argument[1]]
-        run.input(0, ctypes.create_string_buffer(given.tobytes(), given.nbytes))
-        buffers = [run.output(number, ROOM) for number in range(len(outputs))]
-        if code == NO_ERROR:
-            run.ok("compute")
-        else:
-            run.refuse(code, "compute")
-        return [buffer.contents for buffer in buffers]
-
-
-def column(sizes):
-    """[n] as [n, 1]."""
-    return (*sizes, 1)
-
-
-def row(sizes):
-    """[n] as [1, n]."""
-    return (1, *sizes)
-
 
 ONE_DIMENSIONAL = [
     *((f"REDUCE_{name}", "axes") for name in ["ALL", "ANY", "MAX", "MIN", "PROD", "SUM"]),
@@ -295,18 +213,22 @@ def code_of(api, run, start):
 
 @pytest.mark.parametrize("start", STARTS)
 def test_omitted_output(api, device, start):
-    """api-semantics 15.20: BAD_DATA, whichever way it runs."""
-    run = Run(api, device, add_graph(api).finish())
-    run.input(0, floats(1, 2))
-    run.input(1, floats(1, 2))
-    run.ok("setOutput", 0, None, None, 0)
-    assert code_of(api, run, start) == BAD_DATA
+    """api-semantics 15.20, 16.1: the code of the operation, whichever way it runs."""
+    for type, code in ((O.ADD, OP_FAILED), (O.MAXIMUM, BAD_DATA)):
+        graph = Graph(api)
+        a, b = graph.operand(F32, (2,)), graph.operand(F32, (2,))
+        graph.operation(type, [a, a, *([graph.int32(0)] if type is O.ADD else [])], [b])
+        graph.arguments([a], [b])
+        run = Run(api, device, graph.finish())
+        run.input(0, floats(1, 2))
+        run.ok("setOutput", 0, None, None, 0)
+        assert code_of(api, run, start) == code
 
 
 @pytest.mark.parametrize("start", STARTS)
 @pytest.mark.parametrize("position", [0, 1])
 def test_one_of_two_outputs_omitted(api, device, start, position):
-    """api-semantics 15.20: the other one stays as it was."""
+    """api-semantics 15.20, 16.1: the other one stays as it was."""
     graph = Graph(api)
     a, b, c = (graph.operand(F32, (2,)) for _ in range(3))
     graph.operation(O.RELU, [a], [b])
@@ -316,7 +238,7 @@ def test_one_of_two_outputs_omitted(api, device, start, position):
     run.input(0, floats(1, 2))
     run.ok("setOutput", position, None, None, 0)
     other = run.output(1 - position, 8)
-    assert code_of(api, run, start) == BAD_DATA
+    assert code_of(api, run, start) == OP_FAILED
     assert other.is_untouched
 
 

@@ -114,9 +114,15 @@ def branch(api, sizes=(2,)):
     return graph.finish()
 
 
-@pytest.mark.parametrize("missing", [(1,), (2,), (1, 2)], ids=["then", "else", "both"])
+def test_if_without_models(api):
+    """api-semantics 16.9: one of them has to be there; which does not matter."""
+    types = [(B8, (1,)), (T.MODEL,), (T.MODEL,), (F32, (2,))]
+    operation(api, O.IF, types, (F32, (2,)), BAD_DATA)
+
+
+@pytest.mark.parametrize("missing", [1, 2], ids=["then", "else"])
 def test_if_before_its_models(api, missing):
-    """api-semantics 15.11: finish is the one who refuses models that never came."""
+    """api-semantics 15.11, 16.9: finish is the one who refuses a model that never came."""
     inner = branch(api)
     for comes in (True, False):
         graph = Graph(api)
@@ -125,15 +131,14 @@ def test_if_before_its_models(api, missing):
         a, b = graph.operand(F32, (2,)), graph.operand(F32, (2,))
         name = "Model_setOperandValueFromModel"
         for position, index in enumerate(models, 1):
-            if position not in missing:
+            if position != missing:
                 api.ok(name, graph.model, index, inner)
         graph.operation(O.IF, [condition, *models, a], [b])
         graph.arguments([condition, a], [b])
         if not comes:
             graph.refuse_finish(BAD_DATA)
             continue
-        for position in missing:
-            api.ok(name, graph.model, models[position - 1], inner)
+        api.ok(name, graph.model, models[missing - 1], inner)
         graph.finish()
 
 
@@ -142,20 +147,23 @@ def test_if_whose_model_comes_late_and_does_not_fit(api):
     graph = Graph(api)
     condition, then, other = graph.operand(B8, (1,)), graph.operand(T.MODEL), graph.operand(T.MODEL)
     a, b = graph.operand(F32, (2,)), graph.operand(F32, (2,))
+    name = "Model_setOperandValueFromModel"
+    api.ok(name, graph.model, then, branch(api, (2,)))
     graph.operation(O.IF, [condition, then, other, a], [b])
     graph.arguments([condition, a], [b])
-    for index, sizes in ((then, (2,)), (other, (3,))):
-        api.ok("Model_setOperandValueFromModel", graph.model, index, branch(api, sizes))
+    api.ok(name, graph.model, other, branch(api, (3,)))
     graph.refuse_finish(BAD_DATA, saying="else_model")
 
 
 def test_pack_of_rank_1(api):
-    """api-semantics 15.12: an output of the rank of its inputs passes, if that is 1."""
+    """api-semantics 15.12, 16.8: an output of rank 1 passes, whatever rank the inputs share."""
     scalar = (T.INT32,)
     for count in (1, 2):
         operation(api, O.PACK, [scalar, *[(F32, (2,))] * count], (F32, (2,)))
     operation(api, O.PACK, [scalar, (F32, (2,)), (F32, ())], (F32, (4,)))
-    for given, wanted in (((2, 3), (2, 3)), ((2, 3), (2,)), ((2,), (2, 1, 1))):
+    for given in ((2, 3), (2, 3, 4)):
+        operation(api, O.PACK, [scalar, *[(F32, given)] * 2], (F32, (2,)))
+    for given, wanted in (((2, 3), (2, 3)), ((2,), (2, 1, 1))):
         operation(api, O.PACK, [scalar, (F32, given)], (F32, wanted), BAD_DATA)
     both = [(F32, (2,)), (F32, (2, 3))]
     operation(api, O.PACK, [scalar, *both], (F32, (2,)), BAD_DATA)

@@ -6,13 +6,16 @@ The docstring of each test names what it shows, as the document does.
 import ctypes
 from math import prod
 
+import numpy as np
 import pytest
 
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType as O
 from nnapi_shim.hal.enums import ResultCode
-from tests.abi.rules.capi import floats, operand_type, pointers
-from tests.abi.rules.graph import Graph, Run, add_graph, device_memory
+from tests.abi.rules.capi import floats, int32s, operand_type, pointers
+from tests.abi.rules.graph import Graph, Run, add_graph, compilation_for, device_memory
+from tests.abi.rules.sample import Sample
+from tests.operations.cases import USES
 
 BAD_DATA, OP_FAILED = ResultCode.BAD_DATA, ResultCode.OP_FAILED
 F32, B8 = T.TENSOR_FLOAT32, T.TENSOR_BOOL8
@@ -264,3 +267,133 @@ def test_oem_operation_in_a_loop(api, in_condition):
     assert not supported[0]
     compilation = api.make("Compilation_create", model)
     api.refuse(BAD_DATA, "Compilation_finish", compilation)
+
+
+def test_copies_to_memory_that_may_only_be_read(api, file):
+    """deviation: `read-only-copy`."""
+    contents = bytes(range(8))
+    source = api.make("Memory_createFromFd", 8, 3, file(8), 0)
+    target = api.make("Memory_createFromFd", 8, 1, file(8, contents), 0)
+    for _ in range(2):
+        api.refuse(ResultCode.UNMAPPABLE, "Memory_copy", source, target)
+    api.ok("Memory_copy", target, source)
+
+
+def test_a_single_seed(api, device):
+    """deviation: `one-seed`."""
+    results = []
+    for seeds in ([7, 0], [7]):
+        sample = Sample("RANDOM_MULTINOMIAL")
+        sample.set("seeds", np.array(seeds, "<i4"))
+        results.append(sample.run(api, device))
+    assert results[0] == results[1]
+
+
+def test_too_few_multiples(api, device):
+    """deviation: `tile-multiples`."""
+    sample = Sample("TILE")
+    given = sample.values[sample.use.names.index("multiples")]
+    assert len(given) > 1
+    sample.set("multiples", given[1:])
+    sample.run(api, device, OP_FAILED, saying="multiples")
+
+
+@pytest.mark.parametrize("scale", [0.0, float("nan")])
+def test_scales_that_nothing_is_divided_by(api, device, scale):
+    """deviation: `lstm-scales`."""
+    sample = Sample("QUANTIZED_LSTM")
+    sample.set("hidden_state_scale", np.array(scale, "<f4"), ())
+    sample.run(api, device, OP_FAILED, saying="a number other than 0")
+
+
+@pytest.mark.parametrize("batches", [(2, 3), (1, 2), (3, 2)])
+def test_batches_that_differ(api, device, batches):
+    """deviation: `matrix-batches`."""
+    graph = Graph(api)
+    a, b = (graph.operand(F32, (batch, 2, 2)) for batch in batches)
+    result, no = graph.operand(F32), graph.constant(ctypes.c_uint8(0), T.BOOL)
+    graph.operation(O.BATCH_MATMUL, [a, b, no, no], [result])
+    graph.arguments([a, b], [result])
+    run = Run(api, device, graph.finish())
+    for index, batch in enumerate(batches):
+        run.input(index, floats(*range(4 * batch)))
+    run.output(0, 256)
+    run.refuse(OP_FAILED, "compute")
+
+
+WITH_BOOL = {
+    use.operation.type.name: use
+    for use in USES
+    if T.BOOL in use.inputs and use.variant in ("f32", "b8", "q8")
+}
+
+
+@pytest.mark.parametrize("name", sorted(WITH_BOOL))
+def test_bytes_that_mean_true(api, device, name):
+    """deviation: `bool-bytes`."""
+    use = WITH_BOOL[name]
+    for position, type in enumerate(use.inputs):
+        if type is not T.BOOL:
+            continue
+        answers = []
+        for byte in (1, 2, 128, 255):
+            sample = Sample(name, use=use)
+            sample.values[position] = np.array(byte, np.uint8)
+            answers.append(sample.outcome(api, device))
+        assert all(answer == answers[0] for answer in answers)
+
+
+def test_padding_of_a_loop(api, device):
+    """deviation: `padding-of-loops`."""
+    run = Run(api, device, control_flow(api, O.WHILE))
+    name = "Compilation_getPreferredMemoryPaddingForOutput"
+    assert api.get(ctypes.c_uint32, name, run.compilation, 0) == 64
+
+
+@pytest.mark.parametrize("type", [O.IF, O.WHILE], ids=["IF", "WHILE"])
+def test_control_flow_with_a_timeout(api, device, type):
+    """deviation: `aborts`."""
+    if device is None:
+        device = api.devices()["nnapi-cpu"]
+    model = control_flow(api, type)
+    compilation = compilation_for(api, device, model)
+    api.ok("Compilation_setTimeout", compilation, 10**11)
+    api.ok("Compilation_finish", compilation)
+
+
+ZEROS = [
+    ("DEPTH_TO_SPACE", "block_size", np.array(0, "<i4")),
+    ("SPACE_TO_DEPTH", "block_size", np.array(0, "<i4")),
+    ("BATCH_TO_SPACE_ND", "block_shape", np.array([0, 0], "<i4")),
+    ("SPACE_TO_BATCH_ND", "block_shape", np.array([0, 1], "<i4")),
+    ("CONV_2D", "stride_width", np.array(0, "<i4")),
+    ("DEPTHWISE_CONV_2D", "stride_height", np.array(0, "<i4")),
+    ("TRANSPOSE_CONV_2D", "stride_height", np.array(0, "<i4")),
+    ("AVERAGE_POOL_2D", "stride_width", np.array(0, "<i4")),
+    ("SVDF", "rank", np.array(0, "<i4")),
+    ("RESHAPE", "shape", np.array([0, 4], "<i4")),
+    ("RESHAPE", "shape", np.array([0, -1], "<i4")),
+    ("RNN", "activation", np.array(9, "<i4")),
+    ("RNN", "activation", np.array(-1, "<i4")),
+]
+
+
+@pytest.mark.parametrize(("name", "operand", "value"), ZEROS)
+def test_values_that_abort(api, device, name, operand, value):
+    """deviation: `aborts`."""
+    sample = Sample(name)
+    sample.set(operand, value)
+    sample.run(api, device, OP_FAILED)
+
+
+def test_filters_without_parameters(api):
+    """deviation: `aborts`."""
+    graph = Graph(api)
+    image = graph.operand(T.TENSOR_QUANT8_ASYMM, (1, 2, 2, 1), 0.5)
+    filter = graph.constant((ctypes.c_int8 * 4)(), T.TENSOR_QUANT8_SYMM_PER_CHANNEL, (1, 2, 2, 1))
+    bias = graph.constant(int32s(0), T.TENSOR_INT32, (1,))
+    result = graph.operand(T.TENSOR_QUANT8_ASYMM, (1, 1, 1, 1), 0.5)
+    valid, one, none = graph.int32(2), graph.int32(1), graph.int32(0)
+    graph.operation(O.CONV_2D, [image, filter, bias, valid, one, one, none], [result])
+    graph.arguments([image], [result])
+    graph.refuse_finish(BAD_DATA)

@@ -210,7 +210,7 @@ def test_messages_of_a_stored_program_name_the_operation(tmp_path):
             model.execute(graph.request(given, [np.zeros((3, 2), np.float32)]), False, None, 10**9)
         messages.append(str(caught.value))
     assert messages[0] == messages[1]
-    assert "GATHER (operation 0): index number 1 is 9; allowed are 0 to 3" in messages[0]
+    assert "GATHER (operation 0): number 1 of indices is 9; allowed are 0 to 3" in messages[0]
 
 
 def _prepare_often(folder):

@@ -28,7 +28,7 @@ def test_transform_with_extreme_sizes(scale):
 def test_transform_refuses_images_that_are_not_there(image):
     inputs = [f32([[0, 0, 1, 1]] * 2), f32([[0] * 4] * 2), i32([0, image]), f32([[9, 9]] * 3)]
     refused(
-        f"batch_index number . is {image}; allowed are 0 to",
+        f"number . of batch_index is {image}; allowed are 0 to",
         Op.AXIS_ALIGNED_BBOX_TRANSFORM,
         inputs,
         [f32()],
@@ -85,5 +85,5 @@ def test_keypoints(size, nchw):
 
 def test_keypoints_refuse_boxes_that_end_before_they_begin():
     inputs = [f32(np.zeros((2, 2, 2, 1))), f32([[0, 0, 1, 1], [0, 2, 1, 1]]), False]
-    told = r"boxes has the box \[0, 2, 1, 1\] at number 1; x1 <= x2 and y1 <= y2 must hold"
+    told = r"box 1 of boxes is \[0, 2, 1, 1\]; x1 <= x2 and y1 <= y2 must hold"
     refused(told, Op.HEATMAP_MAX_KEYPOINT, inputs, [f32(), f32()])

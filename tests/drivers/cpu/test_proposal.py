@@ -56,7 +56,7 @@ def test_boxes_that_end_before_they_begin(row):
     inputs = boxes(40, 3)
     inputs[1].array[row, 0] = 900
     refused(
-        rf"rois has the box \[900, .* at number {3 * row}; x1 <= x2",
+        rf"box {3 * row} of rois is \[900, .*; x1 <= x2",
         Op.BOX_WITH_NMS_LIMIT,
         inputs,
         OUTPUTS,
@@ -99,7 +99,7 @@ def test_proposals_where_one_image_has_none():
 def test_bad_proposals():
     inputs = proposals(3, 4, 2, batches=2)
     inputs[0].array[1, 2, 3, 1] = np.nan
-    refused("scores has a NaN", Op.GENERATE_PROPOSALS, inputs, OUTPUTS[:3])
+    refused("number 47 of scores is NaN", Op.GENERATE_PROPOSALS, inputs, OUTPUTS[:3])
     inputs = proposals(3, 4, 2)
     inputs[2].array[1] = [3, 3, 4, 2]
-    refused("x1 > x2 or y1 > y2", Op.GENERATE_PROPOSALS, inputs, OUTPUTS[:3])
+    refused(r"box 1 of anchors is \[3, 3, 4, 2\]", Op.GENERATE_PROPOSALS, inputs, OUTPUTS[:3])

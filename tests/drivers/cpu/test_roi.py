@@ -103,11 +103,11 @@ def test_bad_rois(type, case):
     inputs = regions("f32", 9, 4, False, [2, 2] if type is Op.ROI_ALIGN else [])
     box, image = inputs[1].array[8], inputs[2].array[8] = BAD[case]
     shown = re.escape("[" + ", ".join(f"{x:g}" for x in np.float32(box)) + "]")
-    told = f"rois has the box {shown} at number 8; it must lie in the feature map of "
+    told = f"box 8 of rois is {shown}; it must lie in the feature map of "
     if image:
-        told = f"batch_index number 8 is {image}; allowed are 0 to 2"
+        told = f"number 8 of batch_index is {image}; allowed are 0 to 2"
     elif not (box[0] <= box[2] and box[1] <= box[3]):
-        told = f"rois has the box {shown} at number 8; x1 <= x2 and y1 <= y2 must hold"
+        told = f"box 8 of rois is {shown}; x1 <= x2 and y1 <= y2 must hold"
     refused(told, type, inputs, [f32()])
 
 

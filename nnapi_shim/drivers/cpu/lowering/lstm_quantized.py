@@ -153,7 +153,7 @@ def effective(*factors: float, divisor: float) -> float:
     product = factors[0]
     for factor in factors[1:]:
         product = float32(min(product * factor, FLOAT32_MAX))
-    return float32(min(product / divisor, FLOAT32_MAX))
+    return max(min(float32(product / divisor), FLOAT32_MAX), -FLOAT32_MAX)
 
 
 def _gate_scales(op: BoundOperation, cell: Cell, at: int, bits: int) -> bytes:

@@ -2,6 +2,7 @@
 
 from nnapi_shim.drivers.cpu.lowering.strided import Axis, copied, filled
 from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, At, Buffer, Step, record
+from nnapi_shim.hal.types import element_count
 from nnapi_shim.hints import Any
 from nnapi_shim.operations.declare import BoundOperation
 
@@ -20,13 +21,13 @@ TILE_SAMPLES = 1 << 12
 
 def lower_random_multinomial(op: BoundOperation) -> list[Step]:
     """The sums of the exponentials up to each class; then every sample is searched in them."""
-    batch, classes = op.logits.dimensions
+    batch, classes, *_ = op.logits.dimensions  # rows of what else there is are not read
     sums = Buffer(8 * batch * classes)
     tile_rows = max(1, TILE_CLASSES // classes)
     samples = batch * op.sample_count
     seeds: Any = op.seeds
     more: list[Step] = []
-    if seeds.dimensions == (1,):  # the kernel reads two
+    if element_count(seeds.dimensions) == 1:  # the kernel reads two
         seeds = Buffer(8)
         more = [
             copied(op.seeds, seeds, [Axis(1, 4, 4)], 4),

@@ -1,0 +1,35 @@
+"""Words for values that only a run knows and that an operation refuses: the same on every device.
+
+`at` is the position of the value in its operand, `box` (x1, y1, x2, y2).
+"""
+
+from collections.abc import Sequence
+
+
+def index_outside(name: str, at: int, index: int, size: int) -> str:
+    """An index into a dimension of this size that is not in it."""
+    return f"number {at} of {name} is {index}; allowed are 0 to {size - 1}"
+
+
+def box_reversed(name: str, at: int, box: Sequence[float]) -> str:
+    """A box that ends before it begins."""
+    return f"box {at} of {name} is {_shown(box)}; x1 <= x2 and y1 <= y2 must hold"
+
+
+def roi_outside(
+    at: int, box: Sequence[float], size: tuple[int, int], strides: tuple[float, float]
+) -> str:
+    """A roi that leaves the feature map; size and strides: (height, width)."""
+    return (
+        f"box {at} of rois is {_shown(box)}; it must lie in the feature map of "
+        f"{size[0]} x {size[1]} with strides {strides[0]:g} and {strides[1]:g}"
+    )
+
+
+def score_is_nan(at: int) -> str:
+    """A score that no other can be compared with."""
+    return f"number {at} of scores is NaN; scores must have an order"
+
+
+def _shown(box: Sequence[float]) -> str:
+    return f"[{', '.join([f'{number:g}' for number in box])}]"
