@@ -105,7 +105,8 @@ def test_roi_align(strides, variant, nchw):
         height, width, depth = rng.randint(2, 20), rng.randint(2, 20), rng.choice([1, 3, 17])
         image = picture(rng, variant, height, width, depth)
         of_x, of_z = (
-            (single(rng.uniform(low, 2 * low)), rng.randint(*RANGE[variant])) for low in (0.01, 0.02)
+            (single(rng.uniform(low, 2 * low)), rng.randint(*RANGE[variant]))
+            for low in (0.01, 0.02)
         )
         rois = []
         for _ in range(8):
