@@ -5,7 +5,7 @@ stored numbers, None where one is omitted; gates stand in the order input, forge
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tests.drivers.exact.integers import (
     LARGEST,
@@ -107,7 +107,10 @@ def cell_8(cell: Cell, x: Row, h: Row, state: Row) -> tuple[list[int], list[int]
         return result[: len(h)], now
     weights, scale, bias = cell.projection
     real = effective(scale, cell.hidden[0], cell.of_h[0])
-    totals = [wrapped(b + dot(result, row) + zero * sum(row)) for b, row in zip(bias, weights)]
+    totals = [
+        wrapped(b + dot(result, row) + zero * sum(row))
+        for b, row in zip(bias, weights, strict=True)
+    ]
     projected = [saturated(cell.of_h[1] + scaled(total, real), 8) for total in totals]
     return _clipped(projected, cell.projection_clip, scale, 127), now
 

@@ -40,8 +40,8 @@ BILINEAR = record(
     lower_column=ADDRESS, upper_column=ADDRESS, column_share=ADDRESS,
     scratch=ADDRESS,
 )  # fmt: skip
-"""lower, upper: int32, share: of the upper one, float32; of as many as in NEAREST. scratch: float32,
-[tiles, 2, count * pixel], where the input is quantized [tiles, 2, in_length]."""
+"""lower, upper: int32, share: of the upper one, float32; of as many as in NEAREST. scratch:
+float32[tiles, 2, count * pixel], where the input is quantized float32[tiles, 2, in_length]."""
 
 FEW = 8
 """Elements of a pixel up to which it is taken apart."""
