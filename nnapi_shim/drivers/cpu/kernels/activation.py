@@ -123,7 +123,7 @@ def run_gelu(typing_context, x, y, count, cubic, inner, one, half):
             value = here.load(x)
             cube = value * value * value
             share = tanh_of((value + cube * cubic) * inner)
-            product = (value * (share + one)).clamped(-FLOAT32_MAX, FLOAT32_MAX)
+            product = (value * (share + one)).clamped(-float("inf"), FLOAT32_MAX)
             here.store(y, product * half)
 
         over(builder, count, body)

@@ -15,24 +15,18 @@ from nnapi_shim.drivers.cpu.kernels.vector import splat, variable
 
 def within(builder: Any, values: Sequence[Any], low: Any, high: Any) -> list[Any]:
     """Vectors within scalar bounds. One branch for all of them."""
-    slots = [variable(builder, value.type, value) for value in values]
-    widths = {value.type.count for value in values}
-
-    def lanes_of(bound: Any) -> dict[int, Any]:
-        return {width: splat(builder, bound, width) for width in widths}
-
     is_moved = builder.fcmp_ordered(">", low, high)
-    with builder.if_else(is_moved) as (then, otherwise):
-        with then:
-            least, most = lanes_of(high), lanes_of(low)
-            for slot, value in zip(slots, values, strict=True):
-                width = value.type.count
-                builder.store(_bounded(builder, value, least[width], most[width]), slot)
-        with otherwise:
-            least, most = lanes_of(low), lanes_of(high)
-            for slot, value in zip(slots, values, strict=True):
-                width = value.type.count
-                builder.store(clamp_vector(builder, value, least[width], most[width]), slot)
+    low, high = builder.select(is_moved, high, low), builder.select(is_moved, low, high)
+    ends = {
+        width: [splat(builder, bound, width) for bound in (low, high)]
+        for width in {value.type.count for value in values}
+    }
+    slots = [variable(builder, value.type, value) for value in values]
+    with builder.if_else(is_moved, likely=False) as (then, otherwise):
+        for branch, limited in ((then, _bounded), (otherwise, clamp_vector)):
+            with branch:
+                for slot, value in zip(slots, values, strict=True):
+                    builder.store(limited(builder, value, *ends[value.type.count]), slot)
     return [builder.load(slot) for slot in slots]
 
 

@@ -38,14 +38,15 @@ def fuse_gelu(graph: Graph) -> None:
 
 
 def is_ordinary(cubic: float, inner: float, one: float, half: float) -> bool:
-    """Whether the step, which clamps nothing but the product with x, gives what the operations do,
-    which clamp all that they multiply and add.
+    """Whether the step, which clamps nothing but the product with x, and that from above, gives
+    what the operations do, which clamp all that they multiply and add.
 
     What the TANH is given exceeds float32 only from |x| = 2^39 on. It is then more than 2^97 with
-    and without clamps, with the sign of x, and its hyperbolic tangent is the same.
+    and without clamps, with the sign of x, and its hyperbolic tangent is the same. A negative x is
+    multiplied with 0 to 1.
     """
     factors_are = all(2.0**-10 <= factor <= 16 for factor in (cubic, inner))
-    return factors_are and abs(one) <= 2.0**64 and abs(half) <= 1
+    return factors_are and one == 1 and abs(half) <= 1
 
 
 class _Found(NamedTuple):
