@@ -44,6 +44,13 @@ def state_bits(op: BoundOperation) -> int:
     return round(log2(op.prev_cell_state.scale))
 
 
+def vanishes(scale: float) -> bool:
+    """Whether the multiplier of a scale is 0 (semantics.md 5.2). That of layer normalisation is
+    made of the scale of the gain, and multiplied by 2^12 after that.
+    """
+    return scale < 2.0**-32
+
+
 # Checks
 
 

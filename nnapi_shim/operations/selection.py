@@ -11,6 +11,9 @@ from nnapi_shim.operations.signatures import F16, F32, I32, QS8, QU8
 LEVELS = ((3, "f16", F16), (3, "f32", F32), (3, "i32", I32), (3, "qu8", QU8), (4, "qs8", QS8))
 """Level, variant and type of what they choose from."""
 
+MOST = 1 << 31
+"""Elements that an INT32 has indexes for."""
+
 
 def same_dimensions(op: BoundOperation) -> None:
     """All three inputs have the same dimensions; nothing is broadcast."""
@@ -25,6 +28,23 @@ def without_axis(op: BoundOperation) -> list[Dimensions]:
     dimensions = op.input.dimensions
     axis = axis_in_range(op.axis, len(dimensions))
     return [dimensions[:axis] + dimensions[axis + 1 :] or (1,)]
+
+
+def has_indexes(size: int) -> None:
+    """The index of each element of a dimension of `input` is an INT32."""
+    if size > MOST:
+        raise op_failed(f"input has a dimension of {size}; indexes are INT32: at most {MOST}")
+
+
+def axis_has_indexes(op: BoundOperation) -> None:
+    """The dimension `axis` has at most 2^31 elements."""
+    dimensions = op.input.dimensions
+    has_indexes(dimensions[axis_in_range(op.axis, len(dimensions))])
+
+
+def last_has_indexes(op: BoundOperation) -> None:
+    """The last dimension has at most 2^31 elements."""
+    has_indexes(op.input.dimensions[-1])
 
 
 def k_elements_exist(op: BoundOperation) -> None:
@@ -58,7 +78,7 @@ def extreme(type: OperationType, doc: str) -> Operation:
         columns="input -> output",
         types={variant: (since, type, T.TENSOR_INT32) for since, variant, type in LEVELS},
         forms=[form("input axis:INT32")],
-        checks=[axis_exists],
+        checks=[axis_exists, axis_has_indexes],
         legacy=True,
         infinite_scales=True,
         shape=without_axis,
@@ -75,7 +95,7 @@ TOPK_V2 = Operation(
     columns="input -> values indices",
     types={variant: (since, type, type, I32) for since, variant, type in LEVELS},
     forms=[form("input k:INT32")],
-    checks=[k_elements_exist],
+    checks=[k_elements_exist, last_has_indexes],
     infinite_scales=True,
     shape=lambda op: [(*op.input.dimensions[:-1], op.k)] * 2,
     quantization=of_the_input,

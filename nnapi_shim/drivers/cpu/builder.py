@@ -9,6 +9,7 @@ from nnapi_shim.drivers.cpu.fused import Fused
 from nnapi_shim.drivers.cpu.inlining import Referenced
 from nnapi_shim.drivers.cpu.layout import Placed, assemble
 from nnapi_shim.drivers.cpu.library import KernelLibrary
+from nnapi_shim.drivers.cpu.lowering.bounds import MOVED, MovedActivation
 from nnapi_shim.drivers.cpu.lowering.copying import COPY
 from nnapi_shim.drivers.cpu.lowering.halving import HALVED
 from nnapi_shim.drivers.cpu.program import FIRST_ARGUMENT_SLOT, Program
@@ -175,7 +176,9 @@ class Builder:
         if self.is_omitted(index):
             return None
         if is_value:
-            return decoded(self.operands[index].type, self.value(index))
+            operand = self.operands[index]
+            value = decoded(operand.type, self.value(index))
+            return MovedActivation(value) if operand.extension_data == MOVED else value
         return self.operand(index)
 
     # Lowering

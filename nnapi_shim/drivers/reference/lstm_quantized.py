@@ -19,7 +19,7 @@ from nnapi_shim.drivers.reference.fixed_point import (
 )
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 from nnapi_shim.operations.lstm_cell import GATES
-from nnapi_shim.operations.lstm_quantized import quantized_cell, state_bits
+from nnapi_shim.operations.lstm_quantized import quantized_cell, state_bits, vanishes
 
 
 def quantized_16bit_lstm(op: BoundOperation) -> list[Array]:
@@ -70,7 +70,7 @@ def quantized_lstm(op: BoundOperation) -> list[Array]:
         ):
             multiplier = _multiplier(weights.scale, source.scale, scale)
             products = scaled(_wrapped(values @ _integers(weights).T), multiplier)
-            total = saturated_16(total + saturated_16(products))
+            total = saturated_16(total + products)
         weights = cell.peepholes[which]
         if weights is not None:
             multiplier = _multiplier(2.0**bits, weights.scale, scale)
@@ -145,7 +145,8 @@ def _normalised(values: Array, gain: BoundOperand, bias: Array) -> Array:
     deviation = rounding_shift(doubling_high_product(values * 1024 - mean, mantissa), shift)
     total = deviation * _integers(gain) + bias
     steps = _quotient(total + np.where(total > 0, 512, -512), 1024)
-    return saturated_16(scaled(steps, gain.scale * 2.0**12))
+    multiplier = 0.0 if vanishes(gain.scale) else gain.scale * 2.0**12
+    return saturated_16(scaled(steps, multiplier))
 
 
 def _quotient(a: Array, b: int) -> Array:

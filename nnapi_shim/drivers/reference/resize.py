@@ -5,7 +5,6 @@ from typing import NamedTuple
 import numpy as np
 
 from nnapi_shim.drivers.reference.arrays import Array, dtype_of, is_float, rounded, saturated
-from nnapi_shim.drivers.reference.fixed_point import rounding_shift
 from nnapi_shim.errors import op_failed
 from nnapi_shim.operations.declare import BoundOperation
 
@@ -15,14 +14,10 @@ def resize_bilinear(op: BoundOperation) -> list[Array]:
     (1 - f) * input[lower] + f * input[upper], lower = max(floor(c), 0), upper = min(ceil(c),
     size - 1), f = c - lower, along y and along x.
 
-    Of quantized tensors the stored values are taken. The kernels of the reference differ between
-    its versions and types (semantics.md 7.8); these are the newer ones: unsigned values are
-    computed with in float32, and 0.5 is added before the result is truncated; signed ones in
-    integers, the scale and c in steps of 1/1024, and the result is rounded, halves away from 0.
+    Of quantized tensors the stored values are taken: in float32, 0.5 is added, and the result is
+    truncated toward zero (semantics.md 7.8).
     """
-    if is_float(op.output):
-        return [_between_floats(op)]
-    return [_between_signed(op) if op.variant == "qs8" else _between_unsigned(op)]
+    return [_between_floats(op) if is_float(op.output) else _between_stored(op)]
 
 
 def _between_floats(op: BoundOperation) -> Array:
@@ -37,7 +32,7 @@ def _between_floats(op: BoundOperation) -> Array:
     return pixels.astype(dtype_of(op.output.type))
 
 
-def _between_unsigned(op: BoundOperation) -> Array:
+def _between_stored(op: BoundOperation) -> Array:
     """The sum of four products, one after the other, in float32."""
     pixels = op.input.value.astype(np.float32)
     rows, columns = _axes(op, pixels)
@@ -55,30 +50,6 @@ def _between_unsigned(op: BoundOperation) -> Array:
     total += product(top, right, 1 - down, across)
     total += product(bottom, right, down, across)
     return saturated(np.trunc(total + np.float32(0.5)), op.output.type)
-
-
-def _between_signed(op: BoundOperation) -> Array:
-    """Means in steps of 1/1024 of those before: exact, in whatever order."""
-    pixels = op.input.value.astype(np.int64)
-    for axis in _axes(op, pixels):
-        corners = 1 if op.align_corners and axis.resized > 1 else 0
-        size, resized = axis.size - corners, axis.resized - corners
-        scale = (ONE * size + resized // 2) // resized
-        at = np.arange(axis.resized) * scale
-        if op.half_pixel_centers:
-            at += scale // 2 - ONE // 2
-        # The reference reads beyond the image where rounding the scale up leads there.
-        lower = np.clip(at // ONE, 0, axis.size - 1)
-        upper = np.clip(-(-at // ONE), 0, axis.size - 1)
-        share = _along(axis, at - ONE * lower)
-        below, above = np.take(pixels, lower, axis.number), np.take(pixels, upper, axis.number)
-        pixels = below * (ONE - share) + above * share
-    return saturated(rounding_shift(pixels, np.asarray(2 * ONE_BITS)), op.output.type)
-
-
-ONE_BITS = 10
-ONE = 1 << ONE_BITS
-"""1 in the fixed-point numbers of signed images."""
 
 
 def resize_nearest_neighbor(op: BoundOperation) -> list[Array]:
@@ -107,7 +78,9 @@ def _neighbours(op: BoundOperation, axis: _Axis) -> tuple[Array, Array, Array]:
     """The pixels on both sides of each c, and f, in float32."""
     centre = np.float32(0.5 if op.half_pixel_centers else 0)
     at = (np.arange(axis.resized, dtype=np.float32) + centre) * axis.scale - centre
-    lower, upper = np.maximum(np.floor(at), 0), np.minimum(np.ceil(at), axis.size - 1)
+    # Of more than 2^24 pixels the last c is rounded to `size`; the reference reads what is behind.
+    lower = np.clip(np.floor(at), 0, axis.size - 1)
+    upper = np.minimum(np.ceil(at), axis.size - 1)
     return lower.astype(np.int64), upper.astype(np.int64), at - lower
 
 

@@ -30,7 +30,9 @@ def roi_align(op: BoundOperation) -> list[Array]:
     images = _nhwc(centred(op.input), op)
     shape = (len(op.rois.value), op.out_height, op.out_width, images.shape[3])
     result = np.empty(shape, dtype_of(op.output.type))
-    for roi, (image, x1, y1, x2, y2) in enumerate(watched(_rois(op, images))):
+    scales = _reciprocals(op)
+    for roi, (image, corners) in enumerate(watched(_rois(op, images))):
+        x1, y1, x2, y2 = corners * scales
         rows = _samples(y1, y2, op.out_height, op.height_sampling_ratio, images.shape[1])
         columns = _samples(x1, x2, op.out_width, op.width_sampling_ratio, images.shape[2])
         if is_float(op.output):
@@ -107,12 +109,14 @@ def _multiplier(op: BoundOperation, *samples: int) -> np.float32:
 
 
 def _samples(start: Array, end: Array, bins: int, ratio: int, size: int) -> _Samples:
-    """Positions are in float32. At and beyond the last point a sample is that point."""
+    """Positions are in float32, in the order of semantics.md 12.8. At and beyond the last point a
+    sample is that point.
+    """
     bin_size = np.maximum(end - start, np.float32(1)) / np.float32(bins)
     count = ratio or int(np.ceil(bin_size))
     step = bin_size / np.float32(count)
-    inside = step * (np.arange(count, dtype=np.float32) + np.float32(0.5))
-    positions = (start + bin_size * np.arange(bins, dtype=np.float32))[:, None] + inside
+    first = bin_size * np.arange(bins, dtype=np.float32) + start + step / np.float32(2)
+    positions = first[:, None] + step * np.arange(count, dtype=np.float32)
     low = np.minimum(np.floor(positions).astype(np.int64), size - 1)
     high = np.minimum(low + 1, size - 1)
     share = np.where(low < size - 1, positions - low.astype(np.float32), np.float32(0))
@@ -130,8 +134,9 @@ def roi_pooling(op: BoundOperation) -> list[Array]:
     empty = 0 if is_float(op.input) else op.input.zero_point
     lowest = -np.inf if is_float(op.input) else None
     result = np.full(shape, empty, dtype_of(op.output.type))
-    for roi, (image, *corners) in enumerate(_rois(op, images)):
-        x1, y1, x2, y2 = rounded(np.array(corners))
+    strides = _strides(op)
+    for roi, (image, corners) in enumerate(_rois(op, images)):
+        x1, y1, x2, y2 = rounded(corners / strides)
         for i, (top, bottom) in enumerate(_bins(y1, y2, op.out_height, images.shape[1])):
             look()
             for j, (left, right) in enumerate(_bins(x1, x2, op.out_width, images.shape[2])):
@@ -151,20 +156,29 @@ def _bins(start: Array, end: Array, bins: int, size: int) -> list[tuple[int, int
     return list(zip(first.tolist(), after.tolist(), strict=True))
 
 
-def _rois(op: BoundOperation, images: Array) -> list[tuple[Array, Array, Array, Array, Array]]:
-    """The image of each roi, and its corners x1, y1, x2, y2 in points of it, in float32."""
+def _rois(op: BoundOperation, images: Array) -> list[tuple[Array, Array]]:
+    """The image of each roi, and its corners x1, y1, x2, y2, in float32."""
     rois, index = reals(op.rois), op.batch_index.value
     check_indexes(index, "batch_index", len(images))
     check_corners(rois, "rois")
-    strides = np.array([op.width_stride, op.height_stride] * 2, np.float32)
-    corners = rois / strides
     _, height, width, _ = images.shape
-    inside = (rois >= 0) & (corners <= np.array([width, height] * 2, np.float32))
+    sizes = np.array([width, height] * 2, np.float32)
+    inside = (rois >= 0) & (rois / _strides(op) <= sizes)
     if not inside.all():
         at = int(np.argmin(inside.all(1)))
         strides_given = op.height_stride, op.width_stride
         raise op_failed(roi_outside(at, rois[at].tolist(), (height, width), strides_given))
-    return [(images[image], *corner) for image, corner in zip(index, corners, strict=True)]
+    return [(images[image], corners) for image, corners in zip(index, rois, strict=True)]
+
+
+def _strides(op: BoundOperation) -> Array:
+    """What x1, y1, x2, y2 are divided by."""
+    return np.array([op.width_stride, op.height_stride] * 2, np.float32)
+
+
+def _reciprocals(op: BoundOperation) -> Array:
+    """What ROI_ALIGN multiplies by instead; finite, so that 0 stays 0."""
+    return np.minimum(np.float32(1) / _strides(op), np.finfo(np.float32).max)
 
 
 def _nhwc(images: Array, op: BoundOperation) -> Array:

@@ -53,20 +53,22 @@ def test_stored_numbers_are_rounded(compute):
     output = [[[[10], [11], [12], [12], [13]]]]
     row = qu8([[[[10], [13]]]], 0.5, 100)
     assert compute(BILINEAR, [row, 5, 1, False, True, False], qu8(None, 0.5, 100)) == output
+    # -13, -12.25, -11.5, -10.75, -10; half more, toward zero: those below 0 are rounded up.
     row = qs8([[[[-13], [-10]]]], 0.5, 100)
     found = compute(BILINEAR, [row, 5, 1, False, True, False], qs8(None, 0.5, 100))
-    assert found == [[[[-13], [-12], [-12], [-11], [-10]]]]
+    assert found == [[[[-12], [-11], [-11], [-10], [-9]]]]
 
 
-def test_stored_numbers_are_computed_with_in_their_own_way(compute):
-    # 253 * 0.4 and 253 * 0.8 above the first: a scale of 410 / 1024 makes 101.3 and 202.6 of them.
-    output = [[[[-128], [-27], [75], [125], [125]]]]
+def test_stored_numbers_are_computed_with_in_float32(compute):
+    # 253 * 0.4 and 253 * 0.8 above the first: -26.8 and 74.4.
+    output = [[[[-127], [-26], [74], [125], [125]]]]
     assert compute(BILINEAR, [qs8([[[[-128], [125]]]]), 5, 1, False], qs8()) == output
     output = [[[[0], [101], [202], [253], [253]]]]
     assert compute(BILINEAR, [qu8([[[[0], [253]]]]), 5, 1, False], qu8()) == output
     # The second is 6.5, or, with 5/6 and 1/6 as float32 has them, less.
-    found = compute(BILINEAR, [qu8([[[[7], [4]]]]), 12, 1, False], qu8())
-    assert found[0][0][:4] == [[7], [6], [6], [6]]
+    for tensor in (qu8, qs8):
+        found = compute(BILINEAR, [tensor([[[[7], [4]]]]), 12, 1, False], tensor())
+        assert found[0][0][:4] == [[7], [6], [6], [6]]
 
 
 def test_width_comes_first_and_scales_are_rounded_down(compute):

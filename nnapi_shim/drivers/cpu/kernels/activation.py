@@ -42,6 +42,7 @@ from nnapi_shim.drivers.cpu.lowering.activation import (
 )
 from nnapi_shim.drivers.cpu.lowering.broadcasting import PLAIN
 from nnapi_shim.drivers.cpu.lowering.elements import LOOKUP
+from nnapi_shim.drivers.cpu.record import FLOAT32_MAX
 
 write_b8 = WRITE["b8"]
 read_f16, write_f16 = READ["f16"], WRITE["f16"]
@@ -110,7 +111,9 @@ def elu_f16(a, tile):
 
 @intrinsic
 def run_gelu(typing_context, x, y, count, cubic, inner, one, half):
-    """As a `mapping` of four parameters; every product and sum is rounded."""
+    """As a `mapping` of four parameters; every product and sum is rounded. Of the clamps of MUL and
+    ADD one is left: see `is_ordinary` in passes/fuse_gelu.py.
+    """
 
     def generate(context, builder, signature, arguments):
         x, y, count, *numbers = arguments
@@ -120,7 +123,8 @@ def run_gelu(typing_context, x, y, count, cubic, inner, one, half):
             value = here.load(x)
             cube = value * value * value
             share = tanh_of((value + cube * cubic) * inner)
-            here.store(y, value * (share + one) * half)
+            product = (value * (share + one)).clamped(-float("inf"), FLOAT32_MAX)
+            here.store(y, product * half)
 
         over(builder, count, body)
         return context.get_dummy_value()

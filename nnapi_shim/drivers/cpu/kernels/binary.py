@@ -57,6 +57,12 @@ def clamped(function):
 
 
 @helper
+def add_bounded(x, y, bounds):
+    """The sum within bounds that are in the other order (lowering/bounds.py)."""
+    return bounded(x + y, bounds[1], bounds[0])
+
+
+@helper
 def divide_rounding_down(x, y):
     """INT32: the quotient in float64, the only vector division there is, lies on the right side of
     every integer, because it is at least 2^-31 of its size away from those that it does not equal.
@@ -191,6 +197,7 @@ for _type, _size in (("f32", 4), ("f16", 2)):
     _io = READ[_type], WRITE[_type], (_size, _size)
     for _name, _function in {"add": add, "sub": sub, "mul": mul, "div": truediv}.items():
         pairwise(f"{_name}_{_type}", FLOAT, *_io, bounds, clamped(_function))
+    pairwise(f"add_bounded_{_type}", FLOAT, *_io, bounds, add_bounded)
     pairwise(f"pow_{_type}", PLAIN, *_io, nothing, bare(power))
     pairwise(f"largest_{_type}", LARGEST, *_io, flip_word, largest_float)
 

@@ -222,7 +222,7 @@ def lstm_q8(a, tile, deadline):
                 for u in range(start, min(start + stretch, units)):
                     value = scaled(dot_s8(numbers, weights + u * count, count), mantissa, exponent)
                     total = np.int64(values[u]) if source == 1 else 0
-                    values[u] = saturated(total + saturated(value, 16), 16)
+                    values[u] = saturated(total + value, 16)
         peephole = of_gate(gate, a.cell_to_input, a.cell_to_forget, 0, a.cell_to_output)
         if peephole != 0:
             factors = i16(peephole)

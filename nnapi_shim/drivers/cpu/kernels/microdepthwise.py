@@ -20,6 +20,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from nnapi_shim.drivers.cpu.kernels.bounds import within
 from nnapi_shim.drivers.cpu.kernels.requantization import (
     Bytes,
     Columns,
@@ -34,7 +35,6 @@ from nnapi_shim.drivers.cpu.kernels.vector import (
     POINTER,
     VOID,
     WORD,
-    clamp,
     declaration,
     dot_pairs,
     function,
@@ -227,11 +227,9 @@ class _Float(_Depthwise):
 
     def finished(self, channel: Any) -> list[Any]:
         builder = self.builder
-        low, high = (splat(builder, bound, self.lanes) for bound in (self.low, self.high))
-        return [
-            join(builder, [clamp(builder, builder.load(slot), low, high) for slot in slots])
-            for slots in self.sums
-        ]
+        sums = [builder.load(slot) for slots in self.sums for slot in slots]
+        finished = iter(within(builder, sums, self.low, self.high))
+        return [join(builder, [next(finished) for _ in slots]) for slots in self.sums]
 
 
 class _Quantized(_Depthwise):

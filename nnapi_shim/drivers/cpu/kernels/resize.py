@@ -8,22 +8,13 @@ from nnapi_shim.drivers.cpu.kernels.blocks import copy_long
 from nnapi_shim.drivers.cpu.kernels.clock import DEADLINE, LONG, late
 from nnapi_shim.drivers.cpu.kernels.elements import READ, READ_BACK, WRITE
 from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
-from nnapi_shim.drivers.cpu.kernels.numeric import (
-    add32,
-    multiply32,
-    multiply_add,
-    shift_right32,
-    truncated,
-)
-from nnapi_shim.drivers.cpu.lowering.resize import BILINEAR, NEAREST, TILE_ROWS, WHOLE, WHOLE_BITS
+from nnapi_shim.drivers.cpu.kernels.numeric import multiply_add, truncated
+from nnapi_shim.drivers.cpu.lowering.resize import BILINEAR, NEAREST, TILE_ROWS
 
 HALF, ONE = np.float32(0.5), np.float32(1)
-STEP_BITS = 2 * WHOLE_BITS
-MINUS_ONE, WHOLE_32 = np.int32(-1), np.int32(WHOLE)
-HALF_STEP = np.int32(1 << (STEP_BITS - 1))
 
 index_of, write_b8 = READ["i32"], WRITE["b8"]
-read_qu8, read_f32, read_back, write_f32 = READ["qu8"], READ["f32"], READ_BACK["f32"], WRITE["f32"]
+read_f32, read_back, write_f32 = READ["f32"], READ_BACK["f32"], WRITE["f32"]
 
 
 def nearest(bits, read, write):
@@ -64,13 +55,12 @@ nearest(16, READ["u16"], WRITE["b16"])
 nearest(32, READ["i32"], WRITE["i32"])
 
 
-def bilinear(variant, load, prepared, mean_of, store, size):
-    """input, output: float or byte, seen as [outer, height, width, inner].
+def bilinear(variant, size):
+    """input, output: float, seen as [outer, height, width, inner].
 
     Two rows of the input, each with the means of its columns, are kept from row to row.
-    prepared: type of these means and of the shares, of 4 bytes; mean_of(x, y, share of y).
     """
-    read_share, read_prepared, prepare = READ[prepared], READ_BACK[prepared], WRITE[prepared]
+    load, store = READ[variant], WRITE[variant]
 
     def body(a, tile, deadline):
         lower, upper, shares = a.lower_column, a.upper_column, a.column_share
@@ -95,24 +85,24 @@ def bilinear(variant, load, prepared, mean_of, store, size):
                     continue
                 if pixel == 1:
                     for c in range(count):
-                        share = read_share(shares, c)
+                        share = read_f32(shares, c)
                         x_lower = load(x, index_of(lower, c))
                         x_upper = load(x, index_of(upper, c))
-                        prepare(target, c, mean_of(x_lower, x_upper, share))
+                        write_f32(target, c, mean(x_lower, x_upper, share))
                 else:
                     for c in range(count):
-                        share = read_share(shares, c)
+                        share = read_f32(shares, c)
                         x_lower = x + index_of(lower, c) * pixel * size
                         x_upper = x + index_of(upper, c) * pixel * size
                         pixel_target = target + c * pixel * 4
                         for i in range(pixel):
-                            value = mean_of(load(x_lower, i), load(x_upper, i), share)
-                            prepare(pixel_target, i, value)
+                            value = mean(load(x_lower, i), load(x_upper, i), share)
+                            write_f32(pixel_target, i, value)
             row_below, row_above = x0, x1
-            share = read_share(a.row_share, at)
+            share = read_f32(a.row_share, at)
             y = a.output + row * length * size
             for i in range(length):
-                value = mean_of(read_prepared(below, i), read_prepared(above, i), share)
+                value = mean(read_back(below, i), read_back(above, i), share)
                 store(y, i, value)
         return 0
 
@@ -126,66 +116,53 @@ def mean(x, y, share):
     return multiply_add(y, share, x * (ONE - share))
 
 
-@helper
-def whole_mean(x, y, share):
-    """Of two integers, in steps of 1 / WHOLE of theirs, as `share` is, which is less than that."""
-    share = np.int32(share & (WHOLE - 1))  # the compiler knows a faster product of so few bits
-    x, y = np.int32(x), np.int32(y)
-    difference = add32(y, multiply32(x, MINUS_ONE))
-    return np.int64(add32(multiply32(x, WHOLE_32), multiply32(share, difference)))
+bilinear("f32", 4)
+bilinear("f16", 2)
 
 
-@helper
-def store_rounded(y, i, value):
-    """A multiple of 2^-20, rounded to nearest, halves away from 0."""
-    value = np.int32(value)
-    nudge = shift_right32(value, np.int32(31))  # -1 for a negative one, whose half goes down
-    write_b8(y, i, shift_right32(add32(add32(value, nudge), HALF_STEP), np.int32(STEP_BITS)))
-
-
-for _type, _size in (("f32", 4), ("f16", 2)):
-    bilinear(_type, READ[_type], "f32", mean, WRITE[_type], _size)
-bilinear("qs8", READ["s8"], "i32", whole_mean, store_rounded, 1)
-
-
-@kernel(BILINEAR)
-def resize_bilinear_qu8(a, tile, deadline):
-    """input, output: unsigned byte. Four products are added up in the order that nnapi-reference
-    has: the share of the row comes first, so two rows of the input are multiplied with it before.
+def bilinear_stored(variant):
+    """input, output: byte. Four products are added up in the order that nnapi-reference has: the
+    share of the row comes first, so two rows of the input are multiplied with it before.
     """
-    lower, upper, shares = a.lower_column, a.upper_column, a.column_share
-    count, pixel, in_length = a.count, a.pixel, a.in_length
-    below = a.scratch + tile * 2 * in_length * 4
-    above = below + in_length * 4
-    first = tile * a.tile_rows
-    y = a.output + first * count * pixel
-    work, all_of_row = 0, count * pixel + in_length
-    for row in range(first, min(first + a.tile_rows, a.rows)):
-        work += all_of_row
-        if work >= LONG:
-            work = 0
-            if late(deadline):
-                return DEADLINE
-        image, at = row // a.out_height * a.in_height, row % a.out_height
-        x0 = a.input + (image + index_of(a.lower_row, at)) * in_length
-        x1 = a.input + (image + index_of(a.upper_row, at)) * in_length
-        share = read_f32(a.row_share, at)
-        rest = ONE - share
-        for i in range(in_length):
-            write_f32(below, i, read_qu8(x0, i) * rest)
-            write_f32(above, i, read_qu8(x1, i) * share)
-        if pixel == 1:
-            for c in range(count):
-                left, right, share = index_of(lower, c), index_of(upper, c), read_f32(shares, c)
-                store_sum(y, c, below, above, left, right, share)
-        else:
-            for c in range(count):
-                left, right = index_of(lower, c) * pixel, index_of(upper, c) * pixel
-                share = read_f32(shares, c)
-                for i in range(pixel):
-                    store_sum(y + c * pixel, i, below, above, left + i, right + i, share)
-        y += count * pixel
-    return 0
+    load = READ[variant]
+
+    def body(a, tile, deadline):
+        lower, upper, shares = a.lower_column, a.upper_column, a.column_share
+        count, pixel, in_length = a.count, a.pixel, a.in_length
+        below = a.scratch + tile * 2 * in_length * 4
+        above = below + in_length * 4
+        first = tile * a.tile_rows
+        y = a.output + first * count * pixel
+        work, all_of_row = 0, count * pixel + in_length
+        for row in range(first, min(first + a.tile_rows, a.rows)):
+            work += all_of_row
+            if work >= LONG:
+                work = 0
+                if late(deadline):
+                    return DEADLINE
+            image, at = row // a.out_height * a.in_height, row % a.out_height
+            x0 = a.input + (image + index_of(a.lower_row, at)) * in_length
+            x1 = a.input + (image + index_of(a.upper_row, at)) * in_length
+            share = read_f32(a.row_share, at)
+            rest = ONE - share
+            for i in range(in_length):
+                write_f32(below, i, load(x0, i) * rest)
+                write_f32(above, i, load(x1, i) * share)
+            if pixel == 1:
+                for c in range(count):
+                    left, right, share = index_of(lower, c), index_of(upper, c), read_f32(shares, c)
+                    store_sum(y, c, below, above, left, right, share)
+            else:
+                for c in range(count):
+                    left, right = index_of(lower, c) * pixel, index_of(upper, c) * pixel
+                    share = read_f32(shares, c)
+                    for i in range(pixel):
+                        store_sum(y + c * pixel, i, below, above, left + i, right + i, share)
+            y += count * pixel
+        return 0
+
+    body.__name__ = f"resize_bilinear_{variant}"
+    return kernel(BILINEAR)(body)
 
 
 @helper
@@ -196,3 +173,7 @@ def store_sum(y, i, below, above, left, right, share):
     total = total + read_back(below, right) * share
     total = total + read_back(above, right) * share
     write_b8(y, i, truncated(total + HALF))
+
+
+bilinear_stored("qu8")
+bilinear_stored("qs8")

@@ -1,6 +1,7 @@
 """ROI_ALIGN and ROI_POOLING on NHWC images: a loop over the channels per sample, or per three taps.
 
-Positions are float32. Result code 5 is OP_FAILED.
+Positions are float32; ROI_ALIGN multiplies by the reciprocal of the stride (semantics.md 12.8).
+Result code 5 is OP_FAILED.
 """
 
 import numpy as np
@@ -20,22 +21,19 @@ ZERO, HALF, ONE, STEP = (np.float32(value) for value in (0, 0.5, 1, WEIGHT_STEP)
 MANY = 64
 """Samples side by side after which the clock is looked at, if there are many more."""
 ALMOST_HALF = np.nextafter(HALF, ZERO)
+LARGEST = np.finfo(np.float32).max
+"""Of the reciprocals of strides, so that 0 stays 0."""
 
 
 @helper
 def corners(a, roi):
-    """(whether the roi is legal, its image, x1, y1, x2, y2 in points of the feature map)."""
+    """(whether the roi is legal, its image, x1, y1, x2, y2)."""
     image = np.int64(once_i32(a.batch_index, roi))
     x1, y1, x2, y2 = once_box(a.rois, roi)
+    width, height = np.float32(a.width), np.float32(a.height)
     legal = 0 <= image < a.batches and is_box(x1, y1, x2, y2) and x1 >= ZERO and y1 >= ZERO
-    x1, y1, x2, y2 = (
-        x1 / a.width_stride,
-        y1 / a.height_stride,
-        x2 / a.width_stride,
-        y2 / a.height_stride,
-    )
-    legal = legal and x2 <= np.float32(a.width) and y2 <= np.float32(a.height)
-    legal = legal and x1 <= np.float32(a.width) and y1 <= np.float32(a.height)
+    legal = legal and x2 / a.width_stride <= width and y2 / a.height_stride <= height
+    legal = legal and x1 / a.width_stride <= width and y1 / a.height_stride <= height
     return legal, image, x1, y1, x2, y2
 
 
@@ -76,11 +74,13 @@ def roi_align(variant, size, types, scaling_of, weights_of, add, finish):
         sums = a.sums + tile * depth * 4
         first = tile * a.tile_rois
         target = a.output + first * a.out_height * out_width * pixel
+        scale_x, scale_y = min(ONE / a.width_stride, LARGEST), min(ONE / a.height_stride, LARGEST)
         work = 0
         for roi in range(first, min(first + a.tile_rois, a.count)):
             legal, number, x1, y1, x2, y2 = corners(a, roi)
             if not legal:
                 return OP_FAILED
+            x1, y1, x2, y2 = x1 * scale_x, y1 * scale_y, x2 * scale_x, y2 * scale_y
             bin_height, rows, step_y = bins(y1, y2, a.out_height, a.ratio_height)
             bin_width, columns, step_x = bins(x1, x2, out_width, a.ratio_width)
             legal, scaling = scaling_of(a, np.float32(rows * columns))
@@ -91,19 +91,19 @@ def roi_align(variant, size, types, scaling_of, weights_of, add, finish):
             of_bin = (rows + 1) * of_row
             is_long, is_wide = of_bin >= LONG, of_row >= LONG
             for i in range(a.out_height):
-                top = y1 + bin_height * np.float32(i)
+                top = (bin_height * np.float32(i) + y1) + step_y * HALF
                 for j in range(out_width):
                     work += of_bin
                     if work >= LONG:
                         work = 0
                         if late(deadline):
                             return DEADLINE
-                    left = x1 + bin_width * np.float32(j)
+                    left = (bin_width * np.float32(j) + x1) + step_x * HALF
                     for c in range(depth):
                         write_sum(sums, c, 0)
                     weight = np.int64(0)
                     for row in range(rows):
-                        at = top + step_y * (np.float32(row) + HALF)
+                        at = top + step_y * np.float32(row)
                         low, high, down = neighbours(at, height)
                         above, below = image + low * width * pixel, image + high * width * pixel
                         if is_long and late(deadline):
@@ -111,7 +111,7 @@ def roi_align(variant, size, types, scaling_of, weights_of, add, finish):
                         for column in range(columns):
                             if is_wide and column % MANY == 0 and late(deadline):
                                 return DEADLINE
-                            at = left + step_x * (np.float32(column) + HALF)
+                            at = left + step_x * np.float32(column)
                             low, high, right = neighbours(at, width)
                             weights = weights_of(down, right)
                             weight += np.int64(sum_of(weights))
@@ -286,8 +286,8 @@ def roi_pool(variant, layout, stored, size, target_type, bounds_of):
             legal, number, x1, y1, x2, y2 = corners(a, roi)
             if not legal:
                 return OP_FAILED
-            y1, step_y = pool_bins(y1, y2, a.out_height)
-            x1, step_x = pool_bins(x1, x2, out_width)
+            y1, step_y = pool_bins(y1 / a.height_stride, y2 / a.height_stride, a.out_height)
+            x1, step_x = pool_bins(x1 / a.width_stride, x2 / a.width_stride, out_width)
             image = a.input + number * height * width * pixel
             for i in range(a.out_height):
                 top, bottom = covered(y1, step_y, i, height)

@@ -12,6 +12,7 @@ from numba.core import cgutils
 
 from nnapi_shim.drivers.cpu.kernels.addition import Addition, added, added_exactly, constant
 from nnapi_shim.drivers.cpu.kernels.arithmetic import Arithmetic
+from nnapi_shim.drivers.cpu.kernels.bounds import within
 from nnapi_shim.drivers.cpu.kernels.requantization import (
     Bytes,
     Columns,
@@ -27,7 +28,6 @@ from nnapi_shim.drivers.cpu.kernels.vector import (
     LONG,
     POINTER,
     WORD,
-    clamp,
     declaration,
     join,
     load,
@@ -108,15 +108,12 @@ class Storing:
         builder, given = self.builder, self.given
         if self.adds:
             totals = self._added(totals)
-        bounds = {
-            width: [splat(builder, bound, width) for bound in (self.low, self.high)]
-            for width in self.widths
-        }
+        sums = [total for row in totals for total in row]
+        finished = iter(within(builder, sums, self.low, self.high))
         rows = []
-        for m, sums in enumerate(totals):
+        for m, row in enumerate(totals):
             address = self._row(given["output"], self._number(m), given["output_stride"])
-            finished = [clamp(builder, total, *bounds[total.type.count]) for total in sums]
-            rows.append((address, finished))
+            rows.append((address, [next(finished) for _ in row]))
         whole = builder.icmp_signed(">=", given["columns"], long(sum(self.widths)))
         with builder.if_else(whole) as (then, otherwise):
             with then:
@@ -143,9 +140,8 @@ class Storing:
             for m, row in enumerate(slots):
                 address = self._row(given["addend"], self._number(m), given["addend_stride"])
                 for j, slot in enumerate(row):
-                    other, width = self._addend(address, j), self.widths[j]
-                    low, high = (splat(builder, bound, width) for bound in (self.low, self.high))
-                    own = clamp(builder, builder.load(slot), low, high)
+                    other = self._addend(address, j)
+                    [own] = within(builder, [builder.load(slot)], self.low, self.high)
                     builder.store(builder.fadd(own, other), slot)
             for name, bound in zip(("low", "high"), bounds, strict=True):
                 builder.store(constant(builder, given["addition"], name, FLOAT), bound)

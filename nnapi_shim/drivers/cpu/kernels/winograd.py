@@ -16,10 +16,11 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from nnapi_shim.drivers.cpu.kernels.arithmetic import float32
+from nnapi_shim.drivers.cpu.kernels.bounds import number_within, within
 from nnapi_shim.drivers.cpu.kernels.clock import DEADLINE, late
 from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
 from nnapi_shim.drivers.cpu.kernels.microkernel import tile
-from nnapi_shim.drivers.cpu.kernels.numeric import add_any_order_f64, clamp, copy_bytes, f32, i64
+from nnapi_shim.drivers.cpu.kernels.numeric import add_any_order_f64, copy_bytes, f32, i64
 from nnapi_shim.drivers.cpu.kernels.target import target_tiling
 from nnapi_shim.drivers.cpu.kernels.vector import (
     FLOAT,
@@ -32,13 +33,9 @@ from nnapi_shim.drivers.cpu.kernels.vector import (
     load,
     long,
     multiply_add,
-    splat,
     store,
     variable,
     vector,
-)
-from nnapi_shim.drivers.cpu.kernels.vector import (
-    clamp as clamp_vectors,
 )
 from nnapi_shim.drivers.cpu.lowering.winograd import PACK_WINOGRAD, POINTS, WINOGRAD
 
@@ -105,7 +102,6 @@ def gather(typing_context, sums, plane, vectors, y00, y01, y10, y11, flag, low, 
         outputs, flag, low, high = given[3:7], *given[7:]
         kind = vector(FLOAT, LANES)
         zeros = ir.Constant(kind, None)
-        bounds = [splat(builder, bound, LANES) for bound in (low, high)]
         check = variable(builder, kind, zeros)
         with cgutils.for_range(builder, vectors) as loop:
             offset = builder.mul(loop.index, long(4 * LANES))
@@ -116,10 +112,11 @@ def gather(typing_context, sums, plane, vectors, y00, y01, y10, y11, flag, low, 
             ]
             columns = [_output_sums(builder, points[n::4]) for n in range(4)]
             found = [y for row in zip(*columns, strict=True) for y in _output_sums(builder, row)]
-            for value, output in zip(found, outputs, strict=True):
+            for value in found:
                 zero = multiply_add(builder, value, zeros, builder.load(check), TILING.fused)
                 builder.store(zero, check)
-                value = clamp_vectors(builder, value, *bounds)
+            finished = within(builder, found, low, high)
+            for value, output in zip(finished, outputs, strict=True):
                 store(builder, value, builder.add(output, offset), 4)
         lanes = builder.bitcast(
             builder.fcmp_unordered("uno", builder.load(check), zeros), ir.IntType(LANES)
@@ -175,7 +172,7 @@ def directly(a, patch, first, columns, places, low, high):
                 w = f32(a.direct + ((first + n) * 3 + row) * 3 * depth * 4)
                 for k in range(3 * depth):
                     total = add_any_order_f64(total, np.float64(x[k]) * np.float64(w[k]))
-            y[n] = clamp(np.float32(total + bias[first + n]), low, high)
+            y[n] = number_within(np.float32(total + bias[first + n]), low, high)
 
 
 @helper

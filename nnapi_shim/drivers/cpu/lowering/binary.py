@@ -178,6 +178,8 @@ def _plain(op: BoundOperation, name: str) -> list[Step]:
     if op.variant == "i32":  # which takes no activation
         return _steps(op, PLAIN, name)
     low, high = float_bounds(op.activation)
+    if low > high:  # of an ADD alone
+        name += "_bounded"
     return _steps(op, FLOAT, name, low=low, high=high)
 
 

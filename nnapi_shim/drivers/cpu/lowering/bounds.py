@@ -16,12 +16,26 @@ _REALS = {
 }
 
 
+MOVED = b"moved"
+"""Extension data of an activation that a pass has made of an operation RELU, RELU1 or RELU6."""
+
+
+class MovedActivation(int):
+    """The FuseCode of such an activation. NaN stays NaN in a fused one, and is the lower bound in
+    the operation, which also gives a zero the sign of that bound.
+    """
+
+
 def float_bounds(activation: int | None) -> tuple[float, float]:
-    """Bounds of real results: with FuseCode.NONE the largest numbers of float32.
+    """Bounds of real results: with FuseCode.NONE the largest numbers of float32. Those of a
+    MovedActivation are in the other order, which tells kernels of it (kernels/bounds.py).
 
     activation: None for the results of an operation that has no fused activation.
     """
-    return (-inf, inf) if activation is None else _REALS[FuseCode(activation)]
+    if activation is None:
+        return -inf, inf
+    low, high = _REALS[FuseCode(activation)]
+    return (high, low) if isinstance(activation, MovedActivation) else (low, high)
 
 
 def quantized_bounds(activation: int | None, operand: BoundOperand) -> tuple[int, int]:
@@ -30,7 +44,7 @@ def quantized_bounds(activation: int | None, operand: BoundOperand) -> tuple[int
     The parameters are those of `operand`; the quotient is in float32, halves away from zero.
     """
     lowest, highest = QUANTIZED_RANGE[operand.type]
-    low, high = float_bounds(activation)
+    low, high = (-inf, inf) if activation is None else _REALS[FuseCode(activation)]
     if low > -FLOAT32_MAX:
         lowest = max(lowest, operand.zero_point + _steps(low, operand.scale))
     if high < FLOAT32_MAX:

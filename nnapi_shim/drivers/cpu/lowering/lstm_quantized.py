@@ -7,7 +7,7 @@ from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32_MAX, INT64, Buffer, S
 from nnapi_shim.hints import Any
 from nnapi_shim.operations.declare import BoundOperation
 from nnapi_shim.operations.lstm_cell import GATES, Cell, Gates
-from nnapi_shim.operations.lstm_quantized import quantized_cell, state_bits
+from nnapi_shim.operations.lstm_quantized import quantized_cell, state_bits, vanishes
 from nnapi_shim.operations.rules import float32
 
 ACTIVATION_TABLE = record(output=ADDRESS, integer_bits=INT64)
@@ -168,7 +168,7 @@ def _gate_scales(op: BoundOperation, cell: Cell, at: int, bits: int) -> bytes:
         effective(weights.scale, op.input.scale, divisor=scale),
         effective(recurrent.scale, op.prev_output.scale, divisor=scale),
         effective(2.0**bits, peephole.scale if peephole else 0.0, divisor=scale),
-        gain_scale * 4096,
+        0.0 if vanishes(gain_scale) else gain_scale * 4096,
     )
     numbers = [number for multiplier in multipliers for number in decomposed(multiplier)]
     return pack("<9q", *numbers, min(1, int(10000 * gain_scale)))

@@ -40,13 +40,8 @@ BILINEAR = record(
     lower_column=ADDRESS, upper_column=ADDRESS, column_share=ADDRESS,
     scratch=ADDRESS,
 )  # fmt: skip
-"""lower, upper: int32, share: of the upper one, float32, or int32 in steps of 1 / WHOLE where the
-input is signed; of as many as in NEAREST. scratch: of 4 bytes, [tiles, 2, count * pixel], where the
-input is unsigned [tiles, 2, in_length]."""
-
-WHOLE_BITS = 10
-WHOLE = 1 << WHOLE_BITS
-"""A whole share of signed images."""
+"""lower, upper: int32, share: of the upper one, float32; of as many as in NEAREST. scratch:
+float32[tiles, 2, count * pixel], where the input is quantized float32[tiles, 2, in_length]."""
 
 FEW = 8
 """Elements of a pixel up to which it is taken apart."""
@@ -74,10 +69,11 @@ def lower_resize_nearest_neighbor(op: BoundOperation) -> list[Step]:
 
 
 def lower_resize_bilinear(op: BoundOperation) -> list[Step]:
-    """Between columns first, for two rows of the input at a time, then between these."""
+    """Floats: between columns first, for two rows of the input at a time, then between these."""
     seen = _view(op)
     apart = seen.inner <= FEW
-    between, share_code = _BETWEEN.get(op.variant, (_between_floats, "f"))
+    is_quantized = op.variant in ("qu8", "qs8")
+    between = _between_stored if is_quantized else _between_floats
     row = between(op, seen.in_height, seen.out_height)
     column = between(op, seen.in_width, seen.out_width)
     if apart:
@@ -86,17 +82,17 @@ def lower_resize_bilinear(op: BoundOperation) -> list[Step]:
             _apart(column.lower, seen.inner), _apart(column.upper, seen.inner), shares
         )
     geometry = _geometry(op, seen, seen.inner, apart)
-    width = seen.in_width if op.variant == "qu8" else seen.out_width
+    width = seen.in_width if is_quantized else seen.out_width
     step = Step(
         BILINEAR,
         f"resize_bilinear_{op.variant}",
         **geometry,
         lower_row=_int32s(row.lower),
         upper_row=_int32s(row.upper),
-        row_share=array(share_code, row.share).tobytes(),
+        row_share=array("f", row.share).tobytes(),
         lower_column=_int32s(column.lower),
         upper_column=_int32s(column.upper),
-        column_share=array(share_code, column.share).tobytes(),
+        column_share=array("f", column.share).tobytes(),
         scratch=Buffer(geometry["tiles"] * 2 * width * seen.inner * 4),
     )
     return [step]
@@ -147,15 +143,18 @@ def _int32s(values: Sequence[int]) -> bytes:
     return array("i", values).tobytes()
 
 
-# Coordinates (semantics.md 7.8 and 7.9), in float32 if not said otherwise
+# Coordinates (semantics.md 7.8 and 7.9), in float32
 
 
 def _steps(op: BoundOperation, size: int, resized: int) -> tuple[float, Sequence[float]]:
     """0 or 1/2, the centre of a pixel, and (y + centre) * scale for each y of the output."""
     corners = 1 if op.align_corners and resized > 1 else 0
-    scale = float32((size - corners) / (resized - corners))
+    scale = float32(float32(size - corners) / float32(resized - corners))
     centre = 0.5 if op.half_pixel_centers else 0.0
-    return centre, array("f", ((y + centre) * scale for y in range(resized)))
+    places = array("f", range(resized))
+    if centre:
+        places = array("f", (place + centre for place in places))
+    return centre, array("f", (place * scale for place in places))
 
 
 def _nearest(op: BoundOperation, size: int, resized: int) -> list[int]:
@@ -176,7 +175,8 @@ class _Between(NamedTuple):
 def _between_stored(op: BoundOperation, size: int, resized: int) -> _Between:
     centre, steps = _steps(op, size, resized)
     at = array("f", (step - centre for step in steps))
-    lower = [max(floor(place), 0) for place in at]
+    # Of more than 2^24 pixels the last place is rounded to `size`.
+    lower = [min(max(floor(place), 0), size - 1) for place in at]
     upper = [min(ceil(place), size - 1) for place in at]
     return _Between(lower, upper, [place - low for place, low in zip(at, lower, strict=True)])
 
@@ -186,19 +186,3 @@ def _between_floats(op: BoundOperation, size: int, resized: int) -> _Between:
     lower, upper, share = _between_stored(op, size, resized)
     share = [s if low < high else 0.0 for s, low, high in zip(share, lower, upper, strict=True)]
     return _Between(lower, upper, share)
-
-
-def _between_whole(op: BoundOperation, size: int, resized: int) -> _Between:
-    """In steps of 1 / WHOLE, the scale rounded to such a step."""
-    corners = 1 if op.align_corners and resized > 1 else 0
-    scale = (WHOLE * (size - corners) + (resized - corners) // 2) // (resized - corners)
-    start = scale // 2 - WHOLE // 2 if op.half_pixel_centers else 0
-    at = [start + y * scale for y in range(resized)]
-    # A scale that is rounded up may lead beyond the last pixel.
-    lower = [min(max(place // WHOLE, 0), size - 1) for place in at]
-    upper = [min(max(-(-place // WHOLE), 0), size - 1) for place in at]
-    return _Between(lower, upper, [place % WHOLE for place in at])
-
-
-_BETWEEN = {"qu8": (_between_stored, "f"), "qs8": (_between_whole, "i")}
-"""How that is computed for quantized images, and the type of the shares."""

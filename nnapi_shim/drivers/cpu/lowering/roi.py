@@ -1,5 +1,7 @@
 """ROI_ALIGN and ROI_POOLING as steps: one that walks from roi to roi, on images in NHWC order."""
 
+from math import ceil
+
 from nnapi_shim.drivers.cpu.lowering.real import reals
 from nnapi_shim.drivers.cpu.lowering.rearrange import from_nhwc, to_nhwc
 from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32, INT64, Buffer, Record, Step, record
@@ -34,6 +36,9 @@ WEIGHT_STEP = float32(1 / 255)
 FEW_SAMPLES = 256
 """Samples of a bin, at most, whose sum is exact in float32: each is at most 257 * 255."""
 
+ROUNDING = 2.0**-21
+"""More than a reciprocal, a product, a difference and a quotient in float32 are off together."""
+
 INFINITY = float("inf")
 
 
@@ -60,10 +65,12 @@ def lower_roi_align(op: BoundOperation) -> list[Step]:
 
 
 def _samples(op: BoundOperation) -> int:
-    """Of a bin, at most: it is no larger than the feature map."""
+    """Of a bin, at most: it is no larger than the feature map, but for the rounding of the
+    reciprocals of strides.
+    """
     _, height, width, _ = nhwc(op.input.dimensions, op.nchw)
-    rows = op.height_sampling_ratio or -(-height // op.out_height)
-    columns = op.width_sampling_ratio or -(-width // op.out_width)
+    rows = op.height_sampling_ratio or ceil(height * (1 + ROUNDING) / op.out_height)
+    columns = op.width_sampling_ratio or ceil(width * (1 + ROUNDING) / op.out_width)
     return int(rows * columns)
 
 

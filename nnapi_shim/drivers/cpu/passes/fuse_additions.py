@@ -16,7 +16,7 @@ from nnapi_shim.operations.declare import BoundOperand
 
 FLIPS = {"add_guarded_qu8": 0x80, "add_guarded_qs8": 0}
 """Kernels that add bytes -> what makes these int8."""
-FLOATS = "add_f32"
+FLOATS = ("add_f32", "add_bounded_f32")
 
 
 def fuse_additions(lowered: Lowered, kept: Collection[Any]) -> list[tuple[Placed, Placed]]:
@@ -53,7 +53,7 @@ def fuse_additions(lowered: Lowered, kept: Collection[Any]) -> list[tuple[Placed
         first = steps[best]
         others = [root for _, root in _roots(lowered, first.step)]
         _add(first.step, step, own)
-        if step.kernel == FLOATS and lowered.root(first.step.fields["addend"]) not in others:
+        if step.kernel in FLOATS and lowered.root(first.step.fields["addend"]) not in others:
             first.step.in_place = "addend"  # no other tile reads it
         gone.add(best)
         steps[number] = Placed(first.step, first.where, first.jump, placed.join)
@@ -68,7 +68,7 @@ def _roots(lowered: Lowered, step: Step) -> list[tuple[str, Any]]:
 
 def _is_plain(step: Step) -> bool:
     """Whether a step adds two tensors element by element."""
-    return (step.kernel == FLOATS or step.kernel in FLIPS) and is_one_by_one(step.fields)
+    return (step.kernel in FLOATS or step.kernel in FLIPS) and is_one_by_one(step.fields)
 
 
 def _is_temporary(lowered: Lowered, root: Any, kept: Collection[Any]) -> bool:
@@ -81,7 +81,7 @@ def _is_whole(product: Step, addition: Step) -> bool:
     if product.kernel not in ADDING or not isinstance(product.fields["output"], BoundOperand):
         return False
     fields = product.fields
-    size = 4 if addition.kernel == FLOATS else 1
+    size = 4 if addition.kernel in FLOATS else 1
     if fields["addend"] is not None or fields["output_stride"] != size * fields["columns"]:
         return False
     rows = fields["row_tiles"] // fields["image_tiles"] * fields["image_rows"]
@@ -101,7 +101,7 @@ def _may_wait(lowered: Lowered, steps: list[Placed], first: int, last: int) -> b
 def _add(product: Step, addition: Step, own: int) -> None:
     """Give a product the other input of an addition, its constants, and its output."""
     given, fields = addition.fields, product.fields
-    if addition.kernel == FLOATS:
+    if addition.kernel in FLOATS:
         fields["addition"] = float_addition(given)
     else:
         fields["addition"] = quantized_addition(given, own, FLIPS[addition.kernel])

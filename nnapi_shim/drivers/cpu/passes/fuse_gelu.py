@@ -37,6 +37,18 @@ def fuse_gelu(graph: Graph) -> None:
         graph.done.append(Done(NAME, final.number, f"{title(final)}: with all of a GELU before"))
 
 
+def is_ordinary(cubic: float, inner: float, one: float, half: float) -> bool:
+    """Whether the step, which clamps nothing but the product with x, and that from above, gives
+    what the operations do, which clamp all that they multiply and add.
+
+    What the TANH is given exceeds float32 only from |x| = 2^39 on. It is then more than 2^97 with
+    and without clamps, with the sign of x, and its hyperbolic tangent is the same. A negative x is
+    multiplied with 0 to 1.
+    """
+    factors_are = all(2.0**-10 <= factor <= 16 for factor in (cubic, inner))
+    return factors_are and one == 1 and abs(half) <= 1
+
+
 class _Found(NamedTuple):
     """A GELU: x, its result, the constants, the positions of its operations."""
 
@@ -88,7 +100,8 @@ class _Match(Formula):
                 if ends and graph.is_plain(source):
                     target, one, half = ends
                     numbers = cube[1], scaled[1], one, half
-                    return _Found(source, target, numbers, self.places)
+                    if is_ordinary(*numbers):
+                        return _Found(source, target, numbers, self.places)
             self.places = places
         return None
 

@@ -196,9 +196,10 @@ class Graph:
             inputs = tuple([other if each == index else each for each in item.inputs])
             self.replace(position, item._replace(inputs=inputs))
 
-    def scalar(self, type: OperandType, value: Any) -> int:
+    def scalar(self, type: OperandType, value: Any, extension_data: bytes = b"") -> int:
         """A new constant: a number."""
-        return self.constant(Operand(type), pack(f"<{STRUCT_CODES[type]}", value))
+        operand = Operand(type, extension_data=extension_data)
+        return self.constant(operand, pack(f"<{STRUCT_CODES[type]}", value))
 
     def constant(self, operand: Operand, contents: bytes) -> int:
         """A new constant like an operand."""
