@@ -8,18 +8,15 @@ from nnapi_shim.errors import NnapiError
 from tests.random_models.graph import Graph
 from tests.random_models.rewrites.on_graphs import ON_GRAPHS
 from tests.random_models.rewrites.on_steps import ON_STEPS
+from tests.random_models.rewrites.proof import RELAXED, REORDERED
 from tests.random_models.rewrites.sketch import Sketch
 from tests.random_models.rewrites.variants import Variant, variants
 
 Idiom = Callable[[Sketch], int]
 IDIOMS: dict[str, Idiom] = {idiom.__name__: idiom for idiom in (*ON_GRAPHS, *ON_STEPS)}
 """Name of a pass -> what draws something for it."""
-RELAXED = ("halve_weights",)
-"""Passes for models that allow float32 to be computed with less."""
-REORDERED = ("fuse_dilation", "fuse_padding", "halve_weights")
-"""Passes that let another kernel compute sums, which may add up in another order: what their models
-hold are small whole numbers, of which all sums are exact.
-"""
+MOST_SPECIAL = 64
+"""Numbers of a constant with special contents, where large ones are weights that are rounded."""
 ATTEMPTS = 50
 
 
@@ -42,4 +39,5 @@ def drawn(name: str, seed: int) -> Graph:
 def models(name: str, seed: int) -> Iterator[Variant]:
     """The model of a seed, and its variants."""
     rng = np.random.default_rng([seed, 1])
-    yield from variants(drawn(name, seed), rng)
+    most = MOST_SPECIAL if name in RELAXED else 1 << 40
+    yield from variants(drawn(name, seed), rng, most)

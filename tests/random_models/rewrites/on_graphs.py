@@ -75,13 +75,15 @@ def fuse_dilation(s: Sketch) -> int:
     """Blocks taken apart, a convolution, and blocks put together."""
     type = s.one_of(F32, F32, F16, U8, S8)
     blocks = s.between(1, 3), s.between(1, 3)
-    size = s.between(1, 3), s.between(1, 3)
+    size = s.one_of(1, 2, 3, 3), s.one_of(1, 2, 3, 3)
     image = s.between(1, 2), s.between(3, 8), s.between(3, 8), s.between(1, 4)
     pads = []
     for along in range(2):
-        head = s.between(0, 3)
+        most = (size[along] - 1) * blocks[along] + (1 if s.chance(0.1) else 0)
+        head = s.between(0, most)
         tail = -(image[1 + along] + head) % blocks[along]
-        tail += blocks[along] * s.between(0, 2)
+        if tail + blocks[along] <= most and s.chance(0.5):
+            tail += blocks[along]
         pads.append([head, tail])
     x = s.source(type, image)
     split = s.add(O.SPACE_TO_BATCH_ND, [x, s.numbers(blocks), s.numbers(pads)])
@@ -99,7 +101,12 @@ def fuse_padding(s: Sketch) -> int:
     type = s.one_of(F32, F32, F16, U8, S8)
     shape = s.between(1, 2), s.between(1, 7), s.between(1, 7), s.between(1, 4)
     x = s.source(type, shape)
-    around = [[0, 0], *([s.between(0, 2), s.between(0, 2)] for _ in range(2)), [0, 0]]
+    window = some_window(s, padded=0.1)
+    around = [[0, 0], [0, 0], [0, 0], [0, 0]]
+    for along in range(2):
+        extent = (window.size[along] - 1) * window.dilation[along] + 1
+        most = min(3, extent if s.chance(0.05) else extent - 1)
+        around[1 + along] = [s.between(0, most), s.between(0, most)]
     if s.chance(0.1):
         around[s.one_of(0, 3)][s.between(0, 1)] = 1
     inputs = [x, s.numbers(around)]
@@ -111,7 +118,6 @@ def fuse_padding(s: Sketch) -> int:
         else:
             inputs.append(s.real(s.one_of(0.0, 0.0, -0.0, 1.0), type))
     padded = s.add(kind, inputs)
-    window = some_window(s)
     return convolution(s, padded, window, s.one_of(0, s.between(1, 5)), s.one_of(0, 0, 1, 2, 3))
 
 
@@ -145,10 +151,10 @@ def _some(s: Sketch, type: T) -> tuple[float, int] | None:
     return (0.5, s.quantization(type)[1]) if type in BYTES else None
 
 
-def number(s: Sketch, value: float, rank: int = 1) -> int:
+def number(s: Sketch, value: float, rank: int = 1, type: T = F32) -> int:
     """A constant tensor of one number."""
     shape = (1,) * s.between(1, rank)
-    return s.constant(F32, shape, contents=np.full(shape, value, np.float32))
+    return s.constant(type, shape, contents=np.full(shape, value, np.float32))
 
 
 def pair(s: Sketch, kind: O, one: int, other: int, code: int = 0) -> int:
@@ -158,18 +164,30 @@ def pair(s: Sketch, kind: O, one: int, other: int, code: int = 0) -> int:
 
 def fuse_gelu(s: Sketch) -> int:
     """The formula with TANH; now and then almost."""
+    type = F32 if s.chance(0.95) else F16
     shape = (*shape_of(s, 0, 2), s.between(1, 40))
-    x = s.source(F32, shape)
-    a, b, one, half = 0.044715, 0.7978846, 1.0, 0.5
+    x = s.source(type, shape)
+    numbers = [0.044715, 0.7978846, 1.0, 0.5]
     if s.chance(0.4):
-        a, b, one, half = (float(it) for it in s.rng.normal(size=4))
-    rank = len(shape)
-    square = pair(s, O.MUL, x, x)
-    cube = pair(s, O.MUL, square, x)
-    inner = pair(s, O.ADD, pair(s, O.MUL, cube, number(s, a, rank)), x)
-    share = s.add(O.TANH, [pair(s, O.MUL, inner, number(s, b, rank))])
-    above = pair(s, O.ADD, share, number(s, one, rank), s.one_of(0, 0, 0, 0, 0, 0, 0, 1))
-    return pair(s, O.MUL, pair(s, O.MUL, above, x), number(s, half, rank))
+        numbers = s.rng.normal(size=4).tolist()
+    others = [x] * 12 + [s.source(type, shape)]
+    is_strange = s.chance(0.3)
+
+    def this() -> int:
+        return s.one_of(*others) if is_strange else x
+
+    def constant(value: float) -> int:
+        if is_strange and s.chance(0.1):
+            return s.constant(type, s.one_of(shape, shape[-1:], (2, *shape)))
+        return number(s, value, len(shape), type)
+
+    a, b, one, half = map(constant, numbers)
+    square = pair(s, O.MUL, this(), this())
+    cube = pair(s, O.MUL, square, this())
+    inner = pair(s, O.ADD, pair(s, O.MUL, cube, a), this())
+    share = s.add(O.TANH, [pair(s, O.MUL, inner, b)])
+    above = pair(s, O.ADD, share, one, s.one_of(0, 0, 0, 0, 0, 0, 0, 1))
+    return pair(s, O.MUL, pair(s, O.MUL, above, this()), half)
 
 
 def fuse_layer_norm(s: Sketch) -> int:

@@ -18,11 +18,11 @@ class Window(NamedTuple):
     dilation: tuple[int, int] = (1, 1)
 
 
-def some_window(s: Sketch) -> Window:
-    """A random one."""
-    size = s.between(1, 4), s.between(1, 4)
-    pads: int | Sequence[int] = s.one_of(1, 2)
-    if s.chance(0.4):
+def some_window(s: Sketch, padded: float = 0.4) -> Window:
+    """A random one. padded: how often it has padding of its own."""
+    size = s.one_of(1, 2, 3, 3, 4), s.one_of(1, 2, 3, 3, 4)
+    pads: int | Sequence[int] = 1 if s.chance(padded) else 2
+    if s.chance(padded):
         pads = [s.between(0, size[1] - 1) for _ in range(2)]
         pads += [s.between(0, size[0] - 1) for _ in range(2)]
     stride = (s.between(1, 3), s.between(1, 3)) if s.chance(0.5) else (1, 1)

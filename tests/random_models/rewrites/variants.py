@@ -28,14 +28,18 @@ READERS = {
 
 
 class Variant(NamedTuple):
-    """A graph, and what was changed."""
+    """A graph, and what was changed. is_special: some numbers of it are at the edges of their types."""
 
     what: str
     graph: Graph
+    is_special: bool = False
 
 
-def variants(graph: Graph, rng: Random) -> Iterator[Variant]:
-    """The graph as it is, and all that is made of it."""
+def variants(graph: Graph, rng: Random, most: int = 1 << 40) -> Iterator[Variant]:
+    """The graph as it is, and all that is made of it.
+
+    most: numbers of a constant that is to have special contents.
+    """
     yield Variant("as it is", graph)
     between = [
         index for index in graph.computed() if index in graph.read() and not is_exposed(graph, index)
@@ -50,6 +54,9 @@ def variants(graph: Graph, rng: Random) -> Iterator[Variant]:
         if item.kind == CONSTANT and not item.value.is_omitted and index in graph.read():
             yield Variant(f"operand {index} is an input", _with_item(graph, index, kind=INPUT))
     for index in between:
+        wrong = _wrongly_declared(graph, index, rng)
+        if wrong is not None:
+            yield Variant(f"operand {index} declares other dimensions", wrong)
         less = _less_declared(graph, index, rng)
         yield Variant(f"operand {index} declares less", less)
         if graph.items[index].value.operand.scale and _is_replaced(graph, index):
@@ -57,9 +64,9 @@ def variants(graph: Graph, rng: Random) -> Iterator[Variant]:
             yield Variant(f"operand {index} declares another scale", wrong)
     yield from _with_other_numbers(graph, rng)
     yield from _rewired(graph, rng)
-    yield Variant("special inputs", special(graph, rng, INPUT))
-    yield Variant("special constants", special(graph, rng, CONSTANT))
-    yield Variant("special contents", special(graph, rng, INPUT, CONSTANT))
+    yield Variant("special inputs", special(graph, rng, most, INPUT), True)
+    yield Variant("special constants", special(graph, rng, most, CONSTANT), True)
+    yield Variant("special contents", special(graph, rng, most, INPUT, CONSTANT), True)
 
 
 def is_exposed(graph: Graph, index: int) -> bool:
@@ -97,6 +104,15 @@ def _less_declared(graph: Graph, index: int, rng: Random) -> Graph:
     return _with_item(graph, index, declared=())
 
 
+def _wrongly_declared(graph: Graph, index: int, rng: Random) -> Graph | None:
+    """With one dimension of an operand that is not what its operation gives it."""
+    declared = list(graph.items[index].declared)
+    if not declared:
+        return None
+    declared[int(rng.integers(len(declared)))] += 1
+    return _with_item(graph, index, declared=tuple(declared))
+
+
 def _is_replaced(graph: Graph, index: int) -> bool:
     """Whether the operation that writes an operand gives it parameters of its own."""
     node = next(node for node in graph.nodes if index in node.outputs)
@@ -119,12 +135,14 @@ def _with_other_numbers(graph: Graph, rng: Random) -> Iterator[Variant]:
         if array.dtype.kind == "b":
             other.reshape(-1)[at] = not array.reshape(-1)[at]
         elif array.dtype.kind == "f":
-            other.reshape(-1)[at] = rng.choice((0.0, -1.0, 1e-30, 1e30, np.inf, np.nan, 3.0))
+            numbers = np.array((0, -1, 3, 1e-7, 6e4, np.inf, np.nan), array.dtype)
+            other.reshape(-1)[at] = numbers[int(rng.integers(len(numbers)))]
         else:
             number = int(array.reshape(-1)[at]) + int(rng.choice((-2, -1, 1, 2)))
             other.reshape(-1)[at] = np.array(number).astype(array.dtype)
         changed = _with_item(graph, index, value=item.value._replace(array=other))
-        yield Variant(f"operand {index} has another number", changed)
+        is_special = array.dtype.kind == "f"
+        yield Variant(f"operand {index} has another number", changed, is_special)
 
 
 def _rewired(graph: Graph, rng: Random) -> Iterator[Variant]:
@@ -153,12 +171,14 @@ def _rewired(graph: Graph, rng: Random) -> Iterator[Variant]:
         written += node.outputs
 
 
-def special(graph: Graph, rng: Random, *kinds: str) -> Graph:
+def special(graph: Graph, rng: Random, most: int, *kinds: str) -> Graph:
     """With contents at the edges of their types."""
     items = list(graph.items)
     for index, item in enumerate(items):
         array, type = item.value.array, item.value.operand.type
         if item.kind not in kinds or array is None or array.size == 0:
+            continue
+        if item.kind == CONSTANT and array.size > most:
             continue
         if type in EDGES:
             array = with_edges(array, EDGES[type], rng)

@@ -117,5 +117,6 @@ class _Match(Formula):
             return -1
         source, axes, keeps = item.inputs
         last = len(self.graph.operands[source].dimensions) - 1
-        is_last = self.graph.value(axes) in ((last,), (-1,)) and self.graph.value(keeps)
+        keep = self.graph.value(keeps)
+        is_last = self.graph.value(axes) in ((last,), (-1,)) and keep is not None and keep > 0
         return source if is_last else -1
