@@ -14,7 +14,6 @@ class Mutation(NamedTuple):
     """The module, if not that of the pass."""
 
 
-TRUE = "True  # "
 M = Mutation
 KEPT = M("index in self.outputs or len(self.readers", "len(self.readers", "graph")
 SHARED = M(" or len(self.readers.get(index, ())) != 1", "", "graph")
@@ -27,11 +26,9 @@ MUTATIONS: dict[str, tuple[Mutation, ...]] = {
         M("if index not in known and not graph.is_constant(index):", "if False:"),
         M(" or not graph.outputs.isdisjoint(item.outputs)", ""),
         M("if not graph.is_plain(*item.outputs):", "if False:"),
-        M("if found is None:", "if not found:"),
     ),
     "merge_transposes": (
         *IN_USE,
-        M("perm is not None and sorted(perm) == list(range(rank))", "perm is not None"),
         M("not graph.is_plain(source, between, target)", "False"),
         M("target in graph.outputs or not graph.are_alike", "not graph.are_alike"),
         M("[inner[axis] for axis in outer]", "[outer[axis] for axis in inner]"),
@@ -44,7 +41,10 @@ MUTATIONS: dict[str, tuple[Mutation, ...]] = {
         M("table == IDENTITY and graph.are_alike(source, target)", "table == IDENTITY"),
         M("table == IDENTITY and graph.are_alike", "graph.are_alike"),
         M(" and target not in graph.outputs", ""),
-        M("if not graph.readers[real] and real not in graph.outputs:", "if not graph.readers[real]:"),
+        M(
+            "if not graph.readers[real] and real not in graph.outputs:",
+            "if not graph.readers[real]:",
+        ),
         M("if not graph.readers[real] and real", "if real"),
         M("source.scale == target.scale and ", ""),
         DECLARED,
@@ -70,7 +70,11 @@ MUTATIONS: dict[str, tuple[Mutation, ...]] = {
         M("any(paddings[6:]) or ", ""),
         M("min(paddings) < 0", "False"),
         M("value != one.zero_point", "False"),
-        M('if "nchw" in named and graph.value(named["nchw"]) is not False:', "if False:", "windows"),
+        M(
+            'if "nchw" in named and graph.value(named["nchw"]) is not False:',
+            "if False:",
+            "windows",
+        ),
         M("if None in numbers.values():", "if False:", "windows"),
         M("if not axis.is_legal or window.output < 1:", "if False:", "windows"),
         M("if not graph.is_plain(*item.inputs, *item.outputs):", "if False:", "windows"),
@@ -79,7 +83,6 @@ MUTATIONS: dict[str, tuple[Mutation, ...]] = {
     "fuse_activations": (
         *IN_USE,
         M("if not graph.is_plain(*first.inputs, between, target):", "if False:"),
-        M("not graph.are_alike(between, target) or ", ""),
         M('graph.value(named["activation"]) != FuseCode.NONE', "False"),
         SCALES,
         DECLARED,
@@ -93,14 +96,22 @@ MUTATIONS: dict[str, tuple[Mutation, ...]] = {
         M("or source not in factors", ""),
         M("== (source, source)", "is not None"),
         M("sorted(factors) != sorted((source, above))", "False"),
-        M("if not self.is_alone(index):", "if not graph_readers(self, index):", "formula"),
+        M("if not self.is_alone(index):", "if index not in self.graph.readers:", "formula"),
         M("index not in graph.outputs and ", "", "formula"),
-        M("graph.readers.get(index, ())) == times", "graph.readers.get(index, ())) >= times", "formula"),
+        M(
+            "graph.readers.get(index, ())) == times",
+            "graph.readers.get(index, ())) >= times",
+            "formula",
+        ),
         M("self.graph.value(activation) != FuseCode.NONE or ", "", "formula"),
         M("graph.operands[index].type is not OperandType.TENSOR_FLOAT32", "False", "formula"),
         M("if not graph.is_plain(index, item.inputs[0]):", "if False:", "formula"),
         M("element_count(graph.operands[constant].dimensions) == count", "True", "formula"),
-        M("graph.operands[other].dimensions == graph.operands[index].dimensions", "True", "formula"),
+        M(
+            "graph.operands[other].dimensions == graph.operands[index].dimensions",
+            "True",
+            "formula",
+        ),
         M("is_it and keeps and graph.is_constant(constant)", "is_it and keeps", "formula"),
         DECLARED,
     ),
@@ -112,7 +123,6 @@ MUTATIONS: dict[str, tuple[Mutation, ...]] = {
         M(" or self._mean(terms[1]) != terms[0]", " or self._mean(terms[1]) == -1"),
         M("self.two(quotient, O.DIV) != (apart, item.outputs[0]) or ", ""),
         M("operands[index].dimensions[-1] != length", "False"),
-        M("operands[source].dimensions != operands[target].dimensions", "False"),
         M("not LEAST <= above[1] <= MOST or ", ""),
         M(" or not all(map(self._is_ordinary, (gain, bias)))", ""),
         M(" if self.is_alone(index) else None", ""),
@@ -123,10 +133,7 @@ MUTATIONS: dict[str, tuple[Mutation, ...]] = {
         DECLARED,
     ),
     "tabulate_bytes": (
-        M(" or not graph.is_plain(*item.outputs)", ""),
-        M("operand.channel_quant is not None", "False"),
         M("element_count(operand.dimensions) != 1 or ", ""),
-        M(" or len(operand.dimensions) > len(dimensions)", ""),
         M("operand.dimensions != dimensions or ", ""),
         M(" or not graph.is_plain(index)", ""),
         M("if len(reached) == 1:", "if reached:"),
@@ -134,17 +141,12 @@ MUTATIONS: dict[str, tuple[Mutation, ...]] = {
         M("output not in graph.outputs and ", ""),
         M(" and readers <= {position, *gone}", ""),
     ),
-    "halve_weights": (
-        M("if _batches(graph, item) != 1:", "if False:"),
-        M("and _are_in_range(graph, found)", ""),
-    ),
+    "halve_weights": (M("and _are_in_range(graph, found)", ""),),
     "fuse_additions": (
         M("and is_one_by_one(step.fields)", ""),
         M("isinstance(root, int) and not is_given", "True"),
         M(" and len(readers.get(root, ())) == 1", ""),
-        M("at not in gone and ", ""),
-        M("or not _may_wait(lowered, steps, best, number)", ""),
-        M(" and lowered.root(step.fields[\"addend\"]) not in others", ""),
+        M(' and lowered.root(first.step.fields["addend"]) not in others', ""),
         M("product.kernel not in ADDING or ", ""),
         M('fields["addend"] is not None or ', ""),
         M("own, FLIPS[addition.kernel]", "1 - own, FLIPS[addition.kernel]"),
@@ -157,9 +159,9 @@ MUTATIONS: dict[str, tuple[Mutation, ...]] = {
         M("if not _is_dense(step):", "if False:"),
         M("root is None or not _is_dense(step) or", "root is None or"),
         M('if name != "output" or not isinstance(fields[name], BoundOperand):', "if False:"),
-        M("fields[name], writer.in_place = target, \"\"", "fields[name] = target"),
+        M('fields[name], writer.in_place = target, ""', "fields[name] = target"),
         M("offset, value = offset + value.offset, value.base", "offset, value = 0, value.base"),
-        M("        if reader.in_place:\n            reader.in_place = \"\"\n", ""),
+        M('        if reader.in_place:\n            reader.in_place = ""\n', ""),
     ),
     "chain_steps": (
         M(" and root(step.fields[step.in_place]) in read", " and False"),
@@ -180,7 +182,6 @@ MUTATIONS: dict[str, tuple[Mutation, ...]] = {
     ),
     "run_beside": (
         M("behind = max(behind, written.get(root, -1))", "pass"),
-        M("behind = max(behind, read.get(root, -1))", "pass"),
         M("(self.writes if root.address is None else constants).add(root)", "constants.add(root)"),
         M("(self.writes if name in writes else read).add(root)", "read.add(root)"),
     ),

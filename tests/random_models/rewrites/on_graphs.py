@@ -6,6 +6,7 @@ from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType as O
 from tests.random_models.rewrites.products import Window, connected, convolution, some_window
 from tests.random_models.rewrites.sketch import BYTES, F16, F32, S8, U8, Sketch
+from tests.single import CONSTANT, INPUT
 
 EACH_REAL = (O.ABS, O.EXP, O.FLOOR, O.LOGISTIC, O.NEG, O.RELU, O.RELU1, O.RELU6, O.SQRT, O.TANH)
 PAIRS = (O.ADD, O.SUB, O.MUL, O.DIV)
@@ -55,7 +56,15 @@ def merge_transposes(s: Sketch) -> int:
 
 def merge_quantization(s: Sketch) -> int:
     """A DEQUANTIZE and one QUANTIZE or two of what it gives."""
-    x = s.source(s.one_of(U8, S8, U8, S8, T.TENSOR_QUANT8_SYMM), shape_of(s))
+    shape = shape_of(s) if s.chance(0.7) else (16, 40)
+    kind = s.one_of(U8, S8, U8, S8, T.TENSOR_QUANT8_SYMM)
+    extreme = (1e-40, 1e-36, 1e-31, 1e20, 1e30, 3e38)
+    if s.chance(0.1):
+        x = s.tensor(kind, shape, (float(np.float32(s.one_of(*extreme))), 0))
+    elif s.chance(0.1):
+        x = s.by_channel(shape)
+    else:
+        x = s.source(kind, shape)
     real = s.add(O.DEQUANTIZE, [x], s.one_of(F32, F32, F32, F16))
     results = []
     for _ in range(s.one_of(1, 1, 2)):
@@ -63,10 +72,10 @@ def merge_quantization(s: Sketch) -> int:
         kind = kind if kind in BYTES else U8
         scale, zero = s.quantization(kind)
         if s.chance(0.5) and s.type(x) in BYTES:
-            scale = s.parameters(x)[0]
+            scale = float(np.float32(s.parameters(x)[0] * s.one_of(1, 1, 1, 1.0001, 0.37, 1.9)))
             zero = s.parameters(x)[1] if kind == s.type(x) and s.chance(0.7) else zero
         elif s.chance(0.2):
-            scale = float(np.float32(s.one_of(1e-36, 1e-31, 1e20, 1e30, 3e38)))
+            scale = float(np.float32(s.one_of(*extreme)))
         results.append(s.add(O.QUANTIZE, [real], kind, (scale, zero)))
     return s.passed_on(results[0]) if s.chance(0.6) else results[0]
 
@@ -130,7 +139,9 @@ def fuse_activations(s: Sketch) -> int:
         shape = shape_of(s)
         kinds = PAIRS if type not in BYTES else (O.ADD, O.SUB, O.MUL)
         x, y = s.source(type, shape), s.source(type, shape[s.between(0, len(shape) - 1) :])
-        result = s.add(s.one_of(*kinds), [*s.either(x, y), s.numbers(code)], parameters=_some(s, type))
+        result = s.add(
+            s.one_of(*kinds), [*s.either(x, y), s.numbers(code)], parameters=_some(s, type)
+        )
     elif form == 1:
         image = s.source(type, (s.between(1, 2), s.between(3, 6), s.between(3, 6), s.between(1, 4)))
         kinds = (O.AVERAGE_POOL_2D, O.MAX_POOL_2D, O.L2_POOL_2D)[: 2 if type in BYTES else 3]
@@ -164,13 +175,13 @@ def pair(s: Sketch, kind: O, one: int, other: int, code: int = 0) -> int:
 
 def fuse_gelu(s: Sketch) -> int:
     """The formula with TANH; now and then almost."""
-    type = F32 if s.chance(0.95) else F16
+    type = F32 if s.chance(0.9) else F16
     shape = (*shape_of(s, 0, 2), s.between(1, 40))
     x = s.source(type, shape)
     numbers = [0.044715, 0.7978846, 1.0, 0.5]
     if s.chance(0.4):
         numbers = s.rng.normal(size=4).tolist()
-    others = [x] * 12 + [s.source(type, shape)]
+    others = [x] * 6 + [s.source(type, shape)]
     is_strange = s.chance(0.3)
 
     def this() -> int:
@@ -179,7 +190,7 @@ def fuse_gelu(s: Sketch) -> int:
     def constant(value: float) -> int:
         if is_strange and s.chance(0.1):
             return s.constant(type, s.one_of(shape, shape[-1:], (2, *shape)))
-        return number(s, value, len(shape), type)
+        return number(s, value, len(shape) + is_strange, type)
 
     a, b, one, half = map(constant, numbers)
     square = pair(s, O.MUL, this(), this())
@@ -193,25 +204,38 @@ def fuse_gelu(s: Sketch) -> int:
 def fuse_layer_norm(s: Sketch) -> int:
     """The formula with SQRT; now and then almost."""
     shape = (*shape_of(s, 0, 2), s.between(2, 70))
+    is_strange = s.chance(0.4)
+    if is_strange and s.chance(0.5):
+        shape = (shape[-1] % 9 + 2,) * 2  # on which other means and factors fit, too
     rank, length = len(shape), shape[-1]
     x = s.source(F32, shape)
-    axis = s.one_of(-1, -1, rank - 1, rank - 1, 0)
-    keeps = s.numbers(1 if s.chance(0.95) else 0)
-    apart = s.add(O.SUB, [x, s.add(O.MEAN, [x, s.numbers([axis]), keeps]), s.numbers(0)])
-    squares = s.add(O.MUL, [apart, apart, s.numbers(0)])
-    variance = s.add(O.MEAN, [squares, s.numbers([axis]), s.numbers(1)])
-    least = number(s, s.one_of(1e-5, 1e-5, 1e-3, 0.0, 1e-30), rank)
+    other = s.source(F32, shape)
+
+    def almost(usual: int, *others: int) -> int:
+        return int(s.one_of(*others)) if is_strange and s.chance(0.1) else usual
+
+    def mean(of: int) -> int:
+        axis = s.one_of(-1, rank - 1)
+        axes = s.numbers([almost(axis, 0)])
+        return s.add(O.MEAN, [of, axes, s.numbers(almost(1, 0, -1))])
+
+    apart = s.add(O.SUB, [x, mean(almost(x, other)), s.numbers(0)])
+    squares = s.add(O.MUL, [apart, almost(apart, x, other), s.numbers(0)])
+    variance = mean(squares)
+    least = number(s, s.one_of(1e-5, 1e-5, 1e-3) if not is_strange else s.one_of(0, 1e-40), rank)
     deviation = s.add(O.SQRT, [pair(s, O.ADD, variance, least)])
-    wide = s.one_of((length,), (1,) * (rank - 1) + (length,))
-    gain, bias = s.constant(F32, wide), s.constant(F32, wide)
-    quotient = s.add(O.DIV, [apart, deviation, s.numbers(0)])
+    wide = [(length,), (1,) * (rank - 1) + (length,)]
+    if is_strange:
+        wide += [(length, 1), (1, *shape), shape]
+    gain, bias = (s.constant(F32, s.one_of(*wide)) for _ in range(2))
+    quotient = s.add(O.DIV, [almost(apart, x), deviation, s.numbers(0)])
     return pair(s, O.ADD, pair(s, O.MUL, quotient, gain), bias)
 
 
 def tabulate_bytes(s: Sketch) -> int:
     """A few operations on what one operand of bytes holds."""
     type = s.one_of(U8, S8)
-    columns = s.between(41, 70)
+    columns = 256 if s.chance(0.15) else s.between(41, 70)
     shape = s.one_of((100, columns), (2, 50, columns), (4096,))
     x = s.source(type, shape)
     made = [x]
@@ -225,7 +249,10 @@ def tabulate_bytes(s: Sketch) -> int:
             elif s.chance(0.5):
                 real.append(pair(s, s.one_of(*PAIRS), y, s.one_of(*real)))
             else:
-                alone = s.constant(kind, (1,) * s.between(1, len(shape)))
+                few: tuple[int, ...] = (1,) * s.between(1, len(shape))
+                if s.chance(0.2):
+                    few = s.one_of((*few, shape[-1]), (1, *shape), shape, (1,) * (len(shape) + 1))
+                alone = s.tensor(kind, few, kind=s.one_of(CONSTANT, CONSTANT, CONSTANT, INPUT))
                 real.append(pair(s, s.one_of(*PAIRS), y, alone))
         made.append(s.add(O.QUANTIZE, [real[-1]], s.one_of(U8, S8)))
     for _ in range(s.between(1, 3)):
@@ -242,10 +269,10 @@ def tabulate_bytes(s: Sketch) -> int:
 
 def halve_weights(s: Sketch) -> int:
     """Products of one row, with weights of more than 1 MiB."""
-    s.is_relaxed = True
     columns = s.between(500, 560)
     rows = (1 << 18) // columns + s.between(0, 9)
     x = s.source(F32, (s.one_of(1, 1, 1, 2), columns))
+    s.power = s.one_of(0, 0, 0, 20, -28)
     return connected(s, x, rows, s.one_of(0, 1, 3))
 
 

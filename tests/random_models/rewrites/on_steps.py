@@ -27,10 +27,15 @@ def fuse_additions(s: Sketch) -> int:
     y = _product(s, x, depth, s.one_of(0, 0, 1, 3))
     for _ in range(s.between(1, 3)):
         if s.chance(0.3):
-            z = s.source(type, s.dimensions(y))
+            full = s.dimensions(y)
+            z = s.source(type, full if s.chance(0.8) else s.one_of(full[-1:], (*full[:-1], 1)))
         else:
             z = _product(s, s.one_of(x, y), depth, s.one_of(0, 0, 1, 2))
-        scale = {} if type is F32 else {"parameters": (s.one_of(0.5, 1.0, 3.0), s.quantization(type)[1])}
+        scale = (
+            {}
+            if type is F32
+            else {"parameters": (s.one_of(0.5, 1.0, 3.0), s.quantization(type)[1])}
+        )
         y = s.add(O.ADD, [*s.either(y, z), s.numbers(s.one_of(0, 0, 1, 2, 3))], **scale)
     return y
 
@@ -45,12 +50,16 @@ def write_in_place(s: Sketch) -> int:
     parts = []
     for _ in range(s.between(1, 3)):
         if s.chance(0.5):
-            part = convolution(s, x, Window((1, 1), VALID), s.between(1, 6), s.one_of(0, 1), parameters)
+            part = convolution(
+                s, x, Window((1, 1), VALID), s.between(1, 6), s.one_of(0, 1), parameters
+            )
         else:
             part = s.passed_on(x)
         parts.append(part if s.chance(0.8) else s.passed_on(part))
     axis = 3 if s.chance(0.7) else 1
-    whole = [part for part in parts if axis == 3 or s.dimensions(part)[3] == s.dimensions(parts[0])[3]]
+    whole = [
+        part for part in parts if axis == 3 or s.dimensions(part)[3] == s.dimensions(parts[0])[3]
+    ]
     both = s.add(O.CONCATENATION, [*whole, s.numbers(axis)], parameters=parameters)
     if s.chance(0.4):
         both = s.passed_on(both)
@@ -77,13 +86,18 @@ def chain_steps(s: Sketch) -> int:
     pixels = (700_000 if type is F32 else 800_000) // (depth * (4 if type is F32 else 1))
     width = s.between(60, 110)
     height = pixels // width + s.between(-6, 6)
-    x = s.source(type, (1, height, width, depth))
+    x = s.source(type, (1, height, width, depth) if s.chance(0.85) else (2, height, width, depth))
+    if s.chance(0.6):
+        x = s.passed_on(x)  # its memory may be written over
     y = x
     if s.chance(0.6):
         y = convolution(s, x, Window((s.one_of(1, 3), 3), SAME), 0, s.one_of(0, 1, 3))
     if y == x or s.chance(0.8):
         behind = s.dimensions(x)[3] if s.chance(0.6) else s.between(8, 70)
-        y = convolution(s, y, Window((1, 1), VALID), behind, s.one_of(0, 1, 3))
+        window = Window((1, 1), VALID)
+        if s.chance(0.1):
+            window = s.one_of(Window((3, 3), SAME), Window((1, 1), VALID, (2, 2)))
+        y = convolution(s, x if s.chance(0.1) else y, window, behind, s.one_of(0, 1, 3))
     if s.dimensions(x) == s.dimensions(y) and s.chance(0.8):
         kind = s.one_of(O.ADD, O.MUL, O.SUB)
         y = s.add(kind, [*s.either(x, y), s.numbers(s.one_of(0, 1))])
@@ -105,8 +119,10 @@ def chain_elements(s: Sketch) -> int:
     whole = [s.source(type, shape)]
     rows: list[int] = []
     axis = len(shape) - 1
-    for _ in range(s.between(2, 5)):
+    for _ in range(s.between(2, 6)):
         x = whole[-1] if s.chance(0.7) else s.one_of(*whole)
+        if rows and s.chance(0.3):
+            rows.append(_of_rows(s, rows[-1]))
         form = s.between(0, 5)
         if form == 0:
             whole.append(s.passed_on(x))
@@ -124,6 +140,14 @@ def chain_elements(s: Sketch) -> int:
                 kind = s.one_of(O.ADD, O.MUL, O.SUB)
                 whole.append(s.add(kind, [*s.either(x, other), s.numbers(s.one_of(0, 0, 1))]))
     return whole[-1]
+
+
+def _of_rows(s: Sketch, x: int) -> int:
+    """What is made of one number for each row or column, or of those of a square the other way."""
+    shape = s.dimensions(x)
+    if len(shape) == 2 and 128 in shape and s.chance(0.5):
+        return s.add(O.RESHAPE, [x, s.numbers(shape[::-1])])
+    return s.add(O.ADD, [*s.either(x, s.constant(s.type(x), shape)), s.numbers(0)])
 
 
 def run_beside(s: Sketch) -> int:

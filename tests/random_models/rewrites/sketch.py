@@ -9,7 +9,7 @@ from nnapi_shim.drivers.reference.arrays import dtype_of
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType as O
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE, SCALARS
-from nnapi_shim.hal.types import Dimensions, Operand, Operation
+from nnapi_shim.hal.types import Dimensions, Operand, Operation, SymmPerChannelQuantParams
 from nnapi_shim.operations import bound_operand, bound_operation
 from nnapi_shim.operations.declare import BoundOperand
 from tests.operations.plans.common import Random
@@ -31,7 +31,8 @@ class Sketch:
     def __init__(self, rng: Random, *, whole: bool = False) -> None:
         self.rng = rng
         self.whole = whole
-        self.is_relaxed = False
+        self.power = 0
+        """Of 2, which whole floats are multiplied with."""
         self.graph = Graph()
         self._bound: list[BoundOperand] = []
 
@@ -79,7 +80,7 @@ class Sketch:
         rng = self.rng
         if type in FLOATS:
             if self.whole:
-                return rng.integers(-6, 7, shape).astype(dtype_of(type))
+                return (rng.integers(-6, 7, shape) * 2.0**self.power).astype(dtype_of(type))
             return (rng.normal(size=shape) * 2).astype(dtype_of(type))
         if type in QUANTIZED_RANGE:
             low, high = QUANTIZED_RANGE[type]
@@ -99,16 +100,34 @@ class Sketch:
         scale, zero_point = self.quantization(type) if parameters is None else parameters
         array = self._contents(type, shape) if contents is None else contents
         array = np.ascontiguousarray(np.asarray(array, dtype_of(type)))
-        return self._add(Item(Value(Operand(type, array.shape, scale, zero_point), array), kind, array.shape))
+        return self._add(
+            Item(Value(Operand(type, array.shape, scale, zero_point), array), kind, array.shape)
+        )
 
     def constant(self, type: T, shape: Dimensions, *rest: Any, **others: Any) -> int:
         """As `tensor`: a constant."""
         return self.tensor(type, shape, *rest, kind=CONSTANT, **others)
 
+    def by_channel(self, shape: Dimensions) -> int:
+        """A new input with a scale for each index of the last dimension."""
+        kind = T.TENSOR_QUANT8_SYMM_PER_CHANNEL
+        scales = tuple([float(np.float32(self.rng.uniform(0.01, 1))) for _ in range(shape[-1])])
+        quant = SymmPerChannelQuantParams(scales, len(shape) - 1)
+        array = self.rng.integers(-127, 128, shape).astype(np.int8)
+        return self._add(
+            Item(Value(Operand(kind, shape, channel_quant=quant), array), INPUT, shape)
+        )
+
     def numbers(self, values: Any) -> int:
         """A constant of int32: a number, or a tensor."""
         array = np.array(values, np.int32)
-        return self._add(Item(Value(Operand(I32 if array.shape else T.INT32, array.shape), array), CONSTANT, array.shape))
+        return self._add(
+            Item(
+                Value(Operand(I32 if array.shape else T.INT32, array.shape), array),
+                CONSTANT,
+                array.shape,
+            )
+        )
 
     def boolean(self, value: bool) -> int:
         """A constant that is true or false."""
@@ -195,7 +214,9 @@ class Sketch:
 
     # What stands around an idiom
 
-    def source(self, type: T, shape: Dimensions, parameters: tuple[float, int] | None = None) -> int:
+    def source(
+        self, type: T, shape: Dimensions, parameters: tuple[float, int] | None = None
+    ) -> int:
         """What an idiom begins with: an input, one that there is already, or computed of one."""
         if self.chance(0.3):
             for index, bound in enumerate(self._bound):

@@ -42,7 +42,9 @@ def variants(graph: Graph, rng: Random, most: int = 1 << 40) -> Iterator[Variant
     """
     yield Variant("as it is", graph)
     between = [
-        index for index in graph.computed() if index in graph.read() and not is_exposed(graph, index)
+        index
+        for index in graph.computed()
+        if index in graph.read() and not is_exposed(graph, index)
     ]
     for index in between:
         yield Variant(f"operand {index} is an output", _with_item(graph, index, is_exposed=True))
@@ -90,9 +92,7 @@ def _read_again(graph: Graph, index: int, rng: Random) -> Graph | None:
     written = next(at for at, node in enumerate(graph.nodes) if index in node.outputs)
     place = int(rng.integers(written + 1, len(graph.nodes) + 1))
     reader = Node(type, (index,), (len(graph.items),))
-    return replace(
-        graph, items=items, nodes=[*graph.nodes[:place], reader, *graph.nodes[place:]]
-    )
+    return replace(graph, items=items, nodes=[*graph.nodes[:place], reader, *graph.nodes[place:]])
 
 
 def _less_declared(graph: Graph, index: int, rng: Random) -> Graph:

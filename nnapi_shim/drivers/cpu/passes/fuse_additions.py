@@ -46,7 +46,7 @@ def fuse_additions(lowered: Lowered, kept: Collection[Any]) -> list[tuple[Placed
             is_free = _is_temporary(lowered, root, kept) and len(readers.get(root, ())) == 1
             if is_free and len(writers.get(root, ())) == 1:
                 at = writers[root][0]
-                if at > best and at not in gone and _is_whole(steps[at].step, step):
+                if at > best and _is_whole(steps[at].step, step):
                     best, own = at, side
         if best < 0 or not _may_wait(lowered, steps, best, number):
             continue

@@ -97,8 +97,6 @@ class _Match(Formula):
             return None
         if any(operands[index].dimensions[-1] != length for index in (gain, bias)):
             return None
-        if operands[source].dimensions != operands[target].dimensions:
-            return None
         if not LEAST <= above[1] <= MOST or not all(map(self._is_ordinary, (gain, bias))):
             return None
         self.places.add(self.graph.producer[item.outputs[0]])

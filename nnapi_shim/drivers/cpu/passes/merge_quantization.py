@@ -35,8 +35,6 @@ def merge_quantization(graph: Graph) -> None:
         operands = [graph.operands[index] for index in (source, real, target)]
         if operands[0].type not in BYTES or operands[1].type is not OperandType.TENSOR_FLOAT32:
             continue
-        if len({operand.dimensions for operand in operands}) > 1:
-            continue
         if not graph.is_plain(source, real, target):
             continue
         table = _table(operands[0], operands[2])

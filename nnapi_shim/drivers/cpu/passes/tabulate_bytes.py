@@ -100,16 +100,16 @@ def _is_each(graph: Graph, item: Operation) -> bool:
     """Whether an operation goes element by element through operands of the same dimensions, beside
     constants of one number.
     """
-    if item.type not in EACH or not graph.is_plain(*item.outputs):
+    if item.type not in EACH:
         return False
     dimensions = graph.operands[item.outputs[0]].dimensions
     read = 0
     for index in item.inputs:
         operand = graph.operands[index]
-        if operand.lifetime is OperandLifeTime.NO_VALUE or operand.channel_quant is not None:
+        if operand.lifetime is OperandLifeTime.NO_VALUE:
             return False
         if graph.is_constant(index):
-            if element_count(operand.dimensions) != 1 or len(operand.dimensions) > len(dimensions):
+            if element_count(operand.dimensions) != 1:
                 return False
         elif operand.dimensions != dimensions or not graph.is_plain(index):
             return False

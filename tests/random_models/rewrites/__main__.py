@@ -1,0 +1,100 @@
+"""The long run: for each pass, models until it has acted so often.
+
+python -m tests.random_models.rewrites --acted 1000 [--first 0] [--passes fuse_gelu] [--jobs 2]
+python -m tests.random_models.rewrites --mutations [--passes fuse_gelu] [--jobs 2]
+"""
+
+import argparse
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from typing import NamedTuple
+
+from tests.random_models.rewrites.drawing import IDIOMS, models
+from tests.random_models.rewrites.hunting import found_by
+from tests.random_models.rewrites.mutations import MUTATIONS, Mutation
+from tests.random_models.rewrites.proof import Proof, Unequal
+
+MOST_SEEDS = 20
+"""For each time that a pass is to act: it does so in every other model, and in their variants."""
+SEEDS_OF_MUTATIONS = 400
+
+
+class Found(NamedTuple):
+    """What came of the models of one pass."""
+
+    name: str
+    models: int
+    acted: int
+    seconds: float
+    failures: list[str]
+
+
+def proven(name: str, first: int, acted: int, most_failures: int) -> Found:
+    """Check the models of one pass until it has acted so often."""
+    proof, failures, began = Proof(name), [], time.monotonic()
+    for seed in range(first, first + MOST_SEEDS * acted):
+        for what, graph, _ in models(name, seed):
+            try:
+                proof.check(graph)
+            except Unequal as error:
+                failures.append(f"{name}, seed {seed}, {what}: {error}\n{graph.shown('    ')}")
+        if proof.acted >= acted or len(failures) >= most_failures:
+            break
+    seconds = time.monotonic() - began
+    return Found(name, proof.models, proof.acted, seconds, failures[:most_failures])
+
+
+def main() -> int:
+    """Run the models; 1 if any gives something else, or if a mutation is not found."""
+    options = _options()
+    names = options.passes.split(",") if options.passes else list(IDIOMS)
+    with ProcessPoolExecutor(options.jobs, get_context("spawn")) as pool:
+        if options.mutations:
+            return _mutations(pool, names)
+        arguments = [(name, options.first, options.acted, options.failures) for name in names]
+        failed = False
+        for found in pool.map(proven, *zip(*arguments, strict=True)):
+            for failure in found.failures:
+                print(failure)
+            print(
+                f"{found.name} acted in {found.acted} of {found.models} models, "
+                f"{found.seconds:.0f} s, {len(found.failures)} failures",
+                flush=True,
+            )
+            failed |= bool(found.failures) or found.acted < options.acted
+    return int(failed)
+
+
+def _hunted(name: str, mutation: Mutation) -> str:
+    return found_by(name, mutation, range(SEEDS_OF_MUTATIONS))
+
+
+def _mutations(pool: ProcessPoolExecutor, names: list[str]) -> int:
+    pairs = [(name, mutation) for name in names for mutation in MUTATIONS[name]]
+    missed = 0
+    results = pool.map(_hunted, *zip(*pairs, strict=True))
+    for (name, mutation), found in zip(pairs, results, strict=True):
+        print(f"{name}: {mutation.old!r} -> {mutation.new!r}: {found or 'NOT FOUND'}", flush=True)
+        missed += not found
+    print(f"{len(pairs)} mutations, {missed} not found")
+    return int(missed > 0)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.random_models.rewrites",
+        description="Compare models with a pass of nnapi-cpu and without it.",
+    )
+    parser.add_argument("--acted", type=int, default=1000, help="how often each pass is to act")
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
+    parser.add_argument("--passes", default="", help="names; default: all there are")
+    parser.add_argument("--mutations", action="store_true", help="show that guards are needed")
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument("--failures", type=int, default=5, help="stop a pass after so many")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
