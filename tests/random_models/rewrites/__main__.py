@@ -18,7 +18,6 @@ from tests.random_models.rewrites.proof import Proof, Unequal
 
 MOST_SEEDS = 20
 """For each time that a pass is to act: it does so in every other model, and in their variants."""
-SEEDS_OF_MUTATIONS = 400
 
 
 class Found(NamedTuple):
@@ -52,7 +51,7 @@ def main() -> int:
     names = options.passes.split(",") if options.passes else list(IDIOMS)
     with ProcessPoolExecutor(options.jobs, get_context("spawn")) as pool:
         if options.mutations:
-            return _mutations(pool, names)
+            return _mutations(pool, names, options.seeds)
         arguments = [(name, options.first, options.acted, options.failures) for name in names]
         failed = False
         for found in pool.map(proven, *zip(*arguments, strict=True)):
@@ -67,15 +66,15 @@ def main() -> int:
     return int(failed)
 
 
-def _hunted(name: str, mutation: Mutation) -> str:
-    return found_by(name, mutation, range(SEEDS_OF_MUTATIONS))
+def _hunted(name: str, mutation: Mutation, seeds: int) -> str:
+    return found_by(name, mutation, range(seeds))
 
 
-def _mutations(pool: ProcessPoolExecutor, names: list[str]) -> int:
-    pairs = [(name, mutation) for name in names for mutation in MUTATIONS[name]]
+def _mutations(pool: ProcessPoolExecutor, names: list[str], seeds: int) -> int:
+    pairs = [(name, mutation, seeds) for name in names for mutation in MUTATIONS[name]]
     missed = 0
     results = pool.map(_hunted, *zip(*pairs, strict=True))
-    for (name, mutation), found in zip(pairs, results, strict=True):
+    for (name, mutation, _), found in zip(pairs, results, strict=True):
         print(f"{name}: {mutation.old!r} -> {mutation.new!r}: {found or 'NOT FOUND'}", flush=True)
         missed += not found
     print(f"{len(pairs)} mutations, {missed} not found")
@@ -91,6 +90,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--passes", default="", help="names; default: all there are")
     parser.add_argument("--mutations", action="store_true", help="show that guards are needed")
+    parser.add_argument("--seeds", type=int, default=400, help="models for each mutation")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--failures", type=int, default=5, help="stop a pass after so many")
     return parser.parse_args()

@@ -41,5 +41,4 @@ def _take_code(patch: pytest.MonkeyPatch, ours: Any, other: Any) -> None:
             if isinstance(function, property):
                 function, mine = function.fget, getattr(mine, "fget", None)
             if isinstance(function, FunctionType) and isinstance(mine, FunctionType):
-                if mine.__module__ == ours.__module__:
-                    patch.setattr(mine, "__code__", function.__code__)
+                patch.setattr(mine, "__code__", function.__code__)

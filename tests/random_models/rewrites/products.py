@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from numpy import float32
+
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType as O
 from tests.random_models.rewrites.sketch import FLOATS, I32, S8, U8, Sketch
@@ -10,7 +12,7 @@ from tests.single import CONSTANT, INPUT
 
 
 class Window(NamedTuple):
-    """Of a convolution, height first. pads: a code, or what is put on the left, right, top, bottom."""
+    """Of a convolution, height first. pads: a code, or those on the left, right, top, bottom."""
 
     size: tuple[int, int] = (1, 1)
     pads: int | Sequence[int] = 2
@@ -45,8 +47,6 @@ def bias(s: Sketch, x: int, scale: float, depth: int) -> int:
     type = s.type(x)
     if type in FLOATS:
         return s.constant(type, (depth,))
-    from numpy import float32
-
     return s.constant(I32, (depth,), (float(float32(s.parameters(x)[0]) * float32(scale)), 0))
 
 

@@ -22,7 +22,6 @@ from tests.random_models.graph import Graph, assemble
 from tests.random_models.running import Prepared, Wrong
 from tests.single import Built
 
-
 RELAXED = ("halve_weights",)
 """Passes for models that allow float32 to be computed with less."""
 REORDERED = ("fuse_dilation", "fuse_padding", "halve_weights")

@@ -12,6 +12,8 @@ import numpy as np
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType as O
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE
+from nnapi_shim.operations import operation
+from nnapi_shim.operations.declare import declared
 from tests.operations.plans.common import Random
 from tests.random_models.edges import EDGES, with_edges
 from tests.random_models.graph import COMPUTED, Graph, Item, Node
@@ -28,7 +30,7 @@ READERS = {
 
 
 class Variant(NamedTuple):
-    """A graph, and what was changed. is_special: some numbers of it are at the edges of their types."""
+    """A graph, and what was changed. is_special: some numbers are at the edges of their types."""
 
     what: str
     graph: Graph
@@ -116,9 +118,6 @@ def _wrongly_declared(graph: Graph, index: int, rng: Random) -> Graph | None:
 def _is_replaced(graph: Graph, index: int) -> bool:
     """Whether the operation that writes an operand gives it parameters of its own."""
     node = next(node for node in graph.nodes if index in node.outputs)
-    from nnapi_shim.operations import operation
-    from nnapi_shim.operations.declare import declared
-
     return operation(node.type).quantization is not declared and node.type is not O.SOFTMAX
 
 

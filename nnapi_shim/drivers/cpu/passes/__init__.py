@@ -14,6 +14,7 @@ from nnapi_shim.errors import Where
 from nnapi_shim.hal.enums import OperandLifeTime, OperationType
 from nnapi_shim.hal.types import Subgraph
 from nnapi_shim.hints import TYPE_CHECKING, Any, NamedTuple
+from nnapi_shim.limits import watched
 from nnapi_shim.settings import PASSES
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def _of(*types: OperationType) -> Callable[[Subgraph], bool]:
 def _computes_constants(graph: Subgraph) -> bool:
     """Whether an operation reads constants alone."""
     operands = graph.operands
-    for item in graph.operations:
+    for item in watched(graph.operations):
         if item.inputs and all(operands[index].lifetime in VALUED for index in item.inputs):
             return True
     return False
@@ -116,7 +117,7 @@ def on_steps(lowered: Lowered, kept: Collection[Any]) -> list[Joined]:
 
     kept: operands and Buffers that later programs read.
     """
-    kernels = {placed.step.kernel.partition("_")[0] for placed in lowered.steps}
+    kernels = {placed.step.kernel.partition("_")[0] for placed in watched(lowered.steps)}
     without = left_out()
     done = []
     if "add" in kernels and "fuse_additions" not in without:
@@ -154,7 +155,7 @@ def on_steps(lowered: Lowered, kept: Collection[Any]) -> list[Joined]:
 def _has_pairs(steps: Sequence[Placed]) -> bool:
     """Whether two steps that go element by element follow each other."""
     before = False
-    for placed in steps:
+    for placed in watched(steps):
         this = "part" in placed.step.record.fields
         if before and this:
             return True

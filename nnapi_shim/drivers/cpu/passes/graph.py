@@ -17,6 +17,7 @@ from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE, STRUCT_CODES, decoded
 from nnapi_shim.hal.types import Operand, Operation, Subgraph, is_known
 from nnapi_shim.hints import Any, NamedTuple, cast
+from nnapi_shim.limits import look, watched
 from nnapi_shim.operations import bound_operand, bound_operation
 from nnapi_shim.operations import operation as declaration_of
 from nnapi_shim.operations.declare import BoundOperand, declared
@@ -65,7 +66,7 @@ class Graph:
         """Operand -> positions of the operations that read it, once for each time."""
         self._addresses = constants.addresses(subgraph)
         self._plain: dict[int, bool] = {}
-        for position, item in enumerate(subgraph.operations):
+        for position, item in enumerate(watched(subgraph.operations)):
             self._enter(position, item)
 
     def rewritten(self) -> Subgraph:
@@ -79,7 +80,7 @@ class Graph:
 
     def each(self, *types: OperationType) -> Iterator[tuple[int, Operation]]:
         """Position and operation of all that are of these types, and there when their turn is."""
-        for position in range(len(self.operations)):
+        for position in watched(range(len(self.operations))):
             item = self.operations[position]
             if isinstance(item, Operation) and item.type in types:
                 yield position, item
@@ -114,12 +115,13 @@ class Graph:
 
     def is_plain(self, *indexes: int) -> bool:
         """Whether all of operands is known, and what is declared of them is what runs find."""
-        return all([self._plain.get(index) or self._is_plain(index) for index in indexes])
+        return all(self._plain.get(index) or self._is_plain(index) for index in indexes)
 
     def _is_plain(self, index: int) -> bool:
         """The same of one operand; what is found is kept, passes do not change it."""
         pending = [index]
         while pending:
+            look()
             at = pending[-1]
             operand = self.operands[at]
             if at in self._plain:
@@ -149,7 +151,7 @@ class Graph:
             if unknown:
                 pending += unknown
             else:
-                are_plain = all([self._plain[it] for it in scaled])
+                are_plain = all(self._plain[it] for it in scaled)
                 self._plain[index] = are_plain and self._is_as_declared(item)
 
     def _is_as_declared(self, item: Operation) -> bool:
@@ -165,7 +167,7 @@ class Graph:
                 for output, given in zip(op.outputs, parameters, strict=True)
             ):
                 return False
-            are_known = all([self._has_value(item.inputs[at]) for at in op.match.value_positions])
+            are_known = all(self._has_value(item.inputs[at]) for at in op.match.value_positions)
             return not are_known or operation.data_dependent or not resolve(op)
         except NnapiError:
             return False

@@ -4,17 +4,17 @@ The table has what the two operations make of each of the 256 values, in float32
 as they do it.
 """
 
+from array import array
 from collections.abc import Sequence
 
 from nnapi_shim.drivers.cpu.fused import Fused
-from nnapi_shim.drivers.cpu.lowering.elements import LOOKUP, byte_table, rounded_away, shared
+from nnapi_shim.drivers.cpu.lowering.elements import LOOKUP, rounded_away, shared
 from nnapi_shim.drivers.cpu.passes.graph import Done, Graph, title
 from nnapi_shim.drivers.cpu.record import Alias, Step
 from nnapi_shim.hal.enums import OperandType, OperationType
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE
 from nnapi_shim.hal.types import Operand, element_count
 from nnapi_shim.operations.declare import BoundOperand
-from nnapi_shim.operations.rules import float32
 
 NAME = "merge_quantization"
 BYTES = (OperandType.TENSOR_QUANT8_ASYMM, OperandType.TENSOR_QUANT8_ASYMM_SIGNED)
@@ -83,10 +83,17 @@ def _table(source: Operand, target: Operand) -> bytes:
     # Up to 255 times a scale, divided by it, is less than a half from where it was.
     is_shifted = source.scale == target.scale and _TINY < source.scale < _HUGE
 
-    def result(stored: int) -> int:
-        if is_shifted:
-            return max(lowest, min(stored - source.zero_point + target.zero_point, highest))
-        steps = float32(float32((stored - source.zero_point) * source.scale) / target.scale)
-        return int(rounded_away(max(low, min(steps, high)))) + target.zero_point
-
-    return byte_table(source.type, result)
+    first, last = QUANTIZED_RANGE[source.type]
+    if is_shifted:
+        shift = target.zero_point - source.zero_point
+        results = [
+            max(lowest, min(stored + shift, highest)) & 255 for stored in range(first, last + 1)
+        ]
+    else:
+        whole = range(first - source.zero_point, last - source.zero_point + 1)
+        real = array("f", [number * source.scale for number in whole])  # rounded to float32
+        steps = array("f", [number / target.scale for number in real])
+        results = [
+            int(rounded_away(max(low, min(each, high)))) + target.zero_point & 255 for each in steps
+        ]
+    return bytes(results[-first:] + results[:-first])  # bytes are read as unsigned

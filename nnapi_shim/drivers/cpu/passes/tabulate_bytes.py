@@ -12,6 +12,7 @@ from nnapi_shim.drivers.cpu.passes.graph import Done, Graph, title
 from nnapi_shim.drivers.cpu.passes.merge_quantization import BYTES, Translation
 from nnapi_shim.hal.enums import OperandLifeTime, OperationType
 from nnapi_shim.hal.types import Operation, element_count
+from nnapi_shim.limits import watched
 
 NAME = "tabulate_bytes"
 O = OperationType  # noqa: E741
@@ -35,10 +36,10 @@ def tabulate_bytes(graph: Graph) -> None:
     """
     each = {
         position
-        for position, item in enumerate(graph.operations)
+        for position, item in enumerate(watched(graph.operations))
         if isinstance(item, Operation) and _is_each(graph, item)
     }
-    for position in sorted(each, reverse=True):
+    for position in watched(sorted(each, reverse=True)):
         item = graph.operations[position]
         if not isinstance(item, Operation):
             continue
