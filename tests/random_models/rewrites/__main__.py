@@ -7,7 +7,8 @@ python -m tests.random_models.rewrites --mutations [--passes fuse_gelu] [--jobs 
 import argparse
 import sys
 import time
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Iterable
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 from typing import NamedTuple
 
@@ -49,9 +50,9 @@ def main() -> int:
     """Run the models; 1 if any gives something else, or if a mutation is not found."""
     options = _options()
     names = options.passes.split(",") if options.passes else list(IDIOMS)
+    if options.mutations:
+        return _mutations(names, options.seeds, options.jobs)
     with ProcessPoolExecutor(options.jobs, get_context("spawn")) as pool:
-        if options.mutations:
-            return _mutations(pool, names, options.seeds)
         arguments = [(name, options.first, options.acted, options.failures) for name in names]
         failed = False
         for found in pool.map(proven, *zip(*arguments, strict=True)):
@@ -66,19 +67,22 @@ def main() -> int:
     return int(failed)
 
 
-def _hunted(name: str, mutation: Mutation, seeds: int) -> str:
-    return found_by(name, mutation, range(seeds))
-
-
-def _mutations(pool: ProcessPoolExecutor, names: list[str], seeds: int) -> int:
-    pairs = [(name, mutation, seeds) for name in names for mutation in MUTATIONS[name]]
-    missed = 0
-    results = pool.map(_hunted, *zip(*pairs, strict=True))
-    for (name, mutation, _), found in zip(pairs, results, strict=True):
-        print(f"{name}: {mutation.old!r} -> {mutation.new!r}: {found or 'NOT FOUND'}", flush=True)
-        missed += not found
+def _mutations(names: list[str], seeds: int, jobs: int) -> int:
+    pairs = [(name, mutation) for name in names for mutation in MUTATIONS[name]]
+    with ThreadPoolExecutor(jobs) as pool:
+        results = pool.map(lambda pair: found_by(*pair, range(seeds), "spawn"), pairs)
+        missed = _told(pairs, results)
     print(f"{len(pairs)} mutations, {missed} not found")
     return int(missed > 0)
+
+
+def _told(pairs: list[tuple[str, Mutation]], results: Iterable[str]) -> int:
+    """Print what was found for each mutation; how many were not."""
+    missed = 0
+    for (name, mutation), found in zip(pairs, results, strict=True):
+        print(f"{name}: {mutation.old!r} -> {mutation.new!r}: {found or 'NOT FOUND'}", flush=True)
+        missed += not found
+    return missed
 
 
 def _options() -> argparse.Namespace:

@@ -11,12 +11,12 @@ from tests.random_models.rewrites.mutations import PASSES, Mutation
 from tests.random_models.rewrites.proof import Proof, Unequal
 
 
-def found_by(name: str, mutation: Mutation, seeds: Iterable[int]) -> str:
+def found_by(name: str, mutation: Mutation, seeds: Iterable[int], method: str = "fork") -> str:
     """The first model that differs with a mutation of a pass and not without it; "" if none does.
 
-    In a process of its own: what is wrong may write anywhere.
+    In a process of its own, started by this method: what is wrong may write anywhere.
     """
-    context = get_context("fork")
+    context = get_context(method)
     ours, theirs = context.Pipe(duplex=False)
     process = context.Process(target=_hunt, args=(name, mutation, list(seeds), theirs), daemon=True)
     process.start()

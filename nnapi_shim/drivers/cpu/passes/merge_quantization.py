@@ -4,11 +4,17 @@ The table has what the two operations make of each of the 256 values, in float32
 as they do it.
 """
 
-from array import array
 from collections.abc import Sequence
 
 from nnapi_shim.drivers.cpu.fused import Fused
-from nnapi_shim.drivers.cpu.lowering.elements import LOOKUP, rounded_away, shared
+from nnapi_shim.drivers.cpu.lowering.elements import (
+    LOOKUP,
+    all_rounded_away,
+    byte_table,
+    shared,
+    singles,
+    stored,
+)
 from nnapi_shim.drivers.cpu.passes.graph import Done, Graph, title
 from nnapi_shim.drivers.cpu.record import Alias, Step
 from nnapi_shim.hal.enums import OperandType, OperationType
@@ -83,17 +89,12 @@ def _table(source: Operand, target: Operand) -> bytes:
     # Up to 255 times a scale, divided by it, is less than a half from where it was.
     is_shifted = source.scale == target.scale and _TINY < source.scale < _HUGE
 
-    first, last = QUANTIZED_RANGE[source.type]
     if is_shifted:
         shift = target.zero_point - source.zero_point
-        results = [
-            max(lowest, min(stored + shift, highest)) & 255 for stored in range(first, last + 1)
-        ]
+        results = [max(lowest, min(q + shift, highest)) for q in stored(source.type)]
     else:
-        whole = range(first - source.zero_point, last - source.zero_point + 1)
-        real = array("f", [number * source.scale for number in whole])  # rounded to float32
-        steps = array("f", [number / target.scale for number in real])
-        results = [
-            int(rounded_away(max(low, min(each, high)))) + target.zero_point & 255 for each in steps
-        ]
-    return bytes(results[-first:] + results[:-first])  # bytes are read as unsigned
+        real = singles([(q - source.zero_point) * source.scale for q in stored(source.type)])
+        steps = singles([number / target.scale for number in real])
+        clamped = [max(low, min(each, high)) for each in steps]
+        results = [int(each) + target.zero_point for each in all_rounded_away(clamped)]
+    return byte_table(source.type, results)
