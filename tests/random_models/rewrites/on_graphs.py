@@ -71,7 +71,9 @@ def merge_quantization(s: Sketch) -> int:
         kind = s.one_of(U8, S8, s.type(x))
         kind = kind if kind in BYTES else U8
         scale, zero = s.quantization(kind)
-        if s.chance(0.5) and s.type(x) in BYTES:
+        if s.type(x) == kind and s.chance(0.1):
+            scale, zero = s.parameters(x)
+        elif s.chance(0.5) and s.type(x) in BYTES:
             scale = float(np.float32(s.parameters(x)[0] * s.one_of(1, 1, 1, 1.0001, 0.37, 1.9)))
             zero = s.parameters(x)[1] if kind == s.type(x) and s.chance(0.7) else zero
         elif s.chance(0.2):
@@ -116,7 +118,10 @@ def fuse_padding(s: Sketch) -> int:
         extent = (window.size[along] - 1) * window.dilation[along] + 1
         most = min(3, extent if s.chance(0.05) else extent - 1)
         around[1 + along] = [s.between(0, most), s.between(0, most)]
-    if s.chance(0.1):
+    is_strange = s.chance(0.1)
+    if is_strange:  # the order of dimensions, which these sizes allow to be another
+        x, around = s.source(type, (1, 3, 3, 4)), [[0, 0], [1, 0], [0, 1], [0, 0]]
+    elif s.chance(0.1):
         around[s.one_of(0, 3)][s.between(0, 1)] = 1
     inputs = [x, s.numbers(around)]
     kind = s.one_of(O.PAD, O.PAD_V2)
@@ -127,7 +132,9 @@ def fuse_padding(s: Sketch) -> int:
         else:
             inputs.append(s.real(s.one_of(0.0, 0.0, -0.0, 1.0), type))
     padded = s.add(kind, inputs)
-    return convolution(s, padded, window, s.one_of(0, s.between(1, 5)), s.one_of(0, 0, 1, 2, 3))
+    depth = s.one_of(0, s.between(1, 5))
+    nchw = True if is_strange else None
+    return convolution(s, padded, window, depth, s.one_of(0, 0, 1, 2, 3), nchw=nchw)
 
 
 def fuse_activations(s: Sketch) -> int:
