@@ -1,7 +1,10 @@
 """What is done to a graph before it is lowered: a pass per file, in the order of a table.
 
-Results stay the same, bit by bit where they are quantized. What the program reads is computed as
-the model says, and so is all that a run may refuse: passes act where everything is declared.
+Results stay the same, bit by bit, and NaN stays NaN. Two kinds of passes let another kernel compute
+sums of floats, which may be rounded in another order, and a sum of 0 may have the other sign:
+fuse_dilation and fuse_padding. halve_weights rounds weights to float16, if they are not among its
+numbers, and may add up in another order, too. What the program reads is computed as the model says,
+and so is all that a run may refuse: passes act where everything is declared, as operations give it.
 """
 
 from collections.abc import Callable, Collection, Sequence
