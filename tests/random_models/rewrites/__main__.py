@@ -6,44 +6,14 @@ python -m tests.random_models.rewrites --mutations [--passes fuse_gelu] [--jobs 
 
 import argparse
 import sys
-import time
 from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
-from typing import NamedTuple
 
-from tests.random_models.rewrites.drawing import IDIOMS, models
+from tests.random_models.rewrites.drawing import IDIOMS
 from tests.random_models.rewrites.hunting import found_by
 from tests.random_models.rewrites.mutations import MUTATIONS, Mutation
-from tests.random_models.rewrites.proof import Proof, Unequal
-
-MOST_SEEDS = 20
-"""For each time that a pass is to act: it does so in every other model, and in their variants."""
-
-
-class Found(NamedTuple):
-    """What came of the models of one pass."""
-
-    name: str
-    models: int
-    acted: int
-    seconds: float
-    failures: list[str]
-
-
-def proven(name: str, first: int, acted: int, most_failures: int) -> Found:
-    """Check the models of one pass until it has acted so often."""
-    proof, failures, began = Proof(name), [], time.monotonic()
-    for seed in range(first, first + MOST_SEEDS * acted):
-        for what, graph, _ in models(name, seed):
-            try:
-                proof.check(graph)
-            except Unequal as error:
-                failures.append(f"{name}, seed {seed}, {what}: {error}\n{graph.shown('    ')}")
-        if proof.acted >= acted or len(failures) >= most_failures:
-            break
-    seconds = time.monotonic() - began
-    return Found(name, proof.models, proof.acted, seconds, failures[:most_failures])
+from tests.random_models.rewrites.proving import proven
 
 
 def main() -> int:
