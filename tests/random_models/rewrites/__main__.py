@@ -12,7 +12,7 @@ from multiprocessing import get_context
 
 from tests.random_models.rewrites.drawing import IDIOMS
 from tests.random_models.rewrites.hunting import found_by
-from tests.random_models.rewrites.mutations import MUTATIONS, Mutation
+from tests.random_models.rewrites.mutations import MUTATIONS, OPEN, Mutation
 from tests.random_models.rewrites.proving import proven
 
 
@@ -21,7 +21,9 @@ def main() -> int:
     options = _options()
     names = options.passes.split(",") if options.passes else list(IDIOMS)
     if options.mutations:
-        return _mutations(names, options.seeds, options.jobs)
+        table = OPEN if options.open else MUTATIONS
+        pairs = [(name, mutation) for name in names for mutation in table.get(name, ())]
+        return _mutations(pairs, options.seeds, options.jobs)
     with ProcessPoolExecutor(options.jobs, get_context("spawn")) as pool:
         arguments = [(name, options.first, options.acted, options.failures) for name in names]
         failed = False
@@ -37,8 +39,7 @@ def main() -> int:
     return int(failed)
 
 
-def _mutations(names: list[str], seeds: int, jobs: int) -> int:
-    pairs = [(name, mutation) for name in names for mutation in MUTATIONS[name]]
+def _mutations(pairs: list[tuple[str, Mutation]], seeds: int, jobs: int) -> int:
     with ThreadPoolExecutor(jobs) as pool:
         results = pool.map(lambda pair: found_by(*pair, range(seeds), "spawn"), pairs)
         missed = _told(pairs, results)
@@ -64,6 +65,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--passes", default="", help="names; default: all there are")
     parser.add_argument("--mutations", action="store_true", help="show that guards are needed")
+    parser.add_argument("--open", action="store_true", help="those that were not found before")
     parser.add_argument("--seeds", type=int, default=400, help="models for each mutation")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--failures", type=int, default=5, help="stop a pass after so many")

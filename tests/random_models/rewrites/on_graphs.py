@@ -257,7 +257,7 @@ def tabulate_bytes(s: Sketch) -> int:
                 real.append(pair(s, s.one_of(*PAIRS), y, s.one_of(*real)))
             else:
                 few: tuple[int, ...] = (1,) * s.between(1, len(shape))
-                if s.chance(0.2):
+                if s.chance(0.6 if columns == 256 else 0.2):
                     few = s.one_of((*few, shape[-1]), (1, *shape), shape, (1,) * (len(shape) + 1))
                 alone = s.tensor(kind, few, kind=s.one_of(CONSTANT, CONSTANT, CONSTANT, INPUT))
                 real.append(pair(s, s.one_of(*PAIRS), y, alone))

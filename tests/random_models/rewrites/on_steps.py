@@ -28,7 +28,9 @@ def fuse_additions(s: Sketch) -> int:
     for _ in range(s.between(1, 3)):
         if s.chance(0.3):
             full = s.dimensions(y)
-            z = s.source(type, full if s.chance(0.8) else s.one_of(full[-1:], (*full[:-1], 1)))
+            z = s.source(
+                type, full if s.chance(0.8) else s.one_of(full[-1:], (*full[:-1], 1), (1,))
+            )
         else:
             z = _product(s, s.one_of(x, y), depth, s.one_of(0, 0, 1, 2))
         scale = (
