@@ -9,7 +9,7 @@ PY := $(VENV)/bin/python
 NDK_DATA := $(wildcard ../shared/ndk/model_data.bin)
 RUN := LD_LIBRARY_PATH=$(LIB_DIR)
 
-.PHONY: all library kernels best-kernels demo test test-install install uninstall dist deb sbom reproducible tiny lint pins bench bench-models bench-operations docs pictures check-memory check-v4 random-models fuzz soak stress check-native check-threads check-exports fuzz-tflite clean
+.PHONY: all library kernels best-kernels demo test test-install install uninstall dist deb sbom reproducible tiny lint pins bench bench-models bench-operations bench-compiling docs pictures check-memory check-v4 random-models mutations fuzz soak stress check-native check-threads check-exports fuzz-tflite clean
 all: library kernels companion c_examples
 
 include nnapi_shim/native/companion/companion.mk
@@ -131,6 +131,10 @@ bench-models: library best-kernels $(VENV)-bench/ready
 bench-operations: all $(VENV)/ready-dev
 	OPENBLAS_NUM_THREADS=1 PYTHONPATH=. $(PY) tests/bench/bench_operations.py $(OPERATIONS)
 
+# Microseconds of the processor for each operation of a model of 10,000, of each kind and type.
+bench-compiling: all $(VENV)/ready-dev
+	PYTHONPATH=. $(PY) tests/bench/bench_compiling.py $(OPERATIONS)
+
 # The site, build/docs; before it what is made of the sources: pages of operations and the typed methods of Model
 # from the declarations, rules from the refusals, settings.
 docs: $(VENV)/ready-dev
@@ -173,11 +177,21 @@ check-threads: all $(VENV)/ready-dev
 	$(PY) -m tests.threads
 
 # One random model per seed; a seed always gives the same one. SPECIAL=1: with infinities, NaN,
-# the largest and the smallest numbers and scales among its contents.
+# the largest and the smallest numbers and scales among its contents. Then models in which each pass
+# of nnapi-cpu acts ACTED times, with it and without it; PASSES=fuse_gelu,... are those alone, and
+# ACTED=0 none. Ten minutes more: `make mutations`, which takes guards of passes away and looks for
+# a model that shows it.
 SEEDS ?= 0:20000
 SPECIAL ?=
+ACTED ?= 1000
+PASSES ?=
+REWRITES = $(PY) -m tests.random_models.rewrites --jobs $$(nproc) $(if $(PASSES),--passes $(PASSES))
 random-models: all $(VENV)/ready-dev
 	$(PY) -m tests.random_models --seeds $(SEEDS) $(if $(SPECIAL),--special) --jobs $$(nproc)
+	$(REWRITES) --acted $(ACTED)
+
+mutations: all $(VENV)/ready-dev
+	$(REWRITES) --mutations
 
 # Random calls of the C API: half of them on one thread, half on four; and a quarter as many in three
 # processes whose result codes are compared, on either device alone and on both. FUZZ takes more

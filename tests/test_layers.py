@@ -24,6 +24,7 @@ OPEN = {
     "process",
     "signals",
     "hints",
+    "limits",
 }
 
 RIGHT_OF = {
@@ -49,6 +50,7 @@ RIGHT_OF = {
     "process": set(),
     "signals": set(),
     "hints": set(),
+    "limits": {"hal"},
     "handles": {"hal"},
     "capi": {"api"},
     "__main__": {"cli"},

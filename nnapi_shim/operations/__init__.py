@@ -10,6 +10,7 @@ from nnapi_shim.errors import NnapiError, Place, bad_data
 from nnapi_shim.hal import types as hal
 from nnapi_shim.hal.enums import OperandLifeTime, OperationType
 from nnapi_shim.hints import Any
+from nnapi_shim.limits import watched
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation, Operation
 
 FAMILIES = {
@@ -138,7 +139,7 @@ def supported(model: hal.Model) -> list[bool]:
     graphs: list[bool] = []
     for graph in model.referenced:
         graphs.append(all(_is_declared(item, graph, graphs) for item in graph.operations))
-    return [_is_declared(item, model.main, graphs) for item in model.main.operations]
+    return [_is_declared(item, model.main, graphs) for item in watched(model.main.operations)]
 
 
 def _is_declared(item: hal.Operation, graph: hal.Subgraph, graphs: list[bool]) -> bool:

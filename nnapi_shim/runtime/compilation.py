@@ -17,6 +17,7 @@ from nnapi_shim.hal.interfaces import IDevice, IPreparedModel
 from nnapi_shim.hal.types import CacheHandles, Operand, byte_size, is_known
 from nnapi_shim.hal.types import Model as HalModel
 from nnapi_shim.hints import TYPE_CHECKING, Any, TypeVar
+from nnapi_shim.limits import TooLate, until
 from nnapi_shim.runtime import device_manager, extension
 from nnapi_shim.runtime.model import Model
 from nnapi_shim.runtime.naming import renumbered
@@ -139,10 +140,14 @@ class Compilation:
     @while_open
     def finish(self) -> None:
         """Choose devices and prepare the model on them. A failure is final."""
+        deadline = monotonic_ns() + self._timeout_ns if self._timeout_ns else None
         try:
-            self._finish()
+            with until(deadline or 0):
+                self._finish(deadline)
         except NnapiError as error:
             raise self.named(error) from None
+        except TooLate:
+            raise self._too_late() from None
 
     def named(self, error: NnapiError) -> NnapiError:
         """A refusal with the names of the operands that it tells of."""
@@ -156,9 +161,8 @@ class Compilation:
         other.finish()
         return other
 
-    def _finish(self) -> None:
+    def _finish(self, deadline: int | None) -> None:
         self.state = "failed"
-        deadline = monotonic_ns() + self._timeout_ns if self._timeout_ns else None
         how = NO_FALLBACK if self.explicit else PARTITION.get()
         find = whole if how == NEVER else partitioned
         steps = find(self.hal, self._devices, self._preference)
@@ -210,10 +214,7 @@ class Compilation:
     ) -> IPreparedModel:
         """The model, or a part of it, made ready for a device."""
         if deadline is not None and monotonic_ns() >= deadline:
-            raise NnapiError(
-                ResultCode.MISSED_DEADLINE_PERSISTENT,
-                f"the compilation took longer than its {self._timeout_ns} ns",
-            )
+            raise self._too_late()
         if self._attributes:
             model = model._replace(extension_attributes=extension.listed(self._attributes))
         began = monotonic_ns()
@@ -225,6 +226,10 @@ class Compilation:
             count = len(model.main.operations)
             vlog.write("driver", f"{device.name} prepared {count} operations in {took:.1f} ms")
         return prepared
+
+    def _too_late(self) -> NnapiError:
+        code = ResultCode.MISSED_DEADLINE_PERSISTENT
+        return NnapiError(code, f"the compilation took longer than its {self._timeout_ns} ns")
 
     def _fallback(self, steps: Sequence[Step], error: NnapiError) -> Step | None:
         """What can step in for these; None where there is nothing or the error is the program's."""

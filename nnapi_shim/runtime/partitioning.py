@@ -25,6 +25,7 @@ from nnapi_shim.hal.types import (
     is_known,
 )
 from nnapi_shim.hints import NamedTuple
+from nnapi_shim.limits import watched
 from nnapi_shim.runtime.step_order import in_steps
 from nnapi_shim.settings import ENABLED_DEVICES
 
@@ -151,7 +152,8 @@ class Answers:
     def best_devices(self) -> list[int]:
         """Per operation, the index of its device. Raises BAD_DATA where there is none."""
         return [
-            self._best(position, item) for position, item in enumerate(self._model.main.operations)
+            self._best(position, item)
+            for position, item in enumerate(watched(self._model.main.operations))
         ]
 
     def _best(self, position: int, item: Operation) -> int:

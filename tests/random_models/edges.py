@@ -50,10 +50,10 @@ def contents(type: T, dimensions: Dimensions, rng: Random, name: str) -> Value:
     if type in FLOATS:
         if OperationType[name] in ORDINARY:
             return value
-        return value._replace(array=_with_edges(array, EDGES[type], rng))
+        return value._replace(array=with_edges(array, EDGES[type], rng))
     if type in QUANTIZED_RANGE:
         low, high = QUANTIZED_RANGE[type]
-        array = _with_edges(array, np.array([low, high, operand.zero_point], array.dtype), rng)
+        array = with_edges(array, np.array([low, high, operand.zero_point], array.dtype), rng)
         quant = operand.channel_quant
         if quant is not None:
             scales = tuple([scale_of(rng) for _ in quant.scales])
@@ -62,11 +62,11 @@ def contents(type: T, dimensions: Dimensions, rng: Random, name: str) -> Value:
             operand = operand._replace(zero_point=int(rng.choice((low, high))))
         return Value(operand._replace(scale=scale_of(rng)), array)
     if type == T.TENSOR_INT32:
-        return value._replace(array=_with_edges(array, INTEGERS, rng))
+        return value._replace(array=with_edges(array, INTEGERS, rng))
     return value
 
 
-def _with_edges(array: Any, edges: Any, rng: Random) -> Any:
+def with_edges(array: Any, edges: Any, rng: Random) -> Any:
     """One element, some or most of them replaced."""
     shares = (1 / array.size, 0.1, 0.7)
     is_replaced = rng.random(array.shape) < shares[int(rng.integers(3))]

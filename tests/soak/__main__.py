@@ -6,6 +6,7 @@ captures  captures that say what no program has done, a part of them under Addre
 faults    memory, threads, descriptors and writes of files that fail
 calls     random calls of the C API, on one thread and on four
 models    random models, with ordinary contents and with special ones
+rewrites  models in which each pass of nnapi-cpu acts, with it and without it
 forks     children of moments of the library's start
 scarcity  programs with little memory left
 
@@ -99,6 +100,14 @@ def models(seconds: float) -> Iterator[Command]:
         yield Command(*_module("tests.random_models", "--seeds", seeds, *special), 60)
 
 
+def rewrites(seconds: float) -> Iterator[Command]:
+    """Other models each time."""
+    while True:
+        first = random.randrange(1 << 40)
+        options = ("--first", first, "--acted", 50)
+        yield Command(*_module("tests.random_models.rewrites", *options), 60)
+
+
 def _compiled(name: str) -> str:
     program = ROOT / "build" / "soak" / name
     program.parent.mkdir(parents=True, exist_ok=True)
@@ -139,7 +148,8 @@ PARTS = {
     ),
     "faults": Part(0.15, faults, {"faults": r"faults: (\d+)"}),
     "calls": Part(0.15, calls, {"calls": r"(\d+) calls in"}),
-    "models": Part(0.15, models, {"models": r": (\d+) models,"}),
+    "models": Part(0.1, models, {"models": r": (\d+) models,"}),
+    "rewrites": Part(0.05, rewrites, {"rewritten": r"acted in (\d+) of"}),
     "forks": Part(0.05, forks, {"children": r"(\d+) of \d+"}),
     "scarcity": Part(0.05, scarcity, {"programs": r"(some of each)"}),
 }

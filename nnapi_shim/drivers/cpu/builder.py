@@ -1,7 +1,6 @@
 """From a graph and known shapes to steps: binds, resolves, lowers one operation at a time."""
 
 from collections.abc import Callable, Collection, Container, Sequence
-from time import monotonic_ns
 
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu import lowering, passes
@@ -17,30 +16,17 @@ from nnapi_shim.drivers.cpu.record import Alias, At, Deferred, Step
 from nnapi_shim.drivers.cpu.waits import NeedsCounts, NeedsValue
 from nnapi_shim.drivers.cpu.weights import Constants, OutOfTime, Packing
 from nnapi_shim.errors import NnapiError, Place, Where, op_failed
-from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType, ResultCode
+from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType
 from nnapi_shim.hal.quantization import decoded
 from nnapi_shim.hal.types import Dimensions, Operand, Operation, Subgraph, byte_size
 from nnapi_shim.hints import Any, cast
+from nnapi_shim.limits import TooLate, look, watched
 from nnapi_shim.operations import bound_operand, bound_operation
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 from nnapi_shim.operations.resolve import merge_dimensions, resolve, set_output
 
 L = OperandLifeTime
 CONTROL_FLOW = (OperationType.IF, OperationType.WHILE)
-
-
-class TooLate(Exception):  # noqa: N818 (not of the graph: none of it is to keep it as its error)
-    """The deadline has passed while operations were lowered."""
-
-    def __init__(self, place: Where) -> None:
-        super().__init__(place)
-        self.place = place
-
-    def refusal(self) -> NnapiError:
-        """What the program is told."""
-        code = ResultCode.MISSED_DEADLINE_TRANSIENT
-        message = "making it ready took longer than it may"
-        return NnapiError(code, message, "too_late").at(self.place)
 
 
 Control = Callable[["Builder", Operation], None]
@@ -80,7 +66,7 @@ class Builder:
         self.values: dict[int, bytes] = {}
         """What the run has told of operands whose contents decide shapes."""
         self.deadline_ns = 0
-        """time.monotonic_ns() after which lowering ends with TooLate; 0 for never."""
+        """time.monotonic_ns() after which it ends with TooLate, as in limits.py; 0 for never."""
         self.steps: list[Placed] = []
         self.joined: Sequence[passes.Joined] = ()
         """What passes did to the steps of the last program."""
@@ -203,14 +189,10 @@ class Builder:
         place = Place("operation", item.number, OperationType(item.type).name)
         return f"{self.place}{place}" if self.place else place
 
-    def _check_time(self, place: Where) -> None:
-        if self.deadline_ns and monotonic_ns() >= self.deadline_ns:
-            raise TooLate(place)
-
     def lower(self, item: Operation | Fused) -> None:
         """Append the steps of an operation."""
         if self.deadline_ns:
-            self._check_time(self.place_of(item))
+            look(self.place_of(item))
         if item.type in CONTROL_FLOW:
             self._control(self, cast("Operation", item))
             return
@@ -338,7 +320,7 @@ class Builder:
         """Positions of the graph's outputs that the steps write."""
         roots = {
             self.root(placed.step.fields[name])
-            for placed in self.steps
+            for placed in watched(self.steps)
             for name in placed.step.writes
         }
         return [at for at, index in enumerate(self.graph.output_indexes) if index in roots]

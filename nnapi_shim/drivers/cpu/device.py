@@ -2,8 +2,7 @@
 
 from nnapi_shim import __version__
 from nnapi_shim.drivers.cpu import library
-from nnapi_shim.drivers.cpu.builder import TooLate
-from nnapi_shim.drivers.cpu.prepared_model import CpuPreparedModel
+from nnapi_shim.drivers.cpu.prepared_model import CpuPreparedModel, too_late
 from nnapi_shim.drivers.cpu.threads import crew
 from nnapi_shim.hal.enums import (
     DeviceType,
@@ -12,6 +11,7 @@ from nnapi_shim.hal.enums import (
     Priority,
 )
 from nnapi_shim.hal.types import CacheHandles, Capabilities, Model, PerformanceInfo, same_for_all
+from nnapi_shim.limits import TooLate
 from nnapi_shim.operations import supported
 
 
@@ -47,7 +47,7 @@ class CpuDevice:
                 model, library.current(), crew(preference, priority), cache, deadline_ns or 0
             )
         except TooLate as late:
-            raise late.refusal() from None
+            raise too_late(late) from None
 
     def wait(self) -> None:
         """It is ready when its kernels are loaded; raises OP_FAILED where that cannot be."""

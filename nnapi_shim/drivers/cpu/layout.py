@@ -23,6 +23,7 @@ from nnapi_shim.drivers.cpu.weights import Constants
 from nnapi_shim.errors import Where
 from nnapi_shim.hal.types import byte_size
 from nnapi_shim.hints import Any, Protocol
+from nnapi_shim.limits import watched
 from nnapi_shim.operations.declare import BoundOperand
 
 
@@ -67,7 +68,7 @@ def assemble(builder: Lowered, kept: Container[Any]) -> tuple[Program, dict[Any,
 def regions(steps: Sequence[Placed]) -> list[tuple[int, int]]:
     """Of every step, the first and the last step of its region."""
     found: list[tuple[int, int]] = []
-    for last, placed in enumerate(steps):
+    for last, placed in enumerate(watched(steps)):
         if placed.join == END:
             found += [(len(found), last)] * (last + 1 - len(found))
         elif placed.join == CHAIN:
@@ -101,7 +102,7 @@ class _Layout:
     def _ranges(self, kept: Container[Any]) -> dict[Any, list[int]]:
         """What lies in the arena -> [bytes, first step, last step that needs it]."""
         ranges: dict[Any, list[int]] = {}
-        for number, placed in enumerate(self._steps):
+        for number, placed in enumerate(watched(self._steps)):
             step = placed.step
             for _, name in step.record.addresses:
                 key = self._place(step.fields[name])
@@ -144,7 +145,7 @@ class _Layout:
         Output -> whoever the memory belonged to first.
         """
         shared: dict[Any, Any] = {}
-        for number, placed in enumerate(self._steps):
+        for number, placed in enumerate(watched(self._steps)):
             step = placed.step
             if not step.in_place:
                 continue
@@ -182,7 +183,7 @@ class _Layout:
 
     def _widen(self, ranges: Iterable[list[int]]) -> None:
         """What a step of a region needs is needed as long as the region runs."""
-        for span in ranges:
+        for span in watched(ranges):
             span[1] = self._regions[span[1]][0]
             if span[2] < len(self._steps):
                 span[2] = self._regions[span[2]][1]
@@ -192,7 +193,7 @@ class _Layout:
         head: list[bytes] = []
         blocks: list[bytes] = []
         word = STEP_WORDS * len(self._steps)
-        for number, placed in enumerate(self._steps):
+        for number, placed in enumerate(watched(self._steps)):
             step = placed.step
             values = [*step.record.values(step.fields)]
             for at, _ in step.record.addresses:

@@ -4,6 +4,7 @@ from bisect import insort
 from collections.abc import Iterable, Sequence
 
 from nnapi_shim.hints import NamedTuple
+from nnapi_shim.limits import watched
 
 ALIGNMENT = 64
 
@@ -48,7 +49,7 @@ def plan(ranges: Sequence[LiveRange]) -> tuple[list[int], int]:
 def most_alive(ranges: Iterable[LiveRange]) -> int:
     """The largest sum of bytes that live at the same time: no arena is smaller."""
     changes: list[tuple[int, int]] = []
-    for length, first, last in ranges:
+    for length, first, last in watched(ranges):
         length = _rounded(length)
         changes += (first, length), (last + 1, -length)
     most = alive = 0
@@ -63,7 +64,7 @@ def _placed(ranges: Sequence[LiveRange], order: Iterable[int]) -> tuple[list[int
     offsets = [0] * len(ranges)
     taken: list[tuple[int, int, int, int]] = []  # (begin, end, first, last), sorted
     size = 0
-    for at in order:
+    for at in watched(order):
         length, first, last = ranges[at]
         length = _rounded(length)
         offset, room = -1, size + 1
@@ -91,7 +92,7 @@ def _scanned(ranges: Sequence[LiveRange]) -> tuple[list[int], int]:
     free: list[tuple[int, int]] = []  # (offset, length), sorted by offset, never adjacent
     ends: list[tuple[int, int]] = []  # (last step, range), sorted
     size = 0
-    for index in sorted(range(len(ranges)), key=lambda i: ranges[i].first):
+    for index in watched(sorted(range(len(ranges)), key=lambda i: ranges[i].first)):
         wanted = ranges[index]
         while ends and ends[0][0] < wanted.first:
             done = ends.pop(0)[1]

@@ -4,7 +4,6 @@ from collections.abc import Collection, Sequence
 from time import monotonic_ns
 
 from nnapi_shim import address
-from nnapi_shim.drivers.cpu.builder import TooLate
 from nnapi_shim.drivers.cpu.inlining import Referenced
 from nnapi_shim.drivers.cpu.library import KernelLibrary
 from nnapi_shim.drivers.cpu.program import Frame
@@ -25,7 +24,15 @@ from nnapi_shim.hal.types import (
     is_known,
 )
 from nnapi_shim.hints import Any
+from nnapi_shim.limits import TooLate
 from nnapi_shim.operations.resolve import require_outputs
+
+
+def too_late(late: TooLate) -> NnapiError:
+    """What the program is told."""
+    code = ResultCode.MISSED_DEADLINE_TRANSIENT
+    error = NnapiError(code, "making it ready took longer than it may", "too_late")
+    return error.at(late.place) if late.place else error
 
 
 class CpuPreparedModel:
@@ -203,7 +210,7 @@ class CpuExecution:
                 if not first.is_whole:
                     return self._timed(self._run(first, deadline_ns or 0), started)
             except TooLate as late:
-                raise late.refusal() from None
+                raise too_late(late) from None
             result = self._bind(first)
             if result is not None:
                 return result

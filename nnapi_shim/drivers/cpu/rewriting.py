@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu import library as libraries
-from nnapi_shim.drivers.cpu.builder import TooLate
 from nnapi_shim.drivers.cpu.inlining import Referenced
 from nnapi_shim.drivers.cpu.library import KernelLibrary
 from nnapi_shim.drivers.cpu.passes import applied
@@ -15,6 +14,7 @@ from nnapi_shim.errors import Place
 from nnapi_shim.hal.enums import ResultCode
 from nnapi_shim.hal.types import Model, Subgraph, byte_size, is_known
 from nnapi_shim.hints import TYPE_CHECKING
+from nnapi_shim.limits import TooLate, watched
 
 if TYPE_CHECKING:
     from nnapi_shim.drivers.cpu.passes.graph import Done
@@ -76,7 +76,7 @@ def _evaluated(
     )
     if not segment.is_whole:
         return None
-    blocks = [address.Block(byte_size(operand)) for operand in operands]
+    blocks = [address.Block(byte_size(operand)) for operand in watched(operands)]
     if segment.program is not None:
         frame = segment.frame()
         frame.bind([block.address for block in blocks], 0)
@@ -88,5 +88,5 @@ def _evaluated(
             return None
     return [
         address.read(block.address, byte_size(operand))
-        for block, operand in zip(blocks, operands, strict=True)
+        for block, operand in watched(zip(blocks, operands, strict=True))
     ]

@@ -16,6 +16,7 @@ from nnapi_shim.drivers.cpu.waits import NeedsCounts, Wait
 from nnapi_shim.drivers.cpu.weights import Constants
 from nnapi_shim.hal.types import Dimensions, Operation, OutputShape, Subgraph, byte_size
 from nnapi_shim.hints import Any
+from nnapi_shim.limits import until
 
 MAX_KEPT = 16
 """Ways to go on, or shapes of a graph, that are kept."""
@@ -55,6 +56,11 @@ class Segment:
 
     def __init__(self, builder: Builder) -> None:
         self.wait: Wait | None = None
+        self.builder = builder
+        with until(builder.deadline_ns):
+            self._lower(builder)
+
+    def _lower(self, builder: Builder) -> None:
         self.following: dict[Any, Segment] = {}
         self.frames: list[Frame] = []
         self.program: Program | None = None
@@ -69,7 +75,6 @@ class Segment:
         outputs = [builder.operand(index) for index in builder.graph.output_indexes]
         self.shapes = [OutputShape(output.dimensions) for output in outputs]
         self.needed: list[tuple[int, int]] = []
-        self.builder = builder
         self.slots = dict(builder.slots)
         if self.failure is None:
             self._assemble(builder, outputs)
@@ -197,7 +202,8 @@ class Graph:
     ) -> Builder:
         rewrite = self._rewrite
         if rewrite is not None:  # of two threads, both may do it
-            self.subgraph = rewrite(self.declared, deadline_ns)
+            with until(deadline_ns):
+                self.subgraph = rewrite(self.declared, deadline_ns)
             self._rewrite = None
         graph = self.subgraph
         builder = Builder(

@@ -7,6 +7,7 @@ import time
 import numpy as np
 import pytest
 
+from nnapi_shim import limits
 from nnapi_shim.drivers.cpu import builder
 from nnapi_shim.drivers.cpu import weights as weights_module
 from nnapi_shim.drivers.cpu.device import CpuDevice
@@ -34,7 +35,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     found = Clock()
-    monkeypatch.setattr(builder, "monotonic_ns", found)
+    monkeypatch.setattr(limits, "monotonic_ns", found)
     return found
 
 
@@ -160,18 +161,21 @@ def test_what_is_packed_once(monkeypatch, clock):
     prepared(model)
 
 
-def folded():
-    """A sum of constants, which is computed when the model is compiled."""
+def folded(times=1):
+    """Sums of constants, which are computed when the model is compiled."""
     graph = Builder()
     x, ones = graph.input((2,)), graph.constant(np.ones(2), T.TENSOR_FLOAT32)
-    return graph.model([x], [graph.binary("ADD", x, graph.binary("ADD", ones, ones))])
+    total = ones
+    for _ in range(times):
+        total = graph.binary("ADD", total, ones)
+    return graph.model([x], [graph.binary("ADD", x, total)])
 
 
 def test_constants_that_are_lowered(late, clock):
     with pytest.raises(NnapiError) as caught:
-        prepared(folded(), clock.now)
-    assert caught.value.code is LATE and "ADD (operation 0)" in caught.value.message
-    assert late == []
+        prepared(folded(times=2), clock.now + LIMIT_NS)
+    assert caught.value.code is LATE and "ADD (operation 1)" in caught.value.message
+    assert late == [O.ADD]
 
 
 def test_constants_that_are_computed(clock):

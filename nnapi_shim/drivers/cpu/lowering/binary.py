@@ -3,7 +3,14 @@
 from nnapi_shim.drivers.cpu.lowering.bounds import float_bounds, quantized_bounds
 from nnapi_shim.drivers.cpu.lowering.broadcasting import PLAIN, WALK_FIELDS, pairwise
 from nnapi_shim.drivers.cpu.lowering.close import CLOSE_SUM, close_sum
-from nnapi_shim.drivers.cpu.lowering.elements import requantize, requantized, saturated, stays
+from nnapi_shim.drivers.cpu.lowering.elements import (
+    all_saturated,
+    requantize,
+    requantized,
+    singles,
+    stays,
+    stored,
+)
 from nnapi_shim.drivers.cpu.lowering.fixed_point import (
     ROUNDING,
     SHORT,
@@ -124,13 +131,10 @@ def _largest(op: BoundOperation, sign: int) -> list[Step]:
 
 def _is_exact_in_float32(operand: BoundOperand, target: BoundOperand) -> bool:
     """Whether the kernel's formula requantizes all 256 stored values as the specification does."""
-    lowest, highest = QUANTIZED_RANGE[operand.type]
-    scale, expected = float32(operand.scale / target.scale), requantized(operand, target)
-    for stored in range(lowest, highest + 1):
-        product = float32((stored - operand.zero_point) * scale)
-        if saturated(float32(product + target.zero_point), target.type) != expected(stored):
-            return False
-    return True
+    scale = float32(operand.scale / target.scale)
+    products = singles([(q - operand.zero_point) * scale for q in stored(operand.type)])
+    sums = singles([product + target.zero_point for product in products])
+    return all_saturated(sums, target.type) == requantized(operand, target)
 
 
 def _sum(op: BoundOperation, name: str, sign: int) -> list[Step]:

@@ -1,7 +1,8 @@
 """Element-wise work: how it is cut into tiles, and the steps that have one element in, one out."""
 
-from collections.abc import Callable
-from math import copysign, floor, isfinite
+from array import array
+from collections.abc import Iterable, Sequence
+from math import copysign, floor, inf
 
 from nnapi_shim.drivers.cpu.record import (
     ADDRESS,
@@ -17,7 +18,6 @@ from nnapi_shim.hal.quantization import ELEMENT_BYTES, QUANTIZED_RANGE
 from nnapi_shim.hal.types import element_count
 from nnapi_shim.hints import Any
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
-from nnapi_shim.operations.rules import float32
 
 ELEMENTS = {"count": INT64, "part": INT64}
 """In a record: a tile is `part` of `count` elements."""
@@ -80,31 +80,51 @@ def stays(operand: BoundOperand, target: BoundOperand) -> bool:
     return same and operand.scale <= FLOAT32_MAX / 255
 
 
-def requantized(operand: BoundOperand, target: BoundOperand) -> Callable[[int], int]:
-    """The function round((q - z) * s / s_target + z_target) of a stored value within the type, the
-    product in float32 (semantics.md 5.5).
+def requantized(operand: BoundOperand, target: BoundOperand) -> list[int]:
+    """round((q - z) * s / s_target + z_target) of all stored values within the type, the product
+    in float32 (semantics.md 5.5).
     """
-
-    def result(stored: int) -> int:
-        product = float32((stored - operand.zero_point) * operand.scale)
-        return saturated(product / target.scale + target.zero_point, target.type)
-
-    return result
+    products = singles([(q - operand.zero_point) * operand.scale for q in stored(operand.type)])
+    scale, zero_point = target.scale, target.zero_point
+    return all_saturated([product / scale + zero_point for product in products], target.type)
 
 
-def byte_table(type: OperandType, function: Callable[[int], int]) -> bytes:
-    """The results of a function for all 256 stored values, by the byte that each is stored in."""
+# Tables have 256 results, so each step of a formula is a list of all of them: calls of functions
+# for each would take as long as the rest of compiling an operation.
+
+
+def stored(type: OperandType) -> range:
+    """All values of a type of bytes, from the lowest to the highest."""
     lowest, highest = QUANTIZED_RANGE[type]
-    results = [function(stored) & 255 for stored in range(lowest, highest + 1)]
+    return range(lowest, highest + 1)
+
+
+def byte_table(type: OperandType, results: list[int]) -> bytes:
+    """The results for all stored values of a type, by the byte that each is stored in."""
+    lowest, _ = QUANTIZED_RANGE[type]
+    results = [result & 255 for result in results]
     return bytes(results[-lowest:] + results[:-lowest])  # bytes are read as unsigned
 
 
-def saturated(value: float, type: OperandType) -> int:
-    """The nearest stored value, halves away from zero; NaN becomes the lowest."""
+def singles(values: Iterable[float]) -> Sequence[float]:
+    """Each rounded to the nearest float32; infinity where none is large enough."""
+    return array("f", values)
+
+
+def all_saturated(values: Iterable[float], type: OperandType) -> list[int]:
+    """The nearest stored value of each, halves away from zero; of NaN the lowest."""
     lowest, highest = QUANTIZED_RANGE[type]
-    return int(rounded_away(min(value, highest) if value > lowest else lowest))
+    return [
+        (int(value + 0.5) if value >= 0 else -int(0.5 - value))
+        if lowest < value < highest
+        else (highest if value >= highest else lowest)
+        for value in values
+    ]
 
 
-def rounded_away(value: float) -> float:
-    """The nearest integer, halves away from zero; infinities and NaN stay what they are."""
-    return copysign(floor(abs(value) + 0.5), value) if isfinite(value) else value
+def all_rounded_away(values: Iterable[float]) -> list[float]:
+    """The nearest integer of each, halves away from zero; infinities and NaN stay what they are."""
+    return [
+        copysign(floor(abs(value) + 0.5), value) if -inf < value < inf else value
+        for value in values
+    ]

@@ -5,7 +5,13 @@ Joined inputs have a step each, which writes its share of every row of the outpu
 
 from math import prod
 
-from nnapi_shim.drivers.cpu.lowering.elements import byte_table, rounded_away, saturated
+from nnapi_shim.drivers.cpu.lowering.elements import (
+    all_rounded_away,
+    all_saturated,
+    byte_table,
+    singles,
+    stored,
+)
 from nnapi_shim.drivers.cpu.lowering.strided import Axis, copied, moved, strides
 from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, Alias, At, Buffer, Step, record
 from nnapi_shim.hal.quantization import ELEMENT_BYTES, QUANTIZED_RANGE
@@ -100,10 +106,9 @@ def _requantize(
     scale = float32(operand.scale * float32(1 / op.output.scale))
     offset = float32((lowest - operand.zero_point) * scale)
 
-    def result(stored: int) -> int:
-        steps = float32(float32((stored - lowest) * scale) + offset)
-        return saturated(rounded_away(steps) + zero_point, kind)
-
+    products = singles([(q - lowest) * scale for q in stored(kind)])
+    steps = all_rounded_away(singles([product + offset for product in products]))
+    results = all_saturated([step + zero_point for step in steps], kind)
     tile_rows = max(1, TILE_BYTES // count)
     return Step(
         REQUANTIZE,
@@ -116,5 +121,5 @@ def _requantize(
         input_step=input_step,
         output_step=output_step,
         tile_rows=tile_rows,
-        table=byte_table(kind, result),
+        table=byte_table(kind, results),
     )

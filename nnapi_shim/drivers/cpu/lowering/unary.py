@@ -6,15 +6,16 @@ from struct import pack
 from nnapi_shim.drivers.cpu.lowering.elements import (
     ELEMENTS,
     MAP,
+    all_rounded_away,
+    all_saturated,
     byte_table,
     element_wise,
-    rounded_away,
-    saturated,
+    singles,
+    stored,
     translated,
 )
 from nnapi_shim.drivers.cpu.record import ADDRESS, Step, record
 from nnapi_shim.operations.declare import BoundOperation
-from nnapi_shim.operations.rules import float32
 
 SINE = record(input=ADDRESS, output=ADDRESS, **ELEMENTS, table=ADDRESS)
 
@@ -49,17 +50,14 @@ def lower_rsqrt(op: BoundOperation) -> list[Step]:
     if op.variant in ("f32", "f16"):
         return [element_wise(MAP, f"rsqrt_{op.variant}", op)]
     source, target = op.input, op.output
-
-    def result(stored: int) -> int:
-        """In float32 after every step."""
-        x = float32((stored - source.zero_point) * source.scale)
-        if not x > 0:
-            # The reference ends up there below 0, too, where there is no root.
-            return saturated(inf, target.type)
-        steps = rounded_away(float32(float32(1 / float32(sqrt(x))) / target.scale))
-        return saturated(target.zero_point + steps, target.type)
-
-    return [translated(op, byte_table(source.type, result))]
+    # In float32 after every step.
+    numbers = singles([(q - source.zero_point) * source.scale for q in stored(source.type)])
+    # The reference ends up at infinity below 0, too, where there is no root.
+    roots = singles([sqrt(number) if number > 0 else 0 for number in numbers])
+    inverse = singles([1 / root if root else inf for root in roots])
+    steps = all_rounded_away(singles([number / target.scale for number in inverse]))
+    results = all_saturated([target.zero_point + step for step in steps], target.type)
+    return [translated(op, byte_table(source.type, results))]
 
 
 def lower_sin(op: BoundOperation) -> list[Step]:

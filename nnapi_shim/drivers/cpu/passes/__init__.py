@@ -1,7 +1,10 @@
 """What is done to a graph before it is lowered: a pass per file, in the order of a table.
 
-Results stay the same, bit by bit where they are quantized. What the program reads is computed as
-the model says, and so is all that a run may refuse: passes act where everything is declared.
+Results stay the same, bit by bit, and NaN stays NaN. Two kinds of passes let another kernel compute
+sums of floats, which may be rounded in another order, and a sum of 0 may have the other sign:
+fuse_dilation and fuse_padding. halve_weights rounds weights to float16, if they are not among its
+numbers, and may add up in another order, too. What the program reads is computed as the model says,
+and so is all that a run may refuse: passes act where everything is declared, as operations give it.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -14,6 +17,7 @@ from nnapi_shim.errors import Where
 from nnapi_shim.hal.enums import OperandLifeTime, OperationType
 from nnapi_shim.hal.types import Subgraph
 from nnapi_shim.hints import TYPE_CHECKING, Any, NamedTuple
+from nnapi_shim.limits import watched
 from nnapi_shim.settings import PASSES
 
 if TYPE_CHECKING:
@@ -42,7 +46,7 @@ def _of(*types: OperationType) -> Callable[[Subgraph], bool]:
 def _computes_constants(graph: Subgraph) -> bool:
     """Whether an operation reads constants alone."""
     operands = graph.operands
-    for item in graph.operations:
+    for item in watched(graph.operations):
         if item.inputs and all(operands[index].lifetime in VALUED for index in item.inputs):
             return True
     return False
@@ -116,7 +120,7 @@ def on_steps(lowered: Lowered, kept: Collection[Any]) -> list[Joined]:
 
     kept: operands and Buffers that later programs read.
     """
-    kernels = {placed.step.kernel.partition("_")[0] for placed in lowered.steps}
+    kernels = {placed.step.kernel.partition("_")[0] for placed in watched(lowered.steps)}
     without = left_out()
     done = []
     if "add" in kernels and "fuse_additions" not in without:
@@ -154,7 +158,7 @@ def on_steps(lowered: Lowered, kept: Collection[Any]) -> list[Joined]:
 def _has_pairs(steps: Sequence[Placed]) -> bool:
     """Whether two steps that go element by element follow each other."""
     before = False
-    for placed in steps:
+    for placed in watched(steps):
         this = "part" in placed.step.record.fields
         if before and this:
             return True

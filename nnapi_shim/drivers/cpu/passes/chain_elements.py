@@ -16,6 +16,7 @@ from nnapi_shim.drivers.cpu.lowering.softmax import SOFTMAX
 from nnapi_shim.drivers.cpu.program import CHAIN, END
 from nnapi_shim.drivers.cpu.record import At, Step
 from nnapi_shim.hints import Any, NamedTuple
+from nnapi_shim.limits import watched
 
 NAME = "chain_elements"
 BLOCK = 2048
@@ -69,7 +70,7 @@ class _Chain(NamedTuple):
         """Cut all steps alike."""
         share = max(1, BLOCK * self.rows // max(cut.elements for cut in self.cuts))
         read_by_all: set[Any] = set()
-        for placed, cut in zip(steps, self.cuts, strict=True):
+        for placed, cut in watched(zip(steps, self.cuts, strict=True)):
             step = placed.step
             cut.cut(self.rows, share)
             step.tiles = -(-self.rows // share)
@@ -88,7 +89,7 @@ def _chain(steps: Sequence[Placed], at: int, root: Root) -> _Chain:
     cuts: list[Rows] = []
     written: dict[Any, Any] = {}
     rows = 0
-    for number in range(at, len(steps)):
+    for number in watched(range(at, len(steps))):
         placed = steps[number]
         if placed.join != END or (number > 0 and steps[number - 1].join != END):
             break  # it is joined already

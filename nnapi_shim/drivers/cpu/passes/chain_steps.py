@@ -15,6 +15,7 @@ from nnapi_shim.drivers.cpu.lowering.gemm import GEMM
 from nnapi_shim.drivers.cpu.program import CHAIN
 from nnapi_shim.drivers.cpu.record import At, Step
 from nnapi_shim.hints import Any, NamedTuple
+from nnapi_shim.limits import look
 
 NAME = "chain_steps"
 WORTH = 512 << 10
@@ -49,6 +50,7 @@ def chain_steps(steps: Sequence[Placed], root: Root) -> list[tuple[Placed, Place
     found = []
     at = 0
     while at + 1 < len(steps):
+        look()
         last = at
         cuts = [_cut(steps[at].step)]
         while last + 1 < len(steps) and cuts[-1] is not None:

@@ -3,6 +3,7 @@
 from nnapi_shim.drivers.cpu.passes.graph import Done, Graph, title
 from nnapi_shim.hal.enums import OperandLifeTime, OperationType
 from nnapi_shim.hal.types import Operation, byte_size
+from nnapi_shim.limits import watched
 
 O = OperationType  # noqa: E741
 NAME = "fold_constants"
@@ -17,7 +18,7 @@ def fold_constants(graph: Graph) -> None:
     folded: dict[int, Operation] = {}
     known: set[int] = set()
     needed: dict[int, None] = {}
-    for position, item in enumerate(graph.operations):
+    for position, item in enumerate(watched(graph.operations)):
         if isinstance(item, Operation) and _is_folded(graph, item, known):
             folded[position] = item
             known.update(item.outputs)
@@ -32,9 +33,9 @@ def fold_constants(graph: Graph) -> None:
     )
     if found is None:
         return
-    for index, contents in zip(needed, found, strict=True):
+    for index, contents in watched(zip(needed, found, strict=True)):
         graph.settle(index, contents)
-    for position, item in folded.items():
+    for position, item in watched(folded.items()):
         graph.remove(position)
         graph.done.append(Done(NAME, item.number, f"{title(item)}: its result is a constant"))
 

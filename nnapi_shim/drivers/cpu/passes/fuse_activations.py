@@ -36,8 +36,8 @@ FLOATS = (OperandType.TENSOR_FLOAT32, OperandType.TENSOR_FLOAT16)
 
 
 def fuse_activations(graph: Graph) -> None:
-    """RELU, RELU1 and RELU6 behind an operation without an activation; where it is quantized, of
-    the same scale and zero point on both sides, which the bounds are then in.
+    """RELU, RELU1 and RELU6 behind an operation without an activation; where it is quantized, the
+    scale and zero point are the same on both sides, and the bounds in both.
     """
     codes: dict[tuple[FuseCode, bytes], int] = {}
     for position, item in graph.each(*CODES):
@@ -50,7 +50,7 @@ def fuse_activations(graph: Graph) -> None:
         if not graph.is_plain(*first.inputs, between, target):
             continue
         named = graph.named(first)
-        if not graph.are_alike(between, target) or "activation" not in named:
+        if "activation" not in named:
             continue
         if graph.value(named["activation"]) != FuseCode.NONE:
             continue

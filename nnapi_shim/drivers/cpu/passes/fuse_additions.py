@@ -12,6 +12,7 @@ from nnapi_shim.drivers.cpu.lowering.broadcasting import is_one_by_one
 from nnapi_shim.drivers.cpu.lowering.gemm import ADDING
 from nnapi_shim.drivers.cpu.record import Step
 from nnapi_shim.hints import Any
+from nnapi_shim.limits import watched
 from nnapi_shim.operations.declare import BoundOperand
 
 FLIPS = {"add_guarded_qu8": 0x80, "add_guarded_qs8": 0}
@@ -29,13 +30,13 @@ def fuse_additions(lowered: Lowered, kept: Collection[Any]) -> list[tuple[Placed
         return []
     writers: dict[Any, list[int]] = {}
     readers: dict[Any, list[int]] = {}
-    for number, placed in enumerate(steps):
+    for number, placed in enumerate(watched(steps)):
         for name, root in _roots(lowered, placed.step):
             where = writers if name in placed.step.writes else readers
             where.setdefault(root, []).append(number)
     found: list[tuple[Placed, Placed]] = []
     gone: set[int] = set()
-    for number, placed in enumerate(steps):
+    for number, placed in enumerate(watched(steps)):
         step = placed.step
         if not _is_plain(step):
             continue
@@ -46,7 +47,7 @@ def fuse_additions(lowered: Lowered, kept: Collection[Any]) -> list[tuple[Placed
             is_free = _is_temporary(lowered, root, kept) and len(readers.get(root, ())) == 1
             if is_free and len(writers.get(root, ())) == 1:
                 at = writers[root][0]
-                if at > best and at not in gone and _is_whole(steps[at].step, step):
+                if at > best and _is_whole(steps[at].step, step):
                     best, own = at, side
         if best < 0 or not _may_wait(lowered, steps, best, number):
             continue
@@ -91,7 +92,7 @@ def _is_whole(product: Step, addition: Step) -> bool:
 def _may_wait(lowered: Lowered, steps: list[Placed], first: int, last: int) -> bool:
     """Whether what a step reads is still there where a later one is."""
     read = {root for _, root in _roots(lowered, steps[first].step)}
-    for placed in steps[first + 1 : last]:
+    for placed in watched(steps[first + 1 : last]):
         step = placed.step
         if read.intersection(root for name, root in _roots(lowered, step) if name in step.writes):
             return False

@@ -68,7 +68,7 @@ def _blocks(graph: Graph, first: Operation, last: Operation) -> tuple[int, int] 
     if blocks is None or blocks != graph.value(last.inputs[1]) or len(blocks) != 2:
         return None
     paddings = graph.value(first.inputs[2])
-    if paddings is None or len(paddings) != 4 or min(paddings) < 0 or min(blocks) < 1:
+    if paddings is None or len(paddings) != 4:
         return None
     height, width = blocks
     return height, width

@@ -90,7 +90,9 @@ class _Match(Formula):
         graph = self.graph
         scaled = self.with_number(item.inputs[0], O.MUL)
         summands = scaled and self.two(scaled[0], O.ADD)
-        if not scaled or not summands or not self.is_alone(item.inputs[0]):
+        if not scaled or not summands:
+            return None
+        if not self.is_alone(item.inputs[0]) or not self.is_alone(scaled[0]):
             return None
         for source, other in (summands, summands[::-1]):
             places = set(self.places)

@@ -97,8 +97,6 @@ class _Match(Formula):
             return None
         if any(operands[index].dimensions[-1] != length for index in (gain, bias)):
             return None
-        if operands[source].dimensions != operands[target].dimensions:
-            return None
         if not LEAST <= above[1] <= MOST or not all(map(self._is_ordinary, (gain, bias))):
             return None
         self.places.add(self.graph.producer[item.outputs[0]])
@@ -117,5 +115,6 @@ class _Match(Formula):
             return -1
         source, axes, keeps = item.inputs
         last = len(self.graph.operands[source].dimensions) - 1
-        is_last = self.graph.value(axes) in ((last,), (-1,)) and self.graph.value(keeps)
+        keep = self.graph.value(keeps)
+        is_last = self.graph.value(axes) in ((last,), (-1,)) and keep is not None and keep > 0
         return source if is_last else -1

@@ -46,9 +46,7 @@ def _zeros(graph: Graph, item: Operation) -> Sequence[tuple[int, int]] | None:
     """
     source, target = item.inputs[0], item.outputs[0]
     paddings = graph.value(item.inputs[1])
-    if paddings is None or not graph.is_plain(*item.inputs, target):
-        return None
-    if len(paddings) != 8 or any(paddings[:2]) or any(paddings[6:]) or min(paddings) < 0:
+    if paddings is None or len(paddings) != 8:
         return None
     one, other = graph.operands[source], graph.operands[target]
     if (one.scale, one.zero_point) != (other.scale, other.zero_point):

@@ -12,13 +12,16 @@ from struct import pack
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu.fused import Fused
 from nnapi_shim.drivers.cpu.weights import Constants
+from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE, STRUCT_CODES, decoded
 from nnapi_shim.hal.types import Operand, Operation, Subgraph, is_known
 from nnapi_shim.hints import Any, NamedTuple, cast
+from nnapi_shim.limits import look, watched
 from nnapi_shim.operations import bound_operand, bound_operation
 from nnapi_shim.operations import operation as declaration_of
 from nnapi_shim.operations.declare import BoundOperand, declared
+from nnapi_shim.operations.resolve import resolve
 
 L = OperandLifeTime
 CONSTANTS = (L.CONSTANT_COPY, L.CONSTANT_REFERENCE)
@@ -62,7 +65,8 @@ class Graph:
         self.readers: dict[int, list[int]] = {}
         """Operand -> positions of the operations that read it, once for each time."""
         self._addresses = constants.addresses(subgraph)
-        for position, item in enumerate(subgraph.operations):
+        self._plain: dict[int, bool] = {}
+        for position, item in enumerate(watched(subgraph.operations)):
             self._enter(position, item)
 
     def rewritten(self) -> Subgraph:
@@ -76,7 +80,7 @@ class Graph:
 
     def each(self, *types: OperationType) -> Iterator[tuple[int, Operation]]:
         """Position and operation of all that are of these types, and there when their turn is."""
-        for position in range(len(self.operations)):
+        for position in watched(range(len(self.operations))):
             item = self.operations[position]
             if isinstance(item, Operation) and item.type in types:
                 yield position, item
@@ -111,38 +115,72 @@ class Graph:
 
     def is_plain(self, *indexes: int) -> bool:
         """Whether all of operands is known, and what is declared of them is what runs find."""
-        operands = [self.operands[index] for index in indexes]
-        if not all(is_known(it.type, it.dimensions) and isfinite(it.scale) for it in operands):
-            return False
-        return all(map(self._is_as_declared, indexes))
+        return all(self._plain.get(index) or self._is_plain(index) for index in indexes)
 
-    def _is_as_declared(self, index: int) -> bool:
-        """Whether an operand has the scale and zero point that it declares: of many operations,
-        the result has those of an input, whatever it declares.
-        """
-        pending, seen = [index], set()
+    def _is_plain(self, index: int) -> bool:
+        """The same of one operand; what is found is kept, passes do not change it."""
+        pending = [index]
         while pending:
-            at = pending.pop()
-            position = self.producer.get(at)
-            if at in seen or position is None or self.operands[at].type not in SCALED:
-                continue
-            seen.add(at)
-            item = self.operations[position]
-            if not isinstance(item, Operation):
-                continue
-            declaration = declaration_of(OperationType(item.type))
-            if declaration.quantization is declared:
-                continue
-            if item.type in (OperationType.IF, OperationType.WHILE):
-                return False
-            op = bound_operation(item, self.operands, lambda at, _: self._bound(at), self._bound)
-            for output, (scale, zero_point) in zip(
-                op.outputs, declaration.quantization(op), strict=True
+            look()
+            at = pending[-1]
+            operand = self.operands[at]
+            if at in self._plain:
+                pending.pop()
+            elif not (is_known(operand.type, operand.dimensions) and isfinite(operand.scale)):
+                self._plain[at] = False
+            else:
+                self._look_at(at, pending)
+        return self._plain[index]
+
+    def _look_at(self, index: int, pending: list[int]) -> None:
+        """Compare an operand with what its operation gives it, or add to `pending` those that
+        have to be known before: of many operations, the result has the scale and zero point of an
+        input, whatever it declares.
+        """
+        position = self.producer.get(index)
+        item = None if position is None else self.operations[position]
+        if not isinstance(item, Operation):
+            self._plain[index] = True
+        elif item.type in (OperationType.IF, OperationType.WHILE):
+            self._plain[index] = self.operands[index].type not in SCALED
+        else:
+            scaled: list[int] = []
+            if declaration_of(OperationType(item.type)).quantization is not declared:
+                scaled = [it for it in item.inputs if self.operands[it].type in SCALED]
+            unknown = [it for it in scaled if it not in self._plain]
+            if unknown:
+                pending += unknown
+            else:
+                are_plain = all(self._plain[it] for it in scaled)
+                self._plain[index] = are_plain and self._is_as_declared(item)
+
+    def _is_as_declared(self, item: Operation) -> bool:
+        """Whether an operation succeeds, as far as can be told, and gives its outputs dimensions,
+        scales and zero points that they declare.
+        """
+        try:
+            op = bound_operation(item, self.operands, self._given, self._bound)
+            operation = op.match.operation
+            parameters = operation.quantization(op)
+            if any(
+                output.type in SCALED and (output.scale, output.zero_point) != given
+                for output, given in zip(op.outputs, parameters, strict=True)
             ):
-                if (output.scale, output.zero_point) != (scale, zero_point):
-                    return False
-            pending += item.inputs
-        return True
+                return False
+            are_known = all(self._has_value(item.inputs[at]) for at in op.match.value_positions)
+            return not are_known or operation.data_dependent or not resolve(op)
+        except NnapiError:
+            return False
+
+    def _given(self, index: int, is_value: bool) -> Any:
+        if self.operands[index].lifetime is L.NO_VALUE:
+            return None
+        if not is_value or not self.is_constant(index):
+            return self._bound(index)
+        return self.value(index)
+
+    def _has_value(self, index: int) -> bool:
+        return self.is_constant(index) or self.operands[index].lifetime is L.NO_VALUE
 
     def _bound(self, index: int) -> BoundOperand:
         return bound_operand(index, self.operands[index])

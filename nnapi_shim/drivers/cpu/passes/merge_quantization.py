@@ -7,14 +7,20 @@ as they do it.
 from collections.abc import Sequence
 
 from nnapi_shim.drivers.cpu.fused import Fused
-from nnapi_shim.drivers.cpu.lowering.elements import LOOKUP, byte_table, rounded_away, shared
+from nnapi_shim.drivers.cpu.lowering.elements import (
+    LOOKUP,
+    all_rounded_away,
+    byte_table,
+    shared,
+    singles,
+    stored,
+)
 from nnapi_shim.drivers.cpu.passes.graph import Done, Graph, title
 from nnapi_shim.drivers.cpu.record import Alias, Step
 from nnapi_shim.hal.enums import OperandType, OperationType
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE
 from nnapi_shim.hal.types import Operand, element_count
 from nnapi_shim.operations.declare import BoundOperand
-from nnapi_shim.operations.rules import float32
 
 NAME = "merge_quantization"
 BYTES = (OperandType.TENSOR_QUANT8_ASYMM, OperandType.TENSOR_QUANT8_ASYMM_SIGNED)
@@ -34,8 +40,6 @@ def merge_quantization(graph: Graph) -> None:
         source = first.inputs[0]
         operands = [graph.operands[index] for index in (source, real, target)]
         if operands[0].type not in BYTES or operands[1].type is not OperandType.TENSOR_FLOAT32:
-            continue
-        if len({operand.dimensions for operand in operands}) > 1:
             continue
         if not graph.is_plain(source, real, target):
             continue
@@ -85,10 +89,12 @@ def _table(source: Operand, target: Operand) -> bytes:
     # Up to 255 times a scale, divided by it, is less than a half from where it was.
     is_shifted = source.scale == target.scale and _TINY < source.scale < _HUGE
 
-    def result(stored: int) -> int:
-        if is_shifted:
-            return max(lowest, min(stored - source.zero_point + target.zero_point, highest))
-        steps = float32(float32((stored - source.zero_point) * source.scale) / target.scale)
-        return int(rounded_away(max(low, min(steps, high)))) + target.zero_point
-
-    return byte_table(source.type, result)
+    if is_shifted:
+        shift = target.zero_point - source.zero_point
+        results = [max(lowest, min(q + shift, highest)) for q in stored(source.type)]
+    else:
+        real = singles([(q - source.zero_point) * source.scale for q in stored(source.type)])
+        steps = singles([number / target.scale for number in real])
+        clamped = [max(low, min(each, high)) for each in steps]
+        results = [int(each) + target.zero_point for each in all_rounded_away(clamped)]
+    return byte_table(source.type, results)

@@ -12,6 +12,7 @@ from nnapi_shim.drivers.cpu.program import BESIDE, END
 from nnapi_shim.drivers.cpu.record import Buffer
 from nnapi_shim.hal.types import byte_size
 from nnapi_shim.hints import Any
+from nnapi_shim.limits import watched
 
 MOST_TILES = 7
 """A step of more tiles is shared well alone."""
@@ -101,7 +102,7 @@ def _is_chain(lowered: Lowered) -> bool:
     and there is nothing to look for in them.
     """
     before: Placed | None = None
-    for placed in lowered.steps:
+    for placed in watched(lowered.steps):
         step = placed.step
         if before is not None and before.join == END and step.tiles <= MOST_TILES:
             written = {lowered.root(before.step.fields[name]) for name in before.step.writes}
@@ -116,7 +117,7 @@ def _is_chain(lowered: Lowered) -> bool:
 def _units(lowered: Lowered) -> list[_Unit]:
     units = []
     chain: list[Placed] = []
-    for placed in lowered.steps:
+    for placed in watched(lowered.steps):
         chain.append(placed)
         if placed.join == END:
             units.append(_Unit(chain, lowered))
@@ -130,7 +131,7 @@ def _grouped(units: Sequence[_Unit]) -> _Groups:
     small: list[int] = []
     written: dict[Any, int] = {}  # in which group last, as is read
     read: dict[Any, int] = {}
-    for unit in units:
+    for unit in watched(units):
         behind = -1
         for root in unit.reads | unit.writes:
             behind = max(behind, written.get(root, -1))
@@ -158,7 +159,7 @@ def _most_alive(
 ) -> tuple[int, int]:
     """The most bytes that are needed at the same time, and the group that needs them."""
     spans: dict[Any, tuple[int, int]] = {}  # first and last group
-    for at, group in enumerate(groups):
+    for at, group in enumerate(watched(groups)):
         for unit in group:
             for root in unit.reads | unit.writes:
                 spans[root] = (spans.get(root, (at, at))[0], at)

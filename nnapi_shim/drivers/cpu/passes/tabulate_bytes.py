@@ -12,6 +12,7 @@ from nnapi_shim.drivers.cpu.passes.graph import Done, Graph, title
 from nnapi_shim.drivers.cpu.passes.merge_quantization import BYTES, Translation
 from nnapi_shim.hal.enums import OperandLifeTime, OperationType
 from nnapi_shim.hal.types import Operation, element_count
+from nnapi_shim.limits import watched
 
 NAME = "tabulate_bytes"
 O = OperationType  # noqa: E741
@@ -35,10 +36,10 @@ def tabulate_bytes(graph: Graph) -> None:
     """
     each = {
         position
-        for position, item in enumerate(graph.operations)
+        for position, item in enumerate(watched(graph.operations))
         if isinstance(item, Operation) and _is_each(graph, item)
     }
-    for position in sorted(each, reverse=True):
+    for position in watched(sorted(each, reverse=True)):
         item = graph.operations[position]
         if not isinstance(item, Operation):
             continue
@@ -100,16 +101,16 @@ def _is_each(graph: Graph, item: Operation) -> bool:
     """Whether an operation goes element by element through operands of the same dimensions, beside
     constants of one number.
     """
-    if item.type not in EACH or not graph.is_plain(*item.outputs):
+    if item.type not in EACH:
         return False
     dimensions = graph.operands[item.outputs[0]].dimensions
     read = 0
     for index in item.inputs:
         operand = graph.operands[index]
-        if operand.lifetime is OperandLifeTime.NO_VALUE or operand.channel_quant is not None:
+        if operand.lifetime is OperandLifeTime.NO_VALUE:
             return False
         if graph.is_constant(index):
-            if element_count(operand.dimensions) != 1 or len(operand.dimensions) > len(dimensions):
+            if element_count(operand.dimensions) != 1:
                 return False
         elif operand.dimensions != dimensions or not graph.is_plain(index):
             return False

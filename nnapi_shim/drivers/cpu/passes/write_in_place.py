@@ -12,6 +12,7 @@ from nnapi_shim.drivers.cpu.lowering.strided import COPY
 from nnapi_shim.drivers.cpu.record import At, Step
 from nnapi_shim.hal.types import byte_size
 from nnapi_shim.hints import Any, NamedTuple
+from nnapi_shim.limits import watched
 from nnapi_shim.operations.declare import BoundOperand
 
 
@@ -31,7 +32,7 @@ def write_in_place(lowered: Lowered, kept: Collection[Any]) -> list[Placed]:
     if any(placed.jump for placed in steps):
         return []
     uses: dict[Any, _Uses] = {}
-    for placed in steps:
+    for placed in watched(steps):
         step = placed.step
         for _, name in step.record.addresses:
             root = lowered.root(step.fields[name])
@@ -39,7 +40,7 @@ def write_in_place(lowered: Lowered, kept: Collection[Any]) -> list[Placed]:
                 found = uses.setdefault(root, _Uses([], []))
                 (found.writes if name in step.writes else found.reads).append((step, name))
     left_out = []
-    for placed in steps:
+    for placed in watched(steps):
         if is_copy(placed.step) and (
             _written_there(placed.step, lowered, uses, kept)
             or _read_there(placed.step, lowered, uses, kept)

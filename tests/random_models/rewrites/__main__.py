@@ -1,0 +1,76 @@
+"""The long run: for each pass, models until it has acted so often.
+
+python -m tests.random_models.rewrites --acted 1000 [--first 0] [--passes fuse_gelu] [--jobs 2]
+python -m tests.random_models.rewrites --mutations [--passes fuse_gelu] [--jobs 2]
+"""
+
+import argparse
+import sys
+from collections.abc import Iterable
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+
+from tests.random_models.rewrites.drawing import IDIOMS
+from tests.random_models.rewrites.hunting import found_by
+from tests.random_models.rewrites.mutations import MUTATIONS, OPEN, Mutation
+from tests.random_models.rewrites.proving import proven
+
+
+def main() -> int:
+    """Run the models; 1 if any gives something else, or if a mutation is not found."""
+    options = _options()
+    names = options.passes.split(",") if options.passes else list(IDIOMS)
+    if options.mutations:
+        table = OPEN if options.open else MUTATIONS
+        pairs = [(name, mutation) for name in names for mutation in table.get(name, ())]
+        return _mutations(pairs, options.seeds, options.jobs)
+    with ProcessPoolExecutor(options.jobs, get_context("spawn")) as pool:
+        arguments = [(name, options.first, options.acted, options.failures) for name in names]
+        failed = False
+        for found in pool.map(proven, *zip(*arguments, strict=True)):
+            for failure in found.failures:
+                print(failure)
+            print(
+                f"{found.name} acted in {found.acted} of {found.models} models, "
+                f"{found.seconds:.0f} s, {len(found.failures)} failures",
+                flush=True,
+            )
+            failed |= bool(found.failures) or found.acted < options.acted
+    return int(failed)
+
+
+def _mutations(pairs: list[tuple[str, Mutation]], seeds: int, jobs: int) -> int:
+    with ThreadPoolExecutor(jobs) as pool:
+        results = pool.map(lambda pair: found_by(*pair, range(seeds), "spawn"), pairs)
+        missed = _told(pairs, results)
+    print(f"{len(pairs)} mutations, {missed} not found")
+    return int(missed > 0)
+
+
+def _told(pairs: list[tuple[str, Mutation]], results: Iterable[str]) -> int:
+    """Print what was found for each mutation; how many were not."""
+    missed = 0
+    for (name, mutation), found in zip(pairs, results, strict=True):
+        print(f"{name}: {mutation.old!r} -> {mutation.new!r}: {found or 'NOT FOUND'}", flush=True)
+        missed += not found
+    return missed
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.random_models.rewrites",
+        description="Compare models with a pass of nnapi-cpu and without it.",
+    )
+    parser.add_argument("--acted", type=int, default=1000, help="how often each pass is to act")
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
+    parser.add_argument("--passes", default="", help="names; default: all there are")
+    parser.add_argument("--mutations", action="store_true", help="show that guards are needed")
+    parser.add_argument("--open", action="store_true", help="those that were not found before")
+    parser.add_argument("--seeds", type=int, default=400, help="models for each mutation")
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument("--failures", type=int, default=5, help="stop a pass after so many")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

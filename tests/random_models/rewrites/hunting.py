@@ -1,0 +1,62 @@
+"""Looks for a model that shows that a guard of a pass was taken away."""
+
+from collections.abc import Iterable
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+
+from tests.random_models.graph import Graph
+from tests.random_models.rewrites.drawing import models
+from tests.random_models.rewrites.mutating import mutated
+from tests.random_models.rewrites.mutations import PASSES, Mutation
+from tests.random_models.rewrites.proof import Proof, Unequal
+
+
+def found_by(name: str, mutation: Mutation, seeds: Iterable[int], method: str = "fork") -> str:
+    """The first model that differs with a mutation of a pass and not without it; "" if none does.
+
+    In a process of its own, started by this method: what is wrong may write anywhere.
+    """
+    context = get_context(method)
+    ours, theirs = context.Pipe(duplex=False)
+    process = context.Process(target=_hunt, args=(name, mutation, list(seeds), theirs), daemon=True)
+    process.start()
+    theirs.close()
+    try:
+        found = ours.recv()
+    except EOFError:
+        process.join()
+        return f"the process ended: {process.exitcode}"
+    process.join()
+    if isinstance(found, Exception):
+        raise found
+    return str(found)
+
+
+def _hunt(name: str, mutation: Mutation, seeds: Iterable[int], told: Connection) -> None:
+    try:
+        told.send(_first(name, mutation, seeds))
+    except AssertionError as error:
+        told.send(error)
+
+
+def _first(name: str, mutation: Mutation, seeds: Iterable[int]) -> str:
+    proof = Proof(name)
+    for seed in seeds:
+        with mutated(f"{PASSES}.{mutation.module or name}", mutation.old, mutation.new):
+            different = [
+                (what, graph, difference)
+                for what, graph, _ in models(name, seed)
+                if (difference := _difference(proof, graph))
+            ]
+        for what, graph, difference in different:
+            if not _difference(proof, graph):
+                return f"seed {seed}, {what}: {difference}"
+    return ""
+
+
+def _difference(proof: Proof, graph: Graph) -> str:
+    try:
+        proof.check(graph)
+    except Unequal as error:
+        return str(error)
+    return ""

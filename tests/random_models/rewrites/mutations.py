@@ -1,0 +1,187 @@
+"""For each pass, its guards, and what stands in their place in a mutation that has to be found."""
+
+from typing import NamedTuple
+
+PASSES = "nnapi_shim.drivers.cpu.passes"
+
+
+class Mutation(NamedTuple):
+    """A text of a module of passes that is replaced by another."""
+
+    old: str
+    new: str
+    module: str = ""
+    """The module, if not that of the pass."""
+
+
+M = Mutation
+KEPT = M("index in self.outputs or len(self.readers", "len(self.readers", "graph")
+SHARED = M(" or len(self.readers.get(index, ())) != 1", "", "graph")
+IN_USE = (KEPT, SHARED)
+SCALES = M("(output.scale, output.zero_point) != given", "False", "graph")
+DECLARED = M("not resolve(op)", "True", "graph")
+
+MUTATIONS: dict[str, tuple[Mutation, ...]] = {
+    "fold_constants": (
+        M("if index not in known and not graph.is_constant(index):", "if False:"),
+        M(" or not graph.outputs.isdisjoint(item.outputs)", ""),
+        M("if not graph.is_plain(*item.outputs):", "if False:"),
+    ),
+    "merge_transposes": (
+        *IN_USE,
+        M("not graph.is_plain(source, between, target)", "False"),
+        M("target in graph.outputs or not graph.are_alike", "not graph.are_alike"),
+        M("[inner[axis] for axis in outer]", "[outer[axis] for axis in inner]"),
+        DECLARED,
+    ),
+    "merge_quantization": (
+        M("operands[0].type not in BYTES or ", ""),
+        M(" or operands[1].type is not OperandType.TENSOR_FLOAT32", ""),
+        M("if not graph.is_plain(source, real, target):", "if False:"),
+        M("table == IDENTITY and graph.are_alike(source, target)", "table == IDENTITY"),
+        M(" and target not in graph.outputs", ""),
+        M(
+            "if not graph.readers[real] and real not in graph.outputs:",
+            "if not graph.readers[real]:",
+        ),
+        M("if not graph.readers[real] and real", "if real"),
+        M("source.scale == target.scale and ", ""),
+        DECLARED,
+    ),
+    "fuse_dilation": (
+        *IN_USE,
+        M("any(axis != PLAIN._replace(size=axis.size) for axis in window)", "False"),
+        M("not (height.is_legal and width.is_legal)", "False"),
+        M("if not graph.is_plain(*first.inputs", "if False and not graph.is_plain(*first.inputs"),
+        M("not is_finite(graph, item.inputs[1])", "False"),
+        M("operand.type not in codes or not graph.is_constant(index)", "False", "windows"),
+        DECLARED,
+    ),
+    "fuse_padding": (
+        *IN_USE,
+        M("if not (height.is_legal and width.is_legal):", "if False:"),
+        M("not is_finite(graph, item.inputs[1])", "False"),
+        M("value != one.zero_point", "False"),
+        M(
+            'if "nchw" in named and graph.value(named["nchw"]) is not False:',
+            "if False:",
+            "windows",
+        ),
+        M("if None in numbers.values():", "if False:", "windows"),
+        M("if not graph.is_plain(*item.inputs, *item.outputs):", "if False:", "windows"),
+        DECLARED,
+    ),
+    "fuse_activations": (
+        *IN_USE,
+        M("if not graph.is_plain(*first.inputs, between, target):", "if False:"),
+        M('graph.value(named["activation"]) != FuseCode.NONE', "False"),
+        SCALES,
+        DECLARED,
+    ),
+    "fuse_gelu": (
+        M("not self.is_alone(item.inputs[0]) or ", ""),
+        M(" or not self.is_alone(scaled[0])", ""),
+        M("cube and self.is_alone(other)", "cube"),
+        M("or not self.is_alone(index) or", "or"),
+        M("self.is_alone(square) and ", ""),
+        M("or source not in factors", ""),
+        M("== (source, source)", "is not None"),
+        M("sorted(factors) != sorted((source, above))", "False"),
+        M("if not self.is_alone(index):", "if index not in self.graph.readers:", "formula"),
+        M("index not in graph.outputs and ", "", "formula"),
+        M(
+            "graph.readers.get(index, ())) == times",
+            "graph.readers.get(index, ())) >= times",
+            "formula",
+        ),
+        M("self.graph.value(activation) != FuseCode.NONE or ", "", "formula"),
+        M("graph.operands[index].type is not OperandType.TENSOR_FLOAT32", "False", "formula"),
+        M("if not graph.is_plain(index, item.inputs[0]):", "if False:", "formula"),
+        M("element_count(graph.operands[constant].dimensions) == count", "True", "formula"),
+        M(
+            "graph.operands[other].dimensions == graph.operands[index].dimensions",
+            "True",
+            "formula",
+        ),
+        M("is_it and keeps and graph.is_constant(constant)", "is_it and keeps", "formula"),
+        DECLARED,
+    ),
+    "fuse_layer_norm": (
+        M(" or not self.is_alone(item.inputs[0])", ""),
+        M(" if self.is_alone(square) else None", ""),
+        M("not factors or factors[0] != factors[1]", "not factors"),
+        M(" or not self.is_alone(apart, 3)", ""),
+        M(" or self._mean(terms[1]) != terms[0]", " or self._mean(terms[1]) == -1"),
+        M("self.two(quotient, O.DIV) != (apart, item.outputs[0]) or ", ""),
+        M("operands[index].dimensions[-1] != length", "False"),
+        M("not LEAST <= above[1] <= MOST or ", ""),
+        M(" or not all(map(self._is_ordinary, (gain, bias)))", ""),
+        M(" if self.is_alone(index) else None", ""),
+        M("in ((last,), (-1,)) and", "and"),
+        M(" and keep is not None and keep > 0", ""),
+        M("index not in graph.outputs and ", "", "formula"),
+        M("if not graph.is_plain(index, item.inputs[0]):", "if False:", "formula"),
+        DECLARED,
+    ),
+    "tabulate_bytes": (
+        M("output not in graph.outputs and ", ""),
+        M("operand.dimensions != dimensions or ", ""),
+        M(" or not graph.is_plain(index)", ""),
+        M("if len(reached) == 1:", "if reached:"),
+        M("if graph.operands[source].type in BYTES:", "if True:"),
+        M(" and readers <= {position, *gone}", ""),
+    ),
+    "halve_weights": (M("and _are_in_range(graph, found)", ""),),
+    "fuse_additions": (
+        M(" and len(readers.get(root, ())) == 1", ""),
+        M("and is_one_by_one(step.fields)", ""),
+        M("isinstance(root, int) and not is_given", "True"),
+        M(' and lowered.root(first.step.fields["addend"]) not in others', ""),
+        M("product.kernel not in ADDING or ", ""),
+        M('fields["addend"] is not None or ', ""),
+        M("own, FLIPS[addition.kernel]", "1 - own, FLIPS[addition.kernel]"),
+    ),
+    "write_in_place": (
+        M("return None if is_given else root", "return root"),
+        M("len(uses[root].reads) != 1 or len(uses[root].writes) != 1", "not uses[root].writes"),
+        M("writer.record is not GEMM or ", ""),
+        M("if not _is_dense(step):", "if False:"),
+        M("root is None or not _is_dense(step) or", "root is None or"),
+    ),
+    "chain_steps": (M("        cut.set(share)\n", ""),),
+    "chain_elements": (M("finest = gcd(rows, cut.finest)", "finest = max(rows, cut.finest)"),),
+    "run_beside": (
+        M("behind = max(behind, written.get(root, -1))", "pass"),
+        M("(self.writes if root.address is None else constants).add(root)", "constants.add(root)"),
+        M("(self.writes if name in writes else read).add(root)", "read.add(root)"),
+    ),
+}
+
+OPEN: dict[str, tuple[Mutation, ...]] = {
+    "chain_steps": (
+        M(" and root(step.fields[step.in_place]) in read", " and False"),
+        M("behind is None or behind.pixels != cuts[-1].pixels", "behind is None"),
+        M(' or root(fields["input"]) != written', ""),
+        M("written not in map(root, sources) or ", ""),
+        M("not is_one_by_one(fields) or ", ""),
+        M('fields["taps"] == 1 and ', ""),
+        M('fields["row_tiles"] != fields["image_tiles"]', "False"),
+    ),
+    "chain_elements": (
+        M("if name not in cut.by_row:", "if False:"),
+        M(" and root(step.fields[step.in_place]) in read_by_all", " and False"),
+        M("placed.join != END or ", ""),
+        M('if fields["size"] == all_rows:', "if True:"),
+        M('fields["part"] != length', "False"),
+    ),
+    "write_in_place": (
+        M('step.fields["rows"] * step.fields["bytes"] != byte_size(value)', "False"),
+        M('if name != "output" or not isinstance(fields[name], BoundOperand):', "if False:"),
+        M('fields[name], writer.in_place = target, ""', "fields[name] = target"),
+        M("offset, value = offset + value.offset, value.base", "offset, value = 0, value.base"),
+        M('        if reader.in_place:\n            reader.in_place = ""\n', ""),
+    ),
+    "tabulate_bytes": (M("if element_count(operand.dimensions) != 1:", "if False:"),),
+    "merge_quantization": (M("table == IDENTITY and graph.are_alike", "graph.are_alike"),),
+}
+"""Not found by 40 models each: what the idioms do not draw often enough, or what nothing needs."""

@@ -1,0 +1,178 @@
+"""For each pass over steps, what it looks for, in random forms and with what it has to leave."""
+
+from nnapi_shim.hal.enums import OperationType as O
+from tests.random_models.rewrites.products import Window, connected, convolution
+from tests.random_models.rewrites.sketch import F16, F32, S8, U8, Sketch
+
+SAME, VALID = 1, 2
+
+
+def _product(s: Sketch, x: int, depth: int, code: int) -> int:
+    """A convolution that keeps height and width, or a product of a matrix."""
+    if len(s.dimensions(x)) == 2:
+        return connected(s, x, depth, code)
+    window = Window((1, 1), VALID) if s.chance(0.6) else Window((s.one_of(1, 3), 3), SAME)
+    return convolution(s, x, window, depth, code)
+
+
+def fuse_additions(s: Sketch) -> int:
+    """Products and ADDs of what they give."""
+    type = s.one_of(F32, F32, U8, S8)
+    if s.chance(0.8):
+        shape: tuple[int, ...] = s.between(1, 2), s.between(1, 6), s.between(1, 6), s.between(1, 20)
+    else:
+        shape = s.between(1, 6), s.between(1, 20)
+    depth = s.between(1, 40)
+    x = s.source(type, shape)
+    y = _product(s, x, depth, s.one_of(0, 0, 1, 3))
+    for _ in range(s.between(1, 3)):
+        if s.chance(0.3):
+            full = s.dimensions(y)
+            z = s.source(
+                type, full if s.chance(0.8) else s.one_of(full[-1:], (*full[:-1], 1), (1,))
+            )
+        else:
+            z = _product(s, s.one_of(x, y), depth, s.one_of(0, 0, 1, 2))
+        scale = (
+            {}
+            if type is F32
+            else {"parameters": (s.one_of(0.5, 1.0, 3.0), s.quantization(type)[1])}
+        )
+        y = s.add(O.ADD, [*s.either(y, z), s.numbers(s.one_of(0, 0, 1, 2, 3))], **scale)
+    return y
+
+
+def write_in_place(s: Sketch) -> int:
+    """Parts that are joined and split again."""
+    type = s.one_of(F32, F32, F16, U8, S8)
+    parameters = s.quantization(type)
+    height, width = s.between(1, 6), s.between(1, 6)
+    channels = s.between(1, 6)
+    x = s.source(type, (1, height, width, channels), parameters)
+    parts = []
+    for _ in range(s.between(1, 3)):
+        if s.chance(0.5):
+            part = convolution(
+                s, x, Window((1, 1), VALID), s.between(1, 6), s.one_of(0, 1), parameters
+            )
+        else:
+            part = s.passed_on(x)
+        parts.append(part if s.chance(0.8) else s.passed_on(part))
+    axis = 3 if s.chance(0.7) else 1
+    whole = [
+        part for part in parts if axis == 3 or s.dimensions(part)[3] == s.dimensions(parts[0])[3]
+    ]
+    both = s.add(O.CONCATENATION, [*whole, s.numbers(axis)], parameters=parameters)
+    if s.chance(0.4):
+        both = s.passed_on(both)
+    size = s.dimensions(both)[axis]
+    divisors = [number for number in (2, 3, 4, 5) if size % number == 0]
+    if divisors and s.chance(0.6):
+        count = s.one_of(*divisors)
+        first = s.add(O.SPLIT, [both, s.numbers(axis), s.numbers(count)], count=count)
+        read = [s.passed_on(first + at) for at in range(count) if s.chance(0.7)]
+        if len(read) > 1 and s.chance(0.5):
+            return s.add(O.PACK, [s.numbers(0), *read])
+    elif s.chance(0.7):
+        begin = [0, s.between(0, height - 1), 0, 0]
+        sizes = [-1, 1, -1, -1]
+        part = s.add(O.SLICE, [both, s.numbers(begin), s.numbers(sizes)])
+        return s.passed_on(part)
+    return both
+
+
+def chain_steps(s: Sketch) -> int:
+    """Large images: a depthwise convolution or a product, and a product or a sum behind it."""
+    type = s.one_of(F32, F32, F32, U8, S8)
+    depth = s.one_of(32, 48, 64) if type is F32 else s.one_of(64, 96)
+    pixels = (700_000 if type is F32 else 800_000) // (depth * (4 if type is F32 else 1))
+    width = s.between(60, 110)
+    height = pixels // width + s.between(-6, 6)
+    x = s.source(type, (1, height, width, depth) if s.chance(0.85) else (2, height, width, depth))
+    if s.chance(0.6):
+        x = s.passed_on(x)  # its memory may be written over
+    y = x
+    if s.chance(0.6):
+        y = convolution(s, x, Window((s.one_of(1, 3), 3), SAME), 0, s.one_of(0, 1, 3))
+    if y == x or s.chance(0.8):
+        behind = s.dimensions(x)[3] if s.chance(0.6) else s.between(8, 70)
+        window = Window((1, 1), VALID)
+        if s.chance(0.1):
+            window = s.one_of(Window((3, 3), SAME), Window((1, 1), VALID, (2, 2)))
+        y = convolution(s, x if s.chance(0.1) else y, window, behind, s.one_of(0, 1, 3))
+    if s.dimensions(x) == s.dimensions(y) and s.chance(0.8):
+        kind = s.one_of(O.ADD, O.MUL, O.SUB)
+        y = s.add(kind, [*s.either(x, y), s.numbers(s.one_of(0, 1))])
+    elif s.chance(0.6):
+        y = convolution(s, y, Window((1, 1), VALID), s.between(8, 48), s.one_of(0, 1))
+    return s.passed_on(y) if s.chance(0.5) else y  # what it writes is in the arena, then
+
+
+def chain_elements(s: Sketch) -> int:
+    """What goes element by element or row by row, of some ten thousand elements."""
+    type = s.one_of(F32, F32, F32, F32, F16, U8, S8)
+    shape = s.one_of(
+        (s.between(60, 120), s.between(80, 160)),
+        (2, s.between(40, 60), s.between(60, 130)),
+        (s.between(9000, 13000),),
+        (64, 128),
+        (128, 128),
+    )
+    whole = [s.source(type, shape)]
+    rows: list[int] = []
+    axis = len(shape) - 1
+    for _ in range(s.between(2, 6)):
+        x = whole[-1] if s.chance(0.7) else s.one_of(*whole)
+        if rows and s.chance(0.3):
+            rows.append(_of_rows(s, rows[-1]))
+        form = s.between(0, 5)
+        if form == 0:
+            whole.append(s.passed_on(x))
+        elif form == 1:
+            whole.append(s.add(s.one_of(O.LOGISTIC, O.TANH, O.RELU), [x]))
+        elif form == 2 and axis and (type is F32 or type is F16):
+            kind = s.one_of(O.MEAN, O.REDUCE_MAX, O.REDUCE_SUM)
+            keeps = s.numbers(1) if kind is O.MEAN else s.boolean(True)
+            rows.append(s.add(kind, [x, s.numbers([axis if s.chance(0.8) else 0]), keeps]))
+        elif form == 3 and axis:
+            whole.append(s.add(O.SOFTMAX, [x, s.real(1.0, F16 if type is F16 else F32)]))
+        else:
+            other = s.one_of(*whole, *rows) if s.chance(0.8) else s.constant(type, (shape[-1],))
+            if s.type(other) == s.type(x):
+                kind = s.one_of(O.ADD, O.MUL, O.SUB)
+                whole.append(s.add(kind, [*s.either(x, other), s.numbers(s.one_of(0, 0, 1))]))
+    return whole[-1]
+
+
+def _of_rows(s: Sketch, x: int) -> int:
+    """What is made of one number for each row or column, or of those of a square the other way."""
+    shape = s.dimensions(x)
+    if len(shape) == 2 and 128 in shape and s.chance(0.5):
+        return s.add(O.RESHAPE, [x, s.numbers(shape[::-1])])
+    return s.add(O.ADD, [*s.either(x, s.constant(s.type(x), shape)), s.numbers(0)])
+
+
+def run_beside(s: Sketch) -> int:
+    """Branches of small steps that do not need each other."""
+    type = s.one_of(F32, F32, F16, U8)
+    shape = s.between(60, 90), s.between(80, 120)
+    if type is U8:
+        shape = s.between(130, 180), s.between(130, 180)
+    x = s.source(type, shape)
+    made = [x]
+    for _ in range(s.between(2, 5)):
+        y = s.one_of(x, *made)
+        form = s.between(0, 3)
+        if form == 0:
+            made.append(s.add(O.TRANSPOSE, [y, s.numbers([1, 0])]))
+        elif form == 1:
+            made.append(s.add(O.SOFTMAX, [y, s.real(1.0, F16 if type is F16 else F32)]))
+        elif form == 2:
+            made.append(s.add(O.L2_NORMALIZATION, [y]))
+        else:
+            made.append(s.passed_on(y))
+    ends = [index for index in made if s.dimensions(index) == shape and s.type(index) == type]
+    return s.add(O.MAXIMUM, [*s.either(ends[-1], ends[0])])
+
+
+ON_STEPS = (fuse_additions, write_in_place, chain_steps, chain_elements, run_beside)

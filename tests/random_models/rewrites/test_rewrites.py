@@ -1,0 +1,49 @@
+"""Each pass on some hundred models in which it acts, and proof that a guard less is noticed."""
+
+import pytest
+
+from nnapi_shim.drivers.cpu import library
+from nnapi_shim.drivers.cpu.lowering.halving import HALVING
+from nnapi_shim.drivers.cpu.passes import ON_STEPS, TABLE
+from tests.random_models.rewrites.drawing import IDIOMS, models
+from tests.random_models.rewrites.hunting import found_by
+from tests.random_models.rewrites.mutations import MUTATIONS, Mutation
+from tests.random_models.rewrites.proof import Proof, Unequal
+
+ACTED = 80
+MOST_SEEDS = 100
+
+
+def test_every_pass_is_proven() -> None:
+    assert IDIOMS.keys() == {*TABLE, *ON_STEPS} == MUTATIONS.keys()
+
+
+@pytest.mark.parametrize("special", [False, True], ids=["ordinary", "special"])
+@pytest.mark.parametrize("name", IDIOMS)
+def test_a_pass_changes_no_result(name: str, special: bool) -> None:
+    if name == "halve_weights" and library.current().tier not in HALVING:
+        pytest.skip("this tier has no instruction for float16")
+    least = ACTED // 5 if special else ACTED
+    proof = Proof(name)
+    for seed in range(MOST_SEEDS):
+        for what, graph, is_special in models(name, seed):
+            if is_special is special:
+                try:
+                    proof.check(graph)
+                except Unequal as error:
+                    shown = graph.shown("    ")
+                    raise AssertionError(f"seed {seed}, {what}: {error}\n{shown}") from None
+        if proof.acted >= least:
+            return
+    raise AssertionError(f"{name} has acted {proof.acted} times only")
+
+
+SAMPLE = [(name, mutations[0]) for name, mutations in MUTATIONS.items()]
+"""One of each pass; `make random-models MUTATIONS=1` has all of them."""
+
+
+@pytest.mark.parametrize(("name", "mutation"), SAMPLE, ids=MUTATIONS)
+def test_a_guard_that_is_taken_away_is_found(name: str, mutation: Mutation) -> None:
+    if name == "halve_weights" and library.current().tier not in HALVING:
+        pytest.skip("this tier has no instruction for float16")
+    assert found_by(name, mutation, range(200))
