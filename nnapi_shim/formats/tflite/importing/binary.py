@@ -5,7 +5,7 @@ import numpy as np
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.formats.tflite.file import Operator
 from nnapi_shim.formats.tflite.importing.graph import NONE, Importing, reason
-from nnapi_shim.formats.tflite.importing.options import add_fused
+from nnapi_shim.formats.tflite.importing.options import activation, add_fused, bounded
 from nnapi_shim.formats.tflite.importing.plain import Lowering, plain
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.operations.shapes import broadcast
@@ -38,7 +38,7 @@ def divide(graph: Importing, operator: Operator) -> None:
     zero = np.zeros(1, np.int32)
     negative = graph.make("NOT_EQUAL", [graph.make("LESS", [i, zero]) for i in (a, b)])
     given = [graph.broadcast(negative, shape), graph.make("NEG", [size]), size]
-    graph.add("SELECT", given, operator)
+    graph.give(operator, bounded(graph, graph.make("SELECT", given), activation(operator)))
 
 
 def common(*operands: Operand) -> tuple[int, ...]:
@@ -73,6 +73,23 @@ def squared_difference(graph: Importing, operator: Operator) -> None:
     graph.give(operator, graph.make("MUL", [difference, difference, NONE]))
 
 
+def _either(type: str) -> Lowering:
+    """LiteRT compares stored elements, so that all have to have the same scale."""
+
+    def lower(graph: Importing, operator: Operator) -> None:
+        pair = _pair(graph, operator)
+        target = graph.parameters(graph.tensor(operator.outputs[0]))[1:]
+        if any(o.scale and (o.scale, o.zero_point) != _stored(*target) for o in pair):
+            raise reason("its inputs and its output have not the same scale", "scale")
+        graph.add(type, pair, operator)
+
+    return lower
+
+
+def _stored(scale: float, zero_point: int) -> tuple[float, int]:
+    return float(np.float32(scale)), zero_point
+
+
 def add_all(graph: Importing, operator: Operator) -> None:
     """One sum after the other."""
     total, *others = graph.operands(operator.inputs)
@@ -87,8 +104,8 @@ LOWERINGS: dict[str, Lowering] = {
     "DIV": divide,
     "FLOOR_DIV": floor_divide,
     "FLOOR_MOD": floor_modulo,
-    "MAXIMUM": plain("MAXIMUM"),
-    "MINIMUM": plain("MINIMUM"),
+    "MAXIMUM": _either("MAXIMUM"),
+    "MINIMUM": _either("MINIMUM"),
     "MUL": _fused("MUL"),
     "POW": plain("POW"),
     "SQUARED_DIFFERENCE": squared_difference,

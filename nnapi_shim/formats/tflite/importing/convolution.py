@@ -10,7 +10,6 @@ from nnapi_shim.formats.tflite.file import Operator, Tensor
 from nnapi_shim.formats.tflite.importing.graph import Importing, reason, require_small
 from nnapi_shim.formats.tflite.importing.options import (
     activation,
-    after,
     dilations,
     padding,
     strides,
@@ -146,12 +145,12 @@ def fully_connected(graph: Importing, operator: Operator) -> None:
         biased = bias(graph, operator, 2, data, filter, units)
         given: list[Any] = [data, filter, biased, activation(operator)]
         result = graph.like("FULLY_CONNECTED", given, graph.tensor(operator.outputs[0]))
-    if operator.options.get("KeepNumDims", False) and len(shape) > 2:
+    if operator.options.get("KeepNumDims", False) and len(shape) not in (0, 2):
         free = [size or -1 for size in shape[:-1]]
         if free.count(-1) > 1:
             raise reason("only a run tells more than one of its dimensions", "dimensions")
         result = graph.reshaped(result, [*free, units])
-    graph.give(operator, after(graph, operator, result))
+    graph.give(operator, result)
 
 
 def _by_pixels(graph: Importing, operator: Operator, data: Operand, filter: Operand) -> Operand:

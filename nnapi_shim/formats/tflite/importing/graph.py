@@ -106,6 +106,7 @@ class Importing:
         """What a variable begins with, where the file says so."""
         self._operands: dict[int, Operand] = {}
         self._values: dict[int, Array] = {}
+        self._given = {*graph.inputs, *(i for o in graph.operators for i in o.outputs)}
         self._inputs: set[int] = set()
         self._outputs: set[int] = set()
         self._states: dict[Operand, State] = {}
@@ -123,7 +124,14 @@ class Importing:
         if index is None:
             return None
         found = self._values.get(index)
-        return self.tensor(index).value if found is None else found
+        tensor = self.tensor(index)
+        if found is None and tensor.value is None and self._is_empty(tensor):
+            return np.empty(tensor.shape, DTYPES.get(tensor.type))
+        return tensor.value if found is None else found
+
+    def _is_empty(self, tensor: Tensor) -> bool:
+        """Whether it is a constant of no elements, which has no data in the file either."""
+        return 0 in tensor.shape and tensor.number not in self._given
 
     def numbers(self, index: int | None, what: str) -> list[int]:
         """Whole numbers that have to be known. Raises for those that only a run tells."""
@@ -169,9 +177,7 @@ class Importing:
                 self.parameters(tensor)
                 if index in self.partial:
                     raise reason("only a run tells the dimensions that it needs", "dimensions")
-                if 0 not in tensor.shape:
-                    raise reason(f"nothing gives {tensor} a value", "no_value")
-                value = np.empty(tensor.shape, DTYPES[tensor.type])
+                raise reason(f"nothing gives {tensor} a value", "no_value")
             self.define(tensor.number, self._constant(tensor, value))
         return self._operands[tensor.number]
 

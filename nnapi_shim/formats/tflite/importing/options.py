@@ -2,19 +2,20 @@
 
 from typing import Any
 
+import numpy as np
+
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.formats.tflite import schema
 from nnapi_shim.formats.tflite.file import Operator
 from nnapi_shim.formats.tflite.importing.graph import Importing, reason
 from nnapi_shim.hal.enums import FuseCode, PaddingCode
-from nnapi_shim.hal.quantization import QUANTIZED_RANGE
+from nnapi_shim.hal.enums import OperandType as T
 
 _FUSED = {
     "NONE": FuseCode.NONE,
     "RELU": FuseCode.RELU,
     "RELU_N1_TO_1": FuseCode.RELU1,
     "RELU6": FuseCode.RELU6,
-    "TANH": FuseCode.NONE,
 }
 
 
@@ -26,34 +27,41 @@ def padding(operator: Operator) -> PaddingCode:
     return PaddingCode[schema.PADDING[code]]
 
 
-def _activation(operator: Operator) -> str:
-    code = operator.options.get("FusedActivationFunction", 0)
-    return schema.ACTIVATIONS.get(code, str(code))
-
-
 def activation(operator: Operator) -> FuseCode:
-    """The fused activation; NONE where `add_fused` adds an operation for it."""
-    name = _activation(operator)
+    """The fused activation. LiteRT's kernels leave the others out without a word."""
+    code = operator.options.get("FusedActivationFunction", 0)
+    name = schema.ACTIVATIONS.get(code, str(code))
     if name not in _FUSED:
-        raise reason(f"NNAPI fuses no activation {name}", "activation")
+        raise reason(
+            f"it fuses {name}, which NNAPI does not fuse, and LiteRT leaves out", "activation"
+        )
     return _FUSED[name]
 
 
 def add_fused(graph: Importing, type: str, inputs: list[Any], operator: Operator) -> None:
-    """An operation that has its activation as last input, and what the file fuses beyond that."""
+    """An operation that has its activation as last input, which follows in those of integers."""
     tensor = graph.tensor(operator.outputs[0])
-    result: Operand = graph.like(type, [*inputs, activation(operator)], tensor)
-    graph.give(operator, after(graph, operator, result))
+    fused = activation(operator)
+    if graph.parameters(tensor)[0] is T.TENSOR_INT32:
+        result = graph.like(type, [*inputs, FuseCode.NONE], tensor)
+        graph.give(operator, bounded(graph, result, fused))
+    else:
+        graph.add(type, [*inputs, fused], operator)
 
 
-def after(graph: Importing, operator: Operator, operand: Operand) -> Operand:
-    """The result of an operation with the activation that NNAPI cannot fuse, TANH."""
-    if _activation(operator) != "TANH":
-        return operand
-    if operand.type in QUANTIZED_RANGE:
-        raise reason("TANH is fused into an operator of quantized values", "activation")
-    result: Operand = graph.make("TANH", [operand])
-    return result
+_BOUNDS = {
+    FuseCode.NONE: (),
+    FuseCode.RELU: (("MAXIMUM", 0),),
+    FuseCode.RELU1: (("MAXIMUM", -1), ("MINIMUM", 1)),
+    FuseCode.RELU6: (("MAXIMUM", 0), ("MINIMUM", 6)),
+}
+
+
+def bounded(graph: Importing, operand: Operand, fused: FuseCode) -> Operand:
+    """TENSOR_INT32 behind an activation, which NNAPI fuses into no operation on them."""
+    for type, bound in _BOUNDS[fused]:
+        operand = graph.make(type, [operand, np.full(1, bound, np.int32)])
+    return operand
 
 
 def strides(operator: Operator) -> tuple[int, int]:

@@ -31,6 +31,14 @@ def square(graph: Importing, operator: Operator) -> None:
     graph.add("MUL", [data, data, NONE], operator)
 
 
+def negative(graph: Importing, operator: Operator) -> None:
+    """Of quantized values LiteRT negates what is stored, whatever the zero points are."""
+    data = _input(graph, operator)
+    if data.scale:
+        raise reason("it is of quantized values, which LiteRT negates without their scale", "type")
+    graph.add("NEG", [data], operator)
+
+
 def ceil(graph: Importing, operator: Operator) -> None:
     """What is below the negative."""
     below = graph.make("FLOOR", [graph.make("NEG", [_input(graph, operator)])])
@@ -130,7 +138,7 @@ LOWERINGS: dict[str, Lowering] = {
     "LOG": plain("LOG"),
     "LOGISTIC": plain("LOGISTIC"),
     "LOG_SOFTMAX": log_softmax,
-    "NEG": plain("NEG"),
+    "NEG": negative,
     "PRELU": plain("PRELU"),
     "RELU": plain("RELU"),
     "RELU6": plain("RELU6"),
