@@ -78,16 +78,12 @@ def _either(type: str) -> Lowering:
 
     def lower(graph: Importing, operator: Operator) -> None:
         pair = _pair(graph, operator)
-        target = graph.parameters(graph.tensor(operator.outputs[0]))[1:]
-        if any(o.scale and (o.scale, o.zero_point) != _stored(*target) for o in pair):
+        target = graph.operand_type(operator.outputs[0])[1:]
+        if any(o.scale and (o.scale, o.zero_point) != target for o in pair):
             raise reason("its inputs and its output have not the same scale", "scale")
         graph.add(type, pair, operator)
 
     return lower
-
-
-def _stored(scale: float, zero_point: int) -> tuple[float, int]:
-    return float(np.float32(scale)), zero_point
 
 
 def add_all(graph: Importing, operator: Operator) -> None:

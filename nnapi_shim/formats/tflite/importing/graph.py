@@ -96,6 +96,8 @@ class Importing:
         """Numbers of which some are known, by their tensor; the others are -1."""
         self.inner: Callable[[int], Model] = _no_inner
         """The model of another graph of the file, by its number."""
+        self.held: dict[int | None, tuple[Operand, tuple[int, ...]]] = {}
+        """Tensors of rank above 4: an operand with the same elements, and their dimensions."""
         self.handles: dict[int | None, str] = {}
         """The variable that a tensor stands for."""
         self.variables: dict[str, Operand] = {}
@@ -106,6 +108,7 @@ class Importing:
         """What a variable begins with, where the file says so."""
         self._operands: dict[int, Operand] = {}
         self._values: dict[int, Array] = {}
+        self._tensors = list(graph.tensors)
         self._given = {*graph.inputs, *(i for o in graph.operators for i in o.outputs)}
         self._inputs: set[int] = set()
         self._outputs: set[int] = set()
@@ -117,7 +120,14 @@ class Importing:
         """What the file says of a tensor."""
         if index is None:
             raise reason("an input that it needs is left out", "omitted")
-        return self.graph.tensors[index]
+        return self._tensors[index]
+
+    def add_tensor(self, tensor: Tensor) -> int:
+        """A tensor that the file does not have; its number."""
+        number = len(self._tensors)
+        self._tensors.append(tensor._replace(number=number))
+        self._given.add(number)
+        return number
 
     def value(self, index: int | None) -> Array | None:
         """The contents of a constant, or of what follows from constants and shapes alone."""
@@ -168,10 +178,18 @@ class Importing:
             return type, tensor.scale, tensor.zero_point
         return type, 1.0, 0  # bytes without quantization: NNAPI has no other type for them
 
+    def operand_type(self, index: int) -> tuple[T, float, int]:
+        """Type, scale and zero point as an operand has them."""
+        type, scale, zero_point = self.parameters(self.tensor(index))
+        return type, float(np.float32(scale)), zero_point
+
     def operand(self, index: int | None) -> Operand:
         """The operand of a tensor."""
         tensor = self.tensor(index)
         if tensor.number not in self._operands:
+            if index in self.held:
+                self.define(tensor.number, self.reshaped(*self.held[index]))
+                return self._operands[tensor.number]
             value = self.value(index)
             if value is None:
                 self.parameters(tensor)

@@ -7,6 +7,7 @@ from nnapi_shim.api.model import Model
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.errors import NnapiError, bad_data
 from nnapi_shim.formats.tflite.file import File, Graph, Operator
+from nnapi_shim.formats.tflite.importing import ranks
 from nnapi_shim.formats.tflite.importing.folding import folded
 from nnapi_shim.formats.tflite.importing.graph import Importing, reason
 from nnapi_shim.formats.tflite.importing.table import LOWERINGS, why_not
@@ -88,7 +89,8 @@ def _lower(importing: Importing, operator: Operator) -> None:
     if lowering is None:
         raise reason(why_not(operator.name, operator.custom is not None), "operator")
     try:
-        lowering(importing, operator)
+        if not ranks.lowered(importing, operator, lowering):
+            lowering(importing, operator)
     except (IndexError, OverflowError, TypeError, ValueError) as error:
         # It has fewer inputs, outputs or dimensions than its kind has.
         raise reason(f"it is not made as operators of its kind are ({error})", "form") from error

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tests.formats.tflite.building import Array, Spec, one_operator
+from tests.formats.tflite.building import Array, Building, Spec
 
 QUANTIZED = {
     "INT8": ((0.05, 3), (0.03, -4), (0.08, -7)),
@@ -54,16 +54,48 @@ class Form(NamedTuple):
         outputs: Sequence[Spec] = self.outputs
         if shapes is not None:
             outputs = [o._replace(shape=s) for o, s in zip(outputs, shapes, strict=True)]
-        return one_operator(self.operator, self.inputs, outputs, self.kind, **self.fields)
+        made = Building()
+        numbers, given = [], []
+        for item in self.inputs:
+            if item is None:
+                numbers.append(-1)
+            elif isinstance(item, Spec):
+                if item.value is None and not item.is_variable:
+                    given.append(_input(made, item, numbers))
+                else:
+                    numbers.append(made.tensor(item))
+            else:
+                numbers.append(made.constant(item))
+        results = [made.tensor(spec) for spec in outputs]
+        made.operator(self.operator, numbers, results, self.kind, **self.fields)
+        made.ends(given, results)
+        return made.file()
 
     def given(self, seed: int) -> list[Array]:
         """Values for the inputs that are no constants."""
         generator = np.random.default_rng([seed, *str(self).encode()])
         return [
-            values(generator, spec, self.domains.get(at, "any"), seed)
+            values(generator, spec._replace(shape=flat(spec)), self.domains.get(at, "any"), seed)
             for at, spec in enumerate(self.inputs)
             if isinstance(spec, Spec) and spec.value is None and not spec.is_variable
         ]
+
+
+def _input(made: Building, item: Spec, numbers: list[int]) -> int:
+    """Add an input; one of rank above 4 is reshaped in the file, as models of NNAPI need it."""
+    if len(item.shape) <= 4:
+        numbers.append(made.tensor(item))
+        return numbers[-1]
+    number = made.tensor(item._replace(shape=flat(item)))
+    numbers.append(made.tensor(item))
+    shape = made.constant(np.array(item.shape, np.int32))
+    made.operator("RESHAPE", [number, shape], numbers[-1:], "ReshapeOptions")
+    return number
+
+
+def flat(item: Spec) -> tuple[int, ...]:
+    """The dimensions in which an input is given."""
+    return item.shape if len(item.shape) <= 4 else (int(np.prod(item.shape)),)
 
 
 def form(
