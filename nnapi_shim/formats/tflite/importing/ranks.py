@@ -23,11 +23,10 @@ MOST = 4
 Shape = tuple[int, ...]
 Plan = Callable[[Importing, Operator, Lowering], None]
 
-ELEMENTWISE = frozenset(
-    """ABS ADD CEIL COS DEQUANTIZE DIV ELU EXP FLOOR FLOOR_DIV FLOOR_MOD GELU HARD_SWISH LEAKY_RELU
-    LOG LOGISTIC MAXIMUM MINIMUM MUL NEG POW PRELU QUANTIZE RELU RELU6 RELU_0_TO_1 RELU_N1_TO_1
-    ROUND RSQRT SIN SQRT SQUARE SQUARED_DIFFERENCE SUB TANH""".split()
-)
+_NAMES = """ABS ADD CEIL COS DEQUANTIZE DIV ELU EXP FLOOR FLOOR_DIV FLOOR_MOD GELU HARD_SWISH
+LEAKY_RELU LOG LOGISTIC MAXIMUM MINIMUM MUL NEG POW PRELU QUANTIZE RELU RELU6 RELU_0_TO_1
+RELU_N1_TO_1 ROUND RSQRT SIN SQRT SQUARE SQUARED_DIFFERENCE SUB TANH"""
+ELEMENTWISE = frozenset(_NAMES.split())
 
 
 def lowered(graph: Importing, operator: Operator, lower: Lowering) -> bool:
@@ -38,7 +37,7 @@ def lowered(graph: Importing, operator: Operator, lower: Lowering) -> bool:
     # NNAPI does not reshape what has a higher rank: inputs of the model stay as they are.
     if plan is None or not is_high or any(_is_direct(graph, i) for i in operator.inputs):
         return False
-    if any(0 in graph.tensor(index).dimensions for index in indexes):
+    if any(0 in _shape(graph, index) for index in operator.inputs if index is not None):
         raise reason("only a run tells the dimensions of its tensors of rank above 4", "dimensions")
     plan(graph, operator, lower)
     return True
