@@ -51,6 +51,8 @@ def common(*operands: Operand) -> tuple[int, ...]:
 def floor_divide(graph: Importing, operator: Operator) -> None:
     """Rounded down, as NNAPI does it with integers."""
     a, b = _pair(graph, operator)
+    if a.scale or b.scale:
+        raise reason("it is of quantized values, whose scales LiteRT takes no notice of", "type")
     if a.type is T.TENSOR_INT32:
         graph.add("DIV", [a, b, NONE], operator)
     else:
@@ -78,8 +80,8 @@ def _either(type: str) -> Lowering:
 
     def lower(graph: Importing, operator: Operator) -> None:
         pair = _pair(graph, operator)
-        target = graph.operand_type(operator.outputs[0])[1:]
-        if any(o.scale and (o.scale, o.zero_point) != target for o in pair):
+        tensors = [graph.tensor(index) for index in (*operator.inputs, *operator.outputs)]
+        if len({(tensor.scale, tensor.zero_point) for tensor in tensors}) > 1:
             raise reason("its inputs and its output have not the same scale", "scale")
         graph.add(type, pair, operator)
 

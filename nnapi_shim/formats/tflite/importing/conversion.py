@@ -48,6 +48,8 @@ def cast(graph: Importing, operator: Operator) -> None:
 def quantize(graph: Importing, operator: Operator) -> None:
     """From real numbers, or from other parameters by way of them."""
     graph.give(operator, graph.operand(operator.inputs[0]))
+    if operator.outputs[0] in graph.wide:
+        return
     if graph.operand(operator.outputs[0]) is graph.operand(operator.inputs[0]):
         graph.give(operator, graph.copy(graph.operand(operator.inputs[0])))
 

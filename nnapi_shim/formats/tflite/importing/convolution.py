@@ -36,6 +36,8 @@ def bias(
         require_small(depth, "its bias")
     if data.type in (T.TENSOR_FLOAT32, T.TENSOR_FLOAT16):
         if index is not None:
+            if graph.tensor(index).type in ("INT32", "INT64") and not graph.tensor(index).scales:
+                raise reason("its bias is of whole numbers without a scale", "bias")
             return graph.reals(index) if data.type is T.TENSOR_FLOAT32 else graph.operand(index)
         dtype = np.float32 if data.type is T.TENSOR_FLOAT32 else np.float16
         return graph.model.constant(np.zeros(depth, dtype))

@@ -94,10 +94,14 @@ class Importing:
         self.model = Model()
         self.partial: dict[int | None, Array] = {}
         """Numbers of which some are known, by their tensor; the others are -1."""
+        self.taken: dict[int, Operand] = {}
+        """The inputs of the model, by their tensor."""
         self.inner: Callable[[int], Model] = _no_inner
         """The model of another graph of the file, by its number."""
         self.held: dict[int | None, tuple[Operand, tuple[int, ...]]] = {}
         """Tensors of rank above 4: an operand with the same elements, and their dimensions."""
+        self.wide: set[int] = set()
+        """Tensors of 16 bits whose operands are real numbers: see `wide`."""
         self.handles: dict[int | None, str] = {}
         """The variable that a tensor stands for."""
         self.variables: dict[str, Operand] = {}
@@ -126,6 +130,8 @@ class Importing:
         """A tensor that the file does not have; its number."""
         number = len(self._tensors)
         self._tensors.append(tensor._replace(number=number))
+        if tensor.number in self.wide:
+            self.wide.add(number)
         self._given.add(number)
         return number
 
@@ -170,6 +176,8 @@ class Importing:
         if tensor.type not in OPERAND_TYPES:
             raise reason(f"{tensor} is {tensor.type}, which NNAPI does not have", "type")
         type = OPERAND_TYPES[tensor.type]
+        if tensor.number in self.wide:
+            return T.TENSOR_FLOAT32, 0.0, 0
         if type not in QUANTIZED_RANGE:
             return type, 0.0, 0
         if tensor.is_per_channel:
@@ -211,6 +219,8 @@ class Importing:
     def _constant(self, tensor: Tensor, value: Array) -> Operand:
         if tensor.is_sparse:
             raise reason(f"{tensor} is sparse", "sparse")
+        if tensor.number in self.wide:
+            return self.model.constant(real_values(tensor, value))
         value = value.reshape(value.shape or (1,))  # NNAPI has no tensors of rank 0
         if value.dtype in (np.int64, np.uint32, np.uint64):
             limits = np.iinfo(np.int32)
@@ -262,9 +272,24 @@ class Importing:
         """The next input of the model."""
         tensor = self.tensor(index)
         type, scale, zero_point = self.parameters(tensor)
+        is_wide = index in self.wide
+        if is_wide:
+            type = T.TENSOR_INT32
         operand = self.model.input(type, tensor.dimensions or (1,), scale, zero_point)
         self._inputs.add(operand.index)
-        self.define(index, operand)
+        self.taken[index] = operand
+        if tensor.name:
+            self.model.name_operand(operand, tensor.name)
+        if not is_wide:
+            self.define(index, operand)
+
+    def replace(self, index: int, change: Callable[[Operand], Operand]) -> None:
+        """Let another operand stand for a tensor, made of the one that does."""
+        if index in self.held:
+            operand, shape = self.held[index]
+            self.held[index] = change(operand), shape
+        elif index in self._operands:
+            self._operands[index] = change(self._operands[index])
 
     def state(
         self,
@@ -300,14 +325,15 @@ class Importing:
             self.carry(operand, self.variables[name])
         for state in self._states.values():
             output = state.output
-            found.append(state._replace(output=self._output(output)))
+            found.append(state._replace(output=self.own_output(output)))
         return found
 
     def output(self, index: int) -> Operand:
         """The operand of an output: one that an operation writes, and no other output is."""
-        return self._output(self.operand(index))
+        return self.own_output(self.operand(index))
 
-    def _output(self, operand: Operand) -> Operand:
+    def own_output(self, operand: Operand) -> Operand:
+        """An operand, or a copy where it is given, or an output already."""
         if self._is_given(operand) or operand.index in self._outputs:
             operand = self.copy(operand)
         self._outputs.add(operand.index)

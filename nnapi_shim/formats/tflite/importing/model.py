@@ -7,7 +7,7 @@ from nnapi_shim.api.model import Model
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.errors import NnapiError, bad_data
 from nnapi_shim.formats.tflite.file import File, Graph, Operator
-from nnapi_shim.formats.tflite.importing import ranks
+from nnapi_shim.formats.tflite.importing import ranks, wide
 from nnapi_shim.formats.tflite.importing.folding import folded
 from nnapi_shim.formats.tflite.importing.graph import Importing, reason
 from nnapi_shim.formats.tflite.importing.table import LOWERINGS, why_not
@@ -63,9 +63,13 @@ def attempt(
     importing = Importing(file, graph, is_inner=shared is not None)
     importing.inner = (shared or Shared(file, (graph.number,))).model
     reasons: list[Reason] = []
+    importing.wide |= wide.wide_tensors(graph)
     for index in graph.inputs:
         try:
             importing.take(index)
+            if index in importing.wide:
+                stored = importing.taken[index]
+                importing.define(index, wide.taken(importing, importing.tensor(index), stored))
         except NnapiError as error:
             reasons.append(Reason(None, f"input {importing.tensor(index)}", error.said))
     for operator in graph.operators:
@@ -89,8 +93,10 @@ def _lower(importing: Importing, operator: Operator) -> None:
     if lowering is None:
         raise reason(why_not(operator.name, operator.custom is not None), "operator")
     try:
+        wide.check(importing, operator)
         if not ranks.lowered(importing, operator, lowering):
             lowering(importing, operator)
+        wide.rounded(importing, operator, importing.wide)
     except (IndexError, OverflowError, TypeError, ValueError) as error:
         # It has fewer inputs, outputs or dimensions than its kind has.
         raise reason(f"it is not made as operators of its kind are ({error})", "form") from error
@@ -100,10 +106,14 @@ def _finish(importing: Importing, names: Names) -> None:
     graph, model = importing.graph, importing.model
     outputs: list[Operand] = []
     for index in graph.outputs:
-        outputs.append(importing.output(index))
+        if index in importing.wide:
+            tensor, real = importing.tensor(index), importing.operand(index)
+            outputs.append(importing.own_output(wide.given(importing, tensor, real)))
+        else:
+            outputs.append(importing.output(index))
         model.name_operand(outputs[-1], names.outputs.get(index) or importing.tensor(index).name)
     for index, name in names.inputs.items():
-        model.name_operand(importing.operand(index), name)
+        model.name_operand(importing.taken[index], name)
     carried = importing.carried_states()
     model.outputs(*outputs, *(state.output for state in carried))
     for state in carried:

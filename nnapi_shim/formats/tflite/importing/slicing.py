@@ -77,7 +77,8 @@ def _whole(graph: Importing, operator: Operator, data: Operand) -> bool:
         return True
     takes_away = bool(operator.options.get("ShrinkAxisMask", 0))
     is_short = begin is not None and begin.size != len(data.dimensions)
-    return begin is not None and data.is_known and (takes_away or is_short)
+    is_wide = operator.outputs[0] in graph.wide  # what is left has to be known for them
+    return begin is not None and data.is_known and (takes_away or is_short or is_wide)
 
 
 class _Ranges:

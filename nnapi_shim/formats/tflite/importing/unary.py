@@ -34,7 +34,7 @@ def square(graph: Importing, operator: Operator) -> None:
 def negative(graph: Importing, operator: Operator) -> None:
     """Of quantized values LiteRT negates what is stored, whatever the zero points are."""
     data = _input(graph, operator)
-    if data.scale:
+    if graph.tensor(operator.inputs[0]).scales:
         raise reason("it is of quantized values, which LiteRT negates without their scale", "type")
     graph.add("NEG", [data], operator)
 

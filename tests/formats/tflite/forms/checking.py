@@ -1,5 +1,6 @@
 """What becomes of a form: equal to LiteRT, refused, refused by LiteRT, or different."""
 
+import faulthandler
 import multiprocessing
 from collections.abc import Iterable, Iterator
 from multiprocessing.connection import Connection
@@ -53,6 +54,7 @@ def outcomes(
 
 
 def _work(forms: list[Form], devices: tuple[str, ...], runs: int, answers: Connection) -> None:
+    faulthandler.disable()
     for item in forms:
         answers.send("litert")  # what it is if nothing more is heard
         answers.send(outcome(item, devices, runs, answers))

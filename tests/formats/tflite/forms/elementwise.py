@@ -52,7 +52,8 @@ FIXED = {
     ("TANH", "INT16"): (1 / 32768, 0),
 }
 """Scales that LiteRT asks for."""
-SAME = {"ABS": (), "NEG": (), "SQUARE": ()}
+TABLES = ("EXP", "LOG")
+"""Of 16 bits LiteRT has tables of 513 entries for them, and goes straight between these."""
 
 PAIRS = (
     ((2, 3), (2, 3)),
@@ -78,7 +79,8 @@ def unary() -> Iterator[Form]:
                 if fixed:
                     result = result._replace(scale=fixed[0], zero_point=fixed[1])
                 given = spec(type, shape)
-                yield form(name, [given], result, kind, domains={0: domain})
+                steps = 4 if type == "INT16" and name in TABLES else 1
+                yield form(name, [given], result, kind, domains={0: domain}, steps=steps)
             if type in BYTES:  # the same parameters on both sides
                 yield form(
                     name, [spec(type, (2, 3))], out(type, 0), kind, "same", domains={0: domain}

@@ -78,10 +78,9 @@ def shapes() -> Iterator[Form]:
                     "ExpandDimsOptions",
                     str(axis),
                 )
-            for perm in {
-                tuple(range(len(shape)))[::-1],
-                tuple(np.roll(range(len(shape)), 1).tolist()),
-            }:
+            turned = tuple(range(len(shape)))[::-1], tuple(np.roll(range(len(shape)), 1).tolist())
+            # LiteRT ends with a signal at the TRANSPOSE of a single number.
+            for perm in dict.fromkeys(turned) if shape else ():
                 yield form(
                     "TRANSPOSE",
                     [spec(type, shape), i32(list(perm))],
