@@ -7,6 +7,7 @@ from nnapi_shim.formats.tflite.importing import (
     conversion,
     convolution,
     detection,
+    functions,
     joining,
     lookup,
     matmul,
@@ -30,6 +31,7 @@ LOWERINGS: dict[str, Lowering] = {
         conversion,
         convolution,
         detection,
+        functions,
         joining,
         lookup,
         matmul,
@@ -47,9 +49,9 @@ LOWERINGS: dict[str, Lowering] = {
 """Name of an operator -> what adds its operations."""
 
 _BECAUSE = {
-    "NNAPI has no operation for it, and none together give the same numbers": "ATAN2 COS "
+    "NNAPI has no operation for it, and none together give the same numbers": "ATAN2 "
     "COMPLEX_ABS CONV_3D CONV_3D_TRANSPOSE CUMSUM FAKE_QUANT IMAG MATRIX_DIAG MATRIX_SET_DIAG REAL "
-    "REDUCE_WINDOW RFFT2D ROUND",
+    "REDUCE_WINDOW RFFT2D",
     "NNAPI writes to no place that an index says": "DYNAMIC_UPDATE_SLICE SCATTER_ND SEGMENT_SUM "
     "SPARSE_TO_DENSE UNSORTED_SEGMENT_MAX UNSORTED_SEGMENT_MIN UNSORTED_SEGMENT_PROD "
     "UNSORTED_SEGMENT_SUM DILATE BUCKETIZE",

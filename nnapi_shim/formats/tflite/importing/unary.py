@@ -8,6 +8,7 @@ import numpy as np
 from nnapi_shim.api.arrays import Array
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.formats.tflite.file import Operator
+from nnapi_shim.formats.tflite.importing import functions
 from nnapi_shim.formats.tflite.importing.graph import BYTES, NONE, Importing, reason
 from nnapi_shim.formats.tflite.importing.options import activation
 from nnapi_shim.formats.tflite.importing.plain import Lowering, plain
@@ -63,10 +64,11 @@ def leaky_relu(graph: Importing, operator: Operator) -> None:
 
 
 def gelu(graph: Importing, operator: Operator) -> None:
-    """Of its two formulas the one with tanh."""
-    if not operator.options.get("Approximate", False):
-        raise reason("NNAPI has no error function", "gelu")
+    """By tanh, or by the error function."""
     data = graph.real(_input(graph, operator))
+    if not operator.options.get("Approximate", False):
+        graph.give(operator, functions.gelu(graph, data))
+        return
     factor, cubic = (_number(data, value) for value in _GELU)
     square = graph.make("MUL", [data, data, NONE])
     cube = graph.make("MUL", [graph.make("MUL", [square, data, NONE]), cubic, NONE])

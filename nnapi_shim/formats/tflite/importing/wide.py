@@ -38,8 +38,10 @@ MOVES = frozenset(_MOVES.split())
 
 OTHERWISE = {
     **dict.fromkeys(_CELLS, "computes cells in steps that no operation of NNAPI has"),
+    "EXP": "goes straight between 513 values, up to 21 steps beside the formula",
     "FLOOR_DIV": "takes no notice of scales",
     "FLOOR_MOD": "takes no notice of scales",
+    "LOG": "goes straight between 513 values, up to 18 steps beside the formula",
     "PRELU": "gives other numbers than the formula",
     "RESIZE_BILINEAR": "rounds the weights of pixels to 10 bits",
     "RSQRT": "is up to 1 % beside the formula",

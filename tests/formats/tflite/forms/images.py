@@ -320,7 +320,7 @@ def normalising() -> Iterator[Form]:
                     "SoftmaxOptions",
                     str(beta),
                     beta=beta,
-                    steps=8 if type == "INT16" else 1,
+                    steps=16 if type == "INT16" else 1,
                     domains={0: "wide"},
                 )
             logs = {"INT8": (16 / 256, 127), "UINT8": (16 / 256, 255)}
