@@ -15,6 +15,7 @@ from nnapi_shim.api.arrays import Array
 from nnapi_shim.errors import bad_data
 from nnapi_shim.formats.tflite import schema
 from nnapi_shim.formats.tflite.checked import Reader
+from nnapi_shim.formats.tflite.sparsity import Sparsity, read_sparsity
 
 DTYPES: dict[str, Any] = {
     "FLOAT32": np.float32,
@@ -66,6 +67,7 @@ class Tensor(NamedTuple):
     data: bytes | None = None
     is_variable: bool = False
     is_sparse: bool = False
+    sparsity: Sparsity | None = None
 
     def __str__(self) -> str:
         name = f" {self.name[:MOST_SHOWN]!r}" if self.name else ""
@@ -271,9 +273,13 @@ class _Model:
         reader = self._reader
         type = reader.call(place, operator.BuiltinOptionsType)
         table = reader.call(place, operator.BuiltinOptions)
+        known = schema.names("BuiltinOptions")
+        if not type or table is None:
+            type = reader.call(place, operator.BuiltinOptions2Type)
+            table = reader.call(place, operator.BuiltinOptions2)
+            known = schema.names("BuiltinOptions2")
         if not type or table is None:
             return {}
-        known = schema.names("BuiltinOptions")
         if type not in known:
             raise bad_data(f"{place}: options {type} are not those of any operator", "options")
         options = getattr(schema.package(), known[type])()
@@ -332,7 +338,10 @@ class _Model:
         scales, zero_points, channel_dim = self._quantization(place, type, shape, tensor)
         made = Tensor(index, name, type, shape, dimensions, scales, zero_points, channel_dim)
         bytes_ = self._bytes(place, reader.call(place, tensor.Buffer))
-        is_sparse = reader.call(place, tensor.Sparsity) is not None
+        sparsity = reader.call(place, tensor.Sparsity)
+        is_sparse = sparsity is not None
+        if bytes_.size and is_sparse:
+            made = made._replace(sparsity=read_sparsity(reader, place, sparsity, bytes_))
         if bytes_.size and not is_sparse:
             if type in DTYPES or type == "INT4":
                 made = made._replace(value=_value(place, made, bytes_))

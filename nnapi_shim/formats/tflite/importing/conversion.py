@@ -10,6 +10,7 @@ from nnapi_shim.formats.tflite.importing.graph import (
     reason,
 )
 from nnapi_shim.formats.tflite.importing.plain import Lowering
+from nnapi_shim.formats.tflite.sparsity import dense
 from nnapi_shim.hal.enums import OperandType as T
 
 _NUMBERS = {T.TENSOR_FLOAT32: np.float32, T.TENSOR_INT32: np.int32}
@@ -66,8 +67,19 @@ def dequantize(graph: Importing, operator: Operator) -> None:
     graph.give(operator, graph.operand(source))
 
 
+def densify(graph: Importing, operator: Operator) -> None:
+    """Of a constant, whose zeros are put in."""
+    tensor = graph.tensor(operator.inputs[0])
+    if tensor.sparsity is None or tensor.type not in DTYPES:
+        raise reason(f"{tensor} is no sparse constant", "sparse")
+    elements = tensor.sparsity.data.view(DTYPES[tensor.type])
+    value = dense(tensor.shape, tensor.sparsity, elements, len(graph.file.data))
+    graph.fold(operator.outputs[0], value)
+
+
 LOWERINGS: dict[str, Lowering] = {
     "CAST": cast,
+    "DENSIFY": densify,
     "DEQUANTIZE": dequantize,
     "QUANTIZE": quantize,
 }

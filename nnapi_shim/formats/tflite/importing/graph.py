@@ -94,6 +94,12 @@ class Importing:
         self.model = Model()
         self.partial: dict[int | None, Array] = {}
         """Numbers of which some are known, by their tensor; the others are -1."""
+        self.lower: Callable[[Operator], None] = _no_lowering
+        """Adds the operations of an operator."""
+        self.nested: list[int] = []
+        """Graphs of composites that are being lowered."""
+        self.inlined = 0
+        """Operators of such graphs so far."""
         self.taken: dict[int, Operand] = {}
         """The inputs of the model, by their tensor."""
         self.inner: Callable[[int], Model] = _no_inner
@@ -282,6 +288,24 @@ class Importing:
             self.model.name_operand(operand, tensor.name)
         if not is_wide:
             self.define(index, operand)
+
+    def alias(self, index: int, source: int | None) -> None:
+        """Let a tensor be another one."""
+        tensor, other = self.tensor(index), self.tensor(source)
+        value = self.value(source)
+        parameters = (tensor.type, tensor.scales, tensor.zero_points)
+        if parameters != (other.type, other.scales, other.zero_points):
+            raise reason(f"{tensor} has another type or scale than {other}", "alias")
+        if value is not None:
+            self.fold(index, value)
+        elif source in self.partial:
+            self.partial[index] = self.partial[source]
+        elif source in self.held:
+            self.held[index] = self.held[source]
+        elif source in self.handles:
+            self.handles[index] = self.handles[source]
+        else:
+            self.define(index, self.operand(source))
 
     def replace(self, index: int, change: Callable[[Operand], Operand]) -> None:
         """Let another operand stand for a tensor, made of the one that does."""
@@ -494,6 +518,10 @@ class Importing:
                 raise reason("an input is also an output, and only a run tells its dimensions")
             result = self.make("ADD", [operand, zero, NONE])
         return result
+
+
+def _no_lowering(operator: Operator) -> None:
+    raise reason("nothing lowers it here", "lowering")
 
 
 def _no_inner(number: int) -> Model:

@@ -1,6 +1,7 @@
 """A graph of a file as a finished model, or the reasons why it is none."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from nnapi_shim.api.model import Model
@@ -63,6 +64,7 @@ def attempt(
     importing = Importing(file, graph, is_inner=shared is not None)
     importing.inner = (shared or Shared(file, (graph.number,))).model
     reasons: list[Reason] = []
+    importing.lower = partial(_lower, importing)
     importing.wide |= wide.wide_tensors(graph)
     for index in graph.inputs:
         try:

@@ -3,6 +3,7 @@
 from nnapi_shim.formats.tflite.importing import (
     binary,
     comparison,
+    composite,
     control_flow,
     conversion,
     convolution,
@@ -27,6 +28,7 @@ LOWERINGS: dict[str, Lowering] = {
     for family in (
         binary,
         comparison,
+        composite,
         control_flow,
         conversion,
         convolution,
@@ -62,7 +64,7 @@ _BECAUSE = {
     "NNAPI has no tables that outlive a run": "HASHTABLE HASHTABLE_FIND HASHTABLE_IMPORT "
     "HASHTABLE_SIZE",
     "NNAPI has no sequences of different lengths": "REVERSE_SEQUENCE",
-    "NNAPI has no sparse tensors": "DENSIFY EMBEDDING_LOOKUP_SPARSE",
+    "NNAPI has no sparse tensors": "EMBEDDING_LOOKUP_SPARSE",
     "LiteRT itself has no kernel for it": "CALL CONCAT_EMBEDDINGS SKIP_GRAM "
     "PLACEHOLDER_FOR_GREATER_OP_CODES",
     "it stands for what another delegate took": "DELEGATE",
