@@ -41,6 +41,7 @@ def test_every_operator_is_decided() -> None:
         - known
         - {
             "CUSTOM",
+            "Convolution2DTransposeBias",
             "TFLite_Detection_PostProcess",
         }
     )

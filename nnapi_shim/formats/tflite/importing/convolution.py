@@ -1,5 +1,6 @@
 """CONV_2D, DEPTHWISE_CONV_2D, TRANSPOSE_CONV, FULLY_CONNECTED."""
 
+import struct
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,8 @@ from nnapi_shim.formats.tflite.importing.options import (
     padding,
     strides,
 )
+from nnapi_shim.hal.enums import FuseCode, PaddingCode
 from nnapi_shim.hal.enums import OperandType as T
-from nnapi_shim.hal.enums import PaddingCode
 
 
 def weights(graph: Importing, operator: Operator, at: int, data: Operand) -> Operand:
@@ -129,6 +130,36 @@ def transposed(graph: Importing, operator: Operator) -> None:
     _add(graph, "TRANSPOSE_CONV_2D", operator, [*inputs, padding(operator)], [False])
 
 
+_STRIDES = struct.Struct("<iii")
+_SAME, _VALID = 1, 2
+
+
+def transposed_with_bias(graph: Importing, operator: Operator) -> None:
+    """MediaPipe's custom operator. Its options are a structure of C: how edges are filled, and
+    strides; how large the result is follows from them.
+    """
+    if operator.custom is None or len(operator.custom) < _STRIDES.size:
+        raise reason(f"its options have {len(operator.custom or b'')} bytes", "options")
+    edges, stride_w, stride_h = _STRIDES.unpack_from(operator.custom)
+    data = graph.operand(operator.inputs[0])
+    filter = weights(graph, operator, 1, data)
+    _need_rank(data, filter, 4)
+    if data.type is not T.TENSOR_FLOAT32 or not data.is_known:
+        raise reason("its input is no TENSOR_FLOAT32 of known dimensions", "type")
+    if edges not in (_SAME, _VALID) or min(stride_w, stride_h) < 1:
+        raise reason(f"edges {edges}, strides {stride_w} and {stride_h}", "options")
+    batch, height, width, _ = data.dimensions
+    depth, filter_h, filter_w, _ = filter.dimensions
+    sizes = [height * stride_h, width * stride_w]
+    if edges == _VALID:
+        sizes = [(height - 1) * stride_h + filter_h, (width - 1) * stride_w + filter_w]
+    biased = bias(graph, operator, 2, data, filter, depth)
+    code = PaddingCode.SAME if edges == _SAME else PaddingCode.VALID
+    given: list[Any] = [data, filter, biased, graph.sizes([batch, *sizes, depth]), code]
+    given += [stride_w, stride_h, FuseCode.NONE, False]
+    graph.add("TRANSPOSE_CONV_2D", given, operator)
+
+
 def fully_connected(graph: Importing, operator: Operator) -> None:
     """One with a scale per unit is a convolution with a filter of one pixel."""
     if operator.options.get("WeightsFormat", 0):
@@ -170,6 +201,7 @@ def _by_pixels(graph: Importing, operator: Operator, data: Operand, filter: Oper
 
 LOWERINGS = {
     "CONV_2D": convolution,
+    "Convolution2DTransposeBias": transposed_with_bias,
     "DEPTHWISE_CONV_2D": depthwise,
     "FULLY_CONNECTED": fully_connected,
     "TRANSPOSE_CONV": transposed,
