@@ -1,5 +1,6 @@
 """Custom operators that many models have."""
 
+import contextlib
 import struct
 
 import numpy as np
@@ -101,3 +102,15 @@ def test_damaged_options() -> None:
         )
         with pytest.raises(NnapiError, match=r"Convolution2DTransposeBias: (its options|edges)"):
             model_of(file)
+
+
+def test_any_options_of_detections_are_read_or_refused() -> None:
+    custom = bytes(flexbuffers.Dumps(OPTIONS | {"nms_score_threshold": 0.1}))
+    outputs = [F(1, 6, 4), F(1, 6), F(1, 6), F(1)]
+    inputs = [F(1, 6, 4), F(1, 6, 3), f32(6, 4)]
+    for at in range(len(custom)):
+        for value in (0, 0x7F, 0xA1, 0xFF):
+            damaged = custom[:at] + bytes([value]) + custom[at + 1 :]
+            name = "TFLite_Detection_PostProcess"
+            with contextlib.suppress(NnapiError):
+                model_of(one_operator(name, inputs, outputs, custom=damaged)).close()

@@ -91,11 +91,14 @@ def holes(shape: tuple[int, int], dtype: Any = np.float32) -> Array:
     return found
 
 
+def sparse_rows(dtype: Any = np.int32) -> bytes:
+    dims, data = rows(holes((5, 7)), dtype)
+    return with_weights((5, 7), dims, [0, 1], [], data)
+
+
 @pytest.mark.parametrize("dtype", [np.int32, np.uint16, np.uint8])
 def test_rows_with_columns_of_their_own(dtype: Any) -> None:
-    value = holes((5, 7))
-    dims, data = rows(value, dtype)
-    model = compare(with_weights((5, 7), dims, [0, 1], [], data))
+    model = compare(sparse_rows(dtype))
     assert [operation.name for operation in model.operations] == ["FULLY_CONNECTED"]
 
 

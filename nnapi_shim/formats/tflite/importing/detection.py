@@ -10,6 +10,9 @@ from nnapi_shim.formats.tflite.importing.graph import Importing, reason
 from nnapi_shim.formats.tflite.importing.plain import Lowering
 from nnapi_shim.hal.enums import OperandType as T
 
+_DAMAGED = (*DAMAGED, AssertionError, KeyError, RecursionError)
+"""What the reader of FlexBuffers raises."""
+
 
 class _Options:
     """What the operator is told, as FlexBuffers."""
@@ -21,7 +24,7 @@ class _Options:
         try:
             self._map = flexbuffers.GetRoot(bytearray(data)).AsMap
             self._names = {str(key.AsString): at for at, key in enumerate(self._keys())}
-        except (*DAMAGED, AssertionError):
+        except _DAMAGED:
             raise reason("its options are damaged", "options") from None
 
     def _keys(self) -> list[Any]:
@@ -40,9 +43,12 @@ class _Options:
             value = self._map.Values[self._names[name]]
             if value.IsBool:
                 return int(value.AsBool)
-            return float(value.AsFloat) if value.IsFloat else int(value.AsInt)
-        except (*DAMAGED, AssertionError):
+            number = float(value.AsFloat) if value.IsFloat else int(value.AsInt)
+        except _DAMAGED:
             raise reason(f"its option {name} is damaged", "options") from None
+        if not abs(number) <= float(np.finfo(np.float32).max):
+            raise reason(f"its option {name} is {number}", "options")
+        return number
 
 
 _MOST_OPTIONS = 64

@@ -96,6 +96,8 @@ def _steps(graph: Importing, tensor: Tensor, real: Operand) -> Operand:
     """Real numbers as whole steps from the zero point on, within 16 bits."""
     if not tensor.scale:
         raise reason(f"{tensor} is of 16 bits and has scales per channel", "per_channel")
+    if tensor.scale < 2.0**-120:  # whose inverse is no float32
+        raise reason(f"{tensor} is of 16 bits and has the scale {tensor.scale}", "scale")
     low, high = (limit - tensor.zero_point for limit in (-32768, 32767))
     steps = graph.make("MUL", [real, _number(1 / np.float64(tensor.scale)), NONE])
     steps = graph.make("MAXIMUM", [graph.make("MINIMUM", [steps, _number(high)]), _number(low)])
