@@ -9,7 +9,7 @@ PY := $(VENV)/bin/python
 NDK_DATA := $(wildcard ../shared/ndk/model_data.bin)
 RUN := LD_LIBRARY_PATH=$(LIB_DIR)
 
-.PHONY: all library kernels best-kernels demo test test-install install uninstall dist deb sbom reproducible tiny lint pins bench bench-models bench-operations bench-compiling docs pictures check-memory check-v4 random-models mutations fuzz soak stress check-native check-threads check-exports fuzz-tflite clean
+.PHONY: all library kernels best-kernels demo test test-install install uninstall dist deb sbom reproducible tiny lint pins bench bench-models bench-operations bench-compiling docs pictures check-memory check-v4 random-models mutations fuzz soak stress check-native check-threads check-exports check-imports fuzz-tflite clean
 all: library kernels companion c_examples
 
 include nnapi_shim/native/companion/companion.mk
@@ -151,6 +151,10 @@ docs: $(VENV)/ready-dev
 check-exports: $(VENV)/ready-dev
 	$(PY) -m tests.formats.exports tflite $(OPERATIONS)
 	$(PY) -m tests.formats.exports onnx $(OPERATIONS)
+
+# Every operator of .tflite files in its documented forms, next to LiteRT: about 3 minutes. OPERATIONS chooses.
+check-imports: $(VENV)/ready-dev
+	$(PY) -m tests.formats.tflite.forms $(OPERATIONS)
 
 # The pictures that pages show, docs/pictures, of ../shared/models; Chromium is needed for one of them.
 pictures: library best-kernels $(VENV)/ready-dev

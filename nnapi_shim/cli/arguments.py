@@ -10,7 +10,8 @@ ModelPath = Annotated[
     typer.Argument(
         metavar="MODEL",
         help="A .tflite file or a capture, with `#NAME` behind it to choose a signature or one of "
-        "its models; or a Python file or `module:attribute` with a model.",
+        "its models, and `@INPUT=SIZE,SIZE...` for other sizes of an input; or a Python file or "
+        "`module:attribute` with a model.",
     ),
 ]
 Devices = Annotated[

@@ -1,6 +1,7 @@
 """load: a model from a file, whatever made it."""
 
 import os
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, overload
 
 from nnapi_shim.api.model import Model
@@ -12,20 +13,37 @@ if TYPE_CHECKING:
     from nnapi_shim.formats.tflite.partial import PartialModel
 
 Path = str | os.PathLike[str]
+Shapes = Mapping[str, Sequence[int]]
 
 
 @overload
-def load(path: Path, *, signature: str | None = None, partial: Literal[False] = False) -> Model:  # noqa: D418
+def load(  # noqa: D418
+    path: Path,
+    *,
+    signature: str | None = None,
+    partial: Literal[False] = False,
+    shapes: Shapes | None = None,
+) -> Model:
     """A model."""
 
 
 @overload
-def load(path: Path, *, signature: str | None = None, partial: Literal[True]) -> "PartialModel":  # noqa: D418
+def load(  # noqa: D418
+    path: Path,
+    *,
+    signature: str | None = None,
+    partial: Literal[True],
+    shapes: Shapes | None = None,
+) -> "PartialModel":
     """A model in parts."""
 
 
 def load(
-    path: Path, *, signature: str | None = None, partial: bool = False
+    path: Path,
+    *,
+    signature: str | None = None,
+    partial: bool = False,
+    shapes: Shapes | None = None,
 ) -> "Model | PartialModel":
     """The finished model of a file of TensorFlow Lite, or of a capture (docs/capture.md).
 
@@ -39,6 +57,8 @@ def load(
     signature: which one, where the file has several; by default the first. Models of captures are
         called "model 1" and so on.
     partial: True for a PartialModel, in which LiteRT runs what NNAPI cannot express.
+    shapes: sizes of inputs by their names, in place of those that the file fixes or leaves open;
+        all other dimensions follow from them. Of .tflite files alone.
 
     Raises NnapiError: BAD_DATA for a file that is damaged or of another kind, and, with the reason
     for each, for operators that NNAPI cannot express; OSError for a file that cannot be read;
@@ -46,12 +66,16 @@ def load(
     """
     data = tflite_file.contents(path)
     if is_capture(data[:64]):
+        if shapes:
+            raise bad_data("shapes are of .tflite files; this is a capture", "shapes").at(
+                os.fspath(path)
+            )
         return load_capture(path, signature)
     try:
         if not tflite_file.is_tflite(data):
             raise bad_data("it is no file of a kind that is read: .tflite, captures", "kind")
         from nnapi_shim.formats.tflite import model
 
-        return model.loaded(data, signature, partial)
+        return model.loaded(data, signature, partial, shapes)
     except NnapiError as error:
         raise error.at(os.fspath(path)) from None

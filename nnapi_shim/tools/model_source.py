@@ -23,7 +23,8 @@ Source = str | os.PathLike[str] | Model
 def model_of(source: Source, signature: str | None = None, *, finish: bool = True) -> Model:
     """The finished model that is meant.
 
-    source: a file that nnapi_shim.load reads, or `file#signature`; a Python file, which is run,
+    source: a file that nnapi_shim.load reads, `file#signature`, and behind either the sizes of
+    inputs, `@NAME=SIZE,SIZE...`; a Python file, which is run,
     with a model in `model` or one model alone; `module:attribute` or `file.py:attribute`, a model
     or a function without arguments that makes one. signature: the same as behind the `#`. finish:
     whether to finish a model of a Python file that is not.
@@ -41,8 +42,9 @@ def model_of(source: Source, signature: str | None = None, *, finish: bool = Tru
     else:
         from nnapi_shim.formats.load import load
 
-        path, chosen = file_of(text)
-        found = load(path, signature=signature or chosen)
+        path, shapes = shapes_of(text)
+        path, chosen = file_of(path)
+        found = load(path, signature=signature or chosen, shapes=shapes)
     model = _called(text, found)
     if not isinstance(model, Model):
         raise bad_data(f"{text} is a {type(model).__name__}; it must be a nnapi_shim.Model")
@@ -70,6 +72,28 @@ def file_of(text: str) -> tuple[str, str | None]:
     """The path in `file#signature`, and the signature or None."""
     path, mark, signature = text.rpartition("#")
     return (path, signature) if mark and not Path(text).exists() else (text, None)
+
+
+def shapes_of(text: str) -> tuple[str, dict[str, tuple[int, ...]]]:
+    """What stands before `@x=1,224,224,3@y=7`, and the sizes of inputs behind it.
+
+    Raises BAD_DATA for sizes that are no whole numbers.
+    """
+    if Path(text).exists():
+        return text, {}
+    path, *parts = text.split("@")
+    while parts and "=" not in parts[0]:  # of the path
+        path = f"{path}@{parts.pop(0)}"
+    shapes = {}
+    for part in parts:
+        name, _, sizes = part.rpartition("=")
+        try:
+            shapes[name] = tuple(int(size) for size in sizes.split(","))
+        except ValueError:
+            raise bad_data(
+                f"{text}: @{part} is no NAME=SIZE,SIZE... of whole numbers", "shape"
+            ) from None
+    return path, shapes
 
 
 def name_of(source: Source) -> str:

@@ -15,6 +15,7 @@ from nnapi_shim.errors import bad_data
 from nnapi_shim.formats.tflite import schema
 from nnapi_shim.formats.tflite.checked import Reader
 from nnapi_shim.formats.tflite.quantization import Quantization, quantization, with_blocks
+from nnapi_shim.formats.tflite.sparsity import read_sparsity
 from nnapi_shim.formats.tflite.tensor import DTYPES as DTYPES
 from nnapi_shim.formats.tflite.tensor import MOST_SHOWN, elements
 from nnapi_shim.formats.tflite.tensor import Tensor as Tensor
@@ -241,9 +242,13 @@ class _Model:
         reader = self._reader
         type = reader.call(place, operator.BuiltinOptionsType)
         table = reader.call(place, operator.BuiltinOptions)
+        known = schema.names("BuiltinOptions")
+        if not type or table is None:
+            type = reader.call(place, operator.BuiltinOptions2Type)
+            table = reader.call(place, operator.BuiltinOptions2)
+            known = schema.names("BuiltinOptions2")
         if not type or table is None:
             return {}, ""
-        known = schema.names("BuiltinOptions")
         if type not in known:
             raise bad_data(f"{place}: options {type} are not those of any operator", "options")
         options = getattr(schema.package(), known[type])()
@@ -315,6 +320,9 @@ class _Model:
             unread=self._unread(place, tensor) or scaled.unread,
         )
         bytes_ = self._bytes(place, reader.call(place, tensor.Buffer))
+        sparsity = reader.call(place, tensor.Sparsity)
+        if bytes_.size and sparsity is not None:
+            made = made._replace(sparsity=read_sparsity(reader, place, sparsity, bytes_))
         if not bytes_.size or made.is_sparse or made.unread:
             return made, scaled
         if type == "INT4" or type == "BOOL":

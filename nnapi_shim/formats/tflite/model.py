@@ -6,15 +6,20 @@ from nnapi_shim.api.model import Model
 from nnapi_shim.errors import bad_data
 from nnapi_shim.formats.tflite.file import File, Graph, read
 from nnapi_shim.formats.tflite.importing.model import Names, imported
+from nnapi_shim.formats.tflite.shapes import Shapes, shaped
 
 if TYPE_CHECKING:
     from nnapi_shim.formats.tflite.partial import PartialModel
 
 
-def loaded(data: bytes, signature: str | None, partial: bool) -> "Model | PartialModel":
+def loaded(
+    data: bytes, signature: str | None, partial: bool, shapes: Shapes | None = None
+) -> "Model | PartialModel":
     """The model of a signature; see `nnapi_shim.load`."""
     file = read(data)
     graph, names = chosen(file, signature)
+    if shapes:
+        graph = shaped(graph, names, shapes)
     if not partial:
         return imported(file, graph, names)
     from nnapi_shim.formats.tflite.partial import PartialModel

@@ -7,6 +7,7 @@ import numpy as np
 
 from nnapi_shim.api.arrays import Array
 from nnapi_shim.errors import bad_data
+from nnapi_shim.formats.tflite.sparsity import Sparsity
 
 DTYPES: dict[str, Any] = {
     "FLOAT32": np.float32,
@@ -50,6 +51,7 @@ class Tensor(NamedTuple):
     scales, zero_points: none, one, or one for each index of dimension `channel_dim`.
     value: the contents of a constant, a view into the file; None for others.
     data: the bytes of a constant that is no array (STRING).
+    sparsity: where the elements of a sparse constant lie; None where that cannot be told.
     blocks: the scales of a constant that has one for each block of elements.
     unread: what the file says of it and this version does not understand; no operator may use it.
     """
@@ -66,6 +68,7 @@ class Tensor(NamedTuple):
     data: bytes | None = None
     is_variable: bool = False
     is_sparse: bool = False
+    sparsity: Sparsity | None = None
     blocks: Blocks | None = None
     unread: str = ""
 

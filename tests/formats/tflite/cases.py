@@ -735,11 +735,12 @@ case(
     "SpaceToBatchNDOptions",
     version=2,
 )
-case(
+case(  # LiteRT rounds the scale to 1/1024 and computes in integers, NNAPI in float32
     "RESIZE_BILINEAR",
     [Q(1, 3, 4, 2), i32(5, 7)],
     [Q(1, 5, 7, 2)],
     "ResizeBilinearOptions",
+    steps=3,
     halfPixelCenters=True,
     version=2,
 )

@@ -96,11 +96,13 @@ def trained_files() -> list[bytes]:
 
 def small_files() -> list[bytes]:
     """One for every operator that is tested."""
-    from tests.formats.tflite import test_whole
+    from tests.formats.tflite import test_custom, test_shapes, test_sparse, test_whole, test_wide
     from tests.formats.tflite.cases import CASES
 
     whole = [make() for make in test_whole.CELLS.values()]
     whole += [test_whole.counter(), test_whole.loop(1), test_whole.branches()]
+    whole += [test_shapes.shuffled(), test_sparse.sparse_rows(), test_sparse.composite()]
+    whole += [test_wide.chain(reals=False), test_custom.detections(-1.0, "LOGISTIC")]
     return [*(case.make() for case in CASES), *whole]
 
 

@@ -19,11 +19,14 @@ UNDERSTOOD = {
     "DepthToSpaceOptions": "blockSize",
     "DepthwiseConv2DOptions": "padding strideW strideH fusedActivationFunction dilationWFactor "
     "dilationHFactor",
+    "DimensionMetadata": "format denseSize arraySegmentsType arraySegments "
+    "arrayIndicesType arrayIndices",
     "DivOptions": "fusedActivationFunction",
     "FullyConnectedOptions": "fusedActivationFunction keepNumDims",
     "GatherOptions": "axis",
     "GeluOptions": "approximate",
     "IfOptions": "thenSubgraphIndex elseSubgraphIndex",
+    "Int32Vector": "values",
     "LSHProjectionOptions": "type",
     "LSTMOptions": "fusedActivationFunction cellClip projClip kernelType",
     "LeakyReluOptions": "alpha",
@@ -48,13 +51,17 @@ UNDERSTOOD = {
     "SignatureDef": "inputs outputs signatureKey subgraphIndex",
     "SoftmaxOptions": "beta",
     "SpaceToDepthOptions": "blockSize",
+    "SparsityParameters": "traversalOrder blockMap dimMetadata",
     "SqueezeOptions": "squeezeDims",
+    "StableHLOCompositeOptions": "decompositionSubgraphIndex",
     "StridedSliceOptions": "beginMask endMask ellipsisMask newAxisMask shrinkAxisMask offset",
     "SubGraph": "tensors inputs outputs operators name",
     "SubOptions": "fusedActivationFunction",
     "Tensor": "shape type buffer name quantization isVariable shapeSignature",
     "TensorMap": "name tensorIndex",
     "TransposeConvOptions": "padding strideW strideH fusedActivationFunction",
+    "Uint16Vector": "values",
+    "Uint8Vector": "values",
     "UnidirectionalSequenceLSTMOptions": "fusedActivationFunction cellClip projClip timeMajor",
     "UnpackOptions": "axis",
     "VarHandleOptions": "container sharedName",
@@ -66,7 +73,13 @@ _AT_RUN_TIME = "how real numbers are rounded beside quantized weights; here they
 _TENSOR_SAYS = "the tensor says it itself, and LiteRT takes it from there"
 _TOOLS = "told to tools, not to what computes"
 
+_DECOMPOSED = "its decomposition says what it computes"
+
 WITHOUT_MEANING = {
+    "StableHLOCompositeOptions.compositeAttributes": _DECOMPOSED,
+    "StableHLOCompositeOptions.compositeAttributesFormat": _DECOMPOSED,
+    "StableHLOCompositeOptions.name": _DECOMPOSED,
+    "StableHLOCompositeOptions.version": _DECOMPOSED,
     "AddOptions.potScaleInt16": "of tensors of 16 bits, which ADD does not take in NNAPI",
     "ArgMaxOptions.outputType": _TENSOR_SAYS,
     "ArgMinOptions.outputType": _TENSOR_SAYS,
@@ -128,24 +141,12 @@ REFUSED = {
     "MultiAxisQuantization.scales",
     "MultiAxisQuantization.zeroPoints",
     "Tensor.externalBuffer",
-    "Tensor.sparsity",
+    "Tensor.sparsity",  # but for DENSIFY
     "Tensor.variantTensors",
     "UnidirectionalSequenceLSTMOptions.diagonalRecurrentTensors",
     "VariantSubType.hasRank",
     "VariantSubType.shape",
     "VariantSubType.type",
-    "DimensionMetadata.arrayIndices",
-    "DimensionMetadata.arrayIndicesType",
-    "DimensionMetadata.arraySegments",
-    "DimensionMetadata.arraySegmentsType",
-    "DimensionMetadata.denseSize",
-    "DimensionMetadata.format",
-    "Int32Vector.values",
-    "SparsityParameters.blockMap",
-    "SparsityParameters.dimMetadata",
-    "SparsityParameters.traversalOrder",
-    "Uint16Vector.values",
-    "Uint8Vector.values",
 }
 """Fields that have a tensor or an operator refused where they say something; each has a file in
 test_schema.py, or is a part of one that has.
@@ -165,7 +166,6 @@ OF_REFUSED_OPERATORS = {
     "ReverseSequenceOptions": "REVERSE_SEQUENCE",
     "SkipGramOptions": "SKIP_GRAM",
     "SparseToDenseOptions": "SPARSE_TO_DENSE",
-    "StableHLOCompositeOptions": "STABLEHLO_COMPOSITE",
     "StablehloBroadcastInDimOptions": "STABLEHLO_BROADCAST_IN_DIM",
     "StablehloCaseOptions": "STABLEHLO_CASE",
     "StablehloCompareOptions": "STABLEHLO_COMPARE",

@@ -51,6 +51,8 @@ def common(*operands: Operand) -> tuple[int, ...]:
 def floor_divide(graph: Importing, operator: Operator) -> None:
     """Rounded down, as NNAPI does it with integers."""
     a, b = _pair(graph, operator)
+    if a.scale or b.scale:
+        raise reason("it is of quantized values, whose scales LiteRT takes no notice of", "type")
     if a.type is T.TENSOR_INT32:
         graph.add("DIV", [a, b, NONE], operator)
     else:
@@ -73,6 +75,19 @@ def squared_difference(graph: Importing, operator: Operator) -> None:
     graph.give(operator, graph.make("MUL", [difference, difference, NONE]))
 
 
+def _either(type: str) -> Lowering:
+    """LiteRT compares stored elements, so that all have to have the same scale."""
+
+    def lower(graph: Importing, operator: Operator) -> None:
+        pair = _pair(graph, operator)
+        tensors = [graph.tensor(index) for index in (*operator.inputs, *operator.outputs)]
+        if len({(tensor.scale, tensor.zero_point) for tensor in tensors}) > 1:
+            raise reason("its inputs and its output have not the same scale", "scale")
+        graph.add(type, pair, operator)
+
+    return lower
+
+
 def add_all(graph: Importing, operator: Operator) -> None:
     """One sum after the other."""
     total, *others = graph.operands(operator.inputs)
@@ -87,8 +102,8 @@ LOWERINGS: dict[str, Lowering] = {
     "DIV": divide,
     "FLOOR_DIV": floor_divide,
     "FLOOR_MOD": floor_modulo,
-    "MAXIMUM": plain("MAXIMUM"),
-    "MINIMUM": plain("MINIMUM"),
+    "MAXIMUM": _either("MAXIMUM"),
+    "MINIMUM": _either("MINIMUM"),
     "MUL": _fused("MUL"),
     "POW": plain("POW"),
     "SQUARED_DIFFERENCE": squared_difference,

@@ -10,6 +10,7 @@ from nnapi_shim.formats.tflite.importing.graph import (
     reason,
 )
 from nnapi_shim.formats.tflite.importing.plain import Lowering
+from nnapi_shim.formats.tflite.sparsity import dense
 from nnapi_shim.hal.enums import OperandType as T
 
 _NUMBERS = {T.TENSOR_FLOAT32: np.float32, T.TENSOR_INT32: np.int32}
@@ -48,6 +49,8 @@ def cast(graph: Importing, operator: Operator) -> None:
 def quantize(graph: Importing, operator: Operator) -> None:
     """From real numbers, or from other parameters by way of them."""
     graph.give(operator, graph.operand(operator.inputs[0]))
+    if operator.outputs[0] in graph.wide:
+        return
     if graph.operand(operator.outputs[0]) is graph.operand(operator.inputs[0]):
         graph.give(operator, graph.copy(graph.operand(operator.inputs[0])))
 
@@ -64,8 +67,19 @@ def dequantize(graph: Importing, operator: Operator) -> None:
     graph.give(operator, graph.operand(source))
 
 
+def densify(graph: Importing, operator: Operator) -> None:
+    """Of a constant, whose zeros are put in."""
+    tensor = graph.tensor(operator.inputs[0])
+    if tensor.sparsity is None or tensor.type not in DTYPES:
+        raise reason(f"{tensor} is no sparse constant", "sparse")
+    elements = tensor.sparsity.data.view(DTYPES[tensor.type])
+    value = dense(tensor.shape, tensor.sparsity, elements, graph.room)
+    graph.fold(operator.outputs[0], value)
+
+
 LOWERINGS: dict[str, Lowering] = {
     "CAST": cast,
+    "DENSIFY": densify,
     "DEQUANTIZE": dequantize,
     "QUANTIZE": quantize,
 }

@@ -1,5 +1,6 @@
 """CONV_2D, DEPTHWISE_CONV_2D, TRANSPOSE_CONV, FULLY_CONNECTED."""
 
+import struct
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,8 @@ from nnapi_shim.formats.tflite.importing.options import (
     padding,
     strides,
 )
+from nnapi_shim.hal.enums import FuseCode, PaddingCode
 from nnapi_shim.hal.enums import OperandType as T
-from nnapi_shim.hal.enums import PaddingCode
 
 
 def weights(graph: Importing, operator: Operator, at: int, data: Operand) -> Operand:
@@ -34,6 +35,8 @@ def bias(
     index = operator.inputs[at] if at < len(operator.inputs) else None
     if data.type in (T.TENSOR_FLOAT32, T.TENSOR_FLOAT16):
         if index is not None:
+            if graph.tensor(index).type in ("INT32", "INT64") and not graph.tensor(index).scales:
+                raise reason("its bias is of whole numbers without a scale", "bias")
             return graph.reals(index) if data.type is T.TENSOR_FLOAT32 else graph.operand(index)
         dtype = np.float32 if data.type is T.TENSOR_FLOAT32 else np.float16
         return graph.model.constant(graph.room.filled([depth], 0, dtype, "its bias"))
@@ -127,6 +130,36 @@ def transposed(graph: Importing, operator: Operator) -> None:
     _add(graph, "TRANSPOSE_CONV_2D", operator, [*inputs, padding(operator)], [False])
 
 
+_STRIDES = struct.Struct("<iii")
+_SAME, _VALID = 1, 2
+
+
+def transposed_with_bias(graph: Importing, operator: Operator) -> None:
+    """MediaPipe's custom operator. Its options are a structure of C: how edges are filled, and
+    strides; how large the result is follows from them.
+    """
+    if operator.custom is None or len(operator.custom) < _STRIDES.size:
+        raise reason(f"its options have {len(operator.custom or b'')} bytes", "options")
+    edges, stride_w, stride_h = _STRIDES.unpack_from(operator.custom)
+    data = graph.operand(operator.inputs[0])
+    filter = weights(graph, operator, 1, data)
+    _need_rank(data, filter, 4)
+    if data.type is not T.TENSOR_FLOAT32 or not data.is_known:
+        raise reason("its input is no TENSOR_FLOAT32 of known dimensions", "type")
+    if edges not in (_SAME, _VALID) or min(stride_w, stride_h) < 1:
+        raise reason(f"edges {edges}, strides {stride_w} and {stride_h}", "options")
+    batch, height, width, _ = data.dimensions
+    depth, filter_h, filter_w, _ = filter.dimensions
+    sizes = [height * stride_h, width * stride_w]
+    if edges == _VALID:
+        sizes = [(height - 1) * stride_h + filter_h, (width - 1) * stride_w + filter_w]
+    biased = bias(graph, operator, 2, data, filter, depth)
+    code = PaddingCode.SAME if edges == _SAME else PaddingCode.VALID
+    given: list[Any] = [data, filter, biased, graph.sizes([batch, *sizes, depth]), code]
+    given += [stride_w, stride_h, FuseCode.NONE, False]
+    graph.add("TRANSPOSE_CONV_2D", given, operator)
+
+
 def fully_connected(graph: Importing, operator: Operator) -> None:
     """One with a scale per unit is a convolution with a filter of one pixel."""
     if operator.options.get("WeightsFormat", 0):
@@ -145,7 +178,7 @@ def fully_connected(graph: Importing, operator: Operator) -> None:
         biased = bias(graph, operator, 2, data, filter, units)
         given: list[Any] = [data, filter, biased, activation(operator)]
         result = graph.like("FULLY_CONNECTED", given, graph.tensor(operator.outputs[0]))
-    if operator.options.get("KeepNumDims", False) and len(shape) > 2:
+    if operator.options.get("KeepNumDims", False) and len(shape) not in (0, 2):
         free = [size or -1 for size in shape[:-1]]
         if free.count(-1) > 1:
             raise reason("only a run tells more than one of its dimensions", "dimensions")
@@ -171,6 +204,7 @@ def _by_pixels(graph: Importing, operator: Operator, data: Operand, filter: Oper
 
 LOWERINGS = {
     "CONV_2D": convolution,
+    "Convolution2DTransposeBias": transposed_with_bias,
     "DEPTHWISE_CONV_2D": depthwise,
     "FULLY_CONNECTED": fully_connected,
     "TRANSPOSE_CONV": transposed,

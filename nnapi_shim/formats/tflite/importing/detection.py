@@ -2,11 +2,16 @@
 
 from typing import Any
 
+import numpy as np
+
 from nnapi_shim.formats.tflite.checked import DAMAGED
 from nnapi_shim.formats.tflite.file import Operator
 from nnapi_shim.formats.tflite.importing.graph import Importing, reason
 from nnapi_shim.formats.tflite.importing.plain import Lowering
 from nnapi_shim.hal.enums import OperandType as T
+
+_DAMAGED = (*DAMAGED, AssertionError, KeyError, RecursionError)
+"""What the reader of FlexBuffers raises."""
 
 
 class _Options:
@@ -19,7 +24,7 @@ class _Options:
         try:
             self._map = flexbuffers.GetRoot(bytearray(data)).AsMap
             self._names = {str(key.AsString): at for at, key in enumerate(self._keys())}
-        except (*DAMAGED, AssertionError):
+        except _DAMAGED:
             raise reason("its options are damaged", "options") from None
 
     def _keys(self) -> list[Any]:
@@ -38,12 +43,42 @@ class _Options:
             value = self._map.Values[self._names[name]]
             if value.IsBool:
                 return int(value.AsBool)
-            return float(value.AsFloat) if value.IsFloat else int(value.AsInt)
-        except (*DAMAGED, AssertionError):
+            number = float(value.AsFloat) if value.IsFloat else int(value.AsInt)
+        except _DAMAGED:
             raise reason(f"its option {name} is damaged", "options") from None
+        if not abs(number) <= float(np.finfo(np.float32).max):
+            raise reason(f"its option {name} is {number}", "options")
+        return number
 
 
 _MOST_OPTIONS = 64
+
+
+LEAST = 2.0**-126
+"""The least float32 that is no subnormal number."""
+
+_SHARES = {"LOGISTIC", "RELU", "RELU6", "RELU_0_TO_1", "SOFTMAX"}
+_MOVES = """CONCATENATION DEQUANTIZE QUANTIZE RESHAPE SLICE SQUEEZE STRIDED_SLICE TRANSPOSE"""
+
+
+def _is_share(graph: Importing, index: int | None) -> bool:
+    """Whether the numbers of a tensor are 0 or more, by what gives them or by their scale."""
+    origins = {output: item for item in graph.graph.operators for output in item.outputs}
+    waiting, seen = [index], set[int | None]()
+    while waiting:
+        index = waiting.pop()
+        if index in seen:
+            continue
+        seen.add(index)
+        tensor, item = graph.tensor(index), origins.get(index) if index is not None else None
+        low = {"INT8": -128, "UINT8": 0}.get(tensor.type)
+        if tensor.scale and low == tensor.zero_point:
+            continue
+        if item is not None and item.name in _MOVES.split():
+            waiting += item.inputs if item.name == "CONCATENATION" else item.inputs[:1]
+        elif item is None or item.name not in _SHARES:
+            return False
+    return True
 
 
 def detections(graph: Importing, operator: Operator) -> None:
@@ -54,6 +89,13 @@ def detections(graph: Importing, operator: Operator) -> None:
     deltas, scores, anchors = (graph.reals(index) for index in operator.inputs)
     if not scores.is_known or len(scores.dimensions) != 3:
         raise reason(f"its scores have dimensions {list(scores.dimensions)}", "rank")
+    threshold = float(options.number("nms_score_threshold"))
+    if threshold < 0:
+        if not _is_share(graph, operator.inputs[1]):
+            raise reason(f"its score threshold is {threshold}, and scores may be below 0", "score")
+        # All are taken: NNAPI takes those above a threshold of 0, so that 0 has to be more.
+        threshold = 0.0
+        scores = graph.make("MAXIMUM", [scores, np.full(1, LEAST, np.float32)])
     most = int(options.number("max_detections"))
     values: list[Any] = [float(options.number(f"{axis}_scale")) for axis in "yxhw"]
     values += [
@@ -61,7 +103,7 @@ def detections(graph: Importing, operator: Operator) -> None:
         most,
         int(options.number("max_classes_per_detection")),
         int(options.number("detections_per_class", 100)),
-        float(options.number("nms_score_threshold")),
+        threshold,
         float(options.number("nms_iou_threshold")),
         scores.dimensions[2] <= options.number("num_classes"),
     ]

@@ -11,8 +11,8 @@ from nnapi_shim.api.model import Model
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.api.signature import Input
 from nnapi_shim.errors import NnapiError
+from nnapi_shim.formats.tflite.allocation import Room
 from nnapi_shim.formats.tflite.file import DTYPES, File, Graph, Operator, Tensor
-from nnapi_shim.formats.tflite.importing.allocation import Room
 from nnapi_shim.hal.enums import FuseCode, OperationType, ResultCode
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE
@@ -95,8 +95,20 @@ class Importing:
         self.model = Model()
         self.partial: dict[int | None, Array] = {}
         """Numbers of which some are known, by their tensor; the others are -1."""
+        self.lower: Callable[[Operator], None] = _no_lowering
+        """Adds the operations of an operator."""
+        self.nested: list[int] = []
+        """Graphs of composites that are being lowered."""
+        self.inlined = 0
+        """Operators of such graphs so far."""
+        self.taken: dict[int, Operand] = {}
+        """The inputs of the model, by their tensor."""
         self.inner: Callable[[int], Model] = _no_inner
         """The model of another graph of the file, by its number."""
+        self.held: dict[int | None, tuple[Operand, tuple[int, ...]]] = {}
+        """Tensors of rank above 4: an operand with the same elements, and their dimensions."""
+        self.wide: set[int] = set()
+        """Tensors of 16 bits whose operands are real numbers: see `wide`."""
         self.handles: dict[int | None, str] = {}
         """The variable that a tensor stands for."""
         self.variables: dict[str, Operand] = {}
@@ -108,8 +120,8 @@ class Importing:
         self._operands: dict[int, Operand] = {}
         self._values: dict[int, Array] = {}
         self._reals: dict[int, Operand] = {}
-        self._written = {index for operator in graph.operators for index in operator.outputs}
-        self._written.update(graph.inputs)
+        self._tensors = list(graph.tensors)
+        self._given = {*graph.inputs, *(i for o in graph.operators for i in o.outputs)}
         self._inputs: set[int] = set()
         self._outputs: set[int] = set()
         self._states: dict[Operand, State] = {}
@@ -120,25 +132,30 @@ class Importing:
         """What the file says of a tensor."""
         if index is None:
             raise reason("an input that it needs is left out", "omitted")
-        return self.graph.tensors[index]
+        return self._tensors[index]
+
+    def add_tensor(self, tensor: Tensor) -> int:
+        """A tensor that the file does not have; its number."""
+        number = len(self._tensors)
+        self._tensors.append(tensor._replace(number=number))
+        if tensor.number in self.wide:
+            self.wide.add(number)
+        self._given.add(number)
+        return number
 
     def value(self, index: int | None) -> Array | None:
         """The contents of a constant, or of what follows from constants and shapes alone."""
         if index is None:
             return None
         found = self._values.get(index)
-        if found is not None:
-            return found
         tensor = self.tensor(index)
-        if tensor.value is None and 0 in tensor.shape and index not in self._operands:
-            # No elements take no bytes: nothing in the file tells such a constant from others.
-            is_known = tensor.type in DTYPES and index not in self._written
-            return (
-                self.room.empty(tensor.shape, DTYPES[tensor.type], str(tensor))
-                if is_known
-                else None
-            )
-        return tensor.value
+        if found is None and tensor.value is None and self._is_empty(tensor):
+            return self.room.empty(tensor.shape, DTYPES.get(tensor.type), str(tensor))
+        return tensor.value if found is None else found
+
+    def _is_empty(self, tensor: Tensor) -> bool:
+        """Whether it is a constant of no elements, which has no data in the file either."""
+        return 0 in tensor.shape and tensor.number not in self._given
 
     def numbers(self, index: int | None, what: str) -> list[int]:
         """Whole numbers that have to be known. Raises for those that only a run tells."""
@@ -175,6 +192,8 @@ class Importing:
         if tensor.type not in OPERAND_TYPES:
             raise reason(f"{tensor} is {tensor.type}, which NNAPI does not have", "type")
         type = OPERAND_TYPES[tensor.type]
+        if tensor.number in self.wide:
+            return T.TENSOR_FLOAT32, 0.0, 0
         if type not in QUANTIZED_RANGE:
             return type, 0.0, 0
         if tensor.is_per_channel:
@@ -183,10 +202,18 @@ class Importing:
             return type, tensor.scale, tensor.zero_point
         return type, 1.0, 0  # bytes without quantization: NNAPI has no other type for them
 
+    def operand_type(self, index: int) -> tuple[T, float, int]:
+        """Type, scale and zero point as an operand has them."""
+        type, scale, zero_point = self.parameters(self.tensor(index))
+        return type, float(np.float32(scale)), zero_point
+
     def operand(self, index: int | None) -> Operand:
         """The operand of a tensor."""
         tensor = self.tensor(index)
         if tensor.number not in self._operands:
+            if index in self.held:
+                self.define(tensor.number, self.reshaped(*self.held[index]))
+                return self._operands[tensor.number]
             value = self.value(index)
             if value is None:
                 self.parameters(tensor)
@@ -214,6 +241,8 @@ class Importing:
             raise reason(
                 f"{tensor} has a scale for each block, which NNAPI does not have", "blocks"
             )
+        if tensor.number in self.wide:
+            return self.model.constant(real_values(tensor, value))
         value = value.reshape(value.shape or (1,))  # NNAPI has no tensors of rank 0
         if value.dtype in (np.int64, np.uint32, np.uint64):
             limits = np.iinfo(np.int32)
@@ -268,9 +297,42 @@ class Importing:
         """The next input of the model."""
         tensor = self.tensor(index)
         type, scale, zero_point = self.parameters(tensor)
+        is_wide = index in self.wide
+        if is_wide:
+            type = T.TENSOR_INT32
         operand = self.model.input(type, tensor.dimensions or (1,), scale, zero_point)
         self._inputs.add(operand.index)
-        self.define(index, operand)
+        self.taken[index] = operand
+        if tensor.name:
+            self.model.name_operand(operand, tensor.name)
+        if not is_wide:
+            self.define(index, operand)
+
+    def alias(self, index: int, source: int | None) -> None:
+        """Let a tensor be another one."""
+        tensor, other = self.tensor(index), self.tensor(source)
+        value = self.value(source)
+        parameters = (tensor.type, tensor.scales, tensor.zero_points)
+        if parameters != (other.type, other.scales, other.zero_points):
+            raise reason(f"{tensor} has another type or scale than {other}", "alias")
+        if value is not None:
+            self.fold(index, value)
+        elif source in self.partial:
+            self.partial[index] = self.partial[source]
+        elif source in self.held:
+            self.held[index] = self.held[source]
+        elif source in self.handles:
+            self.handles[index] = self.handles[source]
+        else:
+            self.define(index, self.operand(source))
+
+    def replace(self, index: int, change: Callable[[Operand], Operand]) -> None:
+        """Let another operand stand for a tensor, made of the one that does."""
+        if index in self.held:
+            operand, shape = self.held[index]
+            self.held[index] = change(operand), shape
+        elif index in self._operands:
+            self._operands[index] = change(self._operands[index])
 
     def state(
         self,
@@ -309,14 +371,15 @@ class Importing:
             self.carry(operand, self.variables[name])
         for state in self._states.values():
             output = state.output
-            found.append(state._replace(output=self._output(output)))
+            found.append(state._replace(output=self.own_output(output)))
         return found
 
     def output(self, index: int) -> Operand:
         """The operand of an output: one that an operation writes, and no other output is."""
-        return self._output(self.operand(index))
+        return self.own_output(self.operand(index))
 
-    def _output(self, operand: Operand) -> Operand:
+    def own_output(self, operand: Operand) -> Operand:
+        """An operand, or a copy where it is given, or an output already."""
         if self._is_given(operand) or operand.index in self._outputs:
             operand = self.copy(operand)
         self._outputs.add(operand.index)
@@ -477,6 +540,10 @@ class Importing:
                 raise reason("an input is also an output, and only a run tells its dimensions")
             result = self.make("ADD", [operand, zero, NONE])
         return result
+
+
+def _no_lowering(operator: Operator) -> None:
+    raise reason("nothing lowers it here", "lowering")
 
 
 def _no_inner(number: int) -> Model:

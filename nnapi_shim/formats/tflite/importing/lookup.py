@@ -3,7 +3,7 @@
 import numpy as np
 
 from nnapi_shim.formats.tflite.file import Operator
-from nnapi_shim.formats.tflite.importing.graph import Importing
+from nnapi_shim.formats.tflite.importing.graph import Importing, reason
 from nnapi_shim.formats.tflite.importing.plain import Lowering
 from nnapi_shim.hal.enums import OperandType as T
 
@@ -16,6 +16,9 @@ def embedding(graph: Importing, operator: Operator) -> None:
     """Of a quantized table that gives real numbers, one of real numbers is made."""
     lookups, values = operator.inputs
     wanted = graph.parameters(graph.tensor(operator.outputs[0]))[0]
+    table_type = graph.tensor(values).type
+    if wanted is T.TENSOR_FLOAT32 and table_type not in ("FLOAT32", "INT8", "UINT8", "INT4"):
+        raise reason(f"real numbers from a table of {table_type}", "type")
     table = graph.reals(values) if wanted is T.TENSOR_FLOAT32 else graph.operand(values)
     graph.add("EMBEDDING_LOOKUP", [graph.operand(lookups), table], operator)
 

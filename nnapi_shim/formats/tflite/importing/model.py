@@ -1,13 +1,15 @@
 """A graph of a file as a finished model, or the reasons why it is none."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from nnapi_shim.api.model import Model
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.errors import NnapiError, bad_data
+from nnapi_shim.formats.tflite.allocation import Room
 from nnapi_shim.formats.tflite.file import File, Graph, Operator
-from nnapi_shim.formats.tflite.importing.allocation import Room
+from nnapi_shim.formats.tflite.importing import ranks, wide
 from nnapi_shim.formats.tflite.importing.folding import folded
 from nnapi_shim.formats.tflite.importing.graph import Importing, reason, require_understood
 from nnapi_shim.formats.tflite.importing.table import LOWERINGS, why_not
@@ -89,9 +91,14 @@ def attempt(
     importing = Importing(file, graph, room=shared.room, is_inner=is_inner)
     importing.inner = shared.model
     reasons: list[Reason] = []
+    importing.lower = partial(_lower, importing)
+    importing.wide |= wide.wide_tensors(graph)
     for index in graph.inputs:
         try:
             importing.take(index)
+            if index in importing.wide:
+                stored = importing.taken[index]
+                importing.define(index, wide.taken(importing, importing.tensor(index), stored))
         except NnapiError as error:
             reasons.append(Reason(None, f"input {importing.tensor(index)}", error.said))
     for operator in graph.operators:
@@ -122,7 +129,10 @@ def _lower(importing: Importing, operator: Operator) -> None:
     if lowering is None:
         raise reason(why_not(operator.name, operator.custom is not None), "operator")
     try:
-        lowering(importing, operator)
+        wide.check(importing, operator)
+        if not ranks.lowered(importing, operator, lowering):
+            lowering(importing, operator)
+        wide.rounded(importing, operator, importing.wide)
     except MALFORMED as error:
         # It has fewer inputs, outputs or dimensions than its kind has.
         raise reason(f"it is not made as operators of its kind are ({error})", "form") from error
@@ -132,10 +142,14 @@ def _finish(importing: Importing, names: Names) -> None:
     graph, model = importing.graph, importing.model
     outputs: list[Operand] = []
     for index in graph.outputs:
-        outputs.append(importing.output(index))
+        if index in importing.wide:
+            tensor, real = importing.tensor(index), importing.operand(index)
+            outputs.append(importing.own_output(wide.given(importing, tensor, real)))
+        else:
+            outputs.append(importing.output(index))
         model.name_operand(outputs[-1], names.outputs.get(index) or importing.tensor(index).name)
     for index, name in names.inputs.items():
-        model.name_operand(importing.operand(index), name)
+        model.name_operand(importing.taken[index], name)
     carried = importing.carried_states()
     model.outputs(*outputs, *(state.output for state in carried))
     for state in carried:

@@ -3,8 +3,9 @@
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.api.signature import Input
 from nnapi_shim.formats.tflite.file import Operator
-from nnapi_shim.formats.tflite.importing.graph import BYTES, Importing, reason
+from nnapi_shim.formats.tflite.importing.graph import BYTES, Importing, real_values, reason
 from nnapi_shim.formats.tflite.importing.plain import Lowering
+from nnapi_shim.hal.enums import OperandType as T
 
 _MODES = {0: 0, 1: 1}
 """REFLECT and SYMMETRIC, as in NNAPI."""
@@ -30,6 +31,8 @@ def pad_with(graph: Importing, operator: Operator) -> None:
     if value is None:
         raise reason("the number that it pads with is no constant", "no_constant")
     number = value.reshape(-1)[0].item()
+    if data.type is T.TENSOR_FLOAT32:
+        number = real_values(graph.tensor(operator.inputs[2]), value).item()
     given: Input = int(number) if data.type in BYTES else float(number)
     graph.add("PAD_V2", [data, _paddings(graph, operator.inputs[1]), given], operator)
 

@@ -2,13 +2,15 @@
 
 from nnapi_shim.api.signature import Input
 from nnapi_shim.formats.tflite.file import Operator
-from nnapi_shim.formats.tflite.importing.graph import Importing
+from nnapi_shim.formats.tflite.importing.graph import Importing, reason
 from nnapi_shim.formats.tflite.importing.plain import Lowering
 
 
 def _reduce(type: str) -> Lowering:
     def lower(graph: Importing, operator: Operator) -> None:
         data = graph.operand(operator.inputs[0])
+        if type == "REDUCE_PROD" and graph.tensor(operator.inputs[0]).scales:
+            raise reason("it is of quantized values, which LiteRT rounds after each factor", "type")
         axes = graph.value(operator.inputs[1])
         if axes is not None and not axes.size:
             graph.give(operator, graph.copy(data))

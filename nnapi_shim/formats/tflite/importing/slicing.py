@@ -35,10 +35,9 @@ def strided(graph: Importing, operator: Operator) -> None:
     data = graph.operand(operator.inputs[0])
     options = operator.options
     masks = [int(options.get(name, 0)) for name in _MASKS]
-    if not masks[3] and not masks[4] and not _whole(graph, operator, data):
+    is_plain = not masks[3] and not masks[4] and not options.get("Offset", False)
+    if is_plain and not _whole(graph, operator, data):
         ranges = [_known(graph, index) for index in operator.inputs[1:4]]
-        if options.get("Offset", False):
-            raise reason("its ends count from its beginnings", "offset")
         graph.add("STRIDED_SLICE", [data, *ranges, *masks[:3]], operator)
         return
     if not data.is_known:
@@ -78,7 +77,8 @@ def _whole(graph: Importing, operator: Operator, data: Operand) -> bool:
         return True
     takes_away = bool(operator.options.get("ShrinkAxisMask", 0))
     is_short = begin is not None and begin.size != len(data.dimensions)
-    return begin is not None and data.is_known and (takes_away or is_short)
+    is_wide = operator.outputs[0] in graph.wide  # what is left has to be known for them
+    return begin is not None and data.is_known and (takes_away or is_short or is_wide)
 
 
 class _Ranges:
@@ -164,7 +164,8 @@ def gather_nd(graph: Importing, operator: Operator) -> None:
         total = product if total is None else graph.make("ADD", [total, product, NONE])
     flat = graph.reshaped(total, lead)
     rows = graph.reshaped(data, [math.prod(sizes), *data.dimensions[count:]])
-    graph.give(operator, graph.make("GATHER", [rows, 0, flat]))
+    found = graph.make("GATHER", [rows, 0, flat])
+    graph.give(operator, graph.reshaped(found, [*lead, *data.dimensions[count:]]))
 
 
 def top_k(graph: Importing, operator: Operator) -> None:

@@ -3,10 +3,12 @@
 from nnapi_shim.formats.tflite.importing import (
     binary,
     comparison,
+    composite,
     control_flow,
     conversion,
     convolution,
     detection,
+    functions,
     joining,
     lookup,
     matmul,
@@ -26,10 +28,12 @@ LOWERINGS: dict[str, Lowering] = {
     for family in (
         binary,
         comparison,
+        composite,
         control_flow,
         conversion,
         convolution,
         detection,
+        functions,
         joining,
         lookup,
         matmul,
@@ -47,9 +51,9 @@ LOWERINGS: dict[str, Lowering] = {
 """Name of an operator -> what adds its operations."""
 
 _BECAUSE = {
-    "NNAPI has no operation for it, and none together give the same numbers": "ATAN2 COS "
+    "NNAPI has no operation for it, and none together give the same numbers": "ATAN2 "
     "COMPLEX_ABS CONV_3D CONV_3D_TRANSPOSE CUMSUM FAKE_QUANT IMAG MATRIX_DIAG MATRIX_SET_DIAG REAL "
-    "REDUCE_WINDOW RFFT2D ROUND",
+    "REDUCE_WINDOW RFFT2D",
     "NNAPI writes to no place that an index says": "DYNAMIC_UPDATE_SLICE SCATTER_ND SEGMENT_SUM "
     "SPARSE_TO_DENSE UNSORTED_SEGMENT_MAX UNSORTED_SEGMENT_MIN UNSORTED_SEGMENT_PROD "
     "UNSORTED_SEGMENT_SUM DILATE BUCKETIZE",
@@ -60,7 +64,7 @@ _BECAUSE = {
     "NNAPI has no tables that outlive a run": "HASHTABLE HASHTABLE_FIND HASHTABLE_IMPORT "
     "HASHTABLE_SIZE",
     "NNAPI has no sequences of different lengths": "REVERSE_SEQUENCE",
-    "NNAPI has no sparse tensors": "DENSIFY EMBEDDING_LOOKUP_SPARSE",
+    "NNAPI has no sparse tensors": "EMBEDDING_LOOKUP_SPARSE",
     "LiteRT itself has no kernel for it": "CALL CONCAT_EMBEDDINGS SKIP_GRAM "
     "PLACEHOLDER_FOR_GREATER_OP_CODES",
     "it stands for what another delegate took": "DELEGATE",

@@ -8,6 +8,7 @@ import numpy as np
 from nnapi_shim.api.arrays import Array
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.formats.tflite.file import Operator
+from nnapi_shim.formats.tflite.importing import functions
 from nnapi_shim.formats.tflite.importing.graph import BYTES, NONE, Importing, reason
 from nnapi_shim.formats.tflite.importing.plain import Lowering, plain
 from nnapi_shim.hal.enums import OperandType as T
@@ -28,6 +29,14 @@ def square(graph: Importing, operator: Operator) -> None:
     """A product with itself."""
     data = _input(graph, operator)
     graph.add("MUL", [data, data, NONE], operator)
+
+
+def negative(graph: Importing, operator: Operator) -> None:
+    """Of quantized values LiteRT negates what is stored, whatever the zero points are."""
+    data = _input(graph, operator)
+    if graph.tensor(operator.inputs[0]).scales:
+        raise reason("it is of quantized values, which LiteRT negates without their scale", "type")
+    graph.add("NEG", [data], operator)
 
 
 def ceil(graph: Importing, operator: Operator) -> None:
@@ -54,10 +63,11 @@ def leaky_relu(graph: Importing, operator: Operator) -> None:
 
 
 def gelu(graph: Importing, operator: Operator) -> None:
-    """Of its two formulas the one with tanh."""
-    if not operator.options.get("Approximate", False):
-        raise reason("NNAPI has no error function", "gelu")
+    """By tanh, or by the error function."""
     data = graph.real(_input(graph, operator))
+    if not operator.options.get("Approximate", False):
+        graph.give(operator, functions.gelu(graph, data))
+        return
     factor, cubic = (_number(data, value) for value in _GELU)
     square = graph.make("MUL", [data, data, NONE])
     cube = graph.make("MUL", [graph.make("MUL", [square, data, NONE]), cubic, NONE])
@@ -129,7 +139,7 @@ LOWERINGS: dict[str, Lowering] = {
     "LOG": plain("LOG"),
     "LOGISTIC": plain("LOGISTIC"),
     "LOG_SOFTMAX": log_softmax,
-    "NEG": plain("NEG"),
+    "NEG": negative,
     "PRELU": plain("PRELU"),
     "RELU": plain("RELU"),
     "RELU6": plain("RELU6"),

@@ -1,0 +1,47 @@
+"""STABLEHLO_COMPOSITE: the operators of the graph that says what it computes, in its place."""
+
+from nnapi_shim.formats.tflite.file import Operator
+from nnapi_shim.formats.tflite.importing.graph import Importing, reason
+from nnapi_shim.formats.tflite.importing.plain import Lowering
+from nnapi_shim.formats.tflite.importing.wide import wide_tensors
+
+MOST_NESTED = 32
+MOST_INLINED = 100_000
+"""Operators that composites may become, which refer to each other."""
+
+
+def composite(graph: Importing, operator: Operator) -> None:
+    """Each tensor of the other graph is one more here."""
+    number = int(operator.options.get("DecompositionSubgraphIndex", -1))
+    if not 0 < number < len(graph.file.graphs):
+        raise reason(f"graph {number}; the file has {len(graph.file.graphs)}", "graph")
+    inner = graph.file.graphs[number]
+    if len(inner.inputs) != len(operator.inputs) or len(inner.outputs) != len(operator.outputs):
+        raise reason(f"graph {number} has other inputs or outputs than it", "operands")
+    graph.inlined += len(inner.operators)
+    if number in graph.nested or len(graph.nested) >= MOST_NESTED or graph.inlined > MOST_INLINED:
+        raise reason(f"graph {number} is within itself, or there are too many", "recursion")
+    places = {tensor.number: graph.add_tensor(tensor) for tensor in inner.tensors}
+    wide = wide_tensors(inner)
+    graph.wide -= set(places.values())
+    graph.wide |= {places[index] for index in wide}
+    for outside, index in zip(operator.inputs, inner.inputs, strict=True):
+        graph.alias(places[index], outside)
+    graph.nested.append(number)
+    try:
+        for item in inner.operators:
+            inputs = tuple(None if index is None else places[index] for index in item.inputs)
+            graph.lower(
+                item._replace(
+                    inputs=inputs,
+                    outputs=tuple(places[index] for index in item.outputs),
+                    intermediates=tuple(places[index] for index in item.intermediates),
+                )
+            )
+    finally:
+        graph.nested.pop()
+    for outside, index in zip(operator.outputs, inner.outputs, strict=True):
+        graph.alias(outside, places[index])
+
+
+LOWERINGS: dict[str, Lowering] = {"STABLEHLO_COMPOSITE": composite}

@@ -1,0 +1,360 @@
+"""Tensors of rank above 4, which few of NNAPI's operations take.
+
+Such a tensor is held as an operand of fewer dimensions with the same elements in the same order. An
+operator on it is lowered as the same operator on tensors whose dimensions are merged: those that
+it treats alike and that lie beside each other are one.
+"""
+
+import math
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+import numpy as np
+
+from nnapi_shim.formats.tflite.file import Operator
+from nnapi_shim.formats.tflite.importing.graph import Importing, reason
+from nnapi_shim.formats.tflite.importing.joining import axis_of
+from nnapi_shim.formats.tflite.importing.plain import Lowering
+from nnapi_shim.operations.shapes import broadcast
+
+MOST = 4
+"""Dimensions that all of NNAPI's operations take."""
+
+Shape = tuple[int, ...]
+Plan = Callable[[Importing, Operator, Lowering], None]
+
+_NAMES = """ABS ADD CEIL COS DEQUANTIZE DIV ELU EXP FLOOR FLOOR_DIV FLOOR_MOD GELU HARD_SWISH
+LEAKY_RELU LOG LOGISTIC MAXIMUM MINIMUM MUL NEG POW PRELU QUANTIZE RELU RELU6 RELU_0_TO_1
+RELU_N1_TO_1 ROUND RSQRT SIN SQRT SQUARE SQUARED_DIFFERENCE SUB TANH"""
+ELEMENTWISE = frozenset(_NAMES.split())
+
+
+def lowered(graph: Importing, operator: Operator, lower: Lowering) -> bool:
+    """Whether an operator has a tensor of a higher rank, and was lowered here."""
+    plan = elementwise if operator.name in ELEMENTWISE else PLANS.get(operator.name)
+    indexes = [i for i in (*operator.inputs, *operator.outputs) if i is not None]
+    is_high = any(len(graph.tensor(index).shape) > MOST for index in indexes)
+    # NNAPI does not reshape what has a higher rank: inputs of the model stay as they are.
+    if plan is None or not is_high or any(_is_direct(graph, i) for i in operator.inputs):
+        return False
+    if any(0 in _shape(graph, index) for index in operator.inputs if index is not None):
+        raise reason("only a run tells the dimensions of its tensors of rank above 4", "dimensions")
+    plan(graph, operator, lower)
+    return True
+
+
+def _is_direct(graph: Importing, index: int | None) -> bool:
+    if index is None or index in graph.held or graph.value(index) is not None:
+        return False
+    return len(graph.operand(index).dimensions) > MOST
+
+
+# Tensors with other dimensions
+
+
+def _shape(graph: Importing, index: int | None) -> Shape:
+    """The dimensions that a tensor has, however it is held."""
+    value = graph.value(index)
+    if value is not None:
+        return value.shape
+    if index in graph.held:
+        return graph.held[index][1]
+    return () if graph.is_rank_0(index) else graph.operand(index).dimensions
+
+
+def _view(graph: Importing, index: int | None, shape: Shape) -> int:
+    """A tensor with the elements of another one."""
+    tensor, value = graph.tensor(index), graph.value(index)
+    if value is not None:
+        if tensor.is_per_channel:
+            raise reason(f"{tensor} has scales per channel and rank {value.ndim}", "per_channel")
+        made = graph.add_tensor(tensor._replace(shape=shape, dimensions=shape, value=None))
+        graph.fold(made, value.reshape(shape))
+        return made
+    made = graph.add_tensor(tensor._replace(shape=shape, dimensions=shape, name=""))
+    source = graph.held[index][0] if index in graph.held else graph.operand(index)
+    graph.define(made, graph.reshaped(source, shape))
+    return made
+
+
+def _numbers(graph: Importing, index: int | None, numbers: Any) -> int:
+    """A constant like another one, with these numbers."""
+    value = np.asarray(numbers, np.int32)
+    tensor = graph.tensor(index)._replace(shape=value.shape, dimensions=value.shape, value=None)
+    made = graph.add_tensor(tensor)
+    graph.fold(made, value)
+    return made
+
+
+def _run(
+    graph: Importing,
+    operator: Operator,
+    lower: Lowering,
+    inputs: Sequence[int | None],
+    outputs: Sequence[tuple[Shape, Shape]],
+    **options: Any,
+) -> None:
+    """Lower an operator on these inputs. outputs: for each the dimensions that it is computed with,
+    and those that it has.
+    """
+    made = []
+    for index, (shape, _) in zip(operator.outputs, outputs, strict=True):
+        tensor = graph.tensor(index)._replace(shape=shape, dimensions=shape, name="")
+        made.append(graph.add_tensor(tensor))
+    options = {**operator.options, **options}
+    lower(graph, operator._replace(inputs=tuple(inputs), outputs=tuple(made), options=options))
+    for index, new, (_, shape) in zip(operator.outputs, made, outputs, strict=True):
+        _hold(graph, index, graph.operand(new), shape)
+
+
+def _hold(graph: Importing, index: int, operand: Any, shape: Shape) -> None:
+    if len(shape) > MOST:
+        graph.held[index] = operand, shape
+    else:
+        graph.define(index, graph.reshaped(operand, shape))
+
+
+def _few(groups: Sequence[Any]) -> None:
+    if len(groups) > MOST:
+        raise reason(f"{len(groups)} of its dimensions cannot be merged", "rank")
+
+
+def _groups(shape: Shape, special: Collection[int]) -> list[list[int]]:
+    """Axes: each special one by itself, and others together that lie beside each other."""
+    groups: list[list[int]] = []
+    for axis in range(len(shape)):
+        if groups and axis not in special and groups[-1][0] not in special:
+            groups[-1].append(axis)
+        else:
+            groups.append([axis])
+    for group in list(groups):
+        if len(groups) > MOST and group[0] not in special and _size(shape, group) == 1:
+            groups.remove(group)
+    _few(groups)
+    return groups
+
+
+def _size(shape: Shape, group: Sequence[int]) -> int:
+    return math.prod(shape[axis] for axis in group)
+
+
+# Operators
+
+
+def elementwise(graph: Importing, operator: Operator, lower: Lowering) -> None:
+    """Dimensions are merged in which each input is whole, or 1."""
+    shapes = [_shape(graph, index) for index in operator.inputs]
+    full = broadcast(*shapes)
+    padded = [(1,) * (len(full) - len(shape)) + shape for shape in shapes]
+    groups: list[list[int]] = []
+    last: tuple[bool, ...] = ()
+    for axis, size in enumerate(full):
+        if size == 1:
+            continue
+        kind = tuple(shape[axis] == 1 for shape in padded)
+        if groups and kind == last:
+            groups[-1].append(axis)
+        else:
+            groups.append([axis])
+        last = kind
+    _few(groups)
+    given = [
+        _view(graph, index, tuple(_size(shape, group) for group in groups) or (1,))
+        for index, shape in zip(operator.inputs, padded, strict=True)
+    ]
+    made = tuple(_size(full, group) for group in groups) or (1,)
+    _run(graph, operator, lower, given, [(made, full)])
+
+
+def _same(graph: Importing, operator: Operator, shape: Sequence[int]) -> None:
+    """The same elements with other dimensions, of which one may be -1."""
+    index, (target,) = operator.inputs[0], operator.outputs
+    before, sizes = _shape(graph, index), list(shape)
+    if sizes.count(-1) == 1:
+        left = math.prod(sizes) * -1
+        sizes[sizes.index(-1)] = math.prod(before) // left if left > 0 else 0
+    if math.prod(sizes) != math.prod(before) or min(sizes, default=1) < 1:
+        raise reason(f"{list(before)} cannot have the dimensions {list(shape)}", "shape")
+    source = graph.held[index][0] if index in graph.held else graph.operand(index)
+    if graph.operand_type(target) != (source.type, source.scale, source.zero_point):
+        raise reason("its output has another type or scale than its input", "scale")
+    _hold(graph, target, source, tuple(sizes))
+
+
+def reshape(graph: Importing, operator: Operator, lower: Lowering) -> None:
+    """The shape is an input, or an option in old files."""
+    shape = operator.options.get("NewShape", ())
+    if len(operator.inputs) > 1:
+        shape = graph.numbers(operator.inputs[1], "its shape")
+    _same(graph, operator, shape)
+
+
+def squeeze(graph: Importing, operator: Operator, lower: Lowering) -> None:
+    """Without dimensions of size 1."""
+    shape = _shape(graph, operator.inputs[0])
+    axes = {axis_of(axis, len(shape)) for axis in operator.options.get("SqueezeDims", ())}
+    axes = axes or {at for at, size in enumerate(shape) if size == 1}
+    _same(graph, operator, [size for at, size in enumerate(shape) if at not in axes])
+
+
+def expand_dims(graph: Importing, operator: Operator, lower: Lowering) -> None:
+    """With one more."""
+    shape = list(_shape(graph, operator.inputs[0]))
+    (axis,) = graph.numbers(operator.inputs[1], "its axis")
+    shape.insert(axis_of(axis, len(shape) + 1), 1)
+    _same(graph, operator, shape)
+
+
+def transpose(graph: Importing, operator: Operator, lower: Lowering) -> None:
+    """Dimensions of size 1 are left out; what stays side by side is moved as one."""
+    shape = _shape(graph, operator.inputs[0])
+    perm = [axis_of(i, len(shape)) for i in graph.numbers(operator.inputs[1], "its order")]
+    if sorted(perm) != list(range(len(shape))):
+        raise reason(f"order {perm} of {len(shape)} dimensions", "perm")
+    result = tuple(shape[axis] for axis in perm)
+    kept = [axis for axis in range(len(shape)) if shape[axis] != 1]
+    runs: list[list[int]] = []
+    for axis in (axis for axis in perm if shape[axis] != 1):
+        place = kept.index(axis)
+        if runs and runs[-1][-1] == place - 1:
+            runs[-1].append(place)
+        else:
+            runs.append([place])
+    _few(runs)
+    if len(runs) < 2:
+        _same(graph, operator, result)
+        return
+    before = sorted(runs)
+    sizes = tuple(_size(tuple(shape[axis] for axis in kept), run) for run in before)
+    order = [before.index(run) for run in runs]
+    given = [_view(graph, operator.inputs[0], sizes), _numbers(graph, operator.inputs[1], order)]
+    made = tuple(sizes[at] for at in order)
+    _run(graph, operator, lower, given, [(made, result)])
+
+
+def reduce(graph: Importing, operator: Operator, lower: Lowering) -> None:
+    """Axes side by side are one, whether they are reduced or not."""
+    shape = _shape(graph, operator.inputs[0])
+    numbers = graph.numbers(operator.inputs[1], "its axes")
+    axes = {axis_of(axis, len(shape)) for axis in numbers}
+    groups: list[list[int]] = []
+    for axis in range(len(shape)):
+        if groups and (groups[-1][0] in axes) == (axis in axes):
+            groups[-1].append(axis)
+        else:
+            groups.append([axis])
+    _few(groups)
+    sizes = tuple(_size(shape, group) for group in groups)
+    places = [at for at, group in enumerate(groups) if group[0] in axes]
+    keep = bool(operator.options.get("KeepDims", False))
+    full = tuple(1 if at in axes else n for at, n in enumerate(shape) if keep or at not in axes)
+    made = tuple(1 if at in places else size for at, size in enumerate(sizes))
+    given = [
+        _view(graph, operator.inputs[0], sizes),
+        _numbers(graph, operator.inputs[1], places),
+    ]
+    _run(graph, operator, lower, given, [(made, full)], KeepDims=True)
+
+
+def along_last(graph: Importing, operator: Operator, lower: Lowering) -> None:
+    """Rows are computed one by one."""
+    shape = _shape(graph, operator.inputs[0])
+    rows = (math.prod(shape[:-1]), shape[-1])
+    _run(graph, operator, lower, [_view(graph, operator.inputs[0], rows)], [(rows, shape)])
+
+
+def concatenation(graph: Importing, operator: Operator, lower: Lowering) -> None:
+    """What lies before and behind the axis is one dimension each."""
+    shapes = [_shape(graph, index) for index in operator.inputs]
+    axis = axis_of(int(operator.options.get("Axis", 0)), len(shapes[0]))
+    views = [_around(shape, axis) for shape in shapes]
+    given = [_view(graph, index, view) for index, view in zip(operator.inputs, views, strict=True)]
+    total = sum(shape[axis] for shape in shapes)
+    made = (views[0][0], total, views[0][2])
+    full = (*shapes[0][:axis], total, *shapes[0][axis + 1 :])
+    _run(graph, operator, lower, given, [(made, full)], Axis=1)
+
+
+def _around(shape: Shape, axis: int) -> Shape:
+    return math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :])
+
+
+def fully_connected(graph: Importing, operator: Operator, lower: Lowering) -> None:
+    """Rows are computed one by one."""
+    data, weights, *rest = operator.inputs
+    shape = _shape(graph, data)
+    units, size = graph.tensor(weights).shape
+    rows = math.prod(shape) // size
+    keeps = bool(operator.options.get("KeepNumDims", False))
+    full = (*shape[:-1], units) if keeps else (rows, units)
+    given = [_view(graph, data, (rows, size)), weights, *rest]
+    _run(graph, operator, lower, given, [((rows, units), full)], KeepNumDims=False)
+
+
+def batch_matmul(graph: Importing, operator: Operator, lower: Lowering) -> None:
+    """Equal batches are one dimension."""
+    one, other = (_shape(graph, index) for index in operator.inputs)
+    if one[:-2] != other[:-2]:
+        raise reason(f"batches {list(one[:-2])} and {list(other[:-2])} of rank above 4", "rank")
+    lead, flags = math.prod(one[:-2]), operator.options
+    rows = one[-1 if flags.get("AdjX", False) else -2]
+    columns = other[-2 if flags.get("AdjY", False) else -1]
+    given = [
+        _view(graph, index, (lead, *shape[-2:]))
+        for index, shape in zip(operator.inputs, (one, other), strict=True)
+    ]
+    made = (lead, rows, columns), (*one[:-2], rows, columns)
+    _run(graph, operator, lower, given, [made])
+
+
+def slices(graph: Importing, operator: Operator, lower: Lowering) -> None:
+    """Dimensions that are taken whole are merged."""
+    data, *ranges = operator.inputs
+    shape = _shape(graph, data)
+    begin, size = (graph.numbers(index, "its range") for index in ranges)
+    size = [n - b if s == -1 else s for n, b, s in zip(shape, begin, size, strict=True)]
+    special = {at for at, n in enumerate(shape) if (begin[at], size[at]) != (0, n)}
+    groups = _groups(shape, special)
+    sizes = tuple(_size(shape, group) for group in groups)
+    made = tuple(_size(tuple(size), group) for group in groups)
+    starts = [begin[group[0]] for group in groups]
+    given = [_view(graph, data, sizes)]
+    given += [_numbers(graph, i, v) for i, v in zip(ranges, (starts, made), strict=True)]
+    _run(graph, operator, lower, given, [(made, tuple(size))])
+
+
+def pads(graph: Importing, operator: Operator, lower: Lowering) -> None:
+    """Dimensions without anything around them are merged."""
+    data, paddings, *rest = operator.inputs
+    shape = _shape(graph, data)
+    around = np.reshape(graph.numbers(paddings, "its paddings"), (-1, 2)).tolist()
+    groups = _groups(shape, {at for at, pair in enumerate(around) if any(pair)})
+    sizes = tuple(_size(shape, group) for group in groups)
+    pairs = [around[group[0]] for group in groups]
+    made = tuple(n + sum(pair) for n, pair in zip(sizes, pairs, strict=True))
+    full = tuple(n + sum(pair) for n, pair in zip(shape, around, strict=True))
+    given = [_view(graph, data, sizes), _numbers(graph, paddings, pairs), *rest]
+    _run(graph, operator, lower, given, [(made, full)])
+
+
+PLANS: dict[str, Plan] = {
+    "BATCH_MATMUL": batch_matmul,
+    "CONCATENATION": concatenation,
+    "EXPAND_DIMS": expand_dims,
+    "FULLY_CONNECTED": fully_connected,
+    "L2_NORMALIZATION": along_last,
+    "LOG_SOFTMAX": along_last,
+    "MEAN": reduce,
+    "PAD": pads,
+    "PADV2": pads,
+    "REDUCE_MAX": reduce,
+    "REDUCE_MIN": reduce,
+    "REDUCE_PROD": reduce,
+    "RESHAPE": reshape,
+    "SLICE": slices,
+    "SOFTMAX": along_last,
+    "SQUEEZE": squeeze,
+    "SUM": reduce,
+    "TRANSPOSE": transpose,
+}
+"""Operators that are more than elementwise."""

@@ -1,0 +1,135 @@
+"""Quantized values of 16 bits, which NNAPI's operations take in few places.
+
+They are computed as real numbers: TENSOR_FLOAT32 that hold the numbers that the elements stand for,
+rounded to whole steps of the scale behind every operator that computes, as LiteRT rounds them. That
+is LiteRT's result or a step of 16 bits beside it. Inputs and outputs of the model have the elements
+as TENSOR_INT32.
+"""
+
+from collections.abc import Collection
+from functools import partial
+
+import numpy as np
+
+from nnapi_shim.api.operand import Operand
+from nnapi_shim.formats.tflite.file import Graph, Operator, Tensor
+from nnapi_shim.formats.tflite.importing.graph import NONE, Importing, reason
+from nnapi_shim.hal.enums import OperandType as T
+
+ROUNDER = 1.5 * 2.0**23
+"""Added to a number below 2^22 and taken away again, it leaves a whole number, the nearest."""
+
+_CELLS = {
+    "BIDIRECTIONAL_SEQUENCE_LSTM",
+    "BIDIRECTIONAL_SEQUENCE_RNN",
+    "LSTM",
+    "RNN",
+    "SVDF",
+    "UNIDIRECTIONAL_SEQUENCE_LSTM",
+    "UNIDIRECTIONAL_SEQUENCE_RNN",
+}
+_MOVES = """BATCH_TO_SPACE_ND BROADCAST_TO CONCATENATION DEPTH_TO_SPACE EXPAND_DIMS FILL GATHER
+GATHER_ND MAXIMUM MAX_POOL_2D MINIMUM MIRROR_PAD PACK PAD PADV2 REDUCE_MAX REDUCE_MIN RESHAPE
+RESIZE_NEAREST_NEIGHBOR REVERSE_V2 SELECT SELECT_V2 SLICE SPACE_TO_BATCH_ND SPACE_TO_DEPTH SPLIT
+SPLIT_V SQUEEZE STRIDED_SLICE TILE TRANSPOSE UNPACK"""
+MOVES = frozenset(_MOVES.split())
+"""Operators behind which there is nothing to round if the scales are the same."""
+
+
+OTHERWISE = {
+    **dict.fromkeys(_CELLS, "computes cells in steps that no operation of NNAPI has"),
+    "EXP": "goes straight between 513 values, up to 21 steps beside the formula",
+    "FLOOR_DIV": "takes no notice of scales",
+    "FLOOR_MOD": "takes no notice of scales",
+    "LOG": "goes straight between 513 values, up to 18 steps beside the formula",
+    "PRELU": "gives other numbers than the formula",
+    "RESIZE_BILINEAR": "rounds the weights of pixels to 10 bits",
+    "RSQRT": "is up to 1 % beside the formula",
+}
+"""Operators whose results would be many steps beside LiteRT's: what it does."""
+
+_STORED = "CONCATENATION EQUAL GREATER GREATER_EQUAL LESS LESS_EQUAL NOT_EQUAL"
+STORED = frozenset(_STORED.split())
+"""Operators of which LiteRT compares or copies stored elements."""
+
+
+def wide_tensors(graph: Graph) -> set[int]:
+    """Numbers of the tensors that are kept as real numbers: not those of cells, whose states NNAPI
+    has in 16 bits.
+    """
+    cells = {
+        index
+        for operator in graph.operators
+        if operator.name in _CELLS
+        for index in (*operator.inputs, *operator.outputs, *operator.intermediates)
+    }
+    return {t.number for t in graph.tensors if _is_quantized(t) and t.number not in cells}
+
+
+def _is_quantized(tensor: Tensor) -> bool:
+    return tensor.type == "INT16" and bool(tensor.scales)
+
+
+def taken(graph: Importing, tensor: Tensor, stored: Operand) -> Operand:
+    """The real numbers that an input of the model stands for."""
+    found: Operand = graph.make("CAST", [stored], output=T.TENSOR_FLOAT32)
+    if tensor.zero_point:
+        found = graph.make("SUB", [found, _number(tensor.zero_point), NONE])
+    real: Operand = graph.make("MUL", [found, _number(tensor.scale), NONE])
+    return real
+
+
+def given(graph: Importing, tensor: Tensor, real: Operand) -> Operand:
+    """The elements of an output of the model."""
+    steps = _steps(graph, tensor, real)
+    if tensor.zero_point:
+        steps = graph.make("ADD", [steps, _number(tensor.zero_point), NONE])
+    found: Operand = graph.make("CAST", [steps], output=T.TENSOR_INT32)
+    return found
+
+
+def _number(value: float) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
+    return np.full(1, value, np.float32)
+
+
+def _steps(graph: Importing, tensor: Tensor, real: Operand) -> Operand:
+    """Real numbers as whole steps from the zero point on, within 16 bits."""
+    if not tensor.scale:
+        raise reason(f"{tensor} is of 16 bits and has scales per channel", "per_channel")
+    if tensor.scale < 2.0**-120:  # whose inverse is no float32
+        raise reason(f"{tensor} is of 16 bits and has the scale {tensor.scale}", "scale")
+    low, high = (limit - tensor.zero_point for limit in (-32768, 32767))
+    steps = graph.make("MUL", [real, _number(1 / np.float64(tensor.scale)), NONE])
+    steps = graph.make("MAXIMUM", [graph.make("MINIMUM", [steps, _number(high)]), _number(low)])
+    steps = graph.make("ADD", [steps, _number(ROUNDER), NONE])
+    found: Operand = graph.make("SUB", [steps, _number(ROUNDER), NONE])
+    return found
+
+
+def rounded(graph: Importing, operator: Operator, wide: Collection[int]) -> None:
+    """Round what an operator has given to the steps of its outputs."""
+    if operator.name in _CELLS:
+        return
+    outputs = [index for index in operator.outputs if index in wide]
+    for index in outputs:
+        tensor = graph.tensor(index)
+        before = [graph.tensor(i) for i in operator.inputs if i in wide]
+        grid = {(t.scale, t.zero_point) for t in (tensor, *before)}
+        if graph.value(index) is None and (operator.name not in MOVES or len(grid) > 1):
+            graph.replace(index, partial(_on_grid, graph, tensor))
+
+
+def _on_grid(graph: Importing, tensor: Tensor, real: Operand) -> Operand:
+    found: Operand = graph.make("MUL", [_steps(graph, tensor, real), _number(tensor.scale), NONE])
+    return found
+
+
+def check(graph: Importing, operator: Operator) -> None:
+    """Refuse what LiteRT computes of 16 bits in another way."""
+    tensors = [graph.tensor(i) for i in (*operator.inputs, *operator.outputs) if i in graph.wide]
+    if not tensors:
+        return
+    if operator.name in OTHERWISE:
+        raise reason(f"of 16 bits LiteRT {OTHERWISE[operator.name]}", "wide")
+    if operator.name in STORED and len({(t.scale, t.zero_point) for t in tensors}) > 1:
+        raise reason("of 16 bits LiteRT takes no notice of different scales", "wide")

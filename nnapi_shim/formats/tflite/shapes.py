@@ -1,0 +1,39 @@
+"""Dimensions of inputs that the caller of `load` says, in place of those of the file."""
+
+from collections.abc import Mapping, Sequence
+
+from nnapi_shim.errors import bad_data
+from nnapi_shim.formats.tflite.file import Graph
+from nnapi_shim.formats.tflite.importing.model import Names
+
+Shapes = Mapping[str, Sequence[int]]
+"""Name of an input -> its sizes."""
+
+
+def shaped(graph: Graph, names: Names, shapes: Shapes) -> Graph:
+    """The graph with these dimensions of its inputs; those of other tensors follow from them.
+
+    Raises BAD_DATA for an input that the graph does not have, for another rank, and for sizes that
+    are no whole numbers from 1 on.
+    """
+    called = {names.inputs.get(i) or graph.tensors[i].name: i for i in graph.inputs}
+    tensors = list(graph.tensors)
+    for name, sizes in shapes.items():
+        if name not in called:
+            known = ", ".join(map(repr, called)) or "none"
+            raise bad_data(f"shapes: input {name!r} is not there; the model has {known}", "input")
+        tensor = tensors[called[name]]
+        given = tuple(sizes) if isinstance(sizes, list | tuple) else (sizes,)
+        if not all(type(size) is int and 0 < size < 2**31 for size in given):
+            raise bad_data(
+                f"shapes: input {name!r} is given {sizes!r}; sizes are whole numbers from 1 on",
+                "sizes",
+            )
+        if len(given) != len(tensor.shape):
+            raise bad_data(
+                f"shapes: input {name!r} is given {list(given)}; in the file it has "
+                f"{len(tensor.shape)} dimensions, {list(tensor.dimensions)} with 0 for a free one",
+                "rank",
+            )
+        tensors[tensor.number] = tensor._replace(shape=given, dimensions=given)
+    return graph._replace(tensors=tuple(tensors))

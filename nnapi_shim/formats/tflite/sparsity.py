@@ -1,0 +1,112 @@
+"""Constants of which a file has the elements that are not 0, and where they lie."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nnapi_shim.api.arrays import Array
+from nnapi_shim.errors import bad_data
+from nnapi_shim.formats.tflite import schema
+from nnapi_shim.formats.tflite.allocation import Room
+from nnapi_shim.formats.tflite.checked import Reader
+
+_VECTORS = {1: "Int32Vector", 2: "Uint16Vector", 3: "Uint8Vector"}
+
+
+class Level(NamedTuple):
+    """One dimension in the order in which elements lie. size: of a dense one. segments, indices:
+    of a sparse one, where the entries of each entry before begin and end, and their places.
+    """
+
+    size: int
+    segments: Array | None = None
+    indices: Array | None = None
+
+
+class Sparsity(NamedTuple):
+    """Where elements lie. order: the dimension of each level, blocks behind all others. blocks: the
+    dimension that each is a block of.
+    """
+
+    order: tuple[int, ...]
+    blocks: tuple[int, ...]
+    levels: tuple[Level, ...]
+    data: Array
+
+
+def read_sparsity(reader: Reader, place: str, table: Any, data: Array) -> Sparsity:
+    """What a file says of a sparse tensor."""
+    order = reader.numbers(place, table, "TraversalOrder")
+    blocks = reader.numbers(place, table, "BlockMap")
+    levels = [_level(reader, place, item) for item in reader.tables(place, table, "DimMetadata")]
+    return Sparsity(order, blocks, tuple(levels), data)
+
+
+def _level(reader: Reader, place: str, item: Any) -> Level:
+    if reader.call(place, item.Format) == 0:
+        return Level(int(reader.call(place, item.DenseSize)))
+    return Level(0, *(_vector(reader, place, item, name) for name in ("Segments", "Indices")))
+
+
+def _vector(reader: Reader, place: str, item: Any, name: str) -> Array:
+    kind = reader.call(place, getattr(item, f"Array{name}Type"))
+    table = reader.call(place, getattr(item, f"Array{name}"))
+    if kind not in _VECTORS or table is None:
+        raise bad_data(f"{place}: a sparse dimension without {name.lower()}", "sparsity")
+    vector = getattr(schema.package(), _VECTORS[kind])()
+    reader.call(place, vector.Init, table.Bytes, table.Pos)
+    reader.call(place, lambda: vector)
+    found: Array = np.asarray(reader.array(place, vector, "Values", 4 >> (kind - 1)), np.int64)
+    return found
+
+
+def dense(shape: tuple[int, ...], sparsity: Sparsity, elements: Array, room: Room) -> Array:
+    """The whole tensor. Raises BAD_DATA for places that are none of its own."""
+    rank = len(shape)
+    order, blocks, levels = sparsity.order, sparsity.blocks, sparsity.levels
+    if sorted(order) != list(range(rank + len(blocks))) or len(levels) != len(order):
+        raise bad_data(f"its sparsity has {len(levels)} levels in the order {list(order)}", "order")
+    if any(not 0 <= dim < rank for dim in blocks) or any(at >= rank for at in order[:rank]):
+        raise bad_data(f"its blocks are of the dimensions {list(blocks)}", "blocks")
+    entries, places = np.zeros(1, np.int64), room.filled((1, rank), 0, np.int64, "sparsity")
+    sizes = [levels[order.index(rank + at)].size for at in range(len(blocks))]
+    for dim, level in zip(order, levels, strict=True):
+        entries, steps, origins = _entries(level, entries, elements.size, room)
+        places = places[origins]
+        if dim < rank:
+            places[:, dim] += steps
+        else:
+            own = blocks[dim - rank]
+            places[:, own] = places[:, own] * sizes[dim - rank] + steps
+    if entries.size != elements.size:
+        raise bad_data(f"{elements.size} elements for {entries.size} places", "elements")
+    if entries.size and ((places < 0).any() or (places >= np.array(shape)).any()):
+        raise bad_data(f"elements lie outside of {list(shape)}", "places")
+    found = room.filled(shape, 0, elements.dtype, "a sparse constant")
+    found[tuple(places.T)] = elements
+    return found
+
+
+def _entries(level: Level, before: Array, count: int, room: Room) -> tuple[Array, Array, Array]:
+    """Entries of a level: their numbers, places along it, and which of `before` each is of.
+
+    count: how many the last level has.
+    """
+    if level.segments is None or level.indices is None:
+        if level.size < 1:
+            raise bad_data(f"a dense dimension of {level.size}", "dense")
+        numbers = room.counted(before.size * level.size, np.int64, "a dense dimension")
+        origins, steps = numbers // level.size, numbers % level.size
+        return before[origins] * level.size + steps, steps, origins
+    segments, indices = level.segments, level.indices
+    if before.size and before.max() + 1 >= segments.size:
+        raise bad_data(f"{segments.size} segments for {before.max() + 1} entries", "segments")
+    starts, ends = segments[before], segments[before + 1]
+    if (starts < 0).any() or (ends < starts).any() or (ends > indices.size).any():
+        raise bad_data(f"segments lead out of {indices.size} indices", "segments")
+    counts = ends - starts
+    behind = np.cumsum(counts)
+    numbers = room.counted(int(counts.sum()), np.int64, "a sparse dimension")
+    origins = np.searchsorted(behind, numbers, side="right")
+    entries = numbers - (behind - counts - starts)[origins]
+    return entries, indices[entries], origins

@@ -1,0 +1,1 @@
+"""Every operator of the schema in its documented forms, next to LiteRT."""

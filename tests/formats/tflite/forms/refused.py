@@ -1,0 +1,74 @@
+"""Why forms are refused: every reason that may be given, and for which operators."""
+
+import re
+
+from tests.formats.tflite.forms.form import Form
+
+ANY = ".*"
+
+REASONS: dict[str, tuple[str, str]] = {
+    "64 bits: NNAPI has no such type": (ANY, r"is INT64, which NNAPI does not have"),
+    "UINT32: NNAPI has no such type": (ANY, r"is UINT32, which NNAPI does not have"),
+    "UINT16: NNAPI has no such type": (ANY, r"is UINT16, which NNAPI does not have"),
+    "FLOAT64: NNAPI has no such type": (ANY, r"is FLOAT64, which NNAPI does not have"),
+    "NNAPI moves no truth values": (
+        ANY,
+        r"NNAPI reshapes no truth values|(input|inputs|values) \(.*\) is TENSOR_BOOL8; allowed",
+    ),
+    "NNAPI has no such operation on TENSOR_INT32": (
+        "BATCH_TO_SPACE_ND|DEPTH_TO_SPACE|MEAN|PAD|PADV2|POW|REDUCE_MAX|REDUCE_MIN|REDUCE_PROD|"
+        "SPACE_TO_BATCH_ND|SPACE_TO_DEPTH|SUM|TRANSPOSE",
+        r"is TENSOR_INT32; allowed here|of integers",
+    ),
+    "NNAPI has no strided slices of integers": ("STRIDED_SLICE", "no strided slices of integers"),
+    "HASHTABLE_LOOKUP of types that NNAPI has not": ("HASHTABLE_LOOKUP", r"values .* allowed here"),
+    "EMBEDDING_LOOKUP converts tables of bytes alone": ("EMBEDDING_LOOKUP", "real numbers from a"),
+    "bytes and 16 bits without a scale: no such CAST": (
+        "CAST",
+        r"CAST: the output cannot be|CAST: .*; it needs `scale`|CAST: input",
+    ),
+    "indices of 16 bits": ("GATHER", r"indices .* is TENSOR_QUANT16_SYMM"),
+    "batches of indices": ("GATHER", "it gathers by batches"),
+    "rank above 4 that cannot be merged": (
+        ANY,
+        r"has rank [567] |cannot be merged",
+    ),
+    "it gives nothing": ("STRIDED_SLICE", "nothing is left of it"),
+    "the model has no input": ("FILL|RANGE|BROADCAST_ARGS", "a model needs at least one input"),
+    "what has to be known is computed": (
+        "RANGE|PADV2|BROADCAST_ARGS",
+        "are no constants|is no constant",
+    ),
+    "NNAPI fuses no such activation; LiteRT leaves it out": (ANY, "it fuses (TANH|SIGN_BIT)"),
+    "quantized: LiteRT does not compute what the scales say": (
+        "NEG|REDUCE_PROD|MAXIMUM|MINIMUM|FLOOR_DIV|FLOOR_MOD",
+        "it is of quantized values|have not the same scale",
+    ),
+    "16 bits: LiteRT computes otherwise": (ANY, "of 16 bits LiteRT"),
+    "FLOOR_MOD of real numbers": ("FLOOR_MOD", "NNAPI's operations round it in between"),
+    "NNAPI has no operation for it": (
+        "ATAN2|CONV_3D|CONV_3D_TRANSPOSE|CUMSUM|DILATE|FAKE_QUANT|MATRIX_DIAG|"
+        "MATRIX_SET_DIAG|REDUCE_WINDOW|RFFT2D",
+        "NNAPI has no operation for it",
+    ),
+    "NNAPI has no operation on bits": ("BITCAST|BITWISE_XOR|RIGHT_SHIFT", "no operation on bits"),
+    "NNAPI writes to no place that an index says": (
+        "BUCKETIZE|DILATE|DYNAMIC_UPDATE_SLICE|SCATTER_ND|SEGMENT_SUM|SPARSE_TO_DENSE|UNSORTED_.*",
+        "NNAPI writes to no place",
+    ),
+    "NNAPI has no sequences of different lengths": ("REVERSE_SEQUENCE", "no sequences"),
+    "random numbers": ("MULTINOMIAL|RANDOM_.*", "its random numbers are not NNAPI's"),
+    "the data decides how large outputs are": (
+        "NON_MAX_SUPPRESSION_V.|UNIQUE|WHERE",
+        "the data decides",
+    ),
+}
+"""What it is called -> (operators, what the message says): regular expressions."""
+
+
+def reason_of(form: Form, why: str) -> str:
+    """The entry that a refusal belongs to; "" for none."""
+    for name, (operators, message) in REASONS.items():
+        if re.fullmatch(operators, form.operator) and re.search(message, why):
+            return name
+    return ""
