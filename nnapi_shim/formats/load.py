@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Literal, overload
 
 from nnapi_shim.api.model import Model
 from nnapi_shim.errors import NnapiError, bad_data
-from nnapi_shim.formats.capture import is_capture, load_capture
 from nnapi_shim.formats.tflite import file as tflite_file
+from nnapi_shim.recording.container import is_capture
 
 if TYPE_CHECKING:
     from nnapi_shim.formats.tflite.partial import PartialModel
@@ -66,6 +66,8 @@ def load(
     """
     data = tflite_file.contents(path)
     if is_capture(data[:64]):
+        from nnapi_shim.formats.capture import load_capture
+
         if shapes:
             raise bad_data("shapes are of .tflite files; this is a capture", "shapes").at(
                 os.fspath(path)

@@ -7,10 +7,9 @@ from nnapi_shim.api.model import Model
 from nnapi_shim.errors import bad_data
 from nnapi_shim.hal.enums import ResultCode
 from nnapi_shim.recording.arrays import MOST_DIMENSIONS
-from nnapi_shim.recording.container import is_capture
 from nnapi_shim.recording.reading import Call, Capture, read
 
-__all__ = ["is_capture", "load_capture", "models_in", "read"]
+__all__ = ["load_capture", "models_in", "read"]
 
 _BY_NAME = "nnapi_shim_setOperandName"
 
