@@ -94,9 +94,8 @@ class Growth:
             share = 0.93 if decides else self.constants
             kind = CONSTANT if self.depth or self.chance(share) else INPUT
         shown = dimensions
-        if value.is_omitted:
-            shown = ()
-        elif kind == INPUT and value.operand.channel_quant is None and self.chance(0.1):
+        is_open = not value.is_omitted and value.operand.channel_quant is None
+        if is_open and kind == INPUT and self.chance(0.1):
             shown = self._less_known(dimensions)
         return self._add(Item(value, kind, shown))
 

@@ -300,8 +300,8 @@ class ConvolutionMethods(Calling):
         - No dimension of these operands is 0. (names: filter)
         - Height, width and depth of the image `input` are at least 1; only its batch may be 0.
         - Filter is [depth_out, height, width, depth_in], bias [depth_out].
-        - At run time the tensors of these values, unless they are omitted, have one dimension.
-          (names: output_shape)
+        - At run time the tensors of these values have one dimension. (names: output_shape; omitted:
+          False)
         - The requested output has rank 4; of it height and width are looked at.
         - These scalars are greater than 0. (names: stride_width, stride_height)
         - A quantized bias has zero point 0 and scale input x filter, within 1e-6 of the smaller

@@ -83,7 +83,8 @@ class JoiningMethods(Calling):
 
         Gives output (TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_INT32, TENSOR_QUANT8_ASYMM,
         TENSOR_QUANT8_ASYMM_SIGNED (level 4)). Dimensions: every size times its multiple.
-        Scale and zero point: every output has the scale and zero point of an input. (name: input)
+        Scale and zero point: every output has the scale and zero point of an input, the first one
+        of that name. (but: ; name: input)
         Since feature level 3.
 
         Raises NnapiError: BAD_DATA for operands of other types.
@@ -121,7 +122,8 @@ class JoiningMethods(Calling):
 
         Gives output (TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_INT32, TENSOR_QUANT8_ASYMM,
         TENSOR_QUANT8_ASYMM_SIGNED). Dimensions: the number of inputs, inserted at the axis.
-        Scale and zero point: those of `inputs`, `scale`, `zero_point`.
+        Scale and zero point: every output has the scale and zero point of an input, the first one
+        of that name. (but: i32; name: inputs)
         Since feature level 6.
 
         Raises NnapiError: BAD_DATA for operands of other types.

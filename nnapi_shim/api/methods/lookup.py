@@ -37,7 +37,8 @@ class LookupMethods(Calling):
         Gives output (TENSOR_FLOAT32, TENSOR_INT32 (level 3), TENSOR_QUANT8_ASYMM (level 3),
         TENSOR_FLOAT16 (level 4), TENSOR_QUANT8_ASYMM_SIGNED (level 4)). Dimensions: a row of
         `values` per lookup.
-        Scale and zero point: every output has the scale and zero point of an input. (name: values)
+        Scale and zero point: every output has the scale and zero point of an input, the first one
+        of that name. (but: ; name: values)
         Since feature level 1.
 
         Raises NnapiError: BAD_DATA for operands of other types.

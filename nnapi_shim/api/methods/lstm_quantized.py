@@ -176,7 +176,8 @@ class LstmQuantizedMethods(Calling):
 
         Gives output_state_out (TENSOR_QUANT8_ASYMM_SIGNED); cell_state_out (TENSOR_QUANT16_SYMM);
         output (TENSOR_QUANT8_ASYMM_SIGNED). Dimensions: those of `prev_output`, `prev_cell_state`.
-        Scale and zero point: those of `prev_output`, `prev_cell_state`.
+        Scale and zero point: the cell state has the parameters of the one before; the reference
+        does not compare the scale of prev_output with what the outputs declare.
         Since feature level 4.
 
         Raises NnapiError: BAD_DATA for operands of other types.
@@ -188,8 +189,8 @@ class LstmQuantizedMethods(Calling):
           bias without a projection.
         - The operands of the cell fit each other.
         - The scale of the cell state is a power of 2.
-        - The scales that are divided by are positive; coupled gates have no use for that of the
-          input gate.
+        - The scales that are divided by are numbers other than 0; coupled gates have no use for
+          that of the input gate.
         """
         output_state_out, cell_state_out, output = self._several(
             OperationType.QUANTIZED_LSTM,

@@ -34,7 +34,8 @@ class PaddingMethods(Calling):
         Gives output (TENSOR_FLOAT32, TENSOR_FLOAT16 (level 3), TENSOR_QUANT8_ASYMM,
         TENSOR_QUANT8_ASYMM_SIGNED (level 4)). Dimensions: every size with what is put in front and
         behind.
-        Scale and zero point: every output has the scale and zero point of an input. (name: input)
+        Scale and zero point: every output has the scale and zero point of an input, the first one
+        of that name. (but: ; name: input)
         Since feature level 2.
 
         Raises NnapiError: BAD_DATA for operands of other types.
@@ -82,7 +83,8 @@ class PaddingMethods(Calling):
         Gives output (TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_QUANT8_ASYMM,
         TENSOR_QUANT8_ASYMM_SIGNED (level 4)). Dimensions: every size with what is put in front and
         behind.
-        Scale and zero point: every output has the scale and zero point of an input. (name: input)
+        Scale and zero point: every output has the scale and zero point of an input, the first one
+        of that name. (but: ; name: input)
         Since feature level 3.
 
         Raises NnapiError: BAD_DATA for operands of other types.
@@ -129,7 +131,8 @@ class PaddingMethods(Calling):
 
         Gives output (TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_INT32, TENSOR_QUANT8_ASYMM,
         TENSOR_QUANT8_ASYMM_SIGNED). Dimensions: every size with what is put in front and behind.
-        Scale and zero point: every output has the scale and zero point of an input. (name: input)
+        Scale and zero point: every output has the scale and zero point of an input, the first one
+        of that name. (but: ; name: input)
         Since feature level 7.
 
         Raises NnapiError: BAD_DATA for operands of other types.

@@ -45,7 +45,8 @@ class PoolingMethods(Calling):
         Gives output (TENSOR_FLOAT32, TENSOR_FLOAT16 (level 3), TENSOR_QUANT8_ASYMM,
         TENSOR_QUANT8_ASYMM_SIGNED (level 4)). Dimensions: [batch, out_height, out_width, depth] in
         the operation's layout.
-        Scale and zero point: every output has the scale and zero point of an input. (name: input)
+        Scale and zero point: every output has the scale and zero point of an input, the first one
+        of that name. (but: ; name: input)
         Since feature level 1; longer forms need more.
 
         Raises NnapiError: BAD_DATA for operands of other types.
@@ -147,7 +148,8 @@ class PoolingMethods(Calling):
         Gives output (TENSOR_FLOAT32, TENSOR_FLOAT16 (level 3), TENSOR_QUANT8_ASYMM,
         TENSOR_QUANT8_ASYMM_SIGNED (level 4)). Dimensions: [batch, out_height, out_width, depth] in
         the operation's layout.
-        Scale and zero point: every output has the scale and zero point of an input. (name: input)
+        Scale and zero point: every output has the scale and zero point of an input, the first one
+        of that name. (but: ; name: input)
         Since feature level 1; longer forms need more.
 
         Raises NnapiError: BAD_DATA for operands of other types.

@@ -38,7 +38,8 @@ class RearrangeMethods(Calling):
         Gives output (TENSOR_FLOAT32, TENSOR_FLOAT16 (level 3), TENSOR_QUANT8_ASYMM,
         TENSOR_QUANT8_ASYMM_SIGNED (level 4)). Dimensions: [batch, height * block, width * block,
         depth / block^2].
-        Scale and zero point: every output has the scale and zero point of an input. (name: input)
+        Scale and zero point: every output has the scale and zero point of an input, the first one
+        of that name. (but: ; name: input)
         Since feature level 1; longer forms need more.
 
         Raises NnapiError: BAD_DATA for operands of other types.
@@ -82,7 +83,8 @@ class RearrangeMethods(Calling):
         Gives output (TENSOR_FLOAT32, TENSOR_FLOAT16 (level 3), TENSOR_QUANT8_ASYMM,
         TENSOR_QUANT8_ASYMM_SIGNED (level 4)). Dimensions: [batch, height / block, width / block,
         depth * block^2].
-        Scale and zero point: every output has the scale and zero point of an input. (name: input)
+        Scale and zero point: every output has the scale and zero point of an input, the first one
+        of that name. (but: ; name: input)
         Since feature level 1; longer forms need more.
 
         Raises NnapiError: BAD_DATA for operands of other types.
@@ -126,7 +128,8 @@ class RearrangeMethods(Calling):
         Gives output (TENSOR_FLOAT32, TENSOR_FLOAT16 (level 3), TENSOR_QUANT8_ASYMM,
         TENSOR_QUANT8_ASYMM_SIGNED (level 4)). Dimensions: [batch / block height / block width,
         height * block height, width * block width, depth].
-        Scale and zero point: every output has the scale and zero point of an input. (name: input)
+        Scale and zero point: every output has the scale and zero point of an input, the first one
+        of that name. (but: ; name: input)
         Since feature level 2; longer forms need more.
 
         Raises NnapiError: BAD_DATA for operands of other types.
@@ -173,7 +176,8 @@ class RearrangeMethods(Calling):
         Gives output (TENSOR_FLOAT32, TENSOR_FLOAT16 (level 3), TENSOR_QUANT8_ASYMM,
         TENSOR_QUANT8_ASYMM_SIGNED (level 4)). Dimensions: [batch * elements of a block, padded
         height / its own, padded width / its own, depth].
-        Scale and zero point: every output has the scale and zero point of an input. (name: input)
+        Scale and zero point: every output has the scale and zero point of an input, the first one
+        of that name. (but: ; name: input)
         Since feature level 2; longer forms need more.
 
         Raises NnapiError: BAD_DATA for operands of other types.
@@ -222,7 +226,8 @@ class RearrangeMethods(Calling):
         Gives output (TENSOR_FLOAT32, TENSOR_FLOAT16 (level 3), TENSOR_QUANT8_ASYMM,
         TENSOR_QUANT8_ASYMM_SIGNED (level 4)). Dimensions: size i of the output is size perm[i] of
         the input.
-        Scale and zero point: every output has the scale and zero point of an input. (name: input)
+        Scale and zero point: every output has the scale and zero point of an input, the first one
+        of that name. (but: ; name: input)
         Since feature level 2.
 
         Raises NnapiError: BAD_DATA for operands of other types.
@@ -234,8 +239,7 @@ class RearrangeMethods(Calling):
         OP_FAILED, also of runs, unless:
 
         - At run time these operands have at most this rank. (limit: 4; names: input)
-        - At run time the tensors of these values, unless they are omitted, have one dimension.
-          (names: perm)
+        - At run time the tensors of these values have one dimension. (names: perm; omitted: False)
         - Every axis is named once.
         """
         return self._one(
@@ -268,7 +272,8 @@ class RearrangeMethods(Calling):
 
         Gives output (TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_QUANT8_ASYMM,
         TENSOR_QUANT8_ASYMM_SIGNED (level 4)). Dimensions: those of `input`.
-        Scale and zero point: every output has the scale and zero point of an input. (name: input)
+        Scale and zero point: every output has the scale and zero point of an input, the first one
+        of that name. (but: ; name: input)
         Since feature level 3.
 
         Raises NnapiError: BAD_DATA for operands of other types.
@@ -313,7 +318,8 @@ class RearrangeMethods(Calling):
 
         Gives output (TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_INT32, TENSOR_QUANT8_ASYMM,
         TENSOR_QUANT8_ASYMM_SIGNED). Dimensions: those of `input`.
-        Scale and zero point: every output has the scale and zero point of an input. (name: input)
+        Scale and zero point: every output has the scale and zero point of an input, the first one
+        of that name. (but: i32; name: input)
         Since feature level 7.
 
         Raises NnapiError: BAD_DATA for operands of other types.

@@ -37,7 +37,8 @@ class ReductionMethods(Calling):
         Gives output (TENSOR_FLOAT32, TENSOR_FLOAT16 (level 3), TENSOR_QUANT8_ASYMM,
         TENSOR_QUANT8_ASYMM_SIGNED (level 4)). Dimensions: the axes are left out or, with keep_dims,
         1; [1] if nothing is left.
-        Scale and zero point: every output has the scale and zero point of an input. (name: input)
+        Scale and zero point: every output has the scale and zero point of an input, the first one
+        of that name. (but: ; name: input)
         Since feature level 2.
 
         Raises NnapiError: BAD_DATA for operands of other types.
@@ -49,8 +50,7 @@ class ReductionMethods(Calling):
         OP_FAILED, also of runs, unless:
 
         - At run time these operands have at most this rank. (limit: 4; names: input)
-        - At run time the tensors of these values, unless they are omitted, have one dimension.
-          (names: axes)
+        - At run time the tensors of these values have one dimension. (names: axes; omitted: False)
         - At least one axis is given, an empty list being a zero-sized input; all are in range.
         """
         return self._one(
@@ -94,8 +94,7 @@ class ReductionMethods(Calling):
         OP_FAILED, also of runs, unless:
 
         - At run time these operands have at most this rank. (limit: 4; names: input)
-        - At run time the tensors of these values, unless they are omitted, have one dimension.
-          (names: axes)
+        - At run time the tensors of these values have one dimension. (names: axes; omitted: False)
         - At least one axis is given, an empty list being a zero-sized input; all are in range.
         """
         return self._one(
@@ -139,8 +138,7 @@ class ReductionMethods(Calling):
         OP_FAILED, also of runs, unless:
 
         - At run time these operands have at most this rank. (limit: 4; names: input)
-        - At run time the tensors of these values, unless they are omitted, have one dimension.
-          (names: axes)
+        - At run time the tensors of these values have one dimension. (names: axes; omitted: False)
         - At least one axis is given, an empty list being a zero-sized input; all are in range.
         """
         return self._one(
@@ -175,7 +173,8 @@ class ReductionMethods(Calling):
         Gives output (TENSOR_FLOAT16, TENSOR_FLOAT32, TENSOR_QUANT8_ASYMM,
         TENSOR_QUANT8_ASYMM_SIGNED (level 4)). Dimensions: the axes are left out or, with keep_dims,
         1; [1] if nothing is left.
-        Scale and zero point: every output has the scale and zero point of an input. (name: input)
+        Scale and zero point: every output has the scale and zero point of an input, the first one
+        of that name. (but: ; name: input)
         Since feature level 3.
 
         Raises NnapiError: BAD_DATA for operands of other types.
@@ -187,8 +186,7 @@ class ReductionMethods(Calling):
         OP_FAILED, also of runs, unless:
 
         - At run time these operands have at most this rank. (limit: 4; names: input)
-        - At run time the tensors of these values, unless they are omitted, have one dimension.
-          (names: axes)
+        - At run time the tensors of these values have one dimension. (names: axes; omitted: False)
         - At least one axis is given, an empty list being a zero-sized input; all are in range.
         """
         return self._one(
@@ -223,7 +221,8 @@ class ReductionMethods(Calling):
         Gives output (TENSOR_FLOAT16, TENSOR_FLOAT32, TENSOR_QUANT8_ASYMM,
         TENSOR_QUANT8_ASYMM_SIGNED (level 4)). Dimensions: the axes are left out or, with keep_dims,
         1; [1] if nothing is left.
-        Scale and zero point: every output has the scale and zero point of an input. (name: input)
+        Scale and zero point: every output has the scale and zero point of an input, the first one
+        of that name. (but: ; name: input)
         Since feature level 3.
 
         Raises NnapiError: BAD_DATA for operands of other types.
@@ -235,8 +234,7 @@ class ReductionMethods(Calling):
         OP_FAILED, also of runs, unless:
 
         - At run time these operands have at most this rank. (limit: 4; names: input)
-        - At run time the tensors of these values, unless they are omitted, have one dimension.
-          (names: axes)
+        - At run time the tensors of these values have one dimension. (names: axes; omitted: False)
         - At least one axis is given, an empty list being a zero-sized input; all are in range.
         """
         return self._one(
@@ -280,8 +278,7 @@ class ReductionMethods(Calling):
         OP_FAILED, also of runs, unless:
 
         - At run time these operands have at most this rank. (limit: 4; names: input)
-        - At run time the tensors of these values, unless they are omitted, have one dimension.
-          (names: axes)
+        - At run time the tensors of these values have one dimension. (names: axes; omitted: False)
         - At least one axis is given, an empty list being a zero-sized input; all are in range.
         """
         return self._one(
@@ -325,8 +322,7 @@ class ReductionMethods(Calling):
         OP_FAILED, also of runs, unless:
 
         - At run time these operands have at most this rank. (limit: 4; names: input)
-        - At run time the tensors of these values, unless they are omitted, have one dimension.
-          (names: axes)
+        - At run time the tensors of these values have one dimension. (names: axes; omitted: False)
         - At least one axis is given, an empty list being a zero-sized input; all are in range.
         """
         return self._one(

@@ -34,7 +34,8 @@ class ReshapeMethods(Calling):
         Gives output (TENSOR_FLOAT32, TENSOR_FLOAT16 (level 3), TENSOR_QUANT8_ASYMM,
         TENSOR_QUANT8_ASYMM_SIGNED (level 4), TENSOR_INT32 (level 6)). Dimensions: target dimensions
         with a single -1 replaced by what is left over.
-        Scale and zero point: every output has the scale and zero point of an input. (name: input)
+        Scale and zero point: every output has the scale and zero point of an input, the first one
+        of that name. (but: ; name: input)
         Since feature level 1.
 
         Raises NnapiError: BAD_DATA for operands of other types.
@@ -76,7 +77,8 @@ class ReshapeMethods(Calling):
         Gives output (TENSOR_FLOAT32, TENSOR_FLOAT16 (level 3), TENSOR_QUANT8_ASYMM,
         TENSOR_QUANT8_ASYMM_SIGNED (level 4)). Dimensions: without the axes named, or without all of
         size 1; [1] if nothing is left.
-        Scale and zero point: every output has the scale and zero point of an input. (name: input)
+        Scale and zero point: every output has the scale and zero point of an input, the first one
+        of that name. (but: ; name: input)
         Since feature level 2.
 
         Raises NnapiError: BAD_DATA for operands of other types.
@@ -88,8 +90,7 @@ class ReshapeMethods(Calling):
         OP_FAILED, also of runs, unless:
 
         - At run time these operands have at most this rank. (limit: 4; names: input)
-        - At run time the tensors of these values, unless they are omitted, have one dimension.
-          (names: axes)
+        - At run time the tensors of these values have one dimension. (names: axes; omitted: True)
         - The axes to remove lie in [-rank, rank) and have size 1; one may be named twice.
         """
         return self._one(
@@ -120,7 +121,8 @@ class ReshapeMethods(Calling):
 
         Gives output (TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_INT32, TENSOR_QUANT8_ASYMM,
         TENSOR_QUANT8_ASYMM_SIGNED (level 4)). Dimensions: with a 1 inserted at the axis.
-        Scale and zero point: every output has the scale and zero point of an input. (name: input)
+        Scale and zero point: every output has the scale and zero point of an input, the first one
+        of that name. (but: ; name: input)
         Since feature level 3.
 
         Raises NnapiError: BAD_DATA for operands of other types.
@@ -161,6 +163,7 @@ class ReshapeMethods(Calling):
 
         OP_FAILED, also of runs, unless:
 
+        - At run time the tensors of these values have one dimension. (names: dims; omitted: False)
         - There is a size, and none is negative.
         - No output is larger than an operand can be, whatever sizes the values ask for.
         """

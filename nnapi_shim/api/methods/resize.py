@@ -48,7 +48,8 @@ class ResizeMethods(Calling):
         Gives output (TENSOR_FLOAT32, TENSOR_FLOAT16 (level 3), TENSOR_QUANT8_ASYMM (level 3),
         TENSOR_QUANT8_ASYMM_SIGNED (level 4)). Dimensions: [batch, output_height, output_width,
         depth] in the operation's layout.
-        Scale and zero point: every output has the scale and zero point of an input. (name: input)
+        Scale and zero point: every output has the scale and zero point of an input, the first one
+        of that name. (but: ; name: input)
         Since feature level 1; longer forms need more.
 
         Raises NnapiError: BAD_DATA for operands of other types.
@@ -106,7 +107,8 @@ class ResizeMethods(Calling):
         Gives output (TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_QUANT8_ASYMM,
         TENSOR_QUANT8_ASYMM_SIGNED (level 4)). Dimensions: [batch, output_height, output_width,
         depth] in the operation's layout.
-        Scale and zero point: every output has the scale and zero point of an input. (name: input)
+        Scale and zero point: every output has the scale and zero point of an input, the first one
+        of that name. (but: ; name: input)
         Since feature level 3; longer forms need more.
 
         Raises NnapiError: BAD_DATA for operands of other types.

@@ -51,8 +51,9 @@ class RnnMethods(Calling):
 
         OP_FAILED, also of runs, unless:
 
-        - The input is [batch, input_size]; the reference does not look at what follows, here 1s.
-        - At run time these operands have exactly this rank. (names: weights; rank: 2)
+        - At run time these operands have exactly this rank. (names: input, weights,
+          recurrent_weights; rank: 2) These operands are matrices; the reference does not look at
+          further dimensions, here 1s. (names: input, weights, recurrent_weights)
         - All operands fit the input [batch, input_size] and the weights [num_units, input_size].
         - The activation is one of these codes. (allowed: 0, 1, 2, 3, 4, 6)
         """
@@ -109,7 +110,8 @@ class RnnMethods(Calling):
         OP_FAILED, also of runs, unless:
 
         - At run time these operands have exactly this rank. (names: input, weights_feature,
-          weights_time; rank: 2)
+          weights_time; rank: 2) These operands are matrices; the reference does not look at further
+          dimensions, here 1s. (names: input, weights_feature, weights_time)
         - The filters are a multiple of the rank, and all operands fit them.
         - The activation is one of these codes. (allowed: 0, 1, 2, 3, 4, 5, 6)
         """

@@ -120,7 +120,8 @@ class RoiMethods(Calling):
         Gives output (TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_QUANT8_ASYMM,
         TENSOR_QUANT8_ASYMM_SIGNED (level 4)). Dimensions: an image of the output size for each roi,
         with the depth of the input.
-        Scale and zero point: every output has the scale and zero point of an input. (name: input)
+        Scale and zero point: every output has the scale and zero point of an input, the first one
+        of that name. (but: ; name: input)
         Since feature level 3.
 
         Raises NnapiError: BAD_DATA for operands of other types.

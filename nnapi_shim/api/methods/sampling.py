@@ -40,8 +40,8 @@ class SamplingMethods(Calling):
 
         OP_FAILED, also of runs, unless:
 
-        - At run time these operands have exactly this rank. (names: logits; rank: 2)
-        - There is no negative number of samples, and there are two seeds, or one: the other is 0.
+        - The logits begin with rows [batch, classes]; as in the reference, nobody reads on.
+        - There is no negative number of samples.
         """
         return self._one(
             OperationType.RANDOM_MULTINOMIAL,

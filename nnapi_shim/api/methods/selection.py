@@ -42,6 +42,7 @@ class SelectionMethods(Calling):
         OP_FAILED, also of runs, unless:
 
         - The axis lies in [-rank, rank) of the input.
+        - The dimension `axis` has at most 2^31 elements.
         """
         return self._one(
             OperationType.ARGMAX,
@@ -77,6 +78,7 @@ class SelectionMethods(Calling):
         OP_FAILED, also of runs, unless:
 
         - The axis lies in [-rank, rank) of the input.
+        - The dimension `axis` has at most 2^31 elements.
         """
         return self._one(
             OperationType.ARGMIN,
@@ -153,8 +155,7 @@ class SelectionMethods(Calling):
         Gives values (TENSOR_FLOAT16, TENSOR_FLOAT32, TENSOR_INT32, TENSOR_QUANT8_ASYMM,
         TENSOR_QUANT8_ASYMM_SIGNED (level 4)); indices (TENSOR_INT32). Dimensions: those of `input`,
         `k`.
-        Scale and zero point: `values` has the parameters of the input, `indices` those that it
-        declares.
+        Scale and zero point: `values` has the parameters of the input, `indices` has none.
         Since feature level 3.
 
         Raises NnapiError: BAD_DATA for operands of other types.
@@ -162,6 +163,7 @@ class SelectionMethods(Calling):
         OP_FAILED, also of runs, unless:
 
         - A row has k elements, and k is at least 1.
+        - The last dimension has at most 2^31 elements.
         """
         values, indices = self._several(
             OperationType.TOPK_V2,

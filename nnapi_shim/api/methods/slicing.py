@@ -64,8 +64,8 @@ class SlicingMethods(Calling):
         OP_FAILED, also of runs, unless:
 
         - At run time these operands have at most this rank. (limit: 4; names: input)
-        - At run time the tensors of these values, unless they are omitted, have one dimension.
-          (names: begin, end, strides)
+        - At run time the tensors of these values have one dimension. (names: begin, end, strides;
+          omitted: False)
         - These tensors have as many elements as the input has dimensions. (names: begin, end,
           strides)
         - No stride is 0.
@@ -119,8 +119,8 @@ class SlicingMethods(Calling):
 
         OP_FAILED, also of runs, unless:
 
-        - At run time the tensors of these values, unless they are omitted, have one dimension.
-          (names: begin, size)
+        - At run time the tensors of these values have one dimension. (names: begin, size; omitted:
+          False)
         - These tensors have as many elements as the input has dimensions. (names: begin, size)
         - 0 <= begin <= begin + size <= the input's size; a size of -1 reaches to the end.
         """
@@ -155,15 +155,17 @@ class SlicingMethods(Calling):
 
         Gives outputs (TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_INT32, TENSOR_QUANT8_ASYMM,
         TENSOR_QUANT8_ASYMM_SIGNED (level 4)). Dimensions: equal parts of the axis.
-        Scale and zero point: every output has the scale and zero point of an input. (name: input)
+        Scale and zero point: every output has the scale and zero point of an input, the first one
+        of that name. (but: ; name: input)
         Since feature level 3.
 
         Raises NnapiError: BAD_DATA for operands of other types.
 
         OP_FAILED, also of runs, unless:
 
+        - num_splits is the number of outputs (BAD_DATA in the reference).
         - The axis lies in [-rank, rank) of the input.
-        - num_splits is the number of outputs (BAD_DATA in the reference) and divides the axis.
+        - num_splits divides the axis.
         """
         return self._several(
             OperationType.SPLIT,

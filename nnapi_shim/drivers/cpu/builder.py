@@ -4,11 +4,10 @@ from collections.abc import Callable, Collection, Container, Sequence
 
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu import lowering, passes
-from nnapi_shim.drivers.cpu.fused import Fused
+from nnapi_shim.drivers.cpu.fused import MOVED, Fused, MovedActivation
 from nnapi_shim.drivers.cpu.inlining import Referenced
 from nnapi_shim.drivers.cpu.layout import Placed, assemble
 from nnapi_shim.drivers.cpu.library import KernelLibrary
-from nnapi_shim.drivers.cpu.lowering.bounds import MOVED, MovedActivation
 from nnapi_shim.drivers.cpu.lowering.copying import COPY
 from nnapi_shim.drivers.cpu.lowering.halving import HALVED
 from nnapi_shim.drivers.cpu.program import FIRST_ARGUMENT_SLOT, Program

@@ -19,3 +19,13 @@ class Fused(NamedTuple):
     outputs: tuple[int, ...]
     number: int
     lower: Callable[[Sequence[BoundOperand], Sequence[BoundOperand]], list[Step | Alias]]
+
+
+MOVED = b"moved"
+"""Extension data of an activation that a pass has made of an operation RELU, RELU1 or RELU6."""
+
+
+class MovedActivation(int):
+    """The FuseCode of such an activation. NaN stays NaN in a fused one, and is the lower bound in
+    the operation, which also gives a zero the sign of that bound.
+    """

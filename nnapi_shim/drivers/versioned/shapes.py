@@ -69,7 +69,10 @@ class _Resolution:
     ) -> None:
         graph = model.main
         self._model = model
-        self._operands = [bound_operand(*numbered) for numbered in enumerate(graph.operands)]
+        self._operands = [
+            bound_operand(index, operand, operand.dimensions)
+            for index, operand in enumerate(graph.operands)
+        ]
         self._given: dict[int, hal.RequestArgument] = {}
         self.has_read_inputs = False
         for index, argument in zip(graph.input_indexes, inputs, strict=True):

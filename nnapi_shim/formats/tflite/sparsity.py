@@ -100,7 +100,7 @@ def _entries(level: Level, before: Array, count: int, room: Room) -> tuple[Array
         return before[origins] * level.size + steps, steps, origins
     segments, indices = level.segments, level.indices
     if before.size and before.max() + 1 >= segments.size:
-        raise bad_data(f"{segments.size} segments for {before.max() + 1} entries", "segments")
+        raise bad_data(f"{segments.size} segments for {before.max() + 1} entries", "segment_count")
     starts, ends = segments[before], segments[before + 1]
     if (starts < 0).any() or (ends < starts).any() or (ends > indices.size).any():
         raise bad_data(f"segments lead out of {indices.size} indices", "segments")

@@ -336,7 +336,7 @@ def test_the_timeout_counts_from_the_start(api, run, pipe):
     reader, writer = pipe()
     fence = api.make(FROM_FD, reader)
     run.ok("setTimeout", 1_000_000)
-    timer = later(os.write, writer, b"x")
+    timer = later(os.write, writer, b"x", seconds=1.0)
     event = ctypes.c_uint64(1)
     assert api.result(START, run.execution, pointers(fence), 1, FOREVER, event) in LATE
     assert event.value == 0

@@ -46,7 +46,7 @@ def test_axis_out_of_range(compute, axis):
 
 
 def test_shapes_that_do_not_fit(compute):
-    with pytest.raises(NnapiError, match="cannot be joined") as error:
+    with pytest.raises(NnapiError, match="they may differ along axis 0 only") as error:
         compute(Op.CONCATENATION, [f32([[1]]), f32([[1, 2]]), 0], f32())
     assert error.value.code is ResultCode.OP_FAILED
 

@@ -58,7 +58,7 @@ def test_what_is_not_finite_never_comes(compute):
     assert set(second) == {5}  # no class at all, as in the reference
 
 
-@pytest.mark.parametrize(("count", "seeds"), [(-1, [1, 2]), (3, [1, 2, 3])])
+@pytest.mark.parametrize(("count", "seeds"), [(-1, [1, 2]), (3, 7)])
 def test_values_that_are_refused(compute, count, seeds):
     with pytest.raises(NnapiError) as error:
         compute(Op.RANDOM_MULTINOMIAL, [f32([[1, 2]]), count, i32(seeds)], i32())

@@ -2,6 +2,7 @@
 
 from math import copysign, floor, inf
 
+from nnapi_shim.drivers.cpu.fused import MovedActivation
 from nnapi_shim.drivers.cpu.record import FLOAT32_MAX
 from nnapi_shim.hal.enums import FuseCode
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE
@@ -14,16 +15,6 @@ _REALS = {
     FuseCode.RELU1: (-1.0, 1.0),
     FuseCode.RELU6: (0.0, 6.0),
 }
-
-
-MOVED = b"moved"
-"""Extension data of an activation that a pass has made of an operation RELU, RELU1 or RELU6."""
-
-
-class MovedActivation(int):
-    """The FuseCode of such an activation. NaN stays NaN in a fused one, and is the lower bound in
-    the operation, which also gives a zero the sign of that bound.
-    """
 
 
 def float_bounds(activation: int | None) -> tuple[float, float]:

@@ -1,6 +1,6 @@
 """An activation that stands alone becomes that of the operation whose result it reads."""
 
-from nnapi_shim.drivers.cpu.lowering.bounds import MOVED
+from nnapi_shim.drivers.cpu.fused import MOVED
 from nnapi_shim.drivers.cpu.passes.graph import Done, Graph, title
 from nnapi_shim.hal.enums import FuseCode, OperandType, OperationType
 
