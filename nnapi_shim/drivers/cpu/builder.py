@@ -91,6 +91,8 @@ class Builder:
             (*input_dimensions, *output_dimensions),
             strict=True,
         ):
+            if index in omitted:  # nothing is given: what is declared stays
+                dimensions = graph.operands[index].dimensions
             self.bound[index] = self._bind(index, dimensions)
         self.next_operation = 0
 

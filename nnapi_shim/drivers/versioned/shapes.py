@@ -76,7 +76,8 @@ class _Resolution:
         self._given: dict[int, hal.RequestArgument] = {}
         self.has_read_inputs = False
         for index, argument in zip(graph.input_indexes, inputs, strict=True):
-            self._operands[index].dimensions = argument.dimensions
+            if not argument.has_no_value:
+                self._operands[index].dimensions = argument.dimensions
             self._given[index] = argument
         for index, argument in zip(graph.output_indexes, outputs, strict=True):
             self._operands[index].dimensions = argument.dimensions
