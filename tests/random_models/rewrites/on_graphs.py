@@ -58,9 +58,11 @@ def merge_quantization(s: Sketch) -> int:
     """A DEQUANTIZE and one QUANTIZE or two of what it gives."""
     shape = shape_of(s) if s.chance(0.7) else (16, 40)
     kind = s.one_of(U8, S8, U8, S8, T.TENSOR_QUANT8_SYMM)
-    extreme = (1e-40, 1e-36, 1e-31, 1e20, 1e30, 3e38)
+    extreme = (1e-40, 1e-36, 1e-31, 1e20, 1e30, 1e37, 1e38, 3e38)
+    same = 0.1
     if s.chance(0.1):
         x = s.tensor(kind, shape, (float(np.float32(s.one_of(*extreme))), 0))
+        same = 0.7
     elif s.chance(0.1):
         x = s.by_channel(shape)
     else:
@@ -68,10 +70,10 @@ def merge_quantization(s: Sketch) -> int:
     real = s.add(O.DEQUANTIZE, [x], s.one_of(F32, F32, F32, F16))
     results = []
     for _ in range(s.one_of(1, 1, 2)):
-        kind = s.one_of(U8, S8, s.type(x))
+        kind = s.type(x) if s.chance(same) else s.one_of(U8, S8, s.type(x))
         kind = kind if kind in BYTES else U8
         scale, zero = s.quantization(kind)
-        if s.type(x) == kind and s.chance(0.1):
+        if s.type(x) == kind and s.chance(same):
             scale, zero = s.parameters(x)
         elif s.chance(0.5) and s.type(x) in BYTES:
             scale = float(np.float32(s.parameters(x)[0] * s.one_of(1, 1, 1, 1.0001, 0.37, 1.9)))
@@ -242,7 +244,7 @@ def fuse_layer_norm(s: Sketch) -> int:
 def tabulate_bytes(s: Sketch) -> int:
     """A few operations on what one operand of bytes holds."""
     type = s.one_of(U8, S8)
-    columns = 256 if s.chance(0.15) else s.between(41, 70)
+    columns = 256 if s.chance(0.3) else s.between(41, 70)
     shape = s.one_of((100, columns), (2, 50, columns), (4096,))
     x = s.source(type, shape)
     made = [x]
