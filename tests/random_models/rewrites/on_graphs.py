@@ -60,7 +60,7 @@ def merge_quantization(s: Sketch) -> int:
     kind = s.one_of(U8, S8, U8, S8, T.TENSOR_QUANT8_SYMM)
     extreme = (1e-40, 1e-36, 1e-31, 1e20, 1e30, 1e37, 1e38, 3e38)
     same = 0.1
-    if s.chance(0.1):
+    if s.chance(0.2):
         x = s.tensor(kind, shape, (float(np.float32(s.one_of(*extreme))), 0))
         same = 0.7
     elif s.chance(0.1):
@@ -247,6 +247,8 @@ def tabulate_bytes(s: Sketch) -> int:
     columns = 256 if s.chance(0.3) else s.between(41, 70)
     shape = s.one_of((100, columns), (2, 50, columns), (4096,))
     x = s.source(type, shape)
+    if s.chance(0.1):
+        return _with_columns(s, type)
     made = [x]
     if s.chance(0.5):
         real = [s.add(O.DEQUANTIZE, [x], s.one_of(F32, F32, F16))]
@@ -274,6 +276,14 @@ def tabulate_bytes(s: Sketch) -> int:
             other = s.one_of(*same) if s.chance(0.6) else s.constant(kind, (1,))
             made.append(pair(s, s.one_of(O.MUL, O.ADD, O.SUB), y, other))
     return made[-1]
+
+
+def _with_columns(s: Sketch, type: T) -> int:
+    """Bytes with a number for each column, of which there are as many as bytes have values."""
+    x = s.source(type, (s.between(16, 30), 256))
+    real = s.add(O.DEQUANTIZE, [x], F32)
+    real = pair(s, s.one_of(*PAIRS), real, s.constant(F32, s.one_of((256,), (1, 256))))
+    return s.add(O.QUANTIZE, [real], type)
 
 
 def halve_weights(s: Sketch) -> int:

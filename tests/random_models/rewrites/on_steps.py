@@ -5,7 +5,7 @@ from math import prod
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType as O
 from tests.random_models.rewrites.products import Window, connected, convolution
-from tests.random_models.rewrites.sketch import F16, F32, S8, U8, Sketch
+from tests.random_models.rewrites.sketch import F16, F32, FLOATS, S8, U8, Sketch
 from tests.single import CONSTANT, INPUT
 
 SAME, VALID = 1, 2
@@ -91,14 +91,14 @@ def _shifted(s: Sketch, type: T, parameters: tuple[float, int]) -> int:
     """Rows of an image, some of which are taken, changed, and joined with others."""
     height, width, channels = s.between(3, 8), s.between(1, 6), s.between(1, 20)
     x = s.passed_on(s.source(type, (1, height, width, channels), parameters))
-    kept = s.between(1, height - 1)
-    first = s.between(0, height - kept)
+    kept = s.between(height // 2, height - 1)
+    first = s.one_of(0, s.between(0, height - kept))
     part = _rows(s, x, first, kept)
-    if kept > 1 and s.chance(0.4):
+    if kept > 1 and s.chance(0.3):
         part = _rows(s, part, s.between(0, 1), kept - 1)
-    elif kept > 1 and s.chance(0.4):
+    elif kept > 1 and s.chance(0.2):
         part = s.add(O.SPLIT, [part, s.numbers(1), s.numbers(kept)], count=kept) + s.between(0, 1)
-    part = s.passed_on(part) if s.chance(0.8) else part
+    part = s.add(s.one_of(O.RELU, O.TANH), [part]) if type in FLOATS else s.passed_on(part)
     missing = height - s.dimensions(part)[1]
     other = s.source(type, (1, missing, width, channels), parameters)
     joined = [*s.either(part, other), s.numbers(1)]
@@ -128,10 +128,7 @@ def chain_steps(s: Sketch) -> int:
     elif s.chance(0.4):
         y = convolution(s, x, Window((3, 3), SAME), depth, s.one_of(0, 1))
     for _ in range(s.between(1, 3)):
-        if s.chance(0.6):
-            y = _behind(s, x, y)
-        else:
-            y = _summed(s, x, y)
+        y = _behind(s, x, y) if s.chance(0.6) else _summed(s, x, y)
     return s.passed_on(y) if s.chance(0.5) else y  # what it writes is in the arena, then
 
 
@@ -152,7 +149,7 @@ def _images_side_by_side(s: Sketch, x: int) -> int:
 
 
 def _behind(s: Sketch, x: int, y: int) -> int:
-    """A product of y, or of what it holds in rows of another length, or of x."""
+    """A product of a result, or of what it holds in rows of another length, or of x."""
     if s.chance(0.1):
         y = x
     shape = s.dimensions(y)
@@ -171,7 +168,7 @@ def _behind(s: Sketch, x: int, y: int) -> int:
 
 
 def _summed(s: Sketch, x: int, y: int) -> int:
-    """y with x, itself, another like it, a row, or one number."""
+    """A result with x, itself, another like it, a row, or one number."""
     type, shape = s.type(y), s.dimensions(y)
     few = s.one_of(shape[-1:], (1,), (1, 1), (*shape[:-1], 1))
     others = [y, s.source(type, shape), s.tensor(type, few, kind=s.one_of(INPUT, CONSTANT))]
@@ -188,7 +185,7 @@ def chain_elements(s: Sketch) -> int:
         return _repeated(s, type)
     shape = s.one_of(
         (s.between(6, 12), s.between(8, 16)),
-        (2, s.between(4, 6), s.between(6, 13)),
+        (s.between(2, 8), s.between(4, 6), s.between(6, 13)),
         (s.between(900, 1300),),
         (8, 16),
         (16, 16),
@@ -210,7 +207,8 @@ def chain_elements(s: Sketch) -> int:
         elif form == 2 and axis and (type is F32 or type is F16):
             kind = s.one_of(O.MEAN, O.REDUCE_MAX, O.REDUCE_SUM)
             keeps = s.numbers(1) if kind is O.MEAN else s.boolean(True)
-            rows.append(s.add(kind, [x, s.numbers([axis if s.chance(0.8) else 0]), keeps]))
+            axes = s.one_of([axis], [axis], [0], [axis // 2], [0, axis])
+            rows.append(s.add(kind, [x, s.numbers(axes), keeps]))
         elif form == 3 and axis:
             whole.append(s.add(O.SOFTMAX, [x, s.real(1.0, F16 if type is F16 else F32)]))
         else:
