@@ -76,7 +76,8 @@ def merge_quantization(s: Sketch) -> int:
         if s.type(x) == kind and s.chance(same):
             scale, zero = s.parameters(x)
         elif s.chance(0.5) and s.type(x) in BYTES:
-            scale = float(np.float32(s.parameters(x)[0] * s.one_of(1, 1, 1, 1.0001, 0.37, 1.9)))
+            factor = s.one_of(1, 1, 1, 1.0001, 0.37, 1.9)
+            scale = float(np.float32(min(s.parameters(x)[0] * factor, 3.4e38)))
             zero = s.parameters(x)[1] if kind == s.type(x) and s.chance(0.7) else zero
         elif s.chance(0.2):
             scale = float(np.float32(s.one_of(*extreme)))

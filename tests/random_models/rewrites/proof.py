@@ -2,8 +2,8 @@
 
 Every output has the same dimensions and the same bits, where NaN is NaN whatever its bits are; or
 both fail, with the same code and message. Passes that let another kernel compute sums may add up in
-another order (`REORDERED`): their models hold small whole numbers, of which all sums are exact, and
-a sum of 0 may have either sign.
+another order (`REORDERED`): their models hold small whole numbers, of which all sums are exact,
+infinities and NaN, and a sum of 0 may have either sign.
 """
 
 from collections import Counter
