@@ -12,18 +12,21 @@ from multiprocessing import get_context
 
 from tests.random_models.rewrites.drawing import IDIOMS
 from tests.random_models.rewrites.hunting import found_by
-from tests.random_models.rewrites.mutations import MUTATIONS, OPEN, Mutation
+from tests.random_models.rewrites.mutations import EQUIVALENT, MUTATIONS, Mutation
 from tests.random_models.rewrites.proving import proven
 
 
 def main() -> int:
-    """Run the models; 1 if any gives something else, or if a mutation is not found."""
+    """Run the models; 1 if any gives something else, or if a mutation is not found that has to be,
+    or one that is equivalent.
+    """
     options = _options()
     names = options.passes.split(",") if options.passes else list(IDIOMS)
     if options.mutations:
-        table = OPEN if options.open else MUTATIONS
+        table = EQUIVALENT if options.equivalent else MUTATIONS
         pairs = [(name, mutation) for name in names for mutation in table.get(name, ())]
-        return _mutations(pairs, options.seeds, options.jobs)
+        missed = _mutations(pairs, options.seeds, options.jobs)
+        return int(missed != (len(pairs) if options.equivalent else 0))
     with ProcessPoolExecutor(options.jobs, get_context("spawn")) as pool:
         arguments = [(name, options.first, options.acted, options.failures) for name in names]
         failed = False
@@ -40,11 +43,12 @@ def main() -> int:
 
 
 def _mutations(pairs: list[tuple[str, Mutation]], seeds: int, jobs: int) -> int:
+    """Look for each; how many were not found."""
     with ThreadPoolExecutor(jobs) as pool:
         results = pool.map(lambda pair: found_by(*pair, range(seeds), "spawn"), pairs)
         missed = _told(pairs, results)
     print(f"{len(pairs)} mutations, {missed} not found")
-    return int(missed > 0)
+    return missed
 
 
 def _told(pairs: list[tuple[str, Mutation]], results: Iterable[str]) -> int:
@@ -65,7 +69,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--passes", default="", help="names; default: all there are")
     parser.add_argument("--mutations", action="store_true", help="show that guards are needed")
-    parser.add_argument("--open", action="store_true", help="those that were not found before")
+    parser.add_argument("--equivalent", action="store_true", help="those that change no result")
     parser.add_argument("--seeds", type=int, default=400, help="models for each mutation")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--failures", type=int, default=5, help="stop a pass after so many")

@@ -46,6 +46,7 @@ MUTATIONS: dict[str, tuple[Mutation, ...]] = {
         ),
         M("if not graph.readers[real] and real", "if real"),
         M("source.scale == target.scale and ", ""),
+        M("table == IDENTITY and graph.are_alike", "graph.are_alike"),
         DECLARED,
     ),
     "fuse_dilation": (
@@ -130,6 +131,7 @@ MUTATIONS: dict[str, tuple[Mutation, ...]] = {
         M("if len(reached) == 1:", "if reached:"),
         M("if graph.operands[source].type in BYTES:", "if True:"),
         M(" and readers <= {position, *gone}", ""),
+        M("if element_count(operand.dimensions) != 1:", "if False:"),
     ),
     "halve_weights": (M("and _are_in_range(graph, found)", ""),),
     "fuse_additions": (
@@ -147,9 +149,23 @@ MUTATIONS: dict[str, tuple[Mutation, ...]] = {
         M("writer.record is not GEMM or ", ""),
         M("if not _is_dense(step):", "if False:"),
         M("root is None or not _is_dense(step) or", "root is None or"),
+        M("offset, value = offset + value.offset, value.base", "offset, value = 0, value.base"),
+        M('        if reader.in_place:\n            reader.in_place = ""\n', ""),
     ),
-    "chain_steps": (M("        cut.set(share)\n", ""),),
-    "chain_elements": (M("finest = gcd(rows, cut.finest)", "finest = max(rows, cut.finest)"),),
+    "chain_steps": (
+        M("behind is None or behind.pixels != cuts[-1].pixels", "behind is None"),
+        M("        cut.set(share)\n", ""),
+        M(" and root(step.fields[step.in_place]) in read", " and False"),
+        M("not is_one_by_one(fields) or ", ""),
+        M('fields["row_tiles"] != fields["image_tiles"]', "False"),
+    ),
+    "chain_elements": (
+        M("finest = gcd(rows, cut.finest)", "finest = max(rows, cut.finest)"),
+        M("if name not in cut.by_row:", "if False:"),
+        M(" and root(step.fields[step.in_place]) in read_by_all", " and False"),
+        M('if fields["size"] == all_rows:', "if True:"),
+        M('(fields["inner"], fields["repeats"]) == (1, 1)', "True"),
+    ),
     "run_beside": (
         M("behind = max(behind, written.get(root, -1))", "pass"),
         M("(self.writes if root.address is None else constants).add(root)", "constants.add(root)"),
@@ -157,31 +173,22 @@ MUTATIONS: dict[str, tuple[Mutation, ...]] = {
     ),
 }
 
-OPEN: dict[str, tuple[Mutation, ...]] = {
+EQUIVALENT: dict[str, tuple[Mutation, ...]] = {
     "chain_steps": (
-        M(" and root(step.fields[step.in_place]) in read", " and False"),
-        M("behind is None or behind.pixels != cuts[-1].pixels", "behind is None"),
+        M('fields["table_step"] == 0', "True"),
         M(' or root(fields["input"]) != written', ""),
         M("written not in map(root, sources) or ", ""),
-        M("not is_one_by_one(fields) or ", ""),
-        M('fields["taps"] == 1 and ', ""),
-        M('fields["row_tiles"] != fields["image_tiles"]', "False"),
-    ),
-    "chain_elements": (
-        M("if name not in cut.by_row:", "if False:"),
-        M(" and root(step.fields[step.in_place]) in read_by_all", " and False"),
-        M("placed.join != END or ", ""),
-        M('if fields["size"] == all_rows:', "if True:"),
-        M('fields["part"] != length', "False"),
     ),
     "write_in_place": (
         M('step.fields["rows"] * step.fields["bytes"] != byte_size(value)', "False"),
         M('if name != "output" or not isinstance(fields[name], BoundOperand):', "if False:"),
-        M('fields[name], writer.in_place = target, ""', "fields[name] = target"),
-        M("offset, value = offset + value.offset, value.base", "offset, value = 0, value.base"),
-        M('        if reader.in_place:\n            reader.in_place = ""\n', ""),
     ),
-    "tabulate_bytes": (M("if element_count(operand.dimensions) != 1:", "if False:"),),
-    "merge_quantization": (M("table == IDENTITY and graph.are_alike", "graph.are_alike"),),
 }
-"""Not found by 40 models each: what the idioms do not draw often enough, or what nothing needs."""
+"""Mutations after which every model gives the same.
+
+chain_steps: a product with a table for each tile has no `tile_bytes`, and is not chained for that.
+Steps that do not need each other may follow each other tile by tile, too, as they are cut into the
+same pixels; that only keeps nothing in the cache. write_in_place: a copy that names an operand
+itself, and is dense or of a product's rows, has all of it: what takes a part of one names an At,
+and what repeats a row has a step of 0. The only step that writes an operand writes all of it.
+"""

@@ -58,9 +58,11 @@ def merge_quantization(s: Sketch) -> int:
     """A DEQUANTIZE and one QUANTIZE or two of what it gives."""
     shape = shape_of(s) if s.chance(0.7) else (16, 40)
     kind = s.one_of(U8, S8, U8, S8, T.TENSOR_QUANT8_SYMM)
-    extreme = (1e-40, 1e-36, 1e-31, 1e20, 1e30, 3e38)
-    if s.chance(0.1):
+    extreme = (1e-40, 1e-36, 1e-31, 1e20, 1e30, 1e37, 1e38, 3e38)
+    same = 0.1
+    if s.chance(0.2):
         x = s.tensor(kind, shape, (float(np.float32(s.one_of(*extreme))), 0))
+        same = 0.7
     elif s.chance(0.1):
         x = s.by_channel(shape)
     else:
@@ -68,13 +70,14 @@ def merge_quantization(s: Sketch) -> int:
     real = s.add(O.DEQUANTIZE, [x], s.one_of(F32, F32, F32, F16))
     results = []
     for _ in range(s.one_of(1, 1, 2)):
-        kind = s.one_of(U8, S8, s.type(x))
+        kind = s.type(x) if s.chance(same) else s.one_of(U8, S8, s.type(x))
         kind = kind if kind in BYTES else U8
         scale, zero = s.quantization(kind)
-        if s.type(x) == kind and s.chance(0.1):
+        if s.type(x) == kind and s.chance(same):
             scale, zero = s.parameters(x)
         elif s.chance(0.5) and s.type(x) in BYTES:
-            scale = float(np.float32(s.parameters(x)[0] * s.one_of(1, 1, 1, 1.0001, 0.37, 1.9)))
+            factor = s.one_of(1, 1, 1, 1.0001, 0.37, 1.9)
+            scale = float(np.float32(min(s.parameters(x)[0] * factor, 3.4e38)))
             zero = s.parameters(x)[1] if kind == s.type(x) and s.chance(0.7) else zero
         elif s.chance(0.2):
             scale = float(np.float32(s.one_of(*extreme)))
@@ -242,9 +245,11 @@ def fuse_layer_norm(s: Sketch) -> int:
 def tabulate_bytes(s: Sketch) -> int:
     """A few operations on what one operand of bytes holds."""
     type = s.one_of(U8, S8)
-    columns = 256 if s.chance(0.15) else s.between(41, 70)
+    columns = 256 if s.chance(0.3) else s.between(41, 70)
     shape = s.one_of((100, columns), (2, 50, columns), (4096,))
     x = s.source(type, shape)
+    if s.chance(0.1):
+        return _with_columns(s, type)
     made = [x]
     if s.chance(0.5):
         real = [s.add(O.DEQUANTIZE, [x], s.one_of(F32, F32, F16))]
@@ -272,6 +277,14 @@ def tabulate_bytes(s: Sketch) -> int:
             other = s.one_of(*same) if s.chance(0.6) else s.constant(kind, (1,))
             made.append(pair(s, s.one_of(O.MUL, O.ADD, O.SUB), y, other))
     return made[-1]
+
+
+def _with_columns(s: Sketch, type: T) -> int:
+    """Bytes with a number for each column, of which there are as many as bytes have values."""
+    x = s.source(type, (s.between(16, 30), 256))
+    real = s.add(O.DEQUANTIZE, [x], F32)
+    real = pair(s, s.one_of(*PAIRS), real, s.constant(F32, s.one_of((256,), (1, 256))))
+    return s.add(O.QUANTIZE, [real], type)
 
 
 def halve_weights(s: Sketch) -> int:

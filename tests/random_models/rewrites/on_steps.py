@@ -1,8 +1,12 @@
 """For each pass over steps, what it looks for, in random forms and with what it has to leave."""
 
+from math import prod
+
+from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType as O
 from tests.random_models.rewrites.products import Window, connected, convolution
-from tests.random_models.rewrites.sketch import F16, F32, S8, U8, Sketch
+from tests.random_models.rewrites.sketch import F16, F32, FLOATS, S8, U8, Sketch
+from tests.single import CONSTANT, INPUT
 
 SAME, VALID = 1, 2
 
@@ -46,6 +50,8 @@ def write_in_place(s: Sketch) -> int:
     """Parts that are joined and split again."""
     type = s.one_of(F32, F32, F16, U8, S8)
     parameters = s.quantization(type)
+    if s.chance(0.25):
+        return _shifted(s, type, parameters)
     height, width = s.between(1, 6), s.between(1, 6)
     channels = s.between(1, 6)
     x = s.source(type, (1, height, width, channels), parameters)
@@ -81,42 +87,110 @@ def write_in_place(s: Sketch) -> int:
     return both
 
 
+def _shifted(s: Sketch, type: T, parameters: tuple[float, int]) -> int:
+    """Rows of an image, some of which are taken, changed, and joined with others."""
+    height, width, channels = s.between(3, 8), s.between(1, 6), s.between(1, 20)
+    x = s.passed_on(s.source(type, (1, height, width, channels), parameters))
+    kept = s.between(height // 2, height - 1)
+    first = s.one_of(0, s.between(0, height - kept))
+    part = _rows(s, x, first, kept)
+    if kept > 1 and s.chance(0.3):
+        part = _rows(s, part, s.between(0, 1), kept - 1)
+    elif kept > 1 and s.chance(0.2):
+        part = s.add(O.SPLIT, [part, s.numbers(1), s.numbers(kept)], count=kept) + s.between(0, 1)
+    part = s.add(s.one_of(O.RELU, O.TANH), [part]) if type in FLOATS else s.passed_on(part)
+    missing = height - s.dimensions(part)[1]
+    other = s.source(type, (1, missing, width, channels), parameters)
+    joined = [*s.either(part, other), s.numbers(1)]
+    return s.passed_on(s.add(O.CONCATENATION, joined, parameters=parameters))
+
+
+def _rows(s: Sketch, x: int, first: int, count: int) -> int:
+    return s.add(O.SLICE, [x, s.numbers([0, first, 0, 0]), s.numbers([-1, count, -1, -1])])
+
+
 def chain_steps(s: Sketch) -> int:
-    """Large images: a depthwise convolution or a product, and a product or a sum behind it."""
+    """Convolutions, and products and sums of what they give, pixel by pixel or almost."""
     type = s.one_of(F32, F32, F32, U8, S8)
-    depth = s.one_of(32, 48, 64) if type is F32 else s.one_of(64, 96)
-    pixels = (700_000 if type is F32 else 800_000) // (depth * (4 if type is F32 else 1))
-    width = s.between(60, 110)
-    height = pixels // width + s.between(-6, 6)
-    x = s.source(type, (1, height, width, depth) if s.chance(0.85) else (2, height, width, depth))
+    depth = s.one_of(16, 32, 48) if type is F32 else s.one_of(64, 96)
+    shape = s.one_of(1, 1, 1, 2), s.between(10, 20), s.between(8, 20), depth
+    x = s.source(type, shape)
     if s.chance(0.6):
         x = s.passed_on(x)  # its memory may be written over
     y = x
+    form = s.between(0, 7)
+    if form == 0:
+        return _over_its_input(s, x)
+    if form == 1:
+        return _images_side_by_side(s, x)
     if s.chance(0.6):
         y = convolution(s, x, Window((s.one_of(1, 3), 3), SAME), 0, s.one_of(0, 1, 3))
-    if y == x or s.chance(0.8):
-        behind = s.dimensions(x)[3] if s.chance(0.6) else s.between(8, 70)
-        window = Window((1, 1), VALID)
-        if s.chance(0.1):
-            window = s.one_of(Window((3, 3), SAME), Window((1, 1), VALID, (2, 2)))
-        y = convolution(s, x if s.chance(0.1) else y, window, behind, s.one_of(0, 1, 3))
-    if s.dimensions(x) == s.dimensions(y) and s.chance(0.8):
-        kind = s.one_of(O.ADD, O.MUL, O.SUB)
-        y = s.add(kind, [*s.either(x, y), s.numbers(s.one_of(0, 1))])
-    elif s.chance(0.6):
-        y = convolution(s, y, Window((1, 1), VALID), s.between(8, 48), s.one_of(0, 1))
+    elif s.chance(0.4):
+        y = convolution(s, x, Window((3, 3), SAME), depth, s.one_of(0, 1))
+    for _ in range(s.between(1, 3)):
+        y = _behind(s, x, y) if s.chance(0.6) else _summed(s, x, y)
     return s.passed_on(y) if s.chance(0.5) else y  # what it writes is in the arena, then
 
 
+def _over_its_input(s: Sketch, x: int) -> int:
+    """A depthwise convolution and a product, in the end with x, which is written over."""
+    y = convolution(s, x, Window((3, 3), SAME), 0)
+    y = convolution(s, y, Window((1, 1), VALID), s.dimensions(x)[-1])
+    return s.passed_on(s.add(s.one_of(O.MUL, O.SUB), [x, y, s.numbers(0)]))
+
+
+def _images_side_by_side(s: Sketch, x: int) -> int:
+    """A convolution of some images, and a product of as many rows as one of them has pixels."""
+    images, height, width, _ = s.dimensions(x)
+    depth = s.one_of(16, 24, 32)
+    y = convolution(s, x, Window((3, 3), SAME), depth, s.one_of(0, 1))
+    y = s.add(O.RESHAPE, [y, s.numbers([height * width, images * depth])])
+    return connected(s, y, s.between(16, 48))
+
+
+def _behind(s: Sketch, x: int, y: int) -> int:
+    """A product of a result, or of what it holds in rows of another length, or of x."""
+    if s.chance(0.1):
+        y = x
+    shape = s.dimensions(y)
+    depth = s.dimensions(x)[-1] if s.chance(0.6) else s.between(8, 70)
+    if len(shape) == 4 and s.chance(0.7):
+        window = Window((1, 1), VALID)
+        if s.chance(0.1):
+            window = s.one_of(Window((3, 3), SAME), Window((1, 1), VALID, (2, 2)))
+        return convolution(s, y, window, depth, s.one_of(0, 1, 3))
+    columns = s.one_of(shape[-1], 2 * shape[-1], shape[-1] // 2)
+    if prod(shape) % columns == 0:
+        y = s.add(O.RESHAPE, [y, s.numbers([-1, columns])])
+    elif len(shape) == 4:
+        y = s.add(O.RESHAPE, [y, s.numbers([-1, shape[-1]])])
+    return connected(s, y, depth, s.one_of(0, 1))
+
+
+def _summed(s: Sketch, x: int, y: int) -> int:
+    """A result with x, itself, another like it, a row, or one number."""
+    type, shape = s.type(y), s.dimensions(y)
+    few = s.one_of(shape[-1:], (1,), (1, 1), (*shape[:-1], 1))
+    others = [y, s.source(type, shape), s.tensor(type, few, kind=s.one_of(INPUT, CONSTANT))]
+    others += [x] * 4 if s.dimensions(x) == shape else []
+    pairs = s.either(y, s.one_of(*others)) if s.chance(0.7) else (x, y)
+    kind = s.one_of(O.ADD, O.MUL, O.MUL, O.SUB)
+    return s.add(kind, [*pairs, s.numbers(s.one_of(0, 1))])
+
+
 def chain_elements(s: Sketch) -> int:
-    """What goes element by element or row by row, of some ten thousand elements."""
+    """What goes element by element or row by row, of some hundred elements or many."""
     type = s.one_of(F32, F32, F32, F32, F16, U8, S8)
+    if s.chance(0.4):
+        return _repeated(s, type)
     shape = s.one_of(
-        (s.between(60, 120), s.between(80, 160)),
-        (2, s.between(40, 60), s.between(60, 130)),
-        (s.between(9000, 13000),),
-        (64, 128),
-        (128, 128),
+        (s.between(6, 12), s.between(8, 16)),
+        (s.between(2, 8), s.between(4, 6), s.between(6, 13)),
+        (s.between(900, 1300),),
+        (8, 16),
+        (16, 16),
+        (s.between(2, 4) * 4, 1, 16),
+        (s.between(200, 300), 64),
     )
     whole = [s.source(type, shape)]
     rows: list[int] = []
@@ -133,7 +207,8 @@ def chain_elements(s: Sketch) -> int:
         elif form == 2 and axis and (type is F32 or type is F16):
             kind = s.one_of(O.MEAN, O.REDUCE_MAX, O.REDUCE_SUM)
             keeps = s.numbers(1) if kind is O.MEAN else s.boolean(True)
-            rows.append(s.add(kind, [x, s.numbers([axis if s.chance(0.8) else 0]), keeps]))
+            axes = s.one_of([axis], [axis], [0], [axis // 2], [0, axis])
+            rows.append(s.add(kind, [x, s.numbers(axes), keeps]))
         elif form == 3 and axis:
             whole.append(s.add(O.SOFTMAX, [x, s.real(1.0, F16 if type is F16 else F32)]))
         else:
@@ -144,10 +219,33 @@ def chain_elements(s: Sketch) -> int:
     return whole[-1]
 
 
+def _repeated(s: Sketch, type: T) -> int:
+    """Tensors, and such as are combined with each part of them, in the same chain."""
+    count, rows, columns = s.one_of(4, 8, 16), s.one_of(2, 4), s.one_of(8, 16, 32)
+    whole = [s.source(type, (count, rows, columns))]
+    parts = [s.source(type, s.one_of((rows, columns), (1, rows, columns)))]
+    if s.chance(0.7):
+        parts.append(s.passed_on(parts[0]))  # its memory may be written over
+    each = s.source(type, (count, rows, 1))
+    kinds = O.ADD, O.MUL, O.SUB
+    for _ in range(s.between(2, 5)):
+        x = whole[-1] if s.chance(0.7) else s.one_of(*whole)
+        form = s.between(0, 3)
+        if form == 0:
+            parts.append(s.passed_on(parts[-1]))
+        elif form == 1:
+            whole.append(s.passed_on(x))
+        else:
+            other = each if form == 2 and s.chance(0.7) else x
+            pair = s.either(other, parts[-1])
+            whole.append(s.add(s.one_of(*kinds), [*pair, s.numbers(s.one_of(0, 0, 1))]))
+    return s.passed_on(s.one_of(whole[-1], parts[-1]))
+
+
 def _of_rows(s: Sketch, x: int) -> int:
     """What is made of one number for each row or column, or of those of a square the other way."""
     shape = s.dimensions(x)
-    if len(shape) == 2 and 128 in shape and s.chance(0.5):
+    if len(shape) == 2 and 16 in shape and s.chance(0.5):
         return s.add(O.RESHAPE, [x, s.numbers(shape[::-1])])
     return s.add(O.ADD, [*s.either(x, s.constant(s.type(x), shape)), s.numbers(0)])
 

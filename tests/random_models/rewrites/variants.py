@@ -37,10 +37,13 @@ class Variant(NamedTuple):
     is_special: bool = False
 
 
-def variants(graph: Graph, rng: Random, most: int = 1 << 40) -> Iterator[Variant]:
+def variants(
+    graph: Graph, rng: Random, most: int = 1 << 40, is_whole: bool = False
+) -> Iterator[Variant]:
     """The graph as it is, and all that is made of it.
 
-    most: numbers of a constant that is to have special contents.
+    most: numbers of a constant that is to have special contents. is_whole: floats that are finite
+    are small whole numbers, so that their sums are exact in any order, and stay that.
     """
     yield Variant("as it is", graph)
     between = [
@@ -66,11 +69,11 @@ def variants(graph: Graph, rng: Random, most: int = 1 << 40) -> Iterator[Variant
         if graph.items[index].value.operand.scale and _is_replaced(graph, index):
             wrong = _with_item(graph, index, is_misdeclared=True)
             yield Variant(f"operand {index} declares another scale", wrong)
-    yield from _with_other_numbers(graph, rng)
+    yield from _with_other_numbers(graph, rng, is_whole)
     yield from _rewired(graph, rng)
-    yield Variant("special inputs", special(graph, rng, most, INPUT), True)
-    yield Variant("special constants", special(graph, rng, most, CONSTANT), True)
-    yield Variant("special contents", special(graph, rng, most, INPUT, CONSTANT), True)
+    yield Variant("special inputs", special(graph, rng, most, is_whole, INPUT), True)
+    yield Variant("special constants", special(graph, rng, most, is_whole, CONSTANT), True)
+    yield Variant("special contents", special(graph, rng, most, is_whole, INPUT, CONSTANT), True)
 
 
 def is_exposed(graph: Graph, index: int) -> bool:
@@ -121,7 +124,7 @@ def _is_replaced(graph: Graph, index: int) -> bool:
     return operation(node.type).quantization is not declared and node.type is not O.SOFTMAX
 
 
-def _with_other_numbers(graph: Graph, rng: Random) -> Iterator[Variant]:
+def _with_other_numbers(graph: Graph, rng: Random, is_whole: bool) -> Iterator[Variant]:
     """One number of a constant that says how an operation computes, or of a float constant."""
     for index, item in enumerate(graph.items):
         array = item.value.array
@@ -134,7 +137,9 @@ def _with_other_numbers(graph: Graph, rng: Random) -> Iterator[Variant]:
         if array.dtype.kind == "b":
             other.reshape(-1)[at] = not array.reshape(-1)[at]
         elif array.dtype.kind == "f":
-            numbers = np.array((0, -1, 3, 1e-7, 6e4, np.inf, np.nan), array.dtype)
+            numbers = np.array(
+                (0, -1, 3, 7 if is_whole else 1e-7, 6e4, np.inf, np.nan), array.dtype
+            )
             other.reshape(-1)[at] = numbers[int(rng.integers(len(numbers)))]
         else:
             number = int(array.reshape(-1)[at]) + int(rng.choice((-2, -1, 1, 2)))
@@ -170,7 +175,7 @@ def _rewired(graph: Graph, rng: Random) -> Iterator[Variant]:
         written += node.outputs
 
 
-def special(graph: Graph, rng: Random, most: int, *kinds: str) -> Graph:
+def special(graph: Graph, rng: Random, most: int, is_whole: bool, *kinds: str) -> Graph:
     """With contents at the edges of their types."""
     items = list(graph.items)
     for index, item in enumerate(items):
@@ -180,7 +185,10 @@ def special(graph: Graph, rng: Random, most: int, *kinds: str) -> Graph:
         if item.kind == CONSTANT and array.size > most:
             continue
         if type in EDGES:
-            array = with_edges(array, EDGES[type], rng)
+            edges = EDGES[type]
+            if is_whole:
+                edges = edges[~np.isfinite(edges) | np.isin(np.abs(edges), (0, 1))]
+            array = with_edges(array, edges, rng)
         elif type in QUANTIZED_RANGE:
             ends = (*QUANTIZED_RANGE[type], item.value.operand.zero_point)
             array = with_edges(array, np.array(ends, array.dtype), rng)

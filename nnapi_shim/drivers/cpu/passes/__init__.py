@@ -1,10 +1,11 @@
 """What is done to a graph before it is lowered: a pass per file, in the order of a table.
 
-Results stay the same, bit by bit, and NaN stays NaN. Two kinds of passes let another kernel compute
-sums of floats, which may be rounded in another order, and a sum of 0 may have the other sign:
-fuse_dilation and fuse_padding. halve_weights rounds weights to float16, if they are not among its
-numbers, and may add up in another order, too. What the program reads is computed as the model says,
-and so is all that a run may refuse: passes act where everything is declared, as operations give it.
+Results stay the same, bit by bit, and NaN stays NaN. Two passes let another kernel compute sums of
+floats, fuse_dilation and fuse_padding: what is added up in another order may be rounded otherwise,
+exceed float32 on the way or not, and have the other sign if it is 0. halve_weights rounds weights
+to float16, if they are not among its numbers, and may add up in another order, too. What the
+program reads is computed as the model says, and so is all that a run may refuse: passes act where
+everything is declared, as operations give it.
 """
 
 from collections.abc import Callable, Collection, Sequence

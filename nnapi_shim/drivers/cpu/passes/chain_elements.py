@@ -91,8 +91,8 @@ def _chain(steps: Sequence[Placed], at: int, root: Root) -> _Chain:
     rows = 0
     for number in watched(range(at, len(steps))):
         placed = steps[number]
-        if placed.join != END or (number > 0 and steps[number - 1].join != END):
-            break  # it is joined already
+        if number > 0 and steps[number - 1].join != END:
+            break  # it is joined already; what begins another chain goes pixel by pixel
         cut = _rows(placed.step)
         if cut is None or not _reads_rows(placed.step, cut, written, root):
             break
@@ -165,12 +165,13 @@ def _flat(step: Step) -> Rows | None:
     return Rows(count, count, by_row, cut)
 
 
-def _broadcast(step: Step) -> Rows | None:
-    """Of rows that are combined with others, with one number each, or all with the same."""
+def _broadcast(step: Step) -> Rows:
+    """Of rows that are combined with others, with one number each, or all with the same.
+
+    Rows of more than one part are longer than a BLOCK, which no chain takes.
+    """
     fields = step.fields
     all_rows, length = fields["all_rows"], fields["length"]
-    if fields["part"] != length:
-        return None
 
     def cut(rows: int, share: int) -> None:
         fields["rows"] = all_rows // rows * share

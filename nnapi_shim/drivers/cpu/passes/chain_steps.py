@@ -112,7 +112,7 @@ def _cut_behind(first: Step, second: Step, root: Root) -> Cut | None:
     written = root(source)
     fields = second.fields
     if second.record is GEMM:
-        is_row_by_row = fields["taps"] == 1 and fields["table_step"] == 0
+        is_row_by_row = fields["table_step"] == 0
         if not is_row_by_row or isinstance(fields["input"], At) or root(fields["input"]) != written:
             return None
         bytes_between = fields["image_rows"] * fields["tile_bytes"] // max(1, _tile_rows(second))

@@ -100,7 +100,7 @@ def _written_there(
         if step.fields["input_step"] != size:
             return False
         fields["output_stride"] = step.fields["output_step"]
-    fields[name], writer.in_place = target, ""
+    fields[name] = target
     there = uses.setdefault(lowered.root(target), _Uses([], []))
     there.writes.append((writer, name))
     return True
