@@ -36,7 +36,10 @@ def _by_directory(path: str, data: bytes) -> dict[str, memoryview | bytes] | Non
                 if total > len(data):  # members that lie over each other
                     raise bad_data(f"{path} is said to have more in it than the file is large")
                 members[item.filename] = archive.read(item)
-    except (zipfile.BadZipFile, EOFError, OSError, ValueError, NotImplementedError, RuntimeError):
+    except (
+        *(zipfile.BadZipFile, EOFError, OSError, OverflowError, ValueError),
+        *(NotImplementedError, RuntimeError),
+    ):
         return None
     return members
 

@@ -4,6 +4,8 @@ import json
 import subprocess
 import sys
 import zipfile
+from binascii import crc32
+from struct import pack
 
 import pytest
 
@@ -441,3 +443,19 @@ def test_the_vocabulary_has_the_types_of_the_headers():
             elif parameter.kind in ("int", "fd", "float"):
                 said = parameter.of or {"fd": "int"}.get(parameter.kind, parameter.kind)
                 assert type.cname == said, (name, parameter)
+
+
+def test_a_directory_that_leads_beyond_every_file(tmp_path):
+    """An offset of 64 bits that no C integer holds."""
+    content, name = b'{"format":"nnapi-shim-capture","version":1}', b"manifest.json"
+    sizes = (crc32(content), len(content), len(content), len(name))
+    local = pack("<4s5H3L2H", b"PK\3\4", 45, 0, 0, 0, 33, *sizes, 0) + name + content
+    extra = pack("<HHQ", 1, 8, 2**64 - 1)
+    entry = pack(
+        "<4s6H3L5H2L", b"PK\1\2", 45, 45, 0, 0, 0, 33, *sizes, len(extra), *[0] * 4, 2**32 - 1
+    )
+    entry += name + extra
+    end = pack("<4s4H2LH", b"PK\5\6", 0, 0, 1, 1, len(entry), len(local), 0)
+    path = tmp_path / "capture.zip"
+    path.write_bytes(local + entry + end)
+    assert read(path).calls == []

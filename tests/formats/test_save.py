@@ -217,3 +217,12 @@ def test_weights_stay_quantized() -> None:
     assert {"INT8", "INT32"} <= types
     filters = [i for i in graph.initializer if list(i.dims) == [2, 2, 2, 2]]
     assert [onnx.TensorProto.DataType.Name(i.data_type) for i in filters] == ["INT8"]
+
+
+@pytest.mark.parametrize("suffix", ["tflite", "onnx"])
+def test_a_name_that_is_no_text(suffix: str, tmp_path: Path) -> None:
+    """C programs give names as bytes, which need not be UTF-8."""
+    with Model() as made:
+        made.outputs(made.neg(made.input("TENSOR_FLOAT32", [4], name="\udc80bad")))
+    made.save(tmp_path / f"model.{suffix}")
+    assert b"?bad" in (tmp_path / f"model.{suffix}").read_bytes()

@@ -76,6 +76,7 @@ class _Reader:
         if found is None:
             index = operand.index
             name = operand.name or unnamed or self.unnamed.get(index) or f"operand_{index}"
+            name = name.encode("utf-8", "replace").decode()  # bytes of a C program are any
             name = self.prefix + (name if name not in self.names else f"{name}_{operand.index}")
             self.names.add(name)
             found = self.tensors[operand.index] = Tensor(

@@ -18,8 +18,10 @@ T = TypeVar("T")
 DAMAGED = (struct.error, IndexError, ValueError, TypeError, OverflowError, AttributeError)
 """What the generated classes raise where offsets, lengths or texts lead nowhere."""
 
-SHARING = 4
-"""How often, on average, each byte of a file may be read: vectors may be shared, within reason."""
+SHARING = 16
+"""How often, on average, each byte of a file may be read: tables and vectors may be shared, within
+reason. Operators that share nothing are looked at some ten times.
+"""
 
 
 class Reader:
@@ -27,7 +29,7 @@ class Reader:
 
     def __init__(self, data: bytes) -> None:
         self.data = data
-        self._left = SHARING * len(data) + 4096
+        self._left = SHARING * len(data) + (1 << 16)
 
     def call(self, place: str, get: Callable[..., T], *arguments: Any) -> T:
         """What a getter of a generated class gives."""

@@ -190,6 +190,56 @@ def composite(inner: str = "NEG", graph: int = 1) -> bytes:
     return made.file()
 
 
+def doubling(depth: int, branches: int = 0) -> bytes:
+    """Graphs each of which refers to the next one twice, called by each branch of IFs."""
+    made = Building()
+
+    def call(source: int, target: int, graph: int) -> None:
+        made.operator("STABLEHLO_COMPOSITE", [source], [target])
+        table = schema.StableHLOCompositeOptionsT()
+        table.decompositionSubgraphIndex = graph
+        made.current.operators[-1].builtinOptions2 = table
+        made.current.operators[-1].builtinOptions2Type = code(
+            "BuiltinOptions2", "StableHLOCompositeOptions"
+        )
+
+    first = 1 + 2 * branches
+    x = y = made.tensor(F(4))
+    condition = made.tensor(Spec("BOOL", (1,)))
+    for at in range(branches):
+        source, y = y, made.tensor(F(4))
+        graphs = {"thenSubgraphIndex": 1 + 2 * at, "elseSubgraphIndex": 2 + 2 * at}
+        made.operator("IF", [condition, source], [y], "IfOptions", **graphs)
+    if not branches:
+        y = made.tensor(F(4))
+        call(x, y, first)
+    made.ends([x, condition], [y])
+    for _ in range(2 * branches):
+        made.graph()
+        p, q = made.tensor(F(4)), made.tensor(F(4))
+        call(p, q, first)
+        made.ends([p], [q])
+    for at in range(depth):
+        made.graph()
+        p, q, r = (made.tensor(F(4)) for _ in range(3))
+        if at < depth - 1:
+            call(p, q, first + at + 1)
+            call(q, r, first + at + 1)
+        else:
+            made.operator("NEG", [p], [q], "NegOptions")
+            made.operator("ABS", [q], [r], "AbsOptions")
+        made.ends([p], [r])
+    return made.file()
+
+
+@pytest.mark.parametrize(("depth", "branches"), [(15, 0), (11, 3)])
+def test_composites_that_become_more_than_a_file_may(depth: int, branches: int) -> None:
+    """All graphs of the file together."""
+    assert len(model_of(doubling(6)).operations) == 64
+    with pytest.raises(NnapiError, match=r"in place of a composite takes \d+ bytes; for a file of"):
+        model_of(doubling(depth, branches))
+
+
 def test_composite() -> None:
     model = compare(composite())
     assert [operation.name for operation in model.operations] == ["EXP", "ADD", "NEG", "ABS"]

@@ -588,3 +588,14 @@ def test_equal_reasons_stand_together() -> None:
         f"10 operators CONV_3D (0, 5, 10, ...): {why}; 40 operators RFFT2D (1, 2, 3, ...): {why}; "
         "load(path, partial=True) and nnapi-shim run --partial leave them to LiteRT"
     )
+
+
+def test_many_small_operators_that_share_nothing() -> None:
+    """Each has an operator code of its own, and tables that are larger than its tensor."""
+    made = Building()
+    x = y = made.tensor(Spec("FLOAT32", (1,)))
+    for _ in range(300):
+        y, given = made.tensor(Spec("FLOAT32", (1,))), y
+        made.operator("ADD", [given, given], [y], "AddOptions")
+    made.ends([x], [y])
+    assert len(model_of(made.file()).operations) == 300

@@ -6,8 +6,10 @@ from nnapi_shim.formats.tflite.importing.plain import Lowering
 from nnapi_shim.formats.tflite.importing.wide import wide_tensors
 
 MOST_NESTED = 32
-MOST_INLINED = 100_000
-"""Operators that composites may become, which refer to each other."""
+OPERATOR_BYTES, TENSOR_BYTES = 8192, 1024
+"""What an operator and a tensor that a composite becomes are counted as: about what they take. A
+file of a few hundred bytes can refer to its graphs any number of times.
+"""
 
 
 def composite(graph: Importing, operator: Operator) -> None:
@@ -18,9 +20,12 @@ def composite(graph: Importing, operator: Operator) -> None:
     inner = graph.file.graphs[number]
     if len(inner.inputs) != len(operator.inputs) or len(inner.outputs) != len(operator.outputs):
         raise reason(f"graph {number} has other inputs or outputs than it", "operands")
-    graph.inlined += len(inner.operators)
-    if number in graph.nested or len(graph.nested) >= MOST_NESTED or graph.inlined > MOST_INLINED:
-        raise reason(f"graph {number} is within itself, or there are too many", "recursion")
+    if number in graph.nested or len(graph.nested) >= MOST_NESTED:
+        raise reason(
+            f"graph {number} is within itself, or deeper than {MOST_NESTED} graphs", "recursion"
+        )
+    size = OPERATOR_BYTES * (1 + len(inner.operators)) + TENSOR_BYTES * len(inner.tensors)
+    graph.room.take(size, f"what graph {number} has in place of a composite")
     places = {tensor.number: graph.add_tensor(tensor) for tensor in inner.tensors}
     wide = wide_tensors(inner)
     graph.wide -= set(places.values())

@@ -99,8 +99,6 @@ class Importing:
         """Adds the operations of an operator."""
         self.nested: list[int] = []
         """Graphs of composites that are being lowered."""
-        self.inlined = 0
-        """Operators of such graphs so far."""
         self.taken: dict[int, Operand] = {}
         """The inputs of the model, by their tensor."""
         self.inner: Callable[[int], Model] = _no_inner

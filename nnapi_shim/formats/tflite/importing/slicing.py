@@ -118,7 +118,9 @@ def _ranges(
             if not step:
                 raise reason("a stride is 0", "strides")
             if shrink & bit:
-                place = axis_of(begin[at], size)
+                if step < 0:
+                    raise reason("a dimension that goes away has a stride below 0", "shrunk")
+                place = 0 if begin_mask & bit else axis_of(begin[at], size)
                 found.ranges.append(range(place, place + 1))
                 continue
             bounds = slice(

@@ -34,6 +34,10 @@ REASONS: dict[str, tuple[str, str]] = {
         r"has rank [567] |cannot be merged",
     ),
     "it gives nothing": ("STRIDED_SLICE", "nothing is left of it"),
+    "neither NNAPI nor LiteRT says what it gives": (
+        "STRIDED_SLICE",
+        "a dimension that goes away has a stride below 0",
+    ),
     "the model has no input": ("FILL|RANGE|BROADCAST_ARGS", "a model needs at least one input"),
     "what has to be known is computed": (
         "RANGE|PADV2|BROADCAST_ARGS",
