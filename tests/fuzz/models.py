@@ -4,6 +4,7 @@ import ctypes
 import random
 import shutil
 from collections import deque
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from nnapi_shim.hal.enums import OperandType as T
@@ -164,7 +165,8 @@ class Models:
         elif way == 1:
             damage(random.Random(rng.random()), shared)
         elif way != 2:
-            shared.mkdir(exist_ok=True)
+            with suppress(FileExistsError):  # another thread removes it at the same time
+                shared.mkdir(exist_ok=True)
         name = "Compilation_setCaching"
         self.calls.call(rng, name, compilation, bytes(shared), token, wrong=wrong)
 

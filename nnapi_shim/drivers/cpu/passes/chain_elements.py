@@ -91,8 +91,10 @@ def _chain(steps: Sequence[Placed], at: int, root: Root) -> _Chain:
     rows = 0
     for number in watched(range(at, len(steps))):
         placed = steps[number]
+        if placed.join != END:
+            break  # it is joined to the next one already
         if number > 0 and steps[number - 1].join != END:
-            break  # it is joined already; what begins another chain goes pixel by pixel
+            break  # the one before is joined to it
         cut = _rows(placed.step)
         if cut is None or not _reads_rows(placed.step, cut, written, root):
             break
