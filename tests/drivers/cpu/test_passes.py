@@ -494,3 +494,19 @@ def test_unknown_dimensions_are_left_to_the_run() -> None:
     assert not explain(model).passes
     given = np.array([[-1e9, 0, 1e9]], np.float32)
     assert model.compile("nnapi-cpu").run(given)[0, 0] == 0
+
+
+def test_operations_whose_inputs_only_a_run_knows() -> None:
+    """What they give cannot be told from what is declared, be it declared as it is or not."""
+    for declared, works in ((5, True), (4, False)):
+        with Model() as model:
+            x, z = model.input(F32, None), model.add_operand(F32, [declared])
+            model.add_operation("TILE", [x, model.constant(np.int32([5]), "TENSOR_INT32")], [z])
+            model.outputs(z, model.logistic(z))
+        compiled = nnapi_shim.Compilation(model, "nnapi-cpu")
+        if works:
+            tiled, found = compiled.run(np.float32([0]))
+            assert tiled.tolist() == [0] * 5 and found.tolist() == [0.5] * 5
+        else:
+            with pytest.raises(nnapi_shim.NnapiError, match="OP_FAILED"):
+                compiled.run(np.float32([0]))

@@ -156,8 +156,11 @@ class Graph:
 
     def _is_as_declared(self, item: Operation) -> bool:
         """Whether an operation succeeds, as far as can be told, and gives its outputs dimensions,
-        scales and zero points that they declare.
+        scales and zero points that they declare. Not where only a run knows those of an input.
         """
+        given = [self.operands[index] for index in item.inputs]
+        if not all(it.lifetime is L.NO_VALUE or is_known(it.type, it.dimensions) for it in given):
+            return False
         try:
             op = bound_operation(item, self.operands, self._given, self._bound)
             operation = op.match.operation
