@@ -49,11 +49,11 @@ library: $(VENV)/ready
 	@$(PY) -m install files $(LIB_DIR)
 
 kernels: $(VENV)/ready
-	@CC="$(CC)" $(PY) -m nnapi_shim.drivers.cpu.kernels.build --out $(LIB_DIR)
+	@CC="$(CC)" $(PY) -m nnapi_shim.drivers.cpu.toolchain.build --out $(LIB_DIR)
 
 # Of the instruction-set tiers the one that is best on this processor.
 best-kernels: $(VENV)/ready
-	@CC="$(CC)" $(PY) -m nnapi_shim.drivers.cpu.kernels.build --out $(LIB_DIR) --tiers best
+	@CC="$(CC)" $(PY) -m nnapi_shim.drivers.cpu.toolchain.build --out $(LIB_DIR) --tiers best
 
 $(LIB_DIR)/libneuralnetworks.so: | library
 

@@ -59,7 +59,7 @@ STANDARD_TYPES = "typedef int bool, size_t;" + "".join(
     f"typedef int int{width}_t, uint{width}_t;" for width in (8, 16, 32, 64)
 )
 BEGIN_THREAD = "void py_begin_thread(void)"
-# Functions that native/again.c answers where it can, and calls Python else.
+# Functions that native/fast_path.c answers where it can, and calls Python else.
 AGAIN = {
     "ANeuralNetworksExecution_compute": "nn_compute",
     "ANeuralNetworksExecution_burstCompute": "nn_burst_compute",

@@ -95,5 +95,5 @@ def compile_into(tree: Path) -> None:
     variables = [f"LIB_DIR={inside}/lib", f"COMPANION_OBJECT_DIR={inside}/companion"]
     compiler = os.environ.get("CC", "cc").replace("$", "$$")
     subprocess.run([*command, *variables, f"CC={compiler}"], cwd=ROOT, check=True)
-    kernels = importlib.import_module("nnapi_shim.drivers.cpu.kernels.build")
+    kernels = importlib.import_module("nnapi_shim.drivers.cpu.toolchain.build")
     kernels.build(libraries, objects=ROOT / "build" / "kernels")

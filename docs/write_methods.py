@@ -15,7 +15,7 @@ from nnapi_shim.hal.enums import OperandType
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE
 from nnapi_shim.operations import FAMILIES, family, registry
 from nnapi_shim.operations.declare import Operation
-from nnapi_shim.tools.sentences import sentence
+from nnapi_shim.tools.rule_texts import sentence
 
 T = OperandType
 TARGET = Path(__file__).parents[1] / "nnapi_shim" / "api" / "methods"
@@ -121,7 +121,7 @@ def _family(name: str) -> Iterator[str]:
     if "OperandView" in text:
         yield "from nnapi_shim.api.view import OperandView"
     if "WholeModel" in text:
-        yield "from nnapi_shim.api.whole_model import WholeModel"
+        yield "from nnapi_shim.api.base_model import WholeModel"
     yield "from nnapi_shim.hal.enums import OperationType"
     yield "\n"
     yield f"class {_class(name)}(Calling):"

@@ -11,7 +11,7 @@ from typing import Any
 from nnapi_shim.hal.enums import OperandType
 from nnapi_shim.operations import family, registry
 from nnapi_shim.operations.declare import Form, Operands, Operation
-from nnapi_shim.tools.sentences import sentence
+from nnapi_shim.tools.rule_texts import sentence
 
 HEAD = """# Operations
 

@@ -138,7 +138,7 @@ def test_counting_devices_loads_no_operation(stages: dict[str, list[str]]) -> No
 
 def test_caching_is_not_loaded(stages: dict[str, list[str]]) -> None:
     """A program that has not asked for it does not need it."""
-    parts = ("nnapi_shim.drivers.cpu.cache", "nnapi_shim.drivers.cpu.digest")
+    parts = ("nnapi_shim.drivers.cpu.cache.cache", "nnapi_shim.drivers.cpu.program.digest")
     assert [m for m in stages["compute_once"] if m.startswith(parts)] == []
 
 

@@ -57,20 +57,22 @@ RIGHT_OF = {
 }
 """Layer -> what it may import beside itself and the modules that are open to all."""
 
-KERNELS = "drivers/cpu/kernels/"
+NUMBA = tuple(f"drivers/cpu/{room}/" for room in ("kernels", "codegen", "toolchain"))
+"""The rooms that import numba."""
+TOOLCHAIN = "drivers/cpu/toolchain/"
 HOMES = {
-    "numba": (KERNELS,),
-    "llvmlite": (KERNELS,),
-    "_cffi_backend": ("address.py", "drivers/cpu/library.py", "recording/at_exit.py"),
+    "numba": NUMBA,
+    "llvmlite": NUMBA,
+    "_cffi_backend": ("address.py", "drivers/cpu/program/library.py", "recording/at_exit.py"),
     "cffi": ("capi.py",),
     "pycparser": (),
 }
 """Package -> the only modules that may import it."""
 
 STARTS_WITHOUT_NUMPY = ("abi/", "runtime/", "operations/", "hal/", "drivers/cpu/", "__init__.py")
-PRINTS = ("cli/", KERNELS + "build.py")
+PRINTS = ("cli/", TOOLCHAIN + "build.py")
 # The build hands its processes the tier that they compile for.
-READS_THE_ENVIRONMENT = ("settings.py", KERNELS + "build.py", KERNELS + "target.py")
+READS_THE_ENVIRONMENT = ("settings.py", TOOLCHAIN + "build.py", TOOLCHAIN + "target.py")
 
 
 class Module(NamedTuple):
@@ -179,7 +181,7 @@ def devices_are_separate() -> Iterator[str]:
             device = "/".join(target.split("/")[:2])
             if module.layer == "drivers" and module.path.count("/") > 1 and device != own:
                 yield module.at(item.node, f"{own} imports {item.name}")
-            if f"{target}/".startswith(KERNELS) and item.at_start and not module.within((KERNELS,)):
+            if f"{target}/".startswith(NUMBA) and item.at_start and not module.within(NUMBA):
                 yield module.at(item.node, f"imports {item.name} at start: it brings numba")
 
 
@@ -197,7 +199,7 @@ def numpy_is_not_needed_to_start() -> Iterator[str]:
     """Nothing that a C program imports on the way to the CPU device imports numpy."""
     for module in MODULES:
         starts = module.within(STARTS_WITHOUT_NUMPY) or module.layer in {*OPEN, "handles"}
-        if not starts or module.within((KERNELS,)):
+        if not starts or module.within(NUMBA):
             continue
         for item in imports(module):
             if item.name.partition(".")[0] == "numpy" and item.at_start:

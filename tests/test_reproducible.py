@@ -14,7 +14,7 @@ FAMILIES = ("joining", "bind")
 SOURCES = ("Makefile", "build_ffi.py", "include", "nnapi_shim", "c_examples", "install")
 KERNELS = """
 import os, sys
-from nnapi_shim.drivers.cpu.kernels import build
+from nnapi_shim.drivers.cpu.toolchain import build
 jobs, first, *rest = sys.argv[1:]
 build.FAMILIES, build.WEIGHTS = sorted([first, *rest]), {first: 9.0}
 os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: int(jobs)])

@@ -8,7 +8,7 @@ from importlib import import_module
 from importlib.machinery import ExtensionFileLoader, ModuleSpec
 
 from nnapi_shim import address, log, process
-from nnapi_shim.abi import cdata, lending
+from nnapi_shim.abi import cdata, fast_path
 from nnapi_shim.abi.boundary import attach_all
 from nnapi_shim.hints import Any
 from nnapi_shim.settings import BREAK, CAPTURE, TRACE, ignore_environment
@@ -67,7 +67,7 @@ def attach(
     if CAPTURE.get() or TRACE.get():
         _watch()
     else:
-        lending.use(lent)
+        fast_path.use(lent)
     attach_all(module.ffi, module.lib)
     if is_ours:  # native/interpreter.c has disabled it; what was imported until now will stay
         gc.freeze()
@@ -78,7 +78,7 @@ def attach(
 
 def _watch() -> None:
     """Put what records and traces calls around the functions."""
-    from nnapi_shim.abi.watched import watch_all
+    from nnapi_shim.abi.instrumentation import watch_all
 
     if TRACE.get():
         from nnapi_shim.abi.traced import tracer

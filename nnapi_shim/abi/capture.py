@@ -15,8 +15,8 @@ from time import monotonic_ns, time
 
 from nnapi_shim import __version__, log, process
 from nnapi_shim.abi import decoding
+from nnapi_shim.abi.instrumentation import Watcher, code_of
 from nnapi_shim.abi.tables import device_handles, devices
-from nnapi_shim.abi.watched import Watcher, code_of
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.enums import FeatureLevel, OperationType
 from nnapi_shim.hints import Any

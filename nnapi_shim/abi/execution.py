@@ -11,7 +11,7 @@ from nnapi_shim.abi.cdata import (
     store_handle,
     string,
 )
-from nnapi_shim.abi.lending import lend
+from nnapi_shim.abi.fast_path import lend
 from nnapi_shim.abi.tables import bursts, compilations, events, executions, memories
 from nnapi_shim.errors import NnapiError, bad_data
 from nnapi_shim.hal.enums import ResultCode

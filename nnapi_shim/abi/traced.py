@@ -5,7 +5,7 @@ from functools import wraps
 from time import monotonic_ns
 
 from nnapi_shim.abi import decoding
-from nnapi_shim.abi.watched import Watcher, code_of
+from nnapi_shim.abi.instrumentation import Watcher, code_of
 from nnapi_shim.hints import Any
 from nnapi_shim.recording import trace as recording
 from nnapi_shim.recording.vocabulary import PARAMETERS

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nnapi_shim.api.given import shown
+from nnapi_shim.api.argument_types import shown
 from nnapi_shim.errors import bad_data
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.quantization import STRUCT_CODES

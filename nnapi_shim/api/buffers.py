@@ -11,8 +11,8 @@ from typing import Any, Protocol, Union
 import numpy as np
 from numpy.typing import ArrayLike
 
+from nnapi_shim.api.argument_types import shown, wrong_type
 from nnapi_shim.api.arrays import DTYPES, Array, address, elements
-from nnapi_shim.api.given import shown, wrong_type
 from nnapi_shim.errors import bad_data
 from nnapi_shim.hal.enums import OperandType
 from nnapi_shim.hal.quantization import SCALARS

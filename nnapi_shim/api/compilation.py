@@ -7,17 +7,17 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from nnapi_shim import process
-from nnapi_shim.api import pickling, showing
+from nnapi_shim.api import display, pickling
 from nnapi_shim.api.argument import argument_of
+from nnapi_shim.api.argument_types import integer, wrong_type
 from nnapi_shim.api.arrays import Array
+from nnapi_shim.api.base_model import WholeModel, require_model
 from nnapi_shim.api.buffers import Target, Value
-from nnapi_shim.api.carried import Carrying
 from nnapi_shim.api.devices import Choice, Device, chosen, described
-from nnapi_shim.api.given import integer, wrong_type
 from nnapi_shim.api.intermediates import Intermediates, exposed
 from nnapi_shim.api.names import member, unknown
+from nnapi_shim.api.recurrent_state import Carrying
 from nnapi_shim.api.running import Runner
-from nnapi_shim.api.whole_model import WholeModel, require_model
 from nnapi_shim.errors import bad_data
 from nnapi_shim.hal.enums import ExecutionPreference, Priority
 from nnapi_shim.runtime import compilation as runtime
@@ -118,7 +118,7 @@ class Compilation:
         return None if device is None else described(device)
 
     def __repr__(self) -> str:
-        return f"<{self._title()}: {showing.signature(self._graph)}>"
+        return f"<{self._title()}: {display.signature(self._graph)}>"
 
     def _title(self) -> str:
         if self._runner.is_closed:
@@ -128,7 +128,7 @@ class Compilation:
 
     def _repr_html_(self) -> str:
         """Device, operations and operands as HTML, as notebooks show it."""
-        return showing.html(f"{self._title()}: {showing.counts(self._graph)}", self._graph)
+        return display.html(f"{self._title()}: {display.counts(self._graph)}", self._graph)
 
     def reset(self) -> None:
         """Let the states that are carried from run to run begin anew."""

@@ -1,6 +1,6 @@
 """Which devices of older versions a model is for."""
 
-from nnapi_shim.api.whole_model import WholeModel, require_model
+from nnapi_shim.api.base_model import WholeModel, require_model
 from nnapi_shim.drivers.versioned import compliance as versioned
 from nnapi_shim.drivers.versioned.defaults import without_defaults
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from nnapi_shim.api.given import listed, wrong_type
+from nnapi_shim.api.argument_types import listed, wrong_type
 from nnapi_shim.api.names import unknown
 from nnapi_shim.errors import bad_data
 from nnapi_shim.hal.enums import DeviceType, FeatureLevel

@@ -5,9 +5,9 @@ from types import TracebackType
 from typing import Any, Protocol
 
 from nnapi_shim.api.argument import Argument
+from nnapi_shim.api.argument_types import integer, wrong_type
 from nnapi_shim.api.arrays import DTYPES, Array, address
 from nnapi_shim.api.buffers import Target, Value, contents, target
-from nnapi_shim.api.given import integer, wrong_type
 from nnapi_shim.api.names import member
 from nnapi_shim.errors import NnapiError, bad_data, bad_state
 from nnapi_shim.hal.enums import DurationCode

@@ -1,6 +1,6 @@
 """lint: everything that is wrong with a model at once."""
 
-from nnapi_shim.api.whole_model import WholeModel, require_model
+from nnapi_shim.api.base_model import WholeModel, require_model
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.runtime.lint import problems
 

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nnapi_shim.api import control_flow, pickling, view
+from nnapi_shim.api.argument_types import integer, listed, number, wrong_type
 from nnapi_shim.api.arrays import address, elements, natural_type
-from nnapi_shim.api.carried import Carrying
-from nnapi_shim.api.given import integer, listed, number, wrong_type
+from nnapi_shim.api.base_model import WholeModel, require_model
 from nnapi_shim.api.methods import Methods
 from nnapi_shim.api.names import member
 from nnapi_shim.api.operand import Operand
+from nnapi_shim.api.recurrent_state import Carrying
 from nnapi_shim.api.signature import Input, chosen_use, results
-from nnapi_shim.api.whole_model import WholeModel, require_model
 from nnapi_shim.errors import NnapiError, Place, bad_data, bad_state
 from nnapi_shim.hal.enums import ExecutionPreference, OperandType, OperationType, Priority
 from nnapi_shim.hal.quantization import ASYMMETRIC, SCALARS, SYMMETRIC

@@ -10,8 +10,8 @@ from typing import NamedTuple, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from nnapi_shim.api.argument_types import integer, number, shown
 from nnapi_shim.api.arrays import DTYPES, Array, as_array
-from nnapi_shim.api.given import integer, number, shown
 from nnapi_shim.api.names import member
 from nnapi_shim.errors import bad_data
 from nnapi_shim.hal.enums import OperandType

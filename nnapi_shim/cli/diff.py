@@ -53,7 +53,7 @@ def diff(
     Example: nnapi-shim diff model.tflite --devices npu,nnapi-reference --isolated
     """
     from nnapi_shim.errors import bad_data
-    from nnapi_shim.tools.compared import Tolerance
+    from nnapi_shim.tools.array_difference import Tolerance
     from nnapi_shim.tools.diff import diff as find
     from nnapi_shim.tools.inputs import Picture
 

@@ -18,9 +18,9 @@ from nnapi_shim.cli.output import (
 )
 
 if TYPE_CHECKING:
-    from nnapi_shim.tools.described import Described
     from nnapi_shim.tools.explanation import Explanation
     from nnapi_shim.tools.operand_info import OperandInfo
+    from nnapi_shim.tools.operation_info import Described
 
 What = Annotated[
     str,
@@ -47,7 +47,7 @@ def explain(
     """
     from pathlib import Path
 
-    from nnapi_shim.tools.described import described
+    from nnapi_shim.tools.operation_info import described
 
     if what.isidentifier() and not Path(what).exists():  # files have suffixes
         operation = described(what)

@@ -19,7 +19,7 @@ from threading import Lock, get_native_id
 from nnapi_shim.errors import Place, Where
 from nnapi_shim.hints import NamedTuple
 
-_CPU = "nnapi_shim.drivers.cpu.stepping"
+_CPU = "nnapi_shim.drivers.cpu.run.stepping"
 _REFERENCE = "nnapi_shim.drivers.reference.stepping"
 """Modules that let runs of a device be observed. The second is not imported for that alone: numpy
 comes with it.

@@ -4,9 +4,9 @@ import os
 from importlib import import_module
 from pathlib import Path
 
-from nnapi_shim.api.given import wrong_type
+from nnapi_shim.api.argument_types import wrong_type
+from nnapi_shim.api.base_model import require_model
 from nnapi_shim.api.model import Model
-from nnapi_shim.api.whole_model import require_model
 from nnapi_shim.errors import bad_data
 from nnapi_shim.formats import output_file
 

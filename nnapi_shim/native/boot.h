@@ -9,8 +9,8 @@
  *   libpython.c    the functions of libpython that are used here, as a table
  *   interpreter.c  starts Python, or joins the one that the program runs
  *   program.c      runs programs of the CPU device, which pool.c shares between threads
- *   helper.c       a thread that packs constants while Python goes on
- *   again.c        runs what is bound once more, without Python
+ *   native_task.c  a thread that packs constants while Python goes on
+ *   fast_path.c    runs what is bound once more, without Python
  *   attach.c       loads the half that cffi made, and takes its functions
  *   message.c      what went wrong: on stderr and for nnapi_shim_getLastError()
  *   values.c       the API functions that return a plain value
@@ -68,7 +68,7 @@ bool nn_holds_python(void);
 int nn_compute(uintptr_t execution);
 int nn_burst_compute(uintptr_t execution, uintptr_t burst);
 
-/* How Python has a part in it, in the order in which abi/lending.py has it. */
+/* How Python has a part in it, in the order in which abi/fast_path.py has it. */
 struct nn_lending {
     int (*lend)(uintptr_t handle, uintptr_t function, uintptr_t block, uintptr_t family);
     int (*take_back)(uintptr_t handle);

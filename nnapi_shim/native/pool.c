@@ -29,7 +29,7 @@
 #include <android/NeuralNetworks.h>
 
 #include "boot.h"
-#include "crowd.h"
+#include "contention.h"
 #include "program.h"
 #include "signals.h"
 

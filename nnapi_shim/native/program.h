@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs of the CPU device as they lie in memory; drivers/cpu/program.py says what the words mean. */
+/* Programs of the CPU device as they lie in memory; drivers/cpu/program/program.py says what the words mean. */
 #pragma once
 
 #include <stdbool.h>

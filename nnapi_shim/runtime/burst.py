@@ -5,7 +5,7 @@ from _thread import allocate_lock
 from nnapi_shim.errors import bad_data, bad_state
 from nnapi_shim.runtime.compilation import Compilation
 from nnapi_shim.runtime.execution import Execution
-from nnapi_shim.runtime.lending import Again, Lender, Lent
+from nnapi_shim.runtime.fast_path import Again, Lender, Lent
 
 
 class Burst:

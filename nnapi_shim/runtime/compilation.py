@@ -293,7 +293,7 @@ def _told(prepared: IPreparedModel, steps: Sequence[Step]) -> IPreparedModel:
     """What these steps have prepared, with executions told of if that is wanted."""
     if not vlog.enabled("execution"):
         return prepared
-    from nnapi_shim.runtime.told import ToldPreparedModel
+    from nnapi_shim.runtime.vlog_wrapper import ToldPreparedModel
 
     return ToldPreparedModel(prepared, _names(steps))
 

@@ -11,7 +11,7 @@ from nnapi_shim.runtime.device_manager import devices
 PARTS = ("hal", "operations", "drivers", "runtime", "abi")
 """The packages that a C program may come to use."""
 
-COMPILER = "nnapi_shim.drivers.cpu.kernels"
+COMPILER = tuple(f"nnapi_shim.drivers.cpu.{room}" for room in ("kernels", "codegen", "toolchain"))
 """What compiles kernels, which is of no use to a program that opens no files."""
 
 LATER = ("json", "select", "signal")
@@ -35,7 +35,7 @@ def load_everything() -> None:
 
 def _load(package: str, path: Iterable[str]) -> None:
     for module in iter_modules(path, f"{package}."):
-        if module.name != COMPILER:
+        if module.name not in COMPILER:
             loaded = import_module(module.name)
             if module.ispkg:
                 _load(module.name, loaded.__path__)

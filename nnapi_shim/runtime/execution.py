@@ -28,7 +28,7 @@ from nnapi_shim.runtime import extension
 from nnapi_shim.runtime.argument import Arguments, ArgumentType
 from nnapi_shim.runtime.compilation import LONGEST_NS, Compilation
 from nnapi_shim.runtime.event import ComputedEvent, Event, ExecutionEvent
-from nnapi_shim.runtime.lending import Again, Lender, Lent
+from nnapi_shim.runtime.fast_path import Again, Lender, Lent
 from nnapi_shim.runtime.memory import Memory
 
 UNKNOWN_DURATION = 0xFFFFFFFFFFFFFFFF

@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 
 from nnapi_shim.drivers import observing
-from nnapi_shim.drivers.cpu.builder import Builder
+from nnapi_shim.drivers.cpu.compile.builder import Builder
+from nnapi_shim.drivers.cpu.compile.constants import Constants, Packing
 from nnapi_shim.drivers.cpu.prepared_model import CpuPreparedModel
-from nnapi_shim.drivers.cpu.weights import Constants, Packing
 from nnapi_shim.drivers.observing import ObservedStep
 from nnapi_shim.hal.interfaces import IDevice, IExecution, IPreparedModel
 from nnapi_shim.hal.types import ExecutionResult, Request

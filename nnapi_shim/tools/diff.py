@@ -12,12 +12,12 @@ from nnapi_shim.api.view import OperandView
 from nnapi_shim.errors import NnapiError, bad_data
 from nnapi_shim.hal.enums import OperandLifeTime
 from nnapi_shim.runtime.slicing import with_parameters
-from nnapi_shim.tools.compared import Difference, Tolerance, difference
+from nnapi_shim.tools.array_difference import Difference, Tolerance, difference
 from nnapi_shim.tools.inputs import Picture, made_up, read_inputs
-from nnapi_shim.tools.isolated import can_be_run, run_single, single_operations
 from nnapi_shim.tools.model_source import Source, model_of, name_of
 from nnapi_shim.tools.operand_info import OperandInfo, operand_info
 from nnapi_shim.tools.report import Progress, Report, untold
+from nnapi_shim.tools.single_operations import can_be_run, run_single, single_operations
 
 
 @dataclass(frozen=True)

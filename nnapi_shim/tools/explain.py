@@ -10,8 +10,8 @@ from nnapi_shim.api.devices import Choice, chosen
 from nnapi_shim.api.names import member
 from nnapi_shim.api.view import OperationView
 from nnapi_shim.drivers import is_built_in
+from nnapi_shim.drivers.cpu.compile.optimize import done_to
 from nnapi_shim.drivers.cpu.device import CpuDevice
-from nnapi_shim.drivers.cpu.rewriting import done_to
 from nnapi_shim.drivers.versioned.compliance import (
     LEVEL_OF_HAL,
     Compliance,

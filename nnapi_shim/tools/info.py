@@ -10,7 +10,7 @@ from pathlib import Path
 
 from nnapi_shim import __version__, folders
 from nnapi_shim.drivers import is_built_in
-from nnapi_shim.drivers.cpu import library
+from nnapi_shim.drivers.cpu.program import library
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.enums import DeviceType, OperandType
 from nnapi_shim.hal.interfaces import IDevice

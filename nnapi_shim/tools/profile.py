@@ -22,9 +22,9 @@ from nnapi_shim.tools.explain import explain
 from nnapi_shim.tools.inputs import Picture, made_up, read_inputs
 from nnapi_shim.tools.machine import Peaks, peaks
 from nnapi_shim.tools.model_source import Source, model_of, name_of
+from nnapi_shim.tools.observed_run import SeenRun, trace_events
 from nnapi_shim.tools.operand_info import OperandInfo, operand_info
 from nnapi_shim.tools.report import Progress, Report, untold
-from nnapi_shim.tools.seen import SeenRun, trace_events
 from nnapi_shim.tools.work import Shapes, flops, moved_bytes
 
 

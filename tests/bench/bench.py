@@ -191,7 +191,7 @@ def model(folder: Path) -> None:
         return
     sys.path.insert(0, str(ROOT))
     import nnapi_shim
-    from nnapi_shim.drivers.cpu import layout
+    from nnapi_shim.drivers.cpu.compile import layout
     from nnapi_shim.tools.convert import convert
 
     planned = []
@@ -264,7 +264,7 @@ def _litert(path: Path) -> list[float]:
 def kernels(folder: Path) -> None:
     """Kernels against LiteRT with XNNPACK and ONNX Runtime, one thread, tier by tier."""
     del folder
-    from nnapi_shim.drivers.cpu import library
+    from nnapi_shim.drivers.cpu.program import library
 
     for tier in [t for t in library.processor_tiers() if t != "v2"]:
         subprocess.run(
@@ -276,7 +276,7 @@ def kernels(folder: Path) -> None:
 
 def build(folder: Path) -> None:
     """All kernels for all tiers from nothing."""
-    from nnapi_shim.drivers.cpu.kernels.build import build as build_kernels
+    from nnapi_shim.drivers.cpu.toolchain.build import build as build_kernels
 
     print(f"building all kernels for all tiers from nothing, {os.cpu_count()} cores")
     began = time.monotonic()

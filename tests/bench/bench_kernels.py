@@ -18,7 +18,7 @@ from ai_edge_litert.interpreter import Interpreter
 from onnx import TensorProto, helper
 
 from nnapi_shim.drivers.cpu.device import CpuDevice
-from nnapi_shim.drivers.cpu.library import current
+from nnapi_shim.drivers.cpu.program.library import current
 from nnapi_shim.hal.enums import OperationType
 from tests import single
 from tests.bench.tflite_model import Operator, Quantization, Tensor, constant, model, schema

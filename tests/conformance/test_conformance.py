@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from nnapi_shim.drivers.cpu.library import processor_tiers
+from nnapi_shim.drivers.cpu.program.library import processor_tiers
 from tests.conformance.vectors import FOLDER, ROOT, WHY_SKIPPED, examples
 
 pytestmark = pytest.mark.skipif(not FOLDER.exists(), reason=WHY_SKIPPED)

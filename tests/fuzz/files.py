@@ -81,7 +81,7 @@ def changed(data: bytes, changes: list[Change], keeps_length: bool = False) -> b
 
 def cache(folder: Path) -> Iterator[Callable[[list[Change]], None]]:
     """A cached model that is not what was written."""
-    from nnapi_shim.drivers.cpu import cache_writer
+    from nnapi_shim.drivers.cpu.cache import writer
     from tests.drivers.cpu.test_cache import prepared
     from tests.drivers.cpu.test_cache_trust import run_small, small
 
@@ -89,7 +89,7 @@ def cache(folder: Path) -> Iterator[Callable[[list[Change]], None]]:
     expected = run_small(graph, prepared(graph, folder))
     (path,) = folder.iterdir()
     original, times = path.read_bytes(), path.stat()
-    cache_writer.store = lambda *given: None
+    writer.store = lambda *given: None
 
     def check(changes: list[Change]) -> None:
         path.write_bytes(changed(original, changes))
@@ -104,12 +104,12 @@ def cache(folder: Path) -> Iterator[Callable[[list[Change]], None]]:
 
 def sealed(folder: Path) -> Iterator[Callable[[list[Change]], None]]:
     """A cached model with any description, and a right seal."""
-    from nnapi_shim.drivers.cpu import cache as module
-    from nnapi_shim.drivers.cpu.cache_folder import key_of_user
-    from nnapi_shim.drivers.cpu.cache_format import Malformed, parsed
-    from nnapi_shim.drivers.cpu.digest import Digest
-    from nnapi_shim.drivers.cpu.library import current
-    from nnapi_shim.drivers.cpu.weights import Constants
+    from nnapi_shim.drivers.cpu.cache import cache as module
+    from nnapi_shim.drivers.cpu.cache.folder import key_of_user
+    from nnapi_shim.drivers.cpu.cache.format import Malformed, parsed
+    from nnapi_shim.drivers.cpu.compile.constants import Constants
+    from nnapi_shim.drivers.cpu.program.digest import Digest
+    from nnapi_shim.drivers.cpu.program.library import current
     from nnapi_shim.hal.types import CacheHandles
     from tests.drivers.cpu.test_cache import TOKEN, prepared
     from tests.drivers.cpu.test_cache_format import leads_nowhere_else

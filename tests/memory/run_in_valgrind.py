@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from nnapi_shim.drivers.cpu.library import processor_tiers  # noqa: E402
+from nnapi_shim.drivers.cpu.program.library import processor_tiers  # noqa: E402
 from tests.conformance.flatten import flatten  # noqa: E402
 from tests.conformance.vectors import Example, examples, present_operations  # noqa: E402
 

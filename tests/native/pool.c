@@ -15,7 +15,7 @@
 
 #include <nnapi_shim.h>
 
-#include "crowd.h"
+#include "contention.h"
 #include "program.h"
 #include "require.h"
 
@@ -107,7 +107,7 @@ static void *compute(void *seed)
     return NULL;
 }
 
-static void run_beside(int rounds)
+static void run_parallel(int rounds)
 {
     pthread_t threads[CALLERS];
     for (unsigned at = 0; at < CALLERS; at++)
@@ -144,12 +144,12 @@ static void fail(int rounds)
 static void fork_often(int rounds)
 {
     for (; rounds > 0; rounds--) {
-        run_beside(1);
+        run_parallel(1);
         const pid_t child = fork();
         REQUIRE(child >= 0);
         if (child == 0) {
             alarm(300);
-            run_beside(2);
+            run_parallel(2);
             fail(2);
             _exit(0);
         }
@@ -190,7 +190,7 @@ int main(int argc, char **argv)
     REQUIRE(argc == 3);
     const int rounds = atoi(argv[2]);
     if (strcmp(argv[1], "beside") == 0)
-        run_beside(rounds);
+        run_parallel(rounds);
     else if (strcmp(argv[1], "fail") == 0)
         fail(rounds);
     else if (strcmp(argv[1], "forks") == 0)

@@ -28,7 +28,7 @@ from itertools import cycle
 from pathlib import Path
 from typing import NamedTuple
 
-from nnapi_shim.drivers.cpu.library import processor_tiers
+from nnapi_shim.drivers.cpu.program.library import processor_tiers
 
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARIES = ROOT / "build" / "lib"

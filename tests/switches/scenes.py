@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from nnapi_shim import Compilation, FuseCode, Model
-from nnapi_shim.drivers.cpu.segments import MAX_KEPT
+from nnapi_shim.drivers.cpu.compile.segments import MAX_KEPT
 from nnapi_shim.runtime.memory import FdMemory
 
 F32, I32 = "TENSOR_FLOAT32", "TENSOR_INT32"

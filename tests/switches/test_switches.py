@@ -20,7 +20,7 @@ def test_wherever_a_thread_is_interrupted(name, tmp_path):
 
 def test_the_other_thread_comes_in_between(tmp_path):
     """Within `keep`, two threads that count and then add would lose an entry."""
-    from nnapi_shim.drivers.cpu.segments import keep
+    from nnapi_shim.drivers.cpu.compile.segments import keep
 
     order = []
 

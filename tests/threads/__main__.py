@@ -14,7 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from nnapi_shim.drivers.cpu.library import processor_tiers
+from nnapi_shim.drivers.cpu.program.library import processor_tiers
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFORMANCE = ROOT.parent / "shared" / "conformance"

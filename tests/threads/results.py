@@ -14,7 +14,7 @@ import numpy as np
 
 import nnapi_shim
 from nnapi_shim.drivers.cpu.device import CpuDevice
-from nnapi_shim.drivers.cpu.lowering import splitting, winograd
+from nnapi_shim.drivers.cpu.lowering import gemm_blocking, winograd
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.tools.inputs import made_up
 from tests.random_models.comparison import sizes
@@ -49,9 +49,9 @@ def of_seed(seed: int) -> str:
 
 def share_everything() -> None:
     """From now on a step has as many tiles as it can be cut into, be it ever so short."""
-    splitting.SERIAL_NS = 0
-    splitting.TILE_NS = 1
-    for module in (splitting, winograd):  # the second has taken the names of the first over
+    gemm_blocking.SERIAL_NS = 0
+    gemm_blocking.TILE_NS = 1
+    for module in (gemm_blocking, winograd):  # the second has taken the names of the first over
         module.SERIAL = 0
         module.STEPS_PER_TILE = 1
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nnapi_shim.hal.enums import OperandType as T
-from nnapi_shim.tools.compared import Tolerance, difference
+from nnapi_shim.tools.array_difference import Tolerance, difference
 
 F32 = T.TENSOR_FLOAT32
 

@@ -4,7 +4,7 @@ import pytest
 
 from nnapi_shim import Model, NnapiError
 from nnapi_shim.hal.enums import OperationType
-from nnapi_shim.tools.compared import Tolerance
+from nnapi_shim.tools.array_difference import Tolerance
 from nnapi_shim.tools.diff import diff
 from tests.runtime.partial_devices import PartialDevice
 from tests.tools.models import conv_log_softmax, of_unknown_size, quantized

@@ -5,7 +5,7 @@ from typing import Any, Literal, NamedTuple, SupportsIndex
 
 from numpy.typing import ArrayLike
 
-from nnapi_shim.api.given import listed, shown
+from nnapi_shim.api.argument_types import listed, shown
 from nnapi_shim.api.names import member
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.api.view import OperandView

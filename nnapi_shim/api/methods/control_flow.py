@@ -9,7 +9,7 @@ from nnapi_shim.api.methods.calling import (
     Sizes,
 )
 from nnapi_shim.api.operand import Operand
-from nnapi_shim.api.whole_model import WholeModel
+from nnapi_shim.api.base_model import WholeModel
 from nnapi_shim.hal.enums import OperationType
 
 

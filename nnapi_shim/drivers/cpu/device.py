@@ -1,9 +1,9 @@
 """IDevice of the CPU device."""
 
 from nnapi_shim import __version__
-from nnapi_shim.drivers.cpu import library
 from nnapi_shim.drivers.cpu.prepared_model import CpuPreparedModel, too_late
-from nnapi_shim.drivers.cpu.threads import crew
+from nnapi_shim.drivers.cpu.program import library
+from nnapi_shim.drivers.cpu.program.threads import crew
 from nnapi_shim.hal.enums import (
     DeviceType,
     ExecutionPreference,

@@ -4,13 +4,13 @@ from collections.abc import Collection, Sequence
 from time import monotonic_ns
 
 from nnapi_shim import address
-from nnapi_shim.drivers.cpu.inlining import Referenced
-from nnapi_shim.drivers.cpu.library import KernelLibrary
-from nnapi_shim.drivers.cpu.program import Frame
-from nnapi_shim.drivers.cpu.run import Held, Insufficient, Run, stopped, walk_of
-from nnapi_shim.drivers.cpu.segments import Graph, Segment
-from nnapi_shim.drivers.cpu.threads import ALONE, Crew
-from nnapi_shim.drivers.cpu.weights import Constants
+from nnapi_shim.drivers.cpu.compile.constants import Constants
+from nnapi_shim.drivers.cpu.compile.inlining import Referenced
+from nnapi_shim.drivers.cpu.compile.segments import Graph, Segment
+from nnapi_shim.drivers.cpu.program.library import KernelLibrary
+from nnapi_shim.drivers.cpu.program.program import Frame
+from nnapi_shim.drivers.cpu.program.threads import ALONE, Crew
+from nnapi_shim.drivers.cpu.run.runner import Held, Insufficient, Run, stopped, walk_of
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.enums import ErrorStatus, ResultCode
 from nnapi_shim.hal.types import (
@@ -67,7 +67,7 @@ class CpuPreparedModel:
 
     def _rewritten(self, subgraph: Subgraph, deadline_ns: int) -> Subgraph:
         """The main graph as passes leave it; deadline_ns: as in Builder, raises TooLate."""
-        from nnapi_shim.drivers.cpu.rewriting import rewritten
+        from nnapi_shim.drivers.cpu.compile.optimize import rewritten
 
         main = self.main
         return rewritten(main.library, main.referenced, main.constants, subgraph, deadline_ns)[0]
@@ -81,8 +81,8 @@ class CpuPreparedModel:
         deadline_ns: int,
     ) -> None:
         """Take the first segment from the cache, or leave it there."""
-        from nnapi_shim.drivers.cpu.cache_folder import key_of_user
-        from nnapi_shim.drivers.cpu.digest import Digest
+        from nnapi_shim.drivers.cpu.cache.folder import key_of_user
+        from nnapi_shim.drivers.cpu.program.digest import Digest
 
         key = key_of_user()
         if key is None:
@@ -90,7 +90,7 @@ class CpuPreparedModel:
         library, constants = self.main.library, self.main.constants
         digest = Digest(library, key)
         constants.begin_digest(digest)
-        from nnapi_shim.drivers.cpu.cache import opened
+        from nnapi_shim.drivers.cpu.cache.cache import opened
 
         cache = opened(model, library, constants, handles, digest)
         if cache is None:
@@ -98,7 +98,7 @@ class CpuPreparedModel:
         with cache:
             stored = cache.load()
             if stored is None:
-                from nnapi_shim.drivers.cpu.cache_writer import store
+                from nnapi_shim.drivers.cpu.cache.writer import store
 
                 store(cache, self.main.first(inputs, outputs, deadline_ns=deadline_ns))
             else:

@@ -14,9 +14,8 @@ from nnapi_shim.errors import NnapiError, Place, op_failed
 from nnapi_shim.hal import types as hal
 from nnapi_shim.hal.enums import ErrorStatus, OperandLifeTime, OperationType, ResultCode
 from nnapi_shim.hal.quantization import SCALARS
-from nnapi_shim.operations import bound_operand, bound_operation, family, nested
+from nnapi_shim.operations import bound_operand, bound_operation, family, trampoline
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
-from nnapi_shim.operations.nested import Call
 from nnapi_shim.operations.resolve import (
     check_operands,
     check_output_scales,
@@ -26,6 +25,7 @@ from nnapi_shim.operations.resolve import (
     require_outputs,
     set_output,
 )
+from nnapi_shim.operations.trampoline import Call
 
 _CONTROL_FLOW = (OperationType.IF, OperationType.WHILE)
 
@@ -169,7 +169,7 @@ class GraphRun:
 
     def compute(self) -> None:
         """Run all operations."""
-        nested.run(self._operations())
+        trampoline.run(self._operations())
 
     def _operations(self) -> Call[None]:
         is_told = vlog.enabled("cpuexe")
@@ -186,7 +186,7 @@ class GraphRun:
                     self._check_deadline()  # numpy has no such limit
             except NnapiError as error:
                 around = self._depth if item.type in _CONTROL_FLOW else 0
-                raise nested.at_depth(error, place, around) from None
+                raise trampoline.at_depth(error, place, around) from None
             if is_told:
                 shapes = [list(self.operands[index].dimensions) for index in item.outputs]
                 vlog.write("cpuexe", f"nnapi-reference computed {place}: {shapes}")
@@ -296,7 +296,7 @@ class GraphRun:
             run = GraphRun(self._model, graph, given, self._limits, self._depth + 1)
             yield run._operations()
         except NnapiError as error:
-            raise nested.at_depth(error, word, self._depth) from None
+            raise trampoline.at_depth(error, word, self._depth) from None
         return [output.value for output in run.outputs()]
 
     def _finish(self, item: hal.Operation, arrays: Sequence[Array | None]) -> None:

@@ -10,7 +10,7 @@ from nnapi_shim.drivers.reference.prepared_model import GraphRun
 from nnapi_shim.errors import Place, Where
 from nnapi_shim.hal import types as hal
 from nnapi_shim.hal.enums import OperationType
-from nnapi_shim.operations.nested import Call
+from nnapi_shim.operations.trampoline import Call
 
 NAME = "nnapi-reference"
 

@@ -46,7 +46,7 @@ def traps(folder):
     package.mkdir()
     (package / "__init__.py").write_text(MARK.format(path=str(ran)))
     source = folder / "kernels.c"
-    from nnapi_shim.drivers.cpu.library import TIERS, VERSION_SYMBOL, library_name
+    from nnapi_shim.drivers.cpu.program.library import TIERS, VERSION_SYMBOL, library_name
 
     source.write_text(CONSTRUCTOR.format(path=ran, symbol=VERSION_SYMBOL))
     for tier in TIERS:

@@ -13,7 +13,7 @@ from tests.abi.rules.graph import Graph, Run, device_memory
 BAD_DATA, BAD_STATE, OP_FAILED = ResultCode.BAD_DATA, ResultCode.BAD_STATE, ResultCode.OP_FAILED
 
 ENTRIES = 256
-"""Those of native/again.c, by handles."""
+"""Those of native/fast_path.c, by handles."""
 
 
 class Rows(Run):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import nnapi_shim
-from nnapi_shim.drivers.cpu import library
+from nnapi_shim.drivers.cpu.program import library
 from nnapi_shim.tools.info import installed_version
 from nnapi_shim.tools.runtimes import RUNTIMES
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from nnapi_shim.drivers.cpu.compile.segments import Segment
 from nnapi_shim.drivers.cpu.device import CpuDevice
-from nnapi_shim.drivers.cpu.segments import Segment
 from tests.drivers.cpu.test_cache import network, prepared, result_of
 
 

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from nnapi_shim.drivers.cpu.kernels import FAMILIES, build
-from nnapi_shim.drivers.cpu.library import library_name, processor_tiers
+from nnapi_shim.drivers.cpu.kernels import FAMILIES
+from nnapi_shim.drivers.cpu.program.library import library_name, processor_tiers
+from nnapi_shim.drivers.cpu.toolchain import build
 from tests.waiting import HANGS_S
 
 ROOT = Path(__file__).parents[3]
@@ -18,7 +19,7 @@ TIER = processor_tiers()[0]
 SMALL = ("joining", "bind")
 COMMAND = """
 import sys
-from nnapi_shim.drivers.cpu.kernels import build
+from nnapi_shim.drivers.cpu.toolchain import build
 build.FAMILIES = sys.argv[2].split(",")
 build.WEIGHTS = {"bind": 2.0}  # comes first
 sys.argv[1:] = ["--out", sys.argv[1], "--tiers", "best"]

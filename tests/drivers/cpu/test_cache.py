@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from nnapi_shim.drivers.cpu import cache as cache_module
+from nnapi_shim.drivers.cpu.cache import cache as cache_module
 from nnapi_shim.drivers.cpu.device import CpuDevice
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.enums import ExecutionPreference, OperandType, OperationType, Priority

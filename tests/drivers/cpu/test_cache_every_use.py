@@ -8,9 +8,9 @@ from zlib import crc32
 import numpy as np
 import pytest
 
-from nnapi_shim.drivers.cpu import cache_writer
+from nnapi_shim.drivers.cpu.cache import writer
+from nnapi_shim.drivers.cpu.compile.constants import Constants
 from nnapi_shim.drivers.cpu.device import CpuDevice
-from nnapi_shim.drivers.cpu.weights import Constants
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.enums import ExecutionPreference, OperandLifeTime, Priority
 from nnapi_shim.hal.quantization import SCALARS
@@ -91,15 +91,15 @@ def test_every_use(family, tmp_path, lowered, monkeypatch):
         return done
 
     monkeypatch.setattr(Constants, "fill", filling)
-    check = cache_writer.check
+    check = writer.check
 
     def checking(*given):
         try:
             check(*given)
-        except cache_writer.Malformed as found:
+        except writer.Malformed as found:
             raise AssertionError(f"{use}: {found}") from None
 
-    monkeypatch.setattr(cache_writer, "check", checking)
+    monkeypatch.setattr(writer, "check", checking)
     names, kept = FAMILIES[family].split(), 0
     for use in USES:
         if use.operation.type.name not in names:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nnapi_shim.drivers.cpu import cache_format
-from nnapi_shim.drivers.cpu.cache_format import (
+from nnapi_shim.drivers.cpu.cache import format
+from nnapi_shim.drivers.cpu.cache.format import (
     COUNTS,
     LITERAL,
     POOL,
@@ -21,7 +21,7 @@ from nnapi_shim.drivers.cpu.cache_format import (
     parsed,
     words_of,
 )
-from nnapi_shim.drivers.cpu.program import (
+from nnapi_shim.drivers.cpu.program.program import (
     BESIDE,
     CHAIN,
     END,
@@ -192,4 +192,4 @@ def leads_nowhere_else(found, limits):
     for at in range(count):
         assert 0 <= found.steps.firsts[at] <= words and found.steps.tiles[at] >= 0
         assert 0 <= at + found.steps.jumps[at] <= count
-        assert found.steps.kernels[at].split("_")[0] not in cache_format.HELPERS
+        assert found.steps.kernels[at].split("_")[0] not in format.HELPERS

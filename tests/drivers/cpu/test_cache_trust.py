@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nnapi_shim.drivers.cpu.cache import HEAD
+from nnapi_shim.drivers.cpu.cache.cache import HEAD
 from nnapi_shim.drivers.cpu.device import CpuDevice
 from nnapi_shim.hal.enums import OperandType, OperationType
 from tests.drivers.cpu.test_cache import files, network, prepared, result_of
@@ -45,8 +45,8 @@ SMALL = """if True:
     from pathlib import Path
     import numpy as np
     from nnapi_shim import log
-    from nnapi_shim.drivers.cpu import cache_writer
-    from nnapi_shim.drivers.cpu.segments import Segment
+    from nnapi_shim.drivers.cpu.cache import writer
+    from nnapi_shim.drivers.cpu.compile.segments import Segment
     from tests.drivers.cpu.test_cache_trust import small, run_small
     from tests.drivers.cpu.test_cache import prepared
     folder = Path(sys.argv[1])

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from nnapi_shim import limits
-from nnapi_shim.drivers.cpu import builder
-from nnapi_shim.drivers.cpu import weights as weights_module
+from nnapi_shim.drivers.cpu.compile import builder
+from nnapi_shim.drivers.cpu.compile import constants as weights_module
 from nnapi_shim.drivers.cpu.device import CpuDevice
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.enums import ExecutionPreference, Priority, ResultCode

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from nnapi_shim import address
-from nnapi_shim.drivers.cpu import digest as digest_module
-from nnapi_shim.drivers.cpu import helper
-from nnapi_shim.drivers.cpu.digest import BLOCK, KEY_BYTES, PASSES, WORTH_A_THREAD, Digest
-from nnapi_shim.drivers.cpu.library import KernelLibrary, current, processor_tiers
+from nnapi_shim.drivers.cpu.program import digest as digest_module
+from nnapi_shim.drivers.cpu.program import native_task
+from nnapi_shim.drivers.cpu.program.digest import BLOCK, KEY_BYTES, PASSES, WORTH_A_THREAD, Digest
+from nnapi_shim.drivers.cpu.program.library import KernelLibrary, current, processor_tiers
 
 KEY = np.random.default_rng(0).bytes(KEY_BYTES)
 FINAL, LEVELS = KEY[:64], (KEY[64 : 64 + BLOCK + 24], KEY[64 + BLOCK + 24 :])
@@ -107,8 +107,8 @@ def test_where_no_thread_is_to_be_had(monkeypatch):
     data, digest = os.urandom(WORTH_A_THREAD), Digest(current(), KEY)
     ranges, keep = ranges_of([data])
     expected = digest.begun(b"all", ranges, keep).result()
-    ((where, _),) = helper._functions
-    monkeypatch.setattr(helper, "_functions", [(where, lambda *_: 0)])
+    ((where, _),) = native_task._functions
+    monkeypatch.setattr(native_task, "_functions", [(where, lambda *_: 0)])
     begun = digest.begun(b"all", ranges, keep)
     assert not begun._helper.began
     assert begun.result() == expected
@@ -117,7 +117,7 @@ def test_where_no_thread_is_to_be_had(monkeypatch):
 def test_one_that_nobody_asks_for_ends_before_its_memory_goes(monkeypatch):
     sleep = ctypes.cast(ctypes.CDLL(None).usleep, ctypes.c_void_p).value
 
-    class Slow(helper.Helper):
+    class Slow(native_task.Helper):
         def __init__(self, function, argument, owner):
             super().__init__(sleep, 100_000, owner)
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from nnapi_shim.drivers.cpu import library
-from nnapi_shim.drivers.cpu.library import KernelLibrary, allowed_tiers, library_name
+from nnapi_shim.drivers.cpu.program import library
+from nnapi_shim.drivers.cpu.program.library import KernelLibrary, allowed_tiers, library_name
 from nnapi_shim.errors import NnapiError
 
 ROOT = Path(__file__).resolve().parents[3]

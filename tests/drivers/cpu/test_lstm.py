@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from nnapi_shim import address
-from nnapi_shim.drivers.cpu import library
+from nnapi_shim.drivers.cpu.codegen import fixed_point
 from nnapi_shim.drivers.cpu.device import CpuDevice
-from nnapi_shim.drivers.cpu.kernels import fixed_point
 from nnapi_shim.drivers.cpu.lowering import lstm_rounds
 from nnapi_shim.drivers.cpu.lowering.fixed_point import decomposed
 from nnapi_shim.drivers.cpu.lowering.lstm_quantized import ACTIVATION_TABLE
+from nnapi_shim.drivers.cpu.program import library
 from nnapi_shim.drivers.reference import fixed_16, lstm_quantized
 from nnapi_shim.drivers.reference import fixed_point as reference
 from nnapi_shim.drivers.reference.device import ReferenceDevice

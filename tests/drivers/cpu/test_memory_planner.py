@@ -5,8 +5,8 @@ import random
 import pytest
 
 import nnapi_shim
-from nnapi_shim.drivers.cpu import layout
-from nnapi_shim.drivers.cpu.memory_planner import ALIGNMENT, LiveRange, most_alive, plan
+from nnapi_shim.drivers.cpu.compile import layout
+from nnapi_shim.drivers.cpu.program.memory_planner import ALIGNMENT, LiveRange, most_alive, plan
 from tests.trained_models.manifest import FOLDER, WHY_SKIPPED, entries
 
 NEAR = 1.10

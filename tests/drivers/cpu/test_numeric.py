@@ -6,7 +6,7 @@ import numba
 import numpy as np
 import pytest
 
-from nnapi_shim.drivers.cpu.kernels import exponential, lanes, logarithm, numeric, sine
+from nnapi_shim.drivers.cpu.codegen import exponential, logarithm, numeric, simd, sine
 
 
 def vectorised(function, result):
@@ -118,7 +118,7 @@ def vector_functions():
     """exp, logistic and tanh of float32[count] at an address, as kernels have them."""
 
     def compiled(formula):
-        mapping = lanes.mapping(lambda x, _: formula(x))
+        mapping = simd.mapping(lambda x, _: formula(x))
         return numba.njit(lambda x, y, count: mapping(x, y, count, np.float32(0)))
 
     return [

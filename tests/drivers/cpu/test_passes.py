@@ -8,10 +8,10 @@ import pytest
 
 import nnapi_shim
 from nnapi_shim import Model
-from nnapi_shim.drivers.cpu import library
-from nnapi_shim.drivers.cpu.lowering.halving import HALVING
+from nnapi_shim.drivers.cpu.lowering.half_precision import HALVING
 from nnapi_shim.drivers.cpu.passes import ON_STEPS, TABLE
-from nnapi_shim.drivers.cpu.passes.fuse_layer_norm import LONGEST
+from nnapi_shim.drivers.cpu.passes.graph.fuse_layer_norm import LONGEST
+from nnapi_shim.drivers.cpu.program import library
 from nnapi_shim.tools.explain import explain
 
 F32, U8, S8 = "TENSOR_FLOAT32", "TENSOR_QUANT8_ASYMM", "TENSOR_QUANT8_ASYMM_SIGNED"
@@ -283,18 +283,18 @@ CASES = [
     Case(additions, "fuse_additions", (2, 4)),
     Case(quantized_additions, "fuse_additions", (1, 3, 5, 8)),
     Case(signed_additions, "fuse_additions", (1, 3, 5, 8)),
-    Case(residual, "chain_steps", (2,)),
+    Case(residual, "fuse_tiles", (2,)),
     Case(parts, "write_in_place", (2, 2, 3, 3, 3, 6, 6)),
     # Other tiers make int16 of bytes first, which is a step of its own.
-    Case(quantized_rows, "chain_steps", (1,), tiers=("v4",)),
+    Case(quantized_rows, "fuse_tiles", (1,), tiers=("v4",)),
     Case(of_bytes, "tabulate_bytes", (1, 13)),
     Case(gelu, "fuse_gelu", (8,)),
     Case(layer_norms, "fuse_layer_norm", (8, 17)),
-    Case(normalised, "chain_elements", (1, 2, 3, 4, 5, 6, 7, 8, 9, 10)),
-    Case(overwritten, "chain_elements", (2, 4)),
-    Case(made_real, "chain_elements", (1, 2, 3, 4)),
-    Case(branches, "run_beside", (2, 3, 5)),
-    Case(exact_halves, "halve_weights", (0,), tiers=HALVING),
+    Case(normalised, "fuse_elementwise", (1, 2, 3, 4, 5, 6, 7, 8, 9, 10)),
+    Case(overwritten, "fuse_elementwise", (2, 4)),
+    Case(made_real, "fuse_elementwise", (1, 2, 3, 4)),
+    Case(branches, "run_parallel", (2, 3, 5)),
+    Case(exact_halves, "compress_weights_f16", (0,), tiers=HALVING),
 ]
 
 

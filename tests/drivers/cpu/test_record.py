@@ -2,7 +2,7 @@
 
 from struct import unpack
 
-from nnapi_shim.drivers.cpu.record import (
+from nnapi_shim.drivers.cpu.program.record import (
     ADDRESS,
     FLOAT32,
     FLOAT32_MAX,

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from nnapi_shim.drivers.cpu.builder import Builder
+from nnapi_shim.drivers.cpu.compile.builder import Builder
+from nnapi_shim.drivers.cpu.compile.layout import Placed, regions
 from nnapi_shim.drivers.cpu.device import CpuDevice
-from nnapi_shim.drivers.cpu.layout import Placed, regions
-from nnapi_shim.drivers.cpu.program import BESIDE, CHAIN, END
-from nnapi_shim.drivers.cpu.record import record
+from nnapi_shim.drivers.cpu.program.program import BESIDE, CHAIN, END
+from nnapi_shim.drivers.cpu.program.record import record
 from nnapi_shim.hal.enums import OperationType as O
 from tests.drivers.cpu.test_programs import Graph
 

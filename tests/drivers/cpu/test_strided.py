@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from nnapi_shim import address
-from nnapi_shim.drivers.cpu import library
 from nnapi_shim.drivers.cpu.lowering.strided import SIDE, Axis, copied, filled
-from nnapi_shim.drivers.cpu.record import ADDRESS, At, Step
+from nnapi_shim.drivers.cpu.program import library
+from nnapi_shim.drivers.cpu.program.record import ADDRESS, At, Step
 
 DTYPES = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64, 12: np.dtype("V12")}
 

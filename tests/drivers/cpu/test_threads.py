@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import nnapi_shim
-from nnapi_shim.drivers.cpu import threads
-from nnapi_shim.drivers.cpu.threads import MOST, available, count, crew
+from nnapi_shim.drivers.cpu.program import threads
+from nnapi_shim.drivers.cpu.program.threads import MOST, available, count, crew
 from nnapi_shim.hal.enums import ExecutionPreference, Priority
 from nnapi_shim.tools.inputs import made_up
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from nnapi_shim.drivers.cpu.library import TIERS, platform_machine, processor_tiers
+from nnapi_shim.drivers.cpu.program.library import TIERS, platform_machine, processor_tiers
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
@@ -25,14 +25,14 @@ pytestmark = [
 
 RUN_TESTS = """
 import sys, pytest
-from nnapi_shim.drivers.cpu import library
+from nnapi_shim.drivers.cpu.program import library
 library.current().tier = sys.argv[1]
 sys.exit(pytest.main(["-q", "-x", "-p", "no:cacheprovider", *sys.argv[2:]]))
 """
 PRINT_CODE = """
 import sys
-from nnapi_shim.drivers.cpu.kernels.build import PROCESSORS
-from nnapi_shim.drivers.cpu.kernels.compiling import FamilyCompiler
+from nnapi_shim.drivers.cpu.toolchain.build import PROCESSORS
+from nnapi_shim.drivers.cpu.toolchain.compiling import FamilyCompiler
 compiler = FamilyCompiler(*PROCESSORS[sys.argv[1]])
 print(compiler.machine.emit_assembly(compiler.module("gemm")))
 """

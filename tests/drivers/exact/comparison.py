@@ -15,8 +15,8 @@ from zlib import crc32
 
 import numpy as np
 
-from nnapi_shim.drivers.cpu import library
 from nnapi_shim.drivers.cpu.device import CpuDevice
+from nnapi_shim.drivers.cpu.program import library
 from nnapi_shim.drivers.reference.device import ReferenceDevice
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from nnapi_shim.drivers.cpu.device import CpuDevice
-from nnapi_shim.drivers.cpu.library import processor_tiers
+from nnapi_shim.drivers.cpu.program.library import processor_tiers
 from nnapi_shim.drivers.reference.device import ReferenceDevice
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.enums import OperationType as Op

@@ -5,8 +5,8 @@
 
 import pytest
 
-from nnapi_shim.drivers.cpu import library
 from nnapi_shim.drivers.cpu.device import CpuDevice
+from nnapi_shim.drivers.cpu.program import library
 from tests.drivers.exact import comparison
 from tests.drivers.exact.comparison import FAILED, QUANTIZED_USES, line, outcome, tiers, worst
 from tests.drivers.exact.parameters import KINDS, variation

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nnapi_shim.drivers.cpu import library
 from nnapi_shim.drivers.cpu.device import CpuDevice
+from nnapi_shim.drivers.cpu.program import library
 from nnapi_shim.drivers.reference.device import ReferenceDevice
 from nnapi_shim.hal.enums import FuseCode
 from nnapi_shim.hal.enums import OperationType as Op

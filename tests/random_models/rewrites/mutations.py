@@ -133,7 +133,7 @@ MUTATIONS: dict[str, tuple[Mutation, ...]] = {
         M(" and readers <= {position, *gone}", ""),
         M("if element_count(operand.dimensions) != 1:", "if False:"),
     ),
-    "halve_weights": (M("and _are_in_range(graph, found)", ""),),
+    "compress_weights_f16": (M("and _are_in_range(graph, found)", ""),),
     "fuse_additions": (
         M(" and len(readers.get(root, ())) == 1", ""),
         M("and is_one_by_one(step.fields)", ""),
@@ -152,21 +152,21 @@ MUTATIONS: dict[str, tuple[Mutation, ...]] = {
         M("offset, value = offset + value.offset, value.base", "offset, value = 0, value.base"),
         M('        if reader.in_place:\n            reader.in_place = ""\n', ""),
     ),
-    "chain_steps": (
+    "fuse_tiles": (
         M("behind is None or behind.pixels != cuts[-1].pixels", "behind is None"),
         M("        cut.set(share)\n", ""),
         M(" and root(step.fields[step.in_place]) in read", " and False"),
         M("not is_one_by_one(fields) or ", ""),
         M('fields["row_tiles"] != fields["image_tiles"]', "False"),
     ),
-    "chain_elements": (
+    "fuse_elementwise": (
         M("finest = gcd(rows, cut.finest)", "finest = max(rows, cut.finest)"),
         M("if name not in cut.by_row:", "if False:"),
         M(" and root(step.fields[step.in_place]) in read_by_all", " and False"),
         M('if fields["size"] == all_rows:', "if True:"),
         M('(fields["inner"], fields["repeats"]) == (1, 1)', "True"),
     ),
-    "run_beside": (
+    "run_parallel": (
         M("behind = max(behind, written.get(root, -1))", "pass"),
         M("(self.writes if root.address is None else constants).add(root)", "constants.add(root)"),
         M("(self.writes if name in writes else read).add(root)", "read.add(root)"),
@@ -174,7 +174,7 @@ MUTATIONS: dict[str, tuple[Mutation, ...]] = {
 }
 
 EQUIVALENT: dict[str, tuple[Mutation, ...]] = {
-    "chain_steps": (
+    "fuse_tiles": (
         M('fields["table_step"] == 0', "True"),
         M(' or root(fields["input"]) != written', ""),
         M("written not in map(root, sources) or ", ""),
@@ -186,7 +186,7 @@ EQUIVALENT: dict[str, tuple[Mutation, ...]] = {
 }
 """Mutations after which every model gives the same.
 
-chain_steps: a product with a table for each tile has no `tile_bytes`, and is not chained for that.
+fuse_tiles: a product with a table for each tile has no `tile_bytes`, and is not chained for that.
 Steps that do not need each other may follow each other tile by tile, too, as they are cut into the
 same pixels; that only keeps nothing in the cache. write_in_place: a copy that names an operand
 itself, and is dense or of a product's rows, has all of it: what takes a part of one names an At,

@@ -287,7 +287,7 @@ def _with_columns(s: Sketch, type: T) -> int:
     return s.add(O.QUANTIZE, [real], type)
 
 
-def halve_weights(s: Sketch) -> int:
+def compress_weights_f16(s: Sketch) -> int:
     """Products of one row, with weights of more than 1 MiB."""
     columns = s.between(500, 560)
     rows = (1 << 18) // columns + s.between(0, 9)
@@ -306,5 +306,5 @@ ON_GRAPHS = (
     fuse_gelu,
     fuse_layer_norm,
     tabulate_bytes,
-    halve_weights,
+    compress_weights_f16,
 )

@@ -109,7 +109,7 @@ def _rows(s: Sketch, x: int, first: int, count: int) -> int:
     return s.add(O.SLICE, [x, s.numbers([0, first, 0, 0]), s.numbers([-1, count, -1, -1])])
 
 
-def chain_steps(s: Sketch) -> int:
+def fuse_tiles(s: Sketch) -> int:
     """Convolutions, and products and sums of what they give, pixel by pixel or almost."""
     type = s.one_of(F32, F32, F32, U8, S8)
     depth = s.one_of(16, 32, 48) if type is F32 else s.one_of(64, 96)
@@ -178,7 +178,7 @@ def _summed(s: Sketch, x: int, y: int) -> int:
     return s.add(kind, [*pairs, s.numbers(s.one_of(0, 1))])
 
 
-def chain_elements(s: Sketch) -> int:
+def fuse_elementwise(s: Sketch) -> int:
     """What goes element by element or row by row, of some hundred elements or many."""
     type = s.one_of(F32, F32, F32, F32, F16, U8, S8)
     if s.chance(0.4):
@@ -250,7 +250,7 @@ def _of_rows(s: Sketch, x: int) -> int:
     return s.add(O.ADD, [*s.either(x, s.constant(s.type(x), shape)), s.numbers(0)])
 
 
-def run_beside(s: Sketch) -> int:
+def run_parallel(s: Sketch) -> int:
     """Branches of small steps that do not need each other."""
     type = s.one_of(F32, F32, F16, U8)
     shape = s.between(60, 90), s.between(80, 120)
@@ -273,4 +273,4 @@ def run_beside(s: Sketch) -> int:
     return s.add(O.MAXIMUM, [*s.either(ends[-1], ends[0])])
 
 
-ON_STEPS = (fuse_additions, write_in_place, chain_steps, chain_elements, run_beside)
+ON_STEPS = (fuse_additions, write_in_place, fuse_tiles, fuse_elementwise, run_parallel)

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nnapi_shim.drivers.cpu import passes, rewriting
+from nnapi_shim.drivers.cpu import passes
+from nnapi_shim.drivers.cpu.compile import optimize
 from nnapi_shim.drivers.cpu.device import CpuDevice
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.settings import PASSES
@@ -23,14 +24,14 @@ from tests.random_models.graph import Graph, assemble
 from tests.random_models.running import Prepared, Wrong
 from tests.single import Built
 
-RELAXED = ("halve_weights",)
+RELAXED = ("compress_weights_f16",)
 """Passes for models that allow float32 to be computed with less."""
-REORDERED = ("fuse_dilation", "fuse_padding", "halve_weights")
+REORDERED = ("fuse_dilation", "fuse_padding", "compress_weights_f16")
 """Passes that let another kernel compute sums."""
 
 SMALL: dict[str, dict[str, Any]] = {
-    "chain_steps": {"WORTH": 1 << 10, "TILES": (2, 32)},
-    "chain_elements": {"WORTH": 64, "BLOCK": 128},
+    "fuse_tiles": {"WORTH": 1 << 10, "TILES": (2, 32)},
+    "fuse_elementwise": {"WORTH": 64, "BLOCK": 128},
 }
 """Names in the module of a pass that say from which sizes on it acts, which change no result, and
 values that let it act on small models.
@@ -142,7 +143,7 @@ def _acting_on_small_models(name: str) -> Iterator[None]:
 def _recorded() -> Iterator[Counter[str]]:
     """What passes do meanwhile: the name of each, and how often."""
     found: Counter[str] = Counter()
-    applied, on_steps = rewriting.applied, passes.on_steps
+    applied, on_steps = optimize.applied, passes.on_steps
 
     def applied_and_told(*arguments: Any) -> Any:
         graph, done = applied(*arguments)
@@ -154,8 +155,8 @@ def _recorded() -> Iterator[Counter[str]]:
         found.update(each.name for each in done)
         return done
 
-    rewriting.applied, passes.on_steps = applied_and_told, on_steps_and_told
+    optimize.applied, passes.on_steps = applied_and_told, on_steps_and_told
     try:
         yield found
     finally:
-        rewriting.applied, passes.on_steps = applied, on_steps
+        optimize.applied, passes.on_steps = applied, on_steps

@@ -1,4 +1,4 @@
-"""The loops of the CPU device: the only package that imports numba.
+"""The loops of the CPU device, a file per family of operations; they import numba.
 
 Imported to build the kernel libraries, and to compile a kernel that they lack.
 """
@@ -12,12 +12,14 @@ FAMILIES = (
     "comparison",
     "control_flow",
     "conversion",
-    "convolution",
     "depthwise",
     "depthwise_quantized",
+    "dequantize",
     "detection",
     "digest",
     "gemm",
+    "grouped_convolution",
+    "half_precision",
     "joining",
     "lstm",
     "lstm_quantized",
@@ -28,8 +30,6 @@ FAMILIES = (
     "packing",
     "pooling",
     "proposal",
-    "real",
-    "rearrange",
     "reduction",
     "reshape",
     "resize",
@@ -44,7 +44,7 @@ FAMILIES = (
     "winograd",
 )
 """Files of kernels: those with the names of the families in operations/, what several of them use
-(gemm, depthwise, packing, real, rearrange, strided), `winograd`, `digest` and `bind`."""
+(gemm, depthwise, dequantize, half_precision, packing, strided), `winograd`, `digest` and `bind`."""
 
 
 def load(family: str) -> None:

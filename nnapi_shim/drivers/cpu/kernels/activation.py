@@ -8,16 +8,17 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
-from nnapi_shim.drivers.cpu.kernels.broadcasting import bare, nothing, pairwise
-from nnapi_shim.drivers.cpu.kernels.elements import READ, WRITE, mapped, part
-from nnapi_shim.drivers.cpu.kernels.exponential import (
+from nnapi_shim.drivers.cpu.codegen.broadcasting import bare, nothing, pairwise
+from nnapi_shim.drivers.cpu.codegen.byte_lookup import translate
+from nnapi_shim.drivers.cpu.codegen.elements import READ, WRITE, mapped, part
+from nnapi_shim.drivers.cpu.codegen.exponential import (
     expm1_of,
     logistic,
     logistic_of,
     tanh,
     tanh_of,
 )
-from nnapi_shim.drivers.cpu.kernels.fixed_point import (
+from nnapi_shim.drivers.cpu.codegen.fixed_point import (
     logistic_32,
     product_16,
     rounding_shift,
@@ -27,10 +28,8 @@ from nnapi_shim.drivers.cpu.kernels.fixed_point import (
     scaled_short,
     tanh_32,
 )
-from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
-from nnapi_shim.drivers.cpu.kernels.lanes import Real, mapped_runs, mapping, over, single_of_two
-from nnapi_shim.drivers.cpu.kernels.numeric import add32, bounded, clamp, multiply32
-from nnapi_shim.drivers.cpu.kernels.translation import translate
+from nnapi_shim.drivers.cpu.codegen.numeric import add32, bounded, clamp, multiply32
+from nnapi_shim.drivers.cpu.codegen.simd import Real, mapped_runs, mapping, over, single_of_two
 from nnapi_shim.drivers.cpu.lowering.activation import (
     CLAMP,
     CLAMP_RAW,
@@ -42,7 +41,8 @@ from nnapi_shim.drivers.cpu.lowering.activation import (
 )
 from nnapi_shim.drivers.cpu.lowering.broadcasting import PLAIN
 from nnapi_shim.drivers.cpu.lowering.elements import LOOKUP
-from nnapi_shim.drivers.cpu.record import FLOAT32_MAX
+from nnapi_shim.drivers.cpu.program.record import FLOAT32_MAX
+from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
 
 write_b8 = WRITE["b8"]
 read_f16, write_f16 = READ["f16"], WRITE["f16"]
@@ -112,7 +112,7 @@ def elu_f16(a, tile):
 @intrinsic
 def run_gelu(typing_context, x, y, count, cubic, inner, one, half):
     """As a `mapping` of four parameters; every product and sum is rounded. Of the clamps of MUL and
-    ADD one is left: see `is_ordinary` in passes/fuse_gelu.py.
+    ADD one is left: see `is_ordinary` in passes/graph/fuse_gelu.py.
     """
 
     def generate(context, builder, signature, arguments):

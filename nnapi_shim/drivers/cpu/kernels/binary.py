@@ -11,18 +11,17 @@ from operator import add, mul, sub, truediv
 
 import numpy as np
 
-from nnapi_shim.drivers.cpu.kernels.broadcasting import bare, guarded, nothing, pairwise
-from nnapi_shim.drivers.cpu.kernels.close import near, told
-from nnapi_shim.drivers.cpu.kernels.elements import READ, WRITE
-from nnapi_shim.drivers.cpu.kernels.fixed_point import (
+from nnapi_shim.drivers.cpu.codegen.broadcasting import bare, guarded, nothing, pairwise
+from nnapi_shim.drivers.cpu.codegen.elements import READ, WRITE
+from nnapi_shim.drivers.cpu.codegen.fixed_point import (
     long_product,
     rounded_twice,
     scaled_short,
     short_constants,
 )
-from nnapi_shim.drivers.cpu.kernels.kernel import helper
-from nnapi_shim.drivers.cpu.kernels.logarithm import power
-from nnapi_shim.drivers.cpu.kernels.numeric import (
+from nnapi_shim.drivers.cpu.codegen.float_shortcut import near, told
+from nnapi_shim.drivers.cpu.codegen.logarithm import power
+from nnapi_shim.drivers.cpu.codegen.numeric import (
     add32,
     bits_of,
     bounded,
@@ -42,6 +41,7 @@ from nnapi_shim.drivers.cpu.lowering.binary import (
     SUM,
 )
 from nnapi_shim.drivers.cpu.lowering.broadcasting import PLAIN
+from nnapi_shim.drivers.cpu.toolchain.kernel import helper
 
 TEN, AWAY = np.int32(10), np.int32(-2)
 
@@ -87,7 +87,7 @@ def add_quantized(x, y, values):
 
 @helper
 def add_close(x, y, values):
-    """As add_quantized, in float32; see lowering/close.py."""
+    """As add_quantized, in float32; see lowering/float_shortcut.py."""
     zero0, zero1, close0, close1, middle, bits, window, lowest, highest = values
     x, y = np.float32(add32(np.int32(x), zero0)), np.float32(add32(np.int32(y), zero1))
     units = multiply_add(x, close0, multiply_add(y, close1, middle))

@@ -1,8 +1,8 @@
 """bind: the compiled helper that sets addresses. See ../program.py for the layout of programs."""
 
-from nnapi_shim.drivers.cpu.kernels.kernel import kernel
-from nnapi_shim.drivers.cpu.kernels.numeric import i64
-from nnapi_shim.drivers.cpu.program import BIND
+from nnapi_shim.drivers.cpu.codegen.numeric import i64
+from nnapi_shim.drivers.cpu.program.program import BIND
+from nnapi_shim.drivers.cpu.toolchain.kernel import kernel
 
 
 @kernel(BIND)

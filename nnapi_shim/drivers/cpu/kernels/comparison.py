@@ -7,10 +7,10 @@ from operator import eq, le, lt
 
 import numpy as np
 
-from nnapi_shim.drivers.cpu.kernels.broadcasting import pairwise
-from nnapi_shim.drivers.cpu.kernels.elements import READ, WRITE
-from nnapi_shim.drivers.cpu.kernels.kernel import helper
+from nnapi_shim.drivers.cpu.codegen.broadcasting import pairwise
+from nnapi_shim.drivers.cpu.codegen.elements import READ, WRITE
 from nnapi_shim.drivers.cpu.lowering.comparison import COMPARE, COMPARE_BYTES, COMPARE_REALS
+from nnapi_shim.drivers.cpu.toolchain.kernel import helper
 
 
 def plain(compare):

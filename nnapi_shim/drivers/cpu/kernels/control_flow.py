@@ -1,9 +1,9 @@
 """Jumps: the kernels that IF and WHILE consist of. Below 0 means: jump."""
 
-from nnapi_shim.drivers.cpu.kernels.clock import DEADLINE, monotonic_ns
-from nnapi_shim.drivers.cpu.kernels.kernel import kernel
-from nnapi_shim.drivers.cpu.kernels.numeric import i64, u8
+from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, monotonic_ns
+from nnapi_shim.drivers.cpu.codegen.numeric import i64, u8
 from nnapi_shim.drivers.cpu.lowering.control_flow import CLOCK, CONDITION, FAIL, JUMP, LOOP
+from nnapi_shim.drivers.cpu.toolchain.kernel import kernel
 
 
 @kernel(JUMP)

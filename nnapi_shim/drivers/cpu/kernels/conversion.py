@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from nnapi_shim.drivers.cpu.kernels.elements import READ, WRITE, mapped, part
-from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
-from nnapi_shim.drivers.cpu.kernels.numeric import add32, bounded, rounded, truncated
+from nnapi_shim.drivers.cpu.codegen.elements import READ, WRITE, mapped, part
+from nnapi_shim.drivers.cpu.codegen.numeric import add32, bounded, rounded, truncated
 from nnapi_shim.drivers.cpu.lowering.conversion import DEQUANTIZE, DEQUANTIZE_CHANNELS, QUANTIZE
+from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
 
 
 @helper

@@ -6,9 +6,8 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from nnapi_shim.drivers.cpu.kernels.clock import DEADLINE, LONG, late
-from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
-from nnapi_shim.drivers.cpu.kernels.microdepthwise import (
+from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late
+from nnapi_shim.drivers.cpu.codegen.depthwise_microkernel import (
     AT_BORDER,
     FEW,
     FIXED,
@@ -18,12 +17,13 @@ from nnapi_shim.drivers.cpu.kernels.microdepthwise import (
     WIDE,
     pixels,
 )
-from nnapi_shim.drivers.cpu.kernels.numeric import i16, u8, u32
+from nnapi_shim.drivers.cpu.codegen.numeric import i16, u8, u32
+from nnapi_shim.drivers.cpu.codegen.vector import POINTER, VOID, WORD, declaration
+from nnapi_shim.drivers.cpu.kernels.half_precision import share
 from nnapi_shim.drivers.cpu.kernels.packing import centered
-from nnapi_shim.drivers.cpu.kernels.rearrange import share
-from nnapi_shim.drivers.cpu.kernels.target import target_tiling
-from nnapi_shim.drivers.cpu.kernels.vector import POINTER, VOID, WORD, declaration
 from nnapi_shim.drivers.cpu.lowering.depthwise import DEPTHWISE, EXPAND, PACK_DEPTHWISE
+from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
+from nnapi_shim.drivers.cpu.toolchain.target import target_tiling
 
 CACHE_LINE = 64
 MANY = target_tiling().lanes * target_tiling().channel_vectors

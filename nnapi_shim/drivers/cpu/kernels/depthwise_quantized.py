@@ -1,15 +1,15 @@
-"""DEPTHWISE_CONV_2D of 8 bits: some outputs of a row at a time, from woven rows, see weaving.py."""
+"""DEPTHWISE_CONV_2D of 8 bits: some outputs of a row at a time, from woven rows, see interleave.py."""
 
-from nnapi_shim.drivers.cpu.kernels.clock import DEADLINE, LONG, late
+from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late
+from nnapi_shim.drivers.cpu.codegen.interleave import blocks, weaver, woven_memory
+from nnapi_shim.drivers.cpu.codegen.numeric import f64, i8, i16, i32, u8
+from nnapi_shim.drivers.cpu.codegen.requantization import write_column
 from nnapi_shim.drivers.cpu.kernels.depthwise import CACHE_LINE, prefetch
-from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
-from nnapi_shim.drivers.cpu.kernels.numeric import f64, i8, i16, i32, u8
 from nnapi_shim.drivers.cpu.kernels.packing import centered, part_of
-from nnapi_shim.drivers.cpu.kernels.requantization import write_column
-from nnapi_shim.drivers.cpu.kernels.target import target_tiling
-from nnapi_shim.drivers.cpu.kernels.weaving import blocks, weaver, woven_memory
+from nnapi_shim.drivers.cpu.lowering.depthwise_interleaved import BLOCK_VECTORS, PACK_WOVEN, WOVEN
 from nnapi_shim.drivers.cpu.lowering.packing import QUANTIZED_HEAD_BYTES
-from nnapi_shim.drivers.cpu.lowering.woven import BLOCK_VECTORS, PACK_WOVEN, WOVEN
+from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
+from nnapi_shim.drivers.cpu.toolchain.target import target_tiling
 
 TILING = target_tiling()
 GROUP, LANES = TILING.group, TILING.lanes

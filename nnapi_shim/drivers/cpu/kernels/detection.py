@@ -5,21 +5,20 @@ Everything real is float32; result code 5 is OP_FAILED.
 
 import numpy as np
 
-from nnapi_shim.drivers.cpu.kernels.boxes import centre_and_half, is_box, within
-from nnapi_shim.drivers.cpu.kernels.clock import DEADLINE, LONG, late
-from nnapi_shim.drivers.cpu.kernels.elements import READ, WRITE
-from nnapi_shim.drivers.cpu.kernels.exponential_f64 import exp
-from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
-from nnapi_shim.drivers.cpu.kernels.lanes import largest_of
-from nnapi_shim.drivers.cpu.kernels.numeric import (
+from nnapi_shim.drivers.cpu.codegen.boxes import centre_and_half, is_box, within
+from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late
+from nnapi_shim.drivers.cpu.codegen.elements import READ, WRITE
+from nnapi_shim.drivers.cpu.codegen.exponential_f64 import exp
+from nnapi_shim.drivers.cpu.codegen.numeric import (
     copy_bytes,
     f32,
     i32,
     i64,
     ordered,
 )
-from nnapi_shim.drivers.cpu.kernels.once import once_box, once_i32
-from nnapi_shim.drivers.cpu.kernels.suppression import (
+from nnapi_shim.drivers.cpu.codegen.simd import largest_of
+from nnapi_shim.drivers.cpu.codegen.single_fetch import once_box, once_i32
+from nnapi_shim.drivers.cpu.codegen.suppression import (
     TOO_LATE,
     comparable,
     index_of,
@@ -38,6 +37,7 @@ from nnapi_shim.drivers.cpu.lowering.detection import (
     MERGE_CLASSES,
 )
 from nnapi_shim.drivers.cpu.lowering.suppression import scratch_bytes
+from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
 
 OP_FAILED = 5
 ZERO, HALF, TWO, FOUR, REACH = (np.float32(value) for value in (0, 0.5, 2, 4, 1.5))

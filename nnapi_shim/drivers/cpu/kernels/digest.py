@@ -7,10 +7,8 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from nnapi_shim.drivers.cpu.digest import BLOCK, DIGEST, PASSES
-from nnapi_shim.drivers.cpu.kernels.kernel import kernel
-from nnapi_shim.drivers.cpu.kernels.numeric import i64
-from nnapi_shim.drivers.cpu.kernels.vector import (
+from nnapi_shim.drivers.cpu.codegen.numeric import i64
+from nnapi_shim.drivers.cpu.codegen.vector import (
     LONG,
     WORD,
     declaration,
@@ -20,6 +18,8 @@ from nnapi_shim.drivers.cpu.kernels.vector import (
     variable,
     vector,
 )
+from nnapi_shim.drivers.cpu.program.digest import BLOCK, DIGEST, PASSES
+from nnapi_shim.drivers.cpu.toolchain.kernel import kernel
 
 LANES = 8
 """Pairs of 32-bit words that are multiplied at once."""

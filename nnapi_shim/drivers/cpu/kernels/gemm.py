@@ -6,14 +6,14 @@ panel stays in the first-level cache while the rows of the block, which fit into
 
 from typing import Any
 
-from nnapi_shim.drivers.cpu.kernels.arithmetic import float32, halves, pairs16, quads8
-from nnapi_shim.drivers.cpu.kernels.kernel import kernel
-from nnapi_shim.drivers.cpu.kernels.microkernel import tile
-from nnapi_shim.drivers.cpu.kernels.target import target, target_tiling
-from nnapi_shim.drivers.cpu.kernels.vector import BYTE, FLOAT
+from nnapi_shim.drivers.cpu.codegen.gemm_microkernel import tile
+from nnapi_shim.drivers.cpu.codegen.mac_schemes import float32, halves, pairs16, quads8
+from nnapi_shim.drivers.cpu.codegen.vector import BYTE, FLOAT
 from nnapi_shim.drivers.cpu.lowering.gemm import ADDING, GEMM
-from nnapi_shim.drivers.cpu.lowering.halving import HALVING
+from nnapi_shim.drivers.cpu.lowering.half_precision import HALVING
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
+from nnapi_shim.drivers.cpu.toolchain.kernel import kernel
+from nnapi_shim.drivers.cpu.toolchain.target import target, target_tiling
 
 TILING = target_tiling()
 CHAINS = 4

@@ -1,8 +1,8 @@
 """CONCATENATION: rows of bytes requantized, from one pitch to another."""
 
-from nnapi_shim.drivers.cpu.kernels.kernel import kernel
-from nnapi_shim.drivers.cpu.kernels.translation import translate
+from nnapi_shim.drivers.cpu.codegen.byte_lookup import translate
 from nnapi_shim.drivers.cpu.lowering.joining import REQUANTIZE
+from nnapi_shim.drivers.cpu.toolchain.kernel import kernel
 
 
 @kernel(REQUANTIZE)

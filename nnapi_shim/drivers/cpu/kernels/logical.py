@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from nnapi_shim.drivers.cpu.kernels.broadcasting import pairwise
-from nnapi_shim.drivers.cpu.kernels.elements import READ, WRITE, mapped
-from nnapi_shim.drivers.cpu.kernels.kernel import helper
+from nnapi_shim.drivers.cpu.codegen.broadcasting import pairwise
+from nnapi_shim.drivers.cpu.codegen.elements import READ, WRITE, mapped
 from nnapi_shim.drivers.cpu.lowering.logical import LOGICAL
+from nnapi_shim.drivers.cpu.toolchain.kernel import helper
 
 
 @helper

@@ -2,11 +2,9 @@
 
 import numpy as np
 
-from nnapi_shim.drivers.cpu.kernels.blocks import copy_long
-from nnapi_shim.drivers.cpu.kernels.clock import DEADLINE, LONG, late
-from nnapi_shim.drivers.cpu.kernels.elements import READ_BACK
-from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
-from nnapi_shim.drivers.cpu.kernels.numeric import (
+from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late
+from nnapi_shim.drivers.cpu.codegen.elements import READ_BACK
+from nnapi_shim.drivers.cpu.codegen.numeric import (
     copy_bytes,
     f32,
     f64,
@@ -16,8 +14,10 @@ from nnapi_shim.drivers.cpu.kernels.numeric import (
     u16,
     u32,
 )
-from nnapi_shim.drivers.cpu.kernels.once import BLOCK, copy_once, once_i32, private_block
+from nnapi_shim.drivers.cpu.codegen.register_transpose import copy_long
+from nnapi_shim.drivers.cpu.codegen.single_fetch import BLOCK, copy_once, once_i32, private_block
 from nnapi_shim.drivers.cpu.lowering.lookup import GATHER, HASHTABLE, LSH
+from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
 from nnapi_shim.hal.enums import ResultCode
 
 OP_FAILED = int(ResultCode.OP_FAILED)

@@ -8,10 +8,9 @@ cell state, result and the four gates [tile_batches, units].
 
 import numpy as np
 
-from nnapi_shim.drivers.cpu.kernels.clock import DEADLINE, LONG, late
-from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
-from nnapi_shim.drivers.cpu.kernels.numeric import add_any_order_f64, clamp, copy_bytes, u8
-from nnapi_shim.drivers.cpu.kernels.recurrent import (
+from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late
+from nnapi_shim.drivers.cpu.codegen.numeric import add_any_order_f64, clamp, copy_bytes, u8
+from nnapi_shim.drivers.cpu.codegen.recurrent import (
     COLUMNS,
     INFINITY,
     ONE,
@@ -25,6 +24,7 @@ from nnapi_shim.drivers.cpu.kernels.recurrent import (
 )
 from nnapi_shim.drivers.cpu.lowering.lstm import RECURRENCE
 from nnapi_shim.drivers.cpu.lowering.lstm_rounds import ROUND
+from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
 from nnapi_shim.operations.rnn import SIGMOID
 
 INPUT, FORGET, CELL, OUTPUT, RESULT = range(5)

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from nnapi_shim.drivers.cpu.kernels.clock import DEADLINE, LONG, late
-from nnapi_shim.drivers.cpu.kernels.fixed_point import (
+from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late
+from nnapi_shim.drivers.cpu.codegen.fixed_point import (
     ONE,
     inverse_root,
     logistic_16,
@@ -20,9 +20,9 @@ from nnapi_shim.drivers.cpu.kernels.fixed_point import (
     tanh_16,
     wrapped_32,
 )
-from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
-from nnapi_shim.drivers.cpu.kernels.numeric import add32, i8, i16, i32, i64, multiply32, u8
+from nnapi_shim.drivers.cpu.codegen.numeric import add32, i8, i16, i32, i64, multiply32, u8
 from nnapi_shim.drivers.cpu.lowering.lstm_quantized import ACTIVATION_TABLE, CELL_8, CELL_16
+from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
 
 INPUT, FORGET, CELL, OUTPUT = range(4)
 MIDDLE = 1 << 15

@@ -7,16 +7,16 @@ point to steps of the output.
 
 import numpy as np
 
-from nnapi_shim.drivers.cpu.kernels.clock import DEADLINE, LONG, late
-from nnapi_shim.drivers.cpu.kernels.elements import READ, READ_BACK, WRITE
-from nnapi_shim.drivers.cpu.kernels.fixed_point import scaled
-from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
-from nnapi_shim.drivers.cpu.kernels.numeric import (
+from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late
+from nnapi_shim.drivers.cpu.codegen.elements import READ, READ_BACK, WRITE
+from nnapi_shim.drivers.cpu.codegen.fixed_point import scaled
+from nnapi_shim.drivers.cpu.codegen.numeric import (
     add32,
     add_any_order,
     multiply_add,
 )
 from nnapi_shim.drivers.cpu.lowering.matmul import MATMUL, MATMUL_QUANTIZED, PART
+from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
 
 write_b8 = WRITE["b8"]
 

@@ -8,17 +8,16 @@ point, rounded where the reference does (semantics.md 8.1).
 
 import numpy as np
 
-from nnapi_shim.drivers.cpu.kernels.clock import DEADLINE, LONG, STRETCH, late
-from nnapi_shim.drivers.cpu.kernels.elements import READ, READ_BACK, WRITE
-from nnapi_shim.drivers.cpu.kernels.fixed_point import (
+from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, STRETCH, late
+from nnapi_shim.drivers.cpu.codegen.elements import READ, READ_BACK, WRITE
+from nnapi_shim.drivers.cpu.codegen.fixed_point import (
     inverse_root,
     long_product,
     rounded_twice,
     short_product,
 )
-from nnapi_shim.drivers.cpu.kernels.kernel import helper, inlined, kernel
-from nnapi_shim.drivers.cpu.kernels.logarithm import power
-from nnapi_shim.drivers.cpu.kernels.numeric import (
+from nnapi_shim.drivers.cpu.codegen.logarithm import power
+from nnapi_shim.drivers.cpu.codegen.numeric import (
     add32,
     add_any_order_f64,
     copy_bytes,
@@ -36,7 +35,8 @@ from nnapi_shim.drivers.cpu.lowering.normalization import (
     LOCAL,
     LOCAL_SCRATCH,
 )
-from nnapi_shim.drivers.cpu.record import FLOAT32_MAX
+from nnapi_shim.drivers.cpu.program.record import FLOAT32_MAX
+from nnapi_shim.drivers.cpu.toolchain.kernel import helper, inlined, kernel
 
 SMALLEST_NORM = 1e-6
 LARGEST_SUM = np.float64(FLOAT32_MAX)

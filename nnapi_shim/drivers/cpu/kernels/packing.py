@@ -12,9 +12,8 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from nnapi_shim.drivers.cpu.kernels.clock import DEADLINE, LONG, late
-from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
-from nnapi_shim.drivers.cpu.kernels.numeric import (
+from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late
+from nnapi_shim.drivers.cpu.codegen.numeric import (
     f32,
     f64,
     float_to_half,
@@ -27,10 +26,8 @@ from nnapi_shim.drivers.cpu.kernels.numeric import (
     u16,
     u32,
 )
-from nnapi_shim.drivers.cpu.kernels.rearrange import share
-from nnapi_shim.drivers.cpu.kernels.requantization import write_column
-from nnapi_shim.drivers.cpu.kernels.target import target_tiling
-from nnapi_shim.drivers.cpu.kernels.vector import (
+from nnapi_shim.drivers.cpu.codegen.requantization import write_column
+from nnapi_shim.drivers.cpu.codegen.vector import (
     BYTE,
     HALFWORD,
     WORD,
@@ -39,6 +36,7 @@ from nnapi_shim.drivers.cpu.kernels.vector import (
     splat,
     vector,
 )
+from nnapi_shim.drivers.cpu.kernels.half_precision import share
 from nnapi_shim.drivers.cpu.lowering.gemm import OFFSETS, ROW_SUMS
 from nnapi_shim.drivers.cpu.lowering.packing import (
     PACK_FLOAT,
@@ -48,6 +46,8 @@ from nnapi_shim.drivers.cpu.lowering.packing import (
     QUANTIZED_HEAD_BYTES,
 )
 from nnapi_shim.drivers.cpu.lowering.requantization import REQUANTIZATION_TABLE
+from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
+from nnapi_shim.drivers.cpu.toolchain.target import target_tiling
 
 BY_INSTRUCTION = target_tiling().named
 

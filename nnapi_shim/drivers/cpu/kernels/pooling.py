@@ -8,18 +8,9 @@ where taps are missing, something stands in for them that leaves the result alon
 
 import numpy as np
 
-from nnapi_shim.drivers.cpu.kernels.channels import (
-    AVERAGE_BYTE,
-    AVERAGE_FLOAT,
-    LARGEST_BYTE,
-    LARGEST_FLOAT,
-    TAPS,
-    windows,
-)
-from nnapi_shim.drivers.cpu.kernels.clock import DEADLINE, LONG, late
-from nnapi_shim.drivers.cpu.kernels.elements import READ, READ_BACK, WRITE
-from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
-from nnapi_shim.drivers.cpu.kernels.numeric import (
+from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late
+from nnapi_shim.drivers.cpu.codegen.elements import READ, READ_BACK, WRITE
+from nnapi_shim.drivers.cpu.codegen.numeric import (
     SIGN,
     bits_of,
     clamp,
@@ -27,7 +18,16 @@ from nnapi_shim.drivers.cpu.kernels.numeric import (
     square_root,
     truncated,
 )
+from nnapi_shim.drivers.cpu.codegen.pooling_microkernel import (
+    AVERAGE_BYTE,
+    AVERAGE_FLOAT,
+    LARGEST_BYTE,
+    LARGEST_FLOAT,
+    TAPS,
+    windows,
+)
 from nnapi_shim.drivers.cpu.lowering.pooling import AVERAGE_POOL, MAX_POOL, MAX_POOL_RAW
+from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
 
 FEW_BYTES = 96
 """Taps up to which all are added up in registers."""
@@ -130,7 +130,7 @@ pool("max_pool_f16", MAX_POOL, 2, bounds, _pixel)
 
 
 def in_registers(run):
-    """The pixel that `windows` (channels.py) computes, all of its taps at once."""
+    """The pixel that `windows` (pooling_microkernel.py) computes, all of its taps at once."""
 
     @helper
     def pixel(corner, pixel_step, row_step, height, width, depth, target, values):

@@ -2,13 +2,12 @@
 
 import numpy as np
 
-from nnapi_shim.drivers.cpu.kernels.boxes import centre_and_half, iou, is_box, within
-from nnapi_shim.drivers.cpu.kernels.clock import DEADLINE, LONG, late
-from nnapi_shim.drivers.cpu.kernels.elements import READ, READ_BACK, WRITE
-from nnapi_shim.drivers.cpu.kernels.exponential_f64 import exp
-from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
-from nnapi_shim.drivers.cpu.kernels.numeric import copy_bytes, f32, i32, i64
-from nnapi_shim.drivers.cpu.kernels.suppression import (
+from nnapi_shim.drivers.cpu.codegen.boxes import centre_and_half, iou, is_box, within
+from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late
+from nnapi_shim.drivers.cpu.codegen.elements import READ, READ_BACK, WRITE
+from nnapi_shim.drivers.cpu.codegen.exponential_f64 import exp
+from nnapi_shim.drivers.cpu.codegen.numeric import copy_bytes, f32, i32, i64
+from nnapi_shim.drivers.cpu.codegen.suppression import (
     TOO_LATE,
     box_at,
     comparable,
@@ -21,6 +20,7 @@ from nnapi_shim.drivers.cpu.kernels.suppression import (
 )
 from nnapi_shim.drivers.cpu.lowering.proposal import MERGE_IMAGES, PROPOSALS, SOFT_NMS
 from nnapi_shim.drivers.cpu.lowering.suppression import scratch_bytes
+from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
 
 OP_FAILED = 5
 ZERO, HALF, ONE = (np.float32(value) for value in (0, 0.5, 1))

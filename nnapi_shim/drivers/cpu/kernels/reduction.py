@@ -11,11 +11,9 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
-from nnapi_shim.drivers.cpu.kernels.clock import DEADLINE, LONG, STRETCH, late
-from nnapi_shim.drivers.cpu.kernels.elements import DOUBLE, READ, READ_BACK, WRITE
-from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
-from nnapi_shim.drivers.cpu.kernels.lanes import Here, Real, largest_of, over
-from nnapi_shim.drivers.cpu.kernels.numeric import (
+from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, STRETCH, late
+from nnapi_shim.drivers.cpu.codegen.elements import DOUBLE, READ, READ_BACK, WRITE
+from nnapi_shim.drivers.cpu.codegen.numeric import (
     add32,
     arithmetic,
     bits_of,
@@ -25,6 +23,7 @@ from nnapi_shim.drivers.cpu.kernels.numeric import (
     square_root,
     xor32,
 )
+from nnapi_shim.drivers.cpu.codegen.simd import Here, Real, largest_of, over
 from nnapi_shim.drivers.cpu.lowering.reduction import (
     EXTREME,
     EXTREME_BYTES,
@@ -34,7 +33,8 @@ from nnapi_shim.drivers.cpu.lowering.reduction import (
     PRODUCT,
     SUM,
 )
-from nnapi_shim.drivers.cpu.record import FLOAT32_MAX
+from nnapi_shim.drivers.cpu.program.record import FLOAT32_MAX
+from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
 
 ZERO = np.float32(0)
 SIZE = {"f32": 4, "b8": 1}

@@ -1,8 +1,8 @@
 """RESHAPE, where an alias will not do: a copy."""
 
-from nnapi_shim.drivers.cpu.kernels.blocks import copy_long
-from nnapi_shim.drivers.cpu.kernels.kernel import kernel
+from nnapi_shim.drivers.cpu.codegen.register_transpose import copy_long
 from nnapi_shim.drivers.cpu.lowering.copying import COPY
+from nnapi_shim.drivers.cpu.toolchain.kernel import kernel
 
 
 @kernel(COPY)

@@ -4,12 +4,12 @@ operands is in lowering/resize.py.
 
 import numpy as np
 
-from nnapi_shim.drivers.cpu.kernels.blocks import copy_long
-from nnapi_shim.drivers.cpu.kernels.clock import DEADLINE, LONG, late
-from nnapi_shim.drivers.cpu.kernels.elements import READ, READ_BACK, WRITE
-from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
-from nnapi_shim.drivers.cpu.kernels.numeric import multiply_add, truncated
+from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late
+from nnapi_shim.drivers.cpu.codegen.elements import READ, READ_BACK, WRITE
+from nnapi_shim.drivers.cpu.codegen.numeric import multiply_add, truncated
+from nnapi_shim.drivers.cpu.codegen.register_transpose import copy_long
 from nnapi_shim.drivers.cpu.lowering.resize import BILINEAR, NEAREST, TILE_ROWS
+from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
 
 HALF, ONE = np.float32(0.5), np.float32(1)
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from nnapi_shim.drivers.cpu.kernels.clock import DEADLINE, LONG, late
-from nnapi_shim.drivers.cpu.kernels.elements import READ, WRITE
-from nnapi_shim.drivers.cpu.kernels.kernel import kernel
-from nnapi_shim.drivers.cpu.kernels.numeric import add_any_order, copy_bytes
-from nnapi_shim.drivers.cpu.kernels.recurrent import INFINITY, activate, add, multiply
+from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late
+from nnapi_shim.drivers.cpu.codegen.elements import READ, WRITE
+from nnapi_shim.drivers.cpu.codegen.numeric import add_any_order, copy_bytes
+from nnapi_shim.drivers.cpu.codegen.recurrent import INFINITY, activate, add, multiply
 from nnapi_shim.drivers.cpu.lowering.rnn import RECURRENCE, SVDF
+from nnapi_shim.drivers.cpu.toolchain.kernel import kernel
 
 ZERO = np.float32(0)
 read, write = READ["f32"], WRITE["f32"]

@@ -6,15 +6,15 @@ Result code 5 is OP_FAILED.
 
 import numpy as np
 
-from nnapi_shim.drivers.cpu.kernels.boxes import is_box
-from nnapi_shim.drivers.cpu.kernels.clock import DEADLINE, LONG, late
-from nnapi_shim.drivers.cpu.kernels.elements import READ, READ_BACK, WRITE
-from nnapi_shim.drivers.cpu.kernels.fixed_point import scaled
-from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
-from nnapi_shim.drivers.cpu.kernels.numeric import bits_of, rounded
-from nnapi_shim.drivers.cpu.kernels.once import once_box, once_i32
+from nnapi_shim.drivers.cpu.codegen.boxes import is_box
+from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late
+from nnapi_shim.drivers.cpu.codegen.elements import READ, READ_BACK, WRITE
+from nnapi_shim.drivers.cpu.codegen.fixed_point import scaled
+from nnapi_shim.drivers.cpu.codegen.numeric import bits_of, rounded
+from nnapi_shim.drivers.cpu.codegen.single_fetch import once_box, once_i32
 from nnapi_shim.drivers.cpu.kernels.pooling import bounds, largest, signed_bounds, unsigned_bounds
 from nnapi_shim.drivers.cpu.lowering.roi import ROI_ALIGN, ROI_POOL, ROI_POOL_RAW, WEIGHT_STEP
+from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
 
 OP_FAILED = 5
 ZERO, HALF, ONE, STEP = (np.float32(value) for value in (0, 0.5, 1, WEIGHT_STEP))

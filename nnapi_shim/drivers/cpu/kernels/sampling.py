@@ -5,18 +5,18 @@ The generator is Philox 4x32 with 10 rounds, as in the reference (semantics.md 1
 
 import numpy as np
 
-from nnapi_shim.drivers.cpu.kernels.clock import DEADLINE, LONG, late, monotonic_ns
-from nnapi_shim.drivers.cpu.kernels.elements import READ
-from nnapi_shim.drivers.cpu.kernels.exponential_f64 import exp
-from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
-from nnapi_shim.drivers.cpu.kernels.numeric import (
+from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late, monotonic_ns
+from nnapi_shim.drivers.cpu.codegen.elements import READ
+from nnapi_shim.drivers.cpu.codegen.exponential_f64 import exp
+from nnapi_shim.drivers.cpu.codegen.numeric import (
     f64,
     from_ordered,
     i32,
     ordered,
 )
-from nnapi_shim.drivers.cpu.kernels.once import once_i32
+from nnapi_shim.drivers.cpu.codegen.single_fetch import once_i32
 from nnapi_shim.drivers.cpu.lowering.sampling import CUMULATE, SAMPLE
+from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
 
 LOWEST = np.int32(-(2**31))
 INFINITY = np.float32(np.inf)

@@ -12,11 +12,9 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from nnapi_shim.drivers.cpu.kernels.clock import DEADLINE, LONG, STRETCH, late
-from nnapi_shim.drivers.cpu.kernels.elements import READ, READ_BACK, WRITE, part
-from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
-from nnapi_shim.drivers.cpu.kernels.lanes import Here
-from nnapi_shim.drivers.cpu.kernels.numeric import (
+from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, STRETCH, late
+from nnapi_shim.drivers.cpu.codegen.elements import READ, READ_BACK, WRITE, part
+from nnapi_shim.drivers.cpu.codegen.numeric import (
     bits_of,
     float_of,
     from_ordered,
@@ -24,8 +22,8 @@ from nnapi_shim.drivers.cpu.kernels.numeric import (
     ordered,
     xor32,
 )
-from nnapi_shim.drivers.cpu.kernels.target import target_tiling
-from nnapi_shim.drivers.cpu.kernels.vector import (
+from nnapi_shim.drivers.cpu.codegen.simd import Here
+from nnapi_shim.drivers.cpu.codegen.vector import (
     FLOAT,
     WORD,
     declaration,
@@ -35,6 +33,8 @@ from nnapi_shim.drivers.cpu.kernels.vector import (
     vector,
 )
 from nnapi_shim.drivers.cpu.lowering.selection import EXTREME, LANES, SELECT
+from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
+from nnapi_shim.drivers.cpu.toolchain.target import target_tiling
 
 HIGHEST = np.int32(2**31 - 1)
 QUADWORD = ir.IntType(64)

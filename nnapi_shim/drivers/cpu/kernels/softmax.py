@@ -10,10 +10,11 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
-from nnapi_shim.drivers.cpu.kernels.clock import DEADLINE, LONG, STRETCH, late
-from nnapi_shim.drivers.cpu.kernels.elements import READ, READ_BACK, WRITE
-from nnapi_shim.drivers.cpu.kernels.exponential import exp_negative, exp_negative_of
-from nnapi_shim.drivers.cpu.kernels.fixed_point import (
+from nnapi_shim.drivers.cpu.codegen.byte_lookup import translate
+from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, STRETCH, late
+from nnapi_shim.drivers.cpu.codegen.elements import READ, READ_BACK, WRITE
+from nnapi_shim.drivers.cpu.codegen.exponential import exp_negative, exp_negative_of
+from nnapi_shim.drivers.cpu.codegen.fixed_point import (
     exponential_32,
     floor_log2,
     reciprocal_32,
@@ -21,10 +22,8 @@ from nnapi_shim.drivers.cpu.kernels.fixed_point import (
     shift_right_unsigned,
     wrapped_32,
 )
-from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
-from nnapi_shim.drivers.cpu.kernels.lanes import Here, Whole, mapping, over
-from nnapi_shim.drivers.cpu.kernels.logarithm import log
-from nnapi_shim.drivers.cpu.kernels.numeric import (
+from nnapi_shim.drivers.cpu.codegen.logarithm import log
+from nnapi_shim.drivers.cpu.codegen.numeric import (
     add32,
     add_any_order,
     bits_of,
@@ -35,8 +34,8 @@ from nnapi_shim.drivers.cpu.kernels.numeric import (
     ordered,
     xor32,
 )
-from nnapi_shim.drivers.cpu.kernels.translation import translate
-from nnapi_shim.drivers.cpu.kernels.vector import FLOAT, WORD
+from nnapi_shim.drivers.cpu.codegen.simd import Here, Whole, mapping, over
+from nnapi_shim.drivers.cpu.codegen.vector import FLOAT, WORD
 from nnapi_shim.drivers.cpu.lowering.softmax import (
     LANES,
     LOG_SCRATCH,
@@ -48,6 +47,7 @@ from nnapi_shim.drivers.cpu.lowering.softmax import (
     SOFTMAX_LANES,
     SOFTMAX_TABLE,
 )
+from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
 
 ZERO, ONE = np.float32(0), np.float32(1)
 LOWEST = np.int32(-(2**31))

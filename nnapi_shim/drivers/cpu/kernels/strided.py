@@ -8,7 +8,8 @@ from typing import Any
 
 from llvmlite import ir
 
-from nnapi_shim.drivers.cpu.kernels.blocks import (
+from nnapi_shim.drivers.cpu.codegen.numeric import i64
+from nnapi_shim.drivers.cpu.codegen.register_transpose import (
     backwards,
     copy_long,
     lines_of,
@@ -19,9 +20,8 @@ from nnapi_shim.drivers.cpu.kernels.blocks import (
     unwoven,
     woven,
 )
-from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
-from nnapi_shim.drivers.cpu.kernels.numeric import i64
 from nnapi_shim.drivers.cpu.lowering.strided import COPY, SIDE, STRIP_BYTES, TRANSPOSE, WOVEN
+from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
 
 
 @helper

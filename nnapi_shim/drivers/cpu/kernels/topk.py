@@ -6,10 +6,9 @@ compared as unsigned numbers, with `flip` xor-ed to them before.
 
 import numpy as np
 
-from nnapi_shim.drivers.cpu.kernels.clock import DEADLINE, LONG, late
-from nnapi_shim.drivers.cpu.kernels.elements import WRITE
-from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
-from nnapi_shim.drivers.cpu.kernels.numeric import add32, copy_bytes, from_ordered, i64, ordered
+from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late
+from nnapi_shim.drivers.cpu.codegen.elements import WRITE
+from nnapi_shim.drivers.cpu.codegen.numeric import add32, copy_bytes, from_ordered, i64, ordered
 from nnapi_shim.drivers.cpu.kernels.selection import (
     HIGHEST,
     byte_element,
@@ -19,6 +18,7 @@ from nnapi_shim.drivers.cpu.kernels.selection import (
     write_i32,
 )
 from nnapi_shim.drivers.cpu.lowering.selection import CHUNK, TOPK
+from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
 
 ZERO = np.float32(0)
 LOWEST = np.int32(-(2**31))

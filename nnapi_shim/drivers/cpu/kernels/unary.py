@@ -5,16 +5,16 @@ from operator import neg
 import numpy as np
 from llvmlite import ir
 
-from nnapi_shim.drivers.cpu.kernels.elements import READ, WRITE, mapped, part
-from nnapi_shim.drivers.cpu.kernels.exponential import exp, exp_of
-from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
-from nnapi_shim.drivers.cpu.kernels.lanes import Real, mapped_runs, mapping
-from nnapi_shim.drivers.cpu.kernels.logarithm import log
-from nnapi_shim.drivers.cpu.kernels.numeric import bits_of, square_root
-from nnapi_shim.drivers.cpu.kernels.sine import LIMIT, sine, sine_of_any
-from nnapi_shim.drivers.cpu.kernels.target import target_tiling
-from nnapi_shim.drivers.cpu.kernels.vector import HALFWORD, declaration
+from nnapi_shim.drivers.cpu.codegen.elements import READ, WRITE, mapped, part
+from nnapi_shim.drivers.cpu.codegen.exponential import exp, exp_of
+from nnapi_shim.drivers.cpu.codegen.logarithm import log
+from nnapi_shim.drivers.cpu.codegen.numeric import bits_of, square_root
+from nnapi_shim.drivers.cpu.codegen.simd import Real, mapped_runs, mapping
+from nnapi_shim.drivers.cpu.codegen.sine import LIMIT, sine, sine_of_any
+from nnapi_shim.drivers.cpu.codegen.vector import HALFWORD, declaration
 from nnapi_shim.drivers.cpu.lowering.unary import SINE
+from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
+from nnapi_shim.drivers.cpu.toolchain.target import target_tiling
 
 ONE = np.float32(1)
 MAGNITUDE, LIMIT_BITS = np.int32(0x7FFFFFFF), LIMIT.view(np.int32)

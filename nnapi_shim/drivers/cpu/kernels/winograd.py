@@ -15,14 +15,12 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from nnapi_shim.drivers.cpu.kernels.arithmetic import float32
-from nnapi_shim.drivers.cpu.kernels.bounds import number_within, within
-from nnapi_shim.drivers.cpu.kernels.clock import DEADLINE, late
-from nnapi_shim.drivers.cpu.kernels.kernel import helper, kernel
-from nnapi_shim.drivers.cpu.kernels.microkernel import tile
-from nnapi_shim.drivers.cpu.kernels.numeric import add_any_order_f64, copy_bytes, f32, i64
-from nnapi_shim.drivers.cpu.kernels.target import target_tiling
-from nnapi_shim.drivers.cpu.kernels.vector import (
+from nnapi_shim.drivers.cpu.codegen.bounds import number_within, within
+from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, late
+from nnapi_shim.drivers.cpu.codegen.gemm_microkernel import tile
+from nnapi_shim.drivers.cpu.codegen.mac_schemes import float32
+from nnapi_shim.drivers.cpu.codegen.numeric import add_any_order_f64, copy_bytes, f32, i64
+from nnapi_shim.drivers.cpu.codegen.vector import (
     FLOAT,
     LONG,
     POINTER,
@@ -38,6 +36,8 @@ from nnapi_shim.drivers.cpu.kernels.vector import (
     vector,
 )
 from nnapi_shim.drivers.cpu.lowering.winograd import PACK_WINOGRAD, POINTS, WINOGRAD
+from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
+from nnapi_shim.drivers.cpu.toolchain.target import target_tiling
 
 TILING = target_tiling()
 COLUMNS, LANES, ROWS = TILING.columns, TILING.lanes, TILING.rows

@@ -7,7 +7,7 @@ decided: paddings, bounds of the activation, multipliers, layouts.
 from collections.abc import Callable, Sequence
 from importlib import import_module
 
-from nnapi_shim.drivers.cpu.record import Alias, Step
+from nnapi_shim.drivers.cpu.program.record import Alias, Step
 from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.operations import family
 from nnapi_shim.operations.declare import BoundOperation

@@ -9,7 +9,7 @@ from nnapi_shim.drivers.cpu.lowering.fixed_point import (
     input_radius,
     short_multiplier,
 )
-from nnapi_shim.drivers.cpu.record import (
+from nnapi_shim.drivers.cpu.program.record import (
     ADDRESS,
     FLOAT32,
     FLOAT32_MAX,

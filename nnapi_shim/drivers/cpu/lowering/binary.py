@@ -2,7 +2,6 @@
 
 from nnapi_shim.drivers.cpu.lowering.bounds import float_bounds, quantized_bounds
 from nnapi_shim.drivers.cpu.lowering.broadcasting import PLAIN, WALK_FIELDS, pairwise
-from nnapi_shim.drivers.cpu.lowering.close import CLOSE_SUM, close_sum
 from nnapi_shim.drivers.cpu.lowering.elements import (
     all_saturated,
     requantize,
@@ -21,7 +20,8 @@ from nnapi_shim.drivers.cpu.lowering.fixed_point import (
     short_multiplier,
     vanishing,
 )
-from nnapi_shim.drivers.cpu.record import FLOAT32, INT64, Record, Step, record
+from nnapi_shim.drivers.cpu.lowering.float_shortcut import CLOSE_SUM, close_sum
+from nnapi_shim.drivers.cpu.program.record import FLOAT32, INT64, Record, Step, record
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE
 from nnapi_shim.hints import Any
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation

@@ -2,8 +2,8 @@
 
 from math import copysign, floor, inf
 
-from nnapi_shim.drivers.cpu.fused import MovedActivation
-from nnapi_shim.drivers.cpu.record import FLOAT32_MAX
+from nnapi_shim.drivers.cpu.compile.fused import MovedActivation
+from nnapi_shim.drivers.cpu.program.record import FLOAT32_MAX
 from nnapi_shim.hal.enums import FuseCode
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE
 from nnapi_shim.operations.declare import BoundOperand
@@ -19,7 +19,7 @@ _REALS = {
 
 def float_bounds(activation: int | None) -> tuple[float, float]:
     """Bounds of real results: with FuseCode.NONE the largest numbers of float32. Those of a
-    MovedActivation are in the other order, which tells kernels of it (kernels/bounds.py).
+    MovedActivation are in the other order, which tells kernels of it (codegen/bounds.py).
 
     activation: None for the results of an operation that has no fused activation.
     """

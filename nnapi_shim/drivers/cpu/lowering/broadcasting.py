@@ -12,7 +12,7 @@ from struct import pack
 
 from nnapi_shim.drivers.cpu.lowering.elements import TILE
 from nnapi_shim.drivers.cpu.lowering.joining import copy_rows
-from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, Buffer, Record, Step, record
+from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, Buffer, Record, Step, record
 from nnapi_shim.hal.quantization import ELEMENT_BYTES
 from nnapi_shim.hal.types import Dimensions
 from nnapi_shim.hints import Any, NamedTuple

@@ -4,7 +4,7 @@ Three predicates make all six: the operands are exchanged, the result is negated
 """
 
 from nnapi_shim.drivers.cpu.lowering.broadcasting import WALK_FIELDS, pairwise
-from nnapi_shim.drivers.cpu.record import FLOAT32, FLOAT32_MAX, INT64, Step, record
+from nnapi_shim.drivers.cpu.program.record import FLOAT32, FLOAT32_MAX, INT64, Step, record
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 
 COMPARE = record(**WALK_FIELDS, negate=INT64)

@@ -9,10 +9,10 @@ not so, where a graph waits for a value that only the run knows, or would be too
 from collections.abc import Sequence
 
 from nnapi_shim import address
-from nnapi_shim.drivers.cpu.builder import Builder
-from nnapi_shim.drivers.cpu.layout import Placed
-from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, LOOP_TIMEOUT, Buffer, Step, record
-from nnapi_shim.drivers.cpu.waits import NeedsControl, Wait
+from nnapi_shim.drivers.cpu.compile.builder import Builder
+from nnapi_shim.drivers.cpu.compile.layout import Placed
+from nnapi_shim.drivers.cpu.compile.suspension import NeedsControl, Wait
+from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, LOOP_TIMEOUT, Buffer, Step, record
 from nnapi_shim.errors import NnapiError, Where, op_failed
 from nnapi_shim.hal.enums import OperandLifeTime, OperationType
 from nnapi_shim.hal.types import Dimensions, Operation, Subgraph

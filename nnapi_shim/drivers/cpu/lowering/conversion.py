@@ -5,7 +5,7 @@ from struct import pack
 
 from nnapi_shim.drivers.cpu.lowering.elements import ELEMENTS, MAP, TILE, element_wise, shared
 from nnapi_shim.drivers.cpu.lowering.rearrange import convert
-from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32, INT64, Alias, Step, record
+from nnapi_shim.drivers.cpu.program.record import ADDRESS, FLOAT32, INT64, Alias, Step, record
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE
 from nnapi_shim.hal.types import element_count
 from nnapi_shim.operations.declare import BoundOperation

@@ -5,8 +5,8 @@ through a table, by a filter.
 """
 
 from nnapi_shim.drivers.cpu.lowering.depthwise import depthwise
-from nnapi_shim.drivers.cpu.lowering.folding import folded, is_foldable
 from nnapi_shim.drivers.cpu.lowering.gemm import product, product_with
+from nnapi_shim.drivers.cpu.lowering.im2row import folded, is_foldable
 from nnapi_shim.drivers.cpu.lowering.packing import (
     Filter,
     is_quantized,
@@ -19,7 +19,7 @@ from nnapi_shim.drivers.cpu.lowering.strided import Axis, copied
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling, tiling
 from nnapi_shim.drivers.cpu.lowering.windows import window_rows
 from nnapi_shim.drivers.cpu.lowering.winograd import pays, winograd
-from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, At, Buffer, Step, record
+from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, At, Buffer, Step, record
 from nnapi_shim.hal.quantization import ELEMENT_BYTES
 from nnapi_shim.hal.types import byte_size
 from nnapi_shim.hints import Any

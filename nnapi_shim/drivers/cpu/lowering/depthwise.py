@@ -4,13 +4,13 @@ So is a GROUPED_CONV_2D of groups that have one input channel each.
 """
 
 from nnapi_shim.drivers.cpu.lowering.bounds import float_bounds
+from nnapi_shim.drivers.cpu.lowering.depthwise_interleaved import blocks, woven
+from nnapi_shim.drivers.cpu.lowering.gemm_blocking import tiles_of
 from nnapi_shim.drivers.cpu.lowering.packing import Filter, is_quantized
 from nnapi_shim.drivers.cpu.lowering.rearrange import CONVERT
 from nnapi_shim.drivers.cpu.lowering.requantization import FINISH, finish, signed_zero, table
-from nnapi_shim.drivers.cpu.lowering.splitting import tiles_of
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
-from nnapi_shim.drivers.cpu.lowering.woven import blocks, woven
-from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, Buffer, Step, record
+from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, Buffer, Step, record
 from nnapi_shim.hal.enums import OperandType
 from nnapi_shim.hints import Any
 from nnapi_shim.operations.declare import BoundOperation

@@ -3,10 +3,10 @@
 All compute with float32; other types are converted before and after.
 """
 
-from nnapi_shim.drivers.cpu.lowering.real import from_reals, reals
+from nnapi_shim.drivers.cpu.lowering.dequantize import from_reals, reals
 from nnapi_shim.drivers.cpu.lowering.rearrange import transpose
 from nnapi_shim.drivers.cpu.lowering.suppression import parts, scratch_bytes
-from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32, INT64, Buffer, Step, record
+from nnapi_shim.drivers.cpu.program.record import ADDRESS, FLOAT32, INT64, Buffer, Step, record
 from nnapi_shim.hal.types import byte_size
 from nnapi_shim.operations.declare import BoundOperation
 

@@ -4,7 +4,7 @@ from array import array
 from collections.abc import Iterable, Sequence
 from math import copysign, floor, inf
 
-from nnapi_shim.drivers.cpu.record import (
+from nnapi_shim.drivers.cpu.program.record import (
     ADDRESS,
     FLOAT32_MAX,
     INT64,

@@ -2,7 +2,7 @@
 
 from math import copysign, frexp
 
-from nnapi_shim.drivers.cpu.record import FLOAT32_MAX, INT64
+from nnapi_shim.drivers.cpu.program.record import FLOAT32_MAX, INT64
 from nnapi_shim.hints import Any
 
 

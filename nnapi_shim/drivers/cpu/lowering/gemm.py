@@ -6,9 +6,10 @@ through a table of offsets, one per output row and filter tap, so that nothing i
 
 from struct import pack
 
-from nnapi_shim.drivers.cpu.lowering.addition import ADDEND
 from nnapi_shim.drivers.cpu.lowering.bounds import float_bounds
-from nnapi_shim.drivers.cpu.lowering.halving import is_halved
+from nnapi_shim.drivers.cpu.lowering.fused_add import ADDEND
+from nnapi_shim.drivers.cpu.lowering.gemm_blocking import Work, split, tiles_of
+from nnapi_shim.drivers.cpu.lowering.half_precision import is_halved
 from nnapi_shim.drivers.cpu.lowering.packing import (
     Filter,
     Input,
@@ -17,9 +18,8 @@ from nnapi_shim.drivers.cpu.lowering.packing import (
     whole_filter,
 )
 from nnapi_shim.drivers.cpu.lowering.requantization import FINISH, finish, signed_zero
-from nnapi_shim.drivers.cpu.lowering.splitting import Work, split, tiles_of
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
-from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, At, Buffer, Step, record
+from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, At, Buffer, Step, record
 from nnapi_shim.hints import Any, NamedTuple
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 

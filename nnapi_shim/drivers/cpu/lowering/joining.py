@@ -13,7 +13,7 @@ from nnapi_shim.drivers.cpu.lowering.elements import (
     stored,
 )
 from nnapi_shim.drivers.cpu.lowering.strided import Axis, copied, moved, strides
-from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, Alias, At, Buffer, Step, record
+from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, Alias, At, Buffer, Step, record
 from nnapi_shim.hal.quantization import ELEMENT_BYTES, QUANTIZED_RANGE
 from nnapi_shim.hal.types import element_count
 from nnapi_shim.hints import Any

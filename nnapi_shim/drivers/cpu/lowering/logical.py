@@ -2,7 +2,7 @@
 
 from nnapi_shim.drivers.cpu.lowering.broadcasting import WALK_FIELDS, pairwise
 from nnapi_shim.drivers.cpu.lowering.elements import MAP, element_wise
-from nnapi_shim.drivers.cpu.record import INT64, Step, record
+from nnapi_shim.drivers.cpu.program.record import INT64, Step, record
 from nnapi_shim.operations.declare import BoundOperation
 
 LOGICAL = record(**WALK_FIELDS, flip=INT64)

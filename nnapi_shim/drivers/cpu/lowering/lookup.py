@@ -3,7 +3,7 @@
 from math import prod
 
 from nnapi_shim.drivers.cpu.lowering.rearrange import widened
-from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, Buffer, Step, record
+from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, Buffer, Step, record
 from nnapi_shim.hal.enums import OperandType
 from nnapi_shim.hal.quantization import ELEMENT_BYTES
 from nnapi_shim.hal.types import byte_size, element_count

@@ -9,7 +9,7 @@ float16 is widened first: constants at compilation.
 from math import inf
 
 from nnapi_shim.drivers.cpu.lowering.gemm import consecutive_rows, product_with
-from nnapi_shim.drivers.cpu.lowering.halving import is_halved
+from nnapi_shim.drivers.cpu.lowering.half_precision import is_halved
 from nnapi_shim.drivers.cpu.lowering.lstm_rounds import is_worth_sharing, rounds
 from nnapi_shim.drivers.cpu.lowering.packing import prepared_input
 from nnapi_shim.drivers.cpu.lowering.recurrent import (
@@ -22,7 +22,7 @@ from nnapi_shim.drivers.cpu.lowering.recurrent import (
     rows_of,
 )
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling, tiling
-from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32, INT64, At, Buffer, Step, record
+from nnapi_shim.drivers.cpu.program.record import ADDRESS, FLOAT32, INT64, At, Buffer, Step, record
 from nnapi_shim.hal.quantization import ELEMENT_BYTES
 from nnapi_shim.hints import Any, NamedTuple
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation

@@ -3,7 +3,7 @@
 from struct import pack
 
 from nnapi_shim.drivers.cpu.lowering.fixed_point import decomposed
-from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32_MAX, INT64, Buffer, Step, record
+from nnapi_shim.drivers.cpu.program.record import ADDRESS, FLOAT32_MAX, INT64, Buffer, Step, record
 from nnapi_shim.hints import Any
 from nnapi_shim.operations.declare import BoundOperation
 from nnapi_shim.operations.lstm_cell import GATES, Cell, Gates

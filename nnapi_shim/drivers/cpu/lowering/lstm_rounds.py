@@ -6,7 +6,7 @@ A thread gets about the same units each time, so their weights stay in its cache
 
 from nnapi_shim.drivers.cpu.lowering.recurrent import Rows
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
-from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32, INT64, At, Buffer, Step, record
+from nnapi_shim.drivers.cpu.program.record import ADDRESS, FLOAT32, INT64, At, Buffer, Step, record
 from nnapi_shim.hints import Any
 from nnapi_shim.operations.lstm_cell import GATES, Cell
 

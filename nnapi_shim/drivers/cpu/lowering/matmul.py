@@ -14,7 +14,7 @@ from nnapi_shim.drivers.cpu.lowering.rearrange import (
 )
 from nnapi_shim.drivers.cpu.lowering.strided import Axis, copied, strides
 from nnapi_shim.drivers.cpu.lowering.tiling import tiling
-from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32_MAX, INT64, Buffer, Step, record
+from nnapi_shim.drivers.cpu.program.record import ADDRESS, FLOAT32_MAX, INT64, Buffer, Step, record
 from nnapi_shim.hal.enums import FuseCode
 from nnapi_shim.hal.quantization import ELEMENT_BYTES
 from nnapi_shim.hal.types import element_count

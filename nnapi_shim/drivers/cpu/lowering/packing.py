@@ -15,10 +15,10 @@ The first two corrections go into the bias, the last is added per row; symmetric
 from collections.abc import Sequence
 from math import prod
 
+from nnapi_shim.drivers.cpu.lowering.gemm_blocking import tiles_of
 from nnapi_shim.drivers.cpu.lowering.requantization import COLUMN_BYTES, float64s, signed_zero
-from nnapi_shim.drivers.cpu.lowering.splitting import tiles_of
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling, round_up
-from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, Buffer, Step, record
+from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, Buffer, Step, record
 from nnapi_shim.hints import Any, NamedTuple
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 from nnapi_shim.operations.rules import float32

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from struct import pack
 
 from nnapi_shim.drivers.cpu.lowering.strided import Axis, copied, filled, strides
-from nnapi_shim.drivers.cpu.record import Alias, At, Step
+from nnapi_shim.drivers.cpu.program.record import Alias, At, Step
 from nnapi_shim.hal.quantization import ELEMENT_BYTES, STRUCT_CODES
 from nnapi_shim.hints import Any
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation

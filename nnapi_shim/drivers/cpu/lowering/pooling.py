@@ -3,7 +3,15 @@
 from nnapi_shim.drivers.cpu.lowering.bounds import float_bounds, quantized_bounds
 from nnapi_shim.drivers.cpu.lowering.elements import TILE
 from nnapi_shim.drivers.cpu.lowering.rearrange import from_nhwc, image_in, image_out, to_nhwc
-from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32, INT64, Buffer, Record, Step, record
+from nnapi_shim.drivers.cpu.program.record import (
+    ADDRESS,
+    FLOAT32,
+    INT64,
+    Buffer,
+    Record,
+    Step,
+    record,
+)
 from nnapi_shim.hints import Any
 from nnapi_shim.operations.declare import BoundOperation
 from nnapi_shim.operations.shapes import window

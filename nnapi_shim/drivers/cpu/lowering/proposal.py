@@ -6,10 +6,10 @@ what was found is stored in the outputs.
 
 from collections.abc import Sequence
 
-from nnapi_shim.drivers.cpu.lowering.real import reals, store
+from nnapi_shim.drivers.cpu.lowering.dequantize import reals, store
 from nnapi_shim.drivers.cpu.lowering.rearrange import to_nhwc
 from nnapi_shim.drivers.cpu.lowering.suppression import parts, scratch_bytes
-from nnapi_shim.drivers.cpu.record import (
+from nnapi_shim.drivers.cpu.program.record import (
     ADDRESS,
     FLOAT32,
     INT64,

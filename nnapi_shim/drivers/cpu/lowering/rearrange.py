@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from math import prod
 
 from nnapi_shim.drivers.cpu.lowering.strided import Axis, copied, moved, strides
-from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, Alias, Buffer, Step, record
+from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, Alias, Buffer, Step, record
 from nnapi_shim.hal.quantization import ELEMENT_BYTES
 from nnapi_shim.hal.types import byte_size, element_count
 from nnapi_shim.hints import Any

@@ -4,7 +4,7 @@ from nnapi_shim.drivers.cpu.lowering.gemm import consecutive_rows, product_with
 from nnapi_shim.drivers.cpu.lowering.packing import Filter, packed_filter, prepared_input
 from nnapi_shim.drivers.cpu.lowering.rearrange import narrowed, widened
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
-from nnapi_shim.drivers.cpu.record import Buffer, Step
+from nnapi_shim.drivers.cpu.program.record import Buffer, Step
 from nnapi_shim.hal.enums import OperandType
 from nnapi_shim.hal.types import element_count
 from nnapi_shim.hints import Any, NamedTuple

@@ -11,9 +11,9 @@ from collections.abc import Collection
 from math import prod
 
 from nnapi_shim.drivers.cpu.lowering.elements import TILE
+from nnapi_shim.drivers.cpu.lowering.gemm_blocking import tiles_of
 from nnapi_shim.drivers.cpu.lowering.rearrange import image_in, image_out
-from nnapi_shim.drivers.cpu.lowering.splitting import tiles_of
-from nnapi_shim.drivers.cpu.record import (
+from nnapi_shim.drivers.cpu.program.record import (
     ADDRESS,
     FLOAT32,
     FLOAT32_MAX,

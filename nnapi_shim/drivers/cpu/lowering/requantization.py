@@ -1,10 +1,10 @@
-"""Multipliers of quantized sums as the kernels take them: see ../kernels/requantization.py."""
+"""Multipliers of quantized sums as the kernels take them: see codegen/requantization.py."""
 
 from collections.abc import Sequence
 from struct import pack
 
 from nnapi_shim.drivers.cpu.lowering.bounds import quantized_bounds
-from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32, INT64, Buffer, Step, record
+from nnapi_shim.drivers.cpu.program.record import ADDRESS, FLOAT32, INT64, Buffer, Step, record
 from nnapi_shim.hal.enums import OperandType
 from nnapi_shim.hints import Any
 from nnapi_shim.operations.declare import BoundOperand

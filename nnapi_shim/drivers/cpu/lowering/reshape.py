@@ -3,7 +3,7 @@
 from struct import pack
 
 from nnapi_shim.drivers.cpu.lowering.strided import filled
-from nnapi_shim.drivers.cpu.record import Alias, Step
+from nnapi_shim.drivers.cpu.program.record import Alias, Step
 from nnapi_shim.hal.quantization import STRUCT_CODES
 from nnapi_shim.hal.types import element_count
 from nnapi_shim.operations.declare import BoundOperation

@@ -5,7 +5,7 @@ one kernel then runs a direction of a sequence. float16 is widened first.
 """
 
 from nnapi_shim.drivers.cpu.lowering.gemm import consecutive_rows
-from nnapi_shim.drivers.cpu.lowering.halving import is_halved
+from nnapi_shim.drivers.cpu.lowering.half_precision import is_halved
 from nnapi_shim.drivers.cpu.lowering.recurrent import (
     TILE_ROWS,
     Rows,
@@ -17,7 +17,7 @@ from nnapi_shim.drivers.cpu.lowering.recurrent import (
     rows_of,
 )
 from nnapi_shim.drivers.cpu.lowering.tiling import tiling
-from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, At, Buffer, Step, record
+from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, At, Buffer, Step, record
 from nnapi_shim.hints import Any, NamedTuple
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 from nnapi_shim.operations.rnn import time_and_batch

@@ -2,9 +2,17 @@
 
 from math import ceil
 
-from nnapi_shim.drivers.cpu.lowering.real import reals
+from nnapi_shim.drivers.cpu.lowering.dequantize import reals
 from nnapi_shim.drivers.cpu.lowering.rearrange import from_nhwc, to_nhwc
-from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32, INT64, Buffer, Record, Step, record
+from nnapi_shim.drivers.cpu.program.record import (
+    ADDRESS,
+    FLOAT32,
+    INT64,
+    Buffer,
+    Record,
+    Step,
+    record,
+)
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE
 from nnapi_shim.hints import Any
 from nnapi_shim.operations.declare import BoundOperation

@@ -1,7 +1,7 @@
 """RANDOM_MULTINOMIAL as steps."""
 
 from nnapi_shim.drivers.cpu.lowering.strided import Axis, copied, filled
-from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, At, Buffer, Step, record
+from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, At, Buffer, Step, record
 from nnapi_shim.hal.types import element_count
 from nnapi_shim.hints import Any
 from nnapi_shim.operations.declare import BoundOperation

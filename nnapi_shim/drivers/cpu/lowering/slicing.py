@@ -1,7 +1,7 @@
 """SLICE STRIDED_SLICE SPLIT as steps: copies from a part of the input."""
 
 from nnapi_shim.drivers.cpu.lowering.strided import Axis, moved, strides
-from nnapi_shim.drivers.cpu.record import Alias, Step
+from nnapi_shim.drivers.cpu.program.record import Alias, Step
 from nnapi_shim.hal.quantization import ELEMENT_BYTES
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 from nnapi_shim.operations.slicing import Range, ranges, slice_sizes

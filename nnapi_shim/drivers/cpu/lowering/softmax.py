@@ -5,7 +5,7 @@ from math import prod
 from nnapi_shim.drivers.cpu.lowering.elements import TILE
 from nnapi_shim.drivers.cpu.lowering.fixed_point import decomposed, input_radius
 from nnapi_shim.drivers.cpu.lowering.rearrange import image_in, image_out
-from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32, INT64, Buffer, Step, record
+from nnapi_shim.drivers.cpu.program.record import ADDRESS, FLOAT32, INT64, Buffer, Step, record
 from nnapi_shim.hints import Any
 from nnapi_shim.operations.declare import BoundOperation
 

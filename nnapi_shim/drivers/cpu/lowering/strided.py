@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from math import prod
 from struct import pack
 
-from nnapi_shim.drivers.cpu.record import ADDRESS, INT64, Alias, At, Step, record
+from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, Alias, At, Step, record
 from nnapi_shim.hal.quantization import ELEMENT_BYTES
 from nnapi_shim.hal.types import byte_size, element_count
 from nnapi_shim.hints import Any, NamedTuple

@@ -10,7 +10,7 @@ PARTS = 16
 def scratch_bytes(capacity: int) -> int:
     """Scratch memory for `capacity` candidates, a multiple of 64.
 
-    Two lists of items (int64), the histogram, five columns of float32 (kernels/suppression.py).
+    Two lists of items (int64), the histogram, five columns of float32 (codegen/suppression.py).
     """
     return -(-(capacity * (8 + 8 + 5 * 4) + HISTOGRAM_BYTES) // 64) * 64
 

@@ -6,7 +6,7 @@ takes one 32-bit word of each input row per step: a float32, or `group` integers
 multiplied and summed at once.
 """
 
-from nnapi_shim.drivers.cpu import library
+from nnapi_shim.drivers.cpu.program import library
 from nnapi_shim.hints import NamedTuple
 
 

@@ -17,7 +17,7 @@ from nnapi_shim.drivers.cpu.lowering.packing import (
 from nnapi_shim.drivers.cpu.lowering.strided import Axis, copied
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
 from nnapi_shim.drivers.cpu.lowering.windows import View, view_rows
-from nnapi_shim.drivers.cpu.record import At, Buffer, Step
+from nnapi_shim.drivers.cpu.program.record import At, Buffer, Step
 from nnapi_shim.hal.quantization import ELEMENT_BYTES
 from nnapi_shim.hints import Any, NamedTuple
 from nnapi_shim.operations.convolution import transpose_spans

@@ -14,7 +14,7 @@ from nnapi_shim.drivers.cpu.lowering.elements import (
     stored,
     translated,
 )
-from nnapi_shim.drivers.cpu.record import ADDRESS, Step, record
+from nnapi_shim.drivers.cpu.program.record import ADDRESS, Step, record
 from nnapi_shim.operations.declare import BoundOperation
 
 SINE = record(input=ADDRESS, output=ADDRESS, **ELEMENTS, table=ADDRESS)

@@ -3,7 +3,7 @@
 from nnapi_shim.drivers.cpu.lowering.gemm import OFFSETS, Rows, consecutive_rows
 from nnapi_shim.drivers.cpu.lowering.packing import Input
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
-from nnapi_shim.drivers.cpu.record import At, Buffer, Step
+from nnapi_shim.drivers.cpu.program.record import At, Buffer, Step
 from nnapi_shim.hints import NamedTuple
 from nnapi_shim.operations.declare import BoundOperation
 from nnapi_shim.operations.shapes import Window

@@ -9,9 +9,9 @@ outputs that do not see it: outputs that are not finite are computed directly.
 from struct import pack
 
 from nnapi_shim.drivers.cpu.lowering.bounds import float_bounds
-from nnapi_shim.drivers.cpu.lowering.splitting import SERIAL, STEPS_PER_TILE
+from nnapi_shim.drivers.cpu.lowering.gemm_blocking import SERIAL, STEPS_PER_TILE
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
-from nnapi_shim.drivers.cpu.record import ADDRESS, FLOAT32, INT64, Buffer, Step, record
+from nnapi_shim.drivers.cpu.program.record import ADDRESS, FLOAT32, INT64, Buffer, Step, record
 from nnapi_shim.hints import Any
 from nnapi_shim.operations.declare import BoundOperation
 from nnapi_shim.operations.shapes import Window

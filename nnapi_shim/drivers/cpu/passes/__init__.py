@@ -2,18 +2,18 @@
 
 Results stay the same, bit by bit, and NaN stays NaN. Two passes let another kernel compute sums of
 floats, fuse_dilation and fuse_padding: what is added up in another order may be rounded otherwise,
-exceed float32 on the way or not, and have the other sign if it is 0. halve_weights rounds weights
-to float16, if they are not among its numbers, and may add up in another order, too. What the
-program reads is computed as the model says, and so is all that a run may refuse: passes act where
-everything is declared, as operations give it.
+exceed float32 on the way or not, and have the other sign if it is 0. compress_weights_f16
+rounds weights to float16, if they are not among its numbers, and may add up in another order, too.
+What the program reads is computed as the model says, and so is all that a run may refuse: passes
+act where everything is declared, as operations give it.
 """
 
 from collections.abc import Callable, Collection, Sequence
 from importlib import import_module
 
-from nnapi_shim.drivers.cpu.layout import Lowered, Placed
-from nnapi_shim.drivers.cpu.lowering.halving import ON_ONE_ROW
-from nnapi_shim.drivers.cpu.weights import Constants
+from nnapi_shim.drivers.cpu.compile.constants import Constants
+from nnapi_shim.drivers.cpu.compile.layout import Lowered, Placed
+from nnapi_shim.drivers.cpu.lowering.half_precision import ON_ONE_ROW
 from nnapi_shim.errors import Where
 from nnapi_shim.hal.enums import OperandLifeTime, OperationType
 from nnapi_shim.hal.types import Subgraph
@@ -22,7 +22,7 @@ from nnapi_shim.limits import watched
 from nnapi_shim.settings import PASSES
 
 if TYPE_CHECKING:
-    from nnapi_shim.drivers.cpu.passes.graph import Done
+    from nnapi_shim.drivers.cpu.passes.graph.rewriter import Done
 
 O = OperationType  # noqa: E741
 ALL = "all"
@@ -63,17 +63,17 @@ TABLE: dict[str, Callable[[Subgraph], bool]] = {
     "fuse_gelu": _of(O.TANH),
     "fuse_layer_norm": _of(O.SQRT),
     "tabulate_bytes": _of(O.QUANTIZE, O.LOGISTIC, O.TANH, O.HARD_SWISH),
-    "halve_weights": _of(*ON_ONE_ROW),
+    "compress_weights_f16": _of(*ON_ONE_ROW),
 }
 """Name of a pass, which is that of its file and its function -> whether a graph may have something
 for it to do; it is not imported for others.
 """
 
 
-WHERE_RELAXED = ("halve_weights",)
+WHERE_RELAXED = ("compress_weights_f16",)
 """Those for models whose float32 may be computed with the range and precision of float16."""
 
-ON_STEPS = ("fuse_additions", "write_in_place", "chain_steps", "chain_elements", "run_beside")
+ON_STEPS = ("fuse_additions", "write_in_place", "fuse_tiles", "fuse_elementwise", "run_parallel")
 """Passes over the steps that a graph was lowered to."""
 
 
@@ -100,11 +100,11 @@ def applied(
     names = [name for name, acts in TABLE.items() if name not in without and acts(subgraph)]
     if not names:
         return subgraph, ()
-    from nnapi_shim.drivers.cpu.passes.graph import Graph
+    from nnapi_shim.drivers.cpu.passes.graph.rewriter import Graph
 
     graph = Graph(subgraph, constants, evaluate)
     for name in names:
-        getattr(import_module(f"{__name__}.{name}"), name)(graph)
+        getattr(import_module(f"{__name__}.graph.{name}"), name)(graph)
     return (graph.rewritten() if graph.done else subgraph), graph.done
 
 
@@ -125,34 +125,34 @@ def on_steps(lowered: Lowered, kept: Collection[Any]) -> list[Joined]:
     without = left_out()
     done = []
     if "add" in kernels and "fuse_additions" not in without:
-        from nnapi_shim.drivers.cpu.passes.fuse_additions import fuse_additions
+        from nnapi_shim.drivers.cpu.passes.schedule.fuse_additions import fuse_additions
 
         for one, other in fuse_additions(lowered, kept):
             what = f"added at the end of {one.where}"
             done.append(Joined("fuse_additions", other.where, what))
     if "copy" in kernels and "write_in_place" not in without:
-        from nnapi_shim.drivers.cpu.passes.write_in_place import write_in_place
+        from nnapi_shim.drivers.cpu.passes.schedule.write_in_place import write_in_place
 
         for placed in write_in_place(lowered, kept):
             what = "what it would copy is written or read where it lies"
             done.append(Joined("write_in_place", placed.where, what))
-    if not kernels.isdisjoint(("gemm", "depthwise")) and "chain_steps" not in without:
-        from nnapi_shim.drivers.cpu.passes.chain_steps import chain_steps
+    if not kernels.isdisjoint(("gemm", "depthwise")) and "fuse_tiles" not in without:
+        from nnapi_shim.drivers.cpu.passes.schedule.fuse_tiles import fuse_tiles
 
-        for one, other in chain_steps(lowered.steps, lowered.root):
+        for one, other in fuse_tiles(lowered.steps, lowered.root):
             what = f"behind {one.where}, tile by tile"
-            done.append(Joined("chain_steps", other.where, what))
-    if _has_pairs(lowered.steps) and "chain_elements" not in without:
-        from nnapi_shim.drivers.cpu.passes.chain_elements import chain_elements
+            done.append(Joined("fuse_tiles", other.where, what))
+    if _has_pairs(lowered.steps) and "fuse_elementwise" not in without:
+        from nnapi_shim.drivers.cpu.passes.schedule.fuse_elementwise import fuse_elementwise
 
-        for one, other in chain_elements(lowered.steps, lowered.root):
+        for one, other in fuse_elementwise(lowered.steps, lowered.root):
             what = f"behind {one.where}, block by block"
-            done.append(Joined("chain_elements", other.where, what))
-    if "run_beside" not in without:
-        from nnapi_shim.drivers.cpu.passes.run_beside import run_beside
+            done.append(Joined("fuse_elementwise", other.where, what))
+    if "run_parallel" not in without:
+        from nnapi_shim.drivers.cpu.passes.schedule.run_parallel import run_parallel
 
-        for one, other in run_beside(lowered, kept):
-            done.append(Joined("run_beside", other.where, f"beside {one.where}"))
+        for one, other in run_parallel(lowered, kept):
+            done.append(Joined("run_parallel", other.where, f"beside {one.where}"))
     return done
 
 

@@ -1,0 +1,153 @@
+"""What can be done with a model as a whole: looked at, compiled, saved, pickled."""
+
+from importlib import import_module
+from os import PathLike
+from typing import Any
+
+from nnapi_shim.api import display, pickling, view
+from nnapi_shim.api.argument_types import wrong_type
+from nnapi_shim.api.devices import Choice, chosen
+from nnapi_shim.api.recurrent_state import Carried, Carrying
+from nnapi_shim.errors import NnapiError
+from nnapi_shim.hal.types import Model as HalModel
+from nnapi_shim.runtime import compilation as runtime_compilation
+from nnapi_shim.runtime import device_manager
+from nnapi_shim.runtime import model as runtime
+
+
+class WholeModel:
+    """The part of Model that looks at it and takes it elsewhere, and changes nothing."""
+
+    _model: runtime.Model | None
+    _view: view.GraphView | None
+    _carried: Carrying
+
+    @property
+    def runtime(self) -> runtime.Model:
+        """The model of the runtime; raises BAD_STATE for a model that is closed."""
+        raise NotImplementedError
+
+    @classmethod
+    def restored(cls, state: pickling.State, carried: Carrying) -> "WholeModel":
+        """A finished model from what was pickled of one."""
+        raise NotImplementedError
+
+    # Looking at it
+
+    @property
+    def graph(self) -> view.GraphView:
+        """What is in the model now; once it is finished, always the same object."""
+        if self._view is None:
+            graph = view.of(self.runtime)
+            if self.runtime.state != "finished":
+                return graph
+            self._view = graph
+        return self._view
+
+    @property
+    def operands(self) -> tuple[view.OperandView, ...]:
+        """All operands, by their numbers, with the values of constants."""
+        return self.graph.operands
+
+    @property
+    def operations(self) -> tuple[view.OperationView, ...]:
+        """All operations; those of a finished model in an order in which they can run."""
+        return self.graph.operations
+
+    @property
+    def input_operands(self) -> tuple[view.OperandView, ...]:
+        """The operands that are its inputs, in their order."""
+        return self.graph.input_operands
+
+    @property
+    def output_operands(self) -> tuple[view.OperandView, ...]:
+        """The operands that are its outputs, in their order."""
+        return self.graph.output_operands
+
+    def __repr__(self) -> str:
+        if self._model is None:
+            return "<model, closed>"
+        graph = self.graph
+        return f"<model, {self._model.state}: {display.counts(graph)}; {display.signature(graph)}>"
+
+    def __str__(self) -> str:
+        """A table of its operations."""
+        if self._model is None:
+            return repr(self)
+        graph = self.graph
+        return display.text(f"model, {self._model.state}: {display.counts(graph)}", graph)
+
+    def _repr_html_(self) -> str:
+        """The same as HTML, as notebooks show it."""
+        if self._model is None:
+            return "<p>model, closed</p>"
+        graph = self.graph
+        return display.html(f"model, {self._model.state}: {display.counts(graph)}", graph)
+
+    @property
+    def finished(self) -> HalModel:
+        """What finish has made of it; raises BAD_STATE before."""
+        self.runtime.require_finished()
+        assert self.runtime.hal is not None
+        return self.runtime.hal
+
+    @property
+    def alone(self) -> HalModel:
+        """The same without the models that it refers to."""
+        self.runtime.require_finished()
+        assert self.runtime.part is not None
+        return self.runtime.part.own
+
+    @property
+    def carrying(self) -> Carrying:
+        """What the program has said of states, as operands."""
+        return self._carried
+
+    @property
+    def carried(self) -> list[Carried]:
+        """What runs of the model carry on, in the order of its inputs."""
+        try:
+            return self._carried.positions(self.graph)
+        except NnapiError as error:
+            raise self.runtime.named(error) from None
+
+    def supported_operations(self, devices: Choice | None = None) -> list[bool]:
+        """Whether one of the devices (all by default) runs it, for each operation as added."""
+        drivers = device_manager.devices() if devices is None else chosen(devices)
+        return runtime_compilation.supported_operations(self.runtime, drivers)
+
+    # Pickling
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """For pickle and copy: the model, which must be finished, with its constants and names.
+
+        Raises BAD_STATE for one that is not finished.
+        """
+        self.runtime.require_finished()
+        assert self.runtime.part is not None
+        state = pickling.state_of(self.runtime.part, int(protocol))
+        return _restored, (type(self), state, self._carried)
+
+    # Files
+
+    def save(self, path: str | PathLike[str], overwrite: bool = False) -> None:
+        """Write the finished model as a file: .tflite, .onnx, .c or .py, by its suffix.
+
+        overwrite: whether a file that is there already is replaced.
+        Raises BAD_DATA for an operation that the format cannot express (one message lists all, and
+        nothing is written), another suffix, and a file that cannot be written.
+        """
+        import_module("nnapi_shim.formats.save").save(self, path, overwrite)
+
+
+def _restored(kind: type[WholeModel], state: pickling.State, carried: Carrying) -> WholeModel:
+    return kind.restored(state, carried)
+
+
+def require_model(given: object) -> WholeModel:
+    """A model as it is; raises TypeError for anything else."""
+    if not isinstance(given, WholeModel):
+        is_path = isinstance(given, str | PathLike)
+        told = "; nnapi_shim.load reads a file" if is_path else ""
+        raise wrong_type("model", given, f"a nnapi_shim.Model{told}")
+    return given

@@ -1,0 +1,1 @@
+"""Compiled programs as files in the folder that the application names."""

@@ -1,0 +1,303 @@
+"""The description of a stored program: plain numbers and texts, each checked for what it refers to.
+
+    numbers    COUNTS, then the rows below, 8 bytes each
+    arguments  words of the argument records, as in a Program; addresses are 0
+    texts      UTF-8, one after another
+
+Rows of numbers:
+
+    steps      kernel (a text), first argument word, tiles, jump, join, complaint (a text),
+               kind of the place (a text), its number, its name (a text); number -1: the kind is all
+    patches    word, slot, addend
+    fixed      word, LITERAL, WEIGHT, VALUE or POOL, which pool, offset
+    needed     output, bytes
+    shapes     rank and dimensions of every output, in one row
+    ends       where each text ends
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import chain, count, pairwise
+from operator import add, sub
+from struct import pack
+
+from nnapi_shim.drivers.cpu.program.program import (
+    BESIDE,
+    CHAIN,
+    END,
+    FIRST_ARGUMENT_SLOT,
+    SLOT_ARENA,
+    SLOT_LOOP_TIMEOUT,
+    SLOT_WORDS,
+    STEP_WORDS,
+)
+from nnapi_shim.errors import Place, Where
+
+LITERAL, WEIGHT, VALUE, POOL = range(4)
+"""What an address leads to: the file's literals or its weights, the model's own constants, or one
+of its memories.
+"""
+
+COUNTS = ("steps", "patches", "fixed", "needed", "shapes", "ends", "arguments", "arena", "slots")
+ROW_WORDS, PATCH_WORDS, FIXED_WORDS, NEEDED_WORDS = 9, 3, 4, 2
+
+HELPERS = ("bind", "digest", "version")
+"""Kernels, or what is called like one, that are no steps of any program."""
+
+
+class Malformed(Exception):  # noqa: N818 (a finding)
+    """A description that contradicts itself or the model; the message says where."""
+
+
+class Steps:
+    """The steps of a program, column by column; firsts: where the arguments of each begin."""
+
+    __slots__ = ("complaints", "firsts", "joins", "jumps", "kernels", "tiles", "where")
+
+    def __init__(
+        self,
+        kernels: Sequence[str],
+        firsts: Sequence[int],
+        tiles: Sequence[int],
+        jumps: Sequence[int],
+        joins: Sequence[int],
+        complaints: Sequence[str],
+        where: Sequence[Where],
+    ) -> None:
+        self.kernels, self.firsts, self.tiles, self.jumps = kernels, firsts, tiles, jumps
+        self.joins, self.complaints, self.where = joins, complaints, where
+
+
+class Description:
+    """All of a program but the addresses. Patches and fixed addresses are rows as above, one after
+    another.
+    """
+
+    __slots__ = (
+        "arena_bytes",
+        "arguments",
+        "fixed",
+        "needed",
+        "patches",
+        "shapes",
+        "slots",
+        "steps",
+    )
+
+    def __init__(
+        self,
+        steps: Steps,
+        arguments: bytes,
+        patches: Sequence[int],
+        fixed: Sequence[int],
+        arena_bytes: int,
+        slots: int,
+        shapes: Sequence[tuple[int, ...]],
+        needed: Sequence[tuple[int, int]],
+    ) -> None:
+        self.steps, self.arguments, self.patches, self.fixed = steps, arguments, patches, fixed
+        self.arena_bytes, self.slots = arena_bytes, slots
+        self.shapes, self.needed = shapes, needed
+
+
+class Limits:
+    """What a description may refer to: bytes of every place (literals, weights and the model's own
+    constants), of its memories and of the program's inputs, and how many outputs there are.
+    """
+
+    __slots__ = ("inputs", "output_count", "places", "pools")
+
+    def __init__(
+        self, places: Sequence[int], pools: Sequence[int], inputs: Sequence[int], output_count: int
+    ) -> None:
+        self.places, self.pools = places, pools
+        self.inputs, self.output_count = inputs, output_count
+
+
+def packed(given: Description) -> bytes:
+    """A description as bytes."""
+    texts: dict[str, int] = {}
+
+    def text(value: str) -> int:
+        return texts.setdefault(value, len(texts))
+
+    numbers: list[int] = []
+    steps = given.steps
+    head = zip(steps.kernels, steps.firsts, steps.tiles, steps.jumps, steps.joins, strict=True)
+    said = zip(steps.complaints, steps.where, strict=True)
+    for (kernel, first, tiles, jump, join), (complaint, where) in zip(head, said, strict=True):
+        place = where if isinstance(where, Place) else Place(where, -1)
+        numbers += text(kernel), first, tiles, jump, join, text(complaint)
+        numbers += text(place.kind), place.number, text(place.name)
+    numbers += *given.patches, *given.fixed, *chain.from_iterable(given.needed)
+    shapes = [number for shape in given.shapes for number in (len(shape), *shape)]
+    encoded = [value.encode() for value in texts]
+    ends = [sum(map(len, encoded[: at + 1])) for at in range(len(encoded))]
+    counts = [
+        len(steps.kernels),
+        len(given.patches) // PATCH_WORDS,
+        len(given.fixed) // FIXED_WORDS,
+        len(given.needed),
+        len(shapes),
+        len(ends),
+        len(given.arguments) // 8,
+        given.arena_bytes,
+        given.slots,
+    ]
+    numbers = [*counts, *numbers, *shapes, *ends]
+    return pack(f"<{len(numbers)}q", *numbers) + given.arguments + b"".join(encoded)
+
+
+def parsed(data: memoryview, limits: Limits) -> Description:
+    """A description that was packed, possibly with bytes of 0 behind it. Raises Malformed."""
+    try:
+        return _parsed(data, limits)
+    except (IndexError, ValueError, OverflowError, MemoryError) as error:
+        raise Malformed(f"the description ends early: {error}") from None
+
+
+def _parsed(data: memoryview, limits: Limits) -> Description:
+    numbers = data[: len(data) // 8 * 8].cast("q")
+    counts = numbers[: len(COUNTS)].tolist()
+    at = len(COUNTS)
+    _require(len(counts) == at and min(counts) >= 0, "counts")
+    step_count, patch_count, fixed_count, needed_count, shape_words, ends = counts[:6]
+    argument_words, arena_bytes, slots = counts[6:]
+    tables: list[list[int]] = []
+    for words in (
+        step_count * ROW_WORDS,
+        patch_count * PATCH_WORDS,
+        fixed_count * FIXED_WORDS,
+        needed_count * NEEDED_WORDS,
+        shape_words,
+        ends,
+    ):
+        _require(words <= len(numbers) - at, "counts")
+        tables.append(numbers[at : at + words].tolist())
+        at += words
+    _require(argument_words <= len(numbers) - at, "counts")
+    arguments = bytes(data[8 * at : 8 * (at + argument_words)])
+    texts = _texts(data[8 * (at + argument_words) :], tables[5])
+    given = Description(
+        _steps(tables[0], texts),
+        arguments,
+        tables[1],
+        tables[2],
+        arena_bytes,
+        slots,
+        [*_shapes(tables[4])],
+        [*zip(tables[3][::2], tables[3][1::2], strict=True)],
+    )
+    check(given, limits)
+    return given
+
+
+def _require(condition: bool, what: str) -> None:
+    if not condition:
+        raise Malformed(f"{what} out of range")
+
+
+def _require_within(numbers: Sequence[int], end: int, what: str) -> None:
+    """Raise Malformed unless all numbers are from 0 to in front of `end`."""
+    _require(not numbers or (min(numbers) >= 0 and max(numbers) < end), what)
+
+
+def _texts(data: memoryview, ends: list[int]) -> list[str]:
+    bounds = [0, *ends]
+    _require(sorted(bounds) == bounds and bounds[-1] <= len(data), "texts")
+    return [str(data[begin:end], "utf-8") for begin, end in pairwise(bounds)]
+
+
+def _shapes(numbers: list[int]) -> Iterator[tuple[int, ...]]:
+    at = 0
+    while at < len(numbers):
+        end = at + 1 + numbers[at]
+        _require(at < end <= len(numbers), "rank")
+        yield tuple(numbers[at + 1 : end])
+        at = end
+
+
+def _steps(numbers: list[int], texts: list[str]) -> Steps:
+    columns = [numbers[at::ROW_WORDS] for at in range(ROW_WORDS)]
+    kernels, firsts, tiles, jumps, joins, complaints, kinds, places, names = columns
+    for column in (kernels, complaints, kinds, names):
+        _require_within(column, len(texts), "text")
+    where = [
+        Place(texts[kind], number, texts[name]) if number >= 0 else texts[kind]
+        for kind, number, name in zip(kinds, places, names, strict=True)
+    ]
+    found, said = [texts[at] for at in kernels], [texts[at] for at in complaints]
+    return Steps(found, firsts, tiles, jumps, joins, said, where)
+
+
+def check(given: Description, limits: Limits) -> None:
+    """Raise Malformed unless all that a description refers to is there."""
+    words, steps = len(given.arguments) // 8, given.steps
+    for name in set(steps.kernels):
+        _require(name.replace("_", "").isalnum() and name.isascii(), "kernel")
+        _require(name.split("_")[0] not in HELPERS, "kernel")
+    _require_within(steps.firsts, words + 1, "arguments")
+    _require_within(steps.tiles, 1 << 31, "tiles")
+    _require_within([*map(add, count(), steps.jumps)], len(steps.jumps) + 1, "jump")
+    _check_regions(steps)
+    _require(len(given.shapes) == limits.output_count, "shapes")
+    _require_within([*chain.from_iterable(given.shapes)], 1 << 32, "dimension")
+    outputs = dict(given.needed)
+    _require_within([*outputs], limits.output_count, "output")
+    _require_within([*outputs.values(), given.arena_bytes], 1 << 48, "bytes")
+    lengths = [outputs.get(at, 0) for at in range(limits.output_count)]
+    _require(given.slots == FIRST_ARGUMENT_SLOT + len(limits.inputs) + len(lengths), "slots")
+    _check_patches(given, words, [*limits.inputs, *lengths])
+    _check_fixed(given.fixed, words, limits)
+
+
+def _check_regions(steps: Steps) -> None:
+    """Steps that are chained have the same tiles; regions of several steps have no jumps in them,
+    and nothing jumps into them.
+    """
+    joins, jumps = steps.joins, steps.jumps
+    _require_within(joins, BESIDE + 1, "join")
+    _require(not joins or joins[-1] == END, "join")
+    inside = {at + 1 for at, join in enumerate(joins) if join != END}
+    for at, (join, jump) in enumerate(zip(joins, jumps, strict=True)):
+        if jump:
+            _require(join == END and not inside & {at, at + jump}, "join")
+        _require(join != CHAIN or steps.tiles[at] == steps.tiles[at + 1], "join")
+
+
+def _check_patches(given: Description, words: int, arguments: Sequence[int]) -> None:
+    """A patch leads into the arena, into an argument, or to a time."""
+    at, slots, addends = (given.patches[field::PATCH_WORDS] for field in range(PATCH_WORDS))
+    ends = [-1] * FIRST_ARGUMENT_SLOT + [*arguments]
+    ends[SLOT_ARENA], ends[SLOT_LOOP_TIMEOUT] = given.arena_bytes, 0
+    _require_within(at, words, "patch")
+    _require_within(slots, len(ends), "slot")
+    _require_within(addends, 1 << 48, "patch")
+    _require_within([*map(sub, map(ends.__getitem__, slots), addends)], 1 << 48, "patch")
+
+
+def _check_fixed(fixed: Sequence[int], words: int, limits: Limits) -> None:
+    at, kinds, which, offsets = (fixed[field::FIXED_WORDS] for field in range(FIXED_WORDS))
+    _require_within(at, words, "address")
+    _require_within(kinds, POOL + 1, "address")
+    for kind, number, offset in zip(kinds, which, offsets, strict=True):
+        sizes, index = (limits.pools, number) if kind == POOL else (limits.places, kind)
+        _require(0 <= index < len(sizes) and 0 <= offset <= sizes[index], "address")
+
+
+def words_of(given: Description, addresses: dict[str, int]) -> tuple[bytearray, bytes]:
+    """The words of a program and its patches; addresses: of kernels by their names."""
+    steps = given.steps
+    step_count = len(steps.kernels)
+    base = STEP_WORDS * step_count
+    head = [0] * base
+    head[0::STEP_WORDS] = [addresses[name] for name in steps.kernels]
+    head[2::STEP_WORDS], head[3::STEP_WORDS] = steps.tiles, steps.jumps
+    head[4::STEP_WORDS] = steps.joins
+    own = [0] * (PATCH_WORDS * step_count)  # where the arguments of every step lie
+    own[0::PATCH_WORDS] = range(1, base, STEP_WORDS)
+    own[1::PATCH_WORDS] = [SLOT_WORDS] * step_count
+    own[2::PATCH_WORDS] = [8 * (base + first) for first in steps.firsts]
+    patches = [*given.patches]
+    patches[0::PATCH_WORDS] = [base + at for at in patches[0::PATCH_WORDS]]
+    words = bytearray(pack(f"<{base}q", *head) + given.arguments)
+    return words, pack(f"<{len(own) + len(patches)}q", *own, *patches)

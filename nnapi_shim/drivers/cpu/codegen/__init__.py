@@ -1,0 +1,1 @@
+"""What kernels are written in: vector code, micro-kernels, epilogues; it names no operation."""

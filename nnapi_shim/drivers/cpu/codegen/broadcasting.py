@@ -1,0 +1,148 @@
+"""One walk through two tensors that are broadcast against each other; formulas are given to it."""
+
+from nnapi_shim.drivers.cpu.codegen.numeric import i64
+from nnapi_shim.drivers.cpu.toolchain.kernel import helper, inlined, kernel
+
+
+@inlined
+def share_of(tile, length, part, rows, all_rows):
+    """(first row, end, number of the part in its rows, elements of it) of a tile."""
+    parts = (length + part - 1) // part
+    number, row = tile % parts, tile // parts * rows
+    return row, min(row + rows, all_rows), number, min(part, length - number * part)
+
+
+@inlined
+def place_of(row, size, step_0, step_1, outer, outer_count):
+    """Elements that a row lies from the start of each input; see lowering/broadcasting.py."""
+    axes = i64(outer)
+    at, rest = row % size, row // size
+    at_0, at_1 = at * step_0, at * step_1
+    for axis in range(0, 3 * outer_count, 3):
+        at, rest = rest % axes[axis], rest // axes[axis]
+        at_0 += at * axes[axis + 1]
+        at_1 += at * axes[axis + 2]
+    return at_0, at_1
+
+
+def walked(name, layout, sizes, constants, fill):
+    """The kernel that calls fill(places of input0, input1 and output, whether input0 and input1
+    move, elements, constants of the record, what it answered last or 0) for every row.
+
+    How it walks is in lowering/broadcasting.py. sizes: bytes of an element of the inputs and of
+    the output.
+    """
+    size, output_size = sizes
+
+    def body(a, tile):
+        values = constants(a)
+        length, around = a.length, a.size
+        moves0, moves1 = a.moves_0 != 0, a.moves_1 != 0
+        step_0, step_1, row_bytes = a.step_0 * size, a.step_1 * size, length * output_size
+        row, end, part, count = share_of(tile, length, a.part, a.rows, a.all_rows)
+        y = a.output + row * row_bytes + part * a.part * output_size
+        last = 0
+        while row < end:
+            # A run of rows along the axis around, where both inputs move in equal steps.
+            at_0, at_1 = place_of(row, around, a.step_0, a.step_1, a.outer, a.outer_count)
+            x0 = a.input0 + (at_0 + part * a.part_step_0) * size
+            x1 = a.input1 + (at_1 + part * a.part_step_1) * size
+            run = min(end - row, around - row % around)
+            row += run
+            for _ in range(run):
+                last = fill(x0, x1, y, moves0, moves1, count, values, last)
+                x0, x1, y = x0 + step_0, x1 + step_1, y + row_bytes
+        return 0
+
+    body.__name__ = name
+    return kernel(layout)(body)
+
+
+def filler(read, write, formula):
+    """The `fill` that computes every element by itself."""
+
+    @inlined
+    def fill(x0, x1, y, moves0, moves1, count, values, last):
+        if moves0 and moves1:
+            for i in range(count):
+                write(y, i, formula(read(x0, i), read(x1, i), values))
+        elif moves0:
+            still = read(x1, 0)
+            for i in range(count):
+                write(y, i, formula(read(x0, i), still, values))
+        else:
+            still = read(x0, 0)
+            for i in range(count):
+                write(y, i, formula(still, read(x1, i), values))
+        return last
+
+    return fill
+
+
+def pairwise(name, layout, read, write, sizes, constants, formula):
+    """The kernel output = formula(element of input0, element of input1, constants of the record).
+
+    sizes: bytes of an element of the inputs and of the output.
+    """
+    walked(name, layout, sizes, constants, filler(read, write, formula))
+
+
+BLOCK = 128
+"""Elements that are looked at together."""
+LEAST_LUCK = -8
+"""Blocks computed in vain, less those that were not, after which no more of a tile are tried."""
+
+
+def guarded(name, layout, read, write, constants, close, formula):
+    """As pairwise, of bytes: close(x, y, constants) gives (is unsure, result). Where one is unsure,
+    the formula computes the block around it once more, from the same inputs: the output must not
+    lie in their place. constants: a pair, for the formula and for close.
+    """
+    exactly = filler(read, write, formula)
+
+    @inlined
+    def element(x, y, place, i, values):
+        is_unsure, result = close(x, y, values)
+        write(place, i, result)
+        return is_unsure
+
+    @inlined
+    def fill(x0, x1, y, moves0, moves1, count, values, luck):
+        start = 0
+        while start < count:
+            size, unsure = min(BLOCK, count - start), False
+            if luck < LEAST_LUCK:
+                size, unsure = count - start, True
+            elif moves0 and moves1:
+                for i in range(size):
+                    unsure |= element(read(x0, i), read(x1, i), y, i, values[1])
+            elif moves0:
+                still = read(x1, 0)
+                for i in range(size):
+                    unsure |= element(read(x0, i), still, y, i, values[1])
+            else:
+                still = read(x0, 0)
+                for i in range(size):
+                    unsure |= element(still, read(x1, i), y, i, values[1])
+            if unsure:
+                exactly(x0, x1, y, moves0, moves1, size, values[0], 0)
+            luck += -1 if unsure else 1
+            x0, x1, y = x0 + size * moves0, x1 + size * moves1, y + size
+            start += size
+        return luck
+
+    walked(name, layout, (1, 1), constants, fill)
+
+
+def bare(function):
+    """The formula function(x, y)."""
+
+    @inlined
+    def formula(x, y, nothing):
+        return function(x, y)
+
+    return formula
+
+
+nothing = helper(lambda a: 0)
+"""No constants."""

@@ -1,0 +1,383 @@
+"""Micro-kernels of the depthwise convolution: some pixels of an output row, all channels.
+
+    output[p, c] = finish(bias[c] + sum over i, j of input[i, p * stride + j, c] * filter[i, j, c])
+
+written as LLVM code for vectors of channels. Only filter rows and columns that lie inside the image
+are passed, so there is no padding here; micro-kernels of a fixed filter width are told which
+columns of the image there are for their pixels. Sums run over i, then j, whatever the number of
+pixels; in quantized kernels they are int32 and exact. The last vector ends at the last channel: it
+overlaps the one before it where the channels are no multiple of a vector, and stores the same
+values again.
+"""
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from functools import partial
+from typing import Any, NamedTuple
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from nnapi_shim.drivers.cpu.codegen.bounds import within
+from nnapi_shim.drivers.cpu.codegen.requantization import (
+    Bytes,
+    Columns,
+    quantized,
+    to_bytes,
+)
+from nnapi_shim.drivers.cpu.codegen.vector import (
+    BYTE,
+    FLOAT,
+    HALFWORD,
+    LONG,
+    POINTER,
+    VOID,
+    WORD,
+    declaration,
+    dot_pairs,
+    function,
+    join,
+    load,
+    long,
+    multiply_add,
+    pick,
+    splat,
+    store,
+    variable,
+    vector,
+)
+from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
+
+ARGUMENTS = (
+    "input row_step tap_step pixel_step height width filter filter_row singles bias table "
+    "channels output output_step count first_column columns input_zero zero_point output_flip"
+).split()
+"""Arguments of a micro-kernel, 64 bits each; the float arguments `low` and `high` follow.
+
+Steps in bytes: row_step and tap_step between input elements of neighbouring filter rows and
+columns, pixel_step between those of neighbouring outputs, filter_row between filter rows,
+output_step between outputs.
+height, width: filter rows and columns to take. singles: see quantized filters in packing.py.
+count, first_column, columns: of a variant at borders, how many pixels are wanted, and which columns
+there are, numbered from the first that the first pixel reads.
+table: see requantization.py; zero_point and all behind it: what becomes of quantized sums.
+"""
+
+
+def masked_load(builder: Any, address: Any, kind: Any, mask: Any) -> Any:
+    """The lanes of a mask from an address; 0 in the others, where nothing is read."""
+    name = f"llvm.masked.load.v{kind.count}f32.p0"
+    fn = declaration(builder.module, name, kind, [POINTER, WORD, mask.type, kind])
+    pointer, align = builder.inttoptr(address, POINTER), ir.Constant(WORD, 4)
+    return builder.call(fn, [pointer, align, mask, ir.Constant(kind, None)])
+
+
+def masked_store(builder: Any, value: Any, address: Any, mask: Any) -> None:
+    """The lanes of a mask to an address."""
+    name, kind = f"llvm.masked.store.v{value.type.count}f32.p0", value.type
+    fn = declaration(builder.module, name, VOID, [kind, POINTER, WORD, mask.type])
+    pointer = builder.inttoptr(address, POINTER)
+    builder.call(fn, [value, pointer, ir.Constant(WORD, 4), mask])
+
+
+class _Depthwise:
+    """One micro-kernel being written, a Variant.
+
+    A round of the loop takes `vectors` vectors of channels. Weights and biases are 4 bytes each.
+    """
+
+    element_bytes: int
+    vectors: int
+    sum_element: Any
+    weight_element: Any
+
+    def __init__(self, fn: Any, tiling: Tiling, variant: Any) -> None:
+        self.tiling, self.variant, self.pixels = tiling, variant, variant.pixels
+        self.lanes = tiling.lanes
+        self.builder = ir.IRBuilder(fn.append_basic_block("entry"))
+        self.given = dict(zip(ARGUMENTS, fn.args[: len(ARGUMENTS)], strict=True))
+        self.low, self.high = fn.args[len(ARGUMENTS) :]
+        self.mask: Any = None
+
+    def write(self) -> None:
+        """The whole function."""
+        builder, given = self.builder, self.given
+        size = self.element_bytes
+        group = self.vectors * self.lanes
+        last = builder.sub(given["channels"], long(group))
+        if self.mask is not None:
+            last = long(0)
+        rounds = builder.udiv(builder.add(given["channels"], long(group - 1)), long(group))
+        with cgutils.for_range(builder, rounds) as loop:
+            channel = builder.mul(loop.index, long(group))
+            channel = builder.select(builder.icmp_signed("<", channel, last), channel, last)
+            bias = self.parts(self.place("bias", channel, 4), self.sum_element)
+            self.sums = [[variable(builder, x.type, x) for x in bias] for _ in range(self.pixels)]
+            self.rows(self.place("input", channel, size), self.place("filter", channel, 4))
+            output = self.place("output", channel, size)
+            for p, value in enumerate(self.finished(channel)):
+                place = builder.add(output, builder.mul(given["output_step"], long(p)))
+                with self.if_there(p > 0, builder.icmp_signed(">", given["count"], long(p))):
+                    self.store(value, place)
+        builder.ret_void()
+
+    def place(self, name: str, channel: Any, size: int) -> Any:
+        """Address of a channel where an argument points, `size` bytes per channel."""
+        return self.builder.add(self.given[name], self.builder.mul(channel, long(size)))
+
+    def parts(self, address: Any, element: Any) -> list[Any]:
+        """The vectors of 32-bit elements, or of pairs of 16-bit ones, at an address."""
+        kind = vector(element, self.lanes * 32 // (16 if element is HALFWORD else 32))
+        if self.mask is not None:
+            return [masked_load(self.builder, address, kind, self.mask)]
+        return [
+            load(self.builder, self.builder.add(address, long(4 * self.lanes * v)), kind, 4)
+            for v in range(self.vectors)
+        ]
+
+    def store(self, value: Any, address: Any) -> None:
+        """Store the channels of a pixel."""
+        if self.mask is not None:
+            masked_store(self.builder, value, address, self.mask)
+        else:
+            store(self.builder, value, address, self.element_bytes)
+
+    def if_there(self, is_in_doubt: bool, is_there: Any) -> Any:
+        """Code for a pixel or a column; at borders it is run if it is there."""
+        if self.variant.at_border and is_in_doubt:
+            return self.builder.if_then(is_there)
+        return nullcontext()
+
+    def rows(self, row: Any, weights: Any) -> None:
+        """Loops over the filter rows; calls `columns`."""
+        raise NotImplementedError
+
+    def product(self, x: Any, w: Any, total: Any) -> Any:
+        """Total + x * w."""
+        raise NotImplementedError
+
+    def finished(self, channel: Any) -> list[Any]:
+        """What is stored of the sums of each pixel."""
+        raise NotImplementedError
+
+    def columns(self, row: Any, weights: Any, read: Callable[[Any], list[Any]]) -> None:
+        """Add one filter row, or a pair of them; `read` gives the input at an address.
+
+        With fixed taps and stride an input column is read once for all pixels that need it.
+        """
+        builder, given = self.builder, self.given
+        weight_step = builder.mul(given["channels"], long(4))
+
+        def add(p: int, xs: list[Any], ws: list[Any]) -> None:
+            for slot, x, w in zip(self.sums[p], xs, ws, strict=True):
+                builder.store(self.product(x, w, builder.load(slot)), slot)
+
+        def tap_weights(j: Any) -> list[Any]:
+            place = builder.add(weights, builder.mul(weight_step, j))
+            return self.parts(place, self.weight_element)
+
+        taps, stride = self.variant.taps, self.variant.stride
+        if taps:
+            found = [tap_weights(long(j)) for j in range(taps)]
+            for column in range((self.pixels - 1) * stride + taps):
+                number = builder.sub(long(column), given["first_column"])
+                with self.if_there(True, builder.icmp_unsigned("<", number, given["columns"])):
+                    xs = read(builder.add(row, builder.mul(given["tap_step"], long(column))))
+                    for p in range(self.pixels):
+                        j = column - p * stride
+                        if 0 <= j < taps:
+                            add(p, xs, found[j])
+            return
+        with cgutils.for_range(builder, given["width"]) as loop:
+            ws = tap_weights(loop.index)
+            tap = builder.add(row, builder.mul(given["tap_step"], loop.index))
+            for p in range(self.pixels):
+                pixel = builder.mul(given["pixel_step"], long(p))
+                add(p, read(builder.add(tap, pixel)), ws)
+
+
+class _Float(_Depthwise):
+    """float32."""
+
+    element_bytes = 4
+    sum_element = weight_element = FLOAT
+
+    def __init__(self, fn: Any, tiling: Tiling, variant: Any) -> None:
+        super().__init__(fn, tiling, variant)
+        self.vectors = 1 if variant.few or variant.taps else tiling.channel_vectors
+        if variant.few and tiling.masked:
+            builder, lanes = self.builder, self.lanes
+            numbers = ir.Constant(vector(LONG, lanes), list(range(lanes)))
+            wanted = splat(builder, self.given["channels"], lanes)
+            self.mask = builder.icmp_signed("<", numbers, wanted)
+
+    def rows(self, row: Any, weights: Any) -> None:
+        builder, given = self.builder, self.given
+        with cgutils.for_range(builder, given["height"]) as loop:
+            self.columns(
+                builder.add(row, builder.mul(given["row_step"], loop.index)),
+                builder.add(weights, builder.mul(given["filter_row"], loop.index)),
+                lambda address: self.parts(address, FLOAT),
+            )
+
+    def product(self, x: Any, w: Any, total: Any) -> Any:
+        return multiply_add(self.builder, x, w, total, self.tiling.fused)
+
+    def finished(self, channel: Any) -> list[Any]:
+        builder = self.builder
+        sums = [builder.load(slot) for slots in self.sums for slot in slots]
+        finished = iter(within(builder, sums, self.low, self.high))
+        return [join(builder, [next(finished) for _ in slots]) for slots in self.sums]
+
+
+class _Quantized(_Depthwise):
+    """8 bits. A multiplication takes two filter rows: pairs of int16, zero points subtracted."""
+
+    element_bytes = 1
+    vectors = 2
+    sum_element = WORD
+    weight_element = HALFWORD
+
+    def __init__(self, signed: bool, fn: Any, tiling: Tiling, variant: Any) -> None:
+        super().__init__(fn, tiling, variant)
+        builder, given = self.builder, self.given
+        self.widen = builder.sext if signed else builder.zext
+        zero = builder.trunc(given["input_zero"], WORD)
+        self.zero = splat(builder, zero, self.lanes)
+        self.zero_pairs = splat(builder, builder.trunc(zero, HALFWORD), 2 * self.lanes)
+
+    def rows(self, row: Any, weights: Any) -> None:
+        builder, given = self.builder, self.given
+        pairs = builder.lshr(given["height"], long(1))
+        row_step = builder.mul(given["row_step"], long(2))
+        filter_row = builder.mul(given["filter_row"], long(2))
+        with cgutils.for_range(builder, pairs) as loop:
+            self.columns(
+                builder.add(row, builder.mul(row_step, loop.index)),
+                builder.add(weights, builder.mul(filter_row, loop.index)),
+                self.two_rows,
+            )
+        with cgutils.for_range(builder, builder.and_(given["height"], long(1))):
+            last = builder.add(weights, builder.mul(filter_row, pairs))
+            self.columns(
+                builder.add(row, builder.mul(row_step, pairs)),
+                builder.add(last, given["singles"]),
+                self.one_row,
+            )
+
+    def two_rows(self, address: Any) -> list[Any]:
+        """Per channel the element at the address and the one a row below."""
+        builder, lanes = self.builder, self.lanes
+        kind = vector(BYTE, 2 * lanes)
+        upper = load(builder, address, kind, 1)
+        lower = load(builder, builder.add(address, self.given["row_step"]), kind, 1)
+        result = []
+        for first in (0, lanes):
+            order = [at for c in range(first, first + lanes) for at in (c, c + 2 * lanes)]
+            mask = ir.Constant(vector(WORD, 2 * lanes), order)
+            mixed = builder.shuffle_vector(upper, lower, mask)
+            wide = self.widen(mixed, vector(HALFWORD, 2 * lanes))
+            result.append(builder.sub(wide, self.zero_pairs))
+        return result
+
+    def one_row(self, address: Any) -> list[Any]:
+        """Per channel the element as an int32: its upper half, the sign, has a weight of 0."""
+        builder, lanes = self.builder, self.lanes
+        both = load(builder, address, vector(BYTE, 2 * lanes), 1)
+        result = []
+        for first in (0, lanes):
+            part = pick(builder, both, range(first, first + lanes))
+            wide = builder.sub(self.widen(part, vector(WORD, lanes)), self.zero)
+            result.append(builder.bitcast(wide, vector(HALFWORD, 2 * lanes)))
+        return result
+
+    def product(self, x: Any, w: Any, total: Any) -> Any:
+        return self.builder.add(total, dot_pairs(self.builder, x, w, self.tiling.dot2))
+
+    def finished(self, channel: Any) -> list[Any]:
+        builder, given = self.builder, self.given
+        columns = Columns(
+            builder, given["table"], given["channels"], channel, self.vectors, self.lanes
+        )
+        last = Bytes(given["zero_point"], self.low, self.high, given["output_flip"])
+        group = self.vectors * self.lanes
+        result = []
+        for p in range(0, self.pixels, 2):  # two fill vectors of bytes
+            sums = [[builder.load(slot) for slot in slots] for slots in self.sums[p : p + 2]]
+            found = quantized(builder, sums, columns, last, self.tiling)
+            values = to_bytes(builder, found, last, self.tiling)
+            for first in range(0, values.type.count, group):
+                result.append(pick(builder, values, range(first, first + group)))
+        return result
+
+
+WRITERS: dict[str, Any] = {
+    "f32": _Float,
+    "qu8": partial(_Quantized, False),
+    "qs8": partial(_Quantized, True),
+}
+
+
+class Variant(NamedTuple):
+    """Pixels of a micro-kernel; filter width and stride where they are fixed, else 0.
+
+    few: there may be fewer channels than several vectors have lanes. at_border: some pixels may not
+    be wanted, and some columns not be there.
+    """
+
+    pixels: int
+    taps: int = 0
+    stride: int = 0
+    few: bool = False
+    at_border: bool = False
+
+
+PIXELS = 4
+FIXED = 7
+"""Pixels at once, and where the width of the filter is fixed: then of one vector of channels."""
+_ANY = (Variant(1), Variant(PIXELS))
+_FIXED = tuple(Variant(FIXED, taps, stride) for taps in (3, 5) for stride in (1, 2))
+_LARGE = (*_ANY, *_FIXED, *(variant._replace(at_border=True) for variant in _FIXED))
+ONE, SOME, WIDE = range(len(_ANY) + 1)
+AT_BORDER, FEW = len(_FIXED), len(_LARGE)
+"""What is added to the number of a fixed one at borders, and to any where channels are few."""
+VARIANTS = {
+    "f32": (*_LARGE, *(variant._replace(few=True) for variant in _LARGE)),
+    "qu8": _ANY[:1],
+    "qs8": _ANY[:1],
+}
+
+
+def pixels(tiling: Tiling, kind: str) -> Any:
+    """A numba function that runs a micro-kernel.
+
+    It takes the number of a variant, the ARGUMENTS, low and high.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        chosen, *rest = arguments
+        for number, variant in enumerate(VARIANTS[kind]):
+            if variant.taps and not tiling.masked:
+                variant = variant._replace(few=False)  # is the same
+            with builder.if_then(builder.icmp_signed("==", chosen, long(number))):
+                name = (
+                    f"nnk_depthwise_{kind}_{tiling.lanes}_{'_'.join(map(str, map(int, variant)))}"
+                )
+                fn, is_new = function(builder.module, name, [LONG] * len(ARGUMENTS) + [FLOAT] * 2)
+                if is_new:
+                    WRITERS[kind](fn, tiling, variant).write()
+                builder.call(fn, rest)
+        return context.get_dummy_value()
+
+    @intrinsic
+    def run(
+        typing_context, variant, input, row_step, tap_step, pixel_step, height, width, filter,
+        filter_row, singles, bias, table, channels, output, output_step, count, first_column,
+        columns, input_zero, zero_point, output_flip, low, high,
+    ):  # fmt: skip
+        words = [types.int64] * (1 + len(ARGUMENTS))
+        return types.void(*words, types.float32, types.float32), generate
+
+    return run

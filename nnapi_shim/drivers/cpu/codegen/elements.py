@@ -1,0 +1,120 @@
+"""Reading and writing single elements, the way that lets the compiler vectorise the loop around.
+
+    for i in range(count):
+        WRITE["f16"](y, i, clamp(READ["f16"](x, i), low, high))
+
+READ gives a float32 for every type but f64, i32 (int64) and the plain integers u8, s8, u16, u64.
+WRITE takes the same, quantized values and bytes (b8) as integers of which the low 8 bits are
+stored, and halfwords (b16) likewise.
+
+A kernel may write over one of its inputs (Step.in_place), as long as it reads an element before it
+writes the one in its place. The compiler cannot see that such a store never meets a later load;
+it is told by the alias scope below. So READ is for inputs alone; READ_BACK is for what the kernel
+has itself written.
+"""
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from nnapi_shim.drivers.cpu.codegen.numeric import emit_float_to_half, emit_half_to_float
+from nnapi_shim.drivers.cpu.lowering.elements import MAP
+from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
+
+BYTE, HALFWORD, WORD, LONG = ir.IntType(8), ir.IntType(16), ir.IntType(32), ir.IntType(64)
+FLOAT, DOUBLE, POINTER = ir.FloatType(), ir.DoubleType(), ir.PointerType()
+
+
+def _inputs(module: Any) -> Any:
+    """The alias scope of everything that is read."""
+    domain = module.add_metadata(["nnapi_shim kernels"])
+    return module.add_metadata([module.add_metadata(["nnapi_shim inputs", domain])])
+
+
+def _place(builder: Any, stored: Any, address: Any, index: Any) -> Any:
+    pointer = builder.inttoptr(address, POINTER)
+    return builder.gep(pointer, [index], inbounds=True, source_etype=stored)
+
+
+def _reader(element: types.Type, stored: Any, widen: Any, is_input: bool) -> Any:
+    """An intrinsic read(address, index) -> element."""
+
+    @intrinsic
+    def read(typing_context: Any, address: Any, index: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            value = builder.load(_place(builder, stored, *arguments), typ=stored)
+            value.align = 1
+            if is_input:
+                value.set_metadata("alias.scope", _inputs(builder.module))
+            return widen(builder, value)
+
+        return element(types.int64, types.int64), generate
+
+    return read
+
+
+def _writer(element: types.Type, stored: Any, narrow: Any) -> Any:
+    """An intrinsic write(address, index, element)."""
+
+    @intrinsic
+    def write(typing_context: Any, address: Any, index: Any, value: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            place = _place(builder, stored, *arguments[:2])
+            store = builder.store(narrow(builder, arguments[2]), place)
+            store.align = 1
+            store.set_metadata("noalias", _inputs(builder.module))
+            return context.get_dummy_value()
+
+        return types.void(types.int64, types.int64, element), generate
+
+    return write
+
+
+_READERS = {
+    "f32": (types.float32, FLOAT, lambda b, value: value),
+    "f64": (types.float64, DOUBLE, lambda b, value: value),
+    "f16": (types.float32, HALFWORD, emit_half_to_float),
+    "i32": (types.int64, WORD, lambda b, value: b.sext(value, LONG)),
+    "u64": (types.uint64, LONG, lambda b, value: value),
+    "u8": (types.uint8, BYTE, lambda b, value: value),
+    "u16": (types.uint16, HALFWORD, lambda b, value: value),
+    "s8": (types.int8, BYTE, lambda b, value: value),
+    "qu8": (types.float32, BYTE, lambda b, value: b.uitofp(value, FLOAT)),
+    "qs8": (types.float32, BYTE, lambda b, value: b.sitofp(value, FLOAT)),
+    "qu16": (types.float32, HALFWORD, lambda b, value: b.uitofp(value, FLOAT)),
+    "qs16": (types.float32, HALFWORD, lambda b, value: b.sitofp(value, FLOAT)),
+}
+READ = {name: _reader(*reader, is_input=True) for name, reader in _READERS.items()}
+READ_BACK = {name: _reader(*reader, is_input=False) for name, reader in _READERS.items()}
+
+WRITE = {
+    "f32": _writer(types.float32, FLOAT, lambda b, value: value),
+    "f64": _writer(types.float64, DOUBLE, lambda b, value: value),
+    "f16": _writer(types.float32, HALFWORD, emit_float_to_half),
+    "i32": _writer(types.int64, WORD, lambda b, value: b.trunc(value, WORD)),
+    "b8": _writer(types.int32, BYTE, lambda b, value: b.trunc(value, BYTE)),
+    "b16": _writer(types.int32, HALFWORD, lambda b, value: b.trunc(value, HALFWORD)),
+}
+
+
+@helper
+def part(count, size, tile):
+    """(first, end) of the elements that a tile consists of; see lowering/elements.py."""
+    return tile * size, min((tile + 1) * size, count)
+
+
+def mapped(name, function, source, target=""):
+    """The kernel `name` with output = function(input), for element types of READ and WRITE."""
+    read, write = READ[source], WRITE[target or source]
+
+    def body(a, tile):
+        x, y = a.input, a.output
+        first, end = part(a.count, a.part, tile)
+        for i in range(first, end):
+            write(y, i, function(read(x, i)))
+        return 0
+
+    body.__name__ = f"{name}_{source}_{target}" if target else f"{name}_{source}"
+    return kernel(MAP)(body)

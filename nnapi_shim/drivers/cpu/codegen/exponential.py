@@ -1,0 +1,142 @@
+"""exp, expm1, tanh and logistic in float32 without branches or calls.
+
+Formulas of numbers (`Real`) that may be vectors; the functions of kernels at the end take single
+ones. Errors are below 2 units in the last place (exp, expm1, logistic) and 3 (tanh) with or without
+fused multiply-add; a test measures them.
+"""
+
+from typing import Any
+
+import numpy as np
+from numba import types
+from numba.extending import intrinsic
+
+from nnapi_shim.drivers.cpu.codegen.simd import Real, Whole, single
+
+LOG2_E = 1.4426950408889634
+MINUS_LN2_HIGH = -0.693359375
+"""355/512: few bits, so that its product with a small integer is exact."""
+MINUS_LN2_LOW = 2.1219444005469058e-4
+
+MAGIC = np.float32(1.5 * 2**23)
+"""Adding it to a small number rounds that to an integer, which the sum has in its low bits."""
+MAGIC_BITS = int(MAGIC.view(np.int32))
+
+SIGN = -(2**31)
+
+C2, C3, C4, C5, C6 = 0.49999997, 0.16666546, 0.041667435, 0.008366258, 0.0013870645
+"""e^r - 1 = r + C2 r^2 + ... + C6 r^6 within 1.4e-8 of its size for |r| <= ln(2) / 2: the minimax
+polynomial, each coefficient fitted after the lower ones were rounded."""
+
+EXP_LOW, EXP_HIGH = -104.0, 89.0
+"""Beyond these e^x is 0 or infinite in float32."""
+
+EXP_NORMAL = -88.3
+"""Where the power of 2 in e^x is 2^-127, which `power_of_2_of` makes 0."""
+
+VANISHING, INFINITE = -200.0, 100.0
+"""The same where an instruction scales: 2^n is 0 and infinite at once, without subnormal numbers,
+which are slow on some processors."""
+
+TANH_LOW = -20.0
+"""Below -18.1, e^x is too small to change 1 - e^x."""
+
+
+def power_of_2_of(n: Whole) -> Real:
+    """2^n for an integer n from -126 to 127; 0 for -127."""
+    return ((n + 127) << 23).real()
+
+
+def reduced(x: Real) -> tuple[Whole, Real]:
+    """(n, e^r - 1) with x = n ln(2) + r, n an integer and |r| <= ln(2) / 2."""
+    shifted = x.by(LOG2_E, float(MAGIC))
+    whole = shifted - float(MAGIC)
+    r = whole.by(MINUS_LN2_LOW, whole.by(MINUS_LN2_HIGH, x))
+    return shifted.bits() - MAGIC_BITS, excess_of(r)
+
+
+def quickly(x: Real) -> Real:
+    """e^x for x from VANISHING to INFINITE, where an instruction scales."""
+    n, r = apart(x)
+    return r.by(C6, C5).by(r, C4).by(r, C3).by(r, C2).by(r, 1.0).by(r, 1.0).scaled(n)
+
+
+def apart(x: Real) -> tuple[Real, Real]:
+    """(n, r) as in `reduced`."""
+    n = (x * LOG2_E).nearest()
+    return n, n.by(MINUS_LN2_LOW, n.by(MINUS_LN2_HIGH, x))
+
+
+def excess_of(r: Real) -> Real:
+    """e^r - 1 for |r| <= ln(2) / 2."""
+    tail = r.by(C6, C5).by(r, C4).by(r, C3).by(r, C2)
+    return tail.by(r * r, r)
+
+
+def scaled(n: Whole, excess: Real) -> Real:
+    """2^n * (1 + excess) for n from -150 to 129. The power of 2 is applied in two steps: it may be
+    subnormal or 2^128.
+    """
+    half = n >> 1
+    scale = power_of_2_of(half)
+    return scale.by(excess, scale) * power_of_2_of(n - half)
+
+
+def exp_of(x: Real) -> Real:
+    """e^x."""
+    if x.can_scale:
+        return quickly(x.clamped(VANISHING, INFINITE))
+    return scaled(*reduced(x.clamped(EXP_LOW, EXP_HIGH)))
+
+
+def expm1_of(x: Real) -> Real:
+    """e^x - 1, which keeps its precision around 0. As in `scaled`, the 1 scaled, too."""
+    n, excess = reduced(x.clamped(EXP_LOW, EXP_HIGH))
+    half = n >> 1
+    scale = power_of_2_of(half)
+    one = power_of_2_of(half - n)
+    return scale.by(excess, scale - one) * power_of_2_of(n - half)
+
+
+def exp_negative_of(x: Real) -> Real:
+    """e^x for x <= 0, at less cost: results below the normal float32 numbers (1.2e-38) may be 0."""
+    if x.can_scale:
+        return quickly(x.where_below(VANISHING, VANISHING, x))
+    n, excess = reduced(x.where_below(EXP_NORMAL, EXP_NORMAL, x))
+    scale = power_of_2_of(n)
+    return scale.by(excess, scale)
+
+
+def logistic_of(x: Real) -> Real:
+    """1 / (1 + e^-x), as e^x / (e^x + 1) for negative x, where the former loses the small end."""
+    small = exp_negative_of((x.bits() | SIGN).real())
+    return x.where_below(0.0, small, 1.0) / (small + 1.0)
+
+
+def tanh_of(x: Real) -> Real:
+    """-E / (E + 2) with E = e^(-2 |x|) - 1, which keeps its precision around 0."""
+    twice = (x.bits() | SIGN).real() * 2.0
+    twice = twice.where_below(TANH_LOW, TANH_LOW, twice)
+    if x.can_scale:
+        n, r = apart(twice)
+        scale, excess = x.like(1.0).scaled(n), excess_of(r)
+    else:
+        whole, excess = reduced(twice)
+        scale = power_of_2_of(whole)
+    minus_share = scale.by(excess, scale - 1.0)
+    magnitude = (minus_share / (minus_share + 2.0)).bits() & ~SIGN
+    return (magnitude | (x.bits() & SIGN)).real()
+
+
+exp, expm1, exp_negative = single(exp_of), single(expm1_of), single(exp_negative_of)
+logistic, tanh, excess_near_0 = single(logistic_of), single(tanh_of), single(excess_of)
+
+
+@intrinsic
+def scaled_power(typing_context: Any, n: Any, excess: Any) -> Any:
+    """`scaled` as a function of kernels."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return scaled(Whole(builder, arguments[0]), Real(builder, arguments[1])).value
+
+    return types.float32(types.int32, types.float32), generate

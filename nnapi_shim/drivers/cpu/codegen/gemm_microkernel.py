@@ -1,0 +1,273 @@
+"""Micro-kernels of the matrix product: `rows` x (`vectors` * lanes) outputs, written as LLVM code.
+
+    output[m, n] = finish(bias[n] + sum over taps t and words k of input(t, m)[k] . panel[t, k, n])
+
+The row that tap t reads for output m starts at base + table[t][m]; a negative entry stands for the
+row `zero`, which is what lies outside an image. A panel is its head (bias, then the table of
+quantized kernels, see requantization.py) and `taps * depth` rows of one word per column. Rows past
+the last repeat it: they compute and store the same values again. Every output is summed in the
+order of t and k, on `chains` interleaved partial sums. Where there are many words, floating-point
+sums of about BLOCK of them are added up apart from each other, so that the error does not grow with
+the number of all words but with its root.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from nnapi_shim.drivers.cpu.codegen.epilogue import Storing
+from nnapi_shim.drivers.cpu.codegen.mac_schemes import Arithmetic
+from nnapi_shim.drivers.cpu.codegen.vector import (
+    FLOAT,
+    LONG,
+    WORD,
+    function,
+    load,
+    long,
+    variable,
+)
+from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
+
+ARGUMENTS = (
+    "table taps depth base zero panel output output_stride rows columns correction flip zero_point "
+    "output_flip"
+).split()
+"""Arguments of a micro-kernel, 64 bits each; the float arguments `low` and `high` follow.
+
+table: int64[taps, rows], depth: words per tap, output_stride: bytes, rows and columns: how many are
+wanted. Quantized: correction: int32[rows] to add, or 0; flip: 64 bytes, xor-ed to words of the
+input; the rest says what becomes of the sums, see ../lowering/requantization.py.
+"""
+
+ADDEND_ARGUMENTS = "addend addend_stride addition".split()
+"""Behind these, of micro-kernels that can add something to the outputs: where its rows lie, or 0,
+bytes from one to the next, and the block of lowering/fused_add.py.
+"""
+
+
+BLOCK = 128
+"""Words after which a floating-point sum goes to the total, and starts again from 0; twice as many
+are summed at once.
+"""
+
+
+class _Tile(Storing):
+    """One micro-kernel being written."""
+
+    def __init__(
+        self,
+        fn: Any,
+        tiling: Tiling,
+        arithmetic: Arithmetic,
+        rows: int,
+        vectors: int,
+        chains: int,
+        in_blocks: bool,
+        adds: bool,
+        half: bool,
+    ) -> None:
+        names = ARGUMENTS + ADDEND_ARGUMENTS * adds
+        super().__init__(fn, names, tiling, arithmetic, rows, vectors, adds, half)
+        self.chains, self.in_blocks = chains, in_blocks
+
+    def write(self) -> None:
+        """The whole function."""
+        builder, given = self.builder, self.given
+        width = self.vectors * self.lanes
+        zeros = [ir.Constant(kind, None) for kind in self.kinds]
+        bias = [
+            load(builder, builder.add(given["panel"], long(4 * self.lanes * j)), kind, 4)
+            for j, kind in enumerate(self.kinds)
+        ]
+        if self.in_blocks:
+            self.totals = [
+                [variable(builder, value.type, value) for value in bias] for _ in range(self.rows)
+            ]
+            self.pending = variable(builder, LONG, long(0))
+            starts = [zeros] * self.chains
+        else:
+            starts = [bias] + [zeros] * (self.chains - 1)
+        self.sums = [
+            [[variable(builder, value.type, value) for value in start] for _ in range(self.rows)]
+            for start in starts
+        ]
+        self.flip = self.arithmetic.mask(builder, given["flip"], self.lanes)
+        if self.adds:
+            self.fetch()
+        row_bytes = width * self.arithmetic.word_bytes
+        head = width * self.arithmetic.head
+        weights = variable(builder, LONG, builder.add(given["panel"], long(head)))
+        with cgutils.for_range(builder, given["taps"]) as tap:
+            rows = self._rows(tap.index)
+            at = builder.load(weights)
+            if self.in_blocks:
+                self._blocks(rows, at, row_bytes)
+            else:
+                self._part(long(0), given["depth"], rows, at, row_bytes)
+            size = builder.mul(given["depth"], long(row_bytes))
+            builder.store(builder.add(at, size), weights)
+        totals = [[self._total(m, j) for j in range(self.vectors)] for m in range(self.rows)]
+        self.store(totals)
+        builder.ret_void()
+
+    def _rows(self, tap: Any) -> list[Any]:
+        """Addresses of the input rows of a tap."""
+        builder, given = self.builder, self.given
+        entries = builder.add(given["table"], builder.mul(tap, long(8 * self.rows)))
+        rows = []
+        for m in range(self.rows):
+            offset = load(builder, builder.add(entries, long(8 * m)), LONG, 8)
+            outside = builder.icmp_signed("<", offset, long(0))
+            inside = builder.add(given["base"], offset)
+            rows.append(builder.select(outside, given["zero"], inside))
+        return rows
+
+    def _blocks(self, rows: Sequence[Any], at: Any, row_bytes: int) -> None:
+        """All words of a tap, BLOCK at a time; what is summed goes to the totals now and then."""
+        builder, depth = self.builder, self.given["depth"]
+        count = builder.udiv(builder.add(depth, long(BLOCK - 1)), long(BLOCK))
+        with cgutils.for_range(builder, count) as block:
+            first = builder.mul(block.index, long(BLOCK))
+            rest = builder.sub(depth, first)
+            is_short = builder.icmp_signed("<", rest, long(BLOCK))
+            words = builder.select(is_short, rest, long(BLOCK))
+            self._part(first, words, rows, at, row_bytes)
+            pending = builder.add(builder.load(self.pending), words)
+            builder.store(pending, self.pending)
+            with builder.if_then(builder.icmp_signed(">=", pending, long(BLOCK)), likely=False):
+                for m in range(self.rows):
+                    for j, kind in enumerate(self.kinds):
+                        builder.store(self._total(m, j), self.totals[m][j])
+                        for chain in self.sums:
+                            builder.store(ir.Constant(kind, None), chain[m][j])
+                builder.store(long(0), self.pending)
+
+    def _part(self, first: Any, count: Any, rows: Sequence[Any], at: Any, row_bytes: int) -> None:
+        """`count` words of the rows from word `first` on, as many chains at a time as there are."""
+        builder = self.builder
+        whole = builder.udiv(count, long(self.chains))
+        self._words(whole, first, self.chains, rows, at, row_bytes)
+        if self.chains > 1:
+            done = builder.mul(whole, long(self.chains))
+            rest = builder.sub(count, done)
+            self._words(rest, builder.add(first, done), 1, rows, at, row_bytes)
+
+    def _words(
+        self, count: Any, first: Any, chains: int, rows: Sequence[Any], at: Any, row_bytes: int
+    ) -> None:
+        """Loop `count` times over `chains` words of the rows, from word `first` on."""
+        builder, arithmetic, lanes = self.builder, self.arithmetic, self.lanes
+        vector_bytes = lanes * arithmetic.word_bytes
+        with cgutils.for_range(builder, count) as loop:
+            word = builder.add(first, builder.mul(loop.index, long(chains)))
+            panel = builder.add(at, builder.mul(word, long(row_bytes)))
+            offset = builder.mul(word, long(4))
+            for c in range(chains):
+                weights = [
+                    arithmetic.weights(
+                        builder, builder.add(panel, long(c * row_bytes + j * vector_bytes)), width
+                    )
+                    for j, width in enumerate(self.widths)
+                ]
+                for m, row in enumerate(rows):
+                    place = builder.add(builder.add(row, offset), long(4 * c))
+                    xs = {}
+                    for width in sorted(set(self.widths)):
+                        value = load(builder, place, WORD, 1)
+                        xs[width] = arithmetic.broadcast(builder, value, self.flip, width)
+                        # The same address, which the compiler does not see: from a word that it has
+                        # it makes the other vector by an instruction more, which takes longer.
+                        place = builder.add(place, self.given["zero_point"])
+                    for slot, width, w in zip(self.sums[c][m], self.widths, weights, strict=True):
+                        total = arithmetic.step(builder, builder.load(slot), xs[width], w)
+                        builder.store(total, slot)
+
+    def _total(self, m: int, j: int) -> Any:
+        """The partial sums of one output vector together."""
+        builder = self.builder
+        add = builder.fadd if self.arithmetic.accumulator is FLOAT else builder.add
+        total = builder.load(self.sums[0][m][j])
+        for c in range(1, self.chains):
+            total = add(total, builder.load(self.sums[c][m][j]))
+        return add(total, builder.load(self.totals[m][j])) if self.in_blocks else total
+
+
+def tile(
+    tiling: Tiling,
+    arithmetic: Arithmetic,
+    rows: int,
+    chains: int = 1,
+    adds: bool | None = None,
+    halves: bool = False,
+) -> Any:
+    """A numba function that runs the micro-kernel with as many vectors as `columns` asks for.
+
+    It takes the ARGUMENTS, then the ADDEND_ARGUMENTS, low and high. adds: whether it does something
+    about the ADDEND_ARGUMENTS; None: it does not take them. halves: whether floats have a last
+    vector of half the size where that is enough, and the words are not many.
+    """
+    names = ARGUMENTS + ADDEND_ARGUMENTS * bool(adds)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        columns = arguments[ARGUMENTS.index("columns")]
+        for vectors in range(1, tiling.vectors + 1):
+            fits = builder.icmp_signed(">", columns, long(tiling.lanes * (vectors - 1)))
+            if vectors < tiling.vectors:
+                enough = builder.icmp_signed("<=", columns, long(tiling.lanes * vectors))
+                fits = builder.and_(fits, enough)
+            with builder.if_then(fits):
+                if arithmetic.accumulator is not FLOAT:
+                    call(builder, arguments, vectors, False)
+                    continue
+                with builder.if_else(has_many(builder, arguments)) as (then, otherwise):
+                    with then:
+                        call(builder, arguments, vectors, True)
+                    with otherwise:
+                        few = builder.icmp_signed("<=", columns, half_of(vectors))
+                        with builder.if_else(few) as (half, whole):
+                            with half:
+                                call(builder, arguments, vectors, False, halves)
+                            with whole:
+                                call(builder, arguments, vectors, False)
+        return context.get_dummy_value()
+
+    def has_many(builder: Any, arguments: Any) -> Any:
+        taps, depth = (arguments[ARGUMENTS.index(name)] for name in ("taps", "depth"))
+        return builder.icmp_signed(">", builder.mul(taps, depth), long(2 * BLOCK))
+
+    def half_of(vectors: int) -> Any:
+        return long(tiling.lanes * vectors - tiling.lanes // 2 if halves else 0)
+
+    def call(
+        builder: Any, arguments: Any, vectors: int, in_blocks: bool, half: bool = False
+    ) -> None:
+        name = f"nnk_tile_{arithmetic.name}_{rows}x{vectors}x{tiling.lanes}"
+        name += "_blocks" * in_blocks + "_adding" * bool(adds) + "_half" * half
+        kinds = [LONG] * len(names) + [FLOAT] * 2
+        fn, is_new = function(builder.module, name, kinds)
+        if is_new:
+            tile = _Tile(fn, tiling, arithmetic, rows, vectors, chains, in_blocks, bool(adds), half)
+            tile.write()
+        builder.call(fn, [*arguments[: len(names)], *arguments[-2:]])
+
+    @intrinsic
+    def run(
+        typing_context, table, taps, depth, base, zero, panel, output, output_stride, rows, columns,
+        correction, flip, zero_point, output_flip, low, high,
+    ):  # fmt: skip
+        words = [types.int64] * len(ARGUMENTS)
+        return types.void(*words, types.float32, types.float32), generate
+
+    @intrinsic
+    def run_adding(
+        typing_context, table, taps, depth, base, zero, panel, output, output_stride, rows, columns,
+        correction, flip, zero_point, output_flip, addend, addend_stride, addition, low, high,
+    ):  # fmt: skip
+        words = [types.int64] * len(ARGUMENTS + ADDEND_ARGUMENTS)
+        return types.void(*words, types.float32, types.float32), generate
+
+    return run if adds is None else run_adding

@@ -1,0 +1,243 @@
+"""Typed pointers, number conversions and other helpers that kernels share; all are inlined.
+
+What is written here is scalar; the compiler turns it into vectors with the loop around. So there
+are no branches, no calls and no integers wider than they need to be: Python integers are 64 bits
+wide, which would halve the lanes, hence the few intrinsics that name 32 bits.
+"""
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from nnapi_shim.drivers.cpu.toolchain.kernel import helper
+from nnapi_shim.drivers.cpu.toolchain.target import target
+
+
+def _pointer(element: types.Type) -> Any:
+    """An intrinsic that turns an address into a pointer, to be indexed like an array."""
+
+    @intrinsic
+    def pointer(typing_context: Any, address: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
+
+        return types.CPointer(element)(types.int64), generate
+
+    return pointer
+
+
+f32 = _pointer(types.float32)
+f64 = _pointer(types.float64)
+i8 = _pointer(types.int8)
+u8 = _pointer(types.uint8)
+i16 = _pointer(types.int16)
+u16 = _pointer(types.uint16)
+i32 = _pointer(types.int32)
+u32 = _pointer(types.uint32)
+i64 = _pointer(types.int64)
+
+
+# Numbers
+
+_HALFWORD, _WORD, _HALF, _FLOAT = ir.IntType(16), ir.IntType(32), ir.HalfType(), ir.FloatType()
+
+
+def _conversion(source: types.Type, result: types.Type, emit: Any) -> Any:
+    """An intrinsic of one argument; emit(builder, value) -> value."""
+
+    @intrinsic
+    def convert(typing_context: Any, value: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return emit(builder, arguments[0])
+
+        return result(source), generate
+
+    return convert
+
+
+bits_of = _conversion(types.float32, types.int32, lambda b, x: b.bitcast(x, _WORD))
+float_of = _conversion(types.int32, types.float32, lambda b, x: b.bitcast(x, _FLOAT))
+bits64_of = _conversion(types.float64, types.int64, lambda b, x: b.bitcast(x, ir.IntType(64)))
+float64_of = _conversion(types.int64, types.float64, lambda b, x: b.bitcast(x, ir.DoubleType()))
+truncated = _conversion(types.float32, types.int32, lambda b, x: b.fptosi(x, _WORD))
+"""Toward zero; the value must fit an int32."""
+
+
+def _emit_square_root(builder: Any, value: Any) -> Any:
+    name = "llvm.sqrt.f32"
+    function = builder.module.globals.get(name) or ir.Function(
+        builder.module, ir.FunctionType(_FLOAT, [_FLOAT]), name
+    )
+    return builder.call(function, [value])
+
+
+square_root = _conversion(types.float32, types.float32, _emit_square_root)
+"""One instruction; numpy's would call the C library where no vector is filled."""
+
+
+@intrinsic
+def copy_bytes(typing_context: Any, target: Any, source: Any, length: Any) -> Any:
+    """Copy memory that does not overlap (the C library's memcpy, or less for a constant length)."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointers = [builder.inttoptr(address, ir.PointerType()) for address in arguments[:2]]
+        cgutils.raw_memcpy(builder, *pointers, arguments[2], 1)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.int64), generate
+
+
+def arithmetic(element: types.Type, emit: Any) -> Any:
+    """An intrinsic of two arguments, all of one type; emit(builder, x, y) -> value."""
+
+    @intrinsic
+    def compute(typing_context: Any, x: Any, y: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return emit(builder, *arguments)
+
+        return element(element, element), generate
+
+    return compute
+
+
+add32 = arithmetic(types.int32, lambda b, x, y: b.add(x, y))
+multiply32 = arithmetic(types.int32, lambda b, x, y: b.mul(x, y))
+xor32 = arithmetic(types.int32, lambda b, x, y: b.xor(x, y))
+and32 = arithmetic(types.int32, lambda b, x, y: b.and_(x, y))
+shift_right32 = arithmetic(types.int32, lambda b, x, y: b.ashr(x, y))
+add_any_order = arithmetic(types.float32, lambda b, x, y: b.fadd(x, y, flags=["reassoc"]))
+add_any_order_f64 = arithmetic(types.float64, lambda b, x, y: b.fadd(x, y, flags=["reassoc"]))
+multiply_any_order_f64 = arithmetic(types.float64, lambda b, x, y: b.fmul(x, y, flags=["reassoc"]))
+"""A step of a sum or product whose order does not matter: it may be taken in several parts at once.
+"""
+
+
+@intrinsic
+def larger_number(typing_context: Any, x: Any, y: Any) -> Any:
+    """The larger of two float32; where one is NaN, the other. Loops that keep the largest number
+    of many vectorise with it, which they do not with a comparison.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        name = "llvm.maximumnum.f32"
+        function = builder.module.globals.get(name) or ir.Function(
+            builder.module, ir.FunctionType(_FLOAT, [_FLOAT] * 2), name
+        )
+        return builder.call(function, arguments)
+
+    return types.float32(types.float32, types.float32), generate
+
+
+@intrinsic
+def multiply_add(typing_context: Any, x: Any, y: Any, z: Any) -> Any:
+    """The sum x * y + z in float32, rounded once where the processor has an instruction for it."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        name = "llvm.fmuladd.f32"
+        function = builder.module.globals.get(name) or ir.Function(
+            builder.module, ir.FunctionType(_FLOAT, [_FLOAT] * 3), name
+        )
+        return builder.call(function, arguments)
+
+    return types.float32(types.float32, types.float32, types.float32), generate
+
+
+@helper
+def clamp(x, low, high):
+    """min(max(x, low), high); NaN stays NaN."""
+    x = low if x < low else x
+    return high if x > high else x
+
+
+@helper
+def bounded(x, low, high):
+    """min(max(x, low), high); NaN becomes `low`."""
+    x = x if x > low else low
+    return x if x < high else high
+
+
+SIGN = np.int32(-(2**31))
+ALMOST_HALF = np.float32(0.49999997).view(np.int32)
+"""The largest float32 below 1/2: adding 1/2 itself would carry that very number up to 1."""
+
+
+@helper
+def rounded(x):
+    """The nearest integer as an int32, halves away from zero; |x| is below 2^23."""
+    return truncated(x + float_of((bits_of(x) & SIGN) | ALMOST_HALF))
+
+
+@helper
+def ordered(x):
+    """An int32 that compares as x does; NaN lies beyond the infinity of its sign."""
+    bits = bits_of(x)
+    return xor32(bits, (bits >> 31) & 0x7FFFFFFF)
+
+
+@helper
+def from_ordered(key):
+    """The x of `ordered`."""
+    return float_of(xor32(key, (key >> 31) & 0x7FFFFFFF))
+
+
+# float16: numba has no such number on CPUs, so it is stored and passed as its 16 bits.
+
+
+def emit_half_to_float(builder: Any, half: Any) -> Any:
+    """From i16 to float, exact."""
+    if target() in HARDWARE_HALF:
+        return builder.fpext(builder.bitcast(half, _HALF), _FLOAT)
+    # The exponent of a half is rebased by a multiplication, which also carries infinity and NaN
+    # over. A subnormal half is m * 2^-24: m is put under the exponent of 1/2, whose last bit is
+    # worth that, and 1/2 subtracted.
+    bits = builder.zext(half, _WORD)
+    magnitude = builder.and_(bits, _word(0x7FFF))
+    shifted = builder.add(builder.shl(magnitude, _word(13)), _word(0xE0 << 23))
+    normal = builder.fmul(builder.bitcast(shifted, _FLOAT), ir.Constant(_FLOAT, 2.0**-112))
+    small = builder.bitcast(builder.or_(magnitude, _word(0x3F000000)), _FLOAT)
+    subnormal = builder.fsub(small, ir.Constant(_FLOAT, 0.5))
+    is_small = builder.icmp_unsigned("<", magnitude, _word(0x0400))
+    value = builder.bitcast(builder.select(is_small, subnormal, normal), _WORD)
+    sign = builder.shl(builder.xor(bits, magnitude), _word(16))
+    return builder.bitcast(builder.or_(value, sign), _FLOAT)
+
+
+def emit_float_to_half(builder: Any, value: Any) -> Any:
+    """From float to i16, to the nearest, halves to even; what is too large becomes infinity."""
+    if target() in HARDWARE_HALF:
+        return builder.bitcast(builder.fptrunc(value, _HALF), _HALFWORD)
+    bits = builder.bitcast(value, _WORD)
+    magnitude = builder.and_(bits, _word(0x7FFFFFFF))
+    # 2^16 and above is infinity, NaN stays NaN.
+    is_nan = builder.icmp_unsigned(">", magnitude, _word(0x7F800000))
+    large = builder.select(is_nan, _word(0x7E00), _word(0x7C00))
+    # Below 2^-14 the last bit is worth 2^-24, as that of 1/2 in a float32: the addition rounds.
+    half = ir.Constant(_FLOAT, 0.5)
+    sum = builder.fadd(builder.bitcast(magnitude, _FLOAT), half)
+    small = builder.sub(builder.bitcast(sum, _WORD), _word(0x3F000000))
+    # Else 13 bits are cut off after half of their worth, or just less, was added. What overflows
+    # the mantissa increments the exponent; the sum of 65520 and above reads as infinity.
+    odd = builder.and_(builder.lshr(magnitude, _word(13)), _word(1))
+    rebased = builder.add(magnitude, _word(0xC8000FFF))
+    normal = builder.lshr(builder.add(rebased, odd), _word(13))
+    is_small = builder.icmp_unsigned("<", magnitude, _word(0x38800000))
+    is_large = builder.icmp_unsigned(">=", magnitude, _word(0x47800000))
+    result = builder.select(is_large, large, builder.select(is_small, small, normal))
+    sign = builder.and_(builder.lshr(bits, _word(16)), _word(0x8000))
+    return builder.trunc(builder.or_(result, sign), _HALFWORD)
+
+
+HARDWARE_HALF = ("v3", "v4")
+"""Tiers that convert in one instruction; elsewhere LLVM would call a function per number."""
+
+
+def _word(value: int) -> Any:
+    return ir.Constant(_WORD, value)
+
+
+half_to_float = _conversion(types.uint16, types.float32, emit_half_to_float)
+float_to_half = _conversion(types.float32, types.uint16, emit_float_to_half)

@@ -1,0 +1,249 @@
+"""What the taps of a window come to, as many channels at a time as a vector has, in registers."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from nnapi_shim.drivers.cpu.codegen.vector import (
+    BYTE,
+    FLOAT,
+    HALFWORD,
+    WORD,
+    clamp,
+    declaration,
+    load,
+    long,
+    splat,
+    store,
+    variable,
+    vector,
+)
+from nnapi_shim.drivers.cpu.toolchain.target import target_tiling
+
+TAPS = 3
+"""Taps of a row that are loaded at once."""
+VECTOR_BYTES, MANY = 4 * target_tiling().lanes, 4
+
+
+class Pool(NamedTuple):
+    """stored, total: types of what is read and of what it is collected in.
+
+    bound: numba's type of the bounds; values: them and, for averages, what a tap's share is and
+    what is added to sums for rounding, in every lane.
+    start(builder, values) -> total; widen(builder, stored) -> total; join(builder, total, total);
+    finish(builder, total, values) -> stored.
+    """
+
+    stored: Any
+    total: Any
+    bound: Any
+    start: Callable[..., Any]
+    widen: Callable[..., Any]
+    join: Callable[..., Any]
+    finish: Callable[..., Any]
+
+
+def windows(pool: Pool) -> Any:
+    """A function of kernels (corner, steps, sizes, target, low, high, share, nudge): a pixel.
+
+    steps: bytes from tap to tap, and from row to row; sizes: rows, taps of a row, channels. The
+    last channels reach back: the target must not lie where something is read.
+    """
+
+    @intrinsic
+    def pixel(
+        typing_context: Any, corner: Any, steps: Any, sizes: Any, target: Any, low: Any, high: Any,
+        share: Any, nudge: Any,
+    ) -> Any:  # fmt: skip
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            corner, steps, sizes, target, *values = arguments
+            steps, sizes = (cgutils.unpack_tuple(builder, given) for given in (steps, sizes))
+            if pool.stored is BYTE and pool.total is BYTE:
+                values = [builder.trunc(bound, BYTE) for bound in values[:2]]
+            width = {BYTE: 1, HALFWORD: 2}.get(pool.total, 4)
+            levels = dict.fromkeys(
+                (MANY * VECTOR_BYTES // width, VECTOR_BYTES // width, 8 // width, 1)
+            )
+            _level(builder, pool, [*levels], (corner, steps, sizes, target, values))
+            return context.get_dummy_value()
+
+        tuples = types.UniTuple(types.int64, 2), types.UniTuple(types.int64, 3)
+        bounds, counts = [pool.bound] * 2, [types.float32] * 2
+        return types.void(types.int64, *tuples, types.int64, *bounds, *counts), generate
+
+    return pixel
+
+
+def _level(builder: Any, pool: Pool, levels: Sequence[int], window: Any) -> None:
+    """The widest vectors that the channels fill."""
+    lanes, *others = levels
+    if not others:
+        _blocks(builder, pool, lanes, *window)
+        return
+    depth = window[2][2]
+    with builder.if_else(builder.icmp_signed(">=", depth, long(lanes))) as (then, otherwise):
+        with then:
+            _blocks(builder, pool, lanes, *window)
+        with otherwise:
+            _level(builder, pool, others, window)
+
+
+def _blocks(
+    builder: Any, pool: Pool, lanes: int, corner: Any, steps: Any, sizes: Any, target: Any,
+    values: Any,
+) -> None:  # fmt: skip
+    (pixel_step, row_step), (height, width, depth) = steps, sizes
+    size = 1 if pool.stored is BYTE else 4
+    kind = vector(pool.stored, lanes) if lanes > 1 else pool.stored
+    spread = [splat(builder, value, lanes) if lanes > 1 else value for value in values]
+    last = builder.sub(depth, long(lanes))
+    count = builder.sdiv(builder.add(depth, long(lanes - 1)), long(lanes))
+    threes = builder.sdiv(width, long(TAPS))
+    rest = builder.srem(width, long(TAPS))
+    three_step = builder.mul(pixel_step, long(TAPS))
+    start = pool.start(builder, spread)
+    total, place, line = (variable(builder, k) for k in (start.type, long(0).type, long(0).type))
+    with cgutils.for_range(builder, count) as block:
+        at = builder.mul(block.index, long(lanes))
+        at = builder.select(builder.icmp_signed("<", at, last), at, last)
+        offset = builder.mul(at, long(size))
+        builder.store(start, total)
+        builder.store(builder.add(corner, offset), line)
+        with cgutils.for_range(builder, height):
+            row = builder.load(line)
+            builder.store(row, place)
+            builder.store(builder.add(row, row_step), line)
+            for times, step, taps in ((threes, three_step, TAPS), (rest, pixel_step, 1)):
+                with cgutils.for_range(builder, times):
+                    here = builder.load(place)
+                    found = [
+                        pool.widen(
+                            builder,
+                            load(
+                                builder,
+                                builder.add(here, builder.mul(pixel_step, long(tap))),
+                                kind,
+                                1,
+                            ),
+                        )
+                        for tap in range(taps)
+                    ]
+                    joined = found[0]
+                    for other in found[1:]:
+                        joined = pool.join(builder, joined, other)
+                    builder.store(pool.join(builder, builder.load(total), joined), total)
+                    builder.store(builder.add(here, step), place)
+        result = pool.finish(builder, builder.load(total), spread)
+        store(builder, result, builder.add(target, offset), 1)
+
+
+def _as_it_is(builder: Any, value: Any) -> Any:
+    return value
+
+
+def _from_low(builder: Any, values: Any) -> Any:
+    return values[0]
+
+
+def _without_nan(builder: Any, x: Any) -> Any:
+    least = ir.Constant(x.type, [-math.inf] * x.type.count if _is_vector(x) else -math.inf)
+    return builder.select(builder.fcmp_unordered("uno", x, x), least, x)
+
+
+def _larger_float(builder: Any, most: Any, x: Any) -> Any:
+    return builder.select(builder.fcmp_ordered(">", x, most), x, most)
+
+
+def _float_within(builder: Any, total: Any, values: Any) -> Any:
+    high = values[1]
+    return builder.select(builder.fcmp_ordered("<", high, total), high, total)
+
+
+LARGEST_FLOAT = Pool(
+    FLOAT, FLOAT, types.float32, _from_low, _without_nan, _larger_float, _float_within
+)
+"""From `low` on, at most `high`; NaN is passed over."""
+
+
+def _bytes(kind: str) -> Pool:
+    def chosen(name: str) -> Any:
+        def of_two(builder: Any, x: Any, y: Any) -> Any:
+            lanes = getattr(x.type, "count", 0)
+            suffix = f"v{lanes}i8" if lanes else "i8"
+            function = declaration(builder.module, f"llvm.{name}.{suffix}", x.type, [x.type] * 2)
+            return builder.call(function, [x, y])
+
+        return of_two
+
+    def within(builder: Any, total: Any, values: Any) -> Any:
+        return chosen(f"{kind}min")(builder, total, values[1])
+
+    larger = chosen(f"{kind}max")
+    return Pool(BYTE, BYTE, types.int64, _from_low, _as_it_is, larger, within)
+
+
+LARGEST_BYTE = {"qu8": _bytes("u"), "qs8": _bytes("s")}
+"""The same of bytes."""
+
+
+def _is_vector(value: Any) -> bool:
+    return isinstance(value.type, ir.VectorType)
+
+
+def _like(value: Any, element: Any) -> Any:
+    """The type of as many lanes."""
+    return vector(element, value.type.count) if _is_vector(value) else element
+
+
+def _from_0(builder: Any, values: Any) -> Any:
+    return ir.Constant(values[2].type, None) if _is_vector(values[2]) else ir.Constant(FLOAT, 0.0)
+
+
+def _sum(builder: Any, total: Any, x: Any) -> Any:
+    return builder.fadd(total, x)
+
+
+def _mean(builder: Any, total: Any, values: Any) -> Any:
+    low, high, share, _ = values
+    return clamp(builder, builder.fmul(total, share), low, high)
+
+
+AVERAGE_FLOAT = Pool(FLOAT, FLOAT, types.float32, _from_0, _as_it_is, _sum, _mean)
+"""The mean within the bounds; NaN stays NaN."""
+
+
+def _average_byte(extension: str) -> Pool:
+    def start(builder: Any, values: Any) -> Any:
+        return ir.Constant(_like(values[2], HALFWORD), None if _is_vector(values[2]) else 0)
+
+    def widen(builder: Any, x: Any) -> Any:
+        return getattr(builder, extension)(x, _like(x, HALFWORD))
+
+    def add(builder: Any, total: Any, x: Any) -> Any:
+        return builder.add(total, x)
+
+    def rounded(builder: Any, total: Any, values: Any) -> Any:
+        low, high, share, nudge = values
+        total = builder.sitofp(total, share.type)
+        zero = ir.Constant(total.type, [0.0] * total.type.count if _is_vector(total) else 0.0)
+        is_negative = builder.fcmp_ordered("<", total, zero)
+        nudge = builder.select(is_negative, builder.fneg(nudge), nudge)
+        quotient = builder.fmul(builder.fadd(total, nudge), share)
+        quotient = clamp(builder, quotient, low, high)
+        return builder.trunc(builder.fptosi(quotient, _like(total, WORD)), _like(total, BYTE))
+
+    return Pool(BYTE, HALFWORD, types.float32, start, widen, add, rounded)
+
+
+AVERAGE_BYTE = {"qu8": _average_byte("zext"), "qs8": _average_byte("sext")}
+"""(total + count // 2) / count toward zero, with - instead of + for a negative total, within the
+bounds. Sums have 16 bits: enough for 128 taps.
+
+Quotients are multiples of 1 / count. With a nudge that is a quarter larger, which changes nothing
+in what is cut off, their product with a rounded share is on the right side of each integer.
+"""

@@ -1,0 +1,96 @@
+"""What the kernels of the recurrent operations share: products with the state, activations."""
+
+import numpy as np
+
+from nnapi_shim.drivers.cpu.codegen.elements import READ, READ_BACK, WRITE
+from nnapi_shim.drivers.cpu.codegen.exponential import logistic_of, tanh_of
+from nnapi_shim.drivers.cpu.codegen.gemm_microkernel import tile as micro_kernel
+from nnapi_shim.drivers.cpu.codegen.mac_schemes import float32, halves
+from nnapi_shim.drivers.cpu.codegen.numeric import SIGN, bits_of, clamp
+from nnapi_shim.drivers.cpu.codegen.simd import mapping
+from nnapi_shim.drivers.cpu.lowering.half_precision import HALVING
+from nnapi_shim.drivers.cpu.toolchain.kernel import helper
+from nnapi_shim.drivers.cpu.toolchain.target import target, target_tiling
+from nnapi_shim.operations.rnn import RELU, RELU1, RELU6, SIGMOID, SIGN_BIT, TANH
+
+TILING = target_tiling()
+COLUMNS = TILING.columns
+CHAINS = 4
+"""Partial sums of a single row, as in gemm.py."""
+
+run_row = micro_kernel(TILING, float32(TILING), 1, CHAINS)
+run_rows = micro_kernel(TILING, float32(TILING), TILING.few_rows)
+"""The micro-kernels: for a single batch, and for as many as there are in a tile of rows."""
+run_halved = micro_kernel(TILING, halves(TILING), 1, CHAINS) if target() in HALVING else run_row
+"""For a single batch, of weights that are float16."""
+
+ZERO, ONE, SIX = np.float32(0), np.float32(1), np.float32(6)
+INFINITY = np.float32(np.inf)
+
+all_logistic, all_tanh = mapping(lambda x, _: logistic_of(x)), mapping(lambda x, _: tanh_of(x))
+
+read, read_back, write = READ["f32"], READ_BACK["f32"], WRITE["f32"]
+
+
+@helper
+def activate(x, count, activation):
+    """x: float32[count], in place."""
+    if activation == SIGMOID:
+        all_logistic(x, x, count, ZERO)
+    elif activation == TANH:
+        all_tanh(x, x, count, ZERO)
+    elif activation == SIGN_BIT:
+        for n in range(count):
+            write(x, n, ONE if bits_of(read_back(x, n)) & SIGN else ZERO)
+    elif activation == RELU or activation == RELU1 or activation == RELU6:
+        low = -ONE if activation == RELU1 else ZERO
+        high = INFINITY if activation == RELU else (ONE if activation == RELU1 else SIX)
+        for n in range(count):
+            write(x, n, clamp(read_back(x, n), low, high))
+
+
+@helper
+def add(x, y, count):
+    """x: float32[count], in place: x + y."""
+    for n in range(count):
+        write(x, n, read_back(x, n) + read(y, n))
+
+
+@helper
+def panel_bytes(depth, halved):
+    """Bytes of COLUMNS columns of packed weights."""
+    return COLUMNS * (4 + depth * (2 if halved else 4))
+
+
+@helper
+def multiply(x, y, rows, depth, columns, weights, table, tile_rows, bound, halved):
+    """x: float32[rows, depth]; y: float32[rows, columns] = x * weights + bias, within +-bound.
+
+    weights: packed. table: offsets of tile_rows rows of x, then those for a tile with fewer rows.
+    """
+    size = panel_bytes(depth, halved)
+    for column in range(0, columns, COLUMNS):
+        panel = weights + column // COLUMNS * size
+        width = min(COLUMNS, columns - column)
+        for row in range(0, rows, tile_rows):
+            count = min(tile_rows, rows - row)
+            offsets = table if count == tile_rows else table + tile_rows * 8
+            source, target = x + row * depth * 4, y + (row * columns + column) * 4
+            pitch = columns * 4
+            # fmt: off
+            if halved:
+                run_halved(
+                    offsets, 1, depth, source, 0, panel, target, pitch, count, width,
+                    0, 0, 0, 0, -bound, bound,
+                )
+            elif tile_rows == 1:
+                run_row(
+                    offsets, 1, depth, source, 0, panel, target, pitch, count, width,
+                    0, 0, 0, 0, -bound, bound,
+                )
+            else:
+                run_rows(
+                    offsets, 1, depth, source, 0, panel, target, pitch, count, width,
+                    0, 0, 0, 0, -bound, bound,
+                )
+            # fmt: on

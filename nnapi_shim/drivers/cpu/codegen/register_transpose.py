@@ -1,0 +1,234 @@
+"""Blocks of elements that are moved in registers, and the loops that put them side by side.
+
+An emitter (builder, x, x_step, y, y_step) loads vectors from around x and stores vectors around y.
+Where each lies is said as (steps, elements).
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from nnapi_shim.drivers.cpu.codegen.numeric import copy_bytes
+from nnapi_shim.drivers.cpu.codegen.vector import (
+    LONG,
+    join,
+    load,
+    long,
+    pick,
+    store,
+    variable,
+    vector,
+)
+from nnapi_shim.drivers.cpu.toolchain.kernel import helper
+
+Emitter = Callable[..., None]
+Places = Sequence[tuple[int, int]]
+
+
+def moving(
+    element: Any, lanes: int, loads: Places, stores: Places, shuffle: Callable[..., Sequence[Any]]
+) -> Emitter:
+    """Load vectors of `lanes` elements, store those of shuffle(builder, vectors)."""
+    kind = vector(element, lanes)
+
+    def emit(builder: Any, x: Any, x_step: Any, y: Any, y_step: Any) -> None:
+        def place(base: Any, step: Any, steps: int, elements: int) -> Any:
+            moved = builder.add(base, builder.mul(step, long(steps)))
+            return builder.add(moved, long(elements * element.width // 8))
+
+        loaded = [load(builder, place(x, x_step, *where), kind, 1) for where in loads]
+        for value, where in zip(shuffle(builder, loaded), stores, strict=True):
+            store(builder, value, place(y, y_step, *where), 1)
+
+    return emit
+
+
+def _two(builder: Any, a: Any, b: Any, order: Sequence[int]) -> Any:
+    """Lanes of two vectors; those of b are numbered on."""
+    kind = vector(ir.IntType(32), len(order))
+    return builder.shuffle_vector(a, b, ir.Constant(kind, list(order)))
+
+
+def _lanes(builder: Any, vectors: Sequence[Any], wanted: Places) -> Any:
+    """The vector of the lanes wanted: (number of the vector, lane) each."""
+    result, lanes = vectors[0], len(wanted)
+    order = [lane for _, lane in wanted]
+    for number, other in enumerate(vectors[1:], 1):
+        order = [
+            lanes + lane if of == number else at
+            for at, (of, lane) in zip(order, wanted, strict=True)
+        ]
+        result, order = _two(builder, result, other, order), list(range(lanes))
+    return result
+
+
+def same(element: Any, lanes: int) -> Emitter:
+    """A vector as it is."""
+    return moving(element, lanes, [(0, 0)], [(0, 0)], lambda builder, vectors: vectors)
+
+
+def pair(width: int) -> Emitter:
+    """Two pieces of `width` bytes, a step apart, as they are."""
+    places, piece = [(0, 0), (1, 0)], min(width, 8)  # there are no registers of so few bytes
+    element = ir.IntType(8 * piece)
+    return moving(element, width // piece, places, places, lambda builder, vectors: vectors)
+
+
+def spread(element: Any, lanes: int) -> Emitter:
+    """One element everywhere."""
+    zeros = [0] * lanes
+    return moving(element, 1, [(0, 0)], [(0, 0)], lambda b, vectors: [pick(b, vectors[0], zeros)])
+
+
+def backwards(element: Any, lanes: int) -> Emitter:
+    """The element at x and those in front of it."""
+    order, loads = range(lanes)[::-1], [(0, 1 - lanes)]
+    return moving(element, lanes, loads, [(0, 0)], lambda b, vectors: [pick(b, vectors[0], order)])
+
+
+def woven(element: Any, lanes: int, count: int) -> Emitter:
+    """`count` lines, a step apart, become one whose elements come from each in turn."""
+    places = [divmod(at, count)[::-1] for at in range(count * lanes)]
+    stores = [(0, at) for at in range(0, count * lanes, lanes)]
+
+    def shuffle(builder: Any, vectors: Sequence[Any]) -> Sequence[Any]:
+        return [_lanes(builder, vectors, places[at : at + lanes]) for _, at in stores]
+
+    return moving(element, lanes, [(line, 0) for line in range(count)], stores, shuffle)
+
+
+def unwoven(element: Any, lanes: int, count: int, lines: int) -> Emitter:
+    """Of each `count` elements the first go to `lines` lines, a step apart, one to each.
+
+    Nothing behind the last of those is read.
+    """
+    end = (lanes - 1) * count + lines
+    loads = [(0, min(number * lanes, end - lanes)) for number in range(count)]
+
+    def place(at: int) -> tuple[int, int]:
+        return at // lanes, at - loads[at // lanes][1]
+
+    def shuffle(builder: Any, vectors: Sequence[Any]) -> Sequence[Any]:
+        return [
+            _lanes(builder, vectors, [place(at * count + line) for at in range(lanes)])
+            for line in range(lines)
+        ]
+
+    return moving(element, lanes, loads, [(line, 0) for line in range(lines)], shuffle)
+
+
+def transposed(element: Any, side: int) -> Emitter:
+    """A square of `side` lines, a step apart, becomes one whose lines are a step of y apart.
+
+    What lies one after another in registers is shuffled like a deck of cards, half by half, as
+    often as doubling 1 gives `side`.
+    """
+    lanes = max(side, 128 // element.width)
+    lines = lanes // side
+    low = [at for i in range(lanes // 2) for at in (i, lanes + i)]
+    high = [at + lanes // 2 for at in low]
+
+    def shuffle(builder: Any, vectors: Sequence[Any]) -> Sequence[Any]:
+        deck = [join(builder, vectors[i : i + lines]) for i in range(0, side, lines)]
+        half = len(deck) // 2
+        for _ in range(side.bit_length() - 1):
+            deck = [
+                _two(builder, deck[i], deck[i + half], order)
+                for i in range(half)
+                for order in (low, high)
+            ]
+        if lines == 1:
+            return deck
+        parts = [range(i, i + side) for i in range(0, lanes, side)]
+        return [pick(builder, cards, part) for cards in deck for part in parts]
+
+    places = [(line, 0) for line in range(side)]
+    return moving(element, side, places, places, shuffle)
+
+
+def lines_of(*levels: tuple[int, Emitter]) -> Any:
+    """An intrinsic (x, y, lines, x_line, y_line, count, x_next, y_next, x_step, y_step): lines of
+    `count` elements, of which each next one lies x_next and y_next bytes on.
+
+    levels: how many elements a block has, and its emitter. The first that fits into a line is
+    taken, or else the last; the last block of a line reaches back.
+    """
+
+    @intrinsic
+    def through(
+        typing_context: Any, x: Any, y: Any, lines: Any, x_line: Any, y_line: Any, count: Any,
+        x_next: Any, y_next: Any, x_step: Any, y_step: Any,
+    ) -> Any:  # fmt: skip
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            _level(builder, levels, arguments)
+            return context.get_dummy_value()
+
+        return types.void(*[types.int64] * 10), generate
+
+    return through
+
+
+_line = lines_of((128, same(ir.IntType(8), 128)))
+
+
+@helper
+def copy_long(target, source, length):
+    """Copy memory that does not overlap.
+
+    Not the C library's memcpy where it is long: on some processors that falls to a fifth of its
+    speed when the target lies a few bytes behind the source, seen modulo 4096.
+    """
+    if length < 128:
+        copy_bytes(target, source, length)
+    else:
+        _line(source, target, 1, 0, 0, length, 1, 1, 0, 0)
+
+
+def _level(builder: Any, levels: Sequence[tuple[int, Emitter]], arguments: Sequence[Any]) -> None:
+    """Code for the first level, or for the others where that has too many elements."""
+    (lanes, emit), *others = levels
+    if not others:
+        _lines(builder, lanes, emit, *arguments)
+        return
+    count = arguments[5]
+    fits = builder.icmp_signed(">=", count, long(lanes))
+    with builder.if_else(fits) as (then, otherwise):
+        with then:
+            _lines(builder, lanes, emit, *arguments)
+        with otherwise:
+            _level(builder, others, arguments)
+
+
+def _lines(
+    builder: Any, lanes: int, emit: Emitter, x: Any, y: Any, lines: Any, x_line: Any, y_line: Any,
+    count: Any, x_next: Any, y_next: Any, x_step: Any, y_step: Any,
+) -> None:  # fmt: skip
+    blocks = builder.sdiv(builder.add(count, long(lanes - 1)), long(lanes))
+    last = builder.sub(blocks, long(1))
+    short = builder.sub(count, long(lanes))
+    steps = [builder.mul(step, long(lanes)) for step in (x_next, y_next)]
+    ends = [builder.mul(step, short) for step in (x_next, y_next)]
+    starts = [variable(builder, LONG, start) for start in (x, y)]
+    places = [variable(builder, LONG) for _ in starts]
+    with cgutils.for_range(builder, lines):
+        line = [builder.load(start) for start in starts]
+        for place, start in zip(places, line, strict=True):
+            builder.store(start, place)
+        with cgutils.for_range(builder, blocks) as block:
+            here = [builder.load(place) for place in places]
+            at = here
+            if lanes > 1:  # the last block may reach back
+                is_last = builder.icmp_signed("==", block.index, last)
+                at = [
+                    builder.select(is_last, builder.add(start, end), place)
+                    for start, end, place in zip(line, ends, here, strict=True)
+                ]
+            emit(builder, at[0], x_step, at[1], y_step)
+            for place, value, step in zip(places, here, steps, strict=True):
+                builder.store(builder.add(value, step), place)
+        for start, value, step in zip(starts, line, (x_line, y_line), strict=True):
+            builder.store(builder.add(value, step), start)

@@ -1,0 +1,91 @@
+"""Loads that happen exactly once, for what decides an address or the end of a loop.
+
+Another thread or process may write to the memory of inputs meanwhile. The compiler may repeat an
+ordinary load where its value is used again, and then what is used is not what was checked.
+"""
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from nnapi_shim.drivers.cpu.toolchain.kernel import helper
+
+
+class _VolatileLoad(ir.instructions.LoadInstr):  # type: ignore[misc]
+    """llvmlite has no word for it."""
+
+    def descr(self, buf: Any) -> None:
+        """The text of the instruction."""
+        pointer = self.operands[0]
+        buf.append(
+            f"load volatile {self.type}, {pointer.type} {pointer.get_reference()}, "
+            f"align {self.align}{self._stringify_metadata(leading_comma=True)}\n"
+        )
+
+
+def _once(element: types.Type, stored: Any) -> Any:
+    """An intrinsic read(address, index) -> element."""
+
+    @intrinsic
+    def read(typing_context: Any, address: Any, index: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            base = builder.inttoptr(arguments[0], ir.PointerType())
+            place = builder.gep(base, [arguments[1]], source_etype=stored)
+            load = _VolatileLoad(builder.block, place, typ=stored)
+            load.align = 1
+            builder._insert(load)
+            return load
+
+        return element(types.int64, types.int64), generate
+
+    return read
+
+
+once_i32 = _once(types.int32, ir.IntType(32))
+once_f32 = _once(types.float32, ir.FloatType())
+
+
+BLOCK = 512
+"""Words of a private block."""
+
+
+@intrinsic
+def private_block(typing_context: Any) -> Any:
+    """Address of memory for BLOCK words on the stack, the same at every call in a kernel."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        block = cgutils.alloca_once(builder, ir.ArrayType(ir.IntType(32), BLOCK))
+        return builder.ptrtoint(block, ir.IntType(64))
+
+    return types.int64(), generate
+
+
+@intrinsic
+def copy_once(typing_context: Any, target: Any, source: Any, length: Any) -> Any:
+    """Copy memory; afterwards the copy is what is read, whatever becomes of the source."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer, word, bit = ir.PointerType(), ir.IntType(64), ir.IntType(1)
+        places = [builder.inttoptr(address, pointer) for address in arguments[:2]]
+        kind = ir.FunctionType(ir.VoidType(), [pointer, pointer, word, bit])
+        name = "llvm.memcpy.p0.p0.i64"
+        function = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
+        builder.call(function, [*places, arguments[2], ir.Constant(bit, 1)])  # 1: volatile
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.int64), generate
+
+
+@helper
+def once_box(boxes, number):
+    """The four float32 numbers of a box."""
+    at = 4 * number
+    return (
+        once_f32(boxes, at),
+        once_f32(boxes, at + 1),
+        once_f32(boxes, at + 2),
+        once_f32(boxes, at + 3),
+    )

@@ -1,0 +1,1 @@
+"""A graph becomes a program: binding, constants, segments, layout."""

@@ -1,0 +1,90 @@
+"""What convolutions of groups and of few channels do before the matrix product."""
+
+from typing import Any
+
+from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late
+from nnapi_shim.drivers.cpu.codegen.numeric import i16, u8
+from nnapi_shim.drivers.cpu.kernels.half_precision import share
+from nnapi_shim.drivers.cpu.kernels.packing import centered, part_of
+from nnapi_shim.drivers.cpu.lowering.convolution import JOIN_GROUPS
+from nnapi_shim.drivers.cpu.lowering.im2row import FOLD_FILTER, PAD_ROWS
+from nnapi_shim.drivers.cpu.toolchain.kernel import kernel
+
+
+@kernel(JOIN_GROUPS)
+def join_groups(a, tile, deadline):
+    """filter: [columns, taps, bytes], output: [columns, taps, joined, bytes].
+
+    A column belongs to a group of group_columns, and of `joined` groups it sees its own; the rest
+    is the byte `fill`.
+    """
+    length, wide = a.bytes, a.joined * a.bytes
+    x, y = u8(a.filter), u8(a.output)
+    work = 0
+    for column in range(a.columns):
+        work += a.taps * wide
+        if work >= LONG:
+            work = 0
+            if late(deadline):
+                return DEADLINE
+        own = column // a.group_columns % a.joined * length
+        for tap in range(column * a.taps, (column + 1) * a.taps):
+            for i in range(wide):
+                y[tap * wide + i] = a.fill
+            for i in range(length):
+                y[tap * wide + own + i] = x[tap * length + i]
+    return 0
+
+
+def _pad_rows(name: str, pointer: Any, size: int, is_centered: bool) -> Any:
+    def pad_rows(a, tile):
+        row, pitch, fill, flip, zero = a.row, a.pitch, a.fill, a.flip, a.zero
+        before = min(a.before, pitch)
+        wanted = min(row, pitch - before)
+        first, end = share(a.rows, a.parts, tile)
+        for at in range(first, end):
+            x, y = u8(a.input + at * row), pointer(a.output + at * pitch * size)
+            for i in range(before):
+                y[i] = fill
+            inside = pointer(a.output + (at * pitch + before) * size)
+            for i in range(wanted):
+                inside[i] = centered(x[i], flip, zero) if is_centered else x[i]
+            for i in range(before + wanted, pitch):
+                y[i] = fill
+        return 0
+
+    pad_rows.__name__ = name
+    pad_rows.__doc__ = "input: [rows, row]; output: [rows, pitch], `fill` outside of the row."
+    return kernel(PAD_ROWS)(pad_rows)
+
+
+pad_rows_8 = _pad_rows("pad_rows_8", u8, 1, False)
+pad_rows_s16 = _pad_rows("pad_rows_s16", i16, 2, True)
+
+
+@kernel(FOLD_FILTER)
+def fold_filter(a, tile, deadline):
+    """filter: [columns, rows, row]; output: [joined, columns, rows, parts, depth].
+
+    Of the depth a column of pixel p has its filter row from p * step on, the rest is `fill`. A
+    weight less the zero point becomes int8, with what does not fit in further parts.
+    """
+    row, depth, flip, zero, fill = a.row, a.depth, a.flip, a.zero, a.fill
+    count = a.columns * a.rows
+    x, y = u8(a.filter), u8(a.output)
+    work = at = 0
+    for pixel in range(a.joined):
+        for filter_row in range(count):
+            work += a.parts * depth
+            if work >= LONG:
+                work = 0
+                if late(deadline):
+                    return DEADLINE
+            for part in range(a.parts):
+                for i in range(depth):
+                    y[at + i] = fill
+                for i in range(row):
+                    weight = int(centered(x[filter_row * row + i], flip, zero))
+                    y[at + pixel * a.step + i] = part_of(weight, part) & 255
+                at += depth
+    return 0

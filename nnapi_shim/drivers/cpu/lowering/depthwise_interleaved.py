@@ -1,0 +1,218 @@
+"""The quantized depthwise convolution from woven rows, see codegen/interleave.py.
+
+Outputs are computed in segments of a row, whose woven input fits into the first-level cache. Blocks
+of a fixed number of neighbouring outputs are computed at once: of a slab of the channels, or, where
+a slab is all of them, of several pixels that are `joined`. The last block, the last slab and
+the last segment begin earlier where they would go beyond the end, and store the same values again.
+"""
+
+from struct import pack
+
+from nnapi_shim.drivers.cpu.lowering.packing import (
+    QUANTIZED_HEAD_BYTES,
+    Filter,
+    int8_parts,
+)
+from nnapi_shim.drivers.cpu.lowering.requantization import (
+    FINISH,
+    finish,
+    float64s,
+    signed_zero,
+)
+from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
+from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, Buffer, Step, record
+from nnapi_shim.hints import Any, NamedTuple
+from nnapi_shim.operations.declare import BoundOperation
+from nnapi_shim.operations.shapes import Window
+
+WOVEN = record(
+    input=ADDRESS, panels=ADDRESS, offsets=ADDRESS, places=ADDRESS, outside=ADDRESS, order=ADDRESS,
+    output=ADDRESS,
+    rows=INT64, tile_rows=INT64, channels=INT64,
+    in_height=INT64, in_width=INT64, out_height=INT64, out_width=INT64,
+    woven_height=INT64, rows_together=INT64, stride_height=INT64, stride_width=INT64,
+    dilation_height=INT64, pad_top=INT64, pad_left=INT64, taps=INT64,
+    slab=INT64, joined=INT64, segment=INT64, plane=INT64, planes=INT64, columns=INT64,
+    flip=INT64, input_zero=INT64, **FINISH,
+)  # fmt: skip
+PACK_WOVEN = record(
+    filter=ADDRESS, bias=ADDRESS, multipliers=ADDRESS, output=ADDRESS,
+    filter_height=INT64, filter_width=INT64, channels=INT64, parts=INT64, words=INT64,
+    rows_together=INT64, row_step=INT64,
+    slab=INT64, joined=INT64, flip=INT64, zero=INT64, sum_zero=INT64, zero_point=INT64,
+)  # fmt: skip
+
+BLOCK_VECTORS = 4
+"""Vectors of a block: of their sums a whole vector of bytes is made."""
+WOVEN_WORDS = 4096
+"""Words that a segment is woven into, on the stack."""
+MOST_JOINED = 8
+UNPACKED = [part + 4 * at for part in range(4) for at in range(4)]
+"""Where the 32 bits of 64 bytes have to be for their words to be in order, once instructions that
+work on 128 bits at a time have unpacked them twice."""
+PIECE, CALL, TAP, FINISHED = 20, 30, 6, 35
+"""Cycles, about: to weave a piece; to begin a block, a tap of it, and to finish its sums."""
+
+
+class Blocks(NamedTuple):
+    """How a row is cut. Of a segment's input, each of the `planes` has every stride-th column."""
+
+    slab: int
+    joined: int
+    segment: int
+    plane: int
+    planes: int
+
+    def column(self, at: int, stride: int) -> int:
+        """Where the input column `at` of a segment lies among the columns of all planes."""
+        return at % stride * self.plane + at // stride
+
+
+def blocks(op: BoundOperation, window: Window, channels: int, tiling: Tiling) -> Blocks | None:
+    """The way that takes least time, estimated in cycles; None if there is none."""
+    width = BLOCK_VECTORS * tiling.lanes
+    outputs, stride = window.horizontal.output, op.stride_width
+    reach = (window.filter_width - 1) * op.dilation_width
+    planes, further = min(stride, reach + 1), reach // stride
+    words = -(-window.filter_height // tiling.group)
+    best: tuple[float, Blocks | None] = (float("inf"), None)
+    slabs = {channels} | {n * width for n in (1, 2, 4) if n * width < channels}
+    for slab in slabs:
+        room = (WOVEN_WORDS - width) // (words * planes * slab) - further
+        if room < 1:
+            continue
+        segments = -(-outputs // room)
+        for joined in range(1, MOST_JOINED + 1 if slab == channels else 2):
+            segment = -(-outputs // segments)
+            segment = min(-(-segment // joined) * joined, outputs)
+            if segment > room or segment < joined or joined * slab < width:
+                continue
+            plane = segment + further
+            pieces = -(-joined * slab // width)
+            runs, elements = plane * planes, slab
+            if slab == channels and (
+                stride == 1 or _is_scattered(channels, slab, stride, planes, tiling)
+            ):
+                runs, elements = 1, plane * planes * slab
+            whole, rest = divmod(elements, width)
+            weave = words * runs * PIECE * (whole + -(-rest // tiling.lanes))
+            groups = -(-segment // joined)
+            sums = pieces * (CALL + groups * (words * window.filter_width * TAP + FINISHED))
+            cost = -(-channels // slab) * -(-outputs // segment) * (weave + sums)
+            best = min(best, (cost, Blocks(slab, joined, segment, plane, planes)))
+    return best[1]
+
+
+def woven(
+    op: BoundOperation, filter: Filter, window: Window, source: Any, target: Any,
+    tile_rows: int, cut: Blocks, tiling: Tiling,
+) -> list[Step]:  # fmt: skip
+    """filter: [taps, columns]. `source` and `target` are in NHWC order."""
+    channels, stride = filter.columns, op.stride_width
+    words = -(-window.filter_height // tiling.group)
+    filter_flip, filter_zero = signed_zero(filter.operand)
+    flip, zero = signed_zero(op.input)
+    parts, sum_zero = 1, 0
+    if tiling.group == 4:
+        flip, sum_zero = flip ^ 0x80, zero + 128
+        parts = int8_parts(filter.operand)
+    column_bytes = 4 * cut.slab
+    offsets = [
+        (word * cut.planes * cut.plane + cut.column(at, stride)) * column_bytes
+        for word in range(words)
+        for at in range(0, window.filter_width * op.dilation_width, op.dilation_width)
+    ] * parts
+    columns, places = _places(op, window, channels, cut, tiling)
+    rows_together = 1
+    if op.dilation_height == 1:
+        # As many as there is room for in words that have to be woven anyway.
+        further_rows = words * tiling.group - window.filter_height
+        rows_together += min(further_rows // op.stride_height, window.vertical.output - 1)
+    step = op.stride_height
+    width = BLOCK_VECTORS * tiling.lanes
+    panels = -(-channels // cut.slab) * -(-cut.joined * cut.slab // width)
+    packed = Buffer(panels * width * (QUANTIZED_HEAD_BYTES + 4 * rows_together * len(offsets)))
+    shared: dict[str, Any] = {
+        "channels": channels,
+        "slab": cut.slab,
+        "joined": cut.joined,
+        "rows_together": rows_together,
+    }
+    rows = window.batch * window.vertical.output
+    return [
+        Step(
+            PACK_WOVEN,
+            "pack_woven",
+            once=True,
+            filter=filter.source,
+            bias=filter.bias,
+            multipliers=float64s(filter.multipliers),
+            output=packed,
+            filter_height=window.filter_height,
+            filter_width=window.filter_width,
+            parts=parts,
+            words=words,
+            row_step=step,
+            flip=filter_flip,
+            zero=filter_zero,
+            sum_zero=sum_zero,
+            zero_point=signed_zero(op.output)[1],
+            **shared,
+        ),
+        Step(
+            WOVEN,
+            "depthwise_woven",
+            tiles=-(-rows // tile_rows),
+            input=source,
+            panels=packed,
+            offsets=pack(f"<{len(offsets)}q", *offsets),
+            outside=bytes([op.input.zero_point & 0xFF]) * width,
+            order=pack("<16i", *UNPACKED),
+            output=target,
+            rows=rows,
+            tile_rows=tile_rows,
+            in_height=window.in_height,
+            in_width=window.in_width,
+            out_height=window.vertical.output,
+            out_width=window.horizontal.output,
+            woven_height=window.filter_height + (rows_together - 1) * step,
+            stride_height=step,
+            stride_width=stride,
+            dilation_height=op.dilation_height,
+            pad_top=window.vertical.head,
+            pad_left=window.horizontal.head,
+            taps=len(offsets),
+            segment=cut.segment,
+            plane=cut.plane,
+            planes=cut.planes,
+            columns=columns,
+            places=places,
+            flip=flip,
+            input_zero=zero,
+            **shared,
+            **finish(op.activation, op.output),
+        ),
+    ]
+
+
+def _is_scattered(channels: int, slab: int, stride: int, planes: int, tiling: Tiling) -> bool:
+    """Whether all columns of a segment lie one behind the other, whole vectors of every plane."""
+    return slab == channels and planes == stride > 1 and channels % tiling.lanes == 0
+
+
+def _places(
+    op: BoundOperation, window: Window, channels: int, cut: Blocks, tiling: Tiling
+) -> tuple[int, bytes | None]:
+    """Columns that a segment sees, and where the vectors of all of them go, if they lie one behind
+    the other and are not woven in that order.
+    """
+    stride = op.stride_width
+    columns = (cut.segment - 1) * stride + (window.filter_width - 1) * op.dilation_width + 1
+    if not _is_scattered(channels, cut.slab, stride, cut.planes, tiling):
+        return columns, None
+    places = [
+        4 * (cut.column(at, stride) * channels + first)
+        for at in range(columns)
+        for first in range(0, channels, tiling.lanes)
+    ]
+    return columns, pack(f"<{len(places)}q", *places)

@@ -1,0 +1,202 @@
+"""Convolutions of few channels as matrix products: what a filter row sees lies in one piece.
+
+Of one to four channels a tap is less than a word, and most of it a table of where it lies. Here the
+columns of a filter row are part of the depth: of a copy of the image whose rows have their padding
+beside them, a filter row reads consecutive bytes. Outputs of few columns leave lanes idle: several
+neighbouring pixels are one row of the product then, of a filter that has all of them, each with
+weights of 0 where it sees nothing. That is free for integers; a float of 0 times NaN would be NaN.
+
+A filter with a zero point becomes one without for u8 x s8: two int8 whose sum is weight - zero, one
+tap behind the other, read the same input.
+"""
+
+from nnapi_shim.drivers.cpu.lowering.gemm import product_with
+from nnapi_shim.drivers.cpu.lowering.gemm_blocking import tiles_of
+from nnapi_shim.drivers.cpu.lowering.packing import Filter, Input, int8_parts, is_quantized
+from nnapi_shim.drivers.cpu.lowering.requantization import signed_zero
+from nnapi_shim.drivers.cpu.lowering.strided import Axis, copied
+from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
+from nnapi_shim.drivers.cpu.lowering.windows import View, view_rows
+from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, Buffer, Step, record
+from nnapi_shim.hal.enums import OperandType
+from nnapi_shim.hints import Any
+from nnapi_shim.operations.declare import BoundOperand, BoundOperation
+from nnapi_shim.operations.shapes import Window
+
+PAD_ROWS = record(
+    input=ADDRESS, output=ADDRESS, parts=INT64, rows=INT64, row=INT64, pitch=INT64,
+    before=INT64, fill=INT64, flip=INT64, zero=INT64,
+)  # fmt: skip
+"""row, pitch, before: elements of an input row, of an output row, and of that in front."""
+FOLD_FILTER = record(
+    filter=ADDRESS, output=ADDRESS, columns=INT64, rows=INT64, row=INT64, parts=INT64,
+    joined=INT64, step=INT64, depth=INT64, fill=INT64, flip=INT64, zero=INT64,
+)  # fmt: skip
+
+MOST_CHANNELS = 4
+MOST_DEPTH = 64
+"""Elements of a filter row: wider ones have words enough."""
+PADDED_PER_NS = 8
+"""Bytes of the copy that a nanosecond takes."""
+ROW_COST, VECTOR_COST = 12, 8
+"""What it takes to finish a row of sums, and a vector of it, in multiplications of vectors."""
+
+
+def is_foldable(op: BoundOperation, window: Window) -> bool:
+    """Whether what a filter row sees is one piece of memory that is worth it."""
+    return (
+        window.in_depth <= MOST_CHANNELS
+        and 1 < window.filter_width * window.in_depth <= MOST_DEPTH
+        and op.dilation_width == 1
+        and op.stride_width <= window.filter_width
+    )
+
+
+def folded(
+    op: BoundOperation, filter: Filter, window: Window, source: Any, target: Any, tiling: Tiling
+) -> list[Step]:
+    """filter: [columns, taps, channels]. `source` and `target` are in NHWC order."""
+    quantized = is_quantized(op)
+    group = tiling.group if quantized else 1
+    parts = int8_parts(filter.operand) if quantized and group == 4 else 1
+    joined = _joined(op, filter, window, parts, tiling) if quantized else 1
+    step, depth = _reach(op, window, joined)
+    words = -(-depth // group)
+    out_width = window.horizontal.output // joined
+    in_width = out_width - 1 + -(-words * group // step)
+    input = _padded_rows(op, window, source, step, in_width, words, tiling)
+    steps = []
+    if quantized:
+        more, filter = _folded_filter(op, filter, window, joined, parts, tiling)
+        steps += more
+    view = View(
+        window.vertical.output,
+        out_width,
+        window.in_height,
+        in_width,
+        window.filter_height,
+        parts,
+        op.stride_height,
+        dilation_height=op.dilation_height,
+        dilation_width=0,
+        pad_top=window.vertical.head,
+    )
+    table, rows = view_rows(view, input, window.batch, tiling)
+    filter = filter._replace(taps=rows.taps)
+    return [
+        *steps,
+        *table,
+        *product_with(op, filter, input, rows, depth, target, tiling, op.activation),
+    ]
+
+
+def _reach(op: BoundOperation, window: Window, joined: int) -> tuple[int, int]:
+    """For `joined` outputs: elements from what they see to what the next see, and elements seen."""
+    stride = op.stride_width * window.in_depth
+    return joined * stride, (joined - 1) * stride + window.filter_width * window.in_depth
+
+
+def _joined(op: BoundOperation, filter: Filter, window: Window, parts: int, tiling: Tiling) -> int:
+    """How many outputs at once take the least, by what has to be multiplied and finished."""
+
+    def cost(count: int) -> float:
+        vectors = -(-count * filter.columns // tiling.lanes)
+        words = -(-_reach(op, window, count)[1] // tiling.group)
+        return (vectors * (window.filter_height * parts * words + VECTOR_COST) + ROW_COST) / count
+
+    most = max(1, tiling.columns // filter.columns)
+    width = window.horizontal.output
+    return min((n for n in range(1, most + 1) if n == 1 or width % n == 0), key=cost)
+
+
+def _padded_rows(
+    op: BoundOperation,
+    window: Window,
+    source: Any,
+    step: int,
+    in_width: int,
+    words: int,
+    tiling: Tiling,
+) -> Input:
+    """A copy of the image with rows of in_width * step elements; `words` of one are multiplied."""
+    pitch = in_width * step
+    values: dict[str, Any] = {"fill": 0, "flip": 0, "zero": 0}
+    outside, rest = bytes(4 * words), dict[str, Any]()
+    kernel, size, scale = "pad_rows_8", 1, 1  # bytes of what it writes, such elements per channel
+    if not is_quantized(op):
+        scale = 4
+    else:
+        flip, zero = signed_zero(op.input)
+        if tiling.group == 2:
+            kernel, size = "pad_rows_s16", 2
+            values |= {"flip": flip, "zero": zero}
+            rest = {"sums": "row_sums_s16"}
+        else:
+            values["fill"] = op.input.zero_point & 0xFF
+            outside = bytes([values["fill"]]) * (4 * words)
+            rest = {"zero": zero + 128, "flip": 0x80 ^ flip}
+    rows = window.batch * window.in_height
+    length = rows * pitch * scale * size
+    buffer = Buffer(length)
+    parts = min(rows, tiles_of(length // PADDED_PER_NS))
+    made = Step(
+        PAD_ROWS,
+        kernel,
+        tiles=parts,
+        input=source,
+        output=buffer,
+        parts=parts,
+        rows=rows,
+        row=window.in_width * window.in_depth * scale,
+        pitch=pitch * scale,
+        before=window.horizontal.head * window.in_depth * scale,
+        **values,
+    )
+    return Input([made], buffer, step * scale * size, words, outside, **rest)
+
+
+def _folded_filter(
+    op: BoundOperation, filter: Filter, window: Window, joined: int, parts: int, tiling: Tiling
+) -> tuple[list[Step], Filter]:
+    """The filter of `joined` outputs: [joined, columns, filter rows, parts, depth]."""
+    step, depth = _reach(op, window, joined)
+    row = window.filter_width * window.in_depth
+    columns, operand = filter.columns, filter.operand
+    flip = zero = fill = 0
+    if tiling.group == 4:
+        flip, zero = signed_zero(operand)
+        kind = OperandType.TENSOR_QUANT8_ASYMM_SIGNED
+        operand = BoundOperand(operand.index, kind, operand.dimensions)
+    else:
+        fill = operand.zero_point & 0xFF
+    buffer = Buffer(joined * columns * window.filter_height * parts * depth)
+    bias = Buffer(joined * columns * 4)
+    steps = [
+        Step(
+            FOLD_FILTER,
+            "fold_filter",
+            once=True,
+            filter=filter.source,
+            output=buffer,
+            columns=columns,
+            rows=window.filter_height,
+            row=row,
+            parts=parts,
+            joined=joined,
+            step=step // joined,
+            depth=depth,
+            fill=fill,
+            flip=flip,
+            zero=zero,
+        ),
+        copied(
+            filter.bias, bias, [Axis(joined, 0, 4 * columns), Axis(columns, 4, 4)], 4, once=True
+        ),
+    ]
+    return steps, filter._replace(
+        source=buffer,
+        bias=bias,
+        columns=joined * columns,
+        operand=operand,
+        multipliers=[*filter.multipliers] * joined,
+    )

@@ -1,0 +1,1 @@
+"""Passes that rewrite a graph before it is lowered."""

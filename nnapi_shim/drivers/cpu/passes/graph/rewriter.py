@@ -1,0 +1,269 @@
+"""A graph that passes rewrite: operations may be replaced or removed, operands only be added.
+
+Operands keep their indexes, so that inputs, outputs and messages are those of the model. A pass may
+look at what is declared alone: where dimensions are not known before a run, it leaves the graph as
+it is.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from math import isfinite
+from struct import pack
+
+from nnapi_shim import address
+from nnapi_shim.drivers.cpu.compile.constants import Constants
+from nnapi_shim.drivers.cpu.compile.fused import Fused
+from nnapi_shim.errors import NnapiError
+from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType
+from nnapi_shim.hal.quantization import QUANTIZED_RANGE, STRUCT_CODES, decoded
+from nnapi_shim.hal.types import Operand, Operation, Subgraph, is_known
+from nnapi_shim.hints import Any, NamedTuple, cast
+from nnapi_shim.limits import look, watched
+from nnapi_shim.operations import bound_operand, bound_operation
+from nnapi_shim.operations import operation as declaration_of
+from nnapi_shim.operations.declare import BoundOperand, declared
+from nnapi_shim.operations.resolve import resolve
+
+L = OperandLifeTime
+CONSTANTS = (L.CONSTANT_COPY, L.CONSTANT_REFERENCE)
+SCALED = (*QUANTIZED_RANGE, OperandType.TENSOR_INT32)
+"""Types that may have a scale: of int32, biases have one."""
+
+
+Item = Operation | Fused
+
+
+class Done(NamedTuple):
+    """What a pass did: its name, the number of the operation, and in words what became of it."""
+
+    name: str
+    number: int
+    what: str
+
+
+class Graph:
+    """A graph under the hands of passes.
+
+    operations: in an order in which they can run; None for one that is gone.
+    evaluate: the contents of operands of a graph that has constants alone, or None where it fails.
+    """
+
+    def __init__(
+        self,
+        subgraph: Subgraph,
+        constants: Constants,
+        evaluate: Callable[[Subgraph], Sequence[bytes] | None],
+    ) -> None:
+        self.constants = constants
+        self.evaluate = evaluate
+        self.subgraph = subgraph
+        self.operands: list[Operand] = list(subgraph.operands)
+        self.operations: list[Item | None] = list(subgraph.operations)
+        self.outputs = frozenset(subgraph.output_indexes)
+        self.done: list[Done] = []
+        self.producer: dict[int, int] = {}
+        """Operand -> position of the operation that writes it."""
+        self.readers: dict[int, list[int]] = {}
+        """Operand -> positions of the operations that read it, once for each time."""
+        self._addresses = constants.addresses(subgraph)
+        self._plain: dict[int, bool] = {}
+        for position, item in enumerate(watched(subgraph.operations)):
+            self._enter(position, item)
+
+    def rewritten(self) -> Subgraph:
+        """The graph as it is now."""
+        operations = tuple([item for item in self.operations if item is not None])
+        return self.subgraph._replace(
+            operands=tuple(self.operands), operations=cast("tuple[Operation, ...]", operations)
+        )
+
+    # Looking at it
+
+    def each(self, *types: OperationType) -> Iterator[tuple[int, Operation]]:
+        """Position and operation of all that are of these types, and there when their turn is."""
+        for position in watched(range(len(self.operations))):
+            item = self.operations[position]
+            if isinstance(item, Operation) and item.type in types:
+                yield position, item
+
+    def named(self, item: Operation) -> dict[str, int]:
+        """The operands of an operation by their declared names; a repeated one is the last."""
+        match = declaration_of(OperationType(item.type)).match(
+            tuple([self.operands[index].type for index in item.inputs]),
+            tuple([self.operands[index].type for index in item.outputs]),
+        )
+        names = match.input_names + match.output_names
+        return dict(zip(names, item.inputs + item.outputs, strict=True))
+
+    def is_constant(self, index: int) -> bool:
+        """Whether the model, or a pass, has its value."""
+        return self.operands[index].lifetime in CONSTANTS
+
+    def value(self, index: int) -> Any:
+        """A number, or a tuple of those of a tensor; None for what is no constant."""
+        if not self.is_constant(index):
+            return None
+        return decoded(self.operands[index].type, self.contents(index))
+
+    def address(self, index: int) -> int:
+        """Where a constant lies."""
+        return self._addresses[index]
+
+    def contents(self, index: int) -> bytes:
+        """The bytes of a constant."""
+        operand = self.operands[index]
+        return address.read(self.address(index), operand.location.length)
+
+    def is_plain(self, *indexes: int) -> bool:
+        """Whether all of operands is known, and what is declared of them is what runs find."""
+        return all(self._plain.get(index) or self._is_plain(index) for index in indexes)
+
+    def _is_plain(self, index: int) -> bool:
+        """The same of one operand; what is found is kept, passes do not change it."""
+        pending = [index]
+        while pending:
+            look()
+            at = pending[-1]
+            operand = self.operands[at]
+            if at in self._plain:
+                pending.pop()
+            elif not (is_known(operand.type, operand.dimensions) and isfinite(operand.scale)):
+                self._plain[at] = False
+            else:
+                self._look_at(at, pending)
+        return self._plain[index]
+
+    def _look_at(self, index: int, pending: list[int]) -> None:
+        """Compare an operand with what its operation gives it, or add to `pending` those that
+        have to be known before: of many operations, the result has the scale and zero point of an
+        input, whatever it declares.
+        """
+        position = self.producer.get(index)
+        item = None if position is None else self.operations[position]
+        if not isinstance(item, Operation):
+            self._plain[index] = True
+        elif item.type in (OperationType.IF, OperationType.WHILE):
+            self._plain[index] = self.operands[index].type not in SCALED
+        else:
+            scaled: list[int] = []
+            if declaration_of(OperationType(item.type)).quantization is not declared:
+                scaled = [it for it in item.inputs if self.operands[it].type in SCALED]
+            unknown = [it for it in scaled if it not in self._plain]
+            if unknown:
+                pending += unknown
+            else:
+                are_plain = all(self._plain[it] for it in scaled)
+                self._plain[index] = are_plain and self._is_as_declared(item)
+
+    def _is_as_declared(self, item: Operation) -> bool:
+        """Whether an operation succeeds, as far as can be told, and gives its outputs dimensions,
+        scales and zero points that they declare. Not where only a run knows those of an input.
+        """
+        given = [self.operands[index] for index in item.inputs]
+        if not all(it.lifetime is L.NO_VALUE or is_known(it.type, it.dimensions) for it in given):
+            return False
+        try:
+            op = bound_operation(item, self.operands, self._given, self._bound)
+            operation = op.match.operation
+            parameters = operation.quantization(op)
+            if any(
+                output.type in SCALED and (output.scale, output.zero_point) != given
+                for output, given in zip(op.outputs, parameters, strict=True)
+            ):
+                return False
+            are_known = all(self._has_value(item.inputs[at]) for at in op.match.value_positions)
+            return not are_known or operation.data_dependent or not resolve(op)
+        except NnapiError:
+            return False
+
+    def _given(self, index: int, is_value: bool) -> Any:
+        if self.operands[index].lifetime is L.NO_VALUE:
+            return None
+        if not is_value or not self.is_constant(index):
+            return self._bound(index)
+        return self.value(index)
+
+    def _has_value(self, index: int) -> bool:
+        return self.is_constant(index) or self.operands[index].lifetime is L.NO_VALUE
+
+    def _bound(self, index: int) -> BoundOperand:
+        return bound_operand(index, self.operands[index])
+
+    def are_alike(self, one: int, other: int) -> bool:
+        """Whether two operands have the same type, dimensions and quantization."""
+        first, second = self.operands[one], self.operands[other]
+        return (
+            first.type == second.type
+            and first.dimensions == second.dimensions
+            and (first.scale, first.zero_point) == (second.scale, second.zero_point)
+            and first.channel_quant == second.channel_quant
+        )
+
+    def before(self, index: int, *types: OperationType) -> tuple[int, Operation] | None:
+        """The operation of one of these types that writes an operand which only one operation
+        reads, and the program does not.
+        """
+        position = self.producer.get(index)
+        if position is None or index in self.outputs or len(self.readers.get(index, ())) != 1:
+            return None
+        item = self.operations[position]
+        if isinstance(item, Operation) and item.type in types and len(item.outputs) == 1:
+            return position, item
+        return None
+
+    # Changing it
+
+    def replace(self, position: int, item: Item) -> None:
+        """Put another operation in the place of one."""
+        self.remove(position)
+        self.operations[position] = item
+        self._enter(position, item)
+
+    def remove(self, position: int) -> None:
+        """Take an operation away."""
+        item = self.operations[position]
+        assert item is not None
+        for index in item.inputs:
+            self.readers[index].remove(position)
+        for index in item.outputs:
+            if self.producer.get(index) == position:
+                del self.producer[index]
+        self.operations[position] = None
+
+    def read_instead(self, index: int, other: int) -> None:
+        """Let all that reads an operand read another one."""
+        for position in dict.fromkeys(self.readers.get(index, ())):
+            item = self.operations[position]
+            assert item is not None
+            inputs = tuple([other if each == index else each for each in item.inputs])
+            self.replace(position, item._replace(inputs=inputs))
+
+    def scalar(self, type: OperandType, value: Any, extension_data: bytes = b"") -> int:
+        """A new constant: a number."""
+        operand = Operand(type, extension_data=extension_data)
+        return self.constant(operand, pack(f"<{STRUCT_CODES[type]}", value))
+
+    def constant(self, operand: Operand, contents: bytes) -> int:
+        """A new constant like an operand."""
+        place, where = self.constants.add(contents)
+        self.operands.append(operand._replace(lifetime=L.CONSTANT_REFERENCE, location=place))
+        index = len(self.operands) - 1
+        self._addresses[index] = where
+        return index
+
+    def settle(self, index: int, contents: bytes) -> None:
+        """Let an operand that an operation wrote be a constant."""
+        place, where = self.constants.add(contents)
+        operand = self.operands[index]
+        self.operands[index] = operand._replace(lifetime=L.CONSTANT_REFERENCE, location=place)
+        self._addresses[index] = where
+
+    def _enter(self, position: int, item: Item) -> None:
+        for index in item.inputs:
+            self.readers.setdefault(index, []).append(position)
+        for index in item.outputs:
+            self.producer[index] = position
+
+
+def title(item: Item) -> str:
+    """An operation in words."""
+    return f"operation {item.number} {OperationType(item.type).name}"

@@ -1,0 +1,1 @@
+"""Passes over the steps that a graph was lowered to."""

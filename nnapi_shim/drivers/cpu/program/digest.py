@@ -1,0 +1,141 @@
+"""A keyed digest at the speed of memory: nobody foresees or matches one without the key.
+
+Construction, a tree of three levels, the lower ones as in RFC 4418 (UMAC) and in Adiantum:
+
+    blocks  8,192 bytes each: those of every range of memory, then what remains of the ranges, one
+            after another, filled up with zeros
+    NH      per block 4 numbers of 64 bits, from a key as long as the block: number p is the sum of
+            (m[i] + k[i + 2p]) * (m[i + 1] + k[i + 1 + 2p]) over all even i, m and k being words of
+            32 bits, their sums modulo 2^32 (`kernels/digest.py`)
+    NH      the same of these numbers, with a key of its own
+    digest  keyed BLAKE2b, 32 bytes, of a label, how long each range is, and the last numbers
+
+Two different blocks have the same numbers with a probability of 2^-128 for a key that their author
+does not know, on each level, and BLAKE2b with a key of its own tells nobody anything of the
+numbers. All keys are random bytes (`cache/folder.py`). A hash that needs no secret takes five times
+as long (BLAKE3) or more (SHA-256): loading a model would take as long as a third of compiling it.
+"""
+
+from _blake2 import blake2b
+from _struct import pack
+from collections.abc import Sequence
+
+from nnapi_shim import address
+from nnapi_shim.drivers.cpu.program.library import KernelLibrary
+from nnapi_shim.drivers.cpu.program.native_task import Helper
+from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, record
+from nnapi_shim.hints import Any
+
+DIGEST = record(ranges=ADDRESS, key=ADDRESS, output=ADDRESS, taken=ADDRESS, blocks=INT64)
+
+BLOCK = 8192
+PASSES = 4
+DIGEST_BYTES = 32
+_NUMBERS = 8 * PASSES
+_FINAL_KEY_BYTES = 64
+_LEVEL_KEY_BYTES = BLOCK + 8 * (PASSES - 1)
+KEY_BYTES = _FINAL_KEY_BYTES + 2 * _LEVEL_KEY_BYTES
+
+WORTH_A_THREAD = 2 << 20
+"""Bytes whose digest takes about twice as long as another thread takes to begin."""
+
+Range = tuple[int, int]
+"""Address and length."""
+
+
+class Digest:
+    """Digests with one key of KEY_BYTES random bytes."""
+
+    def __init__(self, library: KernelLibrary, key: bytes) -> None:
+        assert len(key) == KEY_BYTES
+        self.final = key[:_FINAL_KEY_BYTES]
+        second = _FINAL_KEY_BYTES + _LEVEL_KEY_BYTES
+        self.levels = key[_FINAL_KEY_BYTES:second], key[second:]
+        self.kernel = library.function("digest")
+        self.kernel_address = library.address("digest")
+
+    def of(self, label: bytes, data: bytes | bytearray | memoryview) -> bytes:
+        """The digest of bytes; the label says what they are."""
+        where, keep = address.address_of(data)
+        found = self.at(label, where, len(data))
+        del keep
+        return found
+
+    def at(self, label: bytes, where: int, length: int) -> bytes:
+        """The digest of `length` bytes at an address."""
+        return Underway(self, label, [(where, length)], None).result()
+
+    def begun(self, label: bytes, ranges: Sequence[Range], owner: Any) -> "Underway":
+        """The digest of several ranges of memory, on its way if there is much of it; what happens
+        to them meanwhile is the owner's to decide, which is kept until then.
+        """
+        found = Underway(self, label, ranges, owner)
+        if sum([length for _, length in ranges]) >= WORTH_A_THREAD:
+            found.begin()
+        return found
+
+
+class Underway:
+    """A digest that a thread may have begun on; whoever asks for the result takes part in it."""
+
+    def __init__(self, digest: Digest, label: bytes, ranges: Sequence[Range], owner: Any) -> None:
+        self._digest, self._owner = digest, owner
+        self._helper: Helper | None = None
+        self._said = label.ljust(8, b"\0") + pack(f"<{len(ranges)}q", *[each for _, each in ranges])
+        rows: list[int] = []
+        rests: list[bytes] = []
+        blocks = 0
+        for where, length in ranges:
+            whole, rest = divmod(length, BLOCK)
+            if whole:
+                rows += blocks + whole, where - blocks * BLOCK
+                blocks += whole
+            if rest:
+                rests.append(address.read(where + whole * BLOCK, rest))
+        self._last: Any = None
+        if rests:
+            last = b"".join(rests)
+            last += bytes(-len(last) % BLOCK)
+            where, self._last = address.address_of(last)
+            rows += blocks + len(last) // BLOCK, where - blocks * BLOCK
+            blocks += len(last) // BLOCK
+        self._work = _Work(digest, 0, rows, blocks)
+
+    def begin(self) -> None:
+        """Have a thread begin; where none is to be had, nothing has begun yet."""
+        owner = self._work, self._last, self._owner
+        self._helper = Helper(self._digest.kernel_address, self._work.record, owner)
+
+    def result(self) -> bytes:
+        """The digest."""
+        digest = self._digest
+        self._work.run()
+        self._wait()
+        numbers = self._work.numbers
+        where, keep = address.address_of(numbers)
+        blocks = len(numbers) // BLOCK
+        above = _Work(digest, 1, [blocks, where], blocks)
+        above.run()
+        del keep
+        state = blake2b(self._said, key=digest.final, digest_size=DIGEST_BYTES)
+        state.update(memoryview(above.numbers)[: blocks * _NUMBERS])
+        return state.digest()
+
+    def _wait(self) -> None:
+        if self._helper is not None:
+            self._helper.result()
+
+
+class _Work:
+    """NH of blocks, for any number of threads that call the kernel with the record."""
+
+    def __init__(self, digest: Digest, level: int, rows: Sequence[int], blocks: int) -> None:
+        self._kernel = digest.kernel
+        self.numbers = bytearray(-(-blocks * _NUMBERS // BLOCK) * BLOCK)
+        parts = (pack(f"<{len(rows)}q", *rows), digest.levels[level], self.numbers, bytearray(8))
+        addresses, self._keep = zip(*map(address.address_of, parts), strict=True)
+        self.record, self._packed = address.address_of(DIGEST.pack(*addresses, blocks))
+
+    def run(self) -> None:
+        """Do what nobody else does yet."""
+        self._kernel(self.record, 0)

@@ -1,0 +1,240 @@
+"""Kernel name -> compiled function: the built library of this processor's tier, else the JIT.
+
+Tiers, best first: v4 (AVX-512 F, BW, DQ, VL and VNNI), v3 (AVX2, FMA, F16C), v2 (x86-64-v2), and
+`generic` on other architectures. A library holds every kernel under the symbol `nnk_<name>`.
+"""
+
+import os
+from _struct import unpack_from
+from collections.abc import Callable
+
+import _cffi_backend
+
+from nnapi_shim import __version__, address, folders, log, process
+from nnapi_shim.errors import last_line, op_failed
+from nnapi_shim.hints import Any, BinaryIO
+from nnapi_shim.settings import JIT, KERNELS, TIER
+
+KERNEL_SIGNATURE = "int32_t(*)(uintptr_t, int64_t)"
+STEP_SIGNATURE = "int32_t(*)(uintptr_t, int64_t, int64_t)"
+"""Kernels of steps may take a deadline behind the tile."""
+SYMBOL_PREFIX = "nnk_"
+VERSION_SYMBOL = SYMBOL_PREFIX + "version_" + __version__.replace(".", "_")
+"""A symbol that only libraries built for this version of the package have."""
+
+RTLD_NOW = 2
+
+TIERS = ("v4", "v3", "v2")
+"""Tiers of x86-64, best first; native/processor.c says what each needs."""
+
+_CURE = "`make kernels` builds it; an installed nnapi_shim has it when it is installed again"
+
+_signature = address.type_of(KERNEL_SIGNATURE)
+
+
+def processor_tiers() -> list[str]:
+    """Tiers that this processor can run, best first."""
+    best = _processor_tier()
+    return list(TIERS[TIERS.index(best) :]) if best in TIERS else [best] if best else []
+
+
+def platform_machine() -> str:
+    """Architecture as the kernel names it, such as x86_64."""
+    return os.uname().machine
+
+
+def _processor_tier() -> str:
+    """What the C library says."""
+    tier = c_function("nnapi_shim_getProcessorTier", "const char *(*)(void)")
+    return address.text(tier()).decode()
+
+
+def c_function(name: str, signature: str) -> Callable[..., Any]:
+    """A function of the C library that the process has loaded, else of the one built here."""
+    found = address.loaded_function(name, signature, [folders.LIBRARY])
+    if found is None:
+        files = [os.path.join(folder, folders.LIBRARY) for folder in folders.library_folders()]
+        found = address.loaded_function(name, signature, files, load=True)
+    if found is None:
+        raise op_failed(
+            f"{folders.LIBRARY} is in none of {', '.join(folders.library_folders())}; "
+            "`make library` builds it, or install nnapi_shim again"
+        )
+    _kept.append(found[1])
+    return found[0]
+
+
+_kept: list[Any] = []
+"""What functions of the C library were found in: it stays."""
+
+
+def allowed_tiers() -> list[str]:
+    """Tiers to choose from, best first: what the processor has, up to NNAPI_SHIM_TIER."""
+    tiers = processor_tiers()
+    wanted = TIER.get()
+    if not wanted:
+        return tiers
+    order = TIERS if platform_machine() == "x86_64" else ("generic",)
+    if wanted not in order:
+        TIER.refuse(wanted, f"allowed are {', '.join(order)}")
+        return tiers
+    return [tier for tier in tiers if order.index(tier) >= order.index(wanted)]
+
+
+def library_folders() -> list[str]:
+    """Where the built kernels may lie: what the setting says, else where all libraries are."""
+    return [KERNELS.get()] if KERNELS.get() else folders.library_folders()
+
+
+def library_name(tier: str) -> str:
+    """File name of a tier's kernel library."""
+    return f"libnnapi_kernels_{tier}.so"
+
+
+class KernelLibrary:
+    """The kernels of one tier."""
+
+    def __init__(self) -> None:
+        self._addresses: dict[str, int] = {}
+        self._functions: dict[str, Callable[..., int]] = {}
+        self._library: Any = None
+        runner = c_function("nnapi_shim_getProgramRunner", "uint64_t(*)(void)")
+        self.run_program = address.function(runner(), KERNEL_SIGNATURE)
+        """Runs what a WALK record leads to (program.py): a run of a program."""
+        tiers = allowed_tiers()
+        if not tiers:
+            raise op_failed("this processor is older than x86-64-v2: the CPU device cannot run")
+        self.tier = tiers[0]
+        """Tier whose kernels are used; lowering packs constants for it."""
+        self._path = ""
+        self._compiles = False
+        """Whether a kernel has been compiled by the JIT, which is told of once."""
+        for tier in tiers:
+            for folder in library_folders():
+                path = os.path.join(folder, library_name(tier))
+                if os.path.exists(path):
+                    library = _load(path)
+                    if library is None:
+                        continue
+                    self._library = library
+                    self.tier = tier
+                    self._path = path
+                    return
+
+    @property
+    def identity(self) -> str:
+        """What differs between two builds of the kernels: the tier, the file's size and time."""
+        if not self._path:
+            return self.tier
+        found = os.stat(self._path)
+        return f"{self.tier} {found.st_size} {found.st_mtime_ns}"
+
+    def address(self, name: str) -> int:
+        """Address of a kernel; compiles it when the built library lacks it."""
+        found = self._addresses.get(name)
+        if found is None:
+            found = self._addresses[name] = self._find(name)
+        return found
+
+    def function(self, name: str) -> Callable[..., int]:
+        """A kernel as a callable: (address of the record, tile) -> result code."""
+        found = self._functions.get(name)
+        if found is None:
+            found = self._functions[name] = address.function(self.address(name), KERNEL_SIGNATURE)
+        return found
+
+    def _find(self, name: str) -> int:
+        symbol = _symbol(self._library, SYMBOL_PREFIX + name)
+        if symbol is not None:
+            return address.of_function(symbol)
+        where = self._path or f"a built kernel library ({', '.join(library_folders())})"
+        if JIT.get() == "off":
+            raise op_failed(
+                f"kernel {name} is not in {where}, and NNAPI_SHIM_JIT is off; `make kernels` "
+                "builds it",
+                "jit_off",
+            )
+        try:
+            process.load_numpy()
+            from nnapi_shim.drivers.cpu.toolchain import jit
+        except ImportError as error:
+            raise op_failed(
+                f"kernel {name} is not in {where}, and cannot be compiled ({last_line(error)}); "
+                "`pip install 'nnapi_shim[jit]'` adds the compiler, `make kernels` builds it",
+                "no_compiler",
+            ) from None
+        log.write(
+            "debug" if self._compiles else "warning",
+            f"kernel {name} is not in {where}; it and others that are missing are compiled now, "
+            "which takes seconds; `make kernels` builds them",
+        )
+        self._compiles = True
+        return jit.compile_kernel(name, self.tier)
+
+
+def _load(path: str) -> Any:
+    """A kernel library, or None and a message when it is damaged or of another version.
+
+    It is looked at before it is loaded, which runs what it has to run first. Raises OSError where
+    it is there, and cannot be opened now.
+    """
+    with open(path, "rb", buffering=0) as file:
+        for place in (path, os.path.dirname(path)):
+            if os.stat(place).st_mode & 0o002:
+                log.error(
+                    f"{path} is not used: others can write to {place}; `chmod o-w` mends that"
+                )
+                return None
+        if not _contains(file, f"\0{VERSION_SYMBOL}\0".encode()):
+            log.error(f"{path} is not of version {__version__} and is not used; {_CURE}")
+            return None
+        if not _is_whole(file.fileno()):  # the loader would not see it, and crash
+            log.error(f"{path} is cut off and is not used; {_CURE}")
+            return None
+    try:
+        return _cffi_backend.load_library(path, RTLD_NOW)
+    except OSError as error:
+        log.error(f"the kernel library cannot be loaded and is not used: {error}; {_CURE}")
+        return None
+
+
+def _contains(file: BinaryIO, wanted: bytes) -> bool:
+    """Whether a file has these bytes; those that are names of symbols stand near its begin."""
+    seen = b""  # the end of what was read before
+    while part := file.read(_PART):
+        seen += part
+        if wanted in seen:
+            return True
+        seen = seen[-len(wanted) :]
+    return False
+
+
+_PART = 1 << 15
+"""Bytes that are read at once."""
+
+
+def _is_whole(file: int) -> bool:
+    """Whether an ELF file reaches to its table of sections, which comes last."""
+    header = os.pread(file, 64, 0)
+    (start,) = unpack_from("<Q", header, 40)
+    size, count = unpack_from("<HH", header, 58)
+    return bool(start + size * count <= os.fstat(file).st_size)
+
+
+def _symbol(library: Any, name: str) -> Any:
+    """A function of a library (None: no library), or None."""
+    try:
+        return library.load_function(_signature, name)
+    except AttributeError:
+        return None
+
+
+_current: KernelLibrary | None = None
+
+
+def current() -> KernelLibrary:
+    """The kernel library of this process, opened at the first call."""
+    global _current
+    if _current is None:
+        _current = KernelLibrary()
+    return _current

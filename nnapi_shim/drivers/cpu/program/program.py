@@ -1,0 +1,210 @@
+"""Program: lowered steps as one immutable block of words. Frame: one run of it in flight.
+
+Layout of the words of a program:
+
+    steps    5 words each: kernel address, address of its argument block, tiles, jump, join
+    blocks   the argument records, one after another
+
+A step whose kernel answers with a number below 0 is followed by the step `jump` places further
+(or back), any other by the next one.
+
+Steps that are joined are a region, which runs as a whole; `join` says what a step has to do with
+the next one:
+
+    END      nothing: the region ends with this step
+    CHAIN    tile t of the next step runs right behind tile t of this one, on the same thread. Both
+             have the same number of tiles; tile t of the next step needs nothing that another tile
+             of this one writes, and no tile writes what another one reads or writes
+    BESIDE   neither needs the other, nor do the steps that they are chained with: any of their
+             tiles may run at the same time
+
+A region of several steps has no jumps in it, and nothing jumps into it.
+
+Words that hold addresses are patched when a frame is bound: patch {at, slot, addend} stores
+addresses[slot] + addend. Slots: the words themselves, the arena, the loop timeout in ns, then the
+addresses that the run gives: the graph's inputs and outputs, and what earlier programs of the run
+have kept. Constants have fixed addresses and are part of the template.
+"""
+
+from collections.abc import Sequence
+from struct import Struct, pack
+
+from nnapi_shim import address
+from nnapi_shim.drivers.cpu.program.library import KernelLibrary
+from nnapi_shim.drivers.cpu.program.native_task import Helper
+from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, record
+from nnapi_shim.drivers.cpu.program.threads import ALONE, Crew
+from nnapi_shim.errors import Where
+from nnapi_shim.hints import Any, Protocol
+
+STEP_WORDS = 5
+STEP_BYTES = 8 * STEP_WORDS
+END, CHAIN, BESIDE = range(3)
+
+WALK = record(steps=ADDRESS, count=INT64, stopped=INT64, deadline=INT64, threads=INT64, rank=INT64)
+WALK_BYTES = 8 * WALK.words
+BIND = record(words=ADDRESS, patches=ADDRESS, count=INT64, addresses=ADDRESS)
+
+SLOT_WORDS, SLOT_ARENA, SLOT_LOOP_TIMEOUT, FIRST_ARGUMENT_SLOT = 0, 1, 2, 3
+
+
+class Origin(Protocol):
+    """What messages need to know of a step."""
+
+    @property
+    def kernel(self) -> str:
+        """Name of the kernel."""
+
+    @property
+    def complaint(self) -> str:
+        """What is wrong with the values that it met when it fails."""
+
+
+class Program:
+    """Immutable: what a part of a graph compiles to for given shapes."""
+
+    __slots__ = (
+        "_bind",
+        "arena_bytes",
+        "crew",
+        "fixed",
+        "library",
+        "origins",
+        "owners",
+        "patch_bytes",
+        "patch_count",
+        "patches",
+        "slots",
+        "step_count",
+        "template",
+        "walk",
+    )
+
+    def __init__(
+        self,
+        library: KernelLibrary,
+        template: bytes,
+        patches: bytes,
+        arena_bytes: int,
+        slots: int,
+        origins: Sequence[tuple[Where, Origin]],
+        owners: Sequence[Any],
+        fixed: Sequence[tuple[int, Any, int]] = (),
+        crew: Crew = ALONE,
+    ) -> None:
+        self.library = library
+        self.template = template
+        self.patch_bytes = patches
+        self.patches, keep = address.address_of(patches)
+        self.patch_count = len(patches) // 24
+        self.step_count = len(origins)
+        self.arena_bytes = arena_bytes
+        self.slots = Struct(f"<{slots}q")
+        self.origins = origins
+        """Per step: its operation and the step, for messages and profiles."""
+        self.owners = (owners, keep)
+        """Whatever must live as long as the program: constants, packed constants."""
+        self.fixed = fixed
+        """Words of the template that hold addresses: the word, what the address leads to (the name
+        of a kernel, literal bytes, a packed Buffer, the index of a constant) and how far into it.
+        """
+        self.crew = crew
+        """The threads that its runs may take."""
+        self.walk = library.run_program
+        self._bind = library.function("bind")
+        """The compiled helper, which takes a BIND record."""
+
+
+class Frame:
+    """One run in flight: its own words and arena. Not thread-safe; a run holds it alone."""
+
+    __slots__ = ("_addresses", "_arena", "_bind", "_slots", "_walk", "_words", "program")
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        words = self._words = address.Block(len(program.template))
+        address.view(words.address, len(program.template))[:] = program.template
+        self._arena = address.Block(program.arena_bytes)
+        self._addresses = address.Block(program.slots.size)
+        self._slots = address.view(self._addresses.address, program.slots.size)
+        self._walk = address.Block(WALK_BYTES)
+        self._bind = address.Block(32)
+        _store(self._walk, WALK.pack(words.address, program.step_count, 0, 0, *program.crew))
+        _store(
+            self._bind,
+            BIND.pack(words.address, program.patches, program.patch_count, self._addresses.address),
+        )
+
+    def bind(self, arguments: Sequence[int], loop_timeout_ns: int) -> None:
+        """Set the addresses that the run gives, in the order of their slots."""
+        program = self.program
+        program.slots.pack_into(
+            self._slots, 0, self._words.address, self._arena.address, loop_timeout_ns, *arguments
+        )
+        program._bind(self._bind.address, 0)
+
+    def set_deadline(self, deadline_ns: int) -> None:
+        """time.monotonic_ns() after which the walk stops in front of a step; 0 for never."""
+        address.view(self._walk.address + 24, 8)[:] = deadline_ns.to_bytes(8, "little")
+
+    @property
+    def words(self) -> int:
+        """Address of the frame's words."""
+        return self._words.address
+
+    @property
+    def arena(self) -> int:
+        """Address of the arena."""
+        return self._arena.address
+
+    @property
+    def walk_block(self) -> int:
+        """Address of the WALK record: `program.walk(frame.walk_block, 0)` runs the frame."""
+        return self._walk.address
+
+    def stopped(self) -> int:
+        """Number of the step at which a walk stopped."""
+        return int.from_bytes(address.read(self._walk.address + 16, 8), "little")
+
+
+class StepsInOrder:
+    """Steps that none is a jump, one after the other: kernel, argument block and tiles of each."""
+
+    def __init__(
+        self,
+        library: KernelLibrary,
+        steps: Sequence[tuple[str, bytes, int]],
+        deadline_ns: int,
+        crew: Crew,
+    ) -> None:
+        at = WALK_BYTES + STEP_BYTES * len(steps)
+        self._words = words = address.Block(at + sum([len(block) for _, block, _ in steps]))
+        begin = words.address
+        parts = [WALK.pack(begin + WALK_BYTES, len(steps), 0, deadline_ns, *crew)]
+        for kernel, block, tiles in steps:
+            parts.append(pack("<5q", library.address(kernel), begin + at, tiles, 0, END))
+            at += len(block)
+        _store(words, b"".join([*parts, *[block for _, block, _ in steps]]))
+        self._run = library.run_program
+        self._helper: Helper | None = None
+
+    def begin(self, owner: Any) -> None:
+        """Let another thread run them, if there is one to be had; owner: as in Helper."""
+        runner = address.of_function(self._run)
+        self._helper = Helper(runner, self._words.address, (self._words, owner))
+
+    def result(self) -> tuple[int, int]:
+        """Run them, or wait for who does: the result code, and the step that it is of."""
+        code = None if self._helper is None else self._helper.result()
+        if code is None:
+            code = self._run(self._words.address, 0)
+        return code, int.from_bytes(address.read(self._words.address + 16, 8), "little")
+
+
+def _store(block: address.Block, data: bytes) -> None:
+    address.view(block.address, len(data))[:] = data
+
+
+def patch(at: int, slot: int, addend: int) -> bytes:
+    """One patch, as `bind` reads it."""
+    return pack("<3q", at, slot, addend)

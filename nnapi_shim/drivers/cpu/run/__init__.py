@@ -1,0 +1,1 @@
+"""Runs of programs: from segment to segment, step by step where somebody observes."""

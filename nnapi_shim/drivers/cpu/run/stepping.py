@@ -1,0 +1,74 @@
+"""A program run step by step, for those who observe runs: what `walk` does, told of."""
+
+from collections.abc import Callable, Sequence
+from time import monotonic_ns
+
+from nnapi_shim import address
+from nnapi_shim.drivers.cpu.program.library import STEP_SIGNATURE
+from nnapi_shim.drivers.cpu.program.program import STEP_BYTES, STEP_WORDS, WALK, WALK_BYTES, Program
+from nnapi_shim.drivers.cpu.run import runner
+from nnapi_shim.drivers.observing import tell
+from nnapi_shim.errors import Where
+from nnapi_shim.hal.enums import ResultCode
+from nnapi_shim.hints import Any
+
+NAME = "nnapi-cpu"
+_STOPPED = 16
+"""Where a WALK record has the step at which it stopped."""
+
+
+def begin() -> None:
+    """Walk step by step in runs that are bound from now on."""
+    runner.walk_of[0] = stepwise
+
+
+def end() -> None:
+    """Walk as always."""
+    runner.walk_of[0] = runner.compiled_walk
+
+
+def stepwise(program: Program, around: Sequence[Where]) -> Callable[[int, int], int]:
+    """A function that can stand for `program.walk`, and tells of each step.
+
+    around: the places that the graph is run at, as they are when the walk begins.
+    """
+
+    def walk(block: int, tile: int) -> int:
+        del tile  # a walk is one
+        steps, count, _, deadline, *crew = address.words(block, "int64_t", WALK.words)
+        table = address.words(steps, "int64_t", STEP_WORDS * count)
+        own = address.Block(WALK_BYTES)
+        number = 0
+        while number < count:
+            at = STEP_WORDS * number
+            kernel, arguments, tiles, jump, _ = table[at : at + STEP_WORDS]
+            began = monotonic_ns()
+            if jump:
+                code = _called(kernel, arguments, tiles, deadline)
+            else:
+                record = WALK.pack(steps + STEP_BYTES * number, 1, 0, deadline, *crew)
+                address.view(own.address, WALK_BYTES)[:] = record
+                code = program.walk(own.address, 0)
+            ended = monotonic_ns()
+            where, step = program.origins[number]
+            tell(NAME, step.kernel, around, where, began, ended)
+            if code > 0:
+                address.view(block + _STOPPED, 8)[:] = number.to_bytes(8, "little")
+                return code
+            number += jump if code < 0 else 1
+        return 0
+
+    return walk
+
+
+def _called(kernel: int, arguments: int, tiles: int, deadline: int) -> int:
+    """The answer of a step that may jump, which a walk of one step does not hand on."""
+    function: Any = address.function(kernel, STEP_SIGNATURE)
+    code = 0
+    for tile in range(tiles):
+        if deadline and monotonic_ns() >= deadline:
+            return int(ResultCode.MISSED_DEADLINE_TRANSIENT)
+        code = int(function(arguments, tile, deadline))
+        if code:
+            break
+    return code

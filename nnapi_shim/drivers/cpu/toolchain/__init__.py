@@ -1,0 +1,1 @@
+"""How kernels become machine code: the decorator, builds ahead of time, the JIT."""

@@ -1,0 +1,280 @@
+"""From kernels to object code: numba's types and LLVM code, our optimisation and processor.
+
+numba optimises a function together with all that it calls, makes machine code of it, and does so
+again for each function that calls it. Here its libraries only collect what it has written; a
+family of kernels is linked and optimised once. Seconds of processor time for one tier by numba's
+way: 140, of them types and LLVM code 42, its text 7, optimisation 51, machine code for the running
+process 30 and for the library 7. Here it is 98, about half of it types and LLVM code.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import llvmlite.binding as llvm
+from llvmlite import ir
+from numba.core import cgutils, codegen, compiler
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.registry import cpu_target
+
+from nnapi_shim.drivers.cpu.kernels import FAMILIES, load
+from nnapi_shim.drivers.cpu.program.library import SYMBOL_PREFIX
+from nnapi_shim.drivers.cpu.toolchain.kernel import KERNELS, Kernel, entry
+
+BY_LIBRARY = (
+    *(
+        "conversion",
+        "depthwise",
+        "gemm",
+        "half_precision",
+        "lstm",
+        "rnn",
+        "roi",
+        "selection",
+        "strided",
+    ),
+    "topk",
+)
+"""Families that are optimised function by function, as numba does it, which takes twice as long:
+the loops of micro-kernels and of copies come out better, by a tenth to a half of their time."""
+
+
+MODULE_FLAGS = """
+!llvm.module.flags = !{!0, !1, !2}
+!0 = !{i32 4, !"cf-protection-branch", i32 1}
+!1 = !{i32 4, !"cf-protection-return", i32 1}
+!2 = !{i32 4, !"RtLibUseGOT", i32 1}
+"""
+"""CET: functions begin with endbr64, one instruction per call of a kernel, and objects are marked
+for it. What is called of the C library is called through a table that is read-only, not through
+stubs, to which profilers give no names where there is CET. Stack protectors are left out: arrays on
+the stack (sums of micro-kernels, a time, random numbers) have a fixed size, and no data chooses a
+place in them."""
+
+
+class Collected(codegen.CPUCodeLibrary):  # type: ignore[misc]
+    """What numba has written for one function, and what that calls; as text, not yet optimised."""
+
+    def __init__(self, owner: Any, name: str) -> None:
+        codegen.CodeLibrary.__init__(self, owner, name)
+        self._linking_libraries: list[Collected] = []
+        self.texts: list[str] = []
+
+    def add_ir_module(self, module: Any) -> None:
+        """Keep a module."""
+        for function in module.functions:
+            if function.blocks:
+                # So that debuggers and profilers find from a kernel to its caller.
+                function.attributes.add("uwtable")
+        self.texts.append(cgutils.normalize_ir_text(str(module)))
+
+    def finalize(self) -> None:
+        """Nothing is left to do."""
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """None: nothing is compiled here."""
+        return 0
+
+    def needed(self, seen: set[Any] | None = None) -> Iterator["Collected"]:
+        """This library and those that it calls, each once, callees first."""
+        seen = set() if seen is None else seen
+        if self in seen:
+            return
+        seen.add(self)
+        for library in self._linking_libraries:
+            yield from library.needed(seen)
+        yield self
+
+
+class Collecting(codegen.JITCPUCodegen):  # type: ignore[misc]
+    """In the place of numba's code generator for the running process."""
+
+    _library_class = Collected
+
+    def set_env(self, name: str, address: int) -> None:
+        """Kernels have no Python environment."""
+
+
+def target_machine(processor: str, features: str) -> Any:
+    """The processor to compile for, as LLVM names it."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(
+        cpu=processor, features=features, opt=3, reloc="pic", codemodel="default"
+    )
+
+
+class FamilyCompiler:
+    """Compiles for one processor; numba compiles for nothing else in this process from now on."""
+
+    def __init__(self, processor: str, features: str) -> None:
+        if llvm.get_process_triple().startswith("x86_64"):
+            # It would take the additions out of dot product instructions, to make loops that wait
+            # for them faster; ours have enough else to do, and it makes them longer.
+            llvm.set_option("nnapi_shim", "--x86-machine-combiner=0")
+        self.machine = target_machine(processor, features)
+        self._layout = str(self.machine.target_data)
+        self._optimized: dict[Collected, Any] = {}
+        cpu_target.target_context._internal_codegen = Collecting("nnapi_kernels")
+
+    def object_code(self, family: str) -> bytes:
+        """All kernels of a family as an object file."""
+        return self.machine.emit_object(self.module(family))
+
+    def module(self, family: str) -> Any:
+        """All kernels of a family as one optimised LLVM module, each with an entry of the C ABI."""
+        own = kernels_of(family)
+        libraries = [collected(kernel) for kernel in own]
+        if family in BY_LIBRARY:
+            module = self._empty()
+            for library in libraries:
+                module.link_in(self._optimized_apart(library))
+        else:
+            needed = dict.fromkeys(part for library in libraries for part in library.needed())
+            module = self._linked([text for part in needed for text in part.texts])
+            self._mark(module)
+            self._optimize(module)
+        self._tidy(module)
+        missing = {SYMBOL_PREFIX + kernel.name for kernel in own} - {
+            function.name for function in module.functions if not function.is_declaration
+        }
+        if missing:
+            raise AssertionError(f"not in the object code of {family}: {missing}")
+        module.verify()
+        return module
+
+    def _empty(self) -> Any:
+        module = llvm.parse_assembly("")
+        module.triple, module.data_layout = llvm.get_process_triple(), self._layout
+        return module
+
+    def _linked(self, texts: Sequence[str]) -> Any:
+        module = self._empty()
+        for text in texts:
+            part = llvm.parse_assembly(text)
+            part.data_layout = self._layout
+            module.link_in(part)
+        return module
+
+    def _mark(self, module: Any) -> None:
+        """All but the entries may be dropped once nobody calls them."""
+        for function in module.functions:
+            external = function.linkage == llvm.Linkage.external
+            if external and not function.is_declaration and not is_entry(function.name):
+                function.linkage = "linkonce_odr"
+
+    def _optimized_apart(self, library: Collected) -> Any:
+        """A library with all that it calls, each optimised apart first."""
+        if library not in self._optimized:
+            module = self._linked(library.texts)
+            simplify, builder = self._passes(3, vectorize=True, kind="Function")
+            for function in module.functions:
+                if not function.is_declaration:
+                    simplify.run(function, builder)
+            for callee in library._linking_libraries:
+                module.link_in(self._optimized_apart(callee), preserve=True)
+            self._optimize(module)
+            # The code is of no use, but its making rewrites loops in place, for the better.
+            self.machine.emit_object(module)
+            self._mark(module)
+            self._optimized[library] = module
+        return self._optimized[library]
+
+    def _optimize(self, module: Any) -> None:
+        """The two rounds of numba: small things are inlined, loops rotated; then everything."""
+        first, builder = self._passes(0, vectorize=False)
+        first.add_loop_rotate_pass()
+        first.add_instruction_combine_pass()
+        first.add_jump_threading_pass()
+        first.run(module, builder)
+        second, builder = self._passes(3, vectorize=True)
+        second.run(module, builder)
+
+    def _passes(self, level: int, vectorize: bool, kind: str = "Module") -> tuple[Any, Any]:
+        options = llvm.create_pipeline_tuning_options()
+        options.speed_level = level
+        options.loop_vectorization, options.slp_vectorization = vectorize, False
+        builder = llvm.create_pass_builder(self.machine, options)
+        passes = getattr(builder, f"get{kind}PassManager")()
+        passes.add_refprune_pass(llvm.RefPruneSubpasses.ALL)
+        return passes, builder
+
+    def _tidy(self, module: Any) -> None:
+        """Drop what lost its last caller at the end; micro-kernels stay in the library.
+
+        So do variables of numba, which nobody refers to: their names have numbers that depend on
+        what the process has compiled before.
+        """
+        if str(module.triple).startswith("x86_64"):
+            module.link_in(self._linked([MODULE_FLAGS]))
+        for function in module.functions:
+            if function.is_declaration and not function.name.startswith("llvm."):
+                function.add_function_attribute("nonlazybind")  # what RtLibUseGOT is for the rest
+        for variable in module.global_variables:
+            if variable.linkage == llvm.Linkage.common:
+                variable.linkage = "internal"
+        _, builder = self._passes(3, vectorize=False)
+        last = llvm.create_new_module_pass_manager()
+        last.add_global_dead_code_eliminate_pass()
+        last.run(module, builder)
+        for function in module.functions:
+            if not function.is_declaration and function.linkage == llvm.Linkage.linkonce_odr:
+                function.visibility = "hidden"
+
+
+def is_entry(name: str) -> bool:
+    """Whether a symbol is that of a kernel."""
+    return name.startswith(SYMBOL_PREFIX) and name.removeprefix(SYMBOL_PREFIX) in KERNELS
+
+
+def kernels_of(family: str) -> list[Kernel]:
+    """The kernels that a file of kernels defines.
+
+    Fails on a kernel that belongs to no family, and on a family without kernels: the library would
+    lack them, and the JIT would hide it.
+    """
+    load(family)
+    files = {name: k.function.__module__.rpartition(".")[2] for name, k in KERNELS.items()}
+    strays = [name for name, file in files.items() if file not in FAMILIES]
+    if strays:
+        raise AssertionError(f"kernels of no file in FAMILIES: {', '.join(strays)}")
+    own = [kernel for name, kernel in KERNELS.items() if files[name] == family]
+    if not own:
+        raise AssertionError(f"{family} has no kernels")
+    return own
+
+
+def collected(kernel: Kernel) -> Collected:
+    """A kernel and all that it calls, with an entry under the symbol nnk_<name>."""
+    with global_compiler_lock:
+        context, typing = cpu_target.target_context, cpu_target.typing_context
+        function, result, arguments = entry(kernel)
+        flags = compiler.Flags()
+        flags.no_cpython_wrapper = True
+        flags.no_cfunc_wrapper = True
+        flags.nrt = True
+        flags.no_compile = True
+        flags.error_model = "numpy"
+        flags.forceinline = True  # into the entry: profiles are to have the kernel's name
+        compiled = compiler.compile_extra(typing, context, function, arguments, result, flags, {})
+        description, convention = compiled.fndesc, context.call_conv
+        wrapper = ir.Module(f"{kernel.name}_entry")
+        callee = ir.Function(
+            wrapper,
+            convention.get_function_type(description.restype, description.argtypes),
+            description.llvm_func_name,
+        )
+        symbol = ir.Function(
+            wrapper,
+            ir.FunctionType(
+                context.get_value_type(result), [context.get_value_type(a) for a in arguments]
+            ),
+            SYMBOL_PREFIX + kernel.name,
+        )
+        builder = ir.IRBuilder(symbol.append_basic_block())
+        status, value = convention.call_function(builder, callee, result, arguments, symbol.args)
+        builder.ret(builder.select(status.is_ok, value, status.code))
+        library = context.codegen().create_library(kernel.name)
+        library.add_ir_module(wrapper)
+        library.add_linking_library(compiled.library)
+        return library

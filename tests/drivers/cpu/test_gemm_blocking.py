@@ -1,0 +1,46 @@
+"""How matrix products are shared out into tiles."""
+
+import pytest
+
+from nnapi_shim.drivers.cpu.lowering.gemm_blocking import MOST_TILES, Work, split
+from nnapi_shim.drivers.cpu.lowering.tiling import TILINGS
+
+
+def work(rows, depth, columns, tile_rows, width):
+    """A product of floats."""
+    column_bytes = 4 * (depth + 1)
+    tiles, panels = -(-rows // tile_rows), -(-columns // width)
+    row_bytes = tile_rows * depth * 4
+    return Work(tiles, tile_rows, panels, columns, depth, row_bytes, width * column_bytes, 2)
+
+
+@pytest.mark.parametrize("tier", TILINGS)
+@pytest.mark.parametrize(
+    ("rows", "depth", "columns"),
+    [(1, 64, 10), (1, 1024, 1000), (49, 960, 320), (196, 512, 512), (12544, 32, 64), (3, 7, 5)],
+)
+def test_tiles_cover_the_product_once(tier, rows, depth, columns):
+    tiling = TILINGS[tier]
+    tile_rows = tiling.tile_rows(rows)
+    width = tiling.panel_columns(tile_rows)
+    given = work(rows, depth, columns, tile_rows, width)
+    tiles, fields = split(given, width, tiling)
+    blocks = tiles // fields["groups"]
+    assert tiles == blocks * fields["groups"]
+    assert (blocks - 1) * fields["block_tiles"] < given.row_tiles <= blocks * fields["block_tiles"]
+    groups, share = fields["groups"], fields["group_panels"]
+    assert (groups - 1) * share < given.panels <= groups * share
+
+
+def test_what_is_small_has_one_tile_and_what_is_large_several():
+    tiling = TILINGS["v4"]
+    small, _ = split(work(36, 32, 64, 6, 64), 64, tiling)
+    large, _ = split(work(784, 256, 256, 7, 32), 32, tiling)
+    row, _ = split(work(1, 1024, 1000, 1, 64), 64, tiling)
+    assert small == 1
+    assert 8 <= large <= 2 * MOST_TILES  # blocks and groups are rounded up
+    assert 8 <= row <= MOST_TILES
+
+
+def test_rows_that_a_tile_divides_leave_nothing_idle():
+    assert [TILINGS["v4"].tile_rows(n) for n in (1, 4, 6, 49, 64)] == [1, 4, 6, 7, 6]
