@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from nnapi_shim.api.base_model import WholeModel
 from nnapi_shim.api.methods.calling import (
     Calling,
     Given,
@@ -9,7 +10,6 @@ from nnapi_shim.api.methods.calling import (
     Sizes,
 )
 from nnapi_shim.api.operand import Operand
-from nnapi_shim.api.base_model import WholeModel
 from nnapi_shim.hal.enums import OperationType
 
 

@@ -1,4 +1,4 @@
-"""DEPTHWISE_CONV_2D of 8 bits: some outputs of a row at a time, from woven rows, see interleave.py."""
+"""DEPTHWISE_CONV_2D of 8 bits: several outputs of a row at once, from interleaved rows."""
 
 from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late
 from nnapi_shim.drivers.cpu.codegen.interleave import blocks, weaver, woven_memory

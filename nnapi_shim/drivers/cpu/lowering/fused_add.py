@@ -1,8 +1,8 @@
 """An ADD behind a matrix product, at the end of its micro-kernel: constants of both, in one block.
 
 What the product gives, within its own bounds, is what the addition is given; so results are those
-of one after the other. Integers are computed as `add_guarded` does it, see binary.py and float_shortcut.py:
-`own` is the product's, `other` what is added; all stored numbers are taken as int8.
+of one after the other. Integers are computed as `add_guarded` does it, see binary.py and
+float_shortcut.py: `own` is the product's, `other` what is added; stored numbers are taken as int8.
 """
 
 from nnapi_shim.drivers.cpu.lowering.fixed_point import ROUNDING
@@ -24,8 +24,8 @@ ADDITION = record(
 """low, high: bounds of the sums. is_coarse: whether `own` is input 0 of the addition's SUM.
 
 middle: units where both stored numbers are 0. Of these, within 128, the products are half as large
-as those that float_shortcut.py counts, so that their errors are half as large as well; that makes room for
-the error of this number, an eighth of a unit.
+as those in float_shortcut.py, and so are their errors; that makes room for the error of this
+number, an eighth of a unit.
 """
 
 
