@@ -9,13 +9,13 @@ PY := $(VENV)/bin/python
 NDK_DATA := $(wildcard ../shared/ndk/model_data.bin)
 RUN := LD_LIBRARY_PATH=$(LIB_DIR)
 
-.PHONY: all library kernels best-kernels demo test test-install install uninstall dist deb sbom reproducible tiny lint pins bench bench-models bench-operations bench-compiling docs pictures check-memory check-v4 random-models mutations fuzz soak stress check-native check-threads check-exports check-imports fuzz-tflite clean
+.PHONY: all library kernels best-kernels demo test test-integrations test-install install uninstall dist deb sbom reproducible tiny lint pins bench bench-models bench-operations bench-compiling docs pictures check-memory check-v4 random-models mutations fuzz soak stress check-native check-threads check-exports check-imports fuzz-tflite clean
 all: library kernels companion c_examples
 
 include nnapi_shim/native/companion/companion.mk
 include c_examples/examples.mk
 
-# The environment: what runs, and what develops and tests; at the versions of requirements/, which have hashes.
+# The environment, in three steps: to build and run, to test, to develop; at the versions of requirements/, with hashes.
 PINNED := install --quiet --only-binary :all: --require-hashes --requirement
 ITSELF := install --quiet --no-deps --no-build-isolation --editable
 
@@ -28,7 +28,11 @@ $(VENV)/ready: pyproject.toml requirements/build.txt
 	$(PY) -m pip $(ITSELF) .
 	@touch $@
 
-$(VENV)/ready-dev: $(VENV)/ready requirements/dev.txt
+$(VENV)/ready-test: $(VENV)/ready requirements/test.txt
+	$(PY) -m pip $(PINNED) requirements/test.txt
+	@touch $@
+
+$(VENV)/ready-dev: $(VENV)/ready-test requirements/dev.txt
 	$(PY) -m pip $(PINNED) requirements/dev.txt
 	@touch $@
 
@@ -36,6 +40,8 @@ $(VENV)/ready-dev: $(VENV)/ready requirements/dev.txt
 COMPILE := --quiet --upgrade --universal --generate-hashes --python-version 3.10 --custom-compile-command 'make pins'
 pins: $(VENV)/ready-dev
 	$(VENV)/bin/uv pip compile $(COMPILE) --extra build --extra dev pyproject.toml --output-file requirements/dev.txt
+	$(VENV)/bin/uv pip compile $(COMPILE) --constraint requirements/dev.txt --extra build --extra test \
+		pyproject.toml --output-file requirements/test.txt
 	$(VENV)/bin/uv pip compile $(COMPILE) --constraint requirements/dev.txt --extra build --extra tools --extra tflite \
 		pyproject.toml --output-file requirements/build.txt
 	$(VENV)/bin/uv pip compile $(COMPILE) --constraint requirements/dev.txt pyproject.toml \
@@ -73,8 +79,12 @@ demo: library best-kernels companion c_examples
 
 # A file's tests stay together, on one of as many processes as there are processors; in the order of their names,
 # because files of few tests, which would be the last, take longest.
-test: all $(VENV)/ready-dev lint
-	$(PY) -m pytest -m 'not installed' --numprocesses auto --maxprocesses 8 --dist loadfile --no-loadscope-reorder $(TESTS)
+test: all $(VENV)/ready-test lint
+	$(PY) -m pytest -m 'not installed and not integration' --numprocesses auto --maxprocesses 8 --dist loadfile --no-loadscope-reorder $(TESTS)
+
+# With Ray, Dask, Model Explorer, Chromium and pyright, which take 1.4 GB.
+test-integrations: all $(VENV)/ready-dev
+	$(PY) -m pytest -m integration $(TESTS)
 
 # Every way in which the library gets to its users; INSTALL=-k... chooses.
 test-install: all $(VENV)/ready-dev
@@ -105,10 +115,10 @@ sbom: kernels $(VENV)/ready-dev
 reproducible: all $(VENV)/ready-dev
 	FROM_NOTHING=1 $(PY) -m pytest -s tests/install/test_twice.py
 
-tiny: all $(VENV)/ready-dev
+tiny: all $(VENV)/ready-test
 	$(PY) -m pytest tests/test_tiny.py
 
-lint: $(VENV)/ready-dev
+lint: $(VENV)/ready-test
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy
@@ -128,11 +138,11 @@ bench: all $(VENV)-bench/ready
 bench-models: library best-kernels $(VENV)-bench/ready
 	$(VENV)-bench/bin/python -m tests.bench.suite $(if $(JSON),--json $(JSON)) $(if $(PAGE),--page)
 
-bench-operations: all $(VENV)/ready-dev
+bench-operations: all $(VENV)/ready-test
 	OPENBLAS_NUM_THREADS=1 PYTHONPATH=. $(PY) tests/bench/bench_operations.py $(OPERATIONS)
 
 # Microseconds of the processor for each operation of a model of 10,000, of each kind and type.
-bench-compiling: all $(VENV)/ready-dev
+bench-compiling: all $(VENV)/ready-test
 	PYTHONPATH=. $(PY) tests/bench/bench_compiling.py $(OPERATIONS)
 
 # The site, build/docs; before it what is made of the sources: pages of operations and the typed methods of Model
@@ -148,12 +158,12 @@ docs: $(VENV)/ready-dev
 	@echo "build/docs/index.html"
 
 # All conformance vectors exported, and computed in LiteRT and ONNX Runtime: about 10 s for each.
-check-exports: $(VENV)/ready-dev
+check-exports: $(VENV)/ready-test
 	$(PY) -m tests.formats.exports tflite $(OPERATIONS)
 	$(PY) -m tests.formats.exports onnx $(OPERATIONS)
 
 # Every operator of .tflite files in its documented forms, next to LiteRT: about 3 minutes. OPERATIONS chooses.
-check-imports: $(VENV)/ready-dev
+check-imports: $(VENV)/ready-test
 	$(PY) -m tests.formats.tflite.forms $(OPERATIONS)
 
 # The pictures that pages show, docs/pictures, of ../shared/models; Chromium is needed for one of them.
@@ -161,7 +171,7 @@ pictures: library best-kernels $(VENV)/ready-dev
 	$(PY) docs/write_pictures.py
 
 # Kernels under valgrind, operation by operation; it has to be installed.
-check-memory: all $(VENV)/ready-dev
+check-memory: all $(VENV)/ready-test
 	$(PY) tests/memory/run_in_valgrind.py $(OPERATIONS)
 
 # Eight threads, different models, each execution's result checked; prints the memory used.
@@ -173,11 +183,11 @@ stress: all
 
 # The C parts under sanitizers for addresses, undefined behaviour and threads and, if it is installed, valgrind:
 # every function of the API, and programs with threads, forks and what is hostile.
-check-native: all $(VENV)/ready-dev
+check-native: all $(VENV)/ready-test
 	$(PY) tests/memory/run_sanitized.py
 
 # On every tier with one, two and five threads: all vectors pass, and results are the same bits.
-check-threads: all $(VENV)/ready-dev
+check-threads: all $(VENV)/ready-test
 	$(PY) -m tests.threads
 
 # One random model per seed; a seed always gives the same one. SPECIAL=1: with infinities, NaN,
@@ -190,34 +200,34 @@ SPECIAL ?=
 ACTED ?= 1000
 PASSES ?=
 REWRITES = $(PY) -m tests.random_models.rewrites --jobs $$(nproc) $(if $(PASSES),--passes $(PASSES))
-random-models: all $(VENV)/ready-dev
+random-models: all $(VENV)/ready-test
 	$(PY) -m tests.random_models --seeds $(SEEDS) $(if $(SPECIAL),--special) --jobs $$(nproc)
 	$(REWRITES) --acted $(ACTED)
 
-mutations: all $(VENV)/ready-dev
+mutations: all $(VENV)/ready-test
 	$(REWRITES) --mutations
 
 # Random calls of the C API: half of them on one thread, half on four; and a quarter as many in three
 # processes whose result codes are compared, on either device alone and on both. FUZZ takes more
 # options.
 FUZZ_CALLS ?= 100000
-fuzz: all $(VENV)/ready-dev
+fuzz: all $(VENV)/ready-test
 	$(PY) -m tests.fuzz --calls $$(($(FUZZ_CALLS) / 2)) --threads 1 $(FUZZ)
 	$(PY) -m tests.fuzz --calls $$(($(FUZZ_CALLS) / 2)) --threads 4 $(FUZZ)
 	$(PY) -m tests.fuzz --compare --calls $$(($(FUZZ_CALLS) / 4)) $(FUZZ)
 
 # Changed .tflite files, for so many seconds: each is read or refused.
 SECONDS_OF_FILES ?= 300
-fuzz-tflite: all $(VENV)/ready-dev
+fuzz-tflite: all $(VENV)/ready-test
 	$(PY) -m tests.formats.tflite.fuzzing $(SECONDS_OF_FILES)
 
 # Everything that looks for defects at random, for this long; prints what it did and what it found.
 MINUTES ?= 30
-soak: all $(VENV)/ready-dev
+soak: all $(VENV)/ready-test
 	$(PY) -m tests.soak --minutes $(MINUTES) $(SOAK)
 
 # Longer than continuous integration should take; see the top of the script for what it needs.
-check-v4: all $(VENV)/ready-dev
+check-v4: all $(VENV)/ready-test
 	$(PY) tests/tier_v4/run_in_bochs.py
 
 clean:

@@ -12,9 +12,10 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[1]
 MADE = ["build", "tools", "tflite"]
-FILES = {"runtime": [], "build": MADE, "dev": [*MADE, "onnx", "explorer", "dev"]}
+TESTED = [*MADE, "onnx", "test"]
+FILES = {"runtime": [], "build": MADE, "test": TESTED, "dev": [*TESTED, "explorer", "dev"]}
 """File -> the extras of pyproject.toml that it is for, beside what the package requires."""
-PYTHONS = ("3.10", "3.11", "3.12", "3.13")
+PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
 
 
 def pinned(name):
@@ -77,14 +78,15 @@ def test_files_agree():
             key = (requirement.name, str(requirement.specifier), str(requirement.marker))
             assert seen.setdefault(key[:2], (key[2], hashes))[1] == hashes
     names = [{r.name for r, _ in pinned(name)} for name in FILES]
-    assert names[0] <= names[1] <= names[2]
+    assert names[0] <= names[1] <= names[2] <= names[3]
 
 
 def test_this_environment_was_made_of_them():
     """Those of `make`, which is what the tests run in."""
-    if not (Path(sys.prefix) / "ready-dev").exists():
+    file = next((f for f in ("dev", "test") if (Path(sys.prefix) / f"ready-{f}").exists()), None)
+    if file is None:
         pytest.skip("this environment was not made by make")
-    wanted = {r.name: str(r.specifier)[2:] for r, _ in pinned("dev") if applies(r.marker, python())}
+    wanted = {r.name: str(r.specifier)[2:] for r, _ in pinned(file) if applies(r.marker, python())}
     absent = ("colorama",)  # of other systems
     found = {name: metadata.version(name) for name in wanted if name not in absent}
     assert found == {name: version for name, version in wanted.items() if name in found}

@@ -67,7 +67,9 @@ def of_pyright(folder: Path, *programs: Path) -> set[tuple[str, int]]:
     }
 
 
-@pytest.mark.parametrize("checker", [of_mypy, of_pyright])
+@pytest.mark.parametrize(
+    "checker", [of_mypy, pytest.param(of_pyright, marks=pytest.mark.integration)]
+)
 def test_mistakes_are_found(tmp_path: Path, checker: Callable[..., set[tuple[str, int]]]) -> None:
     bad = tmp_path / "bad.py"
     bad.write_text(BAD)

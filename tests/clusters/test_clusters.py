@@ -22,6 +22,7 @@ WAITS = {
 SIZE = 8
 CLASSES = ("dark", "red", "green", "blue")
 
+pytestmark = pytest.mark.integration
 for needed in ("ray", "distributed", "PIL", "pandas", "tflite"):
     pytest.importorskip(needed)
 

@@ -18,6 +18,8 @@ from tests.install.trees import ROOT, finished
 
 NAME = re.compile(r"nnapi_shim-[\d.]+\.dist-info/sboms/nnapi_shim\.cdx\.json")
 
+pytestmark = pytest.mark.installed
+
 
 def components(document):
     """All of them, those within others as well."""
@@ -68,7 +70,6 @@ def test_the_wheel(wheel, tmp_path):
     assert json.loads(text).get("components", []) == []  # it holds nothing of others
 
 
-@pytest.mark.installed
 def test_the_tarball(tarball):
     (document,) = tarball.prefix.glob("share/doc/*/nnapi_shim.cdx.json")
     packages = tarball.libraries / "nnapi-shim"
@@ -82,7 +83,6 @@ def test_the_tarball(tarball):
         assert told[name]["version"] and told[name]["licenses"]
 
 
-@pytest.mark.installed
 def test_what_lies_beside_the_tarball(tarball):
     folder = tarball.prefix.parent
     names = {path.name.partition("-0")[0] for path in folder.glob("*.cdx.json")}
@@ -93,7 +93,6 @@ def test_what_lies_beside_the_tarball(tarball):
     assert listed == {path.name for path in folder.iterdir() if path.is_file()} - {"SHA256SUMS"}
 
 
-@pytest.mark.installed
 def test_the_debian_package(debian):
     (document,) = debian.prefix.glob("share/doc/libneuralnetworks/nnapi_shim.cdx.json")
     assert check(document.read_text()) == sums(debian.libraries / "nnapi-shim")

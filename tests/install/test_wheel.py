@@ -12,6 +12,8 @@ import pytest
 from tests.install.trees import ROOT, finished
 from tests.native.elf import imported, lacks
 
+pytestmark = pytest.mark.installed
+
 
 @pytest.fixture(scope="session")
 def files(wheel):

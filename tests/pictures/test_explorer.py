@@ -12,6 +12,8 @@ from nnapi_shim.pictures.explorer.server import serve
 from nnapi_shim.pictures.shades import Shades
 from tests.pictures.models import branches, chain, quantized
 
+pytestmark = pytest.mark.integration
+
 
 def attributes(items):
     return {item.key: item.value for item in items}

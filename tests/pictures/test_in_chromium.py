@@ -15,6 +15,8 @@ from nnapi_shim.pictures.svg import svg
 from tests.pictures.chromium import chromium, pixels
 from tests.pictures.models import branches, chain, quantized
 
+pytestmark = pytest.mark.integration
+
 OVERLAPS = """
 () => {
   const found = [];
