@@ -1,32 +1,48 @@
 """Writes rules.md, the rules that refusals name, from where they are written."""
 
 import ast
+import re
+import sys
+from collections import defaultdict
 from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
-PACKAGE = Path(__file__).resolve().parents[1] / "nnapi_shim"
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "nnapi_shim"
+LIST = ROOT / "tests" / "rule_ids.txt"
 
 HEAD = """# Rules
 
 Written by `make docs` from the refusals in `nnapi_shim/`; do not edit.
 
 Every refusal names its rule: at the end of its line on stderr, as `rule` in the lines of
-`NNAPI_SHIM_LOG=error,json`, and as `NnapiError.rule` in Python. An id is the module and the
-function that the rule is written in, with a name where a function has several; it stays what it is
-as long as there is the rule. Messages say what was given, then behind a semicolon what is allowed;
-what stands in braces is filled in. Where a rule was broken comes in front of the message, or behind
-an operand's name: `CONV_2D (operation 4): filter (input 1, operand 7) has rank 3; it must be 4`.
+`NNAPI_SHIM_LOG=error,json`, and as `NnapiError.rule` in Python. An id begins with the object that
+the rule is about, such as `model`, or with the operation or the family of operations; `operation`
+are rules that many operations share. It does not depend on where the rule is checked, and changes
+only on purpose: programs may compare it. The result code says what a C program sees, and a few
+rules that are checked at several moments have several.
 
-Two kinds stand in no table: `native.boot`, a start that failed, and `drivers.cpu.kernels.` with the
-name of a kernel, for values that it met in a computation.
+Messages say what was given, then behind a semicolon what is allowed; what stands in braces is
+filled in. Where a rule was broken comes in front of the message, or behind an operand's name:
+`CONV_2D (operation 4): filter (input 1, operand 7) has rank 3; it must be 4`.
 
-| Rule | Result | Message |
-|---|---|---|
+`library.start`, a start that failed, is written in C. A driver of other people names rules of its
+own; without one, its refusals have `driver.refused`.
 """
 
-CODES = {"bad_data": "BAD_DATA", "bad_state": "BAD_STATE", "op_failed": "OP_FAILED"}
-REFUSALS = {*CODES, "refuse", "NnapiError"}
+FORM = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9]+(-[a-z0-9]+)*)+")
+FILLED = re.compile(r"{[^}]*}")
+CODES = {
+    "bad_data": "BAD_DATA",
+    "bad_state": "BAD_STATE",
+    "op_failed": "OP_FAILED",
+    "reason": "BAD_DATA",  # of what cannot be imported
+    "refuse": "BAD_DATA or OP_FAILED",
+    "refused_input": "BAD_DATA or OP_FAILED",
+}
+REFUSALS = {*CODES, "NnapiError"}
 
 
 class Refusal(NamedTuple):
@@ -39,16 +55,54 @@ class Refusal(NamedTuple):
 
 
 def main() -> None:
-    """Write the file beside this one."""
+    """Write the file beside this one, and say what is wrong with the ids."""
     Path(__file__).with_name("rules.md").write_text("".join(document()))
+    wrong = problems()
+    sys.exit("\n".join(wrong) or None)
 
 
 def document() -> Iterator[str]:
     """The text, piece by piece."""
     yield HEAD
-    for found in sorted(refusals()):
-        message = found.message.replace("|", "\\|")
-        yield f"| `{found.rule}` | {found.code} | {message} |\n"
+    rows = sorted({found[:3] for found in refusals()})
+    for of, group in groupby(rows, lambda row: row[0].partition(".")[0]):
+        yield f"\n## {of}\n\n| Rule | Result | Message |\n|---|---|---|\n"
+        for rule, code, message in group:
+            escaped = message.replace("|", "\\|")
+            yield f"| `{rule}` | {code} | {escaped} |\n"
+
+
+def problems() -> list[str]:
+    """What is wrong with the ids, a line each: their form, and what differs from the list."""
+    found = defaultdict(list)
+    for refusal in refusals():
+        found[refusal.rule].append(refusal)
+    wrong = [
+        f"{each[0].where}: {rule!r} is no id; one is words with hyphens, between dots"
+        for rule, each in found.items()
+        if not FORM.fullmatch(rule)
+    ]
+    lines = [line for line in LIST.read_text().splitlines() if not line.startswith("#")]
+    listed = {line.removesuffix(" *"): line.endswith(" *") for line in lines}
+    if lines != sorted(set(lines)):
+        wrong.append(f"{LIST.name} is not sorted, or has a line twice")
+    for rule in sorted(found.keys() | listed.keys()):
+        places = ", ".join(refusal.where for refusal in found[rule])
+        differ = len({(it.code, FILLED.sub("{}", it.message)) for it in found[rule]}) > 1
+        if rule not in listed:
+            wrong.append(
+                f"{places}: {rule} is new; add it to tests/{LIST.name} if it is meant to be"
+            )
+        elif not places:
+            wrong.append(f"{rule} is gone; take it from tests/{LIST.name} if it is meant to be")
+        elif differ and not listed[rule]:
+            wrong.append(
+                f"{places}: {rule} has several messages or result codes; two rules have two ids, "
+                f"and one rule that is worded in several ways has ` *` in tests/{LIST.name}"
+            )
+        elif listed[rule] and not differ:
+            wrong.append(f"{places}: {rule} is worded in one way; tests/{LIST.name} has ` *`")
+    return wrong
 
 
 def refusals() -> Iterator[Refusal]:
@@ -56,13 +110,10 @@ def refusals() -> Iterator[Refusal]:
     for path in sorted(PACKAGE.rglob("*.py")):
         if path == PACKAGE / "errors.py":
             continue
-        name = path.relative_to(PACKAGE).with_suffix("")
-        module = ".".join(name.parts).removesuffix(".__init__")
         for function, call in _calls(ast.parse(path.read_text()), None):
-            given = [word.arg for word in call.keywords]
-            if "rule" not in given:
-                rule = f"{module}.{function.name.strip('_')}" if function else module
-                yield _refusal(call, function, rule, f"{name}:{call.lineno}")
+            if "rule" not in [word.arg for word in call.keywords]:  # else it is handed on
+                where = f"{path.relative_to(ROOT)}:{call.lineno}"
+                yield from _refusals(call, function, where)
 
 
 def _calls(
@@ -75,26 +126,32 @@ def _calls(
             inside = None
         elif isinstance(child, ast.FunctionDef) and function is None:
             inside = child
-        called = child.func if isinstance(child, ast.Call) else None
-        if isinstance(called, ast.Name) and called.id in REFUSALS:
-            assert isinstance(child, ast.Call)
+        if isinstance(child, ast.Call) and _kind(child) in REFUSALS:
             yield function, child
         yield from _calls(child, inside)
 
 
-def _refusal(call: ast.Call, function: ast.FunctionDef | None, rule: str, where: str) -> Refusal:
-    kind, given = ast.unparse(call.func), list(call.args)
+def _kind(call: ast.Call) -> str:
+    """The function that makes the refusal; `refused_input` is of an operation."""
+    called = call.func
+    if isinstance(called, ast.Attribute) and called.attr == "refused_input":
+        return called.attr
+    return called.id if isinstance(called, ast.Name) else ""
+
+
+def _refusals(call: ast.Call, function: ast.FunctionDef | None, where: str) -> Iterator[Refusal]:
+    """One, or two where the rule is chosen: `"while.timeout" if is_loop else ...`."""
+    kind, given = _kind(call), list(call.args)
     code = CODES.get(kind, "")
     if kind == "NnapiError":
         code = ast.unparse(given.pop(0)).removeprefix("ResultCode.")
         code = code if code.isupper() else "any"
-    elif kind == "refuse":
-        code = "BAD_DATA or OP_FAILED"
-    if len(given) > 1:
-        name = given[1]
-        assert isinstance(name, ast.Constant), f"{where}: the name of a rule is not a word"
-        rule = f"{rule}.{name.value}"
-    return Refusal(rule, code, _template(given[0], function), where)
+    assert len(given) == 2, f"{where}: a refusal has a message and the id of its rule"
+    message, rule = given
+    for chosen in (rule.body, rule.orelse) if isinstance(rule, ast.IfExp) else (rule,):
+        literal = isinstance(chosen, ast.Constant)
+        assert literal, f"{where}: the id of a rule is written out, and not computed"
+        yield Refusal(chosen.value, code, _template(message, function), where)
 
 
 def _template(message: ast.expr, function: ast.FunctionDef | None) -> str:

@@ -1,6 +1,5 @@
 """The one exception of the project, and the last error of each thread."""
 
-import sys
 from _thread import _local
 
 from nnapi_shim.hal.enums import ResultCode
@@ -32,9 +31,10 @@ class NnapiError(Exception):
     Messages say what was given, then behind a semicolon what is allowed; where it happened (object,
     operation, operand) is added by the caller that knows it, with `at`.
 
-    name: what tells this rule from others in the same function.
-    rule: the rule that was broken: the function that it is written in and its name there, such as
-        `runtime.model.add_operation.type`; it stays the same as long as the rule does.
+    rule: id of the rule that was broken, such as `model.add-operation.type`: the object, then the
+        rule, in the words of the API. Programs may compare it: tests/rule_ids.txt has all of them,
+        and one changes only on purpose. Drivers of other people may leave it out, or give their
+        own: `driver.`, the name of the driver and of its rule.
     places: where it was broken, outermost first, as far as callers said so with a Place.
     said: the message as the rule gave it, without the places in front.
     """
@@ -43,16 +43,15 @@ class NnapiError(Exception):
         self,
         code: ResultCode,
         message: str,
-        name: str = "",
+        rule: str = "driver.refused",
         *,
-        rule: str = "",
         places: tuple[Place, ...] = (),
         said: str = "",
     ) -> None:
         super().__init__(code, message)
         self.code = code
         self.message = message
-        self.rule = rule or _rule_of(sys._getframe(1), name)
+        self.rule = rule
         self.places = places
         self.said = said or message
 
@@ -111,33 +110,19 @@ class NnapiError(Exception):
         return {**parts, "given": given, "allowed": allowed or None, "message": self.message}
 
 
-def _rule_of(frame: Any, name: str) -> str:
-    """Id of a rule: the module, the function or the outermost one around it, and its name there."""
-    module = str(frame.f_globals.get("__name__", "")).removeprefix("nnapi_shim.")
-    module = module.partition(" ")[0]  # that of a driver in a file has its path behind a space
-    code = frame.f_code
-    function = getattr(code, "co_qualname", code.co_name).partition(".<locals>")[0]
-    function = function.rpartition(".")[2].strip("_")
-    return f"{module}.{function}.{name}" if name else f"{module}.{function}"
-
-
-def bad_data(message: str, name: str = "") -> NnapiError:
+def bad_data(message: str, rule: str) -> NnapiError:
     """A value, index, type or handle that the specification does not allow."""
-    return _refusal(ResultCode.BAD_DATA, message, name)
+    return NnapiError(ResultCode.BAD_DATA, message, rule)
 
 
-def bad_state(message: str, name: str = "") -> NnapiError:
+def bad_state(message: str, rule: str) -> NnapiError:
     """A call that the state of its object does not allow."""
-    return _refusal(ResultCode.BAD_STATE, message, name)
+    return NnapiError(ResultCode.BAD_STATE, message, rule)
 
 
-def op_failed(message: str, name: str = "") -> NnapiError:
+def op_failed(message: str, rule: str) -> NnapiError:
     """A value or shape that an operation rejects when it is reached in a computation."""
-    return _refusal(ResultCode.OP_FAILED, message, name)
-
-
-def _refusal(code: ResultCode, message: str, name: str) -> NnapiError:
-    return NnapiError(code, message, rule=_rule_of(sys._getframe(2), name))
+    return NnapiError(ResultCode.OP_FAILED, message, rule)
 
 
 _last = _local()

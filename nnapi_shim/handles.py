@@ -56,11 +56,15 @@ class HandleTable(dict[int, T], Generic[T]):
 
     def _diagnosis(self, handle: int) -> NnapiError:
         if handle == 0:
-            return NnapiError(ResultCode.UNEXPECTED_NULL, f"{self.kind} is NULL", "null")
+            return NnapiError(ResultCode.UNEXPECTED_NULL, f"{self.kind} is NULL", "handle.null")
         number, serial = (handle >> _KIND_SHIFT) & 0x7F, handle & _SERIAL_MASK
         other = _tables.get(number) if handle >> 63 else None
         if other is None or not other.issued(serial):
-            return bad_data(f"{self.kind} {handle:#x} is not a handle of this library", "no_handle")
+            return bad_data(
+                f"{self.kind} {handle:#x} is not a handle of this library", "handle.unknown"
+            )
         if other is not self:
-            return bad_data(f"{self.kind} {handle:#x} is a handle of a {other.kind}", "other_kind")
-        return bad_data(f"{self.kind} {handle:#x} was freed", "freed")
+            return bad_data(
+                f"{self.kind} {handle:#x} is a handle of a {other.kind}", "handle.other-kind"
+            )
+        return bad_data(f"{self.kind} {handle:#x} was freed", "handle.freed")

@@ -2,8 +2,9 @@
 
 import importlib.util
 import re
-from collections import defaultdict
 from pathlib import Path
+
+import pytest
 
 from nnapi_shim.operations import registry
 
@@ -47,12 +48,36 @@ def test_imports_are_documented_as_their_tables_are():
     assert (DOCS / "import.md").read_text() == text, "`make docs` writes it anew"
 
 
-def test_every_rule_has_an_id_of_its_own():
-    found = defaultdict(list)
-    for refusal in writer("write_rules").refusals():
-        found[refusal.rule].append(refusal.where)
-    assert len(found) > 400
-    assert {rule: places for rule, places in found.items() if len(places) > 1} == {}
+def test_rule_ids_are_those_of_the_list():
+    rules = writer("write_rules")
+    assert rules.problems() == []
+    assert len({refusal.rule for refusal in rules.refusals()}) > 600
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ("cache", "cache", []),
+        ("softmax.beta\n", "", ["softmax.beta is new"]),
+        ("softmax.beta\n", "softmax.beta\nsoftmax.gamma\n", ["softmax.gamma is gone"]),
+        ("softmax.beta\n", "softmax.beta *\n", ["softmax.beta is worded in one way"]),
+        ("operation.axis *\n", "operation.axis\n", ["operation.axis has several messages"]),
+        ("softmax.beta\n", "softmax.beta\nsoftmax.beta\n", ["rule_ids.txt is not sorted"]),
+    ],
+)
+def test_an_id_changes_only_with_the_list(tmp_path, before, after, told):
+    rules = writer("write_rules")
+    text = rules.LIST.read_text()
+    rules.LIST = tmp_path / rules.LIST.name
+    rules.LIST.write_text(text.replace(before, after))
+    wrong = rules.problems()
+    assert len(wrong) == len(told)
+    assert all(words in line for words, line in zip(told, wrong, strict=True))
+
+
+@pytest.mark.parametrize("rule", ["softmax", "softmax.Beta", "softmax.a_b", "softmax..beta", ""])
+def test_an_id_is_words_between_dots(rule):
+    assert not writer("write_rules").FORM.fullmatch(rule)
 
 
 def test_every_promise_of_the_threat_model_has_a_test_that_is_there():

@@ -100,18 +100,18 @@ def _as_nnapi_error(error: BaseException) -> NnapiError:
     """An exception that no rule raised: no memory, no file, or a defect of this library."""
     if isinstance(error, MemoryError) or getattr(error, "errno", None) == ENOMEM:
         why = f": {error}" if isinstance(error, MemoryError) and error.args else ""
-        return NnapiError(ResultCode.OUT_OF_MEMORY, f"out of memory{why}", "memory")
+        return NnapiError(ResultCode.OUT_OF_MEMORY, f"out of memory{why}", "library.out-of-memory")
     if isinstance(error, OSError | ImportError):
         log.trace(error)
         return NnapiError(
             ResultCode.OP_FAILED,
             f"a file of the library that is needed now cannot be had: {error}; what may need more "
             "later can be loaded beforehand with nnapi_shim_loadEverything()",
-            "file",
+            "library.missing-file",
         )
     log.trace(error, "error")
     return NnapiError(
         ResultCode.OP_FAILED,
         f"unexpected {type(error).__name__}: {error} (please report this)",
-        "unexpected",
+        "library.unexpected",
     )

@@ -29,13 +29,19 @@ def not_null(**pointers: int) -> None:
     """Raise UNEXPECTED_NULL naming the pointers that are NULL."""
     missing = [name for name, pointer in pointers.items() if not pointer]
     if missing:
-        raise NnapiError(ResultCode.UNEXPECTED_NULL, f"{' and '.join(missing)} NULL")
+        raise NnapiError(
+            ResultCode.UNEXPECTED_NULL, f"{' and '.join(missing)} NULL", "argument.null"
+        )
 
 
 def not_null_with_length(pointer: int, length: int, name: str) -> None:
     """Raise UNEXPECTED_NULL for a NULL buffer with a length."""
     if not pointer and length:
-        raise NnapiError(ResultCode.UNEXPECTED_NULL, f"{name} is NULL and its length {length}")
+        raise NnapiError(
+            ResultCode.UNEXPECTED_NULL,
+            f"{name} is NULL and its length {length}",
+            "argument.null-with-length",
+        )
 
 
 def data_at(pointer: int, length: int) -> bytes | None:
@@ -47,7 +53,10 @@ def data_at(pointer: int, length: int) -> bytes | None:
     if not pointer:
         return None
     if not goes_on(pointer, length):
-        raise bad_data(f"data is said to have {length} bytes; there is not that much", "no_memory")
+        raise bad_data(
+            f"data is said to have {length} bytes; there is not that much",
+            "argument.data-too-short",
+        )
     return read(pointer, length)
 
 
@@ -86,7 +95,7 @@ class Array:
             if at and not is_readable(where, self._size):
                 raise bad_data(
                     f"a list is said to have {self._count} elements; there is memory for {at}",
-                    "no_memory",
+                    "argument.list-too-short",
                 )
             yield from ffi.unpack(cast(self._type, where), here)
             at += here

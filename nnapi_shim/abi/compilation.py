@@ -33,7 +33,7 @@ def ANeuralNetworksCompilation_createForDevices(model, devices, numDevices, comp
     store_handle(compilation, 0)
     not_null(model=model, devices=devices)
     if numDevices == 0:
-        raise bad_data("numDevices is 0")
+        raise bad_data("numDevices is 0", "device.list.empty")
     chosen = listed_devices(pointers(devices, numDevices))
     store_handle(compilation, compilations.add(Compilation(models[model], chosen)))
     return NO_ERROR

@@ -169,7 +169,11 @@ def ANeuralNetworksExecution_startComputeWithDependencies(
     waited_for = []
     for at, handle in enumerate(pointers(dependencies, num_dependencies)):
         if not handle:
-            raise NnapiError(ResultCode.UNEXPECTED_NULL, f"dependency {at} of the list is NULL")
+            raise NnapiError(
+                ResultCode.UNEXPECTED_NULL,
+                f"dependency {at} of the list is NULL",
+                "execution.start-compute-with-dependencies.null-event",
+            )
         waited_for.append(events[handle])
     store_handle(event, events.add(item.start_compute_with_dependencies(waited_for, duration)))
     return NO_ERROR
@@ -193,7 +197,10 @@ def ANeuralNetworksExecution_getOutputOperandDimensions(execution, index, dimens
     item = executions[execution]
     sizes, shortage = item.output_dimensions(index)
     if not sizes:
-        raise bad_data(f"output {index} is a scalar; it has no dimensions")
+        raise bad_data(
+            f"output {index} is a scalar; it has no dimensions",
+            "execution.output-dimensions.scalar",
+        )
     for position, size in enumerate(sizes):
         store("uint32_t *", dimensions + 4 * position, size)
     if shortage is not None:

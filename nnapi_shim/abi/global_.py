@@ -28,7 +28,9 @@ def ANeuralNetworks_getDevice(devIndex, device):
     not_null(device=device)
     handles = device_handles()
     if devIndex >= len(handles):
-        raise bad_data(f"device {devIndex} does not exist; there are {len(handles)}")
+        raise bad_data(
+            f"device {devIndex} does not exist; there are {len(handles)}", "device.index"
+        )
     store_handle(device, handles[devIndex])
     return NO_ERROR
 
@@ -48,9 +50,11 @@ def listed_devices(handles: Sequence[int]) -> list[IDevice]:
     for position, handle in enumerate(handles):
         if not handle:
             raise NnapiError(
-                ResultCode.UNEXPECTED_NULL, f"device {position} of the list is NULL", "null"
+                ResultCode.UNEXPECTED_NULL,
+                f"device {position} of the list is NULL",
+                "device.list.null",
             )
         if handle in found:
-            raise bad_data(f"device {position} stands in the list twice", "twice")
+            raise bad_data(f"device {position} stands in the list twice", "device.list.twice")
         found[handle] = devices[handle]
     return list(found.values())

@@ -124,7 +124,7 @@ def ANeuralNetworksModel_getSupportedOperationsForDevices(model, devices, numDev
     """For each operation of a finished model: whether one of the devices runs it."""
     not_null(model=model, devices=devices, supportedOps=supportedOps)
     if numDevices == 0:
-        raise bad_data("numDevices is 0")
+        raise bad_data("numDevices is 0", "device.list.empty")
     item = models[model]
     # The model's state comes before the devices here (api-semantics.md 1).
     item.require_finished()

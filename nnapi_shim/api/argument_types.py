@@ -40,7 +40,7 @@ def integer(
     except TypeError:
         raise wrong_type(what, given, wanted) from None
     if low is not None and number < low:
-        raise bad_data(f"{what} is {number}; it must be {wanted}")
+        raise bad_data(f"{what} is {number}; it must be {wanted}", "argument.integer")
     return number
 
 

@@ -46,7 +46,9 @@ def as_array(value: ArrayLike) -> Array:
     try:
         return np.asarray(value)
     except (TypeError, ValueError) as error:
-        raise bad_data(f"a value is {shown(value)}, which is no array: {error}") from None
+        raise bad_data(
+            f"a value is {shown(value)}, which is no array: {error}", "array.no-array"
+        ) from None
 
 
 def natural_type(value: ArrayLike) -> T:
@@ -61,7 +63,8 @@ def natural_type(value: ArrayLike) -> T:
         what = "tensors" if array.ndim else "scalars"
         raise bad_data(
             f"NNAPI has no {what} of {array.dtype}, which {shown(value)} is; allowed are "
-            f"{', '.join(types)}"
+            f"{', '.join(types)}",
+            "array.no-operand-type",
         )
     return types[array.dtype.name]
 
@@ -74,7 +77,7 @@ def elements(value: ArrayLike, type: T) -> Array:
     """
     wanted = DTYPES.get(type)
     if wanted is None:
-        raise bad_data(f"{type.name} holds nothing that an array can give")
+        raise bad_data(f"{type.name} holds nothing that an array can give", "array.no-elements")
     array = as_array(value)
     if array.dtype != wanted:
         array = _converted(array, wanted, type)
@@ -83,12 +86,13 @@ def elements(value: ArrayLike, type: T) -> Array:
 
 def _converted(array: Array, wanted: np.dtype[Any], type: T) -> Array:
     if array.dtype.kind not in "biuf":
-        raise bad_data(f"values of {array.dtype} cannot be those of {type.name}", "kind")
+        raise bad_data(f"values of {array.dtype} cannot be those of {type.name}", "array.type")
     with np.errstate(invalid="ignore"):  # what is not a number is found below
         result = array.astype(wanted)
     if wanted.kind != "f" and not np.array_equal(result, array):
         raise bad_data(
-            f"not all values of this {array.dtype} array are {wanted}, as {type.name} is", "values"
+            f"not all values of this {array.dtype} array are {wanted}, as {type.name} is",
+            "array.values",
         )
     return result
 

@@ -102,7 +102,7 @@ def from_dlpack(value: Any) -> Array:
         return np.from_dlpack(value)
     except (BufferError, RuntimeError, TypeError, ValueError) as error:
         raise bad_data(
-            f"{shown(value)} cannot be read in place: {error}; {SHARED_ONLY}", "dlpack"
+            f"{shown(value)} cannot be read in place: {error}; {SHARED_ONLY}", "buffer.not-shared"
         ) from None
 
 
@@ -119,7 +119,7 @@ def _shaped(buffer: Any, type: OperandType, dimensions: Dimensions) -> Array:
         if view.nbytes % wanted.itemsize:
             raise bad_data(
                 f"{view.nbytes} bytes are given; elements of {type.name} have {wanted.itemsize}",
-                "length",
+                "buffer.length",
             )
         found = np.frombuffer(view, wanted)
     if found.ndim != 1 or len(dimensions) == 1:
@@ -135,13 +135,14 @@ def _dimensions(count: int, type: OperandType, dimensions: Dimensions) -> Dimens
         raise bad_data(
             f"{type.name}{list(dimensions)} has unknown dimensions, which a buffer does not tell; "
             "an array does",
-            "unknown_dimensions",
+            "buffer.unknown-dimensions",
         )
     known = math.prod(size for size in dimensions if size)
     if 0 in dimensions and count % known == 0:
         dimensions = tuple(size or count // known for size in dimensions)
     elif count != known:
         raise bad_data(
-            f"{count} elements are given; {type.name}{list(dimensions)} has {known}", "count"
+            f"{count} elements are given; {type.name}{list(dimensions)} has {known}",
+            "buffer.element-count",
         )
     return dimensions

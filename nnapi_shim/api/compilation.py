@@ -248,12 +248,12 @@ class Compilation:
         for name in named:
             if name not in wanted:
                 if name in self.input_names:
-                    raise bad_data(f"input {name!r} is given twice", "twice")
+                    raise bad_data(f"input {name!r} is given twice", "compilation.run.input-twice")
                 raise unknown("input", name, list(self.input_names))
         missing = [name for name in wanted if name not in named]
         if missing:
             told = f"nothing is given for {', '.join(map(repr, missing))}; None omits an input"
-            raise bad_data(told, "missing")
+            raise bad_data(told, "compilation.run.input-missing")
         return [*inputs, *(named[name] for name in wanted)]
 
     def _run(self, inputs: Sequence[Value | None], out: Sequence[Any] | None) -> Sequence[Array]:
@@ -270,7 +270,7 @@ class Compilation:
         """
         if len(inputs) != len(self._taken):
             told = f"{len(inputs)} inputs given; the model has {len(self._taken)}"
-            raise bad_data(told, "input_count")
+            raise bad_data(told, "compilation.run.input-count")
         targets = None
         if out is not None:
             targets = [None] * len(self.all_outputs)
@@ -291,7 +291,7 @@ class Compilation:
         targets = out if isinstance(out, list | tuple) else [out]
         if len(targets) != len(self.outputs):
             told = f"{len(targets)} places for outputs given; the model has {len(self.outputs)}"
-            raise bad_data(told, "output_count")
+            raise bad_data(told, "compilation.run.output-count")
         return targets
 
     def __reduce_ex__(self, protocol: Any) -> Any:

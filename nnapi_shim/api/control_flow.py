@@ -16,7 +16,8 @@ def results(kind: OperationType, models: Sequence[Model], count: int | None) -> 
     """
     if len(models) != 2:
         raise bad_data(
-            f"{len(models)} models given; it takes 2, in front of its other inputs", "models"
+            f"{len(models)} models given; it takes 2, in front of its other inputs",
+            "control-flow.model-count",
         )
     first, second = (
         [model.main.operands[index] for index in model.main.output_indexes] for model in models
@@ -25,7 +26,7 @@ def results(kind: OperationType, models: Sequence[Model], count: int | None) -> 
         first = second if count is None else second[:count]
     elif len(first) != len(second):
         raise bad_data(
-            f"then_model has {len(first)} outputs and else_model {len(second)}", "outputs"
+            f"then_model has {len(first)} outputs and else_model {len(second)}", "if.output-count"
         )
     return [
         Result(one.type, _common(one.dimensions, other.dimensions), one.scale, one.zero_point)

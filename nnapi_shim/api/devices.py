@@ -50,8 +50,10 @@ def chosen(choice: Choice) -> list[IDevice]:
         if name not in drivers:
             raise unknown("device", name, list(drivers))
         if name in found:
-            raise bad_data(f"device {name!r} stands in the list twice", "twice")
+            raise bad_data(f"device {name!r} stands in the list twice", "device.list.twice")
         found[name] = drivers[name]
     if not found:
-        raise bad_data("the list of devices is empty; leave it out to allow every device", "empty")
+        raise bad_data(
+            "the list of devices is empty; leave it out to allow every device", "device.list.empty"
+        )
     return list(found.values())

@@ -65,7 +65,7 @@ class Execution:
 
     def _open(self) -> _Execution:
         if self._execution is None:
-            raise bad_state("the execution is closed")
+            raise bad_state("the execution is closed", "execution.closed")
         return self._execution
 
     # Arguments
@@ -190,7 +190,10 @@ class Execution:
 def _at(role: str, arguments: Sequence[Argument], index: int) -> Argument:
     index = integer(f"the index of an {role}", index, "a whole number", None)
     if not 0 <= index < len(arguments):
-        raise bad_data(f"{role} {index} does not exist; the model has {len(arguments)}")
+        raise bad_data(
+            f"{role} {index} does not exist; the model has {len(arguments)}",
+            "execution.argument.index",
+        )
     return arguments[index]
 
 
@@ -199,18 +202,19 @@ def _require_writable(index: int, argument: Argument, array: Array) -> None:
     wanted = DTYPES[argument.type]
     if array.dtype != wanted:
         raise bad_data(
-            f"output {index} is given as {array.dtype}; {argument.type.name} needs {wanted}", "type"
+            f"output {index} is given as {array.dtype}; {argument.type.name} needs {wanted}",
+            "execution.set-output.array-type",
         )
     if not (array.flags.c_contiguous and array.flags.writeable and array.flags.aligned):
         raise bad_data(
             f"output {index}: the array cannot be written to as it is; it must be writable, "
             "aligned and in row-major order",
-            "memory",
+            "execution.set-output.array-memory",
         )
     known = is_known(argument.type, argument.dimensions)
     if known and array.shape != argument.dimensions:
         raise bad_data(
             f"output {index} is given as {list(array.shape)}; its dimensions are "
             f"{list(argument.dimensions)}",
-            "dimensions",
+            "execution.set-output.array-dimensions",
         )

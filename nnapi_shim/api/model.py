@@ -63,7 +63,7 @@ class Model(WholeModel, Methods):
     def runtime(self) -> runtime.Model:
         """The model of the runtime, the same object that a handle stands for in C."""
         if self._model is None:
-            raise bad_state("the model is closed")
+            raise bad_state("the model is closed", "model.closed")
         return self._model
 
     # With arrays and names
@@ -161,7 +161,7 @@ class Model(WholeModel, Methods):
             else:
                 plain = [given for given in inputs if not isinstance(given, Model)]
                 if len(plain) < len(inputs):
-                    raise bad_data("only IF and WHILE take models")
+                    raise bad_data("only IF and WHILE take models", "model.operation.models")
                 use = chosen_use(declaration_of(kind), plain, wanted, output_count)
                 operands = list(map(self._input, plain, use.inputs))
                 outputs = results(use, operands, _sizes(dimensions), _float32(scale), zero_point)
@@ -271,7 +271,7 @@ class Model(WholeModel, Methods):
         array = elements(value, item.type)
         if item.is_known and array.shape != item.dimensions:
             told = f"operand {index} {item}: the value has dimensions {list(array.shape)}"
-            raise self.runtime.named(bad_data(told))
+            raise self.runtime.named(bad_data(told, "model.set-operand-value.dimensions"))
         self.runtime.set_operand_value(index, address(array), array.nbytes)
         item.value, item.is_omitted = array, False
 
@@ -323,7 +323,8 @@ class Model(WholeModel, Methods):
         """Check the model as a whole and close it to changes. A failure is final."""
         if self._inputs and not self._has_outputs:
             raise bad_state(
-                "the model has inputs, and nothing said what its outputs are; Model.outputs does"
+                "the model has inputs, and nothing said what its outputs are; Model.outputs does",
+                "model.finish.no-outputs",
             )
         self.carried  # noqa: B018 (raises)
         try:
@@ -338,11 +339,11 @@ class Model(WholeModel, Methods):
             raise wrong_type("an operand", operand, "an Operand, or the index of one") from None
         known = 0 <= index < len(self._operands)
         if isinstance(operand, Operand) and not (known and self._operands[index] is operand):
-            raise bad_data(f"{operand!r} belongs to another model", "other_model")
+            raise bad_data(f"{operand!r} belongs to another model", "operand.other-model")
         if not known:
             raise bad_data(
                 f"operand {index} does not exist; the model has {len(self._operands)}",
-                "no_such_operand",
+                "operand.index",
             )
         return index
 
@@ -446,7 +447,10 @@ def _names(given: str | Sequence[str], count: int) -> list[str]:
         return [given] * count
     names = [given] if isinstance(given, str) else listed("name", given, "a name, or a list")
     if len(names) != count:
-        raise bad_data(f"{len(names)} names given; the operation has {count} outputs", "names")
+        raise bad_data(
+            f"{len(names)} names given; the operation has {count} outputs",
+            "model.operation.name-count",
+        )
     return [_require_name(name) for name in names]
 
 

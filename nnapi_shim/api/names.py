@@ -28,7 +28,7 @@ def unknown(what: str, given: object, names: list[str]) -> NnapiError:
         hint = f"there are {', '.join(names) or 'none'}"
     else:
         hint = f"there are {len(names)}, such as {', '.join(names[:3])}"
-    return bad_data(f"there is no {what} {given!r}; {hint}")
+    return bad_data(f"there is no {what} {given!r}; {hint}", "name.unknown")
 
 
 def close_to(given: str, names: Iterable[str]) -> list[str]:

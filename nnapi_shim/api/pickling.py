@@ -96,7 +96,7 @@ def restored(state: State) -> runtime.Model:
     """
     if state["version"] != VERSION:
         told = f"the model was pickled as version {state['version']}; this is version {VERSION}"
-        raise bad_data(told, "version")
+        raise bad_data(told, "model.pickle.version")
     models: list[runtime.Model] = []
     for part in state["parts"]:
         models.append(_model(part, models))

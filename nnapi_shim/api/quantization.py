@@ -62,7 +62,10 @@ def quantize(
     zero_point = integer("zero_point", zero_point, "a whole number", None)
     if not low <= zero_point <= high or (zero_point and kind not in ASYMMETRIC):
         allowed = f"{low} to {high}" if kind in ASYMMETRIC else "0"
-        raise bad_data(f"zero_point is {zero_point}; allowed for {kind.name} is {allowed}", "zero")
+        raise bad_data(
+            f"zero_point is {zero_point}; allowed for {kind.name} is {allowed}",
+            "quantization.zero-point",
+        )
     with np.errstate(all="ignore"):
         quotient = values / scales
         whole = np.trunc(quotient)
@@ -81,7 +84,9 @@ def dequantize(
     """
     numbers = as_array(array)
     if numbers.dtype.kind not in "iu":
-        raise bad_data(f"{numbers.dtype} is given; quantized numbers are whole", "kind")
+        raise bad_data(
+            f"{numbers.dtype} is given; quantized numbers are whole", "quantization.not-integers"
+        )
     scales = _scales(scale, numbers, channel_dim)
     zero_point = integer("zero_point", zero_point, "a whole number", None)
     centred = (numbers.astype(np.int64) - zero_point).astype(np.float32)
@@ -122,10 +127,10 @@ def quantization_of(
     if low.shape != high.shape or low.ndim != is_channels:
         wanted = "two lists of the same length" if is_channels else "two numbers"
         told = f"the range is {shown(minimum)} to {shown(maximum)}; {kind.name} needs {wanted}"
-        raise bad_data(told, "shape")
+        raise bad_data(told, "quantization.range-symmetric")
     if not (np.isfinite(low).all() and np.isfinite(high).all() and (low <= high).all()):
         told = f"the range is {shown(minimum)} to {shown(maximum)}; it must go up, and be finite"
-        raise bad_data(told, "range")
+        raise bad_data(told, "quantization.range-order")
     low, high = np.minimum(low, 0), np.maximum(high, 0)
     if kind in ASYMMETRIC:
         scale = _positive((high - low) / (highest - lowest))
@@ -146,7 +151,7 @@ def _positive(scales: Array) -> Array:
 def _real(array: ArrayLike) -> Array:
     values = as_array(array)
     if values.dtype.kind not in "biuf":
-        raise bad_data(f"values of {values.dtype} cannot be quantized", "kind")
+        raise bad_data(f"values of {values.dtype} cannot be quantized", "quantization.not-numbers")
     return values.astype(np.float32)
 
 
@@ -156,7 +161,7 @@ def _scales(scale: Scale, values: Array, channel_dim: int) -> Array:
     if found.ndim == 0:
         number("scale", scale)
     if found.dtype.kind not in "iuf" or not (found > 0).all() or found.ndim > 1:
-        raise bad_data(f"scale is {shown(scale)}; it must be above 0", "scale")
+        raise bad_data(f"scale is {shown(scale)}; it must be above 0", "quantization.scale")
     found = found.astype(np.float32)
     if found.ndim == 0:
         return found
@@ -164,7 +169,7 @@ def _scales(scale: Scale, values: Array, channel_dim: int) -> Array:
         raise bad_data(
             f"{found.size} scales are given for dimension {channel_dim} of {list(values.shape)}; "
             "there must be one for each index",
-            "count",
+            "quantization.scale-count",
         )
     along = [1] * values.ndim
     along[channel_dim] = -1
@@ -173,5 +178,5 @@ def _scales(scale: Scale, values: Array, channel_dim: int) -> Array:
 
 def _range(kind: T) -> tuple[int, int]:
     if kind not in QUANTIZED_RANGE:
-        raise bad_data(f"{kind.name} is not quantized", "type")
+        raise bad_data(f"{kind.name} is not quantized", "quantization.type")
     return QUANTIZED_RANGE[kind]

@@ -29,7 +29,7 @@ class Carrying:
         """The output operand `source` becomes the input operand `target`; BAD_DATA for a second."""
         if target in self._said:
             told = f"operand {target} is carried already; an input has one output to come from"
-            raise bad_data(told, "twice").about(Place("operand", target))
+            raise bad_data(told, "compilation.carry.twice").about(Place("operand", target))
         self._said[target] = source, initial
 
     def positions(self, graph: GraphView) -> list[Carried]:
@@ -43,7 +43,7 @@ class Carrying:
                     raise bad_data(
                         f"operand {operand.index} is no {role} of the model; what is carried comes "
                         "from an output and goes to an input",
-                        "argument",
+                        "compilation.carry.not-an-argument",
                     ).about(Place("operand", operand.index))
             _require_same(into, come)
             start = _initial(into, come) if initial is None else _checked(into, initial)
@@ -66,7 +66,7 @@ def _require_same(into: OperandView, come: OperandView) -> None:
         raise bad_data(
             f"operand {come.index} {come} cannot become operand {into.index} {into}; type, "
             "dimensions, scale and zero point have to be the same",
-            "same",
+            "compilation.carry.not-alike",
         ).about(Place("operand", into.index))
 
 
@@ -77,7 +77,7 @@ def _initial(into: OperandView, come: OperandView) -> Array:
     if sizes is None:
         raise bad_data(
             f"operand {into.index} {into} has unknown dimensions; the state needs an initial value",
-            "initial",
+            "compilation.carry.no-initial-value",
         ).about(Place("operand", into.index))
     return np.full(sizes, into.zero_point, DTYPES[into.type])
 
@@ -89,6 +89,6 @@ def _checked(into: OperandView, initial: Array) -> Array:
     if not same_rank or any(s not in (0, n) for s, n in zip(sizes, initial.shape, strict=False)):
         raise bad_data(
             f"operand {into.index} {into}: the initial value has dimensions {list(initial.shape)}",
-            "dimensions",
+            "compilation.carry.initial-dimensions",
         ).about(Place("operand", into.index))
     return initial

@@ -55,7 +55,7 @@ class Runner:
     def runtime(self) -> runtime.Compilation:
         """The compilation of the runtime; raises BAD_STATE once this is closed."""
         if self._runtime is None:
-            raise bad_state("the compilation is closed")
+            raise bad_state("the compilation is closed", "compilation.closed")
         return self._runtime
 
     @property
@@ -77,7 +77,7 @@ class Runner:
         """
         if len(values) != len(self._input_types):
             told = f"{len(values)} inputs given; the model has {len(self._input_types)}"
-            raise bad_data(told, "input_count")
+            raise bad_data(told, "compilation.run.input-count")
         for value, wanted in zip(values, self._input_types, strict=True):
             if type(value) is not np.ndarray or value.dtype != wanted:
                 values = self.as_arrays(values)

@@ -87,7 +87,10 @@ def chosen_use(
             if wanted[0] == types
         ]
         declaration.match(types, outputs[0] if outputs else _any_outputs(declaration, output_count))
-        raise bad_data("a quantized constant needs a scale: Model.constant takes one", "scale")
+        raise bad_data(
+            "a quantized constant needs a scale: Model.constant takes one",
+            "model.operation.constant-scale",
+        )
     fewest = min(len(use.outputs) for use in uses)
     uses = [use for use in uses if len(use.outputs) == fewest]
     same_inputs = [use for use in uses if use.inputs == uses[0].inputs]
@@ -98,7 +101,7 @@ def chosen_use(
             f"the output may be {names}; `output` says which"
             if output is None
             else f"the output cannot be {output.name}; with these inputs it is {names}",
-            "output",
+            "model.operation.output-type",
         )
     return fitting[0]
 
@@ -153,7 +156,10 @@ def results(
             output.scale, output.zero_point = own_scale, own_zero_point
     for output, name in zip(outputs, use.match.output_names, strict=True):
         if output.type in QUANTIZED_RANGE and not output.scale:
-            raise bad_data(f"{name} is {output.type.name}; it needs `scale` and `zero_point`")
+            raise bad_data(
+                f"{name} is {output.type.name}; it needs `scale` and `zero_point`",
+                "model.operation.output-scale",
+            )
     declaration.required_level(op)
     if all(o.is_known or o.is_omitted for o in inputs) and UNSET not in values:
         resolve(op)

@@ -95,7 +95,8 @@ def _numbers(given: str) -> list[int]:
         return [int(number) for number in given.split(",")]
     except ValueError:
         raise bad_data(
-            f"--threads is {given!r}; it must be numbers with commas, such as 1,2"
+            f"--threads is {given!r}; it must be numbers with commas, such as 1,2",
+            "tool.bench.threads-option",
         ) from None
 
 

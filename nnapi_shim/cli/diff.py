@@ -59,7 +59,10 @@ def diff(
 
     chosen = names(devices) or []
     if len(chosen) != 2:
-        raise bad_data(f"--devices names {len(chosen)} devices; there must be two, such as a,b")
+        raise bad_data(
+            f"--devices names {len(chosen)} devices; there must be two, such as a,b",
+            "tool.diff.devices-option",
+        )
     require_drawable(picture, force)
     with progress() as tell:
         found = find(

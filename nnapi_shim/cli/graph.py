@@ -88,7 +88,7 @@ def graph(
     by = _colour(colour, profile, diff)
     files = [path for path in (output, json, node_data) if path is not None]
     if output is not None and output.suffix.lower() != ".svg":
-        raise bad_data(f"{output} is no .svg file", "suffix")
+        raise bad_data(f"{output} is no .svg file", "tool.graph.suffix")
     for path in files:
         require_free(path, force)
     found = model_of(model)
@@ -106,7 +106,9 @@ def graph(
         contents[json] = graph_json(found, name)
     if node_data is not None:
         if first is None:
-            raise bad_data("--node-data needs what --colour none leaves out")
+            raise bad_data(
+                "--node-data needs what --colour none leaves out", "tool.graph.node-data-option"
+            )
         from nnapi_shim.pictures.explorer.files import node_data_json
 
         contents[node_data] = node_data_json(name, first)
@@ -133,7 +135,9 @@ def _colour(given: str | None, profile: bool, diff: str | None) -> str:
     if given is None:
         return "error" if diff is not None else "time" if profile else "device"
     if given not in COLOURS:
-        raise bad_data(f"--colour is {given!r}; allowed are {', '.join(COLOURS)}")
+        raise bad_data(
+            f"--colour is {given!r}; allowed are {', '.join(COLOURS)}", "tool.graph.colour-option"
+        )
     return given
 
 
@@ -153,7 +157,10 @@ def _shades(
 
     compared = names(BUILT_IN if diff is None else diff) or []
     if len(compared) != 2:
-        raise bad_data(f"--diff names {len(compared)} devices; there must be two, such as a,b")
+        raise bad_data(
+            f"--diff names {len(compared)} devices; there must be two, such as a,b",
+            "tool.graph.diff-option",
+        )
     explained = explain(model, devices)
     found = [measured.devices(explained), measured.partitions(explained)]
     with progress() as tell:

@@ -35,7 +35,7 @@ class Found(NamedTuple):
 def require_name(name: Any) -> str:
     """The name of a device: one line of visible text. Raises BAD_DATA."""
     if not isinstance(name, str) or not name or not name.isprintable() or name != name.strip():
-        raise bad_data(f"name is {name!r}; it must be one line of text")
+        raise bad_data(f"name is {name!r}; it must be one line of text", "driver.name")
     return name
 
 
@@ -45,7 +45,7 @@ def device_type(given: Any) -> DeviceType:
         if given in (member.name, int(member)) and not isinstance(given, bool):
             return member
     names = ", ".join(member.name for member in DeviceType)
-    raise bad_data(f"type is {given!r}; allowed are {names}")
+    raise bad_data(f"type is {given!r}; allowed are {names}", "driver.type")
 
 
 def interface_of(driver: Any) -> str:
@@ -59,7 +59,8 @@ def interface_of(driver: Any) -> str:
     wanted = {hal: ", ".join(_missing(driver, hal)) for hal in METHODS}
     raise bad_data(
         f"{type(driver).__name__} is no device; it lacks "
-        + ", or ".join(f"{names} for {hal}" for hal, names in wanted.items())
+        + ", or ".join(f"{names} for {hal}" for hal, names in wanted.items()),
+        "driver.no-interface",
     )
 
 
@@ -81,13 +82,15 @@ def adopted(
         raise bad_data(
             f"{driver.__class__.__name__} is no device for HAL {hal}; "
             f"it lacks {', '.join(missing)}",
-            "lacks",
+            "driver.missing-methods",
         )
     own_version = getattr(driver, "version", None)
     own_type = getattr(driver, "type", None)
     chosen_version = own_version if version is None else version
     if not isinstance(chosen_version, str) or not chosen_version.isprintable():
-        raise bad_data(f"version is {chosen_version!r}; it must be one line of text", "version")
+        raise bad_data(
+            f"version is {chosen_version!r}; it must be one line of text", "driver.version"
+        )
     chosen_type = device_type(own_type if type is None else type)
     if hal == "canonical":
         own_name = getattr(driver, "name", None)
@@ -96,12 +99,12 @@ def adopted(
             raise bad_data(
                 f"the device calls itself {own_name!r}, version {own_version!r}, type {own_type!r};"
                 f" it is to be {name!r}, {chosen_version!r}, {chosen_type.name}",
-                "identity",
+                "driver.identity",
             )
         level = getattr(driver, "feature_level", None)
         if level not in tuple(FeatureLevel):
             raise bad_data(
-                f"feature_level is {level!r}; it must be a FeatureLevel", "feature_level"
+                f"feature_level is {level!r}; it must be a FeatureLevel", "driver.feature-level"
             )
         from nnapi_shim.drivers.guarded import GuardedDevice
 

@@ -90,10 +90,10 @@ def _load(name: str, where: str) -> IDevice:
 
     module_name, _, path = where.partition(":")
     if not module_name or not path:
-        raise bad_data(f"{where!r} is not of the form module:object", "form")
+        raise bad_data(f"{where!r} is not of the form module:object", "driver.entry-point.form")
     maker = guarded(f"import of {module_name}", lambda: import_module(module_name))
     for part in path.split("."):
         if not hasattr(maker, part):
-            raise bad_data(f"{module_name} has no {path}", "no_such_object")
+            raise bad_data(f"{module_name} has no {path}", "driver.entry-point.no-object")
         maker = getattr(maker, part)
     return made(maker, where, name=name)

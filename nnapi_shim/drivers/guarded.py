@@ -100,7 +100,8 @@ def _extensions(given: Any) -> tuple[Extension, ...]:
     if not all(map(_is_extension, found)):
         raise op_failed(
             f"the answer is {shown(found)}; it must be Extensions, with types from 0 to 65535 of "
-            "at least one byte"
+            "at least one byte",
+            "driver.answer.extensions",
         )
     return found
 
@@ -129,13 +130,19 @@ _PREPARED = ("createReusableExecution", "execute")
 def _with_methods(given: Any, interface: type, names: Sequence[str]) -> Any:
     """An object with the methods of an interface."""
     if not all(callable(getattr(given, name, None)) for name in names):
-        raise op_failed(f"the answer is {shown(given)}; it must be an {interface.__name__}")
+        raise op_failed(
+            f"the answer is {shown(given)}; it must be an {interface.__name__}",
+            "driver.answer.interface",
+        )
     return given
 
 
 def _capabilities(given: Any) -> Capabilities:
     if not isinstance(given, Capabilities) or not _are_numbers(given):
-        raise op_failed(f"the answer is {shown(given)}; it must be Capabilities with numbers")
+        raise op_failed(
+            f"the answer is {shown(given)}; it must be Capabilities with numbers",
+            "driver.answer.capabilities",
+        )
     return given
 
 
@@ -228,12 +235,15 @@ class GuardedExecution:
 def _result(result: Any, known: Sequence[Output]) -> ExecutionResult:
     """A result that is one; raises OP_FAILED, and whatever comes of a look at it."""
     if not isinstance(result, ExecutionResult):
-        raise op_failed(f"the answer is {shown(result)}; it must be an ExecutionResult", "type")
+        raise op_failed(
+            f"the answer is {shown(result)}; it must be an ExecutionResult",
+            "driver.answer.execution-result",
+        )
     shapes = tuple(result.output_shapes)
     if result.status not in (ErrorStatus.NONE, ErrorStatus.OUTPUT_INSUFFICIENT_SIZE):
         raise op_failed(
             f"the status is {shown(result.status)}; it must be NONE or OUTPUT_INSUFFICIENT_SIZE",
-            "status",
+            "driver.answer.execution-status",
         )
     if not (
         len(shapes) == len(known)
@@ -246,11 +256,12 @@ def _result(result: Any, known: Sequence[Output]) -> ExecutionResult:
             f"the answer has outputs {[*map(_dimensions, shapes)]} and {shown(result.timing)}; "
             f"declared are {[list(output.dimensions) for output in known]}, and times are numbers "
             "of ns or None",
-            "outputs",
+            "driver.answer.outputs",
         )
     if (result.status == ErrorStatus.NONE) != all(shape.is_sufficient for shape in shapes):
         raise op_failed(
-            f"the status is {shown(result.status)}; the outputs deny it", "contradiction"
+            f"the status is {shown(result.status)}; the outputs deny it",
+            "driver.answer.insufficient-size",
         )
     for at, (shape, output) in enumerate(zip(shapes, known, strict=True)):
         needed = output.bytes_of(shape)
@@ -259,7 +270,7 @@ def _result(result: Any, known: Sequence[Output]) -> ExecutionResult:
             raise op_failed(
                 f"{output.length} bytes are said to be {verdict} for output {at}; with dimensions "
                 f"{list(shape.dimensions)} it has {needed}",
-                "size",
+                "driver.answer.output-size",
             )
     return result
 

@@ -47,9 +47,11 @@ def loaded(found: Found, around: AbstractContextManager[None]) -> IDevice:
         start_new_thread(load, ())
         if not ended.acquire(timeout=seconds):
             told = f"{what} did not end within {seconds:g} s (see {DRIVER_LOAD_TIMEOUT.name})"
-            raise op_failed(told, "load_timeout")
+            raise op_failed(told, "driver.load.timeout")
     except RuntimeError as error:
-        raise op_failed(f"there is no thread for {what}: {error}", "no_thread") from None
+        raise op_failed(
+            f"there is no thread for {what}: {error}", "driver.load.no-thread"
+        ) from None
     finally:
         if watchdog is not None:
             watchdog.stop()

@@ -49,26 +49,30 @@ def _described(path: str) -> Found:
         with open(path, encoding="utf-8", opener=_without_waiting) as file:
             fields = json.load(file)
     except OSError as error:
-        raise bad_data(f"the manifest cannot be read: {error.strerror}", "unreadable") from None
+        raise bad_data(
+            f"the manifest cannot be read: {error.strerror}", "driver.manifest.unreadable"
+        ) from None
     except (ValueError, RecursionError) as error:
-        raise bad_data(f"the manifest is not JSON: {error}", "not_json") from None
+        raise bad_data(f"the manifest is not JSON: {error}", "driver.manifest.not-json") from None
     if not isinstance(fields, dict):
-        raise bad_data("the manifest is not an object { ... }", "not_object")
+        raise bad_data("the manifest is not an object { ... }", "driver.manifest.not-an-object")
     allowed = (*_REQUIRED, *_OPTIONAL)
     for key, value in fields.items():
         if key not in allowed:
             raise bad_data(
                 f"{key!r} is no field of a manifest; allowed are {', '.join(allowed)}",
-                "unknown_field",
+                "driver.manifest.unknown-field",
             )
         if not isinstance(value, str) or not value:
-            raise bad_data(f"{key} is {value!r}; it must be a text", "text")
+            raise bad_data(f"{key} is {value!r}; it must be a text", "driver.manifest.not-text")
     missing = [key for key in _REQUIRED if key not in fields]
     if missing:
-        raise bad_data(f"the manifest has no {', '.join(missing)}", "missing_field")
+        raise bad_data(f"the manifest has no {', '.join(missing)}", "driver.manifest.missing-field")
     require_name(fields["name"])
     if fields["hal"] not in METHODS:
-        raise bad_data(f"hal is {fields['hal']!r}; allowed are {', '.join(METHODS)}", "hal")
+        raise bad_data(
+            f"hal is {fields['hal']!r}; allowed are {', '.join(METHODS)}", "driver.manifest.hal"
+        )
     if "type" in fields:
         device_type(fields["type"])
     return Found(fields["name"], path, fields["module"], partial(_load, path, fields))
@@ -90,7 +94,7 @@ def _load(path: str, fields: dict[str, str]) -> IDevice:
         lambda: _from_file(os.path.join(folder, name)) if is_file else import_module(name),
     )
     if not hasattr(module, class_name):
-        raise bad_data(f"{name} has no {class_name}")
+        raise bad_data(f"{name} has no {class_name}", "driver.manifest.no-class")
     return made(
         getattr(module, class_name),
         f"{class_name} of {name}",
@@ -109,7 +113,7 @@ def _from_file(path: str) -> ModuleType:
         return sys.modules[name]
     spec = spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise bad_data(f"{path} is no Python file")
+        raise bad_data(f"{path} is no Python file", "driver.manifest.no-python-file")
     module = module_from_spec(spec)
     sys.modules[name] = module
     try:

@@ -69,13 +69,15 @@ def load(
         from nnapi_shim.formats.capture import load_capture
 
         if shapes:
-            raise bad_data("shapes are of .tflite files; this is a capture", "shapes").at(
+            raise bad_data("shapes are of .tflite files; this is a capture", "import.shapes").at(
                 os.fspath(path)
             )
         return load_capture(path, signature)
     try:
         if not tflite_file.is_tflite(data):
-            raise bad_data("it is no file of a kind that is read: .tflite, captures", "kind")
+            raise bad_data(
+                "it is no file of a kind that is read: .tflite, captures", "import.file-kind"
+            )
         from nnapi_shim.formats.tflite import model
 
         return model.loaded(data, signature, partial, shapes)

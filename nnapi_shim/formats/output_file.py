@@ -36,7 +36,9 @@ def write_all(files: Mapping[Target, bytes], overwrite: bool = False) -> None:
     except FileExistsError:
         raise _exists(path) from None
     except OSError as error:
-        raise bad_data(f"{path} cannot be written: {error.strerror or error}", "write") from None
+        raise bad_data(
+            f"{path} cannot be written: {error.strerror or error}", "file.not-writable"
+        ) from None
     finally:
         for beside, _ in written:
             beside.unlink(missing_ok=True)
@@ -59,15 +61,17 @@ def require_free(path: Target, overwrite: bool = False) -> None:
     """Raise BAD_DATA where a file must not, or cannot, be written; to be asked before the work."""
     path = Path(path)
     if path.is_dir():
-        raise bad_data(f"{path} is a folder; a file is to be written there", "folder")
+        raise bad_data(f"{path} is a folder; a file is to be written there", "file.is-a-folder")
     if not path.parent.is_dir():
-        raise bad_data(f"{path} cannot be written: there is no folder {path.parent}", "no_folder")
+        raise bad_data(
+            f"{path} cannot be written: there is no folder {path.parent}", "file.no-folder"
+        )
     if path.exists() and not overwrite:
         raise _exists(path)
 
 
 def _exists(path: Path) -> NnapiError:
-    return bad_data(f"{path} is there already; overwrite=True (--force) replaces it", "exists")
+    return bad_data(f"{path} is there already; overwrite=True (--force) replaces it", "file.exists")
 
 
 def _beside(path: Path, content: bytes) -> Path:

@@ -32,7 +32,10 @@ def save(model: Model, path: str | os.PathLike[str], overwrite: bool = False) ->
         raise wrong_type("path", path, "the path of a file")
     target = Path(os.fsdecode(path))
     if target.suffix.lower() not in FORMATS:
-        raise bad_data(f"{target} has the suffix {target.suffix!r}; allowed are {list(FORMATS)}")
+        raise bad_data(
+            f"{target} has the suffix {target.suffix!r}; allowed are {list(FORMATS)}",
+            "export.suffix",
+        )
     model.runtime.require_finished()
     output_file.require_free(target, overwrite)
     name, _ = FORMATS[target.suffix.lower()]

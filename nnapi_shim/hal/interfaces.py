@@ -1,7 +1,7 @@
 """The canonical device interface: what the runtime asks of every device.
 
 Methods keep the HAL spelling. Every method may raise NnapiError with the result code that the
-program gets to see.
+program gets to see, and the id of a rule of its own (`driver.my-device.no-memory`).
 """
 
 from nnapi_shim.hal.enums import DeviceType, ExecutionPreference, FeatureLevel, Priority

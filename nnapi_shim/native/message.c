@@ -166,7 +166,7 @@ void nn_fail(const char *format, ...)
     va_end(arguments);
     if (!log_has("silent"))
         print_line(failure, "{\"level\": \"error\", \"code\": \"OP_FAILED\", "
-                            "\"rule\": \"native.boot\", \"message\": \"");
+                            "\"rule\": \"library.start\", \"message\": \"");
 }
 
 /* The text of str(object), or of an attribute of it; "" if there is none. */

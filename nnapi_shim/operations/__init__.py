@@ -60,7 +60,7 @@ def operation(type: OperationType) -> Operation:
     found = _loaded.get(type)
     if found is None:
         if type.name not in _family_of:
-            raise bad_data(f"{type.name} is not available in this version")
+            raise bad_data(f"{type.name} is not available in this version", "operation.type")
         module = import_module(f"{__name__}.{_family_of[type.name]}")
         found = _loaded[type] = getattr(module, type.name)
     return found

@@ -21,7 +21,10 @@ from nnapi_shim.operations.signatures import F16, F32, ONE_TO_ONE, QS8, QU8
 def fine_enough(op: BoundOperation) -> None:
     """A quantized input's scale is above 2^-27: the reference works in Q4.27 and fails below."""
     if _is_quantized(op) and op.input.scale * 2**27 <= 1:
-        raise op_failed(f"input has scale {op.input.scale:g}; it must be greater than 2^-27")
+        raise op_failed(
+            f"input has scale {op.input.scale:g}; it must be greater than 2^-27",
+            "activation.input-scale",
+        )
 
 
 def _is_quantized(op: BoundOperation) -> bool:
@@ -83,7 +86,8 @@ def shift_not_positive(op: BoundOperation) -> None:
     if _is_quantized(op) and not float32(float32(op.input.scale / 128) / op.output.scale) < 1:
         raise op_failed(
             f"input has scale {op.input.scale:g}; it must be less than 128 times the scale of the "
-            f"output, {op.output.scale:g}"
+            f"output, {op.output.scale:g}",
+            "hard-swish.input-scale",
         )
 
 

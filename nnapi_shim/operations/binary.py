@@ -26,7 +26,8 @@ def product_fits(op: BoundOperation) -> None:
         if not op.output.scale > product:
             raise bad_data(
                 f"output has scale {op.output.scale:g}; it must be greater than the product of the "
-                f"input scales, {product:g}"
+                f"input scales, {product:g}",
+                "mul.output-scale",
             )
 
 
@@ -36,7 +37,8 @@ def product_is_not_lost(op: BoundOperation) -> None:
     if _is_quantized(op) and not float32(scales[0] * scales[1]) / op.output.scale > 0:
         raise op_failed(
             f"the inputs have scales {scales[0]:g} and {scales[1]:g} and the output "
-            f"{op.output.scale:g}; the product of the input scales must not vanish beside it"
+            f"{op.output.scale:g}; the product of the input scales must not vanish beside it",
+            "mul.product-lost",
         )
 
 
@@ -49,12 +51,18 @@ def sum_fits(op: BoundOperation) -> None:
     largest, scale = max(op.input0.scale, op.input1.scale), op.output.scale
     unit, limit = float32(2 * largest), float32(2**20 * scale)
     if not unit < inf:
-        raise op_failed(f"an input has scale {largest:g}; it must be less than 2^127", "input")
+        raise op_failed(
+            f"an input has scale {largest:g}; it must be less than 2^127", "binary.sum.input-scale"
+        )
     if not limit < inf:
-        raise op_failed(f"output has scale {scale:g}; it must be less than 2^108", "output")
+        raise op_failed(
+            f"output has scale {scale:g}; it must be less than 2^108",
+            "binary.sum.output-scale-too-large",
+        )
     if not unit < limit:
         raise op_failed(
-            f"output has scale {scale:g}; it must be greater than {unit / 2**20:g}", "unit"
+            f"output has scale {scale:g}; it must be greater than {unit / 2**20:g}",
+            "binary.sum.output-scale-too-small",
         )
 
 
@@ -69,7 +77,7 @@ def not_quantized(op: BoundOperation) -> None:
     the operation is added, and fails when it is reached.
     """
     if op.variant == "qs8":
-        raise op_failed("TENSOR_QUANT8_ASYMM_SIGNED operands cannot be divided")
+        raise op_failed("TENSOR_QUANT8_ASYMM_SIGNED operands cannot be divided", "div.quantized")
 
 
 def binary(

@@ -23,7 +23,10 @@ def in_eighths(*names: str) -> Check:
             operand = getattr(op, name)
             given = (operand.scale, operand.zero_point)
             if op.variant not in FLOAT and given != EIGHTHS:
-                raise op_failed(f"{name} has scale and zero point {given}; they must be {EIGHTHS}")
+                raise op_failed(
+                    f"{name} has scale and zero point {given}; they must be {EIGHTHS}",
+                    "boxes.quantization",
+                )
 
     return check
 
@@ -55,4 +58,7 @@ def require_dimensions(op: BoundOperation, name: str, wanted: Sequence[int | Non
     )
     if not fits:
         sizes = ", ".join("any" if size is None else str(size) for size in wanted)
-        raise op_failed(f"{name} has dimensions {list(given)}; they must be [{sizes}]")
+        raise op_failed(
+            f"{name} has dimensions {list(given)}; they must be [{sizes}]",
+            "operation.dimensions.expected",
+        )

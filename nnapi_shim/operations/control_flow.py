@@ -39,13 +39,13 @@ class ControlFlow(Operation):
             raise bad_data(
                 f"{len(inputs)} inputs and {len(outputs)} outputs given; allowed are {least} "
                 "inputs or more, and 1 output or more",
-                "counts",
+                "control-flow.operand-count",
             )
         for position, (name, wanted) in enumerate(zip(listed.names, listed.types, strict=True)):
             if wanted is not None and inputs[position] is not wanted:
                 role = Place("input", position, name)
                 told = f"{role} is {inputs[position].name}; allowed here: {wanted.name}"
-                raise bad_data(told, "type").about(role)
+                raise bad_data(told, "operation.signature.type").about(role)
         repeated = listed.repeated, results.repeated
         return Match(self, "any", accepted.since, names, output_names, repeated, ())
 
@@ -53,7 +53,10 @@ class ControlFlow(Operation):
 def _graph(op: BoundOperation, name: str) -> Subgraph:
     graph = getattr(op, name).value
     if graph is None:
-        raise bad_data(f"{name} has no value; setOperandValueFromModel comes before addOperation")
+        raise bad_data(
+            f"{name} has no value; setOperandValueFromModel comes before addOperation",
+            "control-flow.no-model",
+        )
     return graph  # type: ignore[no-any-return]
 
 
@@ -66,7 +69,9 @@ def _is_omitted(operand: Any) -> bool:
 
 def _counted(name: str, what: str, given: int, wanted: int) -> None:
     if given != wanted:
-        raise bad_data(f"{name} has {given} {what}; it must have {wanted}")
+        raise bad_data(
+            f"{name} has {given} {what}; it must have {wanted}", "control-flow.argument-count"
+        )
 
 
 def _agree(name: str, role: str, outer: Any, inner: Any) -> None:
@@ -80,7 +85,7 @@ def _agree(name: str, role: str, outer: Any, inner: Any) -> None:
             shown = [getattr(value, "name", value) for value in (one, other)]
             raise bad_data(
                 f"{name}: {role} has {what} {shown[1]}; outside it has {shown[0]}",
-                "type_and_parameters",
+                "control-flow.argument-type",
             )
     sizes, inside = outer.dimensions, inner.dimensions
     if sizes and inside and not _is_omitted(outer):
@@ -90,7 +95,7 @@ def _agree(name: str, role: str, outer: Any, inner: Any) -> None:
         if not fits:
             raise bad_data(
                 f"{name}: {role} has dimensions {list(inside)}; outside it has {list(sizes)}",
-                "dimensions",
+                "control-flow.argument-dimensions",
             )
 
 
@@ -113,13 +118,14 @@ def branches_fit(op: BoundOperation) -> None:
     """
     if not _is_condition(op.condition):
         raise bad_data(
-            f"condition has dimensions {list(op.condition.dimensions)}; they must be [1]"
+            f"condition has dimensions {list(op.condition.dimensions)}; they must be [1]",
+            "if.condition-dimensions",
         )
     if op.then_model.value is None and op.else_model.value is None:
         raise bad_data(
             "then_model and else_model have no value; setOperandValueFromModel of at least one "
             "comes before addOperation",
-            "graphs",
+            "if.no-models",
         )
     for name in ("then_model", "else_model"):
         graph = getattr(op, name).value
@@ -147,14 +153,14 @@ def loop_fits(op: BoundOperation) -> None:
         raise bad_data(
             f"condition_model has the output {test.type.name}{list(test.dimensions)}; it must be "
             "TENSOR_BOOL8[1]",
-            "condition_output",
+            "while.condition-output",
         )
     given, taken = len(body.output_indexes), len(body.input_indexes)
     if not len(op.outputs) <= given <= taken:
         raise bad_data(
             f"body_model has {given} outputs; allowed are {len(op.outputs)} (the outputs of the "
             f"operation) to {taken} (its own inputs)",
-            "body_outputs",
+            "while.body-outputs",
         )
     outputs = body.output_indexes
     _all_agree("output", op.outputs, body, outputs[: len(op.outputs)], "body_model")

@@ -55,7 +55,9 @@ def same_dimensions(op: BoundOperation) -> None:
     """
     given, wanted = op.output.dimensions, op.input.dimensions
     if given and wanted and 0 not in given and given != wanted:
-        raise bad_data(f"output has dimensions {list(given)}; input has {list(wanted)}")
+        raise bad_data(
+            f"output has dimensions {list(given)}; input has {list(wanted)}", "cast.dimensions"
+        )
 
 
 NUMBERS = {"f16": F16, "f32": F32, "i32": I32, "qu8": QU8}

@@ -44,7 +44,8 @@ def grouped_depths(op: BoundOperation) -> None:
     if op.num_groups < 1 or op.filter.dimensions[0] % op.num_groups:
         raise op_failed(
             f"num_groups is {op.num_groups}; it must divide the {op.filter.dimensions[0]} output "
-            "channels of filter"
+            "channels of filter",
+            "grouped-conv-2d.num-groups",
         )
     _depths(op, op.num_groups)
 
@@ -57,13 +58,13 @@ def _depths(op: BoundOperation, groups: int) -> None:
         raise op_failed(
             f"filter {list(op.filter.dimensions)} is for {of_groups}{filter_depth} input channels; "
             f"input {list(op.input.dimensions)} has {in_depth}",
-            "input_depth",
+            "convolution.input-depth",
         )
     if op.bias.dimensions[0] != out_depth:
         raise op_failed(
             f"bias has {op.bias.dimensions[0]} values; filter {list(op.filter.dimensions)} has "
             f"{out_depth} output channels",
-            "bias_size",
+            "convolution.bias-size",
         )
 
 
@@ -74,24 +75,28 @@ def depthwise_depths(op: BoundOperation) -> None:
     if first != 1:
         raise op_failed(
             f"filter has dimensions {list(op.filter.dimensions)}; the first must be 1",
-            "first_dimension",
+            "depthwise-conv-2d.filter",
         )
     if op.depth_multiplier < 1 or out_depth != in_depth * op.depth_multiplier:
         raise op_failed(
             f"filter {list(op.filter.dimensions)} has {out_depth} channels; input has {in_depth} "
             f"and depth_multiplier is {op.depth_multiplier}",
-            "channels",
+            "depthwise-conv-2d.depth-multiplier",
         )
     if op.bias.dimensions[0] != out_depth:
         raise op_failed(
-            f"bias has {op.bias.dimensions[0]} values; filter has {out_depth} channels", "bias_size"
+            f"bias has {op.bias.dimensions[0]} values; filter has {out_depth} channels",
+            "convolution.bias-size",
         )
 
 
 def output_shape_of_an_image(op: BoundOperation) -> None:
     """The requested output has rank 4; of it height and width are looked at."""
     if op.output_shape is not None and len(op.output_shape) != 4:
-        raise op_failed(f"output_shape has {len(op.output_shape)} values; it must have 4")
+        raise op_failed(
+            f"output_shape has {len(op.output_shape)} values; it must have 4",
+            "transpose-conv-2d.output-shape",
+        )
 
 
 def transpose_spans(op: BoundOperation) -> tuple[Span, Span]:
@@ -110,10 +115,13 @@ def transpose_spans(op: BoundOperation) -> tuple[Span, Span]:
     vertical, horizontal = (_transpose_span(*axis, op.padding) for axis in axes)
     for name, head, found in (("height", "pad_top", vertical), ("width", "pad_left", horizontal)):
         if found.head < 0:
-            raise op_failed(f"{head} is {found.head}; it must not be negative", "negative_padding")
+            raise op_failed(
+                f"{head} is {found.head}; it must not be negative", "transpose-conv-2d.padding"
+            )
         if found.output < 1:
             raise op_failed(
-                f"output would have {name} {found.output}; it must be at least 1", "empty_output"
+                f"output would have {name} {found.output}; it must be at least 1",
+                "transpose-conv-2d.output-size",
             )
     return vertical, horizontal
 

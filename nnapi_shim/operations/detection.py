@@ -28,10 +28,14 @@ def transform_sizes(op: BoundOperation) -> None:
     length = op.deltas.dimensions[1]
     if length % 4 or not length:
         raise op_failed(
-            f"deltas has {length} numbers per roi; they must be 4 for each class", "deltas"
+            f"deltas has {length} numbers per roi; they must be 4 for each class",
+            "axis-aligned-bbox-transform.deltas",
         )
     if not op.image_info.dimensions[0]:
-        raise op_failed("image_info has no images; there must be at least 1", "no_images")
+        raise op_failed(
+            "image_info has no images; there must be at least 1",
+            "axis-aligned-bbox-transform.no-images",
+        )
 
 
 AXIS_ALIGNED_BBOX_TRANSFORM = Operation(
@@ -62,11 +66,15 @@ def detection_sizes(op: BoundOperation) -> None:
     require_dimensions(op, "deltas", (batches, anchors, None))
     require_dimensions(op, "anchors", (anchors, 4))
     if classes < 2:
-        raise op_failed(f"scores has {classes} classes; there must be at least 2", "classes")
+        raise op_failed(
+            f"scores has {classes} classes; there must be at least 2",
+            "detection-postprocessing.classes",
+        )
     length = op.deltas.dimensions[2]
     if length < 4:
         raise op_failed(
-            f"deltas has {length} numbers per anchor; there must be at least 4", "deltas"
+            f"deltas has {length} numbers per anchor; there must be at least 4",
+            "detection-postprocessing.deltas",
         )
 
 
@@ -76,7 +84,10 @@ def detection_limits(op: BoundOperation) -> None:
     positive("max_num_detections", name)(op)
     for name in ("score_threshold", "iou_threshold"):
         if not getattr(op, name) >= 0:
-            raise op_failed(f"{name} is {getattr(op, name)}; it must be at least 0")
+            raise op_failed(
+                f"{name} is {getattr(op, name)}; it must be at least 0",
+                "detection-postprocessing.limits",
+            )
 
 
 def detection_shape(op: BoundOperation) -> list[Dimensions]:
@@ -130,7 +141,10 @@ def heatmap_sizes(op: BoundOperation) -> None:
     count, height, width, _ = nhwc(op.heatmaps.dimensions, op.nchw)
     require_dimensions(op, "boxes", (count, 4))
     if height != width or height < 2:
-        raise op_failed(f"heatmaps are {height} x {width}; they must be square, at least 2 x 2")
+        raise op_failed(
+            f"heatmaps are {height} x {width}; they must be square, at least 2 x 2",
+            "heatmap-max-keypoint.heatmaps",
+        )
 
 
 def heatmap_shape(op: BoundOperation) -> list[Dimensions]:

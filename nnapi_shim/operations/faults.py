@@ -1,34 +1,43 @@
-"""Words for values that only a run knows and that an operation refuses: the same on every device.
+"""Refusals of values that only a run knows: the same on every device.
 
 `at` is the position of the value in its operand, `box` (x1, y1, x2, y2).
 """
 
 from collections.abc import Sequence
 
+from nnapi_shim.errors import NnapiError, op_failed
 
-def index_outside(name: str, at: int, index: int, size: int) -> str:
+
+def index_outside(name: str, at: int, index: int, size: int) -> NnapiError:
     """An index into a dimension of this size that is not in it."""
-    return f"number {at} of {name} is {index}; allowed are 0 to {size - 1}"
+    return op_failed(
+        f"number {at} of {name} is {index}; allowed are 0 to {size - 1}", "operation.index.range"
+    )
 
 
-def box_reversed(name: str, at: int, box: Sequence[float]) -> str:
+def box_reversed(name: str, at: int, box: Sequence[float]) -> NnapiError:
     """A box that ends before it begins."""
-    return f"box {at} of {name} is {_shown(box)}; x1 <= x2 and y1 <= y2 must hold"
+    return op_failed(
+        f"box {at} of {name} is {_shown(box)}; x1 <= x2 and y1 <= y2 must hold", "boxes.reversed"
+    )
 
 
 def roi_outside(
     at: int, box: Sequence[float], size: tuple[int, int], strides: tuple[float, float]
-) -> str:
+) -> NnapiError:
     """A roi that leaves the feature map; size and strides: (height, width)."""
-    return (
+    return op_failed(
         f"box {at} of rois is {_shown(box)}; it must lie in the feature map of "
-        f"{size[0]} x {size[1]} with strides {strides[0]:g} and {strides[1]:g}"
+        f"{size[0]} x {size[1]} with strides {strides[0]:g} and {strides[1]:g}",
+        "roi.outside",
     )
 
 
-def score_is_nan(at: int) -> str:
+def score_is_nan(at: int) -> NnapiError:
     """A score that no other can be compared with."""
-    return f"number {at} of scores is NaN; scores must have an order"
+    return op_failed(
+        f"number {at} of scores is NaN; scores must have an order", "generate-proposals.nan-score"
+    )
 
 
 def _shown(box: Sequence[float]) -> str:

@@ -13,7 +13,9 @@ def joined(op: BoundOperation) -> list[Dimensions]:
     first = op.inputs[0].dimensions
     # Differs: the documentation gives the axis no lower bound; the reference refuses negatives.
     if not 0 <= op.axis < len(first):
-        raise op_failed(f"axis is {op.axis}; allowed are 0 to {len(first) - 1}", "axis")
+        raise op_failed(
+            f"axis is {op.axis}; allowed are 0 to {len(first) - 1}", "concatenation.axis"
+        )
     total = 0
     for position, operand in enumerate(op.inputs):
         sizes = operand.dimensions
@@ -25,7 +27,7 @@ def joined(op: BoundOperation) -> list[Dimensions]:
             raise op_failed(
                 f"inputs {position} has dimensions {list(sizes)}, inputs 0 {list(first)}; they may "
                 f"differ along axis {op.axis} only",
-                "dimensions",
+                "concatenation.dimensions",
             )
         total += sizes[op.axis]
     return [first[: op.axis] + (total,) + first[op.axis + 1 :]]
@@ -43,7 +45,8 @@ def output_has_one_rank_more(op: BoundOperation) -> None:
         given = ", ".join(str(list(operand.dimensions)) for operand in op.inputs)
         raise bad_data(
             f"the inputs have dimensions {given}, the output {list(op.output.dimensions)}; all "
-            "inputs must have the same rank, and the output one more"
+            "inputs must have the same rank, and the output one more",
+            "pack.rank",
         )
 
 
@@ -51,13 +54,13 @@ def can_be_stacked(op: BoundOperation) -> None:
     """The axis lies in [0, rank], and all inputs have the same dimensions."""
     first = op.inputs[0].dimensions
     if not 0 <= op.axis <= len(first):
-        raise op_failed(f"axis is {op.axis}; allowed are 0 to {len(first)}", "axis")
+        raise op_failed(f"axis is {op.axis}; allowed are 0 to {len(first)}", "pack.axis")
     for position, operand in enumerate(op.inputs):
         if operand.dimensions != first:
             raise op_failed(
                 f"inputs {position} has dimensions {list(operand.dimensions)}, inputs 0 "
                 f"{list(first)}; they must be equal",
-                "dimensions",
+                "pack.dimensions",
             )
 
 
@@ -72,7 +75,10 @@ def multiple_per_dimension(op: BoundOperation) -> None:
     rank = len(op.input.dimensions)
     # Differs: documented is exactly one per dimension; the reference does not look at what follows.
     if len(op.multiples) < rank or min(op.multiples[:rank]) < 0:
-        raise op_failed(f"multiples is {list(op.multiples)}; it must hold {rank} numbers from 0")
+        raise op_failed(
+            f"multiples is {list(op.multiples)}; it must hold {rank} numbers from 0",
+            "tile.multiples",
+        )
 
 
 def repeated(op: BoundOperation) -> list[Dimensions]:

@@ -34,7 +34,10 @@ def values_have_rows(op: BoundOperation) -> None:
     """Values have rank 2 at least."""
     dimensions = op.values.dimensions
     if len(dimensions) < 2:
-        raise op_failed(f"values have dimensions {list(dimensions)}; the rank must be 2 or more")
+        raise op_failed(
+            f"values have dimensions {list(dimensions)}; the rank must be 2 or more",
+            "embedding-lookup.values-rank",
+        )
 
 
 def projection(op: BoundOperation) -> None:
@@ -42,24 +45,30 @@ def projection(op: BoundOperation) -> None:
     bits = op.hash.dimensions[1]
     if bits > 32:
         raise op_failed(
-            f"hash {list(op.hash.dimensions)} has {bits} bits; allowed are up to 32", "bits"
+            f"hash {list(op.hash.dimensions)} has {bits} bits; allowed are up to 32",
+            "lsh-projection.bits",
         )
     if op.type not in (SPARSE_DEPRECATED, DENSE, SPARSE):
-        raise op_failed(f"type is {op.type}; allowed are 1, 2 (DENSE) and 3 (SPARSE)", "type")
+        raise op_failed(
+            f"type is {op.type}; allowed are 1, 2 (DENSE) and 3 (SPARSE)", "lsh-projection.type"
+        )
     if op.type != DENSE:
         # Differs: the documentation allows weights here; the reference refuses them.
         if op.weight is not None:
             raise op_failed(
-                f"weight is given; it must be omitted for type {op.type}", "needless_weight"
+                f"weight is given; it must be omitted for type {op.type}",
+                "lsh-projection.weight-not-needed",
             )
         return
     if op.weight is None:
-        raise op_failed("weight is omitted; type 2 (DENSE) needs it", "no_weight")
+        raise op_failed(
+            "weight is omitted; type 2 (DENSE) needs it", "lsh-projection.weight-omitted"
+        )
     if op.weight.dimensions != op.input.dimensions[:1]:
         raise op_failed(
             f"weight has dimensions {list(op.weight.dimensions)}; it must have one value for each "
             f"of the {op.input.dimensions[0]} items of input",
-            "weight_size",
+            "lsh-projection.weight-size",
         )
 
 

@@ -65,14 +65,14 @@ def activation(op: BoundOperation) -> None:
     """The activation is one that cells have."""
     if op.activation not in ACTIVATIONS:
         allowed = ", ".join(f"{code} ({name})" for code, name in ACTIVATIONS.items())
-        raise op_failed(f"activation is {op.activation}; allowed are {allowed}")
+        raise op_failed(f"activation is {op.activation}; allowed are {allowed}", "lstm.activation")
 
 
 def clips(op: BoundOperation) -> None:
     """Bounds are not negative."""
     for name in ("cell_clip", "proj_clip"):
         if not getattr(op, name) >= 0:
-            raise op_failed(f"{name} is {getattr(op, name):g}; it must be at least 0")
+            raise op_failed(f"{name} is {getattr(op, name):g}; it must be at least 0", "lstm.clip")
 
 
 def single(op: BoundOperation) -> None:
@@ -116,7 +116,8 @@ def both(op: BoundOperation) -> None:
         if op.aux_input.dimensions[:2] != op.input.dimensions[:2]:
             raise op_failed(
                 f"aux_input has dimensions {list(op.aux_input.dimensions)}; the first two must be "
-                f"those of the input {list(op.input.dimensions)}"
+                f"those of the input {list(op.input.dimensions)}",
+                "bidirectional-sequence-lstm.aux-input",
             )
     for prefix in DIRECTIONS:
         states_of_any_rank(op, prefix)
@@ -136,7 +137,8 @@ def merged(op: BoundOperation) -> None:
         allowed = "1 or 5" if op.merge_outputs else "2 or 6"
         raise op_failed(
             f"merge_outputs is {str(op.merge_outputs).lower()}, and there are {len(op.outputs)} "
-            f"outputs; allowed are {allowed}"
+            f"outputs; allowed are {allowed}",
+            "bidirectional-sequence-lstm.merge-outputs",
         )
 
 

@@ -132,7 +132,10 @@ def all_or_none(op: BoundOperation, names: Sequence[str]) -> None:
     omitted = [name for name in names if getattr(op, name, None) is None]
     if omitted and len(omitted) < len(names):
         given = next(name for name in names if name not in omitted)
-        raise op_failed(f"{omitted[0]} is omitted, and {given} is not; they belong together")
+        raise op_failed(
+            f"{omitted[0]} is omitted, and {given} is not; they belong together",
+            "lstm.incomplete-inputs",
+        )
 
 
 def parts_complete(op: BoundOperation, prefix: str = "") -> None:
@@ -149,7 +152,9 @@ def parts_complete(op: BoundOperation, prefix: str = "") -> None:
 def goes_with(op: BoundOperation, name: str, other: str) -> None:
     """An operand is given only if another one is."""
     if getattr(op, name, None) is not None and getattr(op, other) is None:
-        raise op_failed(f"{name} is given, and {other} is omitted; it would have no use")
+        raise op_failed(
+            f"{name} is given, and {other} is omitted; it would have no use", "lstm.unused-input"
+        )
 
 
 def expect(op: BoundOperation, name: str, dimensions: Dimensions) -> None:
@@ -157,7 +162,8 @@ def expect(op: BoundOperation, name: str, dimensions: Dimensions) -> None:
     operand = getattr(op, name, None)
     if operand is not None and operand.dimensions != dimensions:
         raise op_failed(
-            f"{name} has dimensions {list(operand.dimensions)}; they must be {list(dimensions)}"
+            f"{name} has dimensions {list(operand.dimensions)}; they must be {list(dimensions)}",
+            "operation.dimensions.expected",
         )
 
 
@@ -191,5 +197,6 @@ def sizes_agree(
     if found.projection_weights is None and outputs > units:
         raise op_failed(
             f"{recurrent_names(prefix)[-1]} has {outputs} columns; without a projection, allowed "
-            f"are at most {units}, the number of units"
+            f"are at most {units}, the number of units",
+            "lstm.output-size",
         )

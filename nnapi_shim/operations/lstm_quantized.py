@@ -74,7 +74,8 @@ def parameters(op: BoundOperation) -> None:
         if (given.scale, given.zero_point) != (scale, zero_point):
             raise op_failed(
                 f"{name} has scale {given.scale:g} and zero point {given.zero_point}; they must be "
-                f"{scale:g} and {zero_point}"
+                f"{scale:g} and {zero_point}",
+                "quantized-16bit-lstm.quantization",
             )
 
 
@@ -84,7 +85,10 @@ def parts(op: BoundOperation) -> None:
     """
     parts_complete(op)
     if op.projection_weights is not None and op.projection_bias is None:
-        raise op_failed("projection_bias is omitted; projection_weights needs it")
+        raise op_failed(
+            "projection_bias is omitted; projection_weights needs it",
+            "quantized-lstm.projection-bias",
+        )
 
 
 def state_scale(op: BoundOperation) -> None:
@@ -94,7 +98,8 @@ def state_scale(op: BoundOperation) -> None:
     if bits not in STATE_BITS or abs(log2(scale) - bits) >= 1e-3:
         raise op_failed(
             f"prev_cell_state has scale {scale:g}; allowed are the powers of 2 from "
-            f"2^{STATE_BITS[0]} to 2^{STATE_BITS[-1]}"
+            f"2^{STATE_BITS[0]} to 2^{STATE_BITS[-1]}",
+            "quantized-lstm.state-scale",
         )
 
 
@@ -108,7 +113,9 @@ def scales(op: BoundOperation) -> None:
     for name in (*[f"{gate}_intermediate_scale" for gate in gates], "hidden_state_scale"):
         value = getattr(op, name)
         if value == 0 or value != value:
-            raise op_failed(f"{name} is {value}; it must be a number other than 0")
+            raise op_failed(
+                f"{name} is {value}; it must be a number other than 0", "quantized-lstm.scale"
+            )
 
 
 def outputs_and_state(op: BoundOperation) -> list[tuple[float, int]]:

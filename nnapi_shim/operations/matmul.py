@@ -22,21 +22,27 @@ def flattened(op: BoundOperation) -> None:
     if not (inputs and weights and bias):
         return
     if not 2 <= len(inputs) <= 4:
-        raise bad_data(f"input has rank {len(inputs)}; allowed are 2 to 4", "input_rank")
+        raise bad_data(
+            f"input has rank {len(inputs)}; allowed are 2 to 4", "fully-connected.input-rank"
+        )
     if len(weights) != 2:
-        raise bad_data(f"weights have rank {len(weights)}; it must be 2", "weights_rank")
+        raise bad_data(
+            f"weights have rank {len(weights)}; it must be 2", "fully-connected.weights-rank"
+        )
     if len(bias) != 1:
-        raise bad_data(f"bias has rank {len(bias)}; it must be 1", "bias_rank")
+        raise bad_data(f"bias has rank {len(bias)}; it must be 1", "fully-connected.bias-rank")
     units, input_size = weights
     count = element_count(inputs)
     if count and input_size and count % input_size:
         raise bad_data(
             f"input {list(inputs)} has {count} elements; they must be a multiple of the "
             f"{input_size} columns of weights",
-            "input_size",
+            "fully-connected.input-size",
         )
     if bias[0] and units and bias[0] != units:
-        raise bad_data(f"bias has {bias[0]} values; weights have {units} rows", "bias_size")
+        raise bad_data(
+            f"bias has {bias[0]} values; weights have {units} rows", "fully-connected.bias-size"
+        )
 
 
 def product(op: BoundOperation) -> list[Dimensions]:
@@ -47,11 +53,12 @@ def product(op: BoundOperation) -> list[Dimensions]:
         raise op_failed(
             f"input {list(op.input.dimensions)} has {count} elements; they must be a multiple "
             f"of the {input_size} columns of weights",
-            "input_size",
+            "fully-connected.input-size",
         )
     if op.bias.dimensions[0] != units:
         raise op_failed(
-            f"bias has {op.bias.dimensions[0]} values; weights have {units} rows", "bias_size"
+            f"bias has {op.bias.dimensions[0]} values; weights have {units} rows",
+            "fully-connected.bias-size",
         )
     return [(count // input_size, units)]
 
@@ -59,7 +66,10 @@ def product(op: BoundOperation) -> list[Dimensions]:
 def input_rank(op: BoundOperation) -> None:
     """The input has rank 2 to 4."""
     if not 2 <= len(op.input.dimensions) <= 4:
-        raise op_failed(f"input has rank {len(op.input.dimensions)}; allowed are 2 to 4")
+        raise op_failed(
+            f"input has rank {len(op.input.dimensions)}; allowed are 2 to 4",
+            "fully-connected.input-rank",
+        )
 
 
 FULLY_CONNECTED = Operation(
@@ -111,7 +121,7 @@ def matrices(op: BoundOperation) -> Matrices:
         raise op_failed(
             f"lhs and rhs have dimensions {list(lhs)} and {list(rhs)}; they must have the same "
             "rank, 2 to 4",
-            "rank",
+            "batch-matmul.rank",
         )
     # Differs: the documentation asks for equal batches. The reference takes those of lhs for the
     # output without a look at rhs, and repeats a batch of 1; what else it accepts, it reads or
@@ -120,7 +130,7 @@ def matrices(op: BoundOperation) -> Matrices:
         raise op_failed(
             f"lhs and rhs have dimensions {list(lhs)} and {list(rhs)}; in front of the last two "
             "those of rhs must be the same or 1",
-            "batch",
+            "batch-matmul.batch",
         )
     rows, depth = lhs[-2:] if not op.adj_x else lhs[:-3:-1]
     depth_of_rhs, columns = rhs[-2:] if not op.adj_y else rhs[:-3:-1]
@@ -128,7 +138,7 @@ def matrices(op: BoundOperation) -> Matrices:
         raise op_failed(
             f"lhs and rhs have dimensions {list(lhs)} and {list(rhs)}; rows of {depth} elements "
             f"cannot be multiplied by columns of {depth_of_rhs}",
-            "depth",
+            "batch-matmul.depth",
         )
     return Matrices(lhs[:-2], rows, depth, columns)
 

@@ -52,10 +52,15 @@ def no_use(
     fitting = [form for form in forms if form[0].spread(len(inputs))]
     if not fitting:
         counts = _counts([accepted for accepted, _ in forms])
-        return bad_data(f"{len(inputs)} inputs given; allowed are {counts}", "input_count")
+        return bad_data(
+            f"{len(inputs)} inputs given; allowed are {counts}", "operation.signature.input-count"
+        )
     if not candidates:
         counts = _counts([accepted for _, accepted in fitting])
-        return bad_data(f"{len(outputs)} outputs given; allowed are {counts}", "output_count")
+        return bad_data(
+            f"{len(outputs)} outputs given; allowed are {counts}",
+            "operation.signature.output-count",
+        )
 
     given = inputs + outputs
 
@@ -74,7 +79,7 @@ def no_use(
     if position >= len(inputs):
         role = Place("output", position - len(inputs), names[position])
     told = f"{role} is {given[position].name}; allowed here: {', '.join(allowed)}"
-    return bad_data(told, "type").about(role)
+    return bad_data(told, "operation.signature.type").about(role)
 
 
 def _counts(accepted: Sequence[Operands]) -> str:

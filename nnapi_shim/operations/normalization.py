@@ -13,7 +13,9 @@ ONLY_RANK_4_BEFORE_LEVEL_3 = level_by_rank("input", since={1: 3, 2: 3, 3: 3, 4: 
 def radius_not_negative(op: BoundOperation) -> None:
     """The radius is at least 0."""
     if op.radius < 0:
-        raise op_failed(f"radius is {op.radius}; it must be at least 0")
+        raise op_failed(
+            f"radius is {op.radius}; it must be at least 0", "local-response-normalization.radius"
+        )
 
 
 L2_NORMALIZATION = Operation(

@@ -33,10 +33,11 @@ def pair_per_dimension(op: BoundOperation) -> None:
     expect_source(op, "paddings", rank, 2)
     if len(op.paddings) != 2 * rank:
         raise op_failed(
-            f"paddings has {len(op.paddings)} elements; its dimensions must be [{rank}, 2]", "count"
+            f"paddings has {len(op.paddings)} elements; its dimensions must be [{rank}, 2]",
+            "pad.paddings-dimensions",
         )
     if min(op.paddings) < 0:
-        raise op_failed(f"paddings is {list(op.paddings)}; none may be negative", "negative")
+        raise op_failed(f"paddings is {list(op.paddings)}; none may be negative", "pad.paddings")
 
 
 def a_row_per_dimension(op: BoundOperation) -> None:
@@ -47,12 +48,15 @@ def a_row_per_dimension(op: BoundOperation) -> None:
 def mirror_is_long_enough(op: BoundOperation) -> None:
     """REFLECT takes at most what lies beyond the border element, SYMMETRIC at most everything."""
     if op.mode not in (REFLECT, SYMMETRIC):
-        raise op_failed(f"mode is {op.mode}; allowed are 0 (REFLECT) and 1 (SYMMETRIC)", "mode")
+        raise op_failed(
+            f"mode is {op.mode}; allowed are 0 (REFLECT) and 1 (SYMMETRIC)", "mirror-pad.mode"
+        )
     for axis, (size, pair) in enumerate(zip(op.input.dimensions, paddings(op), strict=True)):
         most = size - 1 if op.mode == REFLECT else size
         if max(pair) > most:
             raise op_failed(
-                f"paddings of axis {axis} are {list(pair)}; allowed are 0 to {most}", "too_long"
+                f"paddings of axis {axis} are {list(pair)}; allowed are 0 to {most}",
+                "mirror-pad.paddings",
             )
 
 

@@ -24,14 +24,18 @@ def box_sizes(op: BoundOperation) -> None:
     require_dimensions(op, "rois", (count, 4 * classes))
     require_dimensions(op, "batch_index", (count,))
     if classes < 2:
-        raise op_failed(f"scores has {classes} classes; there must be at least 2")
+        raise op_failed(
+            f"scores has {classes} classes; there must be at least 2", "box-with-nms-limit.classes"
+        )
 
 
 def nms_kernel(op: BoundOperation) -> None:
     """The code is one of the three."""
     if not 0 <= op.nms_kernel < len(NMS_KERNELS):
         known = ", ".join(f"{code} ({name})" for code, name in enumerate(NMS_KERNELS))
-        raise op_failed(f"nms_kernel is {op.nms_kernel}; allowed are {known}")
+        raise op_failed(
+            f"nms_kernel is {op.nms_kernel}; allowed are {known}", "box-with-nms-limit.nms-kernel"
+        )
 
 
 BOX_REALS = "score_threshold iou_threshold sigma nms_score_threshold"

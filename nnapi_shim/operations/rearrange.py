@@ -31,12 +31,13 @@ def perm_is_a_permutation(op: BoundOperation) -> None:
         # Differs: documented is the reverse order for any rank; the reference has it for rank 2.
         if rank != 2:
             raise op_failed(
-                f"perm is omitted and the input has rank {rank}; it must have rank 2", "omitted"
+                f"perm is omitted and the input has rank {rank}; it must have rank 2",
+                "transpose.perm-omitted",
             )
     # Differs: the reference does not notice an axis that is named twice; its result is random then.
     elif sorted(op.perm) != list(range(rank)):
         raise op_failed(
-            f"perm is {list(op.perm)}; it must hold each of 0 to {rank - 1} once", "each_axis_once"
+            f"perm is {list(op.perm)}; it must hold each of 0 to {rank - 1} once", "transpose.perm"
         )
 
 
@@ -49,7 +50,9 @@ def one_axis(op: BoundOperation) -> None:
     """There is one axis, in [0, rank)."""
     rank = len(op.input.dimensions)
     if len(op.axis) != 1 or not 0 <= op.axis[0] < rank:
-        raise op_failed(f"axis is {list(op.axis)}; it must hold one number from 0 to {rank - 1}")
+        raise op_failed(
+            f"axis is {list(op.axis)}; it must hold one number from 0 to {rank - 1}", "reverse.axis"
+        )
 
 
 def groups_divide(op: BoundOperation) -> None:
@@ -57,7 +60,8 @@ def groups_divide(op: BoundOperation) -> None:
     size = op.input.dimensions[op.axis]
     if size % op.num_groups:
         raise op_failed(
-            f"num_groups is {op.num_groups}; it must divide {size}, the size of axis {op.axis}"
+            f"num_groups is {op.num_groups}; it must divide {size}, the size of axis {op.axis}",
+            "channel-shuffle.num-groups",
         )
 
 
@@ -65,7 +69,10 @@ def depth_divides(op: BoundOperation) -> None:
     """The depth is a multiple of block_size^2."""
     *_, depth = nhwc(op.input.dimensions, op.nchw)
     if depth % op.block_size**2:
-        raise op_failed(f"block_size is {op.block_size}; its square must divide the depth {depth}")
+        raise op_failed(
+            f"block_size is {op.block_size}; its square must divide the depth {depth}",
+            "depth-to-space.block-size",
+        )
 
 
 def depth_to_space(op: BoundOperation) -> list[Dimensions]:
@@ -80,7 +87,8 @@ def space_divides(op: BoundOperation) -> None:
     _, height, width, _ = nhwc(op.input.dimensions, op.nchw)
     if height % op.block_size or width % op.block_size:
         raise op_failed(
-            f"block_size is {op.block_size}; it must divide the height {height} and width {width}"
+            f"block_size is {op.block_size}; it must divide the height {height} and width {width}",
+            "space-to-depth.block-size",
         )
 
 
@@ -95,7 +103,8 @@ def block_is_two_sizes(op: BoundOperation) -> None:
     """block_shape holds the height and the width of a block."""
     if len(op.block_shape) != 2 or min(op.block_shape) < 1:
         raise op_failed(
-            f"block_shape is {list(op.block_shape)}; it must hold a height and a width from 1"
+            f"block_shape is {list(op.block_shape)}; it must hold a height and a width from 1",
+            "operation.block-shape",
         )
 
 
@@ -103,7 +112,10 @@ def blocks_divide_batch(op: BoundOperation) -> None:
     """The batch is a multiple of the elements of a block."""
     batch, (height, width) = op.input.dimensions[0], op.block_shape
     if batch % (height * width):
-        raise op_failed(f"input has batch {batch}; it must be a multiple of {height} * {width}")
+        raise op_failed(
+            f"input has batch {batch}; it must be a multiple of {height} * {width}",
+            "batch-to-space-nd.batch",
+        )
 
 
 def batch_to_space(op: BoundOperation) -> list[Dimensions]:
@@ -124,7 +136,8 @@ def blocks_divide_padded_image(op: BoundOperation) -> None:
     """The padded height and width are multiples of those of a block."""
     if len(op.paddings) != 4:
         raise op_failed(
-            f"paddings has {len(op.paddings)} elements; its dimensions must be [2, 2]", "count"
+            f"paddings has {len(op.paddings)} elements; its dimensions must be [2, 2]",
+            "space-to-batch-nd.paddings-dimensions",
         )
     # Differs: documented paddings are at least 0; the reference cuts elements off for others.
     sizes = padded_image(op)
@@ -132,7 +145,7 @@ def blocks_divide_padded_image(op: BoundOperation) -> None:
         raise op_failed(
             f"input has size {list(sizes)} with its paddings; it must be a multiple of block_shape "
             f"{list(op.block_shape)}",
-            "multiple",
+            "space-to-batch-nd.block-shape",
         )
 
 

@@ -27,7 +27,9 @@ def reduced_axes(op: BoundOperation) -> frozenset[int]:
 def axes_exist(op: BoundOperation) -> None:
     """At least one axis is given, an empty list being a zero-sized input; all are in range."""
     if not op.axes:
-        raise op.match.operation.refused_input("axes has dimensions [0]; none may be 0")
+        raise op.match.operation.refused_input(
+            "axes has dimensions [0]; none may be 0", "operation.input.empty"
+        )
     reduced_axes(op)
 
 

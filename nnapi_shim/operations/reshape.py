@@ -23,7 +23,8 @@ def axes_have_size_one(op: BoundOperation) -> None:
         size = dimensions[axis_in_range(axis, len(dimensions), "axes has")]
         if size != 1:
             raise op_failed(
-                f"axes has {axis}, an axis of size {size}; only axes of size 1 can be removed"
+                f"axes has {axis}, an axis of size {size}; only axes of size 1 can be removed",
+                "squeeze.axes",
             )
 
 
@@ -50,7 +51,9 @@ def expanded(op: BoundOperation) -> list[Dimensions]:
 def dims_are_sizes(op: BoundOperation) -> None:
     """There is a size, and none is negative."""
     if not op.dims or min(op.dims) < 0:
-        raise op_failed(f"dims is {list(op.dims)}; it must hold sizes from 0, at least one")
+        raise op_failed(
+            f"dims is {list(op.dims)}; it must hold sizes from 0, at least one", "fill.dims"
+        )
 
 
 RESHAPE = Operation(

@@ -30,13 +30,17 @@ def forms(fewest: int) -> Iterator[Form]:
 def flags_exclude_each_other(op: BoundOperation) -> None:
     """At most one of align_corners and half_pixel_centers is set."""
     if op.align_corners and op.half_pixel_centers:
-        raise op_failed("align_corners and half_pixel_centers are both true; one may be")
+        raise op_failed(
+            "align_corners and half_pixel_centers are both true; one may be", "resize.align-corners"
+        )
 
 
 def scaled(size: int, scale: float, name: str) -> int:
     """The largest integer up to size * scale, a product in float32."""
     if not abs(size * scale) < 2**32:
-        raise op_failed(f"{name}_scale is {scale:g}; the {name} must be smaller than 2^32")
+        raise op_failed(
+            f"{name}_scale is {scale:g}; the {name} must be smaller than 2^32", "resize.scale"
+        )
     return floor(float32(size * scale))
 
 
@@ -52,7 +56,9 @@ def resized(op: BoundOperation) -> list[Dimensions]:
         sizes = {"width": op.output_width, "height": op.output_height}
     for name, size in sizes.items():
         if size < 1:
-            raise op_failed(f"output has {name} {size}; it must be at least 1")
+            raise op_failed(
+                f"output has {name} {size}; it must be at least 1", "resize.output-size"
+            )
     return [in_layout((batch, sizes["height"], sizes["width"], depth), op.nchw)]
 
 

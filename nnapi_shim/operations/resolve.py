@@ -26,11 +26,17 @@ def merge_dimensions(known: Dimensions, computed: Dimensions) -> Dimensions:
     if not computed:
         return known
     if len(known) != len(computed):
-        raise op_failed(f"dimensions are {list(computed)}; declared are {list(known)}", "rank")
+        raise op_failed(
+            f"dimensions are {list(computed)}; declared are {list(known)}",
+            "operation.dimensions.declared",
+        )
     merged = []
     for declared, found in zip(known, computed, strict=True):
         if declared and found and declared != found:
-            raise op_failed(f"dimensions are {list(computed)}; declared are {list(known)}", "size")
+            raise op_failed(
+                f"dimensions are {list(computed)}; declared are {list(known)}",
+                "operation.dimensions.declared",
+            )
         merged.append(declared or found)
     return tuple(merged)
 
@@ -64,7 +70,7 @@ def require_outputs(graph: Subgraph, outputs: Iterable[RequestArgument]) -> None
     is_legacy = isinstance(type, OperationType) and operation(type).legacy
     refuse = bad_data if is_legacy else op_failed
     told = f"output {omitted[index]} is omitted; a computation needs all outputs"
-    raise refuse(told).about(Place("output", omitted[index]))
+    raise refuse(told, "operation.output.omitted").about(Place("output", omitted[index]))
 
 
 def check_omitted(op: BoundOperation, name: str) -> None:
@@ -73,7 +79,9 @@ def check_omitted(op: BoundOperation, name: str) -> None:
     value = getattr(op, name)
     is_omitted = None in value if name == op.match.repeated[0] else value is None
     if is_omitted and name not in operation.omittable:
-        raise operation.refused_input(f"{name} is omitted; {operation.type.name} needs it")
+        raise operation.refused_input(
+            f"{name} is omitted; {operation.type.name} needs it", "operation.input.omitted"
+        )
 
 
 def check_operands(op: BoundOperation) -> None:
@@ -89,7 +97,8 @@ def check_operands(op: BoundOperation) -> None:
                 and 0 in operand.dimensions
             ):
                 raise operation.refused_input(
-                    f"{name} has dimensions {list(operand.dimensions)}; none may be 0", "empty"
+                    f"{name} has dimensions {list(operand.dimensions)}; none may be 0",
+                    "operation.input.empty",
                 )
 
 
@@ -116,7 +125,9 @@ def check_output_scales(op: BoundOperation, parameters: Sequence[tuple[float, in
 def _check_finite(op: BoundOperation, name: str, scales: Sequence[float]) -> None:
     if INFINITE in scales:
         kind = op.match.operation.type.name
-        raise op_failed(f"{name} has an infinite scale; {kind} computes with it")
+        raise op_failed(
+            f"{name} has an infinite scale; {kind} computes with it", "operation.scale.infinite"
+        )
 
 
 def check_size(operand: BoundOperand, name: str, dimensions: Dimensions) -> None:
@@ -125,9 +136,14 @@ def check_size(operand: BoundOperand, name: str, dimensions: Dimensions) -> None
     """
     count = element_count(dimensions)
     if count == 0 and max(dimensions) > MAX_BYTES:
-        raise op_failed(f"{name} {list(dimensions)} has a dimension above 2^32 - 1", "dimension")
+        raise op_failed(
+            f"{name} {list(dimensions)} has a dimension above 2^32 - 1",
+            "operation.output.dimension-too-large",
+        )
     if count * ELEMENT_BYTES[operand.type] > MAX_BYTES:
-        raise op_failed(f"{name} {list(dimensions)} is larger than 2^32 - 1 bytes")
+        raise op_failed(
+            f"{name} {list(dimensions)} is larger than 2^32 - 1 bytes", "operation.output.too-large"
+        )
 
 
 def set_output(
@@ -148,7 +164,8 @@ def set_output(
         if operand.is_model_output:
             raise op_failed(
                 f"{name} is an output of the model that declares scale {operand.scale:g} and zero "
-                f"point {operand.zero_point}; the operation gives {scale:g} and {zero_point}"
+                f"point {operand.zero_point}; the operation gives {scale:g} and {zero_point}",
+                "operation.output.quantization",
             )
         operand.scale, operand.zero_point = scale, zero_point
     return 0 not in computed or 0 in operand.dimensions

@@ -16,7 +16,9 @@ def activation_among(*allowed: int) -> Check:
 
     def check(op: BoundOperation) -> None:
         if op.activation not in allowed:
-            raise op_failed(f"activation is {op.activation}; allowed are {sorted(allowed)}")
+            raise op_failed(
+                f"activation is {op.activation}; allowed are {sorted(allowed)}", "rnn.activation"
+            )
 
     return check
 
@@ -68,7 +70,7 @@ def rnn_sizes(op: BoundOperation) -> None:
 def sequence_sizes(op: BoundOperation) -> None:
     """As rnn_sizes, for an input of which every step is one; time_major is 0 or 1."""
     if op.time_major not in (0, 1):
-        raise op_failed(f"time_major is {op.time_major}; allowed are 0 and 1")
+        raise op_failed(f"time_major is {op.time_major}; allowed are 0 and 1", "rnn.time-major")
     units = op.weights.dimensions[0]
     expect_dimensions(
         op,
@@ -89,7 +91,8 @@ def linking(op: BoundOperation) -> None:
         found = [name for name, is_given in zip(names, given, strict=True) if is_given]
         raise op_failed(
             f"only {' and '.join(found)} given; allowed are aux_input alone, or with both "
-            "fw_aux_weights and bw_aux_weights"
+            "fw_aux_weights and bw_aux_weights",
+            "bidirectional-sequence-rnn.aux-input",
         )
 
 
@@ -98,7 +101,8 @@ def directions(op: BoundOperation) -> None:
     if op.merge_outputs == (op.bw_output is not None):
         raise op_failed(
             f"merge_outputs is {op.merge_outputs}, and there are {len(op.outputs)} outputs; "
-            "bw_output is there if and only if outputs are not merged"
+            "bw_output is there if and only if outputs are not merged",
+            "bidirectional-sequence-rnn.merge-outputs",
         )
     *leading, size = op.input.dimensions
     batch = time_and_batch(op)[1]
@@ -148,7 +152,7 @@ def svdf_sizes(op: BoundOperation) -> None:
     batch, size = op.input.dimensions
     filters, memory = op.weights_feature.dimensions[0], op.weights_time.dimensions[1]
     if op.rank < 1 or filters % op.rank:
-        raise op_failed(f"rank is {op.rank}; it must divide the {filters} filters")
+        raise op_failed(f"rank is {op.rank}; it must divide the {filters} filters", "svdf.rank")
     if op.bias is not None:
         leading(op, "bias", 1)
     read_as(op, "state_in", (batch, memory * filters))  # as the hidden state of an RNN

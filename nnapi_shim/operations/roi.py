@@ -30,7 +30,9 @@ def sampling(op: BoundOperation) -> None:
     """Numbers of samples are at least 0, which asks for as many as a bin has points."""
     for name in ("height_sampling_ratio", "width_sampling_ratio"):
         if getattr(op, name) < 0:
-            raise op_failed(f"{name} is {getattr(op, name)}; it must be at least 0")
+            raise op_failed(
+                f"{name} is {getattr(op, name)}; it must be at least 0", "roi-align.sampling-ratio"
+            )
 
 
 def roi_shape(op: BoundOperation) -> list[Dimensions]:

@@ -41,7 +41,8 @@ def rank_at_most(limit: int, *names: str) -> Rule:
                 if len(operand.dimensions) > limit:
                     raise bad_data(
                         f"{label} has rank {len(operand.dimensions)} "
-                        f"{list(operand.dimensions)}; allowed are ranks up to {limit}"
+                        f"{list(operand.dimensions)}; allowed are ranks up to {limit}",
+                        "operation.rank.limit",
                     )
 
     return rule
@@ -67,7 +68,8 @@ def rank_is(rank: int, *names: str) -> Rule:
                 if operand.dimensions and len(operand.dimensions) != rank:
                     raise bad_data(
                         f"{label} has rank {len(operand.dimensions)} "
-                        f"{list(operand.dimensions)}; it must be {rank}"
+                        f"{list(operand.dimensions)}; it must be {rank}",
+                        "operation.rank.exact",
                     )
 
     return rule
@@ -83,7 +85,8 @@ def same_rank(*names: str) -> Rule:
             if given and wanted and len(given) != len(wanted):
                 raise bad_data(
                     f"{label} has dimensions {list(given)}; it must have the rank of {first[0]} "
-                    f"{list(wanted)}"
+                    f"{list(wanted)}",
+                    "operation.rank.equal",
                 )
 
     return rule
@@ -97,7 +100,9 @@ def level_by_rank(name: str, since: Mapping[int, int]) -> Rule:
         if rank == 0:
             return None
         if rank not in since:
-            raise bad_data(f"{name} has rank {rank}; allowed are {sorted(since)}")
+            raise bad_data(
+                f"{name} has rank {rank}; allowed are {sorted(since)}", "operation.rank.allowed"
+            )
         return since[rank]
 
     return rule
@@ -114,7 +119,8 @@ def same_parameters(*names: str) -> Rule:
             if operand.type in QUANTIZED_RANGE and given != (wanted.scale, wanted.zero_point):
                 raise bad_data(
                     f"{name} has scale {operand.scale:g} and zero point {operand.zero_point}; "
-                    f"{first} has {wanted.scale:g} and {wanted.zero_point}, and they must be equal"
+                    f"{first} has {wanted.scale:g} and {wanted.zero_point}, and they must be equal",
+                    "operation.quantization.equal",
                 )
 
     return rule
@@ -147,7 +153,8 @@ def per_channel_dim(name: str, dim: int) -> Rule:
         quant = getattr(op, name).channel_quant
         if quant is not None and quant.channel_dim != dim:
             raise bad_data(
-                f"{name} has its scales along dimension {quant.channel_dim}; it must be {dim}"
+                f"{name} has its scales along dimension {quant.channel_dim}; it must be {dim}",
+                "operation.quantization.channel-dim",
             )
 
     return rule
@@ -161,7 +168,8 @@ def known_rank(rank: int, *names: str) -> Check:
             dimensions = getattr(op, name).dimensions
             if len(dimensions) != rank:
                 raise op_failed(
-                    f"{name} has dimensions {list(dimensions)}; it must have rank {rank}"
+                    f"{name} has dimensions {list(dimensions)}; it must have rank {rank}",
+                    "operation.rank.exact",
                 )
 
     return check
@@ -173,7 +181,8 @@ def expect_dimensions(op: BoundOperation, **expected: Dimensions) -> None:
         operand = getattr(op, name)
         if operand is not None and operand.dimensions != wanted:
             raise op_failed(
-                f"{name} has dimensions {list(operand.dimensions)}; they must be {list(wanted)}"
+                f"{name} has dimensions {list(operand.dimensions)}; they must be {list(wanted)}",
+                "operation.dimensions.expected",
             )
 
 
@@ -186,7 +195,8 @@ def rank_limit(limit: int, *names: str) -> Check:
                 if len(operand.dimensions) > limit:
                     raise op_failed(
                         f"{name} has dimensions {list(operand.dimensions)}; allowed are ranks up "
-                        f"to {limit}"
+                        f"to {limit}",
+                        "operation.rank.limit",
                     )
 
     return check
@@ -196,11 +206,13 @@ def fused_activation(op: BoundOperation) -> None:
     """The fused activation is a FuseCode, and NONE for INT32 operands."""
     if op.activation not in (0, 1, 2, 3):
         raise op_failed(
-            f"activation is {op.activation}; allowed are 0 (NONE) to 3 (RELU6)", "unknown"
+            f"activation is {op.activation}; allowed are 0 (NONE) to 3 (RELU6)",
+            "operation.activation.unknown",
         )
     if op.activation != FuseCode.NONE and op.variant == "i32":
         raise op_failed(
-            f"activation is {op.activation}; TENSOR_INT32 allows 0 (NONE) only", "integers"
+            f"activation is {op.activation}; TENSOR_INT32 allows 0 (NONE) only",
+            "operation.activation.integers",
         )
 
 
@@ -211,7 +223,9 @@ def positive(*names: str) -> Check:
         for name in names:
             value = getattr(op, name)
             if not value > 0:
-                raise op_failed(f"{name} is {value}; it must be greater than 0")
+                raise op_failed(
+                    f"{name} is {value}; it must be greater than 0", "operation.scalar.positive"
+                )
 
     return check
 
@@ -223,7 +237,10 @@ def no_empty_dimension(*names: str) -> Check:
         for name in names:
             dimensions = getattr(op, name).dimensions
             if 0 in dimensions:
-                raise op_failed(f"{name} has dimensions {list(dimensions)}; none may be 0")
+                raise op_failed(
+                    f"{name} has dimensions {list(dimensions)}; none may be 0",
+                    "operation.input.empty",
+                )
 
     return check
 
@@ -233,7 +250,8 @@ def image_not_empty(op: BoundOperation) -> None:
     batch_free = op.input.dimensions[1:]
     if 0 in batch_free:
         raise op_failed(
-            f"input has dimensions {list(op.input.dimensions)}; only the batch may be 0"
+            f"input has dimensions {list(op.input.dimensions)}; only the batch may be 0",
+            "operation.image.empty",
         )
 
 
@@ -243,7 +261,7 @@ def axis_in_range(axis: int, rank: int, given: str = "axis is") -> int:
     given: what a refusal says in front of the axis.
     """
     if not -rank <= axis < rank:
-        raise op_failed(f"{given} {axis}; allowed are {-rank} to {rank - 1}")
+        raise op_failed(f"{given} {axis}; allowed are {-rank} to {rank - 1}", "operation.axis")
     return axis % rank
 
 
@@ -258,7 +276,10 @@ def outputs_fit(op: BoundOperation) -> None:
         op.outputs, op.match.output_names, op.match.operation.shape(op), strict=True
     ):
         if element_count(dimensions) * ELEMENT_BYTES[operand.type] > MAX_BYTES:
-            raise op_failed(f"{name} {list(dimensions)} is larger than 2^32 - 1 bytes")
+            raise op_failed(
+                f"{name} {list(dimensions)} is larger than 2^32 - 1 bytes",
+                "operation.output.too-large",
+            )
 
 
 def bias_scale(input_name: str, filter_name: str) -> Check:
@@ -277,10 +298,12 @@ def bias_scale(input_name: str, filter_name: str) -> Check:
             raise op_failed(
                 f"bias has scale {bias.scale:g}; it must be the product of the scales of "
                 f"{input_name} and {filter_name}, {product:g}",
-                "product",
+                "operation.bias.scale",
             )
         if bias.zero_point != 0:
-            raise op_failed(f"bias has zero point {bias.zero_point}; it must be 0", "zero_point")
+            raise op_failed(
+                f"bias has zero point {bias.zero_point}; it must be 0", "operation.bias.zero-point"
+            )
 
     return check
 
@@ -299,7 +322,7 @@ def source_dimensions(name: str, *sizes: int) -> Rule:
     def rule(op: BoundOperation) -> None:
         source = op.sources.get(name)
         if source is not None and not _fits(source.dimensions, sizes):
-            raise bad_data(_misfit(name, source, sizes))
+            raise bad_data(_misfit(name, source, sizes), "operation.dimensions.expected")
 
     return rule
 
@@ -318,7 +341,8 @@ def one_dimensional(*names: str, omitted: bool = False) -> Check:
             if getattr(op, name) is None and not omitted:
                 continue
             raise op_failed(
-                f"{name} has dimensions {list(source.dimensions)}; there must be one dimension"
+                f"{name} has dimensions {list(source.dimensions)}; there must be one dimension",
+                "operation.rank.one",
             )
 
     return check
@@ -347,7 +371,7 @@ def expect_source(op: BoundOperation, name: str, *sizes: int) -> None:
     """Raise OP_FAILED unless the tensor of a value has these dimensions."""
     source = op.sources.get(name)
     if source is not None and source.dimensions != sizes:
-        raise op_failed(_misfit(name, source, sizes))
+        raise op_failed(_misfit(name, source, sizes), "operation.dimensions.expected")
 
 
 def _fits(known: tuple[int, ...], sizes: tuple[int, ...]) -> bool:

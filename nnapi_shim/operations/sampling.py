@@ -13,14 +13,18 @@ def samples(op: BoundOperation) -> None:
     reads on behind a single one, beside which both devices take a 0.
     """
     if op.sample_count < 0:
-        raise op_failed(f"sample_count is {op.sample_count}; it must not be negative")
+        raise op_failed(
+            f"sample_count is {op.sample_count}; it must not be negative",
+            "random-multinomial.sample-count",
+        )
 
 
 def rows_and_classes(op: BoundOperation) -> None:
     """The logits begin with rows [batch, classes]; as in the reference, nobody reads on."""
     if len(op.logits.dimensions) < 2:
         raise op_failed(
-            f"logits has dimensions {list(op.logits.dimensions)}; it must have rank 2 or more"
+            f"logits has dimensions {list(op.logits.dimensions)}; it must have rank 2 or more",
+            "random-multinomial.logits",
         )
 
 

@@ -20,7 +20,10 @@ def same_dimensions(op: BoundOperation) -> None:
     shapes = [operand.dimensions for operand in (op.condition, op.input1, op.input2)]
     if len(set(shapes)) > 1:
         given = ", ".join(str(list(shape)) for shape in shapes)
-        raise op_failed(f"condition, input1 and input2 have dimensions {given}; they must agree")
+        raise op_failed(
+            f"condition, input1 and input2 have dimensions {given}; they must agree",
+            "select.dimensions",
+        )
 
 
 def without_axis(op: BoundOperation) -> list[Dimensions]:
@@ -33,7 +36,10 @@ def without_axis(op: BoundOperation) -> list[Dimensions]:
 def has_indexes(size: int) -> None:
     """The index of each element of a dimension of `input` is an INT32."""
     if size > MOST:
-        raise op_failed(f"input has a dimension of {size}; indexes are INT32: at most {MOST}")
+        raise op_failed(
+            f"input has a dimension of {size}; indexes are INT32: at most {MOST}",
+            "selection.too-many-indexes",
+        )
 
 
 def axis_has_indexes(op: BoundOperation) -> None:
@@ -51,7 +57,9 @@ def k_elements_exist(op: BoundOperation) -> None:
     """A row has k elements, and k is at least 1."""
     length = op.input.dimensions[-1]
     if not 1 <= op.k <= length:
-        raise op_failed(f"k is {op.k}; allowed are 1 to {length}, the last dimension of input")
+        raise op_failed(
+            f"k is {op.k}; allowed are 1 to {length}, the last dimension of input", "topk-v2.k"
+        )
 
 
 def of_the_input(op: BoundOperation) -> list[tuple[float, int]]:

@@ -16,7 +16,10 @@ def broadcast(*shapes: Dimensions) -> Dimensions:
     for column in zip(*((1,) * (rank - len(s)) + s for s in shapes), strict=True):
         sizes = {size for size in column if size != 1}
         if len(sizes) > 1:
-            raise op_failed(f"dimensions {' and '.join(str(list(s)) for s in shapes)} do not match")
+            raise op_failed(
+                f"dimensions {' and '.join(str(list(s)) for s in shapes)} do not match",
+                "operation.broadcast",
+            )
         result.append(sizes.pop() if sizes else 1)
     return tuple(result)
 
@@ -102,7 +105,7 @@ def window(op: BoundOperation, filter_height: int, filter_width: int) -> Window:
         (filter + "height", filter_height),
     ):
         if value < 1:
-            raise op_failed(f"{name} is {value}; it must be at least 1", "at_least_one")
+            raise op_failed(f"{name} is {value}; it must be at least 1", "operation.window.size")
     extent_height = (filter_height - 1) * dilation_height + 1
     extent_width = (filter_width - 1) * dilation_width + 1
     if op.padding is None:
@@ -116,7 +119,7 @@ def window(op: BoundOperation, filter_height: int, filter_width: int) -> Window:
                 raise op_failed(
                     f"{name} is {getattr(op, name)}; allowed are 0 to {extent - 1}, less than the "
                     "window covers",
-                    "padding",
+                    "operation.window.padding",
                 )
     batch, height, width, depth = nhwc(op.input.dimensions, op.nchw)
     vertical = span(height, extent_height, op.stride_height, op.padding, op.pad_top, op.pad_bottom)
@@ -125,7 +128,7 @@ def window(op: BoundOperation, filter_height: int, filter_width: int) -> Window:
         raise op_failed(
             f"the window of {extent_height} x {extent_width} does not fit into the padded image of "
             f"{height} x {width}",
-            "too_large",
+            "operation.window.too-large",
         )
     return Window(batch, height, width, depth, filter_height, filter_width, vertical, horizontal)
 
@@ -143,23 +146,28 @@ def reshaped(dimensions: Dimensions, target: Sequence[int]) -> Dimensions:
     for position, size in enumerate(target):
         if size == -1:
             if unknown is not None:
-                raise op_failed(f"shape {list(target)} has more than one -1", "second_unknown")
+                raise op_failed(
+                    f"shape {list(target)} has more than one -1", "reshape.shape.second-unknown"
+                )
             unknown = position
         elif size < 0:
             raise op_failed(
-                f"shape {list(target)} has a negative size other than one -1", "negative"
+                f"shape {list(target)} has a negative size other than one -1",
+                "reshape.shape.negative",
             )
         else:
             known *= size
     result = list(target)
     if unknown is not None:
         if known == 0:
-            raise op_failed(f"shape {list(target)} has a -1 beside a 0", "unknown_beside_zero")
+            raise op_failed(
+                f"shape {list(target)} has a -1 beside a 0", "reshape.shape.unknown-beside-zero"
+            )
         result[unknown] = count // known
         known *= result[unknown]
     if known != count:
         raise op_failed(
             f"shape {list(target)} has {known} elements; the input {list(dimensions)} has {count}",
-            "element_count",
+            "reshape.shape.element-count",
         )
     return tuple(result)

@@ -35,7 +35,8 @@ def one_per_dimension(*names: str) -> Check:
         for name in names:
             if len(getattr(op, name)) != rank:
                 raise op_failed(
-                    f"{name} is {list(getattr(op, name))}; the input has {rank} dimensions"
+                    f"{name} is {list(getattr(op, name))}; the input has {rank} dimensions",
+                    "slice.one-per-dimension",
                 )
 
     return check
@@ -49,7 +50,8 @@ def slice_is_inside(op: BoundOperation) -> None:
         if not 0 <= begin <= limit or size < -1 or begin + size > limit:
             raise op_failed(
                 f"begin is {begin} and size {size} along axis {axis}; the input has {limit} "
-                "elements there"
+                "elements there",
+                "slice.range",
             )
 
 
@@ -95,7 +97,7 @@ def ranges(op: BoundOperation) -> list[Range]:
 def strides_not_zero(op: BoundOperation) -> None:
     """No stride is 0."""
     if 0 in op.strides:
-        raise op_failed(f"strides is {list(op.strides)}; none may be 0")
+        raise op_failed(f"strides is {list(op.strides)}; none may be 0", "strided-slice.strides")
 
 
 def shrunk_axes_have_one_element(op: BoundOperation) -> None:
@@ -104,7 +106,8 @@ def shrunk_axes_have_one_element(op: BoundOperation) -> None:
         if op.shrink_axis_mask & (1 << axis) and (stride < 0 or length != 1):
             raise op_failed(
                 f"shrink_axis_mask drops axis {axis}, whose slice has stride {stride} and {length} "
-                "elements; it must have a positive stride and one element"
+                "elements; it must have a positive stride and one element",
+                "strided-slice.shrink-axis-mask",
             )
 
 
@@ -121,7 +124,10 @@ def strided_sizes(op: BoundOperation) -> list[Dimensions]:
 def splits_are_the_outputs(op: BoundOperation) -> None:
     """num_splits is the number of outputs (BAD_DATA in the reference)."""
     if op.num_splits != len(op.outputs):
-        raise bad_data(f"num_splits is {op.num_splits}; there are {len(op.outputs)} outputs")
+        raise bad_data(
+            f"num_splits is {op.num_splits}; there are {len(op.outputs)} outputs",
+            "split.output-count",
+        )
 
 
 def axis_divides(op: BoundOperation) -> None:
@@ -129,7 +135,8 @@ def axis_divides(op: BoundOperation) -> None:
     size = op.input.dimensions[op.axis]
     if size % op.num_splits:
         raise op_failed(
-            f"num_splits is {op.num_splits}; it must divide {size}, the size of axis {op.axis}"
+            f"num_splits is {op.num_splits}; it must divide {size}, the size of axis {op.axis}",
+            "split.axis-size",
         )
 
 

@@ -17,7 +17,10 @@ def output_quantization(op: BoundOperation) -> None:
     wanted = OUTPUT_QUANTIZATION.get(op.variant)
     given = (op.output.scale, op.output.zero_point)
     if wanted and given != wanted and 0 not in op.input.dimensions:
-        raise op_failed(f"output has scale and zero point {given}; they must be {wanted}")
+        raise op_failed(
+            f"output has scale and zero point {given}; they must be {wanted}",
+            "softmax.output-quantization",
+        )
 
 
 def fine_enough(op: BoundOperation) -> None:
@@ -26,7 +29,8 @@ def fine_enough(op: BoundOperation) -> None:
     if is_quantized and op.beta * op.input.scale * 2**26 <= 1:
         raise op_failed(
             f"beta times the scale of input is {op.beta * op.input.scale:g}; it must be greater "
-            "than 2^-26"
+            "than 2^-26",
+            "softmax.beta",
         )
 
 

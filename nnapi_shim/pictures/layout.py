@@ -124,7 +124,9 @@ class _Layered:
             for layer in range(self.places[first].layer + 1, self.places[second].layer):
                 if (first, layer) not in passing:
                     if len(self.places) > _MOST_PLACES:
-                        raise bad_data("the graph is too large for a picture")
+                        raise bad_data(
+                            "the graph is too large for a picture", "tool.graph.too-large"
+                        )
                     passing[first, layer] = len(self.places)
                     self._join(source, self._new(layer))
                 source = passing[first, layer]

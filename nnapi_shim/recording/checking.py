@@ -106,10 +106,10 @@ class Checker:
         number, function = entry["call"], entry.get("function")
         if not 0 < number <= MOST_CALLS:
             told = f"the number of a call is {shown(number)}; allowed are 1 to {MOST_CALLS}"
-            raise bad_data(f"{self._path}: {told}", "call")
+            raise bad_data(f"{self._path}: {told}", "capture.call-number")
         if not isinstance(function, str) or not _WORD.fullmatch(function):
             told = f"the function is {shown(function)}; allowed are names of functions"
-            raise bad_data(f"{self._path}: call {number}: {told}", "function")
+            raise bad_data(f"{self._path}: call {number}: {told}", "capture.function")
         said = {name: self._field(entry, name) for name in _FIELDS}
         parameters = PARAMETERS.get(function)
         if parameters is None:
@@ -128,7 +128,7 @@ class Checker:
         raise bad_data(
             f"{self._path}: call {call.number}, {call.function}: {what} is {shown(given)}; "
             f"allowed: {allowed}",
-            "argument",
+            "capture.argument",
         )
 
     def _field(self, entry: dict[str, Any], name: str) -> Any:
@@ -141,7 +141,7 @@ class Checker:
             raise bad_data(
                 f"{self._path}: call {entry['call']}, {entry['function']}: {name} is "
                 f"{shown(given)}; allowed: {_WORDS[kind]}",
-                "field",
+                "capture.field",
             )
         return given
 
@@ -168,7 +168,7 @@ class Checker:
                 names = ", ".join(p.name for p in parameters)
                 told = f"{parameter.name} is missing; the call has {names}"
                 text = f"{self._path}: call {call.number}, {call.function}: {told}"
-                raise bad_data(text, "argument")
+                raise bad_data(text, "capture.argument-missing")
         for parameter in parameters:
             name, kind = parameter.name, parameter.kind
             if kind == "bytes":

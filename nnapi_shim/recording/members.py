@@ -15,7 +15,9 @@ _DESCRIPTOR_BYTES = 16
 def members_of(path: str, data: bytes) -> dict[str, memoryview | bytes]:
     """Name -> contents; path: for messages. Raises BAD_DATA for what is no such archive."""
     if not data.startswith(container.LOCAL):
-        raise bad_data(f"{path} is no capture: it does not begin as a zip archive does")
+        raise bad_data(
+            f"{path} is no capture: it does not begin as a zip archive does", "capture.not-zip"
+        )
     found = _by_directory(path, data)
     return dict(_forward(data)) if found is None else found
 
@@ -31,10 +33,13 @@ def _by_directory(path: str, data: bytes) -> dict[str, memoryview | bytes] | Non
             for item in archive.infolist():
                 if item.compress_type != zipfile.ZIP_STORED:
                     told = f"{path}: {item.filename} is compressed; captures are stored"
-                    raise bad_data(told, "compressed")
+                    raise bad_data(told, "capture.compressed")
                 total += item.file_size
                 if total > len(data):  # members that lie over each other
-                    raise bad_data(f"{path} is said to have more in it than the file is large")
+                    raise bad_data(
+                        f"{path} is said to have more in it than the file is large",
+                        "capture.too-large",
+                    )
                 members[item.filename] = archive.read(item)
     except (
         *(zipfile.BadZipFile, EOFError, OSError, OverflowError, ValueError),

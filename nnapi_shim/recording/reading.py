@@ -59,7 +59,10 @@ class Capture:
         except (ValueError, RecursionError):
             found = None
         if not isinstance(found, dict):
-            raise bad_data(f"{self.path} is no capture: it has no {name}, or not a whole one")
+            raise bad_data(
+                f"{self.path} is no capture: it has no {name}, or not a whole one",
+                "capture.unreadable",
+            )
         return found
 
     def _devices(self) -> list[str]:
@@ -67,14 +70,14 @@ class Capture:
         is_list = isinstance(listed, list) and all(isinstance(item, dict) for item in listed)
         if not is_list or not all(_is_line(item.get("name")) for item in listed):
             told = f"devices of {container.MANIFEST} are to be a list of objects with a name"
-            raise bad_data(f"{self.path}: {told}, a line of text", "devices")
+            raise bad_data(f"{self.path}: {told}, a line of text", "capture.devices")
         return [str(item["name"]) for item in listed]
 
     def _program(self) -> list[str]:
         words = self.manifest.get("program", [])
         if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
             told = f"program of {container.MANIFEST} is to be a list of texts"
-            raise bad_data(f"{self.path}: {told}", "program")
+            raise bad_data(f"{self.path}: {told}", "capture.program")
         return words
 
     def _entries(self) -> dict[int, dict[str, Any]]:
@@ -89,7 +92,9 @@ class Capture:
                 if entry is None:
                     if not self.is_complete and part == max(parts):
                         break  # the line that the program died in
-                    raise bad_data(f"{self.path}: line {number} of {name} is no call")
+                    raise bad_data(
+                        f"{self.path}: line {number} of {name} is no call", "capture.line"
+                    )
                 self._add(found, entry)
         return found
 
@@ -99,7 +104,9 @@ class Capture:
         if before is entry:
             return
         if "function" in entry or "end" in before:
-            raise bad_data(f"{self.path}: call {entry['call']} is there twice", "twice")
+            raise bad_data(
+                f"{self.path}: call {entry['call']} is there twice", "capture.call-twice"
+            )
         if "memories" in entry:
             entry["memories_after"] = entry.pop("memories")
         before.update({name: value for name, value in entry.items() if name in _OF_AN_END})
@@ -115,16 +122,19 @@ def _is_line(name: Any) -> bool:
 
 def _check_version(path: str, manifest: dict[str, Any]) -> None:
     if manifest.get("format") != container.FORMAT:
-        raise bad_data(f"{path} is no capture: its {container.MANIFEST} says nothing of that")
+        raise bad_data(
+            f"{path} is no capture: its {container.MANIFEST} says nothing of that",
+            "capture.manifest",
+        )
     version = manifest.get("version")
     if type(version) is not int or version < 1:
         told = f"{path} has a format version of {shown(version)}, which is none"
-        raise bad_data(told, "no_version")
+        raise bad_data(told, "capture.no-version")
     if version > container.VERSION:
         raise bad_data(
             f"{path} is of format version {shown(version)}; this nnapi_shim reads up to "
             f"{container.VERSION}, so a later one is needed",
-            "version",
+            "capture.version",
         )
 
 

@@ -106,7 +106,7 @@ class Arguments:
         arguments = self._inputs if role == "input" else self._outputs
         if not 0 <= index < len(operands):
             told = f"{role} {index} does not exist; the model has {len(operands)}"
-            raise bad_data(told, "index").about(Place(role, index))
+            raise bad_data(told, "execution.argument.index").about(Place(role, index))
         operand = operands[index]
         given: Dimensions | None = None
         try:
@@ -118,16 +118,21 @@ class Arguments:
                 raise bad_data(
                     f"{operand.type.name}{list(dimensions)} has unknown dimensions; an input "
                     "needs all of them",
-                    "unknown_dimensions",
+                    "execution.set-input.unknown-dimensions",
                 )
             if length > MAX_LENGTH:
-                raise bad_data(f"length is {length} bytes; allowed are {MAX_LENGTH}", "too_long")
+                raise bad_data(
+                    f"length is {length} bytes; allowed are {MAX_LENGTH}",
+                    "execution.argument.too-long",
+                )
             measured: int | None = length
             if memory is not None:
                 role_key = (self._compilation, role, index)
                 measured = memory.check_argument(role_key, given, offset, length)
             if arguments[index] is not None:
-                raise bad_state("it is set already; once is allowed", "set_already")
+                raise bad_state(
+                    "it is set already; once is allowed", "execution.argument.set-already"
+                )
             self._padding_settled = True
             if not omitted and measured is not None:
                 self._check_length(operand, dimensions, measured, memory)
@@ -151,7 +156,7 @@ class Arguments:
     ) -> None:
         if not is_known(operand.type, dimensions):
             if length == 0 and memory is None:
-                raise bad_data("length is 0", "empty")
+                raise bad_data("length is 0", "execution.argument.no-length")
             return
         if dimensions is not operand.dimensions:
             operand = operand._replace(dimensions=dimensions)
@@ -160,14 +165,15 @@ class Arguments:
             raise bad_data(
                 f"{operand.type.name}{list(dimensions)}: length is {length} bytes; it must be "
                 f"{needed}{' or more' if self._padding else ''}",
-                "length",
+                "execution.argument.length",
             )
 
     def enable_padding(self, enable: bool) -> None:
         """Whether lengths may exceed what an argument needs; BAD_STATE once an argument is set."""
         if self._padding_settled:
             raise bad_state(
-                "an argument is set already; padding is enabled or disabled before the first one"
+                "an argument is set already; padding is enabled or disabled before the first one",
+                "execution.enable-padding.too-late",
             )
         self._padding = enable
 
@@ -177,11 +183,11 @@ class Arguments:
             if None in arguments:
                 index = arguments.index(None)
                 told = f"{role} {index} is not set; every argument must be (set{role.title()})"
-                raise bad_data(told, "missing").about(Place(role, index))
+                raise bad_data(told, "execution.argument.missing").about(Place(role, index))
         for index, memory in self.device_inputs:
             if not memory.is_initialized:
                 told = f"the memory of input {index} has no contents yet"
-                raise op_failed(told, "no_contents").about(Place("input", index))
+                raise op_failed(told, "execution.argument.no-contents").about(Place("input", index))
 
     def request(self) -> Request:
         """All of them, mapped; raises UNMAPPABLE."""
@@ -211,7 +217,8 @@ class Arguments:
             if not is_known(operand.type, argument.dimensions):
                 raise bad_data(
                     f"output {index} {operand.type.name}{list(argument.dimensions)} has unknown "
-                    "dimensions; with dependencies, an output needs all of them"
+                    "dimensions; with dependencies, an output needs all of them",
+                    "execution.start-compute-with-dependencies.unknown-dimensions",
                 )
 
 
@@ -256,11 +263,13 @@ def refined(operand: Operand, given: Dimensions | None) -> Dimensions:
         return given
     if len(given) != len(known):
         raise bad_data(
-            f"the type has dimensions {list(given)}; the model has {list(known)}", "rank"
+            f"the type has dimensions {list(given)}; the model has {list(known)}",
+            "execution.argument.dimensions",
         )
     for declared, size in zip(known, given, strict=True):
         if declared and declared != size:
             raise bad_data(
-                f"the type has dimensions {list(given)}; the model has {list(known)}", "size"
+                f"the type has dimensions {list(given)}; the model has {list(known)}",
+                "execution.argument.dimensions",
             )
     return given

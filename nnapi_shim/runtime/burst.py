@@ -23,10 +23,11 @@ class Burst:
         """Run an execution; raises BAD_DATA for one of another compilation, BAD_STATE when busy."""
         if execution.compilation is not self._compilation:
             raise bad_data(
-                "the execution and the burst belong to different compilations", "other_compilation"
+                "the execution and the burst belong to different compilations",
+                "burst.other-compilation",
             )
         if not self._taken():
-            raise bad_state("the burst runs another execution", "busy")
+            raise bad_state("the burst runs another execution", "burst.busy")
         try:
             execution.compute()
         finally:

@@ -44,7 +44,10 @@ def while_open(method: Method) -> Method:
     @wraps(method)
     def checked(self: "Compilation", *arguments: Any) -> Any:
         if self.state != "open":
-            raise bad_state(f"the compilation is {self.state}; it can no longer be changed")
+            raise bad_state(
+                f"the compilation is {self.state}; it can no longer be changed",
+                "compilation.sealed",
+            )
         return method(self, *arguments)
 
     return checked  # type: ignore[return-value]
@@ -86,12 +89,17 @@ class Compilation:
     def require_single_explicit_device(self, what: str) -> None:
         """Raise BAD_DATA unless the program named exactly one device."""
         if not (self.explicit and len(self._devices) == 1):
-            raise bad_data(f"{what} needs a compilation created for exactly one device")
+            raise bad_data(
+                f"{what} needs a compilation created for exactly one device",
+                "compilation.one-device",
+            )
 
     def require_finished(self) -> None:
         """Raise BAD_STATE unless finish has succeeded."""
         if self.state != "finished":
-            raise bad_state(f"the compilation is {self.state}; {self.what_to_do}")
+            raise bad_state(
+                f"the compilation is {self.state}; {self.what_to_do}", "compilation.not-finished"
+            )
 
     @property
     def what_to_do(self) -> str:
@@ -104,7 +112,9 @@ class Compilation:
     def set_preference(self, preference: int) -> None:
         """0 low power, 1 fast single answer, 2 sustained speed. Raises BAD_DATA above that."""
         if preference > 2:
-            raise bad_data(f"preference is {preference}; allowed are 0 to 2")
+            raise bad_data(
+                f"preference is {preference}; allowed are 0 to 2", "compilation.set-preference"
+            )
         # As in the reference, a negative one is noticed by finish.
         self._negative_preference = min(preference, 0)
         self._preference = ExecutionPreference(max(preference, 0))
@@ -113,7 +123,9 @@ class Compilation:
     def set_priority(self, priority: int) -> None:
         """90 low, 100 medium, 110 high."""
         if priority not in (90, 100, 110):
-            raise bad_data(f"priority is {priority}; allowed are 90, 100 and 110")
+            raise bad_data(
+                f"priority is {priority}; allowed are 90, 100 and 110", "compilation.set-priority"
+            )
         self._priority = Priority(priority)
 
     @while_open
@@ -126,7 +138,10 @@ class Compilation:
     def set_caching(self, directory: str, token: bytes) -> None:
         """Where a compiled model may be kept. Nothing about the folder is checked."""
         if len(token) != BYTE_SIZE_OF_CACHE_TOKEN:
-            raise bad_data(f"the token has {len(token)} bytes; it must have 32")
+            raise bad_data(
+                f"the token has {len(token)} bytes; it must have 32",
+                "compilation.set-caching.token",
+            )
         self._cache = CacheHandles(directory, token)
 
     @while_open
@@ -134,7 +149,7 @@ class Compilation:
         """Keep an attribute for the device; unknown names are accepted."""
         self.require_single_explicit_device("an extension attribute")
         if (name, code) in self._attributes:
-            raise bad_data(f"attribute {name} {code} is set already")
+            raise bad_data(f"attribute {name} {code} is set already", "extension.attribute-twice")
         self._attributes[name, code] = extension.data_of(data) or b""
 
     @while_open
@@ -167,7 +182,10 @@ class Compilation:
         find = whole if how == NEVER else partitioned
         steps = find(self.hal, self._devices, self._preference)
         if self._negative_preference:
-            raise op_failed(f"preference is {self._negative_preference}; allowed are 0 to 2")
+            raise op_failed(
+                f"preference is {self._negative_preference}; allowed are 0 to 2",
+                "compilation.set-preference",
+            )
         try:
             self._prepare(steps, deadline)
         except NnapiError as error:
@@ -229,7 +247,11 @@ class Compilation:
 
     def _too_late(self) -> NnapiError:
         code = ResultCode.MISSED_DEADLINE_PERSISTENT
-        return NnapiError(code, f"the compilation took longer than its {self._timeout_ns} ns")
+        return NnapiError(
+            code,
+            f"the compilation took longer than its {self._timeout_ns} ns",
+            "compilation.timeout",
+        )
 
     def _fallback(self, steps: Sequence[Step], error: NnapiError) -> Step | None:
         """What can step in for these; None where there is nothing or the error is the program's."""
@@ -268,7 +290,10 @@ class Compilation:
         self.require_finished()
         operands = self.inputs if role == "input" else self.outputs
         if not 0 <= index < len(operands):
-            raise bad_data(f"{role} {index} does not exist; the model has {len(operands)}")
+            raise bad_data(
+                f"{role} {index} does not exist; the model has {len(operands)}",
+                "compilation.preferred-memory.index",
+            )
         return PREFERRED_ALIGNMENT
 
 

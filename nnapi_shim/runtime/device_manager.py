@@ -42,7 +42,9 @@ class _exclusive:  # noqa: N801 - reads as a statement
 
     def __enter__(self) -> None:
         if get_ident() in _owner:
-            raise bad_state("the list of devices is being made; a driver cannot use it yet")
+            raise bad_state(
+                "the list of devices is being made; a driver cannot use it yet", "driver.too-early"
+            )
         _lock.acquire()
         _owner.add(get_ident())
 
@@ -82,10 +84,11 @@ def register_driver(
     with _exclusive():
         if "all" in _devices:
             raise bad_state(
-                f"{name} comes too late: the devices have been listed already", "too_late"
+                f"{name} comes too late: the devices have been listed already",
+                "driver.register.too-late",
             )
         if name in _registered or is_built_in(name):
-            raise bad_data(f"there is a device {name} already", "name")
+            raise bad_data(f"there is a device {name} already", "driver.register.name-taken")
         _registered[name] = Found(name, "register_driver", "nothing", lambda: device)
 
 
@@ -134,7 +137,8 @@ def _matching(pattern: str) -> Callable[[str], Any]:
         return re.compile(pattern).fullmatch
     except re.error as error:
         raise bad_data(
-            f"{ENABLED_DEVICES.name} is {pattern!r}, not a regular expression: {error}"
+            f"{ENABLED_DEVICES.name} is {pattern!r}, not a regular expression: {error}",
+            "device.enabled-devices",
         ) from None
 
 

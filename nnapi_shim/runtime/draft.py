@@ -109,7 +109,9 @@ class Draft:
     def problems(self) -> Iterator[NnapiError]:
         """Everything that finish refuses, in the order in which it looks."""
         if not self.operands or not (self.operations or self.refused_operations):
-            yield bad_data("a model needs at least one operand and one operation", "empty")
+            yield bad_data(
+                "a model needs at least one operand and one operation", "model.finish.empty"
+            )
             return
         for index, operand in enumerate(self.operands):
             yield from _problems_of(index, operand)
@@ -128,7 +130,7 @@ class Draft:
             stuck = [item for item in self.operations if item.number not in ordered]
             names = ", ".join(str(_place(item)) for item in stuck)
             told = f"operations wait for each other: {names}; the graph must have no cycle"
-            yield bad_data(told, "cycle").about(_place(stuck[0]))
+            yield bad_data(told, "model.finish.cycle").about(_place(stuck[0]))
 
     def _argument_problems(
         self, role: str, indexes: list[int], lifetime: L
@@ -137,12 +139,14 @@ class Draft:
             found = self.operands[index].lifetime
             if found is not lifetime:
                 told = f"operand {index} became an {role} first and {found.name} later"
-                yield bad_data(told, "later").about(Place("operand", index))
+                yield bad_data(told, "model.finish.argument-later").about(Place("operand", index))
         listed = set(indexes)
         for index, operand in enumerate(self.operands):
             if operand.lifetime is lifetime and index not in listed:
                 told = f"operand {index} was an {role} first, and then others were named"
-                yield bad_data(told, "other_call").about(Place("operand", index))
+                yield bad_data(told, "model.finish.argument-replaced").about(
+                    Place("operand", index)
+                )
 
     def _writing_problems(self) -> Iterator[NnapiError]:
         written: set[int] = set()
@@ -153,11 +157,11 @@ class Draft:
                     told = (
                         f"operand {index} is written twice, also by {_place(item)}; once is allowed"
                     )
-                    error = bad_data(told, "twice")
+                    error = bad_data(told, "model.finish.written-twice")
                     yield error.about(_place(item), Place("operand", index))
                 elif lifetime not in _WRITTEN:
                     told = f"{_place(item)} writes operand {index}; it is {lifetime.name} already"
-                    error = bad_data(told, "not_writable")
+                    error = bad_data(told, "model.finish.not-writable")
                     yield error.about(_place(item), Place("operand", index))
                 written.add(index)
         written |= self.excused
@@ -168,7 +172,7 @@ class Draft:
                     f"operand {index} has no value, and {use}; it must be an input, a constant, or "
                     f"written by an operation{hint}"
                 )
-                yield bad_data(told, "no_value").about(Place("operand", index))
+                yield bad_data(told, "model.finish.no-value").about(Place("operand", index))
 
     def _use_of(self, index: int) -> str:
         """What reads an operand first."""
@@ -271,16 +275,16 @@ def _problems_of(index: int, operand: DraftOperand) -> Iterator[NnapiError]:
             f"operand {index} TENSOR_INT32: scale is {operand.scale:g} and zeroPoint "
             f"{operand.zero_point}; allowed are scales from 0 and zeroPoint 0"
         )
-        yield bad_data(told, "tensor_int32").about(place)
+        yield bad_data(told, "model.finish.int32-quantization").about(place)
     if kind is OperandType.TENSOR_QUANT8_SYMM_PER_CHANNEL and operand.channel_quant is None:
         told = f"operand {index} {kind.name} has no scales per channel; it needs them"
-        yield bad_data(told, "no_scales").about(place)
+        yield bad_data(told, "model.finish.no-channel-scales").about(place)
     if kind is OperandType.MODEL and operand.lifetime is not L.SUBGRAPH:
         told = f"operand {index} MODEL is {operand.lifetime.name}; it needs a model as its value"
-        yield bad_data(told, "no_model").about(place)
+        yield bad_data(told, "model.finish.no-model-value").about(place)
     if kind is not OperandType.MODEL and operand.lifetime is L.SUBGRAPH:
         told = f"operand {index} {kind.name} has a model as its value; only MODEL can"
-        yield bad_data(told, "not_a_model").about(place)
+        yield bad_data(told, "model.finish.model-value").about(place)
 
 
 def _alignment(operand: DraftOperand) -> int:

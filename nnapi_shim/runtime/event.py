@@ -50,11 +50,12 @@ class Event:
     def duplicated_fence(self) -> int:
         """A new file descriptor of its fence; raises BAD_DATA where there is none."""
         raise bad_data(
-            "the event has no fence; those of startComputeWithDependencies may have one", "none"
+            "the event has no fence; those of startComputeWithDependencies may have one",
+            "event.no-fence",
         )
 
 
-_UNEXPECTED = op_failed("the execution ended unexpectedly")
+_UNEXPECTED = op_failed("the execution ended unexpectedly", "event.unexpected-end")
 
 
 class ExecutionEvent(Event):
@@ -85,7 +86,7 @@ class ExecutionEvent(Event):
         except NnapiError as error:
             self._error = error.again()
         except MemoryError:
-            self._error = op_failed("out of memory")
+            self._error = op_failed("out of memory", "event.out-of-memory")
         finally:
             self._pending.release()
 
@@ -96,7 +97,7 @@ class ExecutionEvent(Event):
         if self._generation != generation[0] and self._pending.locked():
             raise op_failed(
                 "the execution runs in the process that this one was forked from, and ends there",
-                "forked",
+                "event.forked",
             )
         with self._pending:
             error = self._error
@@ -135,12 +136,15 @@ class FenceEvent(Event):
         self._fd = -1
         self._outcome: ResultCode | None = None
         if fd <= 0:
-            raise bad_data(f"sync_fence_fd is {fd}; it must be greater than 0", "number")
+            raise bad_data(
+                f"sync_fence_fd is {fd}; it must be greater than 0", "event.create-from-fd.number"
+            )
         try:
             self._fd = duplicated(fd)
         except OSError as error:
             raise bad_data(
-                f"file descriptor {fd} cannot be duplicated: {error}", "not_open"
+                f"file descriptor {fd} cannot be duplicated: {error}",
+                "event.create-from-fd.not-open",
             ) from None
 
     def __del__(self) -> None:
@@ -152,14 +156,16 @@ class FenceEvent(Event):
         try:
             return duplicated(self._fd)
         except OSError as error:
-            raise op_failed(f"the fence cannot be duplicated: {error}", "failed") from None
+            raise op_failed(
+                f"the fence cannot be duplicated: {error}", "event.fence-not-duplicated"
+            ) from None
 
     def wait(self) -> None:
         """Return when it is signalled; raises OP_FAILED for a fence in an error state."""
         if self._outcome is None:
             self._outcome = self._poll()
         if self._outcome is not ResultCode.NO_ERROR:
-            raise op_failed("the fence is in an error state")
+            raise op_failed("the fence is in an error state", "event.fence-error")
 
     def _poll(self) -> ResultCode:
         from select import POLLERR, POLLIN, POLLNVAL, poll  # few programs have fences

@@ -48,7 +48,9 @@ def while_preparing(method: Method) -> Method:
     def checked(self: "Execution", *arguments: Any, **named: Any) -> Any:
         if self._state != PREPARATION:
             state = self._seen_state()
-            raise bad_state(f"the execution is {state}; it can no longer be changed")
+            raise bad_state(
+                f"the execution is {state}; it can no longer be changed", "execution.sealed"
+            )
         return method(self, *arguments, **named)
 
     return checked  # type: ignore[return-value]
@@ -141,13 +143,15 @@ class Execution:
         self.compilation.require_single_explicit_device("an extension attribute")
         self._require_preparation()
         if (name, code) in self._attributes:
-            raise bad_data(f"attribute {name} {code} is set already")
+            raise bad_data(f"attribute {name} {code} is set already", "extension.attribute-twice")
         self._attributes[name, code] = extension.data_of(data) or b""
 
     def _require_preparation(self) -> None:
         if self._state != PREPARATION:
             state = self._seen_state()
-            raise bad_state(f"the execution is {state}; it can no longer be changed")
+            raise bad_state(
+                f"the execution is {state}; it can no longer be changed", "execution.sealed"
+            )
 
     def _seen_state(self) -> str:
         """Its state, whoever runs it."""
@@ -285,7 +289,8 @@ class Execution:
                         if state is COMPUTATION
                         else ", and it is not reusable; setReusable must come before the first "
                         "computation"
-                    )
+                    ),
+                    "execution.compute.state",
                 )
             self._runner = runner
             self._state = COMPUTATION
@@ -344,7 +349,8 @@ class Execution:
             if not memory.can_hold(dimensions):
                 raise op_failed(
                     f"output {index} has dimensions {list(dimensions)}; its memory was made for "
-                    f"{list(memory.operand.dimensions)}"
+                    f"{list(memory.operand.dimensions)}",
+                    "execution.output-memory-dimensions",
                 )
 
     def _end(self, result: ExecutionResult | None = None) -> None:
@@ -401,19 +407,25 @@ class Execution:
         state = self._seen_state()
         if state != COMPLETED:
             raise bad_state(
-                f"the execution is {state}; outputs are known when completed", "not_completed"
+                f"the execution is {state}; outputs are known when completed",
+                "execution.output-dimensions.not-completed",
             )
         if self._result is None:
-            raise bad_state("the execution failed; its outputs have no dimensions", "failed")
+            raise bad_state(
+                "the execution failed; its outputs have no dimensions",
+                "execution.output-dimensions.failed",
+            )
         shapes = self._result.output_shapes
         if not 0 <= index < len(shapes):
             told = f"output {index} does not exist; the model has {len(shapes)}"
-            raise bad_data(told, "index").about(Place("output", index))
+            raise bad_data(told, "execution.output-dimensions.index").about(Place("output", index))
         shape = shapes[index]
         if shape.is_sufficient:
             return shape.dimensions, None
         return shape.dimensions, NnapiError(
-            ResultCode.OUTPUT_INSUFFICIENT_SIZE, _shortage(index, shape), "insufficient_size"
+            ResultCode.OUTPUT_INSUFFICIENT_SIZE,
+            _shortage(index, shape),
+            "execution.output-too-small",
         )
 
     def is_scalar_output(self, index: int) -> bool:
@@ -425,7 +437,9 @@ class Execution:
         none.
         """
         if code not in tuple(DurationCode):
-            raise bad_data(f"duration code is {code}; allowed are 0 to 3", "code")
+            raise bad_data(
+                f"duration code is {code}; allowed are 0 to 3", "execution.duration.code"
+            )
         result = self._result
         if (
             self._seen_state() != COMPLETED
@@ -433,10 +447,14 @@ class Execution:
             or result.status is not ErrorStatus.NONE
         ):
             raise bad_state(
-                "durations are known after a computation that succeeded", "not_completed"
+                "durations are known after a computation that succeeded",
+                "execution.duration.not-completed",
             )
         if not self._measure:
-            raise bad_state("durations were not asked for with setMeasureTiming", "not_measured")
+            raise bad_state(
+                "durations were not asked for with setMeasureTiming",
+                "execution.duration.not-measured",
+            )
         timing = result.timing or NO_TIMING
         on_hardware = code in (
             DurationCode.DURATION_ON_HARDWARE,
@@ -460,4 +478,6 @@ def _require_room(result: ExecutionResult) -> None:
     if short:
         told = ", ".join([_shortage(index, shape) for index, shape in short])
         places = [Place("output", index) for index, _ in short]
-        raise NnapiError(ResultCode.OUTPUT_INSUFFICIENT_SIZE, told).about(*places)
+        raise NnapiError(
+            ResultCode.OUTPUT_INSUFFICIENT_SIZE, told, "execution.output-too-small"
+        ).about(*places)

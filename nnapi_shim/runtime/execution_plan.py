@@ -156,7 +156,11 @@ class PlanExecution:
         for number, step in enumerate(self._plan.steps):
             try:
                 if number and deadline_ns is not None and monotonic_ns() >= deadline_ns:
-                    raise NnapiError(ResultCode.MISSED_DEADLINE_TRANSIENT, "the deadline passed")
+                    raise NnapiError(
+                        ResultCode.MISSED_DEADLINE_TRANSIENT,
+                        "the deadline passed",
+                        "execution.deadline.passed",
+                    )
                 timings.append(self._run(number, step, values, short, deadline_ns))
             except NnapiError as error:
                 raise _of_step(error, number, step) from None
@@ -199,7 +203,8 @@ class PlanExecution:
             if len(result.output_shapes) != len(step.outputs):
                 raise op_failed(
                     f"it tells dimensions of {len(result.output_shapes)} outputs; there are "
-                    f"{len(step.outputs)}"
+                    f"{len(step.outputs)}",
+                    "driver.answer.output-count",
                 )
             if result.status is ErrorStatus.NONE:
                 break
@@ -217,7 +222,8 @@ class PlanExecution:
             if 0 in argument.dimensions and not argument.has_no_value:
                 raise op_failed(
                     f"operand {index} has dimensions {list(argument.dimensions)}; a device of "
-                    f"feature level {step.device.feature_level} takes none without elements"
+                    f"feature level {step.device.feature_level} takes none without elements",
+                    "hal.request.no-elements",
                 )
 
     def _make_room(self, step: ExecutionStep, result: ExecutionResult, short: set[int]) -> None:
@@ -235,7 +241,7 @@ class PlanExecution:
                 raise op_failed(
                     f"operand {index} has {target.length} bytes, which is said to be too few for "
                     f"{operand.type.name}{list(shape.dimensions)}",
-                    "contradiction",
+                    "driver.answer.operand-too-short",
                 )
             vlog.write("memory", f"operand {index} gets {length} bytes, not {target.length}")
             self._resize(index, length)
@@ -246,7 +252,8 @@ class PlanExecution:
             grown = True
         if not grown:
             raise op_failed(
-                f"it ended with {result.status!r}, and no output is too small", "no_reason"
+                f"it ended with {result.status!r}, and no output is too small",
+                "driver.answer.no-reason",
             )
 
     def _computed(self, index: int, dimensions: Dimensions) -> RequestArgument:
@@ -264,7 +271,8 @@ class PlanExecution:
             if length > target.length and not target.has_no_value:
                 raise op_failed(
                     f"operand {index} is said to have dimensions {list(dimensions)}; its buffer "
-                    f"has {target.length} bytes"
+                    f"has {target.length} bytes",
+                    "driver.answer.operand-size",
                 )
             found = RequestArgument(target.address, length, dimensions, target.has_no_value)
             self._read[index] = found

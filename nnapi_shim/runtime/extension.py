@@ -20,7 +20,10 @@ def prefixed(name: str, code: int) -> int:
     prefix = _prefixes.get(name)
     if prefix is None:
         if len(_prefixes) >= _LAST_PREFIX:
-            raise bad_data(f"{name} is one extension too many; there are {_LAST_PREFIX} prefixes")
+            raise bad_data(
+                f"{name} is one extension too many; there are {_LAST_PREFIX} prefixes",
+                "extension.too-many",
+            )
         prefix = _prefixes.setdefault(name, len(_prefixes) + 1)
     value = prefix << 16 | code
     return value - (1 << 32) if value >= 1 << 31 else value
@@ -35,7 +38,10 @@ def require_known_prefix(code: int) -> None:
     """Raise BAD_DATA for a code whose prefix was not handed out."""
     prefix = (code >> 16) & 0xFFFF
     if prefix > len(_prefixes):
-        raise bad_data(f"type {code:#x} has extension prefix {prefix}, which names no extension")
+        raise bad_data(
+            f"type {code:#x} has extension prefix {prefix}, which names no extension",
+            "extension.prefix",
+        )
 
 
 def extensions_of(device: IDevice) -> tuple[Extension, ...]:
@@ -76,7 +82,10 @@ def _describe(code: int, name: str, within: int) -> ExtensionType:
                     if not known.is_tensor:
                         SCALARS.add(found)
                     return found
-    raise bad_data(f"operand type {code:#x} (type {within} of {name}) is described by no device")
+    raise bad_data(
+        f"operand type {code:#x} (type {within} of {name}) is described by no device",
+        "extension.operand-type",
+    )
 
 
 def listed(attributes: Attributes) -> tuple[ExtensionAttribute, ...]:
@@ -87,5 +96,5 @@ def listed(attributes: Attributes) -> tuple[ExtensionAttribute, ...]:
 def data_of(data: bytes | None) -> bytes | None:
     """Data that a program gives, None for none; raises BAD_DATA for a buffer without bytes."""
     if data == b"":
-        raise bad_data("data is a buffer of 0 bytes; (NULL, 0) means none")
+        raise bad_data("data is a buffer of 0 bytes; (NULL, 0) means none", "extension.data-empty")
     return data

@@ -32,11 +32,13 @@ class Memory(Pool):
     def check_region(self, offset: int, length: int) -> None:
         """Raise BAD_DATA unless `length` bytes from `offset` lie inside; (0, 0) is nothing."""
         if offset == 0 and length == 0:
-            raise bad_data("offset and length of the memory region are both 0", "empty")
+            raise bad_data(
+                "offset and length of the memory region are both 0", "memory.region-empty"
+            )
         if offset + length > self.size:
             raise bad_data(
                 f"the region of {length} bytes from {offset} ends behind the memory's {self.size}",
-                "end",
+                "memory.region-end",
             )
 
     def check_constant(self, offset: int, length: int) -> None:
@@ -74,7 +76,10 @@ class FdMemory(Memory):
         try:
             self._fd = duplicated(fd)
         except (OSError, ValueError) as error:
-            raise op_failed(f"file descriptor {fd} cannot be duplicated: {error}") from None
+            raise op_failed(
+                f"file descriptor {fd} cannot be duplicated: {error}",
+                "memory.create-from-fd.duplicate",
+            ) from None
         vlog.write("memory", f"{size} bytes from {offset} of file descriptor {fd}")
 
     def __del__(self) -> None:
@@ -96,7 +101,11 @@ class FdMemory(Memory):
 
     def _mapped(self, needed: int, words: str) -> int:
         if not self._protect & needed:
-            raise NnapiError(ResultCode.UNMAPPABLE, f"the memory was created without {words}")
+            raise NnapiError(
+                ResultCode.UNMAPPABLE,
+                f"the memory was created without {words}",
+                "memory.protection",
+            )
         mapping = self._published.get("mapping")
         if mapping is None:
             # Of threads that race for the first use, one wins; the others drop what they mapped.
@@ -111,6 +120,7 @@ class FdMemory(Memory):
                 ResultCode.UNMAPPABLE,
                 f"memory of {self.size} bytes from offset {self._offset} of a file of "
                 f"{os.fstat(self._fd).st_size} bytes cannot be mapped: {error}",
+                "memory.cannot-map",
             ) from None
 
 
@@ -138,7 +148,7 @@ class HardwareBufferMemory(Memory):
         self._acquired = 0
         if not address.is_readable(buffer, _LEAST_BYTES):
             told = f"there is no hardware buffer at {buffer:#x}; it must come from allocate"
-            raise bad_data(told, "no_memory")
+            raise bad_data(told, "memory.hardware-buffer.unknown")
         self._libraries: list[Any] = []
         desc = address.Block(_DESC_BYTES)
         self._function("describe", "void(*)(uintptr_t, uintptr_t)")(buffer, desc.address)
@@ -146,7 +156,7 @@ class HardwareBufferMemory(Memory):
         (self._usage,) = address.words(desc.address + 16, "uint64_t", 1)
         if not self._format:
             told = f"what lies at {buffer:#x} is no hardware buffer; it must come from allocate"
-            raise bad_data(f"{told}, and not be released", "no_buffer")
+            raise bad_data(f"{told}, and not be released", "memory.hardware-buffer.invalid")
         self.is_sized = self._format == _BLOB
         super().__init__(width if self.is_sized else 0)
         self._lock_buffer = self._function(
@@ -169,7 +179,8 @@ class HardwareBufferMemory(Memory):
         if found is None:
             raise op_failed(
                 f"{symbol} is not in this process; a program with hardware buffers links or loads "
-                f"{' or '.join(HARDWARE_BUFFER_LIBRARIES)}"
+                f"{' or '.join(HARDWARE_BUFFER_LIBRARIES)}",
+                "memory.hardware-buffer.no-library",
             )
         function, library = found
         self._libraries.append(library)
@@ -184,7 +195,10 @@ class HardwareBufferMemory(Memory):
     def check_constant(self, offset: int, length: int) -> None:
         """Raise BAD_DATA unless a constant may lie there; never in a buffer with a format."""
         if not self.is_sized:
-            raise bad_data(f"a hardware buffer of format {self._format} cannot hold constants")
+            raise bad_data(
+                f"a hardware buffer of format {self._format} cannot hold constants",
+                "memory.hardware-buffer.constant",
+            )
         self.check_region(offset, length)
 
     def check_argument(
@@ -196,7 +210,8 @@ class HardwareBufferMemory(Memory):
         if offset or length:
             raise bad_data(
                 f"a hardware buffer of format {self._format} is used as a whole: offset is "
-                f"{offset} and length {length}; both must be 0"
+                f"{offset} and length {length}; both must be 0",
+                "memory.whole-only",
             )
         return None
 
@@ -213,11 +228,13 @@ class HardwareBufferMemory(Memory):
             raise NnapiError(
                 ResultCode.UNMAPPABLE,
                 f"a hardware buffer of format {self._format} cannot be mapped; BLOB can",
-                "not_blob",
+                "memory.hardware-buffer.format",
             )
         if not self._usage & needed:
             raise NnapiError(
-                ResultCode.UNMAPPABLE, f"the hardware buffer was allocated without {words}", "usage"
+                ResultCode.UNMAPPABLE,
+                f"the hardware buffer was allocated without {words}",
+                "memory.hardware-buffer.usage",
             )
         with self._mapping:
             if not self._address:
@@ -232,7 +249,9 @@ class HardwareBufferMemory(Memory):
         error = self._lock_buffer(self._acquired, usage, -1, 0, result.address)
         if error:
             raise NnapiError(
-                ResultCode.UNMAPPABLE, f"the hardware buffer cannot be locked: error {error}"
+                ResultCode.UNMAPPABLE,
+                f"the hardware buffer cannot be locked: error {error}",
+                "memory.hardware-buffer.lock",
             )
         (where,) = address.words(result.address, "uintptr_t", 1)
         return where
@@ -262,15 +281,18 @@ def copy(source: Memory, target: Memory) -> None:
 def _check_copy(source: Memory, target: Memory) -> None:
     """Raise BAD_DATA unless the contents of one memory fit the other."""
     if not source.is_initialized:
-        raise bad_data("the source memory has no contents yet", "no_contents")
+        raise bad_data("the source memory has no contents yet", "memory.copy.no-contents")
     one, other = source.operand, target.operand
     if one is not None and other is not None:
         if not is_same_kind(one, other) or one.dimensions != other.dimensions:
             raise bad_data(
-                f"the source holds {described(one)}, the target {described(other)}", "operand"
+                f"the source holds {described(one)}, the target {described(other)}",
+                "memory.copy.operand",
             )
     elif source.is_sized and target.is_sized and source.size != target.size:
-        raise bad_data(f"the source has {source.size} bytes, the target {target.size}", "size")
+        raise bad_data(
+            f"the source has {source.size} bytes, the target {target.size}", "memory.copy.size"
+        )
 
 
 def is_same_kind(one: Operand, other: Operand) -> bool:

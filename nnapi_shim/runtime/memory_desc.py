@@ -27,7 +27,10 @@ class MemoryDesc:
 
     def _require_open(self) -> None:
         if self.finished:
-            raise bad_state("the memory descriptor is finished; it can no longer be changed")
+            raise bad_state(
+                "the memory descriptor is finished; it can no longer be changed",
+                "memory-desc.sealed",
+            )
 
     def add_role(self, compilation: Compilation, role: str, index: int, frequency: float) -> None:
         """Use the memory as this input or output of executions of a compilation.
@@ -36,25 +39,32 @@ class MemoryDesc:
         """
         self._require_open()
         if (compilation, role, index) in self._roles:
-            raise bad_data(f"the memory has the role of {role} {index} already", "twice")
+            raise bad_data(
+                f"the memory has the role of {role} {index} already", "memory-desc.role-twice"
+            )
         if compilation.state != "finished":
             raise bad_data(
-                f"the compilation is {compilation.state}; {compilation.what_to_do}", "not_finished"
+                f"the compilation is {compilation.state}; {compilation.what_to_do}",
+                "compilation.not-finished",
             )
         operands = compilation.inputs if role == "input" else compilation.outputs
         if not 0 <= index < len(operands):
-            raise bad_data(f"{role} {index} does not exist; the model has {len(operands)}", "index")
+            raise bad_data(
+                f"{role} {index} does not exist; the model has {len(operands)}",
+                "memory-desc.role-index",
+            )
         operand = operands[index]
         if self._operand is not None and not is_same_kind(self._operand, operand):
             raise bad_data(
                 f"{role} {index} is {described(operand)}; an earlier role is "
                 f"{described(self._operand)}",
-                "operand",
+                "memory-desc.role-operand",
             )
         dimensions = self._merged(operand, operand.dimensions)
         if frequency <= 0 or frequency > 1:  # NaN passes, as in the reference
             raise bad_data(
-                f"frequency is {frequency:g}; it must be above 0 and at most 1", "frequency"
+                f"frequency is {frequency:g}; it must be above 0 and at most 1",
+                "memory-desc.role-frequency",
             )
         self._roles[compilation, role, index] = None
         self._operand = operand
@@ -76,14 +86,14 @@ class MemoryDesc:
             raise bad_data(
                 f"dimensions {list(self._dimensions or dimensions)} given; "
                 f"{operand.type.name} is a scalar and has none",
-                "scalar",
+                "memory-desc.scalar-dimensions",
             )
         merged = combined(self._dimensions, dimensions)
         if merged is None:
             raise bad_data(
                 f"dimensions {list(dimensions)} contradict {list(self._dimensions)} of a role or "
                 "of setDimensions",
-                "contradiction",
+                "memory-desc.dimensions",
             )
         return merged
 
@@ -92,7 +102,8 @@ class MemoryDesc:
         self._require_open()
         if not self._roles:
             raise bad_data(
-                "the memory descriptor has no role; addInputRole and addOutputRole give it some"
+                "the memory descriptor has no role; addInputRole and addOutputRole give it some",
+                "memory-desc.no-role",
             )
         self.finished = True
 
@@ -106,14 +117,14 @@ class MemoryDesc:
             raise bad_state(
                 "the memory descriptor is not finished; ANeuralNetworksMemoryDesc_finish must come "
                 "first",
-                "not_finished",
+                "memory-desc.not-finished",
             )
         assert self._operand is not None
         operand = self._operand._replace(dimensions=self._dimensions)
         if not is_known(operand.type, operand.dimensions):
             raise op_failed(
                 f"memory for {described(operand)} cannot be allocated; dimensions must be known",
-                "unknown_dimensions",
+                "memory-desc.unknown-dimensions",
             )
         # All devices take memory of the process. But as on Android, where a device may not, memory
         # for several devices is only to be had by programs that leave the choice of device open.
@@ -121,7 +132,7 @@ class MemoryDesc:
             raise op_failed(
                 "the roles are on different devices; their compilations were created for named "
                 "devices, so that no other memory may take the place of a device's",
-                "several_devices",
+                "memory-desc.several-devices",
             )
         return DeviceMemory(frozenset(self._roles), operand)
 
@@ -142,7 +153,7 @@ class DeviceMemory(Memory):
             raise op_failed(
                 f"memory for {described(operand)} has {self.size} bytes; allowed are 1 to "
                 f"{MAX_BYTES}",
-                "too_large",
+                "memory-desc.size",
             )
         self.operand = operand
         self.is_initialized = False
@@ -152,13 +163,14 @@ class DeviceMemory(Memory):
             self._pages = Pages(self.size)
         except OSError as error:
             raise op_failed(
-                f"{self.size} bytes of memory cannot be allocated: {error}", "out_of_memory"
+                f"{self.size} bytes of memory cannot be allocated: {error}",
+                "memory-desc.out-of-memory",
             ) from None
         vlog.write("memory", f"{self.size} bytes for {described(operand)}")
 
     def check_constant(self, offset: int, length: int) -> None:
         """Raises BAD_DATA: a constant is no role."""
-        raise bad_data("memory made from a descriptor cannot hold constants")
+        raise bad_data("memory made from a descriptor cannot hold constants", "memory.constant")
 
     def check_argument(
         self, role: Role, dimensions: Dimensions | None, offset: int, length: int
@@ -168,18 +180,20 @@ class DeviceMemory(Memory):
         Dimensions given with the argument may not contradict the descriptor's.
         """
         if role not in self._roles:
-            raise bad_data("the memory was made from a descriptor without this role", "role")
+            raise bad_data(
+                "the memory was made from a descriptor without this role", "memory.other-role"
+            )
         if offset or length:
             raise bad_data(
                 "memory made from a descriptor is used as a whole: offset is "
                 f"{offset} and length {length}; both must be 0",
-                "region",
+                "memory.whole-only",
             )
         if dimensions is not None and not self.can_hold(dimensions):
             raise bad_data(
                 f"the type has dimensions {list(dimensions)}; the memory was made for "
                 f"{described(self.operand)}",
-                "dimensions",
+                "memory.dimensions",
             )
         return self.size
 

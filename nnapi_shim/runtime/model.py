@@ -35,7 +35,9 @@ def while_building(method: Method) -> Method:
     @wraps(method)
     def checked(self: "Model", *arguments: Any) -> Any:
         if self.state != "building":
-            raise bad_state(f"the model is {self.state}; it can no longer be changed")
+            raise bad_state(
+                f"the model is {self.state}; it can no longer be changed", "model.sealed"
+            )
         if self.goes_on:
             from nnapi_shim.runtime import lint
 
@@ -107,7 +109,7 @@ class Model:
             told = (
                 f"operand {index} does not exist; the model has {len(self.draft.operands)} operands"
             )
-            raise bad_data(told).about(Place("operand", index))
+            raise bad_data(told, "operand.index").about(Place("operand", index))
         return self.draft.operands[index]
 
     @while_building
@@ -129,29 +131,33 @@ class Model:
             raise bad_data(
                 f"operand {index} is {operand.type.name}; only TENSOR_QUANT8_SYMM_PER_CHANNEL has "
                 "scales per channel",
-                "type",
+                "model.set-operand-symm-per-channel-quant-params.type",
             )
         if scales is None:
-            raise bad_data(f"operand {index}: scales is NULL; it needs one per index", "null")
+            raise bad_data(
+                f"operand {index}: scales is NULL; it needs one per index",
+                "model.set-operand-symm-per-channel-quant-params.null",
+            )
         rank = len(operand.dimensions)
         if channel_dim >= rank:
             raise bad_data(
                 f"operand {index} {list(operand.dimensions)}: channelDim is {channel_dim}; it must "
                 f"be below its rank, {rank}",
-                "channel_dim",
+                "model.set-operand-symm-per-channel-quant-params.dimension",
             )
         size = operand.dimensions[channel_dim]
         if size == 0 or len(scales) != size:
             raise bad_data(
                 f"operand {index} {list(operand.dimensions)}: {len(scales)} scales given; "
                 f"dimension {channel_dim} has size {size or 'unknown'}",
-                "count",
+                "model.set-operand-symm-per-channel-quant-params.count",
             )
         taken = []
         for position, scale in enumerate(scales):
             if not scale > 0:
                 raise bad_data(
-                    f"operand {index}: scale {position} is {scale:g}; it must be above 0", "scale"
+                    f"operand {index}: scale {position} is {scale:g}; it must be above 0",
+                    "model.set-operand-symm-per-channel-quant-params.scale",
                 )
             taken.append(scale)
         operand.channel_quant = hal.SymmPerChannelQuantParams(tuple(taken), channel_dim)
@@ -161,7 +167,7 @@ class Model:
             raise bad_data(
                 f"operand {index} {operand.type.name}{list(operand.dimensions)} has unknown "
                 "dimensions; a value needs all of them",
-                "unknown_dimensions",
+                "model.set-operand-value.unknown-dimensions",
             )
         if operand.type is _OEM_SCALAR:
             return
@@ -170,7 +176,7 @@ class Model:
             raise bad_data(
                 f"operand {index} {operand.type.name}{list(operand.dimensions)}: length is "
                 f"{length} bytes; it must be {needed}",
-                "length",
+                "model.set-operand-value.length",
             )
 
     @while_building
@@ -184,14 +190,17 @@ class Model:
             operand.lifetime, operand.value = L.NO_VALUE, None
             return
         if length == 0:
-            raise bad_data(f"operand {index}: length is 0 bytes; it must be at least 1", "empty")
+            raise bad_data(
+                f"operand {index}: length is 0 bytes; it must be at least 1",
+                "model.set-operand-value.empty",
+            )
         if length > MAX_BYTES:
             told = f"operand {index}: length is {length} bytes; allowed are {MAX_BYTES}"
-            raise bad_data(told, "too_long")
+            raise bad_data(told, "model.set-operand-value.too-long")
         self._check_length(index, operand, length)
         if operand.type is _OEM_SCALAR and not address.goes_on(where, length):
             told = f"operand {index}: the value is said to have {length} bytes; there are fewer"
-            raise bad_data(told, "no_memory")
+            raise bad_data(told, "model.set-operand-value.data-too-short")
         operand.lifetime = L.CONSTANT_COPY
         if length <= MAX_SIZE_OF_IMMEDIATELY_COPIED_VALUES:
             operand.value = address.read(where, length)
@@ -206,7 +215,7 @@ class Model:
         operand = self._operand(index)
         if operand.type is _OEM_SCALAR:
             told = f"operand {index} is OEM_SCALAR; the value of one cannot lie in a memory"
-            raise bad_data(told, "oem_scalar")
+            raise bad_data(told, "model.set-operand-value-from-memory.oem-scalar")
         self._check_length(index, operand, length)
         memory.check_constant(offset, length)
         operand.lifetime, operand.value = L.CONSTANT_REFERENCE, (memory, offset, length)
@@ -215,7 +224,10 @@ class Model:
     def set_operand_value_from_model(self, index: int, value: "Model") -> None:
         """Refer to a finished model, for IF and WHILE. Raises BAD_STATE if it is not finished."""
         if value.state != "finished":
-            raise bad_state(f"the model given as a value is {value.state}; {value.what_to_do}")
+            raise bad_state(
+                f"the model given as a value is {value.state}; {value.what_to_do}",
+                "model.set-operand-value-from-model.not-finished",
+            )
         operand = self._operand(index)
         operand.lifetime, operand.value = L.SUBGRAPH, value
 
@@ -225,14 +237,15 @@ class Model:
         operand = self._operand(index)
         if not isinstance(operand.type, hal.ExtensionType):
             raise bad_data(
-                f"operand {index} is {operand.type.name}; only extension types take data"
+                f"operand {index} is {operand.type.name}; only extension types take data",
+                "model.set-operand-extension-data.type",
             )
         operand.extension_data = extension.data_of(data) or b""
 
     def require_finished(self) -> None:
         """Raise BAD_STATE unless finish has succeeded."""
         if self.state != "finished":
-            raise bad_state(f"the model is {self.state}; {self.what_to_do}")
+            raise bad_state(f"the model is {self.state}; {self.what_to_do}", "model.not-finished")
 
     @property
     def what_to_do(self) -> str:
@@ -252,7 +265,10 @@ class Model:
         elif code in _operation_types:
             kind = _operation_types[code]
         else:
-            error = bad_data(f"type {code} does not exist; allowed are 0 to 105, and 10000", "type")
+            error = bad_data(
+                f"type {code} does not exist; allowed are 0 to 105, and 10000",
+                "model.add-operation.type",
+            )
             raise error.at(Place("operation", number))
         name = kind.name if isinstance(kind, OperationType) else f"extension {code:#x}"
         place = Place("operation", number, name)
@@ -271,13 +287,17 @@ class Model:
         They are looked at one by one: there may be fewer of them than the program says.
         """
         if not len(indexes):
-            raise bad_data(f"{role} count is 0; it must be at least 1", "count")
+            raise bad_data(
+                f"{role} count is 0; it must be at least 1", "model.add-operation.no-operands"
+            )
         taken = []
         count = len(self.draft.operands)
         for position, index in enumerate(indexes):
             if not 0 <= index < count:
                 told = f"{role} {position} is operand {index}; the model has {count} operands"
-                error = bad_data(told, "index").about(Place(role, position))
+                error = bad_data(told, "model.add-operation.operand-index").about(
+                    Place(role, position)
+                )
                 raise error.about(Place("operand", index))
             taken.append(index)
         return tuple(taken)
@@ -286,10 +306,13 @@ class Model:
         """An operand can become an input or output if nothing else has become of it."""
         lifetime = self._operand(index).lifetime
         if index in seen:
-            error = bad_data(f"operand {index} is named twice; once is allowed", "twice")
+            error = bad_data(
+                f"operand {index} is named twice; once is allowed",
+                "model.identify-inputs-and-outputs.twice",
+            )
         elif lifetime is not L.TEMPORARY_VARIABLE:
             told = f"operand {index} is {lifetime.name} already; it can be nothing else"
-            error = bad_data(told, "lifetime")
+            error = bad_data(told, "model.identify-inputs-and-outputs.lifetime")
         else:
             return
         raise error.about(Place("operand", index))
@@ -298,7 +321,10 @@ class Model:
     def identify_inputs_and_outputs(self, inputs: Sequence[int], outputs: Sequence[int]) -> None:
         """Say which operands are the model's arguments, in the order of the arguments."""
         if not len(inputs) or not len(outputs):
-            raise bad_data("a model needs at least one input and one output", "count")
+            raise bad_data(
+                "a model needs at least one input and one output",
+                "model.identify-inputs-and-outputs.empty",
+            )
         # Differs: the reference leaves the operands before a bad one marked (docs/deviations.md,
         # identify-half-way).
         seen: set[int] = set()

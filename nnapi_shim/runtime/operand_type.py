@@ -33,19 +33,26 @@ def checked_type(
     if kind is None:
         if not code >> 16:
             raise bad_data(
-                f"operand type {code} does not exist; allowed are 0 to 15, 10000, 10001", "code"
+                f"operand type {code} does not exist; allowed are 0 to 15, 10000, 10001",
+                "operand-type.code",
             )
         kind = extension.operand_type(code)
     if (dimensions is None) != (rank == 0):
         raise bad_data(
             f"{kind.name}: dimensionCount is {rank} and dimensions "
             f"{'NULL' if dimensions is None else 'not NULL'}",
-            "dimensions",
+            "operand-type.dimensions",
         )
     if kind in SCALARS and rank:
-        raise bad_data(f"{rank} dimensions given; {kind.name} is a scalar and has none", "scalar")
+        raise bad_data(
+            f"{rank} dimensions given; {kind.name} is a scalar and has none",
+            "operand-type.scalar-dimensions",
+        )
     if not -(1 << 31) <= zero_point < 1 << 31:  # from Python
-        raise bad_data(f"{kind.name}: zeroPoint is {zero_point}; it must fit into 32 bits", "int32")
+        raise bad_data(
+            f"{kind.name}: zeroPoint is {zero_point}; it must fit into 32 bits",
+            "operand-type.zero-point-bits",
+        )
     if kind not in _ANY_PARAMETERS:
         _check_parameters(kind, scale, zero_point)
     size = ELEMENT_BYTES[kind]
@@ -53,13 +60,14 @@ def checked_type(
     for length in dimensions or ():  # read one by one: `rank` may be far from true
         if not 0 <= length <= MAX_BYTES:  # from Python
             told = f"{kind.name}: a dimension is {length}; allowed are 0 to {MAX_BYTES}"
-            raise bad_data(told, "size")
+            raise bad_data(told, "operand-type.dimension-size")
         sizes.append(length)
         size *= length or 1
         if size > MAX_BYTES:
             shown = ", ".join(map(str, sizes)) + (", ..." if len(sizes) < rank else "")
             raise bad_data(
-                f"{kind.name}[{shown}] has more than the {MAX_BYTES} bytes allowed", "too_large"
+                f"{kind.name}[{shown}] has more than the {MAX_BYTES} bytes allowed",
+                "operand-type.too-large",
             )
     return kind, tuple(sizes)
 
@@ -67,14 +75,17 @@ def checked_type(
 def _check_parameters(kind: OperandType, scale: float, zero_point: int) -> None:
     if kind in ASYMMETRIC or kind in SYMMETRIC:
         if not scale > 0:
-            raise bad_data(f"{kind.name}: scale is {scale:g}; it must be greater than 0", "scale")
+            raise bad_data(
+                f"{kind.name}: scale is {scale:g}; it must be greater than 0", "operand-type.scale"
+            )
         low, high = QUANTIZED_RANGE[kind] if kind in ASYMMETRIC else (0, 0)
         if not low <= zero_point <= high:
             raise bad_data(
-                f"{kind.name}: zeroPoint is {zero_point}; allowed are {low} to {high}", "zero_point"
+                f"{kind.name}: zeroPoint is {zero_point}; allowed are {low} to {high}",
+                "operand-type.zero-point",
             )
     elif scale != 0 or zero_point != 0:
         raise bad_data(
             f"{kind.name}: scale is {scale:g} and zeroPoint {zero_point}; both must be 0",
-            "unquantized",
+            "operand-type.unquantized",
         )

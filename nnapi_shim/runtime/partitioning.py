@@ -91,7 +91,8 @@ def whole(
     if not totals:
         names = ", ".join(device.name for device in devices)
         raise op_failed(
-            f"no single device of {names} runs the whole model, and DEBUG_NN_PARTITION is 0"
+            f"no single device of {names} runs the whole model, and DEBUG_NN_PARTITION is 0",
+            "compilation.partition.unsupported-whole",
         )
     best = min(totals, key=lambda device: totals[device])
     return [_told(whole_on(devices[best], model))]
@@ -164,19 +165,19 @@ class Answers:
             raise bad_data(
                 f"{_named(item)} is supported by no device, for there is none; "
                 f"{ENABLED_DEVICES.name} is {ENABLED_DEVICES.get()!r}",
-                "no_devices",
+                "compilation.partition.no-devices",
             )
         names = ", ".join(device.name for device in self._devices)
         if any(position == refused for _, refused in self.refused):
             raise op_failed(
                 f"{_named(item)}: an output has unknown dimensions and is read on another device; "
                 f"no device of {names} can tell them",
-                "order",
+                "compilation.partition.unknown-dimensions",
             )
         raise bad_data(
             f"{_named(item)} is supported by no device of: {names}; DEBUG_NN_VLOG=device tells "
             "what each does not run",
-            "unsupported",
+            "compilation.partition.unsupported",
         )
 
     def equal_device(self, chosen: Sequence[int]) -> int | None:

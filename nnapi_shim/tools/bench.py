@@ -115,7 +115,9 @@ def bench(
     Raises NnapiError, and ImportError for a peer that is not installed.
     """
     if any(number < 1 for number in threads):
-        raise bad_data(f"threads are {list(threads)}; each number must be at least 1", "threads")
+        raise bad_data(
+            f"threads are {list(threads)}; each number must be at least 1", "tool.bench.threads"
+        )
     for name in peers:
         import_of(name)
     before = _resident()
@@ -285,7 +287,9 @@ def _at_once(
             worker.start()
     except RuntimeError:
         start.abort()
-        raise op_failed(f"{threads} threads cannot be made at once") from None
+        raise op_failed(
+            f"{threads} threads cannot be made at once", "tool.bench.no-threads"
+        ) from None
     start.wait()
     began = perf_counter()
     for worker in workers:

@@ -43,7 +43,9 @@ def config() -> Config:
         else:
             fields[name.strip()] = value
     if not {"Cflags", "Libs"} <= fields.keys() or not {"includedir", "libdir"} <= variables.keys():
-        raise op_failed(f"{file} does not say how to compile; install nnapi_shim again")
+        raise op_failed(
+            f"{file} does not say how to compile; install nnapi_shim again", "tool.config.missing"
+        )
     return Config(
         _flags(fields["Cflags"], variables),
         _flags(fields["Libs"], variables),

@@ -36,7 +36,9 @@ def convert(source: Source, path: str | os.PathLike[str], overwrite: bool = Fals
     suffix = Path(path).suffix.lower()
     if suffix not in (*FORMATS, SUMMARY):
         allowed = ", ".join((*FORMATS, SUMMARY))
-        raise bad_data(f"{os.fspath(path)} has the suffix {suffix!r}; allowed are {allowed}")
+        raise bad_data(
+            f"{os.fspath(path)} has the suffix {suffix!r}; allowed are {allowed}", "export.suffix"
+        )
     output_file.require_free(path, overwrite)
     model = model_of(source)
     if suffix == SUMMARY:

@@ -89,7 +89,9 @@ def diff(
     Raises NnapiError, also for a device that does not run all of the model.
     """
     if a == b:
-        raise bad_data(f"{a} is to be compared with itself; two devices are needed", "same")
+        raise bad_data(
+            f"{a} is to be compared with itself; two devices are needed", "tool.diff.same-device"
+        )
     model = model_of(source)
     chosen([a, b])
     on_a = Compilation(model, a)

@@ -45,7 +45,7 @@ def environment(
         if file is None:
             continue
         if not file:
-            raise bad_data(f"the file for {setting.name} has no name", "no_name")
+            raise bad_data(f"the file for {setting.name} has no name", "tool.exec.file-name")
         if "%p" not in Path(file).name:
             require_free(file, overwrite)
         made[setting.name] = str(Path(file).absolute())  # the program may go to another folder
@@ -56,14 +56,14 @@ def environment(
             re.compile(device)
         except re.error as error:
             told = f"{device!r} is no regular expression: {error}"
-            raise bad_data(told, "expression") from None
+            raise bad_data(told, "tool.exec.device-pattern") from None
         made[settings.ENABLED_DEVICES.name] = device
     if log is not None:
         allowed = (*LEVELS, JSON)
         for word in log.replace(",", " ").split():
             if word not in allowed:
                 told = f"there is no log level {word!r}; there are {', '.join(allowed)}"
-                raise bad_data(told, "level")
+                raise bad_data(told, "tool.exec.log-level")
         made[settings.LOG.name] = log
     return made
 
@@ -74,11 +74,11 @@ def execute(command: Sequence[str], environment: Mapping[str, str]) -> NoReturn:
     command: its name or path, and its arguments. Raises BAD_DATA where it cannot be run.
     """
     if not command:
-        raise bad_data("there is no program to run", "no_program")
+        raise bad_data("there is no program to run", "tool.exec.no-program")
     path = shutil.which(command[0], path=environment.get("PATH"))
     if path is None:
         why = "is no program that may be run" if Path(command[0]).exists() else "is not found"
-        raise bad_data(f"{command[0]} {why}", "not_found")
+        raise bad_data(f"{command[0]} {why}", "tool.exec.not-found")
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
             stream.flush()
@@ -88,4 +88,6 @@ def execute(command: Sequence[str], environment: Mapping[str, str]) -> NoReturn:
     try:
         os.execve(path, [*command], dict(environment))
     except OSError as error:
-        raise bad_data(f"{path} cannot be run: {error.strerror or error}") from None
+        raise bad_data(
+            f"{path} cannot be run: {error.strerror or error}", "tool.exec.not-executable"
+        ) from None

@@ -52,7 +52,7 @@ class Picture:
         mean = 0.0 if self.mean is None else self.mean
         std = 255.0 if self.std is None else self.std
         if not std:
-            raise bad_data("std is 0; pixels cannot be divided by it", "std")
+            raise bad_data("std is 0; pixels cannot be divided by it", "tool.inputs.std-zero")
         result: Array = (pixels.astype(np.float32) - np.float32(mean)) / np.float32(std)
         return result
 
@@ -79,7 +79,9 @@ def read_inputs(
         if separator and name in names:
             places = [names.index(name)]
         elif separator and not Path(text).exists():
-            raise bad_data(f"there is no input {name!r}; there are {', '.join(names)}", "name")
+            raise bad_data(
+                f"there is no input {name!r}; there are {', '.join(names)}", "tool.inputs.name"
+            )
         else:
             path, places = text, []
         if path.endswith(".npz"):
@@ -89,14 +91,17 @@ def read_inputs(
         if not places:
             places = [place for place in free if place not in found][:1]
             if not places:
-                raise bad_data(f"{path} is one input too many; the model has {len(arguments)}")
+                raise bad_data(
+                    f"{path} is one input too many; the model has {len(arguments)}",
+                    "tool.inputs.too-many",
+                )
         (place,) = places
         if place in found:
-            raise bad_data(f"input {names[place]!r} is given twice", "twice")
+            raise bad_data(f"input {names[place]!r} is given twice", "tool.inputs.twice")
         found[place] = read_input(path, arguments[place], how or Picture())
     missing = [names[place] for place in range(len(arguments)) if place not in found]
     if missing:
-        raise bad_data(f"nothing is given for {', '.join(missing)}", "missing")
+        raise bad_data(f"nothing is given for {', '.join(missing)}", "tool.inputs.missing")
     return [found[place] for place in range(len(arguments))]
 
 
@@ -119,7 +124,7 @@ def fitted(array: Array, argument: Argument, what: str) -> Array:
     ):
         raise bad_data(
             f"{what} has dimensions {list(array.shape)}; the input has {shown(wanted)}",
-            "dimensions",
+            "tool.inputs.dimensions",
         )
     if array.dtype.kind == "f" and argument.type in QUANTIZED_RANGE:
         return quantized(array, argument)
@@ -131,7 +136,7 @@ def quantized(array: Array, argument: Argument) -> Array:
     low, high = QUANTIZED_RANGE[argument.type]
     steps = np.rint(array.astype(np.float64) / argument.scale) + argument.zero_point
     if np.isnan(steps).any():
-        raise bad_data("not a number cannot be quantized", "nan")
+        raise bad_data("not a number cannot be quantized", "tool.inputs.nan")
     result: Array = np.clip(steps, low, high).astype(DTYPES[argument.type])
     return result
 
@@ -165,7 +170,7 @@ def _random(argument: Argument, rng: np.random.Generator, place: int) -> Array:
         raise bad_data(
             f"nothing can be made up for input {argument.name or place}, "
             f"{getattr(kind, 'name', 'of an extension')}{shown(argument.dimensions)}; give one",
-            "made_up",
+            "tool.inputs.no-random-values",
         )
     shape = tuple(size or 1 for size in argument.dimensions)
     if dtype.kind == "f":
@@ -187,7 +192,9 @@ def shown(dimensions: Sequence[int]) -> str:
 def _array(path: str) -> Array:
     found = _loaded(path)
     if not isinstance(found, np.ndarray):
-        raise bad_data(f"{path} is no single array of numpy; such files end in .npz", "npy")
+        raise bad_data(
+            f"{path} is no single array of numpy; such files end in .npz", "tool.inputs.not-npy"
+        )
     return found
 
 
@@ -203,20 +210,25 @@ def _loaded(path: str) -> Array | dict[str, Array]:
                 return found
             return {name: found[name] for name in found.files}
         except (ValueError, EOFError, BadZipFile, KeyError, AttributeError, TypeError) as error:
-            raise bad_data(f"{path} is no file of numpy: {_short(error)}", "numpy") from None
+            raise bad_data(
+                f"{path} is no file of numpy: {_short(error)}", "tool.inputs.not-numpy"
+            ) from None
 
 
 def _of_archive(path: str, compilation: "Compilation | PartialCompilation") -> dict[int, Array]:
     """Arrays of a .npz file by the positions of inputs."""
     names, arrays = compilation.input_names, _loaded(path)
     if isinstance(arrays, np.ndarray):
-        raise bad_data(f"{path} is a single array of numpy; such files end in .npy", "npz")
+        raise bad_data(
+            f"{path} is a single array of numpy; such files end in .npy", "tool.inputs.not-npz"
+        )
     if set(names) <= arrays.keys():
         return {place: arrays[name] for place, name in enumerate(names)}
     if len(arrays) == len(names) and not arrays.keys() & set(names):
         return dict(enumerate(arrays.values()))
     raise bad_data(
-        f"{path} has {', '.join(arrays) or 'no arrays'}; the inputs are {', '.join(names)}", "names"
+        f"{path} has {', '.join(arrays) or 'no arrays'}; the inputs are {', '.join(names)}",
+        "tool.inputs.npz-names",
     )
 
 
@@ -226,7 +238,7 @@ def _picture(path: str, argument: Argument, how: Picture) -> Array:
         raise bad_data(
             f"{path} is taken for a picture, and the input, {argument.type.name}"
             f"{shown(argument.dimensions)}, takes none; a .npy file holds any array",
-            "no_picture",
+            "tool.inputs.no-picture-input",
         )
     height, width, channels, is_first = size
     pixels = _pixels(path, height, width, _MODES[channels], how.resize)
@@ -272,24 +284,29 @@ def _pixels(path: str, height: int, width: int, mode: str, resize: bool) -> Arra
         with Image.open(path) as opened:
             if opened.width * opened.height * 4 > PICTURE_BYTES:
                 raise bad_data(
-                    f"{path} is {opened.width} x {opened.height}, too large for an input", "large"
+                    f"{path} is {opened.width} x {opened.height}, too large for an input",
+                    "tool.inputs.picture-too-large",
                 )
             image: Any = _of_bytes(ImageOps.exif_transpose(opened)).convert(mode)
     except UnidentifiedImageError:
-        raise bad_data(f"{path} is no picture that can be read, and no .npy file") from None
+        raise bad_data(
+            f"{path} is no picture that can be read, and no .npy file", "tool.inputs.not-a-picture"
+        ) from None
     except NnapiError:
         raise
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         if isinstance(error, OSError) and error.filename is not None:
             raise
-        raise bad_data(f"{path} is a damaged picture: {_short(error)}", "damaged") from None
+        raise bad_data(
+            f"{path} is a damaged picture: {_short(error)}", "tool.inputs.picture-damaged"
+        ) from None
     wanted = (width or image.width, height or image.height)
     if image.size != wanted:
         if not resize:
             raise bad_data(
                 f"{path} is {image.width} x {image.height}; the input is {wanted[0]} x "
                 f"{wanted[1]} (width x height), and --resize scales pictures",
-                "size",
+                "tool.inputs.picture-size",
             )
         image = image.resize(wanted, Image.Resampling.BILINEAR)
     return np.asarray(image)

@@ -14,6 +14,9 @@ from nnapi_shim.operations.declare import UNSET
 from nnapi_shim.tools.model_source import Source, model_of, name_of
 from nnapi_shim.tools.report import Report
 
+_NO_MODEL = ("source.", "file.", "import.", "capture.", "driver.")
+"""What rules begin with that are not about a model, but about having one."""
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -52,7 +55,7 @@ def lint(source: Source) -> Lint:
     try:
         model = model_of(source, finish=False)
     except NnapiError as error:
-        if not error.rule.startswith(("runtime.", "operations.", "api.")):
+        if error.rule.startswith(_NO_MODEL):
             raise
         return Lint(name_of(source), (_finding(error),))
     findings = [_finding(error) for error in problems_of(model)]

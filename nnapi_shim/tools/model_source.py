@@ -47,7 +47,10 @@ def model_of(source: Source, signature: str | None = None, *, finish: bool = Tru
         found = load(path, signature=signature or chosen, shapes=shapes)
     model = _called(text, found)
     if not isinstance(model, Model):
-        raise bad_data(f"{text} is a {type(model).__name__}; it must be a nnapi_shim.Model")
+        raise bad_data(
+            f"{text} is a {type(model).__name__}; it must be a nnapi_shim.Model",
+            "source.not-a-model",
+        )
     if finish and model.runtime.state == "building":
         model.finish()
     return model
@@ -91,7 +94,7 @@ def shapes_of(text: str) -> tuple[str, dict[str, tuple[int, ...]]]:
             shapes[name] = tuple(int(size) for size in sizes.split(","))
         except ValueError:
             raise bad_data(
-                f"{text}: @{part} is no NAME=SIZE,SIZE... of whole numbers", "shape"
+                f"{text}: @{part} is no NAME=SIZE,SIZE... of whole numbers", "source.shapes"
             ) from None
     return path, shapes
 
@@ -107,7 +110,7 @@ def _attribute(place: str, attribute: str) -> Any:
     else:
         names = vars(_guarded(place, lambda: _imported(place)))
     if attribute not in names:
-        raise bad_data(f"{place} has no {attribute!r}", "attribute")
+        raise bad_data(f"{place} has no {attribute!r}", "source.no-attribute")
     return names[attribute]
 
 
@@ -132,7 +135,8 @@ def _only_model(path: str, names: dict[str, Any]) -> Any:
     if len(models) == 1:
         return next(iter(models.values()))
     raise bad_data(
-        f"{path} has {len(models)} models and none that is called `model`; {path}:NAME chooses"
+        f"{path} has {len(models)} models and none that is called `model`; {path}:NAME chooses",
+        "source.which-model",
     )
 
 
@@ -152,7 +156,7 @@ def _guarded(what: str, call: Callable[[], Any]) -> Any:
         if isinstance(error, MemoryError):
             raise
         raise bad_data(
-            f"{what}{_line(what, error)}: {type(error).__name__}: {error}", "python"
+            f"{what}{_line(what, error)}: {type(error).__name__}: {error}", "source.python"
         ) from None
 
 

@@ -42,7 +42,9 @@ def peer(name: str, source: Source, model: Model, inputs: Inputs, threads: int =
     run, and ImportError where the runtime is not installed.
     """
     if name not in RUNTIMES:
-        raise bad_data(f"there is no peer {name!r}; there are {', '.join(RUNTIMES)}")
+        raise bad_data(
+            f"there is no peer {name!r}; there are {', '.join(RUNTIMES)}", "tool.bench.peer"
+        )
     with tempfile.TemporaryDirectory() as folder:
         path = _file(source, model, RUNTIMES[name], folder)
         try:
@@ -52,7 +54,9 @@ def peer(name: str, source: Source, model: Model, inputs: Inputs, threads: int =
             raise
         except Exception as error:  # whatever another runtime may raise
             reason = " ".join(str(error).split())[:300]
-            raise op_failed(f"{name} does not run this model: {reason}", "peer") from None
+            raise op_failed(
+                f"{name} does not run this model: {reason}", "tool.bench.peer-refuses"
+            ) from None
     return Peer(name, installed_version(RUNTIMES[name].package) or "", run, outputs)
 
 
@@ -75,7 +79,10 @@ def _matching(name: str, takes: int, inputs: Inputs) -> Sequence[Array]:
         if len(arrays) == takes:
             return arrays
     counts = " or ".join(dict.fromkeys(str(len(arrays)) for arrays in inputs))
-    raise bad_data(f"{name} takes {takes} inputs for this model; here it has {counts}", "inputs")
+    raise bad_data(
+        f"{name} takes {takes} inputs for this model; here it has {counts}",
+        "tool.bench.peer-inputs",
+    )
 
 
 def import_of(name: str) -> None:

@@ -91,13 +91,15 @@ class Predictor:
         if len(compilation.input_names) != 1:
             names = ", ".join(compilation.input_names)
             told = f"the model has the inputs {names}; a batch is a mapping or a DataFrame of them"
-            raise bad_data(told, "columns")
+            raise bad_data(told, "predictor.columns")
         if isinstance(batch, np.ndarray):
             results = _computed(compilation, [batch])
             return results[0] if len(results) == 1 else _by_name(compilation, results)
         if not isinstance(batch, Iterable):
             told = "a mapping, a DataFrame, an array or a list of samples"
-            raise bad_data(f"a batch is {type(batch).__name__}; allowed is {told}", "kind")
+            raise bad_data(
+                f"a batch is {type(batch).__name__}; allowed is {told}", "predictor.batch-type"
+            )
         samples = list(batch)  # of an iterator, as Dask's bags have it
         if not samples:
             return []
@@ -122,7 +124,7 @@ class Predictor:
         for name in self._columns:
             if name not in inputs:
                 told = f"there is no input {name!r}; there are {', '.join(inputs)}"
-                raise bad_data(told, "input")
+                raise bad_data(told, "predictor.input-name")
         if len(inputs) == 1 and not self._columns and inputs[0] not in names and len(names) == 1:
             return list(names)
         wanted = [self._columns.get(name, name) for name in inputs]
@@ -131,7 +133,7 @@ class Predictor:
             raise bad_data(
                 f"the batch has no column {missing[0]!r}; it has {', '.join(map(str, names))}, and "
                 "`columns` says which is which input",
-                "column",
+                "predictor.column-missing",
             )
         return wanted
 
@@ -149,7 +151,9 @@ def _computed(compilation: Compilation, columns: Sequence[Any]) -> list[Array]:
         arrays.append(_samples(name, column, argument.dimensions))
     counts = {len(array) for array in arrays}
     if len(counts) > 1:
-        raise bad_data(f"the inputs have {sorted(counts)} samples; all need as many", "counts")
+        raise bad_data(
+            f"the inputs have {sorted(counts)} samples; all need as many", "predictor.sample-counts"
+        )
     (count,) = counts
     size = _batch_size(compilation) or count
     runs: list[list[Array]] = []
@@ -168,7 +172,7 @@ def _batch_size(compilation: Compilation) -> int:
         raise bad_data(
             f"the inputs of the model differ in their first dimension, {sorted(sizes)}; batches "
             "need it to be the number of samples",
-            "batch_size",
+            "predictor.batch-size",
         )
     return sizes.pop() if sizes else 1
 
@@ -191,7 +195,7 @@ def _run(compilation: Compilation, parts: Sequence[Array], size: int) -> list[Ar
             raise bad_data(
                 f"output {name} has dimensions {list(result.shape)} for {size} samples; the first "
                 "has to be their number",
-                "output",
+                "predictor.output-dimensions",
             )
     return found
 
@@ -205,7 +209,9 @@ def _samples(name: str, column: Any, dimensions: Dimensions) -> Array:
         if array.dtype == object:  # arrays within an array
             array = np.stack([np.asarray(sample) for sample in array])
     except (TypeError, ValueError) as error:
-        raise bad_data(f"input {name}: the samples make no array: {error}", "samples") from None
+        raise bad_data(
+            f"input {name}: the samples make no array: {error}", "predictor.samples"
+        ) from None
     rest = dimensions[1:]
     if array.ndim == len(rest) + 2 and array.shape[1] == 1:
         array = array[:, 0]  # samples that have the batch size 1 of the model themselves
@@ -216,6 +222,6 @@ def _samples(name: str, column: Any, dimensions: Dimensions) -> Array:
         raise bad_data(
             f"input {name}: samples have dimensions {list(array.shape[1:])}; the model takes "
             f"{list(rest)}",
-            "dimensions",
+            "predictor.sample-dimensions",
         )
     return array

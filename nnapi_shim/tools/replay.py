@@ -168,11 +168,14 @@ class _Runner:
             wanted = re.compile(pattern)
         except re.error as error:
             told = f"{pattern!r} is no regular expression: {error}"
-            raise bad_data(told, "expression") from None
+            raise bad_data(told, "tool.replay.device-pattern") from None
         for name in self._here:
             if wanted.fullmatch(name):
                 return name
-        raise bad_data(f"no device matches {pattern!r}; there are {', '.join(self._here)}")
+        raise bad_data(
+            f"no device matches {pattern!r}; there are {', '.join(self._here)}",
+            "tool.replay.no-device",
+        )
 
     def _device(self, handle: str) -> Any:
         """The device here that stands for one of the capture."""
@@ -181,7 +184,10 @@ class _Runner:
         name = self._capture.devices[int(handle.rpartition(" ")[2]) - 1]
         if name not in self._here:
             there = ", ".join(self._here)
-            raise bad_data(f"{name}, which the program used, is not here; there are {there}")
+            raise bad_data(
+                f"{name}, which the program used, is not here; there are {there}",
+                "tool.replay.device",
+            )
         return self._here[name]
 
     def close(self) -> None:

@@ -154,7 +154,9 @@ def read_labels(path: str | os.PathLike[str]) -> list[str]:
     try:
         lines = Path(path).read_text(encoding="utf-8").splitlines()
     except UnicodeDecodeError:
-        raise bad_data(f"{os.fspath(path)} is no text with a label in each line") from None
+        raise bad_data(
+            f"{os.fspath(path)} is no text with a label in each line", "tool.run.labels-file"
+        ) from None
     while lines and not lines[-1].strip():
         lines.pop()
     words = [line.strip().split(None, 1) for line in lines]
@@ -192,7 +194,10 @@ def _top(values: Array, best: int, labels: Sequence[str] | None) -> tuple[Class,
         return ()
     scores = values.reshape(-1)
     if labels is not None and len(labels) != scores.size:
-        raise bad_data(f"{len(labels)} labels given; the model has {scores.size} classes", "labels")
+        raise bad_data(
+            f"{len(labels)} labels given; the model has {scores.size} classes",
+            "tool.run.label-count",
+        )
     order = np.argsort(-scores, kind="stable")[:best]
     return tuple(
         Class(int(at), float(scores[at]), "" if labels is None else labels[at]) for at in order

@@ -320,7 +320,7 @@ def test_a_line_of_json(call_everything, run_bare, tmp_path, log):
     assert told == {
         "level": "error",
         "code": "OP_FAILED",
-        "rule": "native.boot",
+        "rule": "library.start",
         "message": result.stdout,
     }
     assert 'Exception: "a\\b"\t\u00e4!' in told["message"]

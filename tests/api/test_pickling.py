@@ -194,7 +194,9 @@ def test_copies(device: str) -> None:
 
 
 def test_errors_keep_what_they_say() -> None:
-    error = bad_data("scale is 0; it must be above 0", "scale").at(Place("operation", 4, "ADD"))
+    error = bad_data("scale is 0; it must be above 0", "operand-type.scale").at(
+        Place("operation", 4, "ADD")
+    )
     arrived = pickle.loads(pickle.dumps(error))
     assert isinstance(arrived, NnapiError)
     for what in ("code", "message", "rule", "places", "said"):

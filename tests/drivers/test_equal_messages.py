@@ -57,11 +57,15 @@ def refusals(devices, sample, **kinds):
 
 
 def same(devices, sample, **kinds):
-    """Whether both refuse, with the same words."""
+    """Whether both refuse, with the same words and for the same rule."""
     reference, cpu = refusals(devices, sample, **kinds)
     assert (reference is None) == (cpu is None), (reference, cpu)
     if reference is not None:
-        assert (cpu.code, cpu.message) == (reference.code, reference.message)
+        assert (cpu.code, cpu.message, cpu.rule) == (
+            reference.code,
+            reference.message,
+            reference.rule,
+        )
     return reference is not None
 
 

@@ -211,7 +211,9 @@ class _Drawn:
         operation = self.use.operation
         for value in self.sample.outputs:
             if value.operand.type in QUANTIZED_RANGE and not value.operand.scale:
-                raise bad_data("a scale that fits the inputs is too small for a float32")
+                raise bad_data(
+                    "a scale that fits the inputs is too small for a float32", "operand-type.scale"
+                )
         operation.required_level(self.sample.op)
         try:
             shapes = operation.shape(self.sample.op)
@@ -219,7 +221,7 @@ class _Drawn:
             return  # checks come first; whoever computes it says which error it is
         shapes = [*shapes, *(value.operand.dimensions for value in self.sample.inputs)]
         if any(prod(shape) > MAX_ELEMENTS for shape in shapes):
-            raise op_failed("too large")
+            raise op_failed("too large", "operation.output.too-large")
 
     def indexes(self) -> tuple[int, ...]:
         """Indexes of the inputs, new ones added; now and then a number is a wrong one."""

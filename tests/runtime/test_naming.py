@@ -33,7 +33,7 @@ def test_a_device_that_refuses_to_prepare_its_part() -> None:
     first, second = PartialDevice("first", "RELU"), PartialDevice("second", "ABS CONCATENATION")
 
     def prepare(*arguments):
-        raise bad_data("operand 2 is not to my liking").about(Place("operand", 2))
+        raise bad_data("operand 2 is not to my liking", "operand.index").about(Place("operand", 2))
 
     second.prepare = prepare
     compilation = Compilation(model.runtime, [first, second])
@@ -54,13 +54,18 @@ def test_a_device_that_refuses_to_prepare_its_part() -> None:
 
 
 def test_numbers_of_a_graph_within_stay() -> None:
-    error = bad_data("operand 1 is wrong").at("IF (operation 2), else: ADD (operation 0)")
+    error = bad_data("operand 1 is wrong", "operand.index").at(
+        "IF (operation 2), else: ADD (operation 0)"
+    )
     assert renumbered(error, (7, 8, 9)) is error
-    other = bad_data("operand 1 is wrong").at(Place("operation", 2, "ADD"))
+    other = bad_data("operand 1 is wrong", "operand.index").at(Place("operation", 2, "ADD"))
     found = renumbered(other, (7, 8, 9))
     assert found.message == "ADD (operation 2): operand 8 is wrong"
     assert (found.rule, found.code) == (other.rule, other.code)
-    assert renumbered(bad_data("operand 5 is wrong"), (7,)).message == "operand 5 is wrong"
+    assert (
+        renumbered(bad_data("operand 5 is wrong", "operand.index"), (7,)).message
+        == "operand 5 is wrong"
+    )
 
 
 @pytest.mark.parametrize(
@@ -75,7 +80,7 @@ def test_numbers_of_a_graph_within_stay() -> None:
     ],
 )
 def test_where_names_stand(message: str, wanted: str) -> None:
-    error = bad_data(f"{message}; be right")
+    error = bad_data(f"{message}; be right", "operand.index")
     found = named(error, {1: "one"})
     assert (found.message, found.said) == (f"{wanted}; be right",) * 2
     assert (found is error) == (message == wanted)

@@ -86,7 +86,7 @@ class Calling:
         if output.like is not None:
             if scale is not None:
                 told = "scale and like are both given; one says what the output is to have"
-                raise bad_data(told, "like").at(type.name)
+                raise bad_data(told, "model.operation.scale-and-like").at(type.name)
             scale, zero_point = output.like.scale, output.like.zero_point
             if wanted is None and type in (OperationType.QUANTIZE, OperationType.CAST):
                 wanted = output.like.type
@@ -157,7 +157,10 @@ def _no_form(declaration: Operation, given: set[str]) -> NnapiError:
         for accepted in forms
     )
     told = ", ".join(sorted(given - common)) or "nothing"
-    return bad_data(f"{told} given; it takes {' or '.join(way for way in ways if way)}", "form")
+    return bad_data(
+        f"{told} given; it takes {' or '.join(way for way in ways if way)}",
+        "model.operation.arguments",
+    )
 
 
 def _spread(declaration: Operation, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -174,7 +177,7 @@ def _spread(declaration: Operation, given: Mapping[str, Any]) -> dict[str, Any]:
             told = (
                 f"padding is {shown(padding)}; it must be a scheme, or (left, right, top, bottom)"
             )
-            raise bad_data(told, "padding").at(declaration.type.name)
+            raise bad_data(told, "model.operation.padding").at(declaration.type.name)
         del values["padding"]
         values |= dict(zip(PADS, padding, strict=True))
     elif isinstance(padding, str):
@@ -192,7 +195,10 @@ def _pair(name: str, value: Any) -> tuple[Any, Any]:
     if not isinstance(value, list | tuple):
         return value, value
     if len(value) != 2:
-        raise bad_data(f"{name} is {shown(value)}; it must be (width, height)", "pair")
+        raise bad_data(
+            f"{name} is {shown(value)}; it must be (width, height)",
+            "model.operation.width-and-height",
+        )
     return value[0], value[1]
 
 

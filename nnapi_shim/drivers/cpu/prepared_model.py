@@ -31,7 +31,9 @@ from nnapi_shim.operations.resolve import require_outputs
 def too_late(late: TooLate) -> NnapiError:
     """What the program is told."""
     code = ResultCode.MISSED_DEADLINE_TRANSIENT
-    error = NnapiError(code, "making it ready took longer than it may", "too_late")
+    error = NnapiError(
+        code, "making it ready took longer than it may", "compilation.prepare.too-late"
+    )
     return error.at(late.place) if late.place else error
 
 
@@ -201,7 +203,9 @@ class CpuExecution:
         started = monotonic_ns() if self._measure or deadline_ns is not None else 0
         if deadline_ns is not None and started >= deadline_ns:
             raise NnapiError(
-                ResultCode.MISSED_DEADLINE_PERSISTENT, "the deadline passed before the run began"
+                ResultCode.MISSED_DEADLINE_PERSISTENT,
+                "the deadline passed before the run began",
+                "execution.deadline.before-start",
             )
         if self._done is None:
             require_outputs(self._model.main.declared, self._request.outputs)

@@ -146,7 +146,7 @@ def broadcast(*arrays: Array) -> list[Array]:
         found = {x.shape[axis] for x in arrays if x.ndim >= -axis} - {1}
         if len(found) > 1:
             shapes = " and ".join(str(list(x.shape)) for x in arrays)
-            raise op_failed(f"dimensions {shapes} do not match")
+            raise op_failed(f"dimensions {shapes} do not match", "operation.broadcast")
         sizes.append(found.pop() if found else 1)
     return [np.broadcast_to(x, sizes) for x in arrays]
 
@@ -158,11 +158,12 @@ def check_dimensions(dimensions: Dimensions) -> None:
     if prod(size or 1 for size in dimensions) >= _MOST_ELEMENTS:
         raise op_failed(
             f"a tensor has dimensions {list(dimensions)}; nnapi-reference has none that would have "
-            f"{_MOST_ELEMENTS} elements if all sizes of 0 were 1, as numpy has none"
+            f"{_MOST_ELEMENTS} elements if all sizes of 0 were 1, as numpy has none",
+            "device.tensor-size",
         )
     if len(dimensions) > MAX_RANK:
         raise op_failed(
             f"a tensor has {len(dimensions)} dimensions; nnapi-reference has tensors of up to "
             f"{MAX_RANK}, as numpy has",
-            "rank",
+            "device.tensor-rank",
         )

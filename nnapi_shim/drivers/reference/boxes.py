@@ -3,7 +3,6 @@
 import numpy as np
 
 from nnapi_shim.drivers.reference.arrays import Array, dtype_of, is_float, real, rounded, saturated
-from nnapi_shim.errors import op_failed
 from nnapi_shim.operations.declare import BoundOperand
 from nnapi_shim.operations.faults import box_reversed, index_outside
 
@@ -29,7 +28,7 @@ def check_corners(boxes: Array, name: str) -> None:
     ordered = (boxes[..., 0] <= boxes[..., 2]) & (boxes[..., 1] <= boxes[..., 3])
     if not ordered.all():
         at = int(np.argmin(ordered))
-        raise op_failed(box_reversed(name, at, boxes.reshape(-1, 4)[at].tolist()))
+        raise box_reversed(name, at, boxes.reshape(-1, 4)[at].tolist())
 
 
 def check_indexes(indexes: Array, name: str, size: int) -> None:
@@ -37,7 +36,7 @@ def check_indexes(indexes: Array, name: str, size: int) -> None:
     outside = (indexes < 0) | (indexes >= size)
     if outside.any():
         at = int(np.argmax(outside))
-        raise op_failed(index_outside(name, at, int(indexes.flat[at]), size))
+        raise index_outside(name, at, int(indexes.flat[at]), size)
 
 
 def transformed(boxes: Array, deltas: Array, image_info: Array) -> Array:

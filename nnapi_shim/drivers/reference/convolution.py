@@ -77,7 +77,10 @@ def transpose_conv_2d(op: BoundOperation) -> list[Array]:
     out_height = in_height * op.stride_height + height - op.stride_height - top - bottom
     out_width = in_width * op.stride_width + width - op.stride_width - left - right
     if min(out_height, out_width) < 1 or min(top, left) < 0:
-        raise op_failed(f"the output would be {out_height} x {out_width}, paddings {top}, {left}")
+        raise op_failed(
+            f"the output would be {out_height} x {out_width}, paddings {top}, {left}",
+            "transpose-conv-2d.output-size",
+        )
     total = np.zeros((batch, out_height, out_width, depth_out))
     for i in range(height):
         for j in watched(range(width)):

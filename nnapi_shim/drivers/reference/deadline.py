@@ -35,7 +35,9 @@ def look() -> None:
     """Raise MISSED_DEADLINE_TRANSIENT if the deadline has passed."""
     deadline_ns = getattr(_of_thread, "deadline_ns", None)
     if deadline_ns is not None and monotonic_ns() >= deadline_ns:
-        raise NnapiError(ResultCode.MISSED_DEADLINE_TRANSIENT, "the deadline passed")
+        raise NnapiError(
+            ResultCode.MISSED_DEADLINE_TRANSIENT, "the deadline passed", "execution.deadline.passed"
+        )
 
 
 def watched(items: Iterable[T]) -> Iterator[T]:

@@ -55,7 +55,8 @@ class ReferenceDevice:
             found = "found" if error.name == "numpy" else f"imported ({last_line(error)})"
             raise op_failed(
                 f"nnapi-reference needs numpy, which cannot be {found}; `pip install numpy` where "
-                "nnapi_shim and cffi are installed, or use nnapi-cpu"
+                "nnapi_shim and cffi are installed, or use nnapi-cpu",
+                "device.needs-numpy",
             ) from None
         # Imports what numpy has imported already.
         from nnapi_shim.drivers.observing import reference_is_used

@@ -11,14 +11,14 @@ from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 def concatenation(op: BoundOperation) -> list[Array]:
     """The inputs one behind the other along axis, in the output's scale and zero point."""
     if op.axis < 0:
-        raise op_failed(f"axis is {op.axis}; it must not be negative", "negative_axis")
+        raise op_failed(f"axis is {op.axis}; it must not be negative", "concatenation.axis")
     parts = [_requantized(operand, op.output) for operand in op.inputs]
     try:
         return [np.concatenate(parts, op.axis)]
     except ValueError:  # an axis out of range, too
         shapes = ", ".join(str(list(part.shape)) for part in parts)
         raise op_failed(
-            f"inputs {shapes} cannot be joined along axis {op.axis}", "dimensions"
+            f"inputs {shapes} cannot be joined along axis {op.axis}", "concatenation.dimensions"
         ) from None
 
 

@@ -16,7 +16,7 @@ def gather(op: BoundOperation) -> list[Array]:
     """output[a,i,b] = input[a,indices[i],b], a and b the dimensions before and after axis."""
     source, indices = op.input.value, op.indices.value
     if not -source.ndim <= op.axis < source.ndim:
-        raise op_failed(f"axis is {op.axis}; the rank is {source.ndim}")
+        raise op_failed(f"axis is {op.axis}; the rank is {source.ndim}", "operation.axis")
     return [_taken(source, indices, op.axis)]
 
 

@@ -29,11 +29,12 @@ def fully_connected(op: BoundOperation) -> list[Array]:
     if inputs.size % input_size:
         raise op_failed(
             f"input has {inputs.size} elements; they must be a multiple of {input_size}",
-            "input_size",
+            "fully-connected.input-size",
         )
     if op.bias.value.size != units:
         raise op_failed(
-            f"bias has {op.bias.value.size} values; weights have {units} rows", "bias_size"
+            f"bias has {op.bias.value.size} values; weights have {units} rows",
+            "fully-connected.bias-size",
         )
     total = product(inputs.reshape(-1, input_size), weights.T)
     return [with_bias(op, total, op.weights)]

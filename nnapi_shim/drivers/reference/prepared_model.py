@@ -89,7 +89,9 @@ class ReferenceExecution:
         started = monotonic_ns()
         if deadline_ns is not None and started >= deadline_ns:
             raise NnapiError(
-                ResultCode.MISSED_DEADLINE_PERSISTENT, "the deadline passed before the run began"
+                ResultCode.MISSED_DEADLINE_PERSISTENT,
+                "the deadline passed before the run began",
+                "execution.deadline.before-start",
             )
         request = self._request
         main = self._model.main
@@ -198,7 +200,11 @@ class GraphRun:
     def _check_deadline(self) -> None:
         deadline_ns = self._limits.deadline_ns
         if deadline_ns is not None and monotonic_ns() >= deadline_ns:
-            raise NnapiError(ResultCode.MISSED_DEADLINE_TRANSIENT, "the deadline passed")
+            raise NnapiError(
+                ResultCode.MISSED_DEADLINE_TRANSIENT,
+                "the deadline passed",
+                "execution.deadline.passed",
+            )
 
     def _step(self, item: hal.Operation) -> None:
         """Bind, check and compute one operation."""
@@ -255,7 +261,7 @@ class GraphRun:
         """Run one of both graphs: outputs = graph(inputs)."""
         condition, then, otherwise, *inputs = item.inputs
         if self._is_omitted(condition):
-            raise op_failed("condition is omitted; IF needs it")
+            raise op_failed("condition is omitted; IF needs it", "operation.input.omitted")
         chosen = then if self._is_true(self.operands[condition].value) else otherwise
         word = "then" if chosen == then else "else"
         given = [self._given(index) for index in inputs]
@@ -273,7 +279,9 @@ class GraphRun:
             self._check_deadline()
             if monotonic_ns() - started > self._limits.loop_timeout_ns:
                 raise NnapiError(
-                    ResultCode.MISSED_DEADLINE_TRANSIENT, "the loop took longer than it may"
+                    ResultCode.MISSED_DEADLINE_TRANSIENT,
+                    "the loop took longer than it may",
+                    "while.timeout",
                 )
             results = yield self._run_graph(body, state, "body")
             state = [*results, *state[len(results) :]]
@@ -302,7 +310,9 @@ class GraphRun:
     def _finish(self, item: hal.Operation, arrays: Sequence[Array | None]) -> None:
         for position, (index, array) in enumerate(zip(item.outputs, arrays, strict=True)):
             if array is None:
-                raise op_failed(f"input {position} is omitted; no round gave it a value", "input")
+                raise op_failed(
+                    f"input {position} is omitted; no round gave it a value", "while.output-omitted"
+                )
             operand = self.operands[index]
             _store(operand, f"output {position}", array, operand.scale, operand.zero_point)
 

@@ -7,7 +7,6 @@ import numpy as np
 from nnapi_shim.drivers.reference.arrays import Array
 from nnapi_shim.drivers.reference.boxes import check_corners, reals, stored, transformed
 from nnapi_shim.drivers.reference.suppression import hard_nms, ranked, soft_nms
-from nnapi_shim.errors import op_failed
 from nnapi_shim.operations.declare import BoundOperation
 from nnapi_shim.operations.faults import score_is_nan
 
@@ -85,7 +84,7 @@ def generate_proposals(op: BoundOperation) -> list[Array]:
     batches, height, width, _ = scores.shape
     missing = np.isnan(scores)
     if missing.any():
-        raise op_failed(score_is_nan(int(np.argmax(missing))))
+        raise score_is_nan(int(np.argmax(missing)))
     shift_y, shift_x = np.meshgrid(
         np.arange(height, dtype=np.float32) * np.float32(op.height_stride),
         np.arange(width, dtype=np.float32) * np.float32(op.width_stride),

@@ -18,7 +18,10 @@ def reshape(op: BoundOperation) -> list[Array]:
         shape[left_over] = 1
         shape[left_over] = values.size // max(1, prod(shape))
     if min(shape, default=1) < 0 or prod(shape) != values.size:
-        raise op_failed(f"shape {list(op.shape)} does not fit input {list(values.shape)}")
+        raise op_failed(
+            f"shape {list(op.shape)} does not fit input {list(values.shape)}",
+            "reshape.shape.element-count",
+        )
     return [values.reshape(shape)]
 
 

@@ -100,10 +100,14 @@ def _axes(op: BoundOperation, pixels: Array) -> list[_Axis]:
         if resized is None:
             factor = getattr(op, f"{name}_scale")
             if not abs(size * factor) < 2**32:
-                raise op_failed(f"{name}_scale is {factor:g}; the {name} is too large", "scale")
+                raise op_failed(
+                    f"{name}_scale is {factor:g}; the {name} is too large", "resize.scale"
+                )
             resized = int(np.floor(np.float32(size) * np.float32(factor)))
         if resized < 1:
-            raise op_failed(f"output has {name} {resized}; it must be at least 1", "empty_output")
+            raise op_failed(
+                f"output has {name} {resized}; it must be at least 1", "resize.output-size"
+            )
         corners = 1 if op.align_corners and resized > 1 else 0
         scale = np.float32(size - corners) / np.float32(resized - corners)
         axes.append(_Axis(number, size, resized, scale))

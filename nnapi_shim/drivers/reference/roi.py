@@ -103,7 +103,8 @@ def _multiplier(op: BoundOperation, *samples: int) -> np.float32:
     if not multiplier < 1:
         raise op_failed(
             f"output has scale {op.output.scale:g}; it must be greater than that of the input, "
-            f"{op.input.scale:g}, over 255 * {samples[0]} * {samples[1]} samples"
+            f"{op.input.scale:g}, over 255 * {samples[0]} * {samples[1]} samples",
+            "roi-align.output-scale",
         )
     return multiplier
 
@@ -167,7 +168,7 @@ def _rois(op: BoundOperation, images: Array) -> list[tuple[Array, Array]]:
     if not inside.all():
         at = int(np.argmin(inside.all(1)))
         strides_given = op.height_stride, op.width_stride
-        raise op_failed(roi_outside(at, rois[at].tolist(), (height, width), strides_given))
+        raise roi_outside(at, rois[at].tolist(), (height, width), strides_given)
     return [(images[image], corners) for image, corners in zip(index, rois, strict=True)]
 
 

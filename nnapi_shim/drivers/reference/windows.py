@@ -104,7 +104,8 @@ def windows(op: BoundOperation, image: Array, taps_down: int, taps_across: int) 
     if found.vertical.output < 1 or found.horizontal.output < 1:
         raise op_failed(
             f"a filter of {taps_down} x {taps_across} does not fit into the padded image of "
-            f"{image.shape[1]} x {image.shape[2]}"
+            f"{image.shape[1]} x {image.shape[2]}",
+            "operation.window.too-large",
         )
     return found
 
@@ -120,13 +121,14 @@ def _axis(
     if min(taps, stride, dilation) < 1:
         raise op_failed(
             f"filter size {taps}, stride {stride}, dilation {dilation}; all must be at least 1",
-            "at_least_one",
+            "operation.window.size",
         )
     covered = (taps - 1) * dilation + 1
     if scheme is None:
         if min(head, tail) < 0 or max(head, tail) >= covered:
             raise op_failed(
-                f"paddings are {head} and {tail}; allowed are 0 to {covered - 1}", "padding"
+                f"paddings are {head} and {tail}; allowed are 0 to {covered - 1}",
+                "operation.window.padding",
             )
     elif scheme == PaddingCode.SAME:
         last_window = ((size + stride - 1) // stride - 1) * stride

@@ -101,7 +101,10 @@ class VersionedDevice:
             quick, quantized, *rest = [PerformanceInfo(*map(float, info)) for info in found]
             (relaxed,) = rest if self._is_1_1 else (quick,)
         except (TypeError, ValueError):
-            raise op_failed(f"the answer is {shown(found)}; it must be {wanted.__name__}") from None
+            raise op_failed(
+                f"the answer is {shown(found)}; it must be {wanted.__name__}",
+                "driver.answer.capabilities",
+            ) from None
         return Capabilities(
             relaxed,
             relaxed,
@@ -154,7 +157,7 @@ class VersionedDevice:
         part = sliced(model, [True] * len(model.main.operations))
         if part.model is None:
             raise bad_data(
-                f"HAL {self.hal} has no models without inputs or outputs", "no_arguments"
+                f"HAL {self.hal} has no models without inputs or outputs", "hal.model.no-arguments"
             )
         for pool in part.model.pools:
             pool.map()  # or the driver would find out that it cannot be
@@ -164,7 +167,9 @@ class VersionedDevice:
         answer = Answer(what)
         prepared = answer.get(lambda: method(converted, *chosen, answer), deadline_ns)
         if prepared is None:
-            raise op_failed(f"{what} answered NONE without a prepared model", "no_prepared_model")
+            raise op_failed(
+                f"{what} answered NONE without a prepared model", "driver.answer.no-prepared-model"
+            )
         return VersionedPreparedModel(f"{self.name}.execute", prepared, part)
 
     def wait(self) -> None:
@@ -176,13 +181,13 @@ class VersionedDevice:
             status = returned(what, lambda: _device_status(self._driver.getStatus()))
             if status == v1_0.DeviceStatus.OFFLINE:
                 raise NnapiError(
-                    ResultCode.UNAVAILABLE_DEVICE, f"{self.name} is offline", "offline"
+                    ResultCode.UNAVAILABLE_DEVICE, f"{self.name} is offline", "driver.offline"
                 )
             if status != v1_0.DeviceStatus.BUSY:
                 return
             if end is not None and monotonic_ns() >= end:
                 raise NnapiError(
-                    ResultCode.UNAVAILABLE_DEVICE, f"{self.name} is still busy", "busy"
+                    ResultCode.UNAVAILABLE_DEVICE, f"{self.name} is still busy", "driver.busy"
                 )
             sleep(_POLL_S)
 
@@ -190,7 +195,10 @@ class VersionedDevice:
 def _value(answer: Any) -> Any:
     """The value beside a status; raises what the status means."""
     if not (isinstance(answer, tuple) and len(answer) == 2 and is_status(answer[0])):
-        raise op_failed(f"the answer is {shown(answer)}; it must be an ErrorStatus and a value")
+        raise op_failed(
+            f"the answer is {shown(answer)}; it must be an ErrorStatus and a value",
+            "driver.answer.value",
+        )
     require_success("it", answer[0])
     return answer[1]
 
@@ -200,7 +208,9 @@ def _answers(answer: Any, count: int) -> list[bool]:
     answers = [bool(item) for item in islice(_value(answer), count + 1)]
     if len(answers) != count:
         many = f"{len(answers)} answers" if len(answers) < count else f"more than {count} answers"
-        raise op_failed(f"{many} given; there are {count} operations")
+        raise op_failed(
+            f"{many} given; there are {count} operations", "driver.answer.supported-operations"
+        )
     return answers
 
 
@@ -208,7 +218,10 @@ def _device_status(answer: Any) -> v1_0.DeviceStatus:
     try:
         return v1_0.DeviceStatus(answer)
     except ValueError:
-        raise op_failed(f"the answer is {shown(answer)}; it must be a DeviceStatus") from None
+        raise op_failed(
+            f"the answer is {shown(answer)}; it must be a DeviceStatus",
+            "driver.answer.device-status",
+        ) from None
 
 
 class VersionedPreparedModel:

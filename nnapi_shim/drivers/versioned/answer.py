@@ -40,7 +40,7 @@ def guarded(what: str, call: Callable[[], Any]) -> Any:
         return call()
     except NnapiError as error:
         if error.code not in _FAILURES:
-            raise op_failed(f"{what} raised {error.message}", "no_failure") from None
+            raise op_failed(f"{what} raised {error.message}", "driver.exception") from None
         raise error.at(what) from None
     except BaseException as error:
         if _is_of_the_user(error):
@@ -49,7 +49,7 @@ def guarded(what: str, call: Callable[[], Any]) -> Any:
         hint = "" if log.enabled("debug") else "; NNAPI_SHIM_LOG=debug shows the traceback"
         raise op_failed(
             f"{what} raised {type(error).__name__}: {_text(error)}{_where(error)}{hint}",
-            "exception",
+            "driver.exception",
         ) from None
 
 
@@ -100,10 +100,13 @@ def is_status(value: Any) -> bool:
 def require_success(what: str, status: Any) -> None:
     """Raise what a status means, unless it is NONE."""
     if not is_status(status):
-        raise op_failed(f"{what} answered {shown(status)}; it must be an ErrorStatus", "no_status")
+        raise op_failed(
+            f"{what} answered {shown(status)}; it must be an ErrorStatus",
+            "driver.answer.error-status",
+        )
     if status != ErrorStatus.NONE:
         raise NnapiError(
-            RESULT_CODES[status], f"{what} answered {ErrorStatus(status).name}", "failure"
+            RESULT_CODES[status], f"{what} answered {ErrorStatus(status).name}", "driver.failed"
         )
 
 
@@ -167,7 +170,7 @@ class Answer:
         except NnapiError as error:
             self._fail(error)
         except BaseException as error:  # an interrupt that is none of this thread's
-            self._fail(op_failed(f"{self._what} raised {type(error).__name__}", "interrupt"))
+            self._fail(op_failed(f"{self._what} raised {type(error).__name__}", "driver.exception"))
 
     def get(self, start: Callable[[], Any], deadline_ns: int | None) -> Any:
         """Run a driver's method on a thread of its own, and wait for its answer.
@@ -181,7 +184,7 @@ class Answer:
             raise NnapiError(
                 ResultCode.MISSED_DEADLINE_PERSISTENT,
                 f"the deadline passed before {self._what} began",
-                "deadline",
+                "driver.deadline.before-start",
             )
         limit = time_limit_ns()
         end = min([t for t in (deadline_ns, limit and now + limit) if t], default=None)
@@ -206,18 +209,20 @@ class Answer:
         try:
             start_new_thread(self.call, (start,))
         except RuntimeError as error:
-            raise op_failed(f"there is no thread for {self._what}: {error}", "no_thread") from None
+            raise op_failed(
+                f"there is no thread for {self._what}: {error}", "driver.no-thread"
+            ) from None
 
     def _too_late(self, seconds: float, missed_deadline: bool) -> NnapiError:
         if missed_deadline:
             return NnapiError(
                 ResultCode.MISSED_DEADLINE_TRANSIENT,
                 f"the deadline passed while {self._what} was under way",
-                "deadline",
+                "driver.deadline.passed",
             )
         return op_failed(
             f"{self._what} did not answer within {seconds:g} s (see {DRIVER_TIMEOUT.name})",
-            "no_answer",
+            "driver.timeout",
         )
 
 

@@ -73,7 +73,8 @@ def require_compliance(model: hal.Model, version: str) -> None:
             if reason.level > level:
                 raise bad_data(
                     f"{item.name} (operation {item.number}) is not for HAL {version}: "
-                    f"{reason.text} (needs feature level {reason.level})"
+                    f"{reason.text} (needs feature level {reason.level})",
+                    "hal.operation.too-new",
                 )
 
 
@@ -149,7 +150,8 @@ def to_request(
         if not argument.has_no_value and not hal.is_known(operand.type, dimensions):
             raise op_failed(
                 f"output {position} has dimensions {list(dimensions)}; a device of HAL 1.0 or 1.1 "
-                "needs to know all of them before it runs"
+                "needs to know all of them before it runs",
+                "hal.request.unknown-output-dimensions",
             )
         wanted.append(_argument(operand, argument, dimensions))
     pools: list[OwnMemory] = []

@@ -33,7 +33,7 @@ def validate_model(model: v1_0.Model | v1_1.Model) -> None:
     level 1, or 2 for a v1_1.Model. Values of constants are not looked at.
     """
     if not model.operations:
-        raise bad_data("the model has no operations", "no_operations")
+        raise bad_data("the model has no operations", "hal.model.no-operations")
     for index, operand in enumerate(model.operands):
         try:
             _check_operand(operand)
@@ -50,7 +50,8 @@ def validate_model(model: v1_0.Model | v1_1.Model) -> None:
     for number, item in enumerate(_operations(model)):
         if item.type not in tuple(kinds):
             raise bad_data(
-                f"operation {number}: type {int(item.type)} is not one of HAL 1.{level - 1}", "type"
+                f"operation {number}: type {int(item.type)} is not one of HAL 1.{level - 1}",
+                "hal.operation.type",
             )
         try:
             _check_use(item, model, level)
@@ -65,43 +66,49 @@ def _operations(model: v1_0.Model | v1_1.Model) -> Sequence[v1_0.Operation | v1_
 def _check_operand(operand: v1_0.Operand) -> None:
     """Type, dimensions, scale and zero point, lifetime."""
     if operand.type not in tuple(T):
-        raise bad_data(f"type {operand.type} does not exist", "type")
+        raise bad_data(f"type {operand.type} does not exist", "hal.operand.type")
     if operand.lifetime not in tuple(L):
-        raise bad_data(f"lifetime {operand.lifetime} does not exist", "lifetime")
+        raise bad_data(f"lifetime {operand.lifetime} does not exist", "hal.operand.lifetime")
     kind = T(operand.type)
     if _is_scalar(operand):
         if operand.dimensions and kind is not T.OEM:
             raise bad_data(
                 f"{kind.name} is a scalar; it has dimensions {list(operand.dimensions)}",
-                "scalar_dimensions",
+                "hal.operand.scalar-dimensions",
             )
     elif not operand.dimensions:
-        raise bad_data(f"{kind.name} has no rank; a tensor has at least one dimension", "no_rank")
+        raise bad_data(
+            f"{kind.name} has no rank; a tensor has at least one dimension", "hal.operand.no-rank"
+        )
     if any(size < 0 for size in operand.dimensions):
         raise bad_data(
-            f"dimensions are {list(operand.dimensions)}; none may be negative", "negative"
+            f"dimensions are {list(operand.dimensions)}; none may be negative",
+            "hal.operand.negative-dimension",
         )
     if kind in _OEM:
         return
     scale, zero_point = operand.scale, operand.zeroPoint
     if kind is T.TENSOR_QUANT8_ASYMM:
         if not 0 < scale < float("inf"):
-            raise bad_data(f"{kind.name}: scale is {scale:g}; it must be greater than 0", "scale")
+            raise bad_data(
+                f"{kind.name}: scale is {scale:g}; it must be greater than 0", "hal.operand.scale"
+            )
         if not 0 <= zero_point <= 255:
             raise bad_data(
-                f"{kind.name}: zeroPoint is {zero_point}; allowed are 0 to 255", "zero_point"
+                f"{kind.name}: zeroPoint is {zero_point}; allowed are 0 to 255",
+                "hal.operand.zero-point",
             )
     elif kind is T.TENSOR_INT32:
         if not 0 <= scale < float("inf") or zero_point != 0:
             raise bad_data(
                 f"{kind.name}: scale is {scale:g} and zeroPoint {zero_point}; allowed are scales "
                 "from 0 and zeroPoint 0",
-                "int_quantization",
+                "hal.operand.int32-quantization",
             )
     elif scale != 0 or zero_point != 0:
         raise bad_data(
             f"{kind.name}: scale is {scale:g}, zeroPoint {zero_point}; both must be 0",
-            "no_quantization",
+            "hal.operand.unquantized",
         )
 
 
@@ -115,13 +122,15 @@ def _check_location(operand: v1_0.Operand, model: v1_0.Model | v1_1.Model) -> No
     if lifetime not in _CONSTANTS:
         if tuple(where) != (0, 0, 0):
             raise bad_data(
-                f"{lifetime.name} has location {tuple(where)}; it must be all 0", "no_location"
+                f"{lifetime.name} has location {tuple(where)}; it must be all 0",
+                "hal.operand.no-location",
             )
         return
     if lifetime is L.CONSTANT_COPY:
         if where.poolIndex != 0:
             raise bad_data(
-                f"CONSTANT_COPY has poolIndex {where.poolIndex}; it must be 0", "pool_index"
+                f"CONSTANT_COPY has poolIndex {where.poolIndex}; it must be 0",
+                "hal.operand.copy-pool",
             )
         _check_inside(where, len(model.operandValues), "operandValues")
     else:
@@ -131,30 +140,40 @@ def _check_location(operand: v1_0.Operand, model: v1_0.Model | v1_1.Model) -> No
     if not _is_scalar(operand) and 0 in operand.dimensions:
         raise bad_data(
             f"{lifetime.name} has dimensions {list(operand.dimensions)}; all must be known",
-            "dimensions",
+            "hal.operand.constant-dimensions",
         )
     needed = _byte_size(operand, operand.dimensions)
     if where.length != needed:
-        raise bad_data(f"{lifetime.name} has {where.length} bytes; it must have {needed}", "length")
+        raise bad_data(
+            f"{lifetime.name} has {where.length} bytes; it must have {needed}",
+            "hal.operand.constant-length",
+        )
 
 
 def _byte_size(operand: v1_0.Operand, dimensions: tuple[int, ...]) -> int:
     size = canonical.byte_size(canonical.Operand(CanonicalType(operand.type), dimensions))
     if size > MAX_BYTES:
-        raise bad_data(f"dimensions {list(dimensions)} are more than {MAX_BYTES} bytes")
+        raise bad_data(
+            f"dimensions {list(dimensions)} are more than {MAX_BYTES} bytes",
+            "hal.operand.too-large",
+        )
     return size
 
 
 def _check_pool(where: v1_0.DataLocation, pools: Sequence[canonical.Pool]) -> None:
     if not 0 <= where.poolIndex < len(pools):
-        raise bad_data(f"poolIndex is {where.poolIndex}; there are {len(pools)} pools")
+        raise bad_data(
+            f"poolIndex is {where.poolIndex}; there are {len(pools)} pools", "hal.location.pool"
+        )
     _check_inside(where, pools[where.poolIndex].size, f"pool {where.poolIndex}")
 
 
 def _check_inside(where: v1_0.DataLocation, size: int, name: str) -> None:
     if where.offset < 0 or where.length < 0 or where.offset + where.length > size:
         raise bad_data(
-            f"{where.length} bytes from {where.offset} do not lie inside the {size} bytes of {name}"
+            f"{where.length} bytes from {where.offset} do not lie inside the {size} bytes of "
+            f"{name}",
+            "hal.location.range",
         )
 
 
@@ -163,22 +182,28 @@ def _check_arguments(
 ) -> None:
     """Exactly the operands with this lifetime, each once, and at least one."""
     if not indexes:
-        raise bad_data(f"{name} is empty", "empty")
+        raise bad_data(f"{name} is empty", "hal.model.no-arguments")
     for position, index in enumerate(indexes):
         if not 0 <= index < len(model.operands):
             raise bad_data(
                 f"{name}[{position}] is operand {index}; the model has {len(model.operands)}",
-                "operand",
+                "hal.model.argument-index",
             )
         found = L(model.operands[index].lifetime)
         if found is not lifetime:
-            raise bad_data(f"{name}[{position}]: operand {index} is {found.name}", "lifetime")
+            raise bad_data(
+                f"{name}[{position}]: operand {index} is {found.name}",
+                "hal.model.argument-lifetime",
+            )
     for index, count in Counter(indexes).items():
         if count > 1:
-            raise bad_data(f"{name} has operand {index} {count} times", "twice")
+            raise bad_data(f"{name} has operand {index} {count} times", "hal.model.argument-twice")
     for index, operand in enumerate(model.operands):
         if operand.lifetime == lifetime and index not in indexes:
-            raise bad_data(f"operand {index} is {lifetime.name} and not in {name}", "missing")
+            raise bad_data(
+                f"operand {index} is {lifetime.name} and not in {name}",
+                "hal.model.argument-unlisted",
+            )
 
 
 def _check_order(model: v1_0.Model | v1_1.Model) -> None:
@@ -187,25 +212,35 @@ def _check_order(model: v1_0.Model | v1_1.Model) -> None:
     for number, item in enumerate(_operations(model)):
         for role, indexes in (("input", item.inputs), ("output", item.outputs)):
             if not indexes:
-                raise bad_data(f"operation {number} has no {role}s", "empty")
+                raise bad_data(f"operation {number} has no {role}s", "hal.operation.no-operands")
             for position, index in enumerate(indexes):
                 place = f"operation {number}: {role} {position} is operand {index}"
                 if not 0 <= index < len(model.operands):
-                    raise bad_data(f"{place}; the model has {len(model.operands)}", "operand")
+                    raise bad_data(
+                        f"{place}; the model has {len(model.operands)}",
+                        "hal.operation.operand-index",
+                    )
                 lifetime = L(model.operands[index].lifetime)
                 if role == "input":
                     if lifetime in _WRITTEN and index not in written:
-                        raise bad_data(f"{place}, which nothing has written yet", "not_written")
+                        raise bad_data(
+                            f"{place}, which nothing has written yet", "hal.operation.order"
+                        )
                 elif lifetime not in _WRITTEN:
-                    raise bad_data(f"{place}, which is {lifetime.name}", "not_writable")
+                    raise bad_data(
+                        f"{place}, which is {lifetime.name}", "hal.operation.not-writable"
+                    )
                 elif index in written:
-                    raise bad_data(f"{place}, which is written already", "written_twice")
+                    raise bad_data(
+                        f"{place}, which is written already", "hal.operation.written-twice"
+                    )
                 else:
                     written.add(index)
     for index, operand in enumerate(model.operands):
         if operand.lifetime in _WRITTEN and index not in written:
             raise bad_data(
-                f"operand {index} is {L(operand.lifetime).name}; nothing writes it", "never_written"
+                f"operand {index} is {L(operand.lifetime).name}; nothing writes it",
+                "hal.operand.never-written",
             )
 
 
@@ -215,7 +250,8 @@ def _check_consumers(model: v1_0.Model | v1_1.Model) -> None:
         if operand.numberOfConsumers != counts[index]:
             raise bad_data(
                 f"operand {index}: numberOfConsumers is {operand.numberOfConsumers}; operations "
-                f"read it {counts[index]} times"
+                f"read it {counts[index]} times",
+                "hal.operand.consumers",
             )
 
 
@@ -232,7 +268,9 @@ def _check_use(
     )
     for reason in reasons_of_use(kind, inputs, outputs):
         if reason.level > level:
-            raise bad_data(f"{reason.text} (needs feature level {reason.level})")
+            raise bad_data(
+                f"{reason.text} (needs feature level {reason.level})", "hal.operation.too-new"
+            )
 
 
 def _bound(index: int, operand: v1_0.Operand) -> BoundOperand:
@@ -263,7 +301,8 @@ def validate_request(request: v1_0.Request, model: v1_0.Model | v1_1.Model) -> N
     ):
         if len(arguments) != len(indexes):
             raise bad_data(
-                f"there are {len(arguments)} {role}s; the model has {len(indexes)}", "count"
+                f"there are {len(arguments)} {role}s; the model has {len(indexes)}",
+                "hal.request.argument-count",
             )
         for position, (argument, index) in enumerate(zip(arguments, indexes, strict=True)):
             place = f"{role} {position}"
@@ -277,7 +316,7 @@ def validate_request(request: v1_0.Request, model: v1_0.Model | v1_1.Model) -> N
             region = _Region(pool, argument.location, place)
             for other in regions if role == "output" else ():
                 if region.overlaps(other):
-                    raise bad_data(f"{place} overlaps with {other.name}", "overlap")
+                    raise bad_data(f"{place} overlaps with {other.name}", "hal.request.overlap")
             regions.append(region)
 
 
@@ -303,14 +342,18 @@ def _check_argument(
 ) -> None:
     if argument.hasNoValue:
         if tuple(argument.location) != (0, 0, 0) or argument.dimensions:
-            raise bad_data("it is omitted; location must be all 0 and dimensions empty", "omitted")
+            raise bad_data(
+                "it is omitted; location must be all 0 and dimensions empty",
+                "hal.request.omitted-location",
+            )
         return
     _check_pool(argument.location, pools)
     given, known = argument.dimensions, operand.dimensions
     if _is_scalar(operand):
         if given:
             raise bad_data(
-                f"dimensions {list(given)} given; a scalar has none", "scalar_dimensions"
+                f"dimensions {list(given)} given; a scalar has none",
+                "hal.request.scalar-dimensions",
             )
     elif given:
         agree = len(given) == len(known) and all(
@@ -319,14 +362,17 @@ def _check_argument(
         if not agree:
             raise bad_data(
                 f"dimensions are {list(given)}; the model has {list(known)}, and all must be known",
-                "dimensions",
+                "hal.request.dimensions",
             )
     elif 0 in known:
         raise bad_data(
-            f"no dimensions are given; the model has {list(known)}", "unknown_dimensions"
+            f"no dimensions are given; the model has {list(known)}",
+            "hal.request.unknown-dimensions",
         )
     if operand.type in _OEM:
         return
     needed = _byte_size(operand, given or known)
     if argument.location.length < needed:
-        raise bad_data(f"it has {argument.location.length} bytes; it must have {needed}", "length")
+        raise bad_data(
+            f"it has {argument.location.length} bytes; it must have {needed}", "hal.request.length"
+        )

@@ -41,15 +41,19 @@ def load_capture(capture: str | PathLike[str] | Capture, name: str | None = None
     given = capture if isinstance(capture, Capture) else read(capture)
     models = models_in(given)
     if not models:
-        raise bad_data(f"{given.path} has no model: the program has finished none", "none")
+        raise bad_data(
+            f"{given.path} has no model: the program has finished none", "capture.no-model"
+        )
     handle = models[0] if name is None else name
     if handle not in models:
-        raise bad_data(f"{given.path} has no {handle!r}; it has {', '.join(models)}", "name")
+        raise bad_data(
+            f"{given.path} has no {handle!r}; it has {', '.join(models)}", "capture.model-name"
+        )
     try:
         return _Builder(given).built(handle)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError):
         told = f"{given.path}: the calls that build {handle} make no sense"
-        raise bad_data(told, "calls") from None
+        raise bad_data(told, "capture.model-calls") from None
 
 
 class _Builder:
@@ -71,7 +75,9 @@ class _Builder:
             current = waiting[-1]
             missing = [name for name in self._referenced(current) if name not in self._built]
             if any(name in waiting for name in missing):
-                raise bad_data(f"{self._capture.path}: {current} refers to itself")
+                raise bad_data(
+                    f"{self._capture.path}: {current} refers to itself", "capture.self-reference"
+                )
             if missing:
                 waiting += missing
                 continue
@@ -98,11 +104,14 @@ class _Builder:
         if name == "addOperand":
             kind = given["type"]
             if isinstance(kind["type"], int):
-                raise bad_data(f"{self._capture.path}: the model has operands of an extension")
+                raise bad_data(
+                    f"{self._capture.path}: the model has operands of an extension",
+                    "capture.extension",
+                )
             if kind["dimensionCount"] > MOST_DIMENSIONS:
                 told = f"the model has an operand of {kind['dimensionCount']} dimensions"
                 told += f"; allowed are {MOST_DIMENSIONS}"
-                raise bad_data(f"{self._capture.path}: {told}", "dimensions")
+                raise bad_data(f"{self._capture.path}: {told}", "capture.dimensions")
             scale = float(kind["scale"])
             model.add_operand(kind["type"], kind["dimensions"] or None, scale, kind["zeroPoint"])
         elif name == "setOperandValue":
@@ -145,7 +154,8 @@ class _Builder:
         if not call.memories:
             raise bad_data(
                 f"{self._capture.path}: the value of operand {index} lay in a memory that could "
-                "not be read"
+                "not be read",
+                "capture.unread-memory",
             )
         from nnapi_shim.api.arrays import DTYPES
 

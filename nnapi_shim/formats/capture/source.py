@@ -42,7 +42,10 @@ def write_source(capture: Capture, path: Path, *, overwrite: bool = False) -> li
 
         language = Python()
     else:
-        raise bad_data(f"{path} ends neither in .c nor in .py, which says what to write")
+        raise bad_data(
+            f"{path} ends neither in .c nor in .py, which says what to write",
+            "export.source.suffix",
+        )
     data = Data(capture)
     lines = [line for plan in planned(capture) for line in language.call(plan, data)]
     contents = data.bytes()

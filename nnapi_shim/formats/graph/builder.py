@@ -89,7 +89,8 @@ class Builder:
             count = len(self.refusals)
             what = "an operation has" if count == 1 else f"{count} operations have"
             raise bad_data(
-                f"{what} no counterpart in {self.format}: {'; '.join(self.refusals)}", "counterpart"
+                f"{what} no counterpart in {self.format}: {'; '.join(self.refusals)}",
+                "export.no-counterpart",
             )
 
     def express(self, node: Node) -> None:

@@ -25,13 +25,16 @@ def read(model: Model) -> Graph:
     try:
         graph = _Reader("").graph(model)
     except RecursionError:
-        raise bad_data("the model has graphs within graphs beyond what is written") from None
+        raise bad_data(
+            "the model has graphs within graphs beyond what is written", "export.nested-graphs"
+        ) from None
     if (
         sum(operand.value.nbytes for operand in model.operands if operand.value is not None)
         > LARGEST
     ):
         raise bad_data(
-            "the constants of the model have more than 2 GB, which no file can have", "size"
+            "the constants of the model have more than 2 GB, which no file can have",
+            "export.constants-too-large",
         )
     graph.carried = [
         (item.input, item.output, item.initial) for item in getattr(model, "carried", ())

@@ -254,7 +254,9 @@ def _operand(operand: OperandView, number: int, graphs: Sequence[GraphView]) -> 
     elif value is not None:
         lines.append(f"{set_value}{_small(value)}, {value.nbytes}));")
     elif operand.is_constant:
-        raise bad_data(f"operand {index} has a type of which no values are known", "value")
+        raise bad_data(
+            f"operand {index} has a type of which no values are known", "export.source.value-type"
+        )
     return lines
 
 

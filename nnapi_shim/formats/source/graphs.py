@@ -33,10 +33,16 @@ def graphs_of(model: Model) -> list[GraphView]:
 def _require_plain(graph: GraphView) -> None:
     for operand in graph.operands:
         if not isinstance(operand.type, OperandType):
-            raise bad_data(f"operand {operand.index} has a type of an extension", "operand")
+            raise bad_data(
+                f"operand {operand.index} has a type of an extension",
+                "export.source.extension-operand",
+            )
     for operation in graph.operations:
         if not isinstance(operation.type, OperationType):
-            raise bad_data(f"operation {operation.number} is one of an extension", "operation")
+            raise bad_data(
+                f"operation {operation.number} is one of an extension",
+                "export.source.extension-operation",
+            )
 
 
 def words(text: str) -> str:

@@ -160,7 +160,10 @@ def _operand(
         at = graphs.index(operand.subgraph)
         lines.append(f"    model.set_operand_value_from_model({name}, _graph_{at}())")
     elif operand.is_constant:
-        raise bad_data(f"operand {operand.index} has a type of which no values are known", "value")
+        raise bad_data(
+            f"operand {operand.index} has a type of which no values are known",
+            "export.source.value-type",
+        )
     if operand.is_omitted:
         lines.append(f"    model.set_operand_value({name}, None)")
     return lines

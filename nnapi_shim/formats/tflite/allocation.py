@@ -43,7 +43,7 @@ class Room:
         return bad_data(
             f"{what} takes {size} bytes; for a file of {self._file_bytes} bytes {self._limit} are "
             f"made at most, of which {self._left} are left",
-            "out_of_proportion",
+            "import.tflite.out-of-proportion",
         )
 
     def filled(self, shape: Sequence[int], value: Any, dtype: Any, what: str) -> Array:

@@ -38,7 +38,9 @@ class Reader:
         except NnapiError:
             raise
         except DAMAGED:
-            raise bad_data(f"{place}: an offset leads out of the file", "offset") from None
+            raise bad_data(
+                f"{place}: an offset leads out of the file", "import.tflite.file.offset"
+            ) from None
         if hasattr(found, "_tab"):
             self._check_table(place, found)
         return found
@@ -55,7 +57,7 @@ class Reader:
             lies = not 0 <= fields <= len(data) - 4
             lies = lies or fields + struct.unpack_from("<H", data, fields)[0] > len(data)
         if lies:
-            raise bad_data(f"{place}: an offset leads out of the file", "offset")
+            raise bad_data(f"{place}: an offset leads out of the file", "import.tflite.file.offset")
         self.spend(place, 32)
 
     def slots(self, place: str, table: Any) -> list[int]:
@@ -87,7 +89,9 @@ class Reader:
         """Count bytes that are read."""
         self._left -= count
         if self._left < 0:
-            raise bad_data(f"{place}: its parts are larger than the file together", "size")
+            raise bad_data(
+                f"{place}: its parts are larger than the file together", "import.tflite.file.size"
+            )
 
     def length(self, place: str, table: Any, field: str, element_bytes: int = 4) -> int:
         """How many elements a vector has, which is not more than the file has room for."""
@@ -95,7 +99,7 @@ class Reader:
         if count * element_bytes > len(self.data):
             raise bad_data(
                 f"{place}: {field} has {count} elements, and the file {len(self.data)} bytes",
-                "length",
+                "import.tflite.file.vector-length",
             )
         self.spend(f"{place}: {field}", count * element_bytes)
         return count
@@ -106,7 +110,7 @@ class Reader:
             return np.empty(0, np.uint8)
         found = self.call(f"{place}: {field}", getattr(table, f"{field}AsNumpy"))
         if not isinstance(found, np.ndarray):
-            raise bad_data(f"{place}: {field} is not there", "offset")
+            raise bad_data(f"{place}: {field} is not there", "import.tflite.file.missing-field")
         return found
 
     def numbers(
@@ -121,7 +125,9 @@ class Reader:
         get = getattr(table, field)
         found = [self.call(f"{place}: {field} {at}", get, at) for at in range(count)]
         if any(item is None for item in found):
-            raise bad_data(f"{place}: {field} has parts that are not there", "offset")
+            raise bad_data(
+                f"{place}: {field} has parts that are not there", "import.tflite.file.missing-table"
+            )
         return found
 
     def text(self, place: str, value: bytes | None) -> str:

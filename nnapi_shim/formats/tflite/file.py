@@ -82,7 +82,7 @@ def contents(path: str | os.PathLike[str]) -> bytes:
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise bad_data(f"{os.fspath(path)} is no plain file", "plain_file")
+            raise bad_data(f"{os.fspath(path)} is no plain file", "file.not-plain")
         with open(descriptor, "rb", closefd=False) as file:
             return file.read()
     finally:
@@ -101,15 +101,21 @@ def read(data: bytes) -> File:
     without the packages that read it.
     """
     if not is_tflite(data):
-        raise bad_data("it is no .tflite file: the mark TFL3 is not at byte 4", "mark")
+        raise bad_data(
+            "it is no .tflite file: the mark TFL3 is not at byte 4", "import.tflite.file.identifier"
+        )
     if len(data) < 16:
-        raise bad_data(f"it has {len(data)} bytes, which is no whole .tflite file", "short")
+        raise bad_data(
+            f"it has {len(data)} bytes, which is no whole .tflite file",
+            "import.tflite.file.too-short",
+        )
     reader = Reader(data)
     model = reader.call("the model", schema.package().Model.GetRootAs, data, 0)
     version = reader.call("the model", model.Version)
     if version != schema.VERSION:
         raise bad_data(
-            f"it has version {version} of the schema; read is version {schema.VERSION}", "version"
+            f"it has version {version} of the schema; read is version {schema.VERSION}",
+            "import.tflite.file.schema-version",
         )
     return _Model(reader, model).file()
 
@@ -134,7 +140,7 @@ class _Model:
         description = reader.text("the model", reader.call("the model", model.Description))
         tables = reader.tables("the model", model, "Subgraphs")
         if not tables:
-            raise bad_data("the file has no graph", "graphs")
+            raise bad_data("the file has no graph", "import.tflite.file.no-graph")
         graphs = tuple(self._graph(number, table) for number, table in enumerate(tables))
         signatures = tuple(
             self._signature(at, table, graphs)
@@ -156,7 +162,7 @@ class _Model:
     def _require_known(self, place: str, table: str, item: Any) -> None:
         unknown = self._unknown(place, table, item)
         if unknown:
-            raise bad_data(f"{place}: {unknown}", "newer")
+            raise bad_data(f"{place}: {unknown}", "import.tflite.file.unknown-field")
 
     def _code(self, place: str, code: Any) -> tuple[str, bool]:
         """The name of an operator code, and whether it is a custom one."""
@@ -201,7 +207,10 @@ class _Model:
         place = f"{where}operator {number}"
         code = reader.call(place, operator.OpcodeIndex)
         if not 0 <= code < len(self._codes):
-            raise bad_data(f"{place}: code {code} of {len(self._codes)} is not there", "code")
+            raise bad_data(
+                f"{place}: code {code} of {len(self._codes)} is not there",
+                "import.tflite.file.operator-code",
+            )
         name, is_custom = self._codes[code]
         place = f"{place} {name}"
         inputs, outputs, between = (
@@ -250,7 +259,10 @@ class _Model:
         if not type or table is None:
             return {}, ""
         if type not in known:
-            raise bad_data(f"{place}: options {type} are not those of any operator", "options")
+            raise bad_data(
+                f"{place}: options {type} are not those of any operator",
+                "import.tflite.file.options",
+            )
         options = getattr(schema.package(), known[type])()
         reader.call(place, options.Init, table.Bytes, table.Pos)
         reader.call(place, lambda: options)
@@ -261,14 +273,17 @@ class _Model:
         if start + size > len(self._reader.data):
             raise bad_data(
                 f"{place}: bytes {start} to {start + size}; the file has {len(self._reader.data)}",
-                "beyond",
+                "import.tflite.file.beyond-end",
             )
         return np.frombuffer(self._reader.data, np.uint8, size, start)
 
     def _bytes(self, place: str, number: int) -> Array:
         """The contents of a buffer; the first is that of tensors without any."""
         if not 0 <= number < len(self._buffers):
-            raise bad_data(f"{place}: buffer {number}; the file has {len(self._buffers)}", "buffer")
+            raise bad_data(
+                f"{place}: buffer {number}; the file has {len(self._buffers)}",
+                "import.tflite.file.buffer-index",
+            )
         buffer, reader = self._buffers[number], self._reader
         self._require_known(f"buffer {number}", "Buffer", buffer)
         start = reader.call(place, buffer.Offset)
@@ -279,7 +294,7 @@ class _Model:
             return np.empty(0, np.uint8)
         found = reader.call(f"{place}: data", buffer.DataAsNumpy)
         if not isinstance(found, np.ndarray) or found.size != count:
-            raise bad_data(f"{place}: its data is not there", "data")
+            raise bad_data(f"{place}: its data is not there", "import.tflite.file.buffer-data")
         return found
 
     def _tensor(self, place: str, index: int, tensor: Any) -> tuple[Tensor, Quantization]:
@@ -288,19 +303,20 @@ class _Model:
         code = reader.call(place, tensor.Type)
         if code not in self._types:
             raise bad_data(
-                f"{place}: element type {code}; known are those up to {max(self._types)}", "type"
+                f"{place}: element type {code}; known are those up to {max(self._types)}",
+                "import.tflite.tensor.type",
             )
         type = self._types[code]
         shape = reader.numbers(place, tensor, "Shape")
         signature = reader.numbers(place, tensor, "ShapeSignature")
         if len(shape) > MOST_DIMENSIONS:
-            raise bad_data(f"{place}: it has {len(shape)} dimensions", "rank")
+            raise bad_data(f"{place}: it has {len(shape)} dimensions", "import.tflite.tensor.rank")
         if any(size < 0 for size in shape):
-            raise bad_data(f"{place}: shape {list(shape)}", "shape")
+            raise bad_data(f"{place}: shape {list(shape)}", "import.tflite.tensor.shape")
         if signature and len(signature) != len(shape):
             raise bad_data(
                 f"{place}: shape {list(shape)}, and in its signature {list(signature)}",
-                "shape_signature",
+                "import.tflite.tensor.shape-signature",
             )
         dimensions = tuple(
             0 if told < 0 else size for size, told in zip(shape, signature or shape, strict=True)
@@ -352,7 +368,10 @@ class _Model:
         place = f"{place} {key[:MOST_SHOWN]!r}"
         number = reader.call(place, table.SubgraphIndex)
         if not 0 <= number < len(graphs):
-            raise bad_data(f"{place}: graph {number}; the file has {len(graphs)}", "signature")
+            raise bad_data(
+                f"{place}: graph {number}; the file has {len(graphs)}",
+                "import.tflite.signature.graph",
+            )
 
         def names(field: str, tensors: Sequence[int]) -> dict[int, str]:
             found, allowed = {}, set(tensors)
@@ -361,7 +380,7 @@ class _Model:
                 if index not in allowed:
                     raise bad_data(
                         f"{place}: {field} has tensor {index}, which is none of them",
-                        "signature_tensor",
+                        "import.tflite.signature.tensor",
                     )
                 found[index] = reader.text(place, reader.call(place, item.Name))
             return found
@@ -376,7 +395,9 @@ def _all(place: str, indexes: Sequence[int | None]) -> tuple[int, ...]:
     """Indexes of which none may be left out."""
     found = tuple(index for index in indexes if index is not None)
     if len(found) < len(indexes):
-        raise bad_data(f"{place}: an input or output is tensor -1", "index")
+        raise bad_data(
+            f"{place}: an input or output is tensor -1", "import.tflite.file.argument-omitted"
+        )
     return found
 
 
@@ -385,7 +406,10 @@ def _tensor_indexes(
 ) -> Iterator[int | None]:
     for at, index in enumerate(indexes):
         if not -1 <= index < len(tensors):
-            raise bad_data(f"{place} {at} is tensor {index}; the graph has {len(tensors)}", "index")
+            raise bad_data(
+                f"{place} {at} is tensor {index}; the graph has {len(tensors)}",
+                "import.tflite.file.tensor-index",
+            )
         yield None if index < 0 else index
 
 
@@ -393,21 +417,28 @@ def _check_order(where: str, graph: Graph) -> None:
     """Each tensor has one origin, and is there before it is read."""
     inputs = set(graph.inputs)
     if len(inputs) < len(graph.inputs):
-        raise bad_data(f"{where}a tensor is an input of the graph twice", "inputs")
+        raise bad_data(
+            f"{where}a tensor is an input of the graph twice", "import.tflite.file.input-twice"
+        )
     written = {index: operator for operator in graph.operators for index in operator.outputs}
     if len(written) < sum(len(operator.outputs) for operator in graph.operators):
-        raise bad_data(f"{where}a tensor is the output of two operators", "twice")
+        raise bad_data(
+            f"{where}a tensor is the output of two operators", "import.tflite.file.output-twice"
+        )
     for operator in graph.operators:
         for index in operator.outputs:
             tensor = graph.tensors[index]
             if index in inputs or tensor.value is not None:
                 kind = "an input of the graph" if index in inputs else "a constant"
-                raise bad_data(f"{where}{operator}: its output, {tensor}, is {kind}", "outputs")
+                raise bad_data(
+                    f"{where}{operator}: its output, {tensor}, is {kind}",
+                    "import.tflite.file.output-kind",
+                )
         for at, read_index in enumerate(operator.inputs):
             origin = None if read_index is None else written.get(read_index)
             if origin is not None and origin.number >= operator.number:
                 raise bad_data(
                     f"{where}{operator}: input {at} is tensor {read_index}, which {origin} "
                     "gives later",
-                    "order",
+                    "import.tflite.file.order",
                 )

@@ -48,7 +48,10 @@ class LitertPart:
 
     def _refused(self, error: Exception) -> Exception:
         told = " ".join(str(error).split())
-        return bad_data(f"LiteRT refuses {self._part.operators[0]} or what follows it: {told}")
+        return bad_data(
+            f"LiteRT refuses {self._part.operators[0]} or what follows it: {told}",
+            "import.tflite.litert-refuses",
+        )
 
     def run(self, values: dict[int, Array]) -> None:
         """Compute the part's outputs from what is there."""
@@ -100,7 +103,9 @@ def converted(tensor: Tensor, value: ArrayLike) -> Array:
     try:
         return np.asarray(value) if dtype is None else np.asarray(value, dtype)
     except (TypeError, ValueError, OverflowError):
-        raise bad_data(f"{tensor} is {tensor.type}, and a value for it is none", "value") from None
+        raise bad_data(
+            f"{tensor} is {tensor.type}, and a value for it is none", "import.tflite.litert-value"
+        ) from None
 
 
 def value_of(tensor: Tensor, values: Mapping[int, Array]) -> Array:
@@ -108,5 +113,5 @@ def value_of(tensor: Tensor, values: Mapping[int, Array]) -> Array:
     if tensor.number in values:
         return values[tensor.number]
     if tensor.value is None:
-        raise bad_data(f"nothing gives {tensor} a value", "no_value")
+        raise bad_data(f"nothing gives {tensor} a value", "import.tflite.no-value")
     return tensor.value

@@ -41,5 +41,8 @@ def chosen(file: File, signature: str | None) -> tuple[Graph, Names]:
         found = by_key[signature]
     else:
         known = ", ".join(map(repr, by_key)) or "none"
-        raise bad_data(f"signature {signature!r} is not there; the file has {known}", "signature")
+        raise bad_data(
+            f"signature {signature!r} is not there; the file has {known}",
+            "import.tflite.signature.name",
+        )
     return file.graphs[found.graph], Names(found.inputs, found.outputs)

@@ -106,11 +106,13 @@ class PartialCompilation:
         given = list(inputs)
         for name in self.model.inputs[len(given) :]:
             if name not in named:
-                raise bad_data(f"input {name!r} is not given", "missing")
+                raise bad_data(
+                    f"input {name!r} is not given", "import.tflite.partial.input-missing"
+                )
             given.append(named.pop(name))
         if named or len(given) != len(graph.inputs):
             wanted = ", ".join(map(repr, self.model.inputs))
-            raise bad_data(f"the model has the inputs {wanted}", "inputs")
+            raise bad_data(f"the model has the inputs {wanted}", "import.tflite.partial.inputs")
         values = {
             index: converted(graph.tensors[index], value)
             for index, value in zip(graph.inputs, given, strict=True)
@@ -155,5 +157,7 @@ def _argument(tensor: Tensor, name: str) -> Argument:
     """What a program is told of an input or output."""
     type = OperandType.TENSOR_INT32 if tensor.type == "INT64" else OPERAND_TYPES.get(tensor.type)
     if type is None:
-        raise bad_data(f"{tensor} is {tensor.type}, which has no type in NNAPI", "type")
+        raise bad_data(
+            f"{tensor} is {tensor.type}, which has no type in NNAPI", "import.tflite.type"
+        )
     return Argument(type, tensor.dimensions or (1,), tensor.scale, tensor.zero_point, name)

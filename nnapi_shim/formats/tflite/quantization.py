@@ -60,22 +60,29 @@ def quantization(
     zero_points = reader.numbers(place, table, "ZeroPoint", 8)
     dim = reader.call(place, table.QuantizedDimension)
     if not all(math.isfinite(scale) and scale >= 0 for scale in scales):
-        raise bad_data(f"{place}: a scale is {min(scales)} or no number", "scale")
+        raise bad_data(
+            f"{place}: a scale is {min(scales)} or no number", "import.tflite.quantization.scale"
+        )
     if type in QUANTIZED and not all(scales):
-        raise bad_data(f"{place}: a scale is 0", "zero_scale")
+        raise bad_data(f"{place}: a scale is 0", "import.tflite.quantization.scale-zero")
     if len(zero_points) not in (0, len(scales)):
         raise bad_data(
-            f"{place}: {len(zero_points)} zero points for {len(scales)} scales", "zero_points"
+            f"{place}: {len(zero_points)} zero points for {len(scales)} scales",
+            "import.tflite.quantization.zero-point-count",
         )
     low, high = QUANTIZED.get(type, (-(2**31), 2**31 - 1))
     wrong = [point for point in zero_points if not low <= point <= high]
     if wrong:
-        raise bad_data(f"{place}: zero point {wrong[0]}; {type} has {low} to {high}", "zero_point")
+        raise bad_data(
+            f"{place}: zero point {wrong[0]}; {type} has {low} to {high}",
+            "import.tflite.quantization.zero-point",
+        )
     if len(scales) > 1:
         size = shape[dim] if 0 <= dim < len(shape) else None
         if size != len(scales):
             raise bad_data(
-                f"{place}: {len(scales)} scales along dimension {dim} of {list(shape)}", "scales"
+                f"{place}: {len(scales)} scales along dimension {dim} of {list(shape)}",
+                "import.tflite.quantization.scale-count",
             )
     return Quantization(scales, zero_points or (0,) * len(scales), dim)
 

@@ -21,19 +21,22 @@ def shaped(graph: Graph, names: Names, shapes: Shapes) -> Graph:
     for name, sizes in shapes.items():
         if name not in called:
             known = ", ".join(map(repr, called)) or "none"
-            raise bad_data(f"shapes: input {name!r} is not there; the model has {known}", "input")
+            raise bad_data(
+                f"shapes: input {name!r} is not there; the model has {known}",
+                "import.tflite.shapes.input",
+            )
         tensor = tensors[called[name]]
         given = tuple(sizes) if isinstance(sizes, list | tuple) else (sizes,)
         if not all(type(size) is int and 0 < size < 2**31 for size in given):
             raise bad_data(
                 f"shapes: input {name!r} is given {sizes!r}; sizes are whole numbers from 1 on",
-                "sizes",
+                "import.tflite.shapes.sizes",
             )
         if len(given) != len(tensor.shape):
             raise bad_data(
                 f"shapes: input {name!r} is given {list(given)}; in the file it has "
                 f"{len(tensor.shape)} dimensions, {list(tensor.dimensions)} with 0 for a free one",
-                "rank",
+                "import.tflite.shapes.rank",
             )
         tensors[tensor.number] = tensor._replace(shape=given, dimensions=given)
     return graph._replace(tensors=tuple(tensors))

@@ -52,7 +52,10 @@ def _vector(reader: Reader, place: str, item: Any, name: str) -> Array:
     kind = reader.call(place, getattr(item, f"Array{name}Type"))
     table = reader.call(place, getattr(item, f"Array{name}"))
     if kind not in _VECTORS or table is None:
-        raise bad_data(f"{place}: a sparse dimension without {name.lower()}", "sparsity")
+        raise bad_data(
+            f"{place}: a sparse dimension without {name.lower()}",
+            "import.tflite.sparsity.index-vector",
+        )
     vector = getattr(schema.package(), _VECTORS[kind])()
     reader.call(place, vector.Init, table.Bytes, table.Pos)
     reader.call(place, lambda: vector)
@@ -65,9 +68,14 @@ def dense(shape: tuple[int, ...], sparsity: Sparsity, elements: Array, room: Roo
     rank = len(shape)
     order, blocks, levels = sparsity.order, sparsity.blocks, sparsity.levels
     if sorted(order) != list(range(rank + len(blocks))) or len(levels) != len(order):
-        raise bad_data(f"its sparsity has {len(levels)} levels in the order {list(order)}", "order")
+        raise bad_data(
+            f"its sparsity has {len(levels)} levels in the order {list(order)}",
+            "import.tflite.sparsity.order",
+        )
     if any(not 0 <= dim < rank for dim in blocks) or any(at >= rank for at in order[:rank]):
-        raise bad_data(f"its blocks are of the dimensions {list(blocks)}", "blocks")
+        raise bad_data(
+            f"its blocks are of the dimensions {list(blocks)}", "import.tflite.sparsity.blocks"
+        )
     entries, places = np.zeros(1, np.int64), room.filled((1, rank), 0, np.int64, "sparsity")
     sizes = [levels[order.index(rank + at)].size for at in range(len(blocks))]
     for dim, level in zip(order, levels, strict=True):
@@ -79,9 +87,12 @@ def dense(shape: tuple[int, ...], sparsity: Sparsity, elements: Array, room: Roo
             own = blocks[dim - rank]
             places[:, own] = places[:, own] * sizes[dim - rank] + steps
     if entries.size != elements.size:
-        raise bad_data(f"{elements.size} elements for {entries.size} places", "elements")
+        raise bad_data(
+            f"{elements.size} elements for {entries.size} places",
+            "import.tflite.sparsity.element-count",
+        )
     if entries.size and ((places < 0).any() or (places >= np.array(shape)).any()):
-        raise bad_data(f"elements lie outside of {list(shape)}", "places")
+        raise bad_data(f"elements lie outside of {list(shape)}", "import.tflite.sparsity.indices")
     found = room.filled(shape, 0, elements.dtype, "a sparse constant")
     found[tuple(places.T)] = elements
     return found
@@ -94,16 +105,23 @@ def _entries(level: Level, before: Array, count: int, room: Room) -> tuple[Array
     """
     if level.segments is None or level.indices is None:
         if level.size < 1:
-            raise bad_data(f"a dense dimension of {level.size}", "dense")
+            raise bad_data(
+                f"a dense dimension of {level.size}", "import.tflite.sparsity.dense-size"
+            )
         numbers = room.counted(before.size * level.size, np.int64, "a dense dimension")
         origins, steps = numbers // level.size, numbers % level.size
         return before[origins] * level.size + steps, steps, origins
     segments, indices = level.segments, level.indices
     if before.size and before.max() + 1 >= segments.size:
-        raise bad_data(f"{segments.size} segments for {before.max() + 1} entries", "segment_count")
+        raise bad_data(
+            f"{segments.size} segments for {before.max() + 1} entries",
+            "import.tflite.sparsity.segment-count",
+        )
     starts, ends = segments[before], segments[before + 1]
     if (starts < 0).any() or (ends < starts).any() or (ends > indices.size).any():
-        raise bad_data(f"segments lead out of {indices.size} indices", "segments")
+        raise bad_data(
+            f"segments lead out of {indices.size} indices", "import.tflite.sparsity.segments"
+        )
     counts = ends - starts
     behind = np.cumsum(counts)
     numbers = room.counted(int(counts.sum()), np.int64, "a sparse dimension")

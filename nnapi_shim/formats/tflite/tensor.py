@@ -105,7 +105,7 @@ def elements(place: str, tensor: Tensor, data: Array) -> Array:
     if data.nbytes != size:
         raise bad_data(
             f"{place}: {data.nbytes} bytes of data; {tensor.type}{list(tensor.shape)} has {size}",
-            "size",
+            "import.tflite.tensor.data-size",
         )
     if is_packed:
         halves = np.stack([data << 4, data & 0xF0], -1).view(np.int8) >> 4

@@ -27,7 +27,7 @@ GREY, WARNING = "#6e7781", "#d55e00"
 def require_picture(path: str | os.PathLike[str], overwrite: bool = False) -> None:
     """Raise BAD_DATA where a picture cannot be written; to be asked before the work."""
     if Path(path).suffix.lower() not in SUFFIXES:
-        raise bad_data(f"{os.fspath(path)} is no {' or '.join(SUFFIXES)} file", "suffix")
+        raise bad_data(f"{os.fspath(path)} is no {' or '.join(SUFFIXES)} file", "tool.chart.suffix")
     output_file.require_free(path, overwrite)
 
 

@@ -89,7 +89,10 @@ def _when_there(port: int, address: str, opens: bool, tell: Callable[[str], None
 
 def _required(port: int) -> int:
     if not _is_free(port):
-        raise bad_data(f"port {port} is not free; without a port, one that is free is taken")
+        raise bad_data(
+            f"port {port} is not free; without a port, one that is free is taken",
+            "tool.explore.port",
+        )
     return port
 
 

@@ -208,7 +208,9 @@ class Builder:
     def _lower_fused(self, item: Fused) -> None:
         for index in item.inputs:
             if self.is_omitted(index):
-                raise op_failed(f"input is omitted; {item.type.name} needs it")
+                raise op_failed(
+                    f"input is omitted; {item.type.name} needs it", "operation.input.omitted"
+                )
         for index in item.outputs:
             self.set_dimensions(index, self.operands[index].dimensions)
         steps = item.lower([*map(self.operand, item.inputs)], [*map(self.operand, item.outputs)])

@@ -104,7 +104,9 @@ class Constants:
         """The digest that `begin_digest` looks for; raises UNMAPPABLE."""
         found = self._digest
         if found is None or isinstance(found, Exception):
-            raise found or op_failed("the constants could not be looked at")
+            raise found or op_failed(
+                "the constants could not be looked at", "compilation.constants.unreadable"
+            )
         return found.result()
 
     def fill(
@@ -166,7 +168,10 @@ class Constants:
             raise OutOfTime(packing.places[stopped])
         if code:
             kernel = packing.steps[stopped][0]
-            raise op_failed(f"kernel {kernel} failed while constants were packed")
+            raise op_failed(
+                f"kernel {kernel} failed while constants were packed",
+                "compilation.constants.packing",
+            )
         unkept: set[Any] = set()
         for key, block in packing.blocks.items():
             if self._packed.setdefault(key, block) is not block:

@@ -40,7 +40,9 @@ def lower(builder: Builder, item: Operation) -> None:
 def check_condition(builder: Builder, item: Operation) -> None:
     """The condition of an IF is there."""
     if item.type is OperationType.IF and builder.is_omitted(item.inputs[0]):
-        raise op_failed("condition is omitted; IF needs it").at(builder.place_of(item))
+        raise op_failed("condition is omitted; IF needs it", "operation.input.omitted").at(
+            builder.place_of(item)
+        )
 
 
 def graph_of(builder: Builder, index: int) -> Subgraph:

@@ -58,7 +58,8 @@ def c_function(name: str, signature: str) -> Callable[..., Any]:
     if found is None:
         raise op_failed(
             f"{folders.LIBRARY} is in none of {', '.join(folders.library_folders())}; "
-            "`make library` builds it, or install nnapi_shim again"
+            "`make library` builds it, or install nnapi_shim again",
+            "kernel.library-missing",
         )
     _kept.append(found[1])
     return found[0]
@@ -103,7 +104,10 @@ class KernelLibrary:
         """Runs what a WALK record leads to (program.py): a run of a program."""
         tiers = allowed_tiers()
         if not tiers:
-            raise op_failed("this processor is older than x86-64-v2: the CPU device cannot run")
+            raise op_failed(
+                "this processor is older than x86-64-v2: the CPU device cannot run",
+                "device.processor",
+            )
         self.tier = tiers[0]
         """Tier whose kernels are used; lowering packs constants for it."""
         self._path = ""
@@ -152,7 +156,7 @@ class KernelLibrary:
             raise op_failed(
                 f"kernel {name} is not in {where}, and NNAPI_SHIM_JIT is off; `make kernels` "
                 "builds it",
-                "jit_off",
+                "kernel.missing",
             )
         try:
             process.load_numpy()
@@ -161,7 +165,7 @@ class KernelLibrary:
             raise op_failed(
                 f"kernel {name} is not in {where}, and cannot be compiled ({last_line(error)}); "
                 "`pip install 'nnapi_shim[jit]'` adds the compiler, `make kernels` builds it",
-                "no_compiler",
+                "kernel.no-compiler",
             ) from None
         log.write(
             "debug" if self._compiles else "warning",

@@ -6,12 +6,13 @@ from struct import iter_unpack, unpack
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu.program.program import STEP_BYTES, Frame
 from nnapi_shim.drivers.cpu.program.record import Record, record
+from nnapi_shim.errors import NnapiError
 from nnapi_shim.hints import Any
 from nnapi_shim.operations.faults import box_reversed, index_outside, roi_outside, score_is_nan
 
 
-def explanation(kernel: str, frame: Frame, step: int) -> str:
-    """What was wrong with the values that a step met; empty where nobody looks for it."""
+def explanation(kernel: str, frame: Frame, step: int) -> NnapiError | None:
+    """What was wrong with the values that a step met; None where nobody looks for it."""
     if kernel == "gather":
         from nnapi_shim.drivers.cpu.lowering.lookup import GATHER
 
@@ -45,7 +46,7 @@ def explanation(kernel: str, frame: Frame, step: int) -> str:
         images = _tiles(frame, step)
         found = _nan(given["scores"], images * given["capacity"])
         return found or _box_reversed("anchors", given["anchors"], given["count"])
-    return ""
+    return None
 
 
 def _tiles(frame: Frame, step: int) -> int:
@@ -62,38 +63,38 @@ def _fields(frame: Frame, step: int, layout: Record) -> dict[str, Any]:
     )
 
 
-def _outside(name: str, where: int, count: int, size: int) -> str:
+def _outside(name: str, where: int, count: int, size: int) -> NnapiError | None:
     for at, index in enumerate(address.words(where, "int32_t", count)):
         if not 0 <= index < size:
             return index_outside(name, at, index, size)
-    return ""
+    return None
 
 
-def _nan(where: int, count: int) -> str:
+def _nan(where: int, count: int) -> NnapiError | None:
     for at, (score,) in enumerate(iter_unpack("<f", address.read(where, 4 * count))):
         if score != score:
             return score_is_nan(at)
-    return ""
+    return None
 
 
-def _batch_index(fields: dict[str, Any]) -> str:
+def _batch_index(fields: dict[str, Any]) -> NnapiError | None:
     return _outside("batch_index", fields["batch_index"], fields["count"], fields["batches"])
 
 
-def _box_reversed(name: str, where: int, count: int) -> str:
+def _box_reversed(name: str, where: int, count: int) -> NnapiError | None:
     for at, (x1, y1, x2, y2) in enumerate(_boxes(where, count)):
         if not (x1 <= x2 and y1 <= y2):
             return box_reversed(name, at, (x1, y1, x2, y2))
-    return ""
+    return None
 
 
-def _roi_outside(fields: dict[str, Any]) -> str:
+def _roi_outside(fields: dict[str, Any]) -> NnapiError | None:
     height, width = fields["height"], fields["width"]
     down, across = fields["height_stride"], fields["width_stride"]
     for at, (x1, y1, x2, y2) in enumerate(_boxes(fields["rois"], fields["count"])):
         if not (x1 >= 0 and y1 >= 0 and x2 / across <= width and y2 / down <= height):
             return roi_outside(at, (x1, y1, x2, y2), (height, width), (down, across))
-    return ""
+    return None
 
 
 def _boxes(where: int, count: int) -> Iterator[tuple[float, ...]]:

@@ -263,7 +263,11 @@ class Run:
         carried = []
         for position, result in enumerate(state[:output_count]):
             if result is None:
-                raise NnapiError(ResultCode.OP_FAILED, f"{place}: input {position} is omitted")
+                raise NnapiError(
+                    ResultCode.OP_FAILED,
+                    f"{place}: input {position} is omitted",
+                    "while.output-omitted",
+                )
             if result is given[position]:
                 operand = body.subgraph.operands[body.subgraph.input_indexes[position]]
                 length = byte_size(operand._replace(dimensions=result.dimensions))
@@ -277,7 +281,9 @@ class Run:
         if late or now - started > self._loop_timeout_ns:
             what = "the computation" if late else "the loop"
             raise NnapiError(
-                ResultCode.MISSED_DEADLINE_TRANSIENT, f"{place}: {what} took longer than it may"
+                ResultCode.MISSED_DEADLINE_TRANSIENT,
+                f"{place}: {what} took longer than it may",
+                "execution.deadline.passed" if late else "while.timeout",
             )
 
     def _graph(
@@ -365,12 +371,17 @@ def stopped(frame: Frame, code: int) -> NnapiError:
     """The error of a walk that a step stopped."""
     where, step = frame.program.origins[frame.stopped()]
     if code == ResultCode.MISSED_DEADLINE_TRANSIENT:
-        what = "the loop" if step.kernel == "loop_test" else "the computation"
-        return NnapiError(ResultCode(code), f"{where}: {what} took longer than it may", "too_long")
+        is_loop = step.kernel == "loop_test"
+        what = "the loop" if is_loop else "the computation"
+        return NnapiError(
+            ResultCode(code),
+            f"{where}: {what} took longer than it may",
+            "while.timeout" if is_loop else "execution.deadline.passed",
+        )
     if step.kernel == "fail":
-        return NnapiError(ResultCode(code), step.complaint, "branch")
+        return NnapiError(ResultCode(code), step.complaint, "if.branch")
     from nnapi_shim.drivers.cpu.run.explanation import explanation
 
-    complaint = explanation(step.kernel, frame, frame.stopped()) or step.complaint
-    rule = f"drivers.cpu.kernels.{step.kernel}"
-    return NnapiError(ResultCode(code), complaint, rule=rule).at(where)
+    refused = explanation(step.kernel, frame, frame.stopped())
+    error = refused or NnapiError(ResultCode(code), step.complaint, "operation.value")
+    return error.at(where)

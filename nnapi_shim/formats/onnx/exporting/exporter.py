@@ -20,7 +20,7 @@ def export(model: Model, path: Path) -> dict[Target, bytes]:
     except ImportError as error:
         raise bad_data(
             f"the package {error.name} is missing; pip install 'nnapi_shim[onnx]' has it",
-            "no_package",
+            "export.package-missing",
         ) from None
     graph, nodes = expressed(model)
     return {path: written(graph, nodes)}
@@ -37,5 +37,8 @@ def expressed(model: Model) -> tuple[Graph, list[Emitted]]:
     builder.finish()
     for t in graph.outputs:
         if not t.dimensions and t.type not in SCALARS:
-            raise bad_data(f"output {t.name} has no known rank, which ONNX wants to know", "rank")
+            raise bad_data(
+                f"output {t.name} has no known rank, which ONNX wants to know",
+                "export.onnx.unknown-rank",
+            )
     return graph, folded(builder.emitted, graph.outputs)

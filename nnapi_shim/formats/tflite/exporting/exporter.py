@@ -17,7 +17,7 @@ def export(model: Model, path: Path) -> dict[Target, bytes]:
     except ImportError as error:
         raise bad_data(
             f"the package {error.name} is missing; pip install 'nnapi_shim[tflite]' has it",
-            "no_package",
+            "export.package-missing",
         ) from None
     from nnapi_shim.formats.tflite.exporting.carried import with_variables
     from nnapi_shim.formats.tflite.exporting.cells import keep_states

@@ -22,7 +22,7 @@ def _fused(type: str) -> Lowering:
 
 def _pair(graph: Importing, operator: Operator) -> list[Operand]:
     if len(operator.inputs) != 2:
-        raise reason(f"it has {len(operator.inputs)} inputs", "inputs")
+        raise reason(f"it has {len(operator.inputs)} inputs", "import.tflite.input-count")
     return graph.operands(operator.inputs)
 
 
@@ -44,7 +44,9 @@ def divide(graph: Importing, operator: Operator) -> None:
 def common(*operands: Operand) -> tuple[int, ...]:
     """The dimensions that operands have once they are broadcast."""
     if not all(operand.is_known for operand in operands):
-        raise reason("only a run tells the dimensions of its inputs", "dimensions")
+        raise reason(
+            "only a run tells the dimensions of its inputs", "import.tflite.dynamic-dimensions"
+        )
     return broadcast(*(operand.dimensions for operand in operands))
 
 
@@ -52,7 +54,10 @@ def floor_divide(graph: Importing, operator: Operator) -> None:
     """Rounded down, as NNAPI does it with integers."""
     a, b = _pair(graph, operator)
     if a.scale or b.scale:
-        raise reason("it is of quantized values, whose scales LiteRT takes no notice of", "type")
+        raise reason(
+            "it is of quantized values, whose scales LiteRT takes no notice of",
+            "import.tflite.binary.quantized",
+        )
     if a.type is T.TENSOR_INT32:
         graph.add("DIV", [a, b, NONE], operator)
     else:
@@ -63,7 +68,10 @@ def floor_modulo(graph: Importing, operator: Operator) -> None:
     """What is left of integers."""
     a, b = _pair(graph, operator)
     if a.type is not T.TENSOR_INT32:
-        raise reason("of real numbers, NNAPI's operations round it in between", "type")
+        raise reason(
+            "of real numbers, NNAPI's operations round it in between",
+            "import.tflite.binary.rounding",
+        )
     whole = graph.make("MUL", [graph.make("DIV", [a, b, NONE]), b, NONE])
     graph.add("SUB", [a, whole, NONE], operator)
 
@@ -82,7 +90,9 @@ def _either(type: str) -> Lowering:
         pair = _pair(graph, operator)
         tensors = [graph.tensor(index) for index in (*operator.inputs, *operator.outputs)]
         if len({(tensor.scale, tensor.zero_point) for tensor in tensors}) > 1:
-            raise reason("its inputs and its output have not the same scale", "scale")
+            raise reason(
+                "its inputs and its output have not the same scale", "import.tflite.scale-differs"
+            )
         graph.add(type, pair, operator)
 
     return lower

@@ -12,7 +12,9 @@ def select(graph: Importing, operator: Operator) -> None:
     """A condition of rank 1 is one for each row."""
     condition, one, other = graph.operands(operator.inputs)
     if len(condition.dimensions) == 1 and len(one.dimensions) > 1 and condition.dimensions != (1,):
-        raise reason("it chooses rows, and NNAPI reshapes no truth values", "bool")
+        raise reason(
+            "it chooses rows, and NNAPI reshapes no truth values", "import.tflite.bool-reshape"
+        )
     _choose(graph, operator, condition, one, other)
 
 

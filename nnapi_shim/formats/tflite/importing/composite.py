@@ -16,13 +16,19 @@ def composite(graph: Importing, operator: Operator) -> None:
     """Each tensor of the other graph is one more here."""
     number = int(operator.options.get("DecompositionSubgraphIndex", -1))
     if not 0 < number < len(graph.file.graphs):
-        raise reason(f"graph {number}; the file has {len(graph.file.graphs)}", "graph")
+        raise reason(
+            f"graph {number}; the file has {len(graph.file.graphs)}", "import.tflite.graph-index"
+        )
     inner = graph.file.graphs[number]
     if len(inner.inputs) != len(operator.inputs) or len(inner.outputs) != len(operator.outputs):
-        raise reason(f"graph {number} has other inputs or outputs than it", "operands")
+        raise reason(
+            f"graph {number} has other inputs or outputs than it",
+            "import.tflite.composite.operands",
+        )
     if number in graph.nested or len(graph.nested) >= MOST_NESTED:
         raise reason(
-            f"graph {number} is within itself, or deeper than {MOST_NESTED} graphs", "recursion"
+            f"graph {number} is within itself, or deeper than {MOST_NESTED} graphs",
+            "import.tflite.composite.recursion",
         )
     size = OPERATOR_BYTES * (1 + len(inner.operators)) + TENSOR_BYTES * len(inner.tensors)
     graph.room.take(size, f"what graph {number} has in place of a composite")

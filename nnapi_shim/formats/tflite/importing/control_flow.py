@@ -35,7 +35,9 @@ def while_(graph: Importing, operator: Operator) -> None:
 def _give(graph: Importing, operator: Operator, results: Any) -> None:
     found = list(results) if isinstance(results, tuple) else [results]
     if len(found) != len(operator.outputs):
-        raise reason(f"its graphs have {len(found)} outputs", "outputs")
+        raise reason(
+            f"its graphs have {len(found)} outputs", "import.tflite.control-flow.output-count"
+        )
     for at, result in enumerate(found):
         graph.define(operator.outputs[at], result)
 
@@ -43,7 +45,10 @@ def _give(graph: Importing, operator: Operator, results: Any) -> None:
 def handle(graph: Importing, operator: Operator) -> None:
     """The name of a variable, which other operators read and write."""
     if graph.is_inner:
-        raise reason("a graph that another one runs has a variable of its own", "variable")
+        raise reason(
+            "a graph that another one runs has a variable of its own",
+            "import.tflite.variable.inner-graph",
+        )
     graph.handles[operator.outputs[0]] = _name(operator)
 
 
@@ -56,7 +61,7 @@ def _name(operator: Operator) -> str:
 def _variable(graph: Importing, operator: Operator) -> str:
     index = operator.inputs[0]
     if index not in graph.handles:
-        raise reason("it is not known which variable it is of", "variable")
+        raise reason("it is not known which variable it is of", "import.tflite.variable.unknown")
     return graph.handles[index]
 
 
@@ -88,15 +93,22 @@ def call_once(graph: Importing, operator: Operator) -> None:
         elif item.name == "ASSIGN_VARIABLE" and item.inputs[0] in handles:
             tensor = start.tensors[item.inputs[1] or 0]
             if tensor.value is None:
-                raise reason(f"graph {number} gives {tensor} to a variable", "variable")
+                raise reason(
+                    f"graph {number} gives {tensor} to a variable",
+                    "import.tflite.call-once.not-constant",
+                )
             graph.initial[handles[item.inputs[0]]] = np.atleast_1d(tensor.value)
         else:
-            raise reason(f"graph {number} has {item}, which is run once", "once")
+            raise reason(
+                f"graph {number} has {item}, which is run once", "import.tflite.call-once.operator"
+            )
 
 
 def _numbered(graph: Importing, number: int) -> Graph:
     if not 0 <= number < len(graph.file.graphs):
-        raise reason(f"graph {number}; the file has {len(graph.file.graphs)}", "graph")
+        raise reason(
+            f"graph {number}; the file has {len(graph.file.graphs)}", "import.tflite.graph-index"
+        )
     return graph.file.graphs[number]
 
 

@@ -30,7 +30,9 @@ def cast(graph: Importing, operator: Operator) -> None:
         graph.add("NOT_EQUAL", [data, np.zeros(1, _NUMBERS[data.type])], operator)
     elif data.type is T.TENSOR_BOOL8 and wanted in _NUMBERS:
         if not data.is_known:
-            raise reason("only a run tells the dimensions of its input", "dimensions")
+            raise reason(
+                "only a run tells the dimensions of its input", "import.tflite.dynamic-dimensions"
+            )
         number = float if wanted is T.TENSOR_FLOAT32 else int
         values = [graph.filled(data.dimensions, number(value)) for value in (1, 0)]
         graph.add("SELECT", [data, *values], operator)
@@ -61,7 +63,9 @@ def dequantize(graph: Importing, operator: Operator) -> None:
     tensor, value = graph.tensor(source), graph.value(source)
     if value is not None and not tensor.is_sparse:
         if tensor.type not in OPERAND_TYPES:
-            raise reason(f"{tensor} is {tensor.type}, which NNAPI does not have", "type")
+            raise reason(
+                f"{tensor} is {tensor.type}, which NNAPI does not have", "import.tflite.type"
+            )
         graph.fold(operator.outputs[0], real_values(tensor, value).reshape(value.shape))
         return
     graph.give(operator, graph.operand(source))
@@ -71,7 +75,7 @@ def densify(graph: Importing, operator: Operator) -> None:
     """Of a constant, whose zeros are put in."""
     tensor = graph.tensor(operator.inputs[0])
     if tensor.sparsity is None or tensor.type not in DTYPES:
-        raise reason(f"{tensor} is no sparse constant", "sparse")
+        raise reason(f"{tensor} is no sparse constant", "import.tflite.densify.not-sparse")
     elements = tensor.sparsity.data.view(DTYPES[tensor.type])
     value = dense(tensor.shape, tensor.sparsity, elements, graph.room)
     graph.fold(operator.outputs[0], value)

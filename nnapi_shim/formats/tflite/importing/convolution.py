@@ -36,7 +36,9 @@ def bias(
     if data.type in (T.TENSOR_FLOAT32, T.TENSOR_FLOAT16):
         if index is not None:
             if graph.tensor(index).type in ("INT32", "INT64") and not graph.tensor(index).scales:
-                raise reason("its bias is of whole numbers without a scale", "bias")
+                raise reason(
+                    "its bias is of whole numbers without a scale", "import.tflite.bias-scale"
+                )
             return graph.reals(index) if data.type is T.TENSOR_FLOAT32 else graph.operand(index)
         dtype = np.float32 if data.type is T.TENSOR_FLOAT32 else np.float16
         return graph.model.constant(graph.room.filled([depth], 0, dtype, "its bias"))
@@ -53,7 +55,7 @@ def bias(
 
 def _narrowed(tensor: Tensor, value: Array) -> Array:
     if np.abs(value).max(initial=0) >= 2**31:
-        raise reason(f"{tensor} has numbers that 32 bits do not hold", "int64")
+        raise reason(f"{tensor} has numbers that 32 bits do not hold", "import.tflite.int64-range")
     return value.astype(np.int32)
 
 
@@ -75,7 +77,9 @@ def convolution(graph: Importing, operator: Operator) -> None:
         _add(graph, "CONV_2D", operator, inputs, [False, *dilations(operator)])
         return
     if dilations(operator) != (1, 1):
-        raise reason("NNAPI dilates no grouped convolution", "dilation")
+        raise reason(
+            "NNAPI dilates no grouped convolution", "import.tflite.grouped-conv-2d.dilation"
+        )
     inputs += [*strides(operator), groups, activation(operator), False]
     graph.add("GROUPED_CONV_2D", inputs, operator)
 
@@ -87,7 +91,7 @@ def depthwise(graph: Importing, operator: Operator) -> None:
     _need_rank(data, filter, 4)
     depth = filter.dimensions[3]
     if not data.dimensions or not data.dimensions[3]:
-        raise reason("only a run tells the depth of its input", "dimensions")
+        raise reason("only a run tells the depth of its input", "import.tflite.dynamic-dimensions")
     inputs: list[Any] = [
         data,
         filter,
@@ -110,7 +114,7 @@ def _need_rank(data: Operand, filter: Operand, rank: int) -> None:
         raise reason(
             f"its input has dimensions {list(data.dimensions)} and its filter "
             f"{list(filter.dimensions)}; both must have {rank}",
-            "rank",
+            "import.tflite.convolution.rank",
         )
 
 
@@ -139,15 +143,24 @@ def transposed_with_bias(graph: Importing, operator: Operator) -> None:
     strides; how large the result is follows from them.
     """
     if operator.custom is None or len(operator.custom) < _STRIDES.size:
-        raise reason(f"its options have {len(operator.custom or b'')} bytes", "options")
+        raise reason(
+            f"its options have {len(operator.custom or b'')} bytes",
+            "import.tflite.convolution-2d-transpose-bias.option-size",
+        )
     edges, stride_w, stride_h = _STRIDES.unpack_from(operator.custom)
     data = graph.operand(operator.inputs[0])
     filter = weights(graph, operator, 1, data)
     _need_rank(data, filter, 4)
     if data.type is not T.TENSOR_FLOAT32 or not data.is_known:
-        raise reason("its input is no TENSOR_FLOAT32 of known dimensions", "type")
+        raise reason(
+            "its input is no TENSOR_FLOAT32 of known dimensions",
+            "import.tflite.convolution-2d-transpose-bias.type",
+        )
     if edges not in (_SAME, _VALID) or min(stride_w, stride_h) < 1:
-        raise reason(f"edges {edges}, strides {stride_w} and {stride_h}", "options")
+        raise reason(
+            f"edges {edges}, strides {stride_w} and {stride_h}",
+            "import.tflite.convolution-2d-transpose-bias.options",
+        )
     batch, height, width, _ = data.dimensions
     depth, filter_h, filter_w, _ = filter.dimensions
     sizes = [height * stride_h, width * stride_w]
@@ -163,11 +176,14 @@ def transposed_with_bias(graph: Importing, operator: Operator) -> None:
 def fully_connected(graph: Importing, operator: Operator) -> None:
     """One with a scale per unit is a convolution with a filter of one pixel."""
     if operator.options.get("WeightsFormat", 0):
-        raise reason("its weights are shuffled", "weights_format")
+        raise reason("its weights are shuffled", "import.tflite.fully-connected.weights-format")
     data = graph.operand(operator.inputs[0])
     filter = weights(graph, operator, 1, data)
     if len(filter.dimensions) != 2:
-        raise reason(f"its weights have dimensions {list(filter.dimensions)}", "rank")
+        raise reason(
+            f"its weights have dimensions {list(filter.dimensions)}",
+            "import.tflite.fully-connected.weights-rank",
+        )
     units, size = filter.dimensions
     shape = data.dimensions
     if filter.channel_quant:
@@ -181,7 +197,10 @@ def fully_connected(graph: Importing, operator: Operator) -> None:
     if operator.options.get("KeepNumDims", False) and len(shape) not in (0, 2):
         free = [size or -1 for size in shape[:-1]]
         if free.count(-1) > 1:
-            raise reason("only a run tells more than one of its dimensions", "dimensions")
+            raise reason(
+                "only a run tells more than one of its dimensions",
+                "import.tflite.dynamic-dimensions",
+            )
         result = graph.reshaped(result, [*free, units])
     graph.give(operator, result)
 
@@ -190,7 +209,10 @@ def _by_pixels(graph: Importing, operator: Operator, data: Operand, filter: Oper
     units, size = filter.dimensions
     assert filter.channel_quant is not None
     if filter.channel_quant.channel_dim != 0:
-        raise reason("its weights have a scale for each input, and not for each unit", "channel")
+        raise reason(
+            "its weights have a scale for each input, and not for each unit",
+            "import.tflite.fully-connected.channel-dim",
+        )
     image = graph.model.constant(
         filter.value.reshape(units, 1, 1, size), scales=filter.channel_quant.scales
     )

@@ -25,19 +25,25 @@ class _Options:
             self._map = flexbuffers.GetRoot(bytearray(data)).AsMap
             self._names = {str(key.AsString): at for at, key in enumerate(self._keys())}
         except _DAMAGED:
-            raise reason("its options are damaged", "options") from None
+            raise reason(
+                "its options are damaged", "import.tflite.detection-postprocess.options"
+            ) from None
 
     def _keys(self) -> list[Any]:
         keys = self._map.Keys
         if len(keys) > _MOST_OPTIONS:
-            raise reason(f"it has {len(keys)} options", "options")
+            raise reason(
+                f"it has {len(keys)} options", "import.tflite.detection-postprocess.option-count"
+            )
         return list(keys)
 
     def number(self, name: str, default: float | None = None) -> float:
         """A number; raises without one where there is no default."""
         if name not in self._names:
             if default is None:
-                raise reason(f"it has no option {name}", "options")
+                raise reason(
+                    f"it has no option {name}", "import.tflite.detection-postprocess.option-missing"
+                )
             return default
         try:
             value = self._map.Values[self._names[name]]
@@ -45,9 +51,14 @@ class _Options:
                 return int(value.AsBool)
             number = float(value.AsFloat) if value.IsFloat else int(value.AsInt)
         except _DAMAGED:
-            raise reason(f"its option {name} is damaged", "options") from None
+            raise reason(
+                f"its option {name} is damaged",
+                "import.tflite.detection-postprocess.option-damaged",
+            ) from None
         if not abs(number) <= float(np.finfo(np.float32).max):
-            raise reason(f"its option {name} is {number}", "options")
+            raise reason(
+                f"its option {name} is {number}", "import.tflite.detection-postprocess.option-value"
+            )
         return number
 
 
@@ -85,14 +96,23 @@ def detections(graph: Importing, operator: Operator) -> None:
     """Of dequantized boxes, scores and anchors; classes and their number become real numbers."""
     options = _Options(operator.custom or b"")
     if len(operator.inputs) != 3 or len(operator.outputs) != 4:
-        raise reason("it has not three inputs and four outputs", "operands")
+        raise reason(
+            "it has not three inputs and four outputs",
+            "import.tflite.detection-postprocess.operands",
+        )
     deltas, scores, anchors = (graph.reals(index) for index in operator.inputs)
     if not scores.is_known or len(scores.dimensions) != 3:
-        raise reason(f"its scores have dimensions {list(scores.dimensions)}", "rank")
+        raise reason(
+            f"its scores have dimensions {list(scores.dimensions)}",
+            "import.tflite.detection-postprocess.rank",
+        )
     threshold = float(options.number("nms_score_threshold"))
     if threshold < 0:
         if not _is_share(graph, operator.inputs[1]):
-            raise reason(f"its score threshold is {threshold}, and scores may be below 0", "score")
+            raise reason(
+                f"its score threshold is {threshold}, and scores may be below 0",
+                "import.tflite.detection-postprocess.score-threshold",
+            )
         # All are taken: NNAPI takes those above a threshold of 0, so that 0 has to be more.
         threshold = 0.0
         scores = graph.make("MAXIMUM", [scores, np.full(1, LEAST, np.float32)])

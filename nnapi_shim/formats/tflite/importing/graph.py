@@ -64,9 +64,9 @@ dequantized in front of it, and the result is quantized.
 """
 
 
-def reason(message: str, name: str = "reason") -> NnapiError:
+def reason(message: str, rule: str) -> NnapiError:
     """Why an operator has no place in a model."""
-    return NnapiError(ResultCode.BAD_DATA, message, rule=f"formats.tflite.importing.{name}")
+    return NnapiError(ResultCode.BAD_DATA, message, rule=rule)
 
 
 class State(NamedTuple):
@@ -129,7 +129,7 @@ class Importing:
     def tensor(self, index: int | None) -> Tensor:
         """What the file says of a tensor."""
         if index is None:
-            raise reason("an input that it needs is left out", "omitted")
+            raise reason("an input that it needs is left out", "import.tflite.input-omitted")
         return self._tensors[index]
 
     def add_tensor(self, tensor: Tensor) -> int:
@@ -159,9 +159,13 @@ class Importing:
         """Whole numbers that have to be known. Raises for those that only a run tells."""
         value = self.value(index)
         if value is None:
-            raise reason(f"{what} ({self.tensor(index)}) is no constant", "no_constant")
+            raise reason(
+                f"{what} ({self.tensor(index)}) is no constant", "import.tflite.not-constant"
+            )
         if value.dtype.kind != "i":
-            raise reason(f"{what} ({self.tensor(index)}) is {value.dtype}", "no_integers")
+            raise reason(
+                f"{what} ({self.tensor(index)}) is {value.dtype}", "import.tflite.not-integers"
+            )
         return [int(number) for number in value.reshape(-1)]
 
     def fold(self, index: int, value: Array) -> None:
@@ -185,17 +189,23 @@ class Importing:
         require_understood(tensor)
         if tensor.blocks is not None:
             raise reason(
-                f"{tensor} has a scale for each block, which NNAPI does not have", "blocks"
+                f"{tensor} has a scale for each block, which NNAPI does not have",
+                "import.tflite.block-scales",
             )
         if tensor.type not in OPERAND_TYPES:
-            raise reason(f"{tensor} is {tensor.type}, which NNAPI does not have", "type")
+            raise reason(
+                f"{tensor} is {tensor.type}, which NNAPI does not have", "import.tflite.type"
+            )
         type = OPERAND_TYPES[tensor.type]
         if tensor.number in self.wide:
             return T.TENSOR_FLOAT32, 0.0, 0
         if type not in QUANTIZED_RANGE:
             return type, 0.0, 0
         if tensor.is_per_channel:
-            raise reason(f"{tensor} has a scale per channel, and is no constant", "per_channel")
+            raise reason(
+                f"{tensor} has a scale per channel, and is no constant",
+                "import.tflite.per-channel.not-constant",
+            )
         if tensor.scale:
             return type, tensor.scale, tensor.zero_point
         return type, 1.0, 0  # bytes without quantization: NNAPI has no other type for them
@@ -216,10 +226,13 @@ class Importing:
             if value is None:
                 self.parameters(tensor)
                 if index in self.partial:
-                    raise reason("only a run tells the dimensions that it needs", "dimensions")
+                    raise reason(
+                        "only a run tells the dimensions that it needs",
+                        "import.tflite.dynamic-dimensions",
+                    )
                 if tensor.is_sparse:
-                    raise reason(f"{tensor} is sparse", "sparse")
-                raise reason(f"nothing gives {tensor} a value", "no_value")
+                    raise reason(f"{tensor} is sparse", "import.tflite.sparse")
+                raise reason(f"nothing gives {tensor} a value", "import.tflite.no-value")
             self.define(tensor.number, self._constant(tensor, value))
         return self._operands[tensor.number]
 
@@ -234,10 +247,11 @@ class Importing:
 
     def _constant(self, tensor: Tensor, value: Array) -> Operand:
         if tensor.is_sparse:
-            raise reason(f"{tensor} is sparse", "sparse")
+            raise reason(f"{tensor} is sparse", "import.tflite.sparse")
         if tensor.blocks is not None:
             raise reason(
-                f"{tensor} has a scale for each block, which NNAPI does not have", "blocks"
+                f"{tensor} has a scale for each block, which NNAPI does not have",
+                "import.tflite.block-scales",
             )
         if tensor.number in self.wide:
             return self.model.constant(real_values(tensor, value))
@@ -245,11 +259,16 @@ class Importing:
         if value.dtype in (np.int64, np.uint32, np.uint64):
             limits = np.iinfo(np.int32)
             if value.size and not limits.min <= value.min() <= value.max() <= limits.max:
-                raise reason(f"{tensor} has numbers that 32 bits do not hold", "int64")
+                raise reason(
+                    f"{tensor} has numbers that 32 bits do not hold", "import.tflite.int64-range"
+                )
             return self.model.constant(value.astype(np.int32))
         if tensor.is_per_channel and tensor.type in ("INT8", "INT4"):
             if any(tensor.zero_points):
-                raise reason(f"{tensor} has a scale per channel and zero points", "per_channel")
+                raise reason(
+                    f"{tensor} has a scale per channel and zero points",
+                    "import.tflite.per-channel.zero-points",
+                )
             return self.model.constant(value, scales=tensor.scales, channel_dim=tensor.channel_dim)
         if tensor.is_per_channel and tensor.type == "INT32":
             return self.model.constant(value, T.TENSOR_INT32)
@@ -312,7 +331,7 @@ class Importing:
         value = self.value(source)
         parameters = (tensor.type, tensor.scales, tensor.zero_points)
         if parameters != (other.type, other.scales, other.zero_points):
-            raise reason(f"{tensor} has another type or scale than {other}", "alias")
+            raise reason(f"{tensor} has another type or scale than {other}", "import.tflite.alias")
         if value is not None:
             self.fold(index, value)
         elif source in self.partial:
@@ -343,10 +362,16 @@ class Importing:
     ) -> Operand:
         """A new input that brings what `carry` was given in the run before."""
         if self.is_inner:
-            raise reason("a graph that another one runs has a state of its own", "state")
+            raise reason(
+                "a graph that another one runs has a state of its own",
+                "import.tflite.state.inner-graph",
+            )
         shape = tuple(shape) or (1,)
         if 0 in shape:
-            raise reason(f"only a run tells the dimensions of its state {name!r}", "dimensions")
+            raise reason(
+                f"only a run tells the dimensions of its state {name!r}",
+                "import.tflite.dynamic-dimensions",
+            )
         if initial is None:
             what = f"its state {name!r}"
             start = self.room.filled(shape, zero_point, DTYPES_OF[type], what)
@@ -499,7 +524,7 @@ class Importing:
         if operand.dimensions == shape:
             return operand
         if operand.type is T.TENSOR_BOOL8:
-            raise reason("NNAPI reshapes no truth values", "bool")
+            raise reason("NNAPI reshapes no truth values", "import.tflite.bool-reshape")
         sizes = [max(size, 0) for size in shape]
         made: Operand = self.make("RESHAPE", [operand, self.sizes(shape)], dimensions=sizes)
         return made
@@ -510,7 +535,10 @@ class Importing:
         if operand.dimensions == shape:
             return operand
         if 0 in shape or 0 in operand.dimensions:
-            raise reason("only a run tells to which dimensions it is broadcast", "dimensions")
+            raise reason(
+                "only a run tells to which dimensions it is broadcast",
+                "import.tflite.dynamic-dimensions",
+            )
         result: Operand
         if operand.type is T.TENSOR_BOOL8:
             zeros = self.filled(shape, 0)
@@ -535,17 +563,20 @@ class Importing:
         else:
             zero = np.array([0], np.int32)
             if operand.type is not T.TENSOR_INT32:
-                raise reason("an input is also an output, and only a run tells its dimensions")
+                raise reason(
+                    "an input is also an output, and only a run tells its dimensions",
+                    "import.tflite.dynamic-dimensions",
+                )
             result = self.make("ADD", [operand, zero, NONE])
         return result
 
 
 def _no_lowering(operator: Operator) -> None:
-    raise reason("nothing lowers it here", "lowering")
+    raise reason("nothing lowers it here", "import.tflite.operator-unknown")
 
 
 def _no_inner(number: int) -> Model:
-    raise reason(f"graph {number} is not at hand", "inner")
+    raise reason(f"graph {number} is not at hand", "import.tflite.inner-graph-missing")
 
 
 def _is_free(type: str) -> bool:
@@ -556,7 +587,7 @@ def _is_free(type: str) -> bool:
 def require_understood(tensor: Tensor) -> None:
     """Refuse a tensor of which the file says what this version does not understand."""
     if tensor.unread:
-        raise reason(f"{tensor}: {tensor.unread}", "unread")
+        raise reason(f"{tensor}: {tensor.unread}", "import.tflite.tensor.unread")
 
 
 def real_values(tensor: Tensor, value: Array) -> Array:

@@ -16,14 +16,14 @@ MOST_PARTS = 4096
 def axis_of(axis: int, rank: int) -> int:
     """An axis counted from the front."""
     if not -rank <= axis < rank:
-        raise reason(f"axis {axis} of rank {rank}", "axis")
+        raise reason(f"axis {axis} of rank {rank}", "import.tflite.axis")
     return axis % rank
 
 
 def concatenation(graph: Importing, operator: Operator) -> None:
     """Of integers, which NNAPI does not join, by packing equal parts."""
     if operator.options.get("FusedActivationFunction", 0):
-        raise reason("NNAPI fuses no activation into it", "activation")
+        raise reason("NNAPI fuses no activation into it", "import.tflite.no-fused-activation")
     inputs = [graph.operand(i) for i in operator.inputs]
     rank = max((len(operand.dimensions) for operand in inputs), default=0)
     rank = rank or len(graph.tensor(operator.outputs[0]).shape)
@@ -40,11 +40,16 @@ def concatenation(graph: Importing, operator: Operator) -> None:
 def joined(graph: Importing, operator: Operator, inputs: list[Operand], axis: int) -> None:
     """Inputs cut into parts of one size, which are packed: no number changes."""
     if not all(operand.is_known for operand in inputs):
-        raise reason("only a run tells the dimensions of its inputs", "dimensions")
+        raise reason(
+            "only a run tells the dimensions of its inputs", "import.tflite.dynamic-dimensions"
+        )
     sizes = [operand.dimensions[axis] for operand in inputs]
     unit = math.gcd(*sizes) or 1
     if sum(sizes) // unit > MOST_PARTS:
-        raise reason(f"it is of integers and would need {sum(sizes) // unit} parts", "parts")
+        raise reason(
+            f"it is of integers and would need {sum(sizes) // unit} parts",
+            "import.tflite.concatenation.parts",
+        )
     outer, inner = (
         math.prod(inputs[0].dimensions[:axis]),
         math.prod(inputs[0].dimensions[axis + 1 :]),
@@ -78,7 +83,9 @@ def unpack(graph: Importing, operator: Operator) -> None:
     """Equal parts, and the axis of size 1 taken off each."""
     data = graph.operand(operator.inputs[0])
     if not data.is_known:
-        raise reason("only a run tells the dimensions of its input", "dimensions")
+        raise reason(
+            "only a run tells the dimensions of its input", "import.tflite.dynamic-dimensions"
+        )
     axis = axis_of(int(operator.options.get("Axis", 0)), len(data.dimensions))
     count = len(operator.outputs)
     parts = graph.make("SPLIT", [data, axis, count], output_count=count)
@@ -104,13 +111,15 @@ def split_by_sizes(graph: Importing, operator: Operator) -> None:
     sizes = graph.numbers(operator.inputs[1], "the sizes of its parts")
     (axis,) = graph.numbers(operator.inputs[2], "its axis")
     if not data.is_known:
-        raise reason("only a run tells the dimensions of its input", "dimensions")
+        raise reason(
+            "only a run tells the dimensions of its input", "import.tflite.dynamic-dimensions"
+        )
     axis = axis_of(axis, len(data.dimensions))
     total = data.dimensions[axis]
     if sizes.count(-1) == 1:
         sizes[sizes.index(-1)] = total - sum(sizes) - 1
     if min(sizes, default=0) < 0 or sum(sizes) != total or len(sizes) != len(operator.outputs):
-        raise reason(f"parts of {sizes} of {total} elements", "sizes")
+        raise reason(f"parts of {sizes} of {total} elements", "import.tflite.split-v.sizes")
     start = 0
     for at, size in enumerate(sizes):
         begin, extent = [0] * len(data.dimensions), list(data.dimensions)

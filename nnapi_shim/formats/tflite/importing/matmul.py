@@ -16,7 +16,9 @@ def batch_matmul(graph: Importing, operator: Operator) -> None:
     pair = [left, right]
     if left.dimensions[:-2] != right.dimensions[:-2]:
         if not left.is_known or not right.is_known:
-            raise reason("only a run tells the dimensions of its inputs", "dimensions")
+            raise reason(
+                "only a run tells the dimensions of its inputs", "import.tflite.dynamic-dimensions"
+            )
         lead = broadcast(*(operand.dimensions[:-2] for operand in pair))
         pair = [graph.broadcast(operand, (*lead, *operand.dimensions[-2:])) for operand in pair]
     flags = [bool(options.get(name, False)) for name in ("AdjX", "AdjY")]

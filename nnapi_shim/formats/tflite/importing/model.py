@@ -65,7 +65,8 @@ def told(graph: Graph, reasons: Sequence[Reason]) -> NnapiError:
     count = len({item.number for item in reasons if item.number is not None})
     what = f"{count} of {len(graph.operators)} operators have" if count else "the graph has"
     return bad_data(
-        f"{what} no place in an NNAPI model: {shown}{more}; {PARTIAL}", "no_counterpart"
+        f"{what} no place in an NNAPI model: {shown}{more}; {PARTIAL}",
+        "import.tflite.no-counterpart",
     )
 
 
@@ -119,7 +120,7 @@ def attempt(
 
 def _lower(importing: Importing, operator: Operator) -> None:
     if operator.unread:
-        raise reason(operator.unread, "unread")
+        raise reason(operator.unread, "import.tflite.operator-unread")
     for index in (*operator.inputs, *operator.outputs, *operator.intermediates):
         if index is not None:
             require_understood(importing.tensor(index))
@@ -127,7 +128,9 @@ def _lower(importing: Importing, operator: Operator) -> None:
         return
     lowering = LOWERINGS.get(operator.name)
     if lowering is None:
-        raise reason(why_not(operator.name, operator.custom is not None), "operator")
+        raise reason(
+            why_not(operator.name, operator.custom is not None), "import.tflite.operator-unknown"
+        )
     try:
         wide.check(importing, operator)
         if not ranks.lowered(importing, operator, lowering):
@@ -135,7 +138,9 @@ def _lower(importing: Importing, operator: Operator) -> None:
         wide.rounded(importing, operator, importing.wide)
     except MALFORMED as error:
         # It has fewer inputs, outputs or dimensions than its kind has.
-        raise reason(f"it is not made as operators of its kind are ({error})", "form") from error
+        raise reason(
+            f"it is not made as operators of its kind are ({error})", "import.tflite.operator-form"
+        ) from error
 
 
 def _finish(importing: Importing, names: Names) -> None:
@@ -169,16 +174,23 @@ class Shared:
     def model(self, number: int) -> Model:
         """The model of a graph; raises BAD_DATA with the first reason why it is none."""
         if not 0 <= number < len(self._file.graphs):
-            raise reason(f"graph {number}; the file has {len(self._file.graphs)}", "graph")
+            raise reason(
+                f"graph {number}; the file has {len(self._file.graphs)}",
+                "import.tflite.graph-index",
+            )
         if number in self._path:
-            raise reason(f"graph {number} runs itself", "recursion")
+            raise reason(f"graph {number} runs itself", "import.tflite.graph-recursion")
         if len(self._path) > MOST_NESTED:
-            raise reason(f"graphs run each other {len(self._path)} deep", "recursion")
+            raise reason(
+                f"graphs run each other {len(self._path)} deep", "import.tflite.graph-depth"
+            )
         if number not in self._models:
             inner = Shared(self._file, (*self._path, number))
             inner._models, inner.room = self._models, self.room
             model, reasons = attempt(self._file, self._file.graphs[number], Names(), inner)
-            self._models[number] = model or reason(f"graph {number}: {reasons[0]}", "inner")
+            self._models[number] = model or reason(
+                f"graph {number}: {reasons[0]}", "import.tflite.inner-graph"
+            )
         found = self._models[number]
         if isinstance(found, NnapiError):
             raise found.again()

@@ -23,7 +23,7 @@ def padding(operator: Operator) -> PaddingCode:
     """How the edges of an image are filled."""
     code = operator.options.get("Padding", 0)
     if code not in schema.PADDING:
-        raise reason(f"padding {code} is neither SAME nor VALID", "padding")
+        raise reason(f"padding {code} is neither SAME nor VALID", "import.tflite.padding-scheme")
     return PaddingCode[schema.PADDING[code]]
 
 
@@ -33,7 +33,8 @@ def activation(operator: Operator) -> FuseCode:
     name = schema.ACTIVATIONS.get(code, str(code))
     if name not in _FUSED:
         raise reason(
-            f"it fuses {name}, which NNAPI does not fuse, and LiteRT leaves out", "activation"
+            f"it fuses {name}, which NNAPI does not fuse, and LiteRT leaves out",
+            "import.tflite.fused-activation",
         )
     return _FUSED[name]
 

@@ -29,7 +29,7 @@ def pad_with(graph: Importing, operator: Operator) -> None:
     data = graph.operand(operator.inputs[0])
     value = graph.value(operator.inputs[2])
     if value is None:
-        raise reason("the number that it pads with is no constant", "no_constant")
+        raise reason("the number that it pads with is no constant", "import.tflite.not-constant")
     number = value.reshape(-1)[0].item()
     if data.type is T.TENSOR_FLOAT32:
         number = real_values(graph.tensor(operator.inputs[2]), value).item()
@@ -41,7 +41,9 @@ def mirror(graph: Importing, operator: Operator) -> None:
     """With what lies behind the edge."""
     mode = operator.options.get("Mode", 0)
     if mode not in _MODES:
-        raise reason(f"mode {mode} is neither REFLECT nor SYMMETRIC", "mode")
+        raise reason(
+            f"mode {mode} is neither REFLECT nor SYMMETRIC", "import.tflite.mirror-pad.mode"
+        )
     data, paddings = graph.operand(operator.inputs[0]), _paddings(graph, operator.inputs[1])
     graph.add("MIRROR_PAD", [data, paddings, _MODES[mode]], operator)
 
@@ -52,7 +54,10 @@ def _image(graph: Importing, data: Operand, block: list[int]) -> tuple[Operand, 
         batch, size, depth = data.dimensions
         return graph.reshaped(data, [batch or -1, size, 1, depth]), True
     if len(block) != 2:
-        raise reason(f"blocks of {len(block)} dimensions of rank {len(data.dimensions)}", "block")
+        raise reason(
+            f"blocks of {len(block)} dimensions of rank {len(data.dimensions)}",
+            "import.tflite.block-shape",
+        )
     return data, False
 
 
@@ -79,7 +84,9 @@ def batch_to_space(graph: Importing, operator: Operator) -> None:
     result = graph.make("BATCH_TO_SPACE_ND", [data, graph.sizes(block)])
     if any(crops):
         if not result.is_known:
-            raise reason("only a run tells the dimensions of its input", "dimensions")
+            raise reason(
+                "only a run tells the dimensions of its input", "import.tflite.dynamic-dimensions"
+            )
         batch, height, width, depth = result.dimensions
         top, bottom, left, right = crops
         begin = graph.sizes([0, top, left, 0])

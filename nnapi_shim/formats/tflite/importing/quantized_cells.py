@@ -40,11 +40,13 @@ def quantized_sequence(graph: Importing, operator: Operator) -> None:
     inputs, options = operator.inputs, operator.options
     data = graph.operand(inputs[0])
     if not data.is_known or len(data.dimensions) != 3:
-        raise reason("only a run tells the dimensions of its input", "dimensions")
+        raise reason(
+            "only a run tells the dimensions of its input", "import.tflite.dynamic-dimensions"
+        )
     time_axis = 0 if options.get("TimeMajor", False) else 1
     steps, batch = data.dimensions[time_axis], data.dimensions[1 - time_axis]
     if not 0 < steps <= MOST_STEPS:
-        raise reason(f"it has {steps} steps", "steps")
+        raise reason(f"it has {steps} steps", "import.tflite.quantized-lstm.steps")
     values, columns = _bias_columns(graph, inputs, data)
     lead = (*data.dimensions[:2], values.size)
     behind = graph.model.constant(
@@ -93,14 +95,14 @@ def _bias_columns(
     """What stands behind the input, and behind the weights of each gate."""
     biases = [graph.value(index) for index in inputs[12:16]]
     if any(value is None for value, index in zip(biases, inputs[12:16], strict=True) if index):
-        raise reason("its biases are no constants", "no_constant")
+        raise reason("its biases are no constants", "import.tflite.not-constant")
     up, down = 127 - data.zero_point, -128 - data.zero_point
     far = up if up >= -down else down
     one = 1 if up >= 1 else -1
     largest = max((int(np.abs(value).max()) for value in biases if value is not None), default=0)
     count = -(-largest // (127 * abs(far)))
     if count > 1024:
-        raise reason(f"its biases reach {largest}", "bias")
+        raise reason(f"its biases reach {largest}", "import.tflite.quantized-lstm.bias-size")
     # As many whole products as there are, what is left in shares of `far`, and its rest in ones.
     values = [far] * (count + 1) + [one] * 2
     columns: list[Array | None] = []
@@ -117,7 +119,9 @@ def _bias_columns(
             made.append(share)
             left = left - share * factor
         if left.any():
-            raise reason("its biases are not sums of products", "bias")
+            raise reason(
+                "its biases are not sums of products", "import.tflite.quantized-lstm.bias-sums"
+            )
         columns.append(np.stack(made, -1).astype(np.int8))
     return (np.array(values) + data.zero_point).astype(np.int8), columns
 
@@ -127,6 +131,8 @@ def _weights(graph: Importing, index: int | None, more: Array | None = None) -> 
         return None
     tensor, value = graph.tensor(index), graph.value(index)
     if value is None or tensor.zero_point or tensor.type != "INT8":
-        raise reason(f"{tensor} is no constant of symmetric INT8", "weights")
+        raise reason(
+            f"{tensor} is no constant of symmetric INT8", "import.tflite.quantized-lstm.weights"
+        )
     whole = value if more is None else np.concatenate([value, more], axis=1)
     return graph.model.constant(whole, T.TENSOR_QUANT8_SYMM, tensor.scale)

@@ -38,7 +38,10 @@ def lowered(graph: Importing, operator: Operator, lower: Lowering) -> bool:
     if plan is None or not is_high or any(_is_direct(graph, i) for i in operator.inputs):
         return False
     if any(0 in _shape(graph, index) for index in operator.inputs if index is not None):
-        raise reason("only a run tells the dimensions of its tensors of rank above 4", "dimensions")
+        raise reason(
+            "only a run tells the dimensions of its tensors of rank above 4",
+            "import.tflite.dynamic-dimensions",
+        )
     plan(graph, operator, lower)
     return True
 
@@ -67,7 +70,10 @@ def _view(graph: Importing, index: int | None, shape: Shape) -> int:
     tensor, value = graph.tensor(index), graph.value(index)
     if value is not None:
         if tensor.is_per_channel:
-            raise reason(f"{tensor} has scales per channel and rank {value.ndim}", "per_channel")
+            raise reason(
+                f"{tensor} has scales per channel and rank {value.ndim}",
+                "import.tflite.per-channel.rank",
+            )
         made = graph.add_tensor(tensor._replace(shape=shape, dimensions=shape, value=None))
         graph.fold(made, value.reshape(shape))
         return made
@@ -116,7 +122,9 @@ def _hold(graph: Importing, index: int, operand: Any, shape: Shape) -> None:
 
 def _few(groups: Sequence[Any]) -> None:
     if len(groups) > MOST:
-        raise reason(f"{len(groups)} of its dimensions cannot be merged", "rank")
+        raise reason(
+            f"{len(groups)} of its dimensions cannot be merged", "import.tflite.high-rank.merge"
+        )
 
 
 def _groups(shape: Shape, special: Collection[int]) -> list[list[int]]:
@@ -174,10 +182,15 @@ def _same(graph: Importing, operator: Operator, shape: Sequence[int]) -> None:
         left = math.prod(sizes) * -1
         sizes[sizes.index(-1)] = math.prod(before) // left if left > 0 else 0
     if math.prod(sizes) != math.prod(before) or min(sizes, default=1) < 1:
-        raise reason(f"{list(before)} cannot have the dimensions {list(shape)}", "shape")
+        raise reason(
+            f"{list(before)} cannot have the dimensions {list(shape)}",
+            "import.tflite.reshape.dimensions",
+        )
     source = graph.held[index][0] if index in graph.held else graph.operand(index)
     if graph.operand_type(target) != (source.type, source.scale, source.zero_point):
-        raise reason("its output has another type or scale than its input", "scale")
+        raise reason(
+            "its output has another type or scale than its input", "import.tflite.scale-differs"
+        )
     _hold(graph, target, source, tuple(sizes))
 
 
@@ -210,7 +223,7 @@ def transpose(graph: Importing, operator: Operator, lower: Lowering) -> None:
     shape = _shape(graph, operator.inputs[0])
     perm = [axis_of(i, len(shape)) for i in graph.numbers(operator.inputs[1], "its order")]
     if sorted(perm) != list(range(len(shape))):
-        raise reason(f"order {perm} of {len(shape)} dimensions", "perm")
+        raise reason(f"order {perm} of {len(shape)} dimensions", "import.tflite.transpose.perm")
     result = tuple(shape[axis] for axis in perm)
     kept = [axis for axis in range(len(shape)) if shape[axis] != 1]
     runs: list[list[int]] = []
@@ -295,7 +308,10 @@ def batch_matmul(graph: Importing, operator: Operator, lower: Lowering) -> None:
     """Equal batches are one dimension."""
     one, other = (_shape(graph, index) for index in operator.inputs)
     if one[:-2] != other[:-2]:
-        raise reason(f"batches {list(one[:-2])} and {list(other[:-2])} of rank above 4", "rank")
+        raise reason(
+            f"batches {list(one[:-2])} and {list(other[:-2])} of rank above 4",
+            "import.tflite.batch-matmul.batch-rank",
+        )
     lead, flags = math.prod(one[:-2]), operator.options
     rows = one[-1 if flags.get("AdjX", False) else -2]
     columns = other[-2 if flags.get("AdjY", False) else -1]

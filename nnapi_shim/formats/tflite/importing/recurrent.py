@@ -95,7 +95,8 @@ def lstm(graph: Importing, operator: Operator) -> None:
     kind = operator.options.get("KernelType", 0)
     if kind not in (_FULL, _BASIC):
         raise reason(
-            f"its kernel is {kind}; known are {_FULL} (full) and {_BASIC} (basic)", "kernel"
+            f"its kernel is {kind}; known are {_FULL} (full) and {_BASIC} (basic)",
+            "import.tflite.lstm.kernel",
         )
     if kind == _BASIC:
         _basic_lstm(graph, operator)
@@ -116,7 +117,7 @@ def _lstm_inputs(cell: _Cell) -> list[Any]:
 def lstm_sequence(graph: Importing, operator: Operator) -> None:
     """Steps in time."""
     if operator.options.get("DiagonalRecurrentTensors", False):
-        raise reason("its recurrent weights are diagonals", "diagonal")
+        raise reason("its recurrent weights are diagonals", "import.tflite.lstm.diagonal")
     if is_quantized_cell(graph, operator):
         quantized_sequence(graph, operator)
         return
@@ -174,7 +175,10 @@ def svdf(graph: Importing, operator: Operator) -> None:
     cell = _Cell(graph, operator)
     rank, activation = cell.options("Rank", 1), cell.options("FusedActivationFunction", 0)
     if graph.tensor(operator.inputs[0]).type == "INT8":
-        raise reason("its state is of 16 bits, and NNAPI has it in real numbers alone", "type")
+        raise reason(
+            "its state is of 16 bits, and NNAPI has it in real numbers alone",
+            "import.tflite.lstm.state-type",
+        )
     cell.give("SVDF", [*cell.range(0, 4), cell.state(4), int(rank), int(activation)], 2, (0,))
 
 
@@ -186,13 +190,13 @@ def _basic_lstm(graph: Importing, operator: Operator) -> None:
     """A cell whose states are plain inputs and outputs, with the weights of all gates in one."""
     options = operator.options
     if options.get("CellClip", 0) or options.get("ProjClip", 0):
-        raise reason("a basic cell is clipped", "clip")
+        raise reason("a basic cell is clipped", "import.tflite.lstm.clip")
     if options.get("FusedActivationFunction", 0) != _TANH:
-        raise reason("the activation of a basic cell is not TANH", "activation")
+        raise reason("the activation of a basic cell is not TANH", "import.tflite.lstm.activation")
     data, output, weights, bias, state = operator.inputs
     matrix, numbers = graph.value(weights), graph.value(bias)
     if matrix is None or numbers is None or matrix.ndim != 2:
-        raise reason("its weights are no constants", "no_constant")
+        raise reason("its weights are no constants", "import.tflite.not-constant")
     units, size = len(matrix) // 4, graph.tensor(data).shape[-1]
     parts = [matrix[at * units : (at + 1) * units] for at in _BASIC_GATES]
     biases = [numbers[at * units : (at + 1) * units] for at in _BASIC_GATES]

@@ -10,7 +10,10 @@ def _reduce(type: str) -> Lowering:
     def lower(graph: Importing, operator: Operator) -> None:
         data = graph.operand(operator.inputs[0])
         if type == "REDUCE_PROD" and graph.tensor(operator.inputs[0]).scales:
-            raise reason("it is of quantized values, which LiteRT rounds after each factor", "type")
+            raise reason(
+                "it is of quantized values, which LiteRT rounds after each factor",
+                "import.tflite.reduce-prod.quantized",
+            )
         axes = graph.value(operator.inputs[1])
         if axes is not None and not axes.size:
             graph.give(operator, graph.copy(data))

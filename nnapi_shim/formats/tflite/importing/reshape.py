@@ -24,7 +24,7 @@ def reshape(graph: Importing, operator: Operator) -> None:
             graph.add("RESHAPE", [data, graph.operand(index)], operator)
             return
         if value.dtype.kind != "i":
-            raise reason(f"its shape is of {value.dtype}", "no_integers")
+            raise reason(f"its shape is of {value.dtype}", "import.tflite.not-integers")
         shape = value.reshape(-1).tolist()
     if not shape and "NewShape" not in operator.options and index is None:
         shape = graph.tensor(operator.outputs[0]).shape
@@ -35,9 +35,13 @@ def to_shape(graph: Importing, operator: Operator, data: Operand, shape: Sequenc
     """Give the elements of an operand, with these dimensions, as the output of an operator."""
     sizes = tuple(shape)
     if sizes.count(-1) > 1:
-        raise reason("only a run tells more than one of its dimensions", "dimensions")
+        raise reason(
+            "only a run tells more than one of its dimensions", "import.tflite.dynamic-dimensions"
+        )
     if sizes.count(0) and data.is_known and 0 not in data.dimensions:
-        raise reason(f"it has no elements left in {list(sizes)}", "shape")
+        raise reason(
+            f"it has no elements left in {list(sizes)}", "import.tflite.reshape.no-elements"
+        )
     if (sizes or (1,)) == data.dimensions:
         graph.give(operator, graph.copy(data))
         return
@@ -52,7 +56,10 @@ def squeeze(graph: Importing, operator: Operator) -> None:
         rank = len(data.dimensions)
         wrong = [axis for axis in axes if not -rank <= axis < rank]
         if wrong or any(data.dimensions[axis] != 1 for axis in axes):
-            raise reason(f"axes {list(axes)} are not all 1 in {list(data.dimensions)}", "axes")
+            raise reason(
+                f"axes {list(axes)} are not all 1 in {list(data.dimensions)}",
+                "import.tflite.squeeze.axes",
+            )
         dropped = {axis % rank for axis in axes} or {
             at for at, size in enumerate(data.dimensions) if size == 1
         }
@@ -69,7 +76,7 @@ def expand_dims(graph: Importing, operator: Operator) -> None:
     (axis,) = graph.numbers(operator.inputs[1], "its axis")
     if graph.is_rank_0(operator.inputs[0]):
         if axis not in (0, -1):
-            raise reason(f"axis {axis} of a single number", "axis")
+            raise reason(f"axis {axis} of a single number", "import.tflite.axis")
         graph.give(operator, graph.copy(data))
         return
     graph.add("EXPAND_DIMS", [data, axis], operator)
@@ -90,7 +97,9 @@ def known_shape(graph: Importing, index: int | None) -> tuple[int, ...]:
     """The dimensions of a tensor, which have to be known; () of a single number."""
     operand = graph.operand(index)
     if not operand.is_known:
-        raise reason("only a run tells the dimensions of its input", "dimensions")
+        raise reason(
+            "only a run tells the dimensions of its input", "import.tflite.dynamic-dimensions"
+        )
     return () if graph.is_rank_0(index) else operand.dimensions
 
 
@@ -117,7 +126,9 @@ def broadcast_to(graph: Importing, operator: Operator) -> None:
     data = graph.operand(operator.inputs[0])
     sizes = graph.numbers(operator.inputs[1], "its shape")
     if not data.is_known:
-        raise reason("only a run tells the dimensions of its input", "dimensions")
+        raise reason(
+            "only a run tells the dimensions of its input", "import.tflite.dynamic-dimensions"
+        )
     if data.dimensions == tuple(sizes):
         graph.give(operator, graph.copy(data))
         return
@@ -129,7 +140,10 @@ def _check_broadcast(data: Operand, sizes: list[int]) -> None:
     own = (1,) * (len(sizes) - len(data.dimensions)) + data.dimensions
     fits = len(own) == len(sizes) and all(a in (1, b) for a, b in zip(own, sizes, strict=True))
     if not fits or any(size < 1 for size in sizes):
-        raise reason(f"{list(data.dimensions)} cannot be broadcast to {sizes}", "shape")
+        raise reason(
+            f"{list(data.dimensions)} cannot be broadcast to {sizes}",
+            "import.tflite.broadcast.dimensions",
+        )
 
 
 def broadcast_arguments(graph: Importing, operator: Operator) -> None:
@@ -138,7 +152,9 @@ def broadcast_arguments(graph: Importing, operator: Operator) -> None:
     try:
         sizes = np.broadcast_shapes(tuple(one), tuple(other))
     except ValueError:
-        raise reason(f"{one} and {other} have no common shape", "shape") from None
+        raise reason(
+            f"{one} and {other} have no common shape", "import.tflite.broadcast.dimensions"
+        ) from None
     graph.fold(operator.outputs[0], np.array(sizes, np.int64))
 
 
@@ -146,7 +162,9 @@ def fill(graph: Importing, operator: Operator) -> None:
     """With a number that may be computed."""
     sizes = graph.numbers(operator.inputs[0], "its shape")
     if any(size < 1 for size in sizes) or math.prod(sizes) >= 2**31:
-        raise reason(f"a tensor of the dimensions {sizes} cannot be", "shape")
+        raise reason(
+            f"a tensor of the dimensions {sizes} cannot be", "import.tflite.broadcast.too-large"
+        )
     index = operator.inputs[1]
     value = graph.value(index)
     if value is not None and value.size == 1 and graph.tensor(index).type in ("FLOAT32", "INT32"):
@@ -165,7 +183,7 @@ def zeros_like(graph: Importing, operator: Operator) -> None:
     sizes = known_shape(graph, operator.inputs[0])
     type = graph.operand(operator.inputs[0]).type
     if type not in (T.TENSOR_FLOAT32, T.TENSOR_INT32):
-        raise reason(f"its input is {type.name}", "type")
+        raise reason(f"its input is {type.name}", "import.tflite.zeros-like.type")
     zero = 0.0 if type is T.TENSOR_FLOAT32 else 0
     graph.add("FILL", [np.array(sizes or (1,), np.int32), zero], operator)
 
@@ -174,10 +192,10 @@ def range_(graph: Importing, operator: Operator) -> None:
     """Of constants."""
     values = [graph.value(index) for index in operator.inputs]
     if len(values) != 3 or any(value is None for value in values):
-        raise reason("its limits are no constants", "no_constant")
+        raise reason("its limits are no constants", "import.tflite.not-constant")
     start, limit, delta = (value.reshape(()).item() for value in values)  # type: ignore[union-attr]
     if not delta or not math.isfinite(start + limit + delta):
-        raise reason(f"from {start} to {limit} by {delta}", "range")
+        raise reason(f"from {start} to {limit} by {delta}", "import.tflite.range.values")
     count = max(0, math.ceil((limit - start) / delta))
     dtype = values[0].dtype  # type: ignore[union-attr]
     steps = graph.room.counted(count, np.int64, "it")
@@ -192,7 +210,7 @@ def one_hot(graph: Importing, operator: Operator) -> None:
     axis = int(operator.options.get("Axis", -1))
     axis = len(sizes) if axis == -1 else axis
     if not 0 <= axis <= len(sizes) or depth < 1:
-        raise reason(f"axis {axis} of {list(sizes)}, depth {depth}", "axis")
+        raise reason(f"axis {axis} of {list(sizes)}, depth {depth}", "import.tflite.one-hot.axis")
     own = [*sizes[:axis], 1, *sizes[axis:]]
     places = graph.room.counted(depth, np.int32, "its depth")
     places = places.reshape([-1] + [1] * (len(sizes) - axis))

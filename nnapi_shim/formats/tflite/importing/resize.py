@@ -9,7 +9,7 @@ def _resize(type: str) -> Lowering:
     def lower(graph: Importing, operator: Operator) -> None:
         sizes = graph.numbers(operator.inputs[1], "its size")
         if len(sizes) != 2:
-            raise reason(f"its size has {len(sizes)} numbers", "size")
+            raise reason(f"its size has {len(sizes)} numbers", "import.tflite.resize.size")
         height, width = sizes
         options = operator.options
         flags = [bool(options.get(name, False)) for name in ("AlignCorners", "HalfPixelCenters")]

@@ -41,7 +41,9 @@ def strided(graph: Importing, operator: Operator) -> None:
         graph.add("STRIDED_SLICE", [data, *ranges, *masks[:3]], operator)
         return
     if not data.is_known:
-        raise reason("only a run tells the dimensions of its input", "dimensions")
+        raise reason(
+            "only a run tells the dimensions of its input", "import.tflite.dynamic-dimensions"
+        )
     begin, end, strides = (graph.numbers(i, "its range") for i in operator.inputs[1:4])
     if options.get("Offset", False):
         end = [a + b for a, b in zip(begin, end, strict=True)]
@@ -49,7 +51,9 @@ def strided(graph: Importing, operator: Operator) -> None:
     starts = [item.start for item in found.ranges]
     if data.type is T.TENSOR_INT32:
         if any(item.step != 1 for item in found.ranges):
-            raise reason("NNAPI has no strided slices of integers", "type")
+            raise reason(
+                "NNAPI has no strided slices of integers", "import.tflite.strided-slice.type"
+            )
         sizes = [len(item) for item in found.ranges]
         part = graph.make("SLICE", [data, graph.sizes(starts), graph.sizes(sizes)])
     else:
@@ -100,7 +104,7 @@ def _ranges(
     found = _Ranges()
     count = len(begin)
     if not len(end) == len(strides) == count:
-        raise reason("its ranges are of different lengths", "ranges")
+        raise reason("its ranges are of different lengths", "import.tflite.strided-slice.ranges")
     for at in range(count):
         bit = 1 << at
         axis = len(found.ranges)
@@ -113,13 +117,19 @@ def _ranges(
             found.shape.append(1)
         else:
             if axis >= len(dimensions):
-                raise reason(f"{count} ranges for {list(dimensions)}", "ranges")
+                raise reason(
+                    f"{count} ranges for {list(dimensions)}",
+                    "import.tflite.strided-slice.range-count",
+                )
             size, step = dimensions[axis], strides[at]
             if not step:
-                raise reason("a stride is 0", "strides")
+                raise reason("a stride is 0", "import.tflite.strided-slice.stride")
             if shrink & bit:
                 if step < 0:
-                    raise reason("a dimension that goes away has a stride below 0", "shrunk")
+                    raise reason(
+                        "a dimension that goes away has a stride below 0",
+                        "import.tflite.strided-slice.shrink-stride",
+                    )
                 place = 0 if begin_mask & bit else axis_of(begin[at], size)
                 found.ranges.append(range(place, place + 1))
                 continue
@@ -132,7 +142,7 @@ def _ranges(
         found.ranges.append(range(size))
         found.shape.append(size)
     if not all(map(len, found.ranges)):
-        raise reason("nothing is left of it", "empty")
+        raise reason("nothing is left of it", "import.tflite.strided-slice.empty")
     return found
 
 
@@ -140,7 +150,7 @@ def gather(graph: Importing, operator: Operator) -> None:
     """Of a single index, which takes its dimension away."""
     data, index = graph.operand(operator.inputs[0]), operator.inputs[1]
     if operator.options.get("BatchDims", 0):
-        raise reason("it gathers by batches", "batch_dims")
+        raise reason("it gathers by batches", "import.tflite.gather.batch-dims")
     axis = axis_of(int(operator.options.get("Axis", 0)), len(data.dimensions) or 1)
     if not graph.is_rank_0(index):
         graph.add("GATHER", [data, axis, graph.operand(index)], operator)
@@ -153,11 +163,16 @@ def gather_nd(graph: Importing, operator: Operator) -> None:
     """Index columns times the strides of their dimensions, and a GATHER of rows."""
     data, indices = graph.operands(operator.inputs)
     if not data.is_known or not indices.is_known:
-        raise reason("only a run tells the dimensions of its inputs", "dimensions")
+        raise reason(
+            "only a run tells the dimensions of its inputs", "import.tflite.dynamic-dimensions"
+        )
     *lead, count = indices.dimensions
     sizes = data.dimensions[:count]
     if count > len(data.dimensions):
-        raise reason(f"indices of {count} numbers into {list(data.dimensions)}", "indices")
+        raise reason(
+            f"indices of {count} numbers into {list(data.dimensions)}",
+            "import.tflite.gather-nd.indices",
+        )
     strides = list(accumulate((1, *sizes[:0:-1]), mul))[::-1]
     columns = graph.make("SPLIT", [indices, len(lead), count], output_count=count)
     total: Any = None

@@ -35,7 +35,10 @@ def negative(graph: Importing, operator: Operator) -> None:
     """Of quantized values LiteRT negates what is stored, whatever the zero points are."""
     data = _input(graph, operator)
     if graph.tensor(operator.inputs[0]).scales:
-        raise reason("it is of quantized values, which LiteRT negates without their scale", "type")
+        raise reason(
+            "it is of quantized values, which LiteRT negates without their scale",
+            "import.tflite.neg.quantized",
+        )
     graph.add("NEG", [data], operator)
 
 
@@ -98,7 +101,7 @@ def log_softmax(graph: Importing, operator: Operator) -> None:
 def l2_normalization(graph: Importing, operator: Operator) -> None:
     """Along the last axis."""
     if operator.options.get("FusedActivationFunction", 0):
-        raise reason("NNAPI fuses no activation into it", "activation")
+        raise reason("NNAPI fuses no activation into it", "import.tflite.no-fused-activation")
     graph.add("L2_NORMALIZATION", [_input(graph, operator)], operator)
 
 
@@ -114,10 +117,12 @@ def sign(graph: Importing, operator: Operator) -> None:
     """1, -1 or the number itself, which is 0 or none."""
     data = _input(graph, operator)
     if not data.is_known:
-        raise reason("only a run tells the dimensions of its input", "dimensions")
+        raise reason(
+            "only a run tells the dimensions of its input", "import.tflite.dynamic-dimensions"
+        )
     kinds: dict[T, Any] = {T.TENSOR_FLOAT32: np.float32, T.TENSOR_INT32: np.int32}
     if data.type not in kinds:
-        raise reason(f"its input is {data.type.name}", "type")
+        raise reason(f"its input is {data.type.name}", "import.tflite.sign.type")
     dtype = kinds[data.type]
     zero = np.zeros(1, dtype)
     one, minus_one = (graph.filled(data.dimensions, dtype(sign).item()) for sign in (1, -1))

@@ -95,9 +95,13 @@ def _number(value: float) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
 def _steps(graph: Importing, tensor: Tensor, real: Operand) -> Operand:
     """Real numbers as whole steps from the zero point on, within 16 bits."""
     if not tensor.scale:
-        raise reason(f"{tensor} is of 16 bits and has scales per channel", "per_channel")
+        raise reason(
+            f"{tensor} is of 16 bits and has scales per channel", "import.tflite.int16.per-channel"
+        )
     if tensor.scale < 2.0**-120:  # whose inverse is no float32
-        raise reason(f"{tensor} is of 16 bits and has the scale {tensor.scale}", "scale")
+        raise reason(
+            f"{tensor} is of 16 bits and has the scale {tensor.scale}", "import.tflite.int16.scale"
+        )
     low, high = (limit - tensor.zero_point for limit in (-32768, 32767))
     steps = graph.make("MUL", [real, _number(1 / np.float64(tensor.scale)), NONE])
     steps = graph.make("MAXIMUM", [graph.make("MINIMUM", [steps, _number(high)]), _number(low)])
@@ -130,6 +134,11 @@ def check(graph: Importing, operator: Operator) -> None:
     if not tensors:
         return
     if operator.name in OTHERWISE:
-        raise reason(f"of 16 bits LiteRT {OTHERWISE[operator.name]}", "wide")
+        raise reason(
+            f"of 16 bits LiteRT {OTHERWISE[operator.name]}", "import.tflite.int16.operator"
+        )
     if operator.name in STORED and len({(t.scale, t.zero_point) for t in tensors}) > 1:
-        raise reason("of 16 bits LiteRT takes no notice of different scales", "wide")
+        raise reason(
+            "of 16 bits LiteRT takes no notice of different scales",
+            "import.tflite.int16.scales-differ",
+        )
