@@ -58,6 +58,8 @@ class Model(WholeModel, Methods):
         self._has_outputs = False
         self._view: view.GraphView | None = None
         self._carried = Carrying()
+        self.notes: tuple[str, ...] = ()
+        """What of a file is expressed otherwise than it stands there; `explain` shows them."""
 
     @property
     def runtime(self) -> runtime.Model:

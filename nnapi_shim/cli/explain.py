@@ -74,6 +74,8 @@ def _show(found: "Explanation") -> None:
         write(f"what fails on a device that is not built in runs on {found.fallback}")
     for name, reason in found.left_out.items():
         write(f"{name} takes no part: {reason}")
+    for note in found.notes:
+        write(f"from the file: {note}")
     write()
     write_table(
         (">#", "operation", "output", ">level", "runs on", "why"),

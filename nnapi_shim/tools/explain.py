@@ -64,6 +64,7 @@ def explain(
         source_name(source),
         model.finished,
         model.operations,
+        model.notes,
         device_manager.devices() if devices is None else chosen(devices),
         devices is not None,
         member(ExecutionPreference, preference),
@@ -78,6 +79,7 @@ class _Explainer:
         name: str,
         model: Model,
         views: Sequence[OperationView],
+        notes: tuple[str, ...],
         devices: Sequence[IDevice],
         is_named: bool,
         preference: ExecutionPreference,
@@ -85,6 +87,7 @@ class _Explainer:
         self.name = name
         self.model = model
         self.views = views
+        self.notes = notes
         self.devices = devices
         self.is_named = is_named
         self.preference = preference
@@ -144,6 +147,7 @@ class _Explainer:
             hand_overs,
             _sum(item.operand.bytes for item in hand_overs),
             tuple(self._passes()),
+            self.notes,
         )
 
     def _passes(self) -> Iterator[PassExplained]:

@@ -107,7 +107,8 @@ class Explanation(Report):
     that are there and do not take part, by name, with the reason. fallback: the device that runs
     the whole model where another one fails, or "". handed_over_bytes: of all
     hand-overs together, each once for each step that reads it; None where a run decides them.
-    passes: what becomes of operations on nnapi-cpu.
+    passes: what becomes of operations on nnapi-cpu. notes: what of the model's file is expressed
+    otherwise than it stands there.
     """
 
     model: str
@@ -123,3 +124,4 @@ class Explanation(Report):
     hand_overs: tuple[HandOver, ...]
     handed_over_bytes: int | None
     passes: tuple[PassExplained, ...] = ()
+    notes: tuple[str, ...] = ()

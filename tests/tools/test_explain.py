@@ -175,6 +175,7 @@ def test_names_of_the_report_stay() -> None:
         "hand_overs",
         "handed_over_bytes",
         "passes",
+        "notes",
     ]
 
 

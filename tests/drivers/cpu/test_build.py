@@ -1,6 +1,7 @@
 """Building the kernel libraries: what goes wrong is one line, and leaves nothing half done."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -171,6 +172,42 @@ def test_requirements_come_from_the_path_of_the_build(tmp_path, monkeypatch):
     assert folders[0] == str(ROOT)
     assert str(tmp_path / "only here") in folders
     assert {p for p in sys.path if p} <= set(folders)
+
+
+EDITING = """
+import os
+os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])  # one worker takes all families
+from nnapi_shim.drivers.cpu.toolchain import build
+give = build._Worker.give
+
+def edit_then_give(worker, job):
+    if worker.family:  # of an earlier job: the worker has imported what families share
+        shared = build.PACKAGE / "drivers" / "cpu" / "toolchain" / "kernel.py"
+        shared.write_text(shared.read_text() + "# edited\\n")
+    give(worker, job)
+
+build._Worker.give = edit_then_give
+"""
+
+
+def test_a_source_that_is_edited_while_it_is_compiled_is_compiled_again(tmp_path):
+    copy = tmp_path / "copy"
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "nnapi_shim", copy / "nnapi_shim", ignore=ignored)
+    (copy / "build").symlink_to(ROOT / "build")  # which has libneuralnetworks.so
+    out, families = tmp_path / "lib", ",".join(SMALL)
+    parts = []
+    for editing in (EDITING, "", ""):
+        process = subprocess.run(
+            [sys.executable, "-c", editing + COMMAND, out, families],
+            env={**os.environ, "PYTHONPATH": str(copy)},
+            cwd=copy,
+            capture_output=True,
+            text=True,
+        )
+        assert process.returncode == 0, process.stderr
+        parts.append(process.stderr.partition(" to compile")[0])
+    assert parts == ["kernels: 2 parts", "kernels: 2 parts", ""]
 
 
 def test_weights_are_of_families():

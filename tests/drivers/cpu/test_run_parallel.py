@@ -82,7 +82,7 @@ def test_where_each_needs_the_one_before_nothing_is_looked_for(monkeypatch):
     turned = model.transpose(model.reduce_max(x, [0], keep_dims=True), [1, 0])
     model.outputs(model.reduce_max(turned, [0], keep_dims=False))
     model.finish()
-    monkeypatch.setattr(run_parallel, "_units", lambda _: pytest.fail("it looks at all steps"))
+    monkeypatch.setattr(run_parallel, "_chains", lambda _: pytest.fail("it looks at all steps"))
     model.compile("nnapi-cpu")
     with pytest.raises(pytest.fail.Exception):
         many_transposes(2).compile("nnapi-cpu")

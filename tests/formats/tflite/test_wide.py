@@ -1,5 +1,7 @@
 """Models of 16-bit activations and 8-bit weights."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,8 @@ pytest.importorskip("ai_edge_litert")
 
 from nnapi_shim import Compilation, NnapiError
 from nnapi_shim.hal.enums import OperandType as T
+from nnapi_shim.tools.explain import explain
+from tests.cli.command import Command
 from tests.formats.tflite.building import Building, Spec, one_operator
 from tests.formats.tflite.cases import F, bias, s8
 from tests.formats.tflite.running import DEVICES, Litert, model_of
@@ -71,6 +75,29 @@ def test_real_inputs_and_outputs(device: str) -> None:
         x = np.random.default_rng(seed).uniform(-6, 6, (1, 4, 4, 2)).astype(np.float32)
         apart = compilation.run(x) - theirs.run(x)[0]
         assert np.abs(apart).max() <= STEPS * 2.0**-15
+
+
+@pytest.mark.parametrize("reals", [False, True])
+def test_explain_names_what_is_computed_as_real_numbers(
+    reals: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "16x8.tflite"
+    path.write_bytes(chain(reals=reals))
+    (note,) = explain(path).notes
+    names = ["CONV_2D", "RESHAPE", "FULLY_CONNECTED", "SOFTMAX"]
+    if reals:
+        names = ["QUANTIZE", *names, "DEQUANTIZE"]
+    assert note.startswith("activations of 16 bits (16x8) are computed in TENSOR_FLOAT32")
+    assert note.endswith(f": {', '.join(names)}")
+    command = Command(capsys)
+    assert command.succeeds("explain", path, "--json").json["notes"] == [note]
+    assert f"from the file: {note}\n" in command.succeeds("explain", path).out
+
+
+def test_explain_has_no_note_of_other_models(tmp_path: Path) -> None:
+    path = tmp_path / "float.tflite"
+    path.write_bytes(one_operator("ABS", [F(2, 3)], [F(2, 3)]))
+    assert explain(path).notes == ()
 
 
 @pytest.mark.parametrize("zero", [0, 100, -32768])

@@ -124,13 +124,15 @@ class _Layout:
 
     def _place(self, value: Any) -> Any:
         """Key of what lies in the arena, or None for what has an address of its own."""
-        root = self._builder.root(value)
+        if value is None or type(value) is bytes:
+            return None
+        builder = self._builder
+        root = builder.root(value)
         if isinstance(root, int):
-            builder = self._builder
             outside = root in builder.slots or root in builder.constant_addresses
             return None if outside else root
         if isinstance(root, Buffer):
-            outside = root.address is not None or root in self._builder.slots
+            outside = root.address is not None or root in builder.slots
             return None if outside else root
         return None
 

@@ -2,13 +2,13 @@
 
 from nnapi_shim.drivers.cpu.lowering.bounds import float_bounds, quantized_bounds
 from nnapi_shim.drivers.cpu.lowering.broadcasting import PLAIN, WALK_FIELDS, pairwise
+from nnapi_shim.drivers.cpu.lowering.byte_tables import near
 from nnapi_shim.drivers.cpu.lowering.elements import (
     all_saturated,
     requantize,
     requantized,
     singles,
     stays,
-    stored,
 )
 from nnapi_shim.drivers.cpu.lowering.fixed_point import (
     ROUNDING,
@@ -131,10 +131,15 @@ def _largest(op: BoundOperation, sign: int) -> list[Step]:
 
 def _is_exact_in_float32(operand: BoundOperand, target: BoundOperand) -> bool:
     """Whether the kernel's formula requantizes all 256 stored values as the specification does."""
+    _, unclear = near(operand, target)
+    if not unclear:
+        return True
+    lowest, _ = QUANTIZED_RANGE[operand.type]
+    values = [n + lowest for n in unclear]
     scale = float32(operand.scale / target.scale)
-    products = singles([(q - operand.zero_point) * scale for q in stored(operand.type)])
+    products = singles([(q - operand.zero_point) * scale for q in values])
     sums = singles([product + target.zero_point for product in products])
-    return all_saturated(sums, target.type) == requantized(operand, target)
+    return all_saturated(sums, target.type) == requantized(operand, target)(values)
 
 
 def _sum(op: BoundOperation, name: str, sign: int) -> list[Step]:

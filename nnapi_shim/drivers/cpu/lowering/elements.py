@@ -4,6 +4,7 @@ from array import array
 from collections.abc import Iterable, Sequence
 from math import copysign, floor, inf
 
+from nnapi_shim.drivers.cpu.lowering.byte_tables import Formula, rescaled
 from nnapi_shim.drivers.cpu.program.record import (
     ADDRESS,
     FLOAT32_MAX,
@@ -67,7 +68,7 @@ def requantize(operand: BoundOperand, target: BoundOperand) -> tuple[list[Step],
         input=operand,
         output=buffer,
         **shared(count),
-        table=byte_table(operand.type, requantized(operand, target)),
+        table=rescaled(operand, target, requantized(operand, target)),
     )
     return [step], buffer
 
@@ -80,23 +81,21 @@ def stays(operand: BoundOperand, target: BoundOperand) -> bool:
     return same and operand.scale <= FLOAT32_MAX / 255
 
 
-def requantized(operand: BoundOperand, target: BoundOperand) -> list[int]:
-    """round((q - z) * s / s_target + z_target) of all stored values within the type, the product
-    in float32 (semantics.md 5.5).
+def requantized(operand: BoundOperand, target: BoundOperand) -> Formula:
+    """round((q - z) * s / s_target + z_target) of stored values within the type, the product in
+    float32 (semantics.md 5.5).
     """
-    products = singles([(q - operand.zero_point) * operand.scale for q in stored(operand.type)])
-    scale, zero_point = target.scale, target.zero_point
-    return all_saturated([product / scale + zero_point for product in products], target.type)
+
+    def formula(values: Sequence[int]) -> list[int]:
+        products = singles([(q - operand.zero_point) * operand.scale for q in values])
+        scale, zero_point = target.scale, target.zero_point
+        return all_saturated([product / scale + zero_point for product in products], target.type)
+
+    return formula
 
 
 # Tables have 256 results, so each step of a formula is a list of all of them: calls of functions
 # for each would take as long as the rest of compiling an operation.
-
-
-def stored(type: OperandType) -> range:
-    """All values of a type of bytes, from the lowest to the highest."""
-    lowest, highest = QUANTIZED_RANGE[type]
-    return range(lowest, highest + 1)
 
 
 def byte_table(type: OperandType, results: list[int]) -> bytes:

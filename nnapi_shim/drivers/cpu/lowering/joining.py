@@ -3,21 +3,17 @@
 Joined inputs have a step each, which writes its share of every row of the output.
 """
 
+from collections.abc import Sequence
 from math import prod
 
-from nnapi_shim.drivers.cpu.lowering.elements import (
-    all_rounded_away,
-    all_saturated,
-    byte_table,
-    singles,
-    stored,
-)
+from nnapi_shim.drivers.cpu.lowering.byte_tables import Formula, rescaled
+from nnapi_shim.drivers.cpu.lowering.elements import all_rounded_away, all_saturated, singles
 from nnapi_shim.drivers.cpu.lowering.strided import Axis, copied, moved, strides
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, Alias, At, Buffer, Step, record
 from nnapi_shim.hal.quantization import ELEMENT_BYTES, QUANTIZED_RANGE
 from nnapi_shim.hal.types import element_count
 from nnapi_shim.hints import Any
-from nnapi_shim.operations.declare import BoundOperation
+from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 from nnapi_shim.operations.rules import float32
 
 REQUANTIZE = record(
@@ -97,18 +93,6 @@ def _requantize(
     input_step: int,
     output_step: int,
 ) -> Step:
-    """zero_point + round(stored * scale + offset), in float32 (semantics.md 9).
-
-    Signed values are seen as unsigned ones, 128 higher, which moves both zero points.
-    """
-    kind, zero_point = op.output.type, op.output.zero_point
-    lowest, _ = QUANTIZED_RANGE[kind]
-    scale = float32(operand.scale * float32(1 / op.output.scale))
-    offset = float32((lowest - operand.zero_point) * scale)
-
-    products = singles([(q - lowest) * scale for q in stored(kind)])
-    steps = all_rounded_away(singles([product + offset for product in products]))
-    results = all_saturated([step + zero_point for step in steps], kind)
     tile_rows = max(1, TILE_BYTES // count)
     return Step(
         REQUANTIZE,
@@ -121,5 +105,23 @@ def _requantize(
         input_step=input_step,
         output_step=output_step,
         tile_rows=tile_rows,
-        table=byte_table(kind, results),
+        table=rescaled(operand, op.output, requantized(operand, op.output)),
     )
+
+
+def requantized(operand: BoundOperand, target: BoundOperand) -> Formula:
+    """zero_point + round(stored * scale + offset), in float32 (semantics.md 9).
+
+    Signed values are seen as unsigned ones, 128 higher, which moves both zero points.
+    """
+    kind, zero_point = target.type, target.zero_point
+    lowest, _ = QUANTIZED_RANGE[kind]
+    scale = float32(operand.scale * float32(1 / target.scale))
+    offset = float32((lowest - operand.zero_point) * scale)
+
+    def formula(values: Sequence[int]) -> list[int]:
+        products = singles([(q - lowest) * scale for q in values])
+        steps = all_rounded_away(singles([product + offset for product in products]))
+        return all_saturated([step + zero_point for step in steps], kind)
+
+    return formula

@@ -6,16 +6,14 @@ from struct import pack
 from nnapi_shim.drivers.cpu.lowering.elements import (
     ELEMENTS,
     MAP,
-    all_rounded_away,
-    all_saturated,
     byte_table,
     element_wise,
     singles,
-    stored,
     translated,
 )
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, Step, record
-from nnapi_shim.operations.declare import BoundOperation
+from nnapi_shim.hal.quantization import QUANTIZED_RANGE
+from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 
 SINE = record(input=ADDRESS, output=ADDRESS, **ELEMENTS, table=ADDRESS)
 
@@ -49,15 +47,24 @@ def lower_rsqrt(op: BoundOperation) -> list[Step]:
     """Quantized: a table of all 256 results."""
     if op.variant in ("f32", "f16"):
         return [element_wise(MAP, f"rsqrt_{op.variant}", op)]
-    source, target = op.input, op.output
-    # In float32 after every step.
-    numbers = singles([(q - source.zero_point) * source.scale for q in stored(source.type)])
-    # The reference ends up at infinity below 0, too, where there is no root.
-    roots = singles([sqrt(number) if number > 0 else 0 for number in numbers])
+    table = byte_table(op.input.type, inverse_roots(op.input, op.output))
+    return [translated(op, table)]
+
+
+def inverse_roots(source: BoundOperand, target: BoundOperand) -> list[int]:
+    """The results of RSQRT for all values of `source`, from the lowest on: in float32 after every
+    step. They have one type.
+    """
+    lowest, highest = QUANTIZED_RANGE[source.type]
+    numbers = singles([n * source.scale for n in range(1, highest - source.zero_point + 1)])
+    roots = singles(map(sqrt, numbers))
     inverse = singles([1 / root if root else inf for root in roots])
-    steps = all_rounded_away(singles([number / target.scale for number in inverse]))
-    results = all_saturated([target.zero_point + step for step in steps], target.type)
-    return [translated(op, byte_table(source.type, results))]
+    steps = singles([number / target.scale for number in inverse])
+    zero = target.zero_point
+    most = highest - zero
+    results = [int(step + 0.5) + zero if step < most else highest for step in steps]
+    # The reference ends up at infinity for 0 and below, too, where there is no root.
+    return [highest] * (source.zero_point - lowest + 1) + results
 
 
 def lower_sin(op: BoundOperation) -> list[Step]:

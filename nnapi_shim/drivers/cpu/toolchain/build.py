@@ -26,7 +26,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from nnapi_shim.drivers.cpu import kernels
 from nnapi_shim.drivers.cpu.kernels import FAMILIES
@@ -74,11 +74,12 @@ def build(
         out.mkdir(parents=True, exist_ok=True)
         for tier in tiers:
             (objects / tier).mkdir(parents=True, exist_ok=True)
+        digests = {family: _digest(family) for family in FAMILIES}
         jobs = [
-            (tier, family)
+            Job(tier, family, digests[family])
             for tier in tiers
             for family in sorted(FAMILIES, key=_weight, reverse=True)
-            if not _is_current(family, objects / tier)
+            if not _is_current(family, digests[family], objects / tier)
         ]
         if jobs:
             _try_linker(objects)
@@ -129,8 +130,23 @@ def _weight(family: str) -> float:
     return WEIGHTS.get(family, 0.5)
 
 
+class Job(NamedTuple):
+    """A family to compile for a tier.
+
+    digest: of its sources, taken before the worker that compiles it has started. A source that is
+        edited later thus has another digest than the stamp, whether the worker imported it before
+        or after the edit.
+    """
+
+    tier: str
+    family: str
+    digest: str
+
+
 class _Worker:
-    """A process that compiles families of a tier; one line in is a family, one line out its end."""
+    """A process that compiles families of a tier; one line in is a family and the digest of its
+    sources, one line out its end.
+    """
 
     def __init__(self, tier: str, folder: Path) -> None:
         processor, features = PROCESSORS[tier]
@@ -153,9 +169,9 @@ class _Worker:
             start_new_session=True,  # it is the build that is interrupted, and ends its workers
         )
 
-    def give(self, family: str) -> None:
-        self.family = family
-        self.process.stdin.write(family + "\n")
+    def give(self, job: Job) -> None:
+        self.family = job.family
+        self.process.stdin.write(f"{job.family} {job.digest}\n")
         self.process.stdin.flush()
 
     def take(self) -> None:
@@ -182,22 +198,22 @@ class _Worker:
             half.unlink(missing_ok=True)
 
 
-def _compile_all(jobs: list[tuple[str, str]], objects: Path) -> None:
-    """Compile (tier, family) after (tier, family), on all processors."""
+def _compile_all(jobs: list[Job], objects: Path) -> None:
+    """Compile one family after the other, on all processors."""
     slots = min(len(os.sched_getaffinity(0)), len(jobs))
-    progress = Progress("kernels", [_weight(family) for _, family in jobs], slots)
+    progress = Progress("kernels", [_weight(job.family) for job in jobs], slots)
     waiting = list(jobs)
     workers: dict[Any, _Worker] = {}
 
     def next_job(idle: _Worker | None) -> None:
         if waiting:
-            tier, family = waiting.pop(0)
-            if idle is None or idle.tier != tier:
+            job = waiting.pop(0)
+            if idle is None or idle.tier != job.tier:
                 if idle is not None:
                     idle.end()
-                idle = _Worker(tier, objects / tier)
+                idle = _Worker(job.tier, objects / job.tier)
             with suppress(BrokenPipeError):  # it has ended: take says so
-                idle.give(family)
+                idle.give(job)
             workers[idle.process.stdout] = idle
             selector.register(idle.process.stdout, selectors.EVENT_READ)
         elif idle is not None:
@@ -263,11 +279,11 @@ def _digest(family: str) -> str:
     return digest.hexdigest()
 
 
-def _is_current(family: str, folder: Path) -> bool:
+def _is_current(family: str, digest: str, folder: Path) -> bool:
     code, stamp = folder / f"{family}.o", folder / f"{family}.stamp"
     if not code.exists() or not stamp.exists():
         return False
-    return stamp.read_text() == f"{_digest(family)} {code.stat().st_size}"
+    return stamp.read_text() == f"{digest} {code.stat().st_size}"
 
 
 def _parts() -> list[str]:
@@ -287,14 +303,15 @@ def _linked(folder: Path) -> list[str]:
 # In a worker
 
 
-def _work(tier: str, folder: Path, families: Iterable[str]) -> None:
-    """Compile families; prints [0, ""] after each, or the number of an error and its file."""
+def _work(tier: str, folder: Path, lines: Iterable[str]) -> None:
+    """Compile the family of each line; prints [0, ""] after each, or the number of an error and
+    its file.
+    """
     from nnapi_shim.drivers.cpu.toolchain.compiling import FamilyCompiler
 
     compiler = FamilyCompiler(*PROCESSORS[tier])
-    for family in map(str.strip, families):
+    for family, digest in map(str.split, lines):
         try:
-            digest = _digest(family)
             code = compiler.object_code(family)
             _replace(folder / f"{family}.o", code)
             # Only now: without a stamp an object is not used.

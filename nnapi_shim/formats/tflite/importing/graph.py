@@ -107,6 +107,8 @@ class Importing:
         """Tensors of rank above 4: an operand with the same elements, and their dimensions."""
         self.wide: set[int] = set()
         """Tensors of 16 bits whose operands are real numbers: see `wide`."""
+        self.with_wide: dict[str, int] = {}
+        """How many operators have such tensors, by their names."""
         self.handles: dict[int | None, str] = {}
         """The variable that a tensor stands for."""
         self.variables: dict[str, Operand] = {}

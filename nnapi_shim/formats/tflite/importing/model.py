@@ -93,6 +93,7 @@ def attempt(
     importing.inner = shared.model
     reasons: list[Reason] = []
     importing.lower = partial(_lower, importing)
+    importing.with_wide = shared.with_wide
     importing.wide |= wide.wide_tensors(graph)
     for index in graph.inputs:
         try:
@@ -109,6 +110,7 @@ def attempt(
             reasons.append(Reason(operator.number, operator.name, error.message))
             importing.lose(operator)
     if not reasons:
+        importing.model.notes = wide.notes(shared.with_wide)
         try:
             _finish(importing, names)
         except NnapiError as error:
@@ -169,6 +171,8 @@ class Shared:
         self._file = file
         self._path = path
         self.room = Room(len(file.data))
+        self.with_wide: dict[str, int] = {}
+        """As of Importing, in all graphs."""
         self._models: dict[int, Model | NnapiError] = {}
 
     def model(self, number: int) -> Model:
@@ -187,6 +191,7 @@ class Shared:
         if number not in self._models:
             inner = Shared(self._file, (*self._path, number))
             inner._models, inner.room = self._models, self.room
+            inner.with_wide = self.with_wide
             model, reasons = attempt(self._file, self._file.graphs[number], Names(), inner)
             self._models[number] = model or reason(
                 f"graph {number}: {reasons[0]}", "import.tflite.inner-graph"

@@ -6,7 +6,7 @@ is LiteRT's result or a step of 16 bits beside it. Inputs and outputs of the mod
 as TENSOR_INT32.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from functools import partial
 
 import numpy as np
@@ -110,10 +110,24 @@ def _steps(graph: Importing, tensor: Tensor, real: Operand) -> Operand:
     return found
 
 
+def notes(operators: Mapping[str, int]) -> tuple[str, ...]:
+    """How tensors of 16 bits are expressed. operators: how many have some, by their names."""
+    if not operators:
+        return ()
+    names = [f"{count} {name}" if count > 1 else name for name, count in operators.items()]
+    return (
+        "activations of 16 bits (16x8) are computed in TENSOR_FLOAT32 and rounded to the steps of "
+        "their scales behind each operator, so that results may be a step of 16 bits beside "
+        f"LiteRT's: {', '.join(names)}",
+    )
+
+
 def rounded(graph: Importing, operator: Operator, wide: Collection[int]) -> None:
     """Round what an operator has given to the steps of its outputs."""
     if operator.name in _CELLS:
         return
+    if any(index in wide for index in (*operator.inputs, *operator.outputs)):
+        graph.with_wide[operator.name] = graph.with_wide.get(operator.name, 0) + 1
     outputs = [index for index in operator.outputs if index in wide]
     for index in outputs:
         tensor = graph.tensor(index)

@@ -7,14 +7,8 @@ as they do it.
 from collections.abc import Sequence
 
 from nnapi_shim.drivers.cpu.compile.fused import Fused
-from nnapi_shim.drivers.cpu.lowering.elements import (
-    LOOKUP,
-    all_rounded_away,
-    byte_table,
-    shared,
-    singles,
-    stored,
-)
+from nnapi_shim.drivers.cpu.lowering.byte_tables import Formula, rescaled
+from nnapi_shim.drivers.cpu.lowering.elements import LOOKUP, all_rounded_away, shared, singles
 from nnapi_shim.drivers.cpu.passes.graph.rewriter import Done, Graph, title
 from nnapi_shim.drivers.cpu.program.record import Alias, Step
 from nnapi_shim.hal.enums import OperandType, OperationType
@@ -25,8 +19,6 @@ from nnapi_shim.operations.declare import BoundOperand
 NAME = "merge_quantization"
 BYTES = (OperandType.TENSOR_QUANT8_ASYMM, OperandType.TENSOR_QUANT8_ASYMM_SIGNED)
 IDENTITY = bytes(range(256))
-_TINY, _HUGE = 1e-30, 1e30
-"""Scales between which nothing leaves the range of float32."""
 
 
 def merge_quantization(graph: Graph) -> None:
@@ -84,17 +76,18 @@ class Translation:
 
 def _table(source: Operand, target: Operand) -> bytes:
     """What becomes of each byte."""
+    return rescaled(source, target, requantized(source, target))
+
+
+def requantized(source: Operand, target: Operand) -> Formula:
+    """QUANTIZE of DEQUANTIZE, each rounded to float32."""
     lowest, highest = QUANTIZED_RANGE[target.type]
     low, high = lowest - target.zero_point, highest - target.zero_point
-    # Up to 255 times a scale, divided by it, is less than a half from where it was.
-    is_shifted = source.scale == target.scale and _TINY < source.scale < _HUGE
 
-    if is_shifted:
-        shift = target.zero_point - source.zero_point
-        results = [max(lowest, min(q + shift, highest)) for q in stored(source.type)]
-    else:
-        real = singles([(q - source.zero_point) * source.scale for q in stored(source.type)])
+    def formula(values: Sequence[int]) -> list[int]:
+        real = singles([(q - source.zero_point) * source.scale for q in values])
         steps = singles([number / target.scale for number in real])
         clamped = [max(low, min(each, high)) for each in steps]
-        results = [int(each) + target.zero_point for each in all_rounded_away(clamped)]
-    return byte_table(source.type, results)
+        return [int(each) + target.zero_point for each in all_rounded_away(clamped)]
+
+    return formula

@@ -9,10 +9,11 @@ from itertools import accumulate
 
 from nnapi_shim.drivers.cpu.compile.layout import Lowered, Placed
 from nnapi_shim.drivers.cpu.program.program import BESIDE, END
-from nnapi_shim.drivers.cpu.program.record import Buffer
+from nnapi_shim.drivers.cpu.program.record import At, Buffer
 from nnapi_shim.hal.types import byte_size
 from nnapi_shim.hints import Any
 from nnapi_shim.limits import watched
+from nnapi_shim.operations.declare import BoundOperand
 
 MOST_TILES = 7
 """A step of more tiles is shared well alone."""
@@ -35,12 +36,12 @@ class _Unit:
 
     __slots__ = ("is_small", "over", "reads", "steps", "writes")
 
-    def __init__(self, steps: Sequence[Placed], lowered: Lowered) -> None:
+    def __init__(self, steps: Sequence[Placed], is_small: bool, lowered: Lowered) -> None:
         self.steps = steps
+        self.is_small = is_small
         self.reads: set[Any] = set()
         self.writes: set[Any] = set()
         self.over: list[tuple[Any, Any]] = []
-        constants: set[Any] = set()
         for placed in steps:
             step = placed.step
             fields, writes = step.fields, step.writes
@@ -48,18 +49,30 @@ class _Unit:
                 root = lowered.root(fields[name])
                 if isinstance(root, Buffer):
                     # Scratch memory, perhaps: nobody else's meanwhile.
-                    (self.writes if root.address is None else constants).add(root)
+                    if root.address is None:
+                        self.writes.add(root)
                 elif isinstance(root, int):
-                    is_constant = root in lowered.constant_addresses
-                    read = constants if is_constant else self.reads
-                    (self.writes if name in writes else read).add(root)
+                    if name in writes:
+                        self.writes.add(root)
+                    elif root not in lowered.constant_addresses:
+                        self.reads.add(root)
             if step.in_place:
                 source = lowered.root(fields[step.in_place])
                 self.over.append((source, lowered.root(fields["output"])))
-        self.is_small = False
-        if steps[0].step.tiles <= MOST_TILES:
-            found = self.reads | self.writes | constants
-            self.is_small = sum(_size(root, lowered) for root in found) >= WORTH
+
+
+def _is_small(steps: Sequence[Placed], lowered: Lowered) -> bool:
+    """Whether steps that are chained have few tiles, and memory enough to be worth a thread."""
+    if steps[0].step.tiles > MOST_TILES:
+        return False
+    found = {
+        lowered.root(value)
+        for placed in steps
+        for _, name in placed.step.record.addresses
+        if isinstance(value := placed.step.fields[name], (BoundOperand, Buffer, At))
+    }
+    sizes = (_size(root, lowered) for root in found if isinstance(root, (int, Buffer)))
+    return sum(sizes) >= WORTH
 
 
 def _size(root: Any, lowered: Lowered) -> int:
@@ -76,9 +89,11 @@ def run_parallel(lowered: Lowered, kept: Collection[Any]) -> list[tuple[Placed, 
     """
     if any(placed.jump for placed in lowered.steps) or _is_chain(lowered):
         return []
-    units = _units(lowered)
-    if sum(unit.is_small for unit in units) < 2:
+    chains = _chains(lowered.steps)
+    small = [_is_small(chain, lowered) for chain in watched(chains)]
+    if sum(small) < 2:
         return []
+    units = [_Unit(*pair, lowered) for pair in watched([*zip(chains, small, strict=True)])]
     groups = _grouped(units)
     if len(groups) == len(units):
         return []
@@ -114,15 +129,15 @@ def _is_chain(lowered: Lowered) -> bool:
     return True
 
 
-def _units(lowered: Lowered) -> list[_Unit]:
-    units = []
+def _chains(steps: Sequence[Placed]) -> list[list[Placed]]:
+    chains = []
     chain: list[Placed] = []
-    for placed in watched(lowered.steps):
+    for placed in watched(steps):
         chain.append(placed)
         if placed.join == END:
-            units.append(_Unit(chain, lowered))
+            chains.append(chain)
             chain = []
-    return units
+    return chains
 
 
 def _grouped(units: Sequence[_Unit]) -> _Groups:
