@@ -10,7 +10,9 @@ from nnapi_shim.operations import registry
 
 HEAD = """# Models as files
 
-Written by `make docs` from `docs/write_export.py` and the tables of the exports; do not edit.
+This page describes how `Model.save` and `nnapi-shim convert` write a model: as `.tflite`, `.onnx`,
+C or Python. `make docs` writes the page from `docs/write_export.py` and the tables of the exports;
+do not edit it.
 
 ```python
 import numpy as np
@@ -26,63 +28,66 @@ model.save("sum.c")
 model.save("sum.py")
 ```
 
-The suffix says what is written. A file that is there is replaced only with `overwrite=True`; a new
-one appears when it is whole. Names of operands are those of tensors, inputs and outputs; what has
-none is `operand_` and its number. Where operations have no counterpart, one message lists each of
-them with its number and the reason, and nothing is written.
+The suffix of the file selects the format. `save` replaces an existing file only with
+`overwrite=True`, and writes a file completely or not at all. Operands keep their names as names of
+tensors, inputs and outputs; an operand without a name is called `operand_` and its number. If
+operations have no counterpart in the format, one error lists each of them with its number and the
+reason, and nothing is written.
 
 ## TensorFlow Lite
 
-For [LiteRT](https://ai.google.dev/edge/litert) and Netron; needs `pip install
-'nnapi_shim[tflite]'`. The signature is `serving_default`. Operators have the lowest version that
-has what the model needs.
+These files are for [LiteRT](https://ai.google.dev/edge/litert) and Netron. Writing them needs `pip
+install 'nnapi_shim[tflite]'`. The signature is `serving_default`. Each operator has the lowest
+version that supports the model.
 
-- Quantized operations stay quantized where a kernel takes them as they are; else they stand in
-  float32 between DEQUANTIZE and QUANTIZE. An unsigned image with a filter that has scales of
-  channels changes its sign in front and behind.
-- float16 is computed in float32, between casts.
-- Channels come last; operations with channels first stand between transpositions.
-- Explicit padding is SAME or VALID where that is the same, else a PAD in front.
-- States that `Model.carry` carries are variables, which a subgraph that runs once gives their
-  first values.
+- Quantized operations stay quantized if a LiteRT kernel supports them; otherwise they are computed
+  in float32 between DEQUANTIZE and QUANTIZE. An unsigned image with a per-channel filter is
+  converted to signed before the operation, and the result back to unsigned.
+- float16 operations are computed in float32, between casts.
+- Channels come last; operations with channels first are written between transpositions.
+- Explicit padding becomes SAME or VALID if that is equivalent, otherwise a PAD operator.
+- States that `Model.carry` carries become variables. A subgraph that runs once initialises them.
 
-Results are those of NNAPI bit for bit in float32 and for most quantized operations; some kernels
-round otherwise, by a step. XNNPACK, which LiteRT uses by itself, rounds in its own way.
+Results equal those of NNAPI bit for bit in float32 and for most quantized operations; some kernels
+round differently, by one step. XNNPACK, which LiteRT uses by default, has a rounding of its own.
 
 ## ONNX
 
-For [ONNX Runtime](https://onnxruntime.ai) and others, opset 19; needs `pip install
-'nnapi_shim[onnx]'`.
+These files are for [ONNX Runtime](https://onnxruntime.ai) and others, in opset 19. Writing them
+needs `pip install 'nnapi_shim[onnx]'`.
 
 - Quantized models are written as QDQ: each operation in float32 between DequantizeLinear and
-  QuantizeLinear, weights and biases as whole numbers with their scales, per channel where they
-  are. What only moves elements moves them as they are. A result differs from NNAPI's by a step at
-  most in one operation; over many layers it is more, after a softmax most.
-- 16 bits are arithmetic (Cast, Sub, Mul), since opset 19 has no quantization of that width.
-- Channels come first in ONNX: transpositions stand around operations on images, and go where two
-  of them undo each other.
-- IF becomes If, WHILE becomes Loop, with the condition in front and at the end of each round.
+  QuantizeLinear; weights and biases as integers with their scales, per channel where NNAPI has
+  that. Operations that only move elements move the quantized ones. The result of one operation
+  differs from NNAPI's by at most one step; the differences grow over many layers, most after a
+  softmax.
+- 16-bit quantization is written as arithmetic (Cast, Sub, Mul), because opset 19 has none.
+- ONNX has channels first: operations on images are written between transpositions; pairs
+  that cancel each other are removed.
+- IF becomes If. WHILE becomes Loop; the condition is computed before the loop and at the end of
+  each round.
 - ONNX has no variables: carried states stay inputs and outputs, and the entry `nnapi_shim.carried`
-  of the model's metadata says which belong together.
+  of the model's metadata lists which belong together.
 
-## Source
+## Source code
 
-`model.c` builds the model with the functions of the NDK alone: `create_model` and `free_model`.
-With `-DNNAPI_MAIN` it is a program that reads its inputs from files and writes its outputs to
-stdout. Constants above 128 bytes are static arrays, which NNAPI refers to. Names stand in
-comments, and states that are carried are the program's to carry.
+`model.c` builds the model with NDK functions only: `create_model` and `free_model`. With
+`-DNNAPI_MAIN` it is a program that reads its inputs from files and writes its outputs to stdout.
+Constants above 128 bytes are static arrays, which NNAPI refers to without a copy. Names become
+comments. The program itself must carry states from run to run.
 
-`model.py` builds it with nnapi_shim: `create_model()`. Constants of more than 16 elements lie
-beside it in `model.npz`. It is the same model: operands, operations, names, carried states.
+`model.py` builds the model with nnapi_shim: `create_model()`. Constants of more than 16 elements
+go to `model.npz` beside it. The result is the same model: operands, operations, names, carried
+states.
 
-Operations and operand types of extensions have no names in source, and are refused.
+Operations and operand types of extensions have no names in source code, and are refused.
 
 ## What each operation becomes
 
-*none* stands where there is no counterpart, with the reason. Inputs that decide shapes, sizes or
-activations have to be constants, with some exceptions; sizes that are not known may be those of
-the first dimension. In the conformance vectors of NNAPI, `make check-exports` counts what is equal
-and what is refused.
+*none* with a reason means that the format has no counterpart. Inputs that decide shapes, sizes or
+activations must be constants, with some exceptions. Only the first dimension may have an unknown
+size. `make check-exports` counts the equal results and the refused models among the conformance
+vectors of NNAPI.
 
 | operation | TensorFlow Lite | ONNX |
 |---|---|---|

@@ -8,84 +8,86 @@ from nnapi_shim.formats.tflite.schema import names
 
 HEAD = """# Files of TensorFlow Lite
 
-Written by `make docs` from `docs/write_import.py` and the tables of the import; do not edit.
-[Model files](start/models.md) says how such a file is loaded.
+This page lists which features and operators of a `.tflite` file nnapi_shim can load, and how.
+[Model files](start/models.md) describes how to load a file. `make docs` writes this page from
+`docs/write_import.py` and the tables of the import; do not edit it.
 
 ## Features of files
 
-| feature | | how, or why not |
+| feature | supported | how, or why not |
 |---|---|---|
-| fused RELU, RELU6, RELU_N1_TO_1 | taken | fused; of integers an operation behind |
-| fused TANH, SIGN_BIT | refused | NNAPI fuses none, and LiteRT's kernels leave them out |
-| weights with scales per channel | taken | as they are; FULLY_CONNECTED with them is a \
-convolution with a filter of one pixel |
-| weights of 4 bits, by tensor or by channel | taken | unpacked to 8 bits |
-| weights with a scale for each block of elements (blockwise INT4 and INT8) | taken | float32 \
+| fused RELU, RELU6, RELU_N1_TO_1 | yes | fused; for integers a separate operation follows |
+| fused TANH, SIGN_BIT | no | NNAPI cannot fuse them, and LiteRT's kernels ignore them |
+| weights with scales per channel | yes | unchanged; FULLY_CONNECTED with them becomes a \
+1x1 convolution |
+| weights of 4 bits, by tensor or by channel | yes | unpacked to 8 bits |
+| weights with a scale for each block of elements (blockwise INT4 and INT8) | yes | float32 \
 beside float32 values; LiteRT quantizes those values to 8 bits first, so that its results are \
 coarser. Other kinds of `quantization.details` are refused |
-| weights in float16, quantized weights beside float32 values | taken | unpacked to float32 |
-| sparse constants behind DENSIFY | taken | the zeros are put in |
-| quantized operators that NNAPI has for real numbers alone; outputs with other scales than \
-NNAPI gives | taken | between DEQUANTIZE and QUANTIZE: LiteRT's result or a step beside it |
-| quantized NEG, REDUCE_PROD, FLOOR_DIV, MAXIMUM and MINIMUM of different scales | refused | \
-LiteRT does not compute what their scales say |
-| RESIZE_BILINEAR of INT8 | taken | in float32, as NNAPI computes it; LiteRT rounds the scale to \
-1/1024, so that its places are up to (columns of the output) / 2048 of a pixel beside: 51 steps \
-where 11 columns become 640 |
-| comparisons of quantized values with different scales | taken | LiteRT rounds to 1/256 of a \
-step before, NNAPI does not |
-| activations of 16 bits (16x8) | taken | as float32 that is rounded to the steps of the scale \
-behind each operator: LiteRT's result or a step of 16 bits beside it, 2 of LOGISTIC and TANH, up \
-to 12 of SOFTMAX with a large beta. Inputs and outputs of the model have the elements as \
+| weights in float16, quantized weights beside float32 values | yes | unpacked to float32 |
+| sparse constants behind DENSIFY | yes | stored densely, with the zeros |
+| quantized operators that NNAPI has only for floats; outputs with other scales than \
+NNAPI's | yes | between DEQUANTIZE and QUANTIZE: within one step of LiteRT's result |
+| quantized NEG, REDUCE_PROD, FLOOR_DIV, MAXIMUM and MINIMUM of different scales | no | \
+LiteRT's results do not match the scales |
+| RESIZE_BILINEAR of INT8 | yes | in float32, as NNAPI computes it. LiteRT rounds the scale to \
+1/1024, which moves its sampling points by up to (columns of the output) / 2048 of a pixel: 51 \
+steps if 11 columns become 640 |
+| comparisons of quantized values with different scales | yes | LiteRT first rounds to 1/256 \
+of a step, NNAPI does not |
+| activations of 16 bits (16x8) | yes | as float32, rounded to steps of the scale after \
+each operator: within one 16-bit step of LiteRT's result, 2 for LOGISTIC and TANH, up to 12 for \
+SOFTMAX with a large beta. Inputs and outputs of the model have the quantized elements as \
 TENSOR_INT32 |
-| EXP, LOG, RSQRT, PRELU, RESIZE_BILINEAR and cells of 16 bits | refused | LiteRT computes them \
-by tables or in steps that are many steps of 16 bits away from the formula |
-| states | taken | inputs and outputs that are carried from run to run (`Model.carry`); so are \
-resource variables, with the first values that the file gives them. `Compilation.reset()` begins \
-anew |
-| quantized sequences of LSTM cells | taken | a QUANTIZED_LSTM for each step; those with \
+| EXP, LOG, RSQRT, PRELU, RESIZE_BILINEAR and cells of 16 bits | no | LiteRT's tables and \
+approximations differ from the formula by many 16-bit steps |
+| states | yes | inputs and outputs that are carried from run to run (`Model.carry`); so are \
+resource variables, with their first values from the file. `Compilation.reset()` restores the \
+first values |
+| quantized sequences of LSTM cells | yes | a QUANTIZED_LSTM for each step; those with \
 projection or normalisation in float32 |
-| subgraphs of IF and WHILE | taken | models |
-| STABLEHLO_COMPOSITE | taken | the operators of its decomposition |
-| constants of 64 bits that 32 bits hold, shapes, and what is computed of shapes | taken | \
-folded. A size that only a run tells is an unknown dimension |
-| places of 64 bits that ARG_MAX and ARG_MIN give | taken | TENSOR_INT32 |
-| other values of 64 bits that are computed, UINT32, STRING | refused | NNAPI has no such type |
-| other sizes of inputs than those of the file | taken | `load(path, shapes={"x": (1, 43844, 1)})` |
-| tensors of rank above 4 | partial | dimensions that lie side by side are merged where the \
-operator allows it; not inputs of the model, of truth values, or where more than 4 are left |
-| a tensor of rank 0 | taken | has dimensions [1] |
-| files that were compiled for an NPU (`DISPATCH_OP`) | refused | they hold its program |
-| COS | taken | 1 - 2 sin(x / 2)^2: within 5e-7 of LiteRT, for large numbers as well |
-| ROUND | taken | exact, halves to even |
-| GELU | taken | by tanh, or by the error function (Abramowitz and Stegun 7.1.26): within 3e-7 \
-of the number of LiteRT |
-| TFLite_Detection_PostProcess with a score threshold below 0 | partial | where scores cannot be \
-below 0 by what gives them |
-| Convolution2DTransposeBias of MediaPipe | taken | TRANSPOSE_CONV_2D, in float32 |
-| equal elements in TOPK_V2 | taken | the later comes first, as in NNAPI; LiteRT takes the earlier |
+| subgraphs of IF and WHILE | yes | models |
+| STABLEHLO_COMPOSITE | yes | the operators of its decomposition |
+| 64-bit constants that fit 32 bits, shapes, and computations on shapes | yes | \
+folded. A size that depends on data is an unknown dimension |
+| 64-bit indices from ARG_MAX and ARG_MIN | yes | TENSOR_INT32 |
+| other computed 64-bit values, UINT32, STRING | no | NNAPI has no such type |
+| other sizes of inputs than those of the file | yes | `load(path, shapes={"x": (1, 43844, 1)})` |
+| tensors of rank above 4 | partly | adjacent dimensions are merged if the operator allows \
+it; not for inputs of the model or booleans, and not if more than 4 dimensions remain |
+| a tensor of rank 0 | yes | has dimensions [1] |
+| files that were compiled for an NPU (`DISPATCH_OP`) | no | they hold a program of that NPU |
+| COS | yes | 1 - 2 sin(x / 2)^2: within 5e-7 of LiteRT, also for large numbers |
+| ROUND | yes | exact, halves to even |
+| GELU | yes | by tanh, or by the error function (Abramowitz and Stegun 7.1.26): within 3e-7 \
+of LiteRT's result |
+| TFLite_Detection_PostProcess with a score threshold below 0 | partly | if the operator that \
+computes the scores cannot give values below 0 |
+| Convolution2DTransposeBias of MediaPipe | yes | TRANSPOSE_CONV_2D, in float32 |
+| equal elements in TOPK_V2 | yes | the later one comes first, as in NNAPI; in LiteRT the earlier |
 
-`make check-imports` runs every operator in its documented forms here and in LiteRT. What has no
-place in a model is left to LiteRT by `load(path, partial=True)`.
+`make check-imports` runs every operator in its documented forms here and in LiteRT.
+`load(path, partial=True)` runs in LiteRT what has no NNAPI counterpart.
 
-A file that is damaged is refused with the place, such as `operator 3 CONV_2D: input 1 is tensor 99;
-the graph has 12`. Nothing is read outside of it, and what is made of it is bounded by its size:
-64 MiB and 16 bytes for each of its own, all graphs together. A field of the schema that this
-version does not know has the operator refused that it concerns, or the file;
-`tests/formats/tflite/schema_fields.py` names all fields that are known, and what becomes of each.
+A damaged file is refused with the location of the defect, such as `operator 3 CONV_2D: input 1 is
+tensor 99; the graph has 12`. Loading reads nothing outside of the file. The memory that it
+allocates is bounded by the size of the file: 64 MiB plus 16 bytes for each byte of the file, all
+graphs together. If the file uses a field of the schema that this version does not know, the
+operator with that field is refused, or the whole file; `tests/formats/tflite/schema_fields.py`
+lists all known fields, and how each is treated.
 
-## Operators that are expressed
+## Supported operators
 
 """
 
 NOT = """
 
-An operator of these can still have types, ranks or constants that NNAPI does not have; the message
-says which.
+A use of these operators can still have types, ranks or constants that NNAPI does not support; the
+message names them.
 
-## Operators that are not
+## Unsupported operators
 
-| why | operators |
+| reason | operators |
 |---|---|
 """
 

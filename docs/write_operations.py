@@ -15,19 +15,21 @@ from nnapi_shim.tools.rule_texts import sentence
 
 HEAD = """# Operations
 
-Written by `make docs` from the declarations in `nnapi_shim/operations/`; do not edit.
+This page lists every operation with its types, its operands, and the uses that are refused. `make
+docs` writes it from the declarations in `nnapi_shim/operations/`; do not edit it.
 
 Every operation runs on both devices: *nnapi-cpu* has a compiled kernel for each of its types, and
-*nnapi-reference* computes the formula in numpy. *Level* is the NNAPI feature level at which a type
-or a form of an operation appeared.
+*nnapi-reference* computes the formula in numpy. *Level* is the NNAPI feature level that introduced
+a type or a form of an operation.
 
-- *Types*: each row is one combination of operand types that is accepted. Short names: {short}.
-- *Forms*: the accepted lists of operands, in order. A name with a type has that type in every row;
-  `name...` stands for one operand or more.
-- *Refused when added*: what `addOperation` and `finish` answer with `BAD_DATA`, as far as it is
-  known then.
-- *Refused when run*: what a computation answers with `OP_FAILED`, in some of the first operations
-  with `BAD_DATA`. Indices, boxes and scores that are not what the first sentence says fail, too.
+- *Types*: each row is one accepted combination of operand types. Short names: {short}.
+- *Forms*: the accepted lists of operands, in order. An operand with a type in the list has that
+  type in every row; `name...` stands for one or more operands.
+- *Refused when added*: `addOperation` or `finish` returns `BAD_DATA` unless these conditions hold,
+  if it can check them already.
+- *Refused when run*: a computation returns `OP_FAILED` unless these conditions hold, in some
+  operations `BAD_DATA`. It also fails for indices, boxes and scores that violate the
+  description of the operation.
 
 """
 
@@ -73,11 +75,11 @@ def _operation(declaration: Operation) -> Iterator[str]:
     yield "\n"
     if declaration.defaults:
         given = ", ".join(f"`{name}` {value}" for name, value in declaration.defaults.items())
-        yield f"Left out: {given}.\n\n"
+        yield f"Values of inputs that a form leaves out: {given}.\n\n"
     if declaration.omittable:
         yield f"May be omitted: {_names(sorted(declaration.omittable))}.\n\n"
     if declaration.values:
-        yield f"Decide the shape by their contents: {_names(declaration.values)}.\n\n"
+        yield f"Inputs whose values decide the shape: {_names(declaration.values)}.\n\n"
     yield f"Output dimensions: {sentence(declaration.shape)}"
     yield " Empty tensors are accepted.\n" if declaration.allow_zero_sized else "\n"
     yield f"Output scale and zero point: {sentence(declaration.quantization)}\n"
@@ -111,7 +113,7 @@ def _devices(declaration: Operation) -> str:
 
 def _types(declaration: Operation) -> Iterator[str]:
     if not declaration.types:
-        yield "Types: those of the graphs that it refers to.\n\n"
+        yield "Types: those of the models that it refers to.\n\n"
         return
     columns = (*declaration.input_columns, *declaration.output_names)
     yield f"| level | {' | '.join(columns)} |\n|---|{'---|' * len(columns)}\n"

@@ -7,11 +7,12 @@ from nnapi_shim.settings import SETTINGS
 
 HEAD = """# Settings
 
-Written by `make docs` from `nnapi_shim/settings.py`; do not edit.
+This page lists the environment variables that configure the library. `make docs` writes it from
+`nnapi_shim/settings.py`; do not edit it.
 
-All settings are environment variables. They are read when they are needed, most at the first
-call. A program with raised privileges (set-user-id, set-group-id, file capabilities) ignores them.
-`nnapi-shim info` shows which are in force, and where from.
+`nnapi-shim info` shows the settings in force, and where each comes from. The library reads a
+setting when it needs it, most of them at the first call. A program with raised privileges
+(set-user-id, set-group-id, file capabilities) ignores all settings.
 
 | environment variable | default | meaning |
 |---|---|---|
