@@ -36,8 +36,8 @@ reason, and nothing is written.
 
 ## TensorFlow Lite
 
-These files are for [LiteRT](https://ai.google.dev/edge/litert) and Netron. Writing them needs `pip
-install 'nnapi_shim[tflite]'`. The signature is `serving_default`. Each operator has the lowest
+These files are for [LiteRT](https://ai.google.dev/edge/litert) and Netron. Writing them needs
+`pip install 'nnapi_shim[tflite]'`. The signature is `serving_default`. Each operator has the lowest
 version that supports the model.
 
 - Quantized operations stay quantized if a LiteRT kernel supports them; otherwise they are computed

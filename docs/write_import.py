@@ -69,12 +69,12 @@ computes the scores cannot give values below 0 |
 `make check-imports` runs every operator in its documented forms here and in LiteRT.
 `load(path, partial=True)` runs in LiteRT what has no NNAPI counterpart.
 
-A damaged file is refused with the location of the defect, such as `operator 3 CONV_2D: input 1 is
-tensor 99; the graph has 12`. Loading reads nothing outside of the file. The memory that it
-allocates is bounded by the size of the file: 64 MiB plus 16 bytes for each byte of the file, all
-graphs together. If the file uses a field of the schema that this version does not know, the
-operator with that field is refused, or the whole file; `tests/formats/tflite/schema_fields.py`
-lists all known fields, and how each is treated.
+A damaged file is refused with the location of the defect, such as
+`operator 3 CONV_2D: input 1 is tensor 99; the graph has 12`. Loading reads nothing outside of the
+file. The memory that it allocates is bounded by the size of the file: 64 MiB plus 16 bytes for each
+byte of the file, all graphs together. If the file uses a field of the schema that this version does
+not know, the operator with that field is refused, or the whole file;
+`tests/formats/tflite/schema_fields.py` lists all known fields, and how each is treated.
 
 ## Supported operators
 

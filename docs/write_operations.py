@@ -15,8 +15,8 @@ from nnapi_shim.tools.rule_texts import sentence
 
 HEAD = """# Operations
 
-This page lists every operation with its types, its operands, and the uses that are refused. `make
-docs` writes it from the declarations in `nnapi_shim/operations/`; do not edit it.
+This page lists every operation with its types, its operands, and the uses that are refused.
+`make docs` writes it from the declarations in `nnapi_shim/operations/`; do not edit it.
 
 Every operation runs on both devices: *nnapi-cpu* has a compiled kernel for each of its types, and
 *nnapi-reference* computes the formula in numpy. *Level* is the NNAPI feature level that introduced
