@@ -21,6 +21,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from nnapi_shim.drivers.cpu.codegen.bounds import within
+from nnapi_shim.drivers.cpu.codegen.isa import ISA
 from nnapi_shim.drivers.cpu.codegen.requantization import (
     Bytes,
     Columns,
@@ -36,19 +37,17 @@ from nnapi_shim.drivers.cpu.codegen.vector import (
     VOID,
     WORD,
     declaration,
-    dot_pairs,
     function,
     join,
     load,
     long,
-    multiply_add,
     pick,
     splat,
     store,
     variable,
     vector,
 )
-from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
+from nnapi_shim.drivers.cpu.isa.tier import Tiling
 
 ARGUMENTS = (
     "input row_step tap_step pixel_step height width filter filter_row singles bias table "
@@ -223,7 +222,7 @@ class _Float(_Depthwise):
             )
 
     def product(self, x: Any, w: Any, total: Any) -> Any:
-        return multiply_add(self.builder, x, w, total, self.tiling.fused)
+        return ISA.multiply_add(self.builder, x, w, total)
 
     def finished(self, channel: Any) -> list[Any]:
         builder = self.builder
@@ -294,7 +293,7 @@ class _Quantized(_Depthwise):
         return result
 
     def product(self, x: Any, w: Any, total: Any) -> Any:
-        return self.builder.add(total, dot_pairs(self.builder, x, w, self.tiling.dot2))
+        return ISA.dot_pairs(self.builder, total, x, w)
 
     def finished(self, channel: Any) -> list[Any]:
         builder, given = self.builder, self.given
@@ -306,8 +305,8 @@ class _Quantized(_Depthwise):
         result = []
         for p in range(0, self.pixels, 2):  # two fill vectors of bytes
             sums = [[builder.load(slot) for slot in slots] for slots in self.sums[p : p + 2]]
-            found = quantized(builder, sums, columns, last, self.tiling)
-            values = to_bytes(builder, found, last, self.tiling)
+            found = quantized(builder, sums, columns, last)
+            values = to_bytes(builder, found, last)
             for first in range(0, values.type.count, group):
                 result.append(pick(builder, values, range(first, first + group)))
         return result

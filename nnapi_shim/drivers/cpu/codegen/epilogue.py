@@ -12,6 +12,7 @@ from numba.core import cgutils
 
 from nnapi_shim.drivers.cpu.codegen.bounds import within
 from nnapi_shim.drivers.cpu.codegen.fused_add import Addition, added, added_exactly, constant
+from nnapi_shim.drivers.cpu.codegen.isa import ISA
 from nnapi_shim.drivers.cpu.codegen.mac_schemes import Arithmetic
 from nnapi_shim.drivers.cpu.codegen.requantization import (
     Bytes,
@@ -38,7 +39,7 @@ from nnapi_shim.drivers.cpu.codegen.vector import (
     variable,
     vector,
 )
-from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
+from nnapi_shim.drivers.cpu.isa.tier import Tiling
 
 LINE = 64
 """Bytes that the caches move at once."""
@@ -198,8 +199,7 @@ class Storing:
                 store(builder, total, builder.add(kept, place), 4)
 
         given = self._constants(is_added)
-        registers = 32 if self.tiling.masked else 16
-        stays = not is_added and self.vectors * (self.rows + CONSTANTS) + USED <= registers
+        stays = not is_added and self.vectors * (self.rows + CONSTANTS) + USED <= ISA.tier.registers
         sure = None
         together = max(1, BYTE_VECTORS // self.vectors)
         for first in range(0, self.rows, together):
@@ -211,7 +211,7 @@ class Storing:
                 found, of_row = self._told(m, totals[m], given)
                 sure = less_sure(builder, sure, of_row)
                 steps += found
-            value = to_bytes(builder, steps, given.last, self.tiling)
+            value = to_bytes(builder, steps, given.last)
             for m in rows:
                 part = range((m - first) * width, (m - first + 1) * width)
                 row = value if len(rows) == 1 else pick(builder, value, part)
@@ -240,7 +240,7 @@ class Storing:
                     added_exactly(
                         builder, place, given["columns"], self._load_some, block, self.lanes
                     )
-                value = to_bytes(builder, self._loaded(place), last, self.tiling)
+                value = to_bytes(builder, self._loaded(place), last)
                 self._store_row(value, loop.index)
 
     def _constants(self, is_added: bool) -> _Constants:
@@ -259,11 +259,11 @@ class Storing:
 
     def _told(self, m: Any, sums: Sequence[Any], given: _Constants) -> tuple[list[Any], Any]:
         """The results of a row, and how sure they are."""
-        builder, tiling = self.builder, self.tiling
-        found, sure = close(builder, sums, given.columns, tiling)
+        builder = self.builder
+        found, sure = close(builder, sums, given.columns)
         if given.addition is not None:
             others = self._others(m, builder.trunc(given.last.flip, BYTE))
-            found, of_sums = added(builder, found, others, given.addition, tiling)
+            found, of_sums = added(builder, found, others, given.addition)
             sure = less_sure(builder, sure, of_sums)
         return found, sure
 

@@ -10,6 +10,7 @@ from typing import Any
 from llvmlite import ir
 from numba.core import cgutils
 
+from nnapi_shim.drivers.cpu.codegen.isa import ISA
 from nnapi_shim.drivers.cpu.codegen.requantization import less_sure
 from nnapi_shim.drivers.cpu.codegen.vector import (
     BYTE,
@@ -20,15 +21,12 @@ from nnapi_shim.drivers.cpu.codegen.vector import (
     function,
     load,
     long,
-    multiply_add,
-    rounded,
     splat,
     store,
     vector,
 )
 from nnapi_shim.drivers.cpu.lowering.float_shortcut import WINDOW
 from nnapi_shim.drivers.cpu.lowering.fused_add import ADDITION
-from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
 
 OFFSETS = {name: 8 * at for at, name in enumerate(ADDITION.fields)}
 
@@ -58,7 +56,7 @@ class Addition:
 
 
 def added(
-    builder: Any, rows: Sequence[Any], others: Sequence[Any], constants: Addition, tiling: Tiling
+    builder: Any, rows: Sequence[Any], others: Sequence[Any], constants: Addition
 ) -> tuple[list[Any], Any]:
     """The sums of vectors of the product's results, before their bounds, and of int8; and a vector
     that is 0 in the lanes in which one of them may be the one below.
@@ -72,9 +70,9 @@ def added(
             builder.sitofp(value, vector(FLOAT, kind.count))
             for value in (own, builder.sext(other, kind))
         )
-        units = multiply_add(builder, y, constants.other_units, constants.middle, tiling.fused)
-        units = multiply_add(builder, x, constants.own_units, units, tiling.fused)
-        fine = rounded(builder, units, tiling.named)
+        units = ISA.multiply_add(builder, y, constants.other_units, constants.middle)
+        units = ISA.multiply_add(builder, x, constants.own_units, units)
+        fine = ISA.rounded(builder, units)
         sure = less_sure(builder, sure, builder.and_(fine, constants.near))
         results.append(builder.ashr(fine, constants.bits))
     return results, sure

@@ -30,7 +30,7 @@ from nnapi_shim.drivers.cpu.codegen.vector import (
     long,
     variable,
 )
-from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
+from nnapi_shim.drivers.cpu.isa.tier import Tiling
 
 ARGUMENTS = (
     "table taps depth base zero panel output output_stride rows columns correction flip zero_point "

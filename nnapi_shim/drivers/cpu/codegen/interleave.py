@@ -15,6 +15,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from nnapi_shim.drivers.cpu.codegen.isa import ISA
 from nnapi_shim.drivers.cpu.codegen.mac_schemes import pairs16, quads8
 from nnapi_shim.drivers.cpu.codegen.requantization import Bytes, Columns, quantized, to_bytes
 from nnapi_shim.drivers.cpu.codegen.vector import (
@@ -23,7 +24,6 @@ from nnapi_shim.drivers.cpu.codegen.vector import (
     HALFWORD,
     LONG,
     WORD,
-    declaration,
     function,
     load,
     long,
@@ -32,12 +32,12 @@ from nnapi_shim.drivers.cpu.codegen.vector import (
     variable,
     vector,
 )
+from nnapi_shim.drivers.cpu.isa.tier import Tiling
 from nnapi_shim.drivers.cpu.lowering.depthwise_interleaved import (
     BLOCK_VECTORS,
     UNPACKED,
     WOVEN_WORDS,
 )
-from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
 
 WEAVE = (
     "row0 row1 row2 row3 step0 step1 step2 step3 runs length source places target_step target flip "
@@ -81,8 +81,9 @@ def _shuffled(builder: Any, a: Any, b: Any, order: Any) -> Any:
 
 
 def _unpacked(builder: Any, a: Any, b: Any, half: int) -> Any:
-    """The lower (0) or upper (1) halves of each 128 bits of a and b, element by element."""
-    count, size = a.type.count, 128 // a.type.element.width
+    """The lower (0) or upper (1) halves of each piece of a and b, element by element."""
+    count = a.type.count
+    size = min(count, 8 * ISA.unpack_bytes // a.type.element.width)
     order = [
         start + half * size // 2 + at + part
         for start in range(0, count, size)
@@ -188,8 +189,8 @@ class _Weave:
     def quads(self, rows: list[Any]) -> list[Any]:
         """Four rows of bytes; words of 128 bits at a time are in order."""
         builder = self.builder
-        if rows[0].type.count == 64:
-            # Unpacking goes by 128 bits: each gets what belongs there in the results.
+        if rows[0].type.count > ISA.unpack_bytes:
+            # Unpacking goes by pieces: each gets what belongs there in the results.
             rows = [self.permuted(row) for row in rows]
         halves = vector(HALFWORD, rows[0].type.count // 2)
         result = []
@@ -203,15 +204,10 @@ class _Weave:
 
     def permuted(self, row: Any) -> Any:
         """The 32 bits of a vector in the order UNPACKED."""
-        builder, kind = self.builder, vector(WORD, 16)
-        words = builder.bitcast(row, kind)
-        if not self.tiling.named:
-            return builder.bitcast(_shuffled(builder, words, words, UNPACKED), row.type)
-        # Of an order that it knows the compiler makes three instructions, on half a vector each.
-        order = load(builder, self.given["order"], kind, 4)
-        name = "llvm.x86.avx512.permvar.si.512"
-        permute = declaration(builder.module, name, kind, [kind, kind])
-        return builder.bitcast(builder.call(permute, [words, order]), row.type)
+        builder = self.builder
+        words = builder.bitcast(row, vector(WORD, len(UNPACKED)))
+        ordered = ISA.words_in_order(builder, words, UNPACKED, self.given["order"])
+        return builder.bitcast(ordered, row.type)
 
     def pairs(self, rows: list[Any]) -> list[Any]:
         """Two rows of bytes."""
@@ -231,7 +227,7 @@ def _write_blocks(fn: Any, tiling: Tiling, together: int) -> None:
     """The function that computes a block of outputs of every group."""
     builder = ir.IRBuilder(fn.append_basic_block("entry"))
     given = dict(zip(BLOCKS, fn.args[: len(BLOCKS)], strict=True))
-    arithmetic = quads8(tiling) if tiling.group == 4 else pairs16(tiling)
+    arithmetic = quads8() if tiling.group == 4 else pairs16()
     lanes, width = tiling.lanes, BLOCK_VECTORS * tiling.lanes
     kind = vector(WORD, lanes)
     operand = vector(BYTE, 4 * lanes) if tiling.group == 4 else vector(HALFWORD, 2 * lanes)
@@ -263,9 +259,9 @@ def _write_blocks(fn: Any, tiling: Tiling, together: int) -> None:
         output = builder.add(given["output"], builder.mul(group, given["output_step"]))
         for number, slots in enumerate(sums):
             totals = [builder.load(slot) for slot in slots]
-            steps = quantized(builder, [totals], columns, last, tiling)
+            steps = quantized(builder, [totals], columns, last)
             target = builder.add(output, builder.mul(given["output_step"], long(number)))
-            store(builder, to_bytes(builder, steps, last, tiling), target, 1)
+            store(builder, to_bytes(builder, steps, last), target, 1)
     builder.ret_void()
 
 

@@ -9,6 +9,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from nnapi_shim.drivers.cpu.codegen.isa import TILING
 from nnapi_shim.drivers.cpu.codegen.vector import (
     BYTE,
     FLOAT,
@@ -23,11 +24,10 @@ from nnapi_shim.drivers.cpu.codegen.vector import (
     variable,
     vector,
 )
-from nnapi_shim.drivers.cpu.toolchain.target import target_tiling
 
 TAPS = 3
 """Taps of a row that are loaded at once."""
-VECTOR_BYTES, MANY = 4 * target_tiling().lanes, 4
+VECTOR_BYTES, MANY = 4 * TILING.lanes, 4
 
 
 class Pool(NamedTuple):

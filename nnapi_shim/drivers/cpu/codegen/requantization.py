@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 from llvmlite import ir
 from numba.core import cgutils
 
+from nnapi_shim.drivers.cpu.codegen.isa import ISA
 from nnapi_shim.drivers.cpu.codegen.numeric import bits64_of, f32, i32
 from nnapi_shim.drivers.cpu.codegen.vector import (
     BYTE,
@@ -31,16 +32,12 @@ from nnapi_shim.drivers.cpu.codegen.vector import (
     function,
     load,
     long,
-    multiply_add,
-    packed,
     pick,
-    rounded,
     splat,
     store,
     variable,
     vector,
 )
-from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper
 
 BITS = 14
@@ -115,7 +112,7 @@ class Bytes(NamedTuple):
     flip: Any
 
 
-def close(builder: Any, sums: Sequence[Any], columns: Columns, tiling: Tiling) -> tuple[Any, Any]:
+def close(builder: Any, sums: Sequence[Any], columns: Columns) -> tuple[Any, Any]:
     """Vectors of int32 sums as steps of the output plus its zero point, in float32; and a vector of
     how sure that is: 0 in the lanes in which it is not enough for one of them.
     """
@@ -129,9 +126,7 @@ def close(builder: Any, sums: Sequence[Any], columns: Columns, tiling: Tiling) -
         is_negative = builder.icmp_signed("<", total, zero)
         addend = builder.select(is_negative, negative, positive)
         real = builder.sitofp(total, addend.type)
-        fine = rounded(
-            builder, multiply_add(builder, real, scale, addend, tiling.fused), tiling.named
-        )
+        fine = ISA.rounded(builder, ISA.multiply_add(builder, real, scale, addend))
         sure = less_sure(builder, sure, builder.and_(fine, near))
         results.append(builder.ashr(fine, bits))
     return results, sure
@@ -161,7 +156,7 @@ def exactly(builder: Any, sums: Any, count: int, columns: Columns, last: Bytes, 
 
 
 def quantized(
-    builder: Any, rows: Sequence[Sequence[Any]], columns: Columns, last: Bytes, tiling: Tiling
+    builder: Any, rows: Sequence[Sequence[Any]], columns: Columns, last: Bytes
 ) -> list[Any]:
     """Rows of int32 sums as steps of the output plus its zero point, one vector after the other: in
     float32, and where that is not enough for one of them, all exactly.
@@ -170,7 +165,7 @@ def quantized(
     results: list[Any] = []
     sure: Any = None
     for sums in rows:
-        found, of_row = close(builder, sums, columns, tiling)
+        found, of_row = close(builder, sums, columns)
         results += [variable(builder, kind, value) for value in found]
         sure = less_sure(builder, sure, of_row)
     with builder.if_then(is_unsure(builder, sure), likely=False):
@@ -242,12 +237,12 @@ def _rescaled(builder: Any, total: Any, mantissa: Any, exponent: Any) -> Any:
     return builder.ashr(product, builder.add(bits, one))
 
 
-def to_bytes(builder: Any, vectors: Sequence[Any], last: Bytes, tiling: Tiling) -> Any:
+def to_bytes(builder: Any, vectors: Sequence[Any], last: Bytes) -> Any:
     """Vectors of steps plus zero point, one behind the other, as one vector of bytes."""
     lanes = vectors[0].type.count
     wanted = lanes * len(vectors)
     groups = [(x, list(range(at * lanes, (at + 1) * lanes))) for at, x in enumerate(vectors)]
-    [(result, order)] = _halved(builder, _halved(builder, groups, tiling), tiling)
+    [(result, order)] = _halved(builder, _halved(builder, groups))
     ends = (builder.fptosi(bound, WORD) for bound in (last.low, last.high))
     low, high, flip = (
         splat(builder, builder.trunc(x, BYTE), result.type.count) for x in (*ends, last.flip)
@@ -259,19 +254,13 @@ def to_bytes(builder: Any, vectors: Sequence[Any], last: Bytes, tiling: Tiling) 
     return builder.bitcast(chosen, vector(BYTE, wanted))
 
 
-def _halved(builder: Any, groups: Sequence[Any], tiling: Tiling) -> list[Any]:
+def _halved(builder: Any, groups: Sequence[Any]) -> list[Any]:
     """Pairs of vectors as one of elements of half the size, saturated; each with the numbers of
     its elements, which the processor's instructions mix.
     """
     result = []
     for at in range(0, len(groups), 2):
         (a, first), (b, second) = groups[at], groups[min(at + 1, len(groups) - 1)]
-        size = 128 // a.type.element.width if tiling.named else len(first)
-        order = [
-            number
-            for start in range(0, len(first), size)
-            for part in (first, second)
-            for number in part[start : start + size]
-        ]
-        result.append((packed(builder, a, b, tiling.named), order))
+        order = ISA.narrowing_order(first, second, a.type.element.width)
+        result.append((ISA.narrowed(builder, a, b), order))
     return result

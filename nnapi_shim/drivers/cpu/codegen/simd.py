@@ -16,9 +16,9 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from nnapi_shim.drivers.cpu.codegen.elements import part
+from nnapi_shim.drivers.cpu.codegen.isa import ISA, TILING
 from nnapi_shim.drivers.cpu.codegen.vector import (
     FLOAT,
-    HALFWORD,
     POINTER,
     WORD,
     declaration,
@@ -31,9 +31,6 @@ from nnapi_shim.drivers.cpu.codegen.vector import (
 )
 from nnapi_shim.drivers.cpu.lowering.elements import MAP
 from nnapi_shim.drivers.cpu.toolchain.kernel import kernel
-from nnapi_shim.drivers.cpu.toolchain.target import target_tiling
-
-TILING = target_tiling()
 
 Operand = Union["Real", float]
 
@@ -134,17 +131,11 @@ class Real:
     @property
     def can_scale(self) -> bool:
         """Whether `scaled` is an instruction."""
-        return TILING.named and getattr(self.value.type, "count", 1) == 16
+        return ISA.can_scale(self.value.type)
 
     def scaled(self, exponent: "Real") -> "Real":
         """The product self * 2^exponent for any whole exponent, rounded once; see can_scale."""
-        kind = self.value.type
-        arguments = [self.value, exponent.value, self.value]
-        arguments += [ir.Constant(HALFWORD, -1), ir.Constant(WORD, 4)]
-        kinds = [argument.type for argument in arguments]
-        name = "llvm.x86.avx512.mask.scalef.ps.512"
-        function = declaration(self.builder.module, name, kind, kinds)
-        return Real(self.builder, self.builder.call(function, arguments))
+        return Real(self.builder, ISA.scaled(self.builder, self.value, exponent.value))
 
     def like(self, number: float) -> "Real":
         """A constant, of as many lanes."""

@@ -2,6 +2,7 @@
 
 from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late
 from nnapi_shim.drivers.cpu.codegen.interleave import blocks, weaver, woven_memory
+from nnapi_shim.drivers.cpu.codegen.isa import TILING
 from nnapi_shim.drivers.cpu.codegen.numeric import f64, i8, i16, i32, u8
 from nnapi_shim.drivers.cpu.codegen.requantization import write_column
 from nnapi_shim.drivers.cpu.kernels.depthwise import CACHE_LINE, prefetch
@@ -9,9 +10,7 @@ from nnapi_shim.drivers.cpu.kernels.packing import centered, part_of
 from nnapi_shim.drivers.cpu.lowering.depthwise_interleaved import BLOCK_VECTORS, PACK_WOVEN, WOVEN
 from nnapi_shim.drivers.cpu.lowering.packing import QUANTIZED_HEAD_BYTES
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
-from nnapi_shim.drivers.cpu.toolchain.target import target_tiling
 
-TILING = target_tiling()
 GROUP, LANES = TILING.group, TILING.lanes
 WIDTH = BLOCK_VECTORS * TILING.lanes
 HEAD_BYTES = QUANTIZED_HEAD_BYTES * WIDTH

@@ -14,6 +14,7 @@ from numba.extending import intrinsic
 
 from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, STRETCH, late
 from nnapi_shim.drivers.cpu.codegen.elements import READ, READ_BACK, WRITE, part
+from nnapi_shim.drivers.cpu.codegen.isa import TILING
 from nnapi_shim.drivers.cpu.codegen.numeric import (
     bits_of,
     float_of,
@@ -34,7 +35,6 @@ from nnapi_shim.drivers.cpu.codegen.vector import (
 )
 from nnapi_shim.drivers.cpu.lowering.selection import EXTREME, LANES, SELECT
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
-from nnapi_shim.drivers.cpu.toolchain.target import target_tiling
 
 HIGHEST = np.int32(2**31 - 1)
 QUADWORD = ir.IntType(64)
@@ -70,7 +70,6 @@ select(32, read_f32, WRITE["f32"])
 BLOCK, LONG_BLOCK = 256, 1024
 """Elements of a row whose maximum is taken at a time; the last that raised it is searched."""
 
-TILING = target_tiling()
 SHORT_ROW = 2 * TILING.lanes if TILING.masked else 0
 """Elements of a row of floats up to which two vectors have all of it."""
 

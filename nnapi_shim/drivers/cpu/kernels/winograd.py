@@ -18,6 +18,7 @@ from numba.extending import intrinsic
 from nnapi_shim.drivers.cpu.codegen.bounds import number_within, within
 from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, late
 from nnapi_shim.drivers.cpu.codegen.gemm_microkernel import tile
+from nnapi_shim.drivers.cpu.codegen.isa import ISA, TILING
 from nnapi_shim.drivers.cpu.codegen.mac_schemes import float32
 from nnapi_shim.drivers.cpu.codegen.numeric import add_any_order_f64, copy_bytes, f32, i64
 from nnapi_shim.drivers.cpu.codegen.vector import (
@@ -30,16 +31,13 @@ from nnapi_shim.drivers.cpu.codegen.vector import (
     function,
     load,
     long,
-    multiply_add,
     store,
     variable,
     vector,
 )
 from nnapi_shim.drivers.cpu.lowering.winograd import PACK_WINOGRAD, POINTS, WINOGRAD
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
-from nnapi_shim.drivers.cpu.toolchain.target import target_tiling
 
-TILING = target_tiling()
 COLUMNS, LANES, ROWS = TILING.columns, TILING.lanes, TILING.rows
 INFINITY = np.float32(np.inf)
 HALF = np.float32(0.5)
@@ -49,7 +47,7 @@ PART = 16
 FAR = 2 << 20
 """Bytes of a packed panel that the second-level cache does not keep."""
 
-run_tile = tile(TILING, float32(TILING), ROWS)
+run_tile = tile(TILING, float32(), ROWS)
 
 
 def _input_sums(builder: Any, d: Sequence[Any]) -> list[Any]:
@@ -113,7 +111,7 @@ def gather(typing_context, sums, plane, vectors, y00, y01, y10, y11, flag, low, 
             columns = [_output_sums(builder, points[n::4]) for n in range(4)]
             found = [y for row in zip(*columns, strict=True) for y in _output_sums(builder, row)]
             for value in found:
-                zero = multiply_add(builder, value, zeros, builder.load(check), TILING.fused)
+                zero = ISA.multiply_add(builder, value, zeros, builder.load(check))
                 builder.store(zero, check)
             finished = within(builder, found, low, high)
             for value, output in zip(finished, outputs, strict=True):

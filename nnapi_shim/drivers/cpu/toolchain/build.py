@@ -5,7 +5,7 @@ imports has changed, by workers: processes that compile for one tier, because wh
 micro-kernels write depends on it, and take one family after another, longest first.
 What is built here is what the JIT (jit.py) would compile; only numba's internals are different.
 
-    python -m nnapi_shim.drivers.cpu.toolchain.build [--out build/lib] [--tiers best | v2 v3 v4]
+    python -m nnapi_shim.drivers.cpu.toolchain.build [--out build/lib] [--tiers best | TIER ...]
 """
 
 import argparse
@@ -29,32 +29,25 @@ from pathlib import Path
 from typing import Any
 
 from nnapi_shim.drivers.cpu import kernels
+from nnapi_shim.drivers.cpu.isa import (
+    DEFAULT_TIERS,
+    NATIVE_TIERS,
+    TIERS,
+    platform_machine,
+    processor,
+)
 from nnapi_shim.drivers.cpu.kernels import FAMILIES
 from nnapi_shim.drivers.cpu.program.library import (
     SYMBOL_PREFIX,
     VERSION_SYMBOL,
     library_name,
-    platform_machine,
     processor_tiers,
 )
 from nnapi_shim.drivers.cpu.toolchain.progress import Progress
 
-PROCESSORS = {
-    "v2": ("x86-64-v2", ""),
-    "v3": ("x86-64-v3", ""),
-    "v4": ("x86-64-v4", "+avx512vnni"),
-    "generic": ("generic", ""),
-}
-"""Tier -> processor and features, as LLVM names them."""
-
 PACKAGE = Path(__file__).parents[3]
 HARDENING = PACKAGE / "native" / "flags"
 COMPILERS = ("numba", "llvmlite")
-
-
-def all_tiers() -> list[str]:
-    """The tiers of this architecture."""
-    return ["v2", "v3", "v4"] if platform_machine() == "x86_64" else ["generic"]
 
 
 def build(
@@ -62,13 +55,17 @@ def build(
 ) -> None:
     """Bring the kernel libraries in the folder `out` up to date.
 
-    tiers: all by default; "best" is the best that this processor runs.
+    tiers: all of this architecture's own by default; "best" is the best that this processor runs.
     objects: folder of the object files, by default `kernels` beside `out`.
     Ends the program with one line where that cannot be done. What was compiled by then is kept.
     """
     out = Path(out)
     objects = Path(objects) if objects else out.parent / "kernels"
-    tiers = processor_tiers()[:1] if tiers and "best" in tiers else list(tiers or all_tiers())
+    tiers = (
+        processor_tiers()[:1]
+        if tiers and "best" in tiers
+        else list(tiers or reversed(DEFAULT_TIERS))
+    )
     began = time.monotonic()
     with _told(out):
         out.mkdir(parents=True, exist_ok=True)
@@ -133,10 +130,10 @@ class _Worker:
     """A process that compiles families of a tier; one line in is a family, one line out its end."""
 
     def __init__(self, tier: str, folder: Path) -> None:
-        processor, features = PROCESSORS[tier]
+        cpu, features = processor(TIERS[tier])
         environment = {
             **os.environ,
-            "NUMBA_CPU_NAME": processor,
+            "NUMBA_CPU_NAME": cpu,
             "NUMBA_CPU_FEATURES": features,
             "NUMBA_DISABLE_JIT": "0",
             "NNAPI_SHIM_BUILD_TIER": tier,
@@ -291,7 +288,7 @@ def _work(tier: str, folder: Path, families: Iterable[str]) -> None:
     """Compile families; prints [0, ""] after each, or the number of an error and its file."""
     from nnapi_shim.drivers.cpu.toolchain.compiling import FamilyCompiler
 
-    compiler = FamilyCompiler(*PROCESSORS[tier])
+    compiler = FamilyCompiler(TIERS[tier])
     for family in map(str.strip, families):
         try:
             digest = _digest(family)
@@ -392,8 +389,8 @@ def main() -> None:
     parser.add_argument(
         "--tiers",
         nargs="*",
-        choices=["best", *PROCESSORS],
-        help="default: all; best: the best that this processor runs",
+        choices=["best", *NATIVE_TIERS],
+        help="default: all of this architecture's own; best: the best that this processor runs",
     )
     parser.add_argument("--worker", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()

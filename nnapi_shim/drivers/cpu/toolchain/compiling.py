@@ -16,6 +16,8 @@ from numba.core import cgutils, codegen, compiler
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
 
+from nnapi_shim.drivers.cpu.isa import ARCHITECTURE, processor
+from nnapi_shim.drivers.cpu.isa.tier import Tier
 from nnapi_shim.drivers.cpu.kernels import FAMILIES, load
 from nnapi_shim.drivers.cpu.program.library import SYMBOL_PREFIX
 from nnapi_shim.drivers.cpu.toolchain.kernel import KERNELS, Kernel, entry
@@ -36,19 +38,6 @@ BY_LIBRARY = (
 )
 """Families that are optimised function by function, as numba does it, which takes twice as long:
 the loops of micro-kernels and of copies come out better, by a tenth to a half of their time."""
-
-
-MODULE_FLAGS = """
-!llvm.module.flags = !{!0, !1, !2}
-!0 = !{i32 4, !"cf-protection-branch", i32 1}
-!1 = !{i32 4, !"cf-protection-return", i32 1}
-!2 = !{i32 4, !"RtLibUseGOT", i32 1}
-"""
-"""CET: functions begin with endbr64, one instruction per call of a kernel, and objects are marked
-for it. What is called of the C library is called through a table that is read-only, not through
-stubs, to which profilers give no names where there is CET. Stack protectors are left out: arrays on
-the stack (sums of micro-kernels, a time, random numbers) have a fixed size, and no data chooses a
-place in them."""
 
 
 class Collected(codegen.CPUCodeLibrary):  # type: ignore[misc]
@@ -95,24 +84,23 @@ class Collecting(codegen.JITCPUCodegen):  # type: ignore[misc]
         """Kernels have no Python environment."""
 
 
-def target_machine(processor: str, features: str) -> Any:
-    """The processor to compile for, as LLVM names it."""
+def target_machine(tier: Tier) -> Any:
+    """The processor to compile for."""
+    cpu, features = processor(tier)
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     return llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(
-        cpu=processor, features=features, opt=3, reloc="pic", codemodel="default"
+        cpu=cpu, features=features, opt=3, reloc="pic", codemodel="default"
     )
 
 
 class FamilyCompiler:
-    """Compiles for one processor; numba compiles for nothing else in this process from now on."""
+    """Compiles for one tier; numba compiles for nothing else in this process from now on."""
 
-    def __init__(self, processor: str, features: str) -> None:
-        if llvm.get_process_triple().startswith("x86_64"):
-            # It would take the additions out of dot product instructions, to make loops that wait
-            # for them faster; ours have enough else to do, and it makes them longer.
-            llvm.set_option("nnapi_shim", "--x86-machine-combiner=0")
-        self.machine = target_machine(processor, features)
+    def __init__(self, tier: Tier) -> None:
+        for option in ARCHITECTURE.llvm_options:
+            llvm.set_option("nnapi_shim", option)
+        self.machine = target_machine(tier)
         self._layout = str(self.machine.target_data)
         self._optimized: dict[Collected, Any] = {}
         cpu_target.target_context._internal_codegen = Collecting("nnapi_kernels")
@@ -205,8 +193,8 @@ class FamilyCompiler:
         So do variables of numba, which nobody refers to: their names have numbers that depend on
         what the process has compiled before.
         """
-        if str(module.triple).startswith("x86_64"):
-            module.link_in(self._linked([MODULE_FLAGS]))
+        if ARCHITECTURE.module_flags:
+            module.link_in(self._linked([ARCHITECTURE.module_flags]))
         for function in module.functions:
             if function.is_declaration and not function.name.startswith("llvm."):
                 function.add_function_attribute("nonlazybind")  # what RtLibUseGOT is for the rest
