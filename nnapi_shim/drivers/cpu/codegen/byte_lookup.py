@@ -16,7 +16,7 @@ u8, write_b8 = READ["u8"], WRITE["b8"]
 
 
 @intrinsic
-def _blocks(typing_context: Any, y: Any, x: Any, blocks: Any, table: Any) -> Any:
+def _lookup_blocks(typing_context: Any, y: Any, x: Any, blocks: Any, table: Any) -> Any:
     """Translate `blocks` vectors."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -31,22 +31,22 @@ def _blocks(typing_context: Any, y: Any, x: Any, blocks: Any, table: Any) -> Any
 
 
 @helper
-def _translate_vectors(y, x, count, table):
+def _lookup_vectors(y, x, count, table):
     """What fills vectors; the number of bytes done."""
-    _blocks(y, x, count // LANES, table)
+    _lookup_blocks(y, x, count // LANES, table)
     return count // LANES * LANES
 
 
 @helper
-def _translate_none(y, x, count, table):
+def _lookup_none(y, x, count, table):
     return 0
 
 
-_translate_first = _translate_vectors if LANES else _translate_none
+_lookup_first = _lookup_vectors if LANES else _lookup_none
 
 
 @helper
-def translate(y, x, count, table):
+def lookup_bytes_of(y, x, count, table):
     """byte[count] at y = table[byte[count] at x]; y may be x. table: byte[256]."""
-    for i in range(_translate_first(y, x, count, table), count):
+    for i in range(_lookup_first(y, x, count, table), count):
         write_b8(y, i, u8(table, u8(x, i)))

@@ -13,7 +13,7 @@ from nnapi_shim.drivers.cpu.toolchain.kernel import helper
 
 
 @helper
-def near(bits):
+def confidence_mask(bits):
     """The bits of a number of units that are 0 next to an integer."""
     return np.int32((1 << bits) - WINDOW)
 
@@ -33,8 +33,8 @@ def nearest(typing_context: Any, x: Any) -> Any:
 
 
 @helper
-def told(units, bits, near, lowest, highest):
+def requantize_shortcut(units, bits, confidence_mask, lowest, highest):
     """(whether it may be the one below, result within bounds) of units in float32."""
     fine = nearest(units)
     result = min(max(shift_right32(fine, bits), lowest), highest)
-    return and32(fine, near) == 0, result
+    return and32(fine, confidence_mask) == 0, result

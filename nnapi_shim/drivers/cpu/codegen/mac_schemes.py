@@ -18,7 +18,7 @@ from nnapi_shim.drivers.cpu.codegen.vector import (
 from nnapi_shim.drivers.cpu.lowering.packing import FLOAT_HEAD_BYTES, QUANTIZED_HEAD_BYTES
 
 
-class Arithmetic(NamedTuple):
+class MacScheme(NamedTuple):
     """What tells one element type from another.
 
     accumulator, element: types of the sums and of what is stored.
@@ -44,7 +44,7 @@ def _no_mask(builder: Any, flip: Any, lanes: int) -> None:
     """Input words are used as they are."""
 
 
-def float32() -> Arithmetic:
+def float32() -> MacScheme:
     """A word is a float32; sums are float32."""
 
     def broadcast(builder: Any, word: Any, flip: Any, lanes: int) -> Any:
@@ -56,10 +56,10 @@ def float32() -> Arithmetic:
     def step(builder: Any, total: Any, x: Any, w: Any) -> Any:
         return ISA.multiply_add(builder, x, w, total)
 
-    return Arithmetic("f32", FLOAT, FLOAT, FLOAT_HEAD_BYTES, 4, _no_mask, broadcast, weights, step)
+    return MacScheme("f32", FLOAT, FLOAT, FLOAT_HEAD_BYTES, 4, _no_mask, broadcast, weights, step)
 
 
-def halves() -> Arithmetic:
+def halves() -> MacScheme:
     """As float32, by weights that are packed as float16."""
 
     def weights(builder: Any, address: Any, lanes: int) -> Any:
@@ -69,7 +69,7 @@ def halves() -> Arithmetic:
     return float32()._replace(name="f32f16", word_bytes=2, weights=weights)
 
 
-def pairs16(packed: Any = HALFWORD) -> Arithmetic:
+def pairs16(packed: Any = HALFWORD) -> MacScheme:
     """A word is two int16 of the input, zero point subtracted, by two weights, `packed` as
     int16 (zero point subtracted) or as int8.
     """
@@ -79,19 +79,21 @@ def pairs16(packed: Any = HALFWORD) -> Arithmetic:
         return builder.bitcast(splat(builder, word, lanes), vector(HALFWORD, 2 * lanes))
 
     def weights(builder: Any, address: Any, lanes: int) -> Any:
-        found = load(builder, address, vector(packed, 2 * lanes), 2 * size)
-        return found if packed is HALFWORD else builder.sext(found, vector(HALFWORD, 2 * lanes))
+        weights_ = load(builder, address, vector(packed, 2 * lanes), 2 * size)
+        return (
+            weights_ if packed is HALFWORD else builder.sext(weights_, vector(HALFWORD, 2 * lanes))
+        )
 
     def step(builder: Any, total: Any, x: Any, w: Any) -> Any:
         return ISA.dot_pairs(builder, total, x, w)
 
     name = f"s16s{8 * size}"
-    return Arithmetic(
+    return MacScheme(
         name, WORD, BYTE, QUANTIZED_HEAD_BYTES, 2 * size, _no_mask, broadcast, weights, step
     )
 
 
-def quads8() -> Arithmetic:
+def quads8() -> MacScheme:
     """A word is four uint8 of the input (int8 become uint8 by `flip`) by four int8 weights."""
 
     def mask(builder: Any, flip: Any, lanes: int) -> Any:
@@ -110,4 +112,4 @@ def quads8() -> Arithmetic:
     def step(builder: Any, total: Any, x: Any, w: Any) -> Any:
         return ISA.dot_quads(builder, total, x, w)
 
-    return Arithmetic("u8s8", WORD, BYTE, QUANTIZED_HEAD_BYTES, 4, mask, broadcast, weights, step)
+    return MacScheme("u8s8", WORD, BYTE, QUANTIZED_HEAD_BYTES, 4, mask, broadcast, weights, step)

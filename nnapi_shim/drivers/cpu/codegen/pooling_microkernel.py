@@ -62,7 +62,7 @@ def windows(pool: Pool) -> Any:
     ) -> Any:  # fmt: skip
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             corner, steps, sizes, target, *values = arguments
-            steps, sizes = (cgutils.unpack_tuple(builder, given) for given in (steps, sizes))
+            steps, sizes = (cgutils.unpack_tuple(builder, args) for args in (steps, sizes))
             if pool.stored is BYTE and pool.total is BYTE:
                 values = [builder.trunc(bound, BYTE) for bound in values[:2]]
             width = {BYTE: 1, HALFWORD: 2}.get(pool.total, 4)
@@ -107,7 +107,7 @@ def _blocks(
     rest = builder.srem(width, long(TAPS))
     three_step = builder.mul(pixel_step, long(TAPS))
     start = pool.start(builder, spread)
-    total, place, line = (variable(builder, k) for k in (start.type, long(0).type, long(0).type))
+    total, address, line = (variable(builder, k) for k in (start.type, long(0).type, long(0).type))
     with cgutils.for_range(builder, count) as block:
         at = builder.mul(block.index, long(lanes))
         at = builder.select(builder.icmp_signed("<", at, last), at, last)
@@ -116,12 +116,12 @@ def _blocks(
         builder.store(builder.add(corner, offset), line)
         with cgutils.for_range(builder, height):
             row = builder.load(line)
-            builder.store(row, place)
+            builder.store(row, address)
             builder.store(builder.add(row, row_step), line)
             for times, step, taps in ((threes, three_step, TAPS), (rest, pixel_step, 1)):
                 with cgutils.for_range(builder, times):
-                    here = builder.load(place)
-                    found = [
+                    here = builder.load(address)
+                    vectors = [
                         pool.widen(
                             builder,
                             load(
@@ -133,11 +133,11 @@ def _blocks(
                         )
                         for tap in range(taps)
                     ]
-                    joined = found[0]
-                    for other in found[1:]:
+                    joined = vectors[0]
+                    for other in vectors[1:]:
                         joined = pool.join(builder, joined, other)
                     builder.store(pool.join(builder, builder.load(total), joined), total)
-                    builder.store(builder.add(here, step), place)
+                    builder.store(builder.add(here, step), address)
         result = pool.finish(builder, builder.load(total), spread)
         store(builder, result, builder.add(target, offset), 1)
 

@@ -66,7 +66,9 @@ def store(builder: Any, value: Any, address: Any, align: int) -> None:
 def splat(builder: Any, value: Any, lanes: int) -> Any:
     """The value in every lane."""
     kind = vector(value.type, lanes)
-    single = builder.insert_element(ir.Constant(kind, ir.Undefined), value, ir.Constant(WORD, 0))
+    single = builder.insert_element(
+        ir.Constant(kind, ir.Undefined), value, ir.Constant(WORD, 0)
+    )
     zeros = ir.Constant(vector(WORD, lanes), [0] * lanes)
     return builder.shuffle_vector(single, ir.Constant(kind, ir.Undefined), zeros)
 

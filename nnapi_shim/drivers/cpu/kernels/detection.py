@@ -17,7 +17,7 @@ from nnapi_shim.drivers.cpu.codegen.numeric import (
     ordered,
 )
 from nnapi_shim.drivers.cpu.codegen.simd import largest_of
-from nnapi_shim.drivers.cpu.codegen.single_fetch import once_box, once_i32
+from nnapi_shim.drivers.cpu.codegen.single_fetch import fetch_box, fetch_i32
 from nnapi_shim.drivers.cpu.codegen.suppression import (
     TOO_LATE,
     comparable,
@@ -57,8 +57,8 @@ def bbox_transform(a, tile):
     info, deltas, output, classes = f32(a.image_info), a.deltas, a.output, a.classes
     first = tile * a.tile_rois
     for roi in range(first, min(first + a.tile_rois, a.count)):
-        image = np.int64(once_i32(a.batch_index, roi))
-        x1, y1, x2, y2 = once_box(a.rois, roi)
+        image = np.int64(fetch_i32(a.batch_index, roi))
+        x1, y1, x2, y2 = fetch_box(a.rois, roi)
         if image < 0 or image >= a.batches or not is_box(x1, y1, x2, y2):
             return OP_FAILED
         height, width = info[2 * image], info[2 * image + 1]
@@ -286,7 +286,7 @@ def max_keypoints(a, tile, deadline):
     [boxes, count, 2] of x, y; a tile is a box. The first maximum counts.
     """
     size, points = a.size, f32(a.keypoints)
-    x1, y1, x2, y2 = once_box(a.boxes, tile)
+    x1, y1, x2, y2 = fetch_box(a.boxes, tile)
     if not is_box(x1, y1, x2, y2):
         return OP_FAILED
     work = 0

@@ -23,7 +23,7 @@ from nnapi_shim.drivers.cpu.codegen.numeric import (
     ordered,
     xor32,
 )
-from nnapi_shim.drivers.cpu.codegen.simd import Here
+from nnapi_shim.drivers.cpu.codegen.simd import LoopPosition
 from nnapi_shim.drivers.cpu.codegen.vector import (
     FLOAT,
     WORD,
@@ -122,7 +122,7 @@ def short_float_row(typing_context: Any, x: Any, length: Any, flip: Any) -> Any:
         for first in (0, lanes):
             numbers = ir.Constant(vector(WORD, lanes), [*range(first, first + lanes)])
             mask = builder.icmp_signed("<", numbers, count)
-            bits = Here(builder, long(first), lanes, mask).load(x, math.nan).bits()
+            bits = LoopPosition(builder, long(first), lanes, mask).load(x, math.nan).bits()
             parts.append(builder.bitcast(builder.xor(bits.value, flips), kind))
             most = _larger(builder, parts[-1], most)
         while lanes > 1:

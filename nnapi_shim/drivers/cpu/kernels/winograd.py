@@ -61,43 +61,43 @@ def _output_sums(builder: Any, m: Sequence[Any]) -> list[Any]:
 
 
 @intrinsic
-def spread(typing_context, patch, row_step, pixel_step, vectors, output, plane):
+def transform_input(typing_context, patch, row_step, pixel_step, vectors, output, plane):
     """The 16 rows of a patch: of `vectors` vectors of channels, `plane` bytes apart."""
 
-    def write(builder: Any, given: Sequence[Any]) -> None:
-        patch, row_step, pixel_step, vectors, output, plane = given
+    def write(builder: Any, args: Sequence[Any]) -> None:
+        patch, row_step, pixel_step, vectors, output, plane = args
         kind = vector(FLOAT, LANES)
         with cgutils.for_range(builder, vectors) as loop:
             offset = builder.mul(loop.index, long(4 * LANES))
 
-            def place(base: Any, step: Any, count: int) -> Any:
+            def address(base: Any, step: Any, count: int) -> Any:
                 return builder.add(base, builder.mul(step, long(count)))
 
             first = builder.add(patch, offset)
-            rows = [place(first, row_step, n) for n in range(4)]
+            rows = [address(first, row_step, n) for n in range(4)]
             grid = [
-                [load(builder, place(row, pixel_step, n), kind, 4) for n in range(4)]
+                [load(builder, address(row, pixel_step, n), kind, 4) for n in range(4)]
                 for row in rows
             ]
             target = builder.add(output, offset)
             columns = [_input_sums(builder, column) for column in zip(*grid, strict=True)]
             for n, row in enumerate(zip(*columns, strict=True)):
                 for m, value in enumerate(_input_sums(builder, row)):
-                    store(builder, value, place(target, plane, 4 * n + m), 4)
+                    store(builder, value, address(target, plane, 4 * n + m), 4)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return _call(builder, "nnk_winograd_spread", [LONG] * 6, arguments, write)
+        return _call(builder, "nnk_winograd_input", [LONG] * 6, arguments, write)
 
     return types.void(*[types.int64] * 6), generate
 
 
 @intrinsic
-def gather(typing_context, sums, plane, vectors, y00, y01, y10, y11, flag, low, high):
+def transform_output(typing_context, sums, plane, vectors, y00, y01, y10, y11, flag, low, high):
     """2x2 outputs of the 16 rows of sums. flag: an int64 that becomes 0 if all sums are finite."""
 
-    def write(builder: Any, given: Sequence[Any]) -> None:
-        sums, plane, vectors = given[:3]
-        outputs, flag, low, high = given[3:7], *given[7:]
+    def write(builder: Any, args: Sequence[Any]) -> None:
+        sums, plane, vectors = args[:3]
+        outputs, flag, low, high = args[3:7], *args[7:]
         kind = vector(FLOAT, LANES)
         zeros = ir.Constant(kind, None)
         check = variable(builder, kind, zeros)
@@ -109,11 +109,11 @@ def gather(typing_context, sums, plane, vectors, y00, y01, y10, y11, flag, low, 
                 for n in range(POINTS)
             ]
             columns = [_output_sums(builder, points[n::4]) for n in range(4)]
-            found = [y for row in zip(*columns, strict=True) for y in _output_sums(builder, row)]
-            for value in found:
+            values = [y for row in zip(*columns, strict=True) for y in _output_sums(builder, row)]
+            for value in values:
                 zero = ISA.multiply_add(builder, value, zeros, builder.load(check))
                 builder.store(zero, check)
-            finished = within(builder, found, low, high)
+            finished = within(builder, values, low, high)
             for value, output in zip(finished, outputs, strict=True):
                 store(builder, value, builder.add(output, offset), 4)
         lanes = builder.bitcast(
@@ -123,7 +123,7 @@ def gather(typing_context, sums, plane, vectors, y00, y01, y10, y11, flag, low, 
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kinds = [LONG] * 8 + [FLOAT] * 2
-        return _call(builder, "nnk_winograd_gather", kinds, arguments, write)
+        return _call(builder, "nnk_winograd_output", kinds, arguments, write)
 
     return types.void(*[types.int64] * 8, types.float32, types.float32), generate
 
@@ -155,7 +155,7 @@ def padded_patch(a, image, h, w, patch):
 
 
 @helper
-def directly(a, patch, first, columns, places, low, high):
+def convolve_directly(a, patch, first, columns, places, low, high):
     """Outputs [2, 2] of `columns` columns from `first` on, as sums of the products themselves;
     in float64, so that what fits a float32 comes out whatever the order.
     """
@@ -174,7 +174,7 @@ def directly(a, patch, first, columns, places, low, high):
 
 
 @helper
-def spread_block(a, first, count, rows, patch):
+def transform_inputs(a, first, count, rows, patch):
     """The rows of `count` patches from `first` on; patch: memory for one of them."""
     pixel, across, down = a.depth * 4, (a.out_width + 1) // 2, (a.out_height + 1) // 2
     vectors, plane = a.depth // LANES, a.block * pixel
@@ -184,10 +184,10 @@ def spread_block(a, first, count, rows, patch):
         source = a.input + image * a.in_height * a.in_width * pixel
         if 0 <= h and 0 <= w and h + 4 <= a.in_height and w + 4 <= a.in_width:
             corner = source + (h * a.in_width + w) * pixel
-            spread(corner, a.in_width * pixel, pixel, vectors, rows + n * pixel, plane)
+            transform_input(corner, a.in_width * pixel, pixel, vectors, rows + n * pixel, plane)
         else:
             padded_patch(a, source, h, w, patch)
-            spread(patch, 4 * pixel, pixel, vectors, rows + n * pixel, plane)
+            transform_input(patch, 4 * pixel, pixel, vectors, rows + n * pixel, plane)
 
 
 @kernel(WINOGRAD)
@@ -196,7 +196,7 @@ def winograd_rows(a, number, deadline):
     patch = a.scratch + number * POINTS * a.depth * 4
     first = number * a.block
     rows = a.rows + first * POINTS * a.depth * 4
-    spread_block(a, first, min(a.block, a.patches - first), rows, patch)
+    transform_inputs(a, first, min(a.block, a.patches - first), rows, patch)
     return 0
 
 
@@ -225,7 +225,7 @@ def winograd_f32(a, number, deadline):
         if a.rows:
             rows = a.rows + first * POINTS * pixel
         else:
-            spread_block(a, first, count, rows, patch)
+            transform_inputs(a, first, count, rows, patch)
         for panel in range(group * a.group_panels, min((group + 1) * a.group_panels, a.panels)):
             column = panel * COLUMNS
             width = min(COLUMNS, columns - column)
@@ -253,7 +253,7 @@ def winograd_f32(a, number, deadline):
                     y01 = y11 = unwanted
                 if h + 1 == a.out_height:
                     y10 = y11 = unwanted
-                gather(
+                transform_output(
                     sums + n * COLUMNS * 4, sum_plane, width // LANES,
                     y00, y01, y10, y11, flag, low, high,
                 )  # fmt: skip
@@ -264,7 +264,7 @@ def winograd_f32(a, number, deadline):
                     padded_patch(a, source, h - a.pad_top, w - a.pad_left, patch)
                     y = i64(places)
                     y[0], y[1], y[2], y[3] = y00, y01, y10, y11
-                    directly(a, patch, column, width, places, low, high)
+                    convolve_directly(a, patch, column, width, places, low, high)
     return 0
 
 
@@ -276,12 +276,12 @@ def _halves(g0, g1, g2):
 
 
 @helper
-def _write(output, at, step, found):
+def _write(output, at, step, values):
     """Four elements; each is named, because a loop would look for them in memory."""
-    output[at] = found[0]
-    output[at + step] = found[1]
-    output[at + 2 * step] = found[2]
-    output[at + 3 * step] = found[3]
+    output[at] = values[0]
+    output[at + step] = values[1]
+    output[at + 2 * step] = values[2]
+    output[at + 3 * step] = values[3]
 
 
 def _prefetch(writes: bool) -> Any:
@@ -305,7 +305,7 @@ prefetch_to_read, prefetch_to_write = _prefetch(False), _prefetch(True)
 
 
 @helper
-def ask_for(filter, panel, depth, width, matrix, part, some):
+def prefetch_filter(filter, panel, depth, width, matrix, part, some):
     """What the packing of PART columns and PART channels reads and writes, all at once: one line
     after the other would be waited for, because they lie too far apart to be foreseen.
     """
@@ -336,7 +336,7 @@ def pack_winograd(a, panel, deadline):
             return DEADLINE
         for some in range(0, width, PART):
             if is_far:
-                ask_for(
+                prefetch_filter(
                     a.filter + first * 9 * depth * 4, panel_at, depth, width, matrix, part, some
                 )
             for n in range(some, min(some + PART, width)):

@@ -25,17 +25,17 @@ from nnapi_shim.hints import Any, NamedTuple
 from nnapi_shim.operations.declare import BoundOperation
 from nnapi_shim.operations.shapes import Window
 
-WOVEN = record(
+DEPTHWISE_INTERLEAVED = record(
     input=ADDRESS, panels=ADDRESS, offsets=ADDRESS, places=ADDRESS, outside=ADDRESS, order=ADDRESS,
     output=ADDRESS,
     rows=INT64, tile_rows=INT64, channels=INT64,
     in_height=INT64, in_width=INT64, out_height=INT64, out_width=INT64,
-    woven_height=INT64, rows_together=INT64, stride_height=INT64, stride_width=INT64,
+    interleaved_height=INT64, rows_together=INT64, stride_height=INT64, stride_width=INT64,
     dilation_height=INT64, pad_top=INT64, pad_left=INT64, taps=INT64,
     slab=INT64, joined=INT64, segment=INT64, plane=INT64, planes=INT64, columns=INT64,
     flip=INT64, input_zero=INT64, **FINISH,
 )  # fmt: skip
-PACK_WOVEN = record(
+PACK_INTERLEAVED = record(
     filter=ADDRESS, bias=ADDRESS, multipliers=ADDRESS, output=ADDRESS,
     filter_height=INT64, filter_width=INT64, channels=INT64, parts=INT64, words=INT64,
     rows_together=INT64, row_step=INT64,
@@ -44,7 +44,7 @@ PACK_WOVEN = record(
 
 BLOCK_VECTORS = 4
 """Vectors of a block: of their sums a whole vector of bytes is made."""
-WOVEN_WORDS = 4096
+INTERLEAVED_WORDS = 4096
 """Words that a segment is woven into, on the stack."""
 MOST_JOINED = 8
 UNPACKED = [part + 4 * at for part in range(4) for at in range(4)]
@@ -78,7 +78,7 @@ def blocks(op: BoundOperation, window: Window, channels: int, tiling: Tiling) ->
     best: tuple[float, Blocks | None] = (float("inf"), None)
     slabs = {channels} | {n * width for n in (1, 2, 4) if n * width < channels}
     for slab in slabs:
-        room = (WOVEN_WORDS - width) // (words * planes * slab) - further
+        room = (INTERLEAVED_WORDS - width) // (words * planes * slab) - further
         if room < 1:
             continue
         segments = -(-outputs // room)
@@ -95,15 +95,15 @@ def blocks(op: BoundOperation, window: Window, channels: int, tiling: Tiling) ->
             ):
                 runs, elements = 1, plane * planes * slab
             whole, rest = divmod(elements, width)
-            weave = words * runs * PIECE * (whole + -(-rest // tiling.lanes))
+            interleave = words * runs * PIECE * (whole + -(-rest // tiling.lanes))
             groups = -(-segment // joined)
             sums = pieces * (CALL + groups * (words * window.filter_width * TAP + FINISHED))
-            cost = -(-channels // slab) * -(-outputs // segment) * (weave + sums)
+            cost = -(-channels // slab) * -(-outputs // segment) * (interleave + sums)
             best = min(best, (cost, Blocks(slab, joined, segment, plane, planes)))
     return best[1]
 
 
-def woven(
+def lower_interleaved(
     op: BoundOperation, filter: Filter, window: Window, source: Any, target: Any,
     tile_rows: int, cut: Blocks, tiling: Tiling,
 ) -> list[Step]:  # fmt: skip
@@ -141,8 +141,8 @@ def woven(
     rows = window.batch * window.vertical.output
     return [
         Step(
-            PACK_WOVEN,
-            "pack_woven",
+            PACK_INTERLEAVED,
+            "pack_interleaved",
             once=True,
             filter=filter.source,
             bias=filter.bias,
@@ -160,8 +160,8 @@ def woven(
             **shared,
         ),
         Step(
-            WOVEN,
-            "depthwise_woven",
+            DEPTHWISE_INTERLEAVED,
+            "depthwise_interleaved",
             tiles=-(-rows // tile_rows),
             input=source,
             panels=packed,
@@ -175,7 +175,7 @@ def woven(
             in_width=window.in_width,
             out_height=window.vertical.output,
             out_width=window.horizontal.output,
-            woven_height=window.filter_height + (rows_together - 1) * step,
+            interleaved_height=window.filter_height + (rows_together - 1) * step,
             stride_height=step,
             stride_width=stride,
             dilation_height=op.dilation_height,

@@ -67,7 +67,7 @@ def build(
         else list(tiers or reversed(DEFAULT_TIERS))
     )
     began = time.monotonic()
-    with _told(out):
+    with _errors_as_messages(out):
         out.mkdir(parents=True, exist_ok=True)
         for tier in tiers:
             (objects / tier).mkdir(parents=True, exist_ok=True)
@@ -86,7 +86,7 @@ def build(
 
 
 @contextmanager
-def _told(out: Path) -> Iterator[None]:
+def _errors_as_messages(out: Path) -> Iterator[None]:
     """What the machine lacks becomes one line that says what to do."""
     try:
         yield
@@ -95,10 +95,10 @@ def _told(out: Path) -> Iterator[None]:
             "kernels: interrupted; what is compiled is kept, the same command goes on from there"
         ) from None
     except OSError as error:
-        raise SystemExit(f"kernels: {_cure(error, out)}") from None
+        raise SystemExit(f"kernels: {_remedy(error, out)}") from None
 
 
-def _cure(error: OSError, out: Path) -> str:
+def _remedy(error: OSError, out: Path) -> str:
     where = error.filename or out
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return f"the disk of {where} is full; make room (100 MB are plenty) and start again"
@@ -150,12 +150,12 @@ class _Worker:
             start_new_session=True,  # it is the build that is interrupted, and ends its workers
         )
 
-    def give(self, family: str) -> None:
+    def send(self, family: str) -> None:
         self.family = family
         self.process.stdin.write(family + "\n")
         self.process.stdin.flush()
 
-    def take(self) -> None:
+    def receive(self) -> None:
         """The end of its family; raises what went wrong there."""
         answer = self.process.stdout.readline()
         if not answer:
@@ -165,9 +165,9 @@ class _Worker:
                 f"kernels: {self.family} could not be compiled for tier {self.tier}: the compiler "
                 f"ended with {code}{by}"
             )
-        code, place = json.loads(answer)
+        code, where = json.loads(answer)
         if code:
-            raise OSError(code, os.strerror(code), place)
+            raise OSError(code, os.strerror(code), where)
 
     def end(self) -> None:
         """Ends it, whatever it does; what it has half written goes."""
@@ -194,7 +194,7 @@ def _compile_all(jobs: list[tuple[str, str]], objects: Path) -> None:
                     idle.end()
                 idle = _Worker(tier, objects / tier)
             with suppress(BrokenPipeError):  # it has ended: take says so
-                idle.give(family)
+                idle.send(family)
             workers[idle.process.stdout] = idle
             selector.register(idle.process.stdout, selectors.EVENT_READ)
         elif idle is not None:
@@ -208,7 +208,7 @@ def _compile_all(jobs: list[tuple[str, str]], objects: Path) -> None:
                 for key, _ in selector.select(timeout=0.5):
                     selector.unregister(key.fileobj)
                     worker = workers[key.fileobj]
-                    worker.take()
+                    worker.receive()
                     del workers[key.fileobj]
                     progress.done(_weight(worker.family), f"{worker.tier} {worker.family}")
                     next_job(worker)
@@ -233,22 +233,22 @@ def _link_tier(folder: Path, library: Path) -> bool:
 
 def _sources(family: str) -> list[Path]:
     """The files of this device that a family of kernels imports, itself included."""
-    found: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
     todo = [f"{kernels.__name__}.{family}"]
     todo += [f"{__package__}.{file}" for file in ("kernel", "build", "compiling")]
     while todo:
         name = todo.pop()
-        if name in found or not name.startswith("nnapi_shim.drivers.cpu."):
+        if name in paths or not name.startswith("nnapi_shim.drivers.cpu."):
             continue
         path = PACKAGE.parent.joinpath(*name.split(".")).with_suffix(".py")
         if not path.exists():  # a package, or a name in a module
             continue
-        found[name] = path
+        paths[name] = path
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ImportFrom) and node.module:
                 todo.append(node.module)
                 todo.extend(f"{node.module}.{item.name}" for item in node.names)
-    return sorted(found.values())
+    return sorted(paths.values())
 
 
 def _digest(family: str) -> str:
@@ -328,8 +328,8 @@ def _compiler() -> list[str]:
 
 def _try_linker(folder: Path) -> None:
     """Link a tiny library, before the long part: says what is missing if that fails."""
-    with tempfile.TemporaryDirectory(dir=folder) as place:
-        _run_linker([], Path(place), Path(place, "tiny.so"))
+    with tempfile.TemporaryDirectory(dir=folder) as where:
+        _run_linker([], Path(where), Path(where, "tiny.so"))
 
 
 def _run_linker(inputs: Sequence[str], folder: Path, library: Path) -> None:
