@@ -1,4 +1,4 @@
-"""One walk through two tensors that are broadcast against each other; formulas are given to it."""
+"""Element-wise kernels of two inputs that are broadcast against each other."""
 
 from nnapi_shim.drivers.cpu.codegen.numeric import i64
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper, inlined, kernel
@@ -14,7 +14,7 @@ def share_of(tile, length, part, rows, all_rows):
 
 @inlined
 def offsets_of(row, size, step_0, step_1, outer, outer_count):
-    """Elements that a row lies from the start of each input; see lowering/broadcasting.py."""
+    """Offset of a row in each input, in elements; see lowering/broadcasting.py."""
     axes = i64(outer)
     at, rest = row % size, row // size
     at_0, at_1 = at * step_0, at * step_1
@@ -26,10 +26,10 @@ def offsets_of(row, size, step_0, step_1, outer, outer_count):
 
 
 def broadcast_kernel(name, layout, sizes, constants, fill):
-    """The kernel that calls fill(places of input0, input1 and output, whether input0 and input1
-    move, elements, constants of the record, what it answered last or 0) for every row.
+    """The kernel that calls fill(addresses of input0, input1 and output, whether input0 and input1
+    move, elements, constants of the record, its last result or 0) for every row.
 
-    How it walks is in lowering/broadcasting.py. sizes: bytes of an element of the inputs and of
+    lowering/broadcasting.py describes the order. sizes: bytes of an element of the inputs and of
     the output.
     """
     size, output_size = sizes
@@ -88,15 +88,17 @@ def pairwise(name, layout, read, write, sizes, constants, formula):
 
 
 BLOCK = 128
-"""Elements that are looked at together."""
+"""Elements that are checked together."""
 LEAST_BALANCE = -8
-"""Blocks computed in vain, less those that were not, after which no more of a tile are tried."""
+"""The balance of a tile is its blocks that kept the shortcut less those that were recomputed; below
+this the rest of the tile is computed exactly."""
 
 
 def pairwise_with_shortcut(name, layout, read, write, constants, shortcut, formula):
-    """As pairwise, of bytes: close(x, y, constants) gives (is unsure, result). Where one is unsure,
-    the formula computes the block around it once more, from the same inputs: the output must not
-    lie in their place. constants: a pair, for the formula and for close.
+    """As pairwise, of bytes: shortcut(x, y, constants) gives (needs exact recomputation, result).
+
+    Where an element needs it, the formula recomputes its block from the same inputs, so the output
+    must not overlap them. constants: a pair, for the formula and for the shortcut.
     """
     fill_exact = filler(read, write, formula)
 

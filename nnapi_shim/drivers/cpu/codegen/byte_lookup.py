@@ -17,7 +17,7 @@ u8, write_b8 = READ["u8"], WRITE["b8"]
 
 @intrinsic
 def _lookup_blocks(typing_context: Any, y: Any, x: Any, blocks: Any, table: Any) -> Any:
-    """Translate `blocks` vectors."""
+    """Look up `blocks` vectors of bytes."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         target, source, blocks, table = arguments
@@ -32,7 +32,7 @@ def _lookup_blocks(typing_context: Any, y: Any, x: Any, blocks: Any, table: Any)
 
 @helper
 def _lookup_vectors(y, x, count, table):
-    """What fills vectors; the number of bytes done."""
+    """Look up whole vectors; the number of bytes done."""
     _lookup_blocks(y, x, count // LANES, table)
     return count // LANES * LANES
 

@@ -146,7 +146,7 @@ class _Depthwise:
             store(self.builder, value, address, self.element_bytes)
 
     def if_present(self, may_be_absent: bool, is_present: Any) -> Any:
-        """Code for a pixel or a column; at borders it is run if it is there."""
+        """Code for a pixel or a column; at borders it runs only if that is present."""
         if self.variant.at_border and may_be_absent:
             return self.builder.if_then(is_present)
         return nullcontext()

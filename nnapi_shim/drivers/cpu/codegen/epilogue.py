@@ -1,4 +1,4 @@
-"""The end of a micro-kernel: sums become outputs, the wanted rows and columns of which are stored.
+"""The epilogue of a micro-kernel: sums become outputs, and the valid rows and columns are stored.
 
 Rows past the last repeat it: they store the same values again. Something of the same size may be
 added first, see lowering/fused_add.py.
@@ -47,13 +47,13 @@ from nnapi_shim.drivers.cpu.codegen.vector import (
 from nnapi_shim.drivers.cpu.isa.tier import Tiling
 
 LINE = 64
-"""Bytes that the caches move at once."""
+"""Bytes of a cache line."""
 
 BYTE_VECTORS = 4
 """Vectors of sums that become one of bytes."""
 
 CONSTANTS, USED = 3, 10
-"""Registers that sums become bytes by: for each vector of columns, and for all of them."""
+"""Registers of the requantization: for each vector of columns, and for all of them."""
 
 
 class _Constants(NamedTuple):
@@ -65,9 +65,9 @@ class _Constants(NamedTuple):
 
 
 class Epilogue:
-    """What a micro-kernel does once it has its sums.
+    """Finishes the sums of a micro-kernel.
 
-    given: its arguments. low, high: bounds of the outputs. adds: whether something may be added.
+    args: its arguments. low, high: bounds of the outputs. adds: whether something may be added.
     widths: lanes of the vectors of a row; of floats the last may have half as many.
     """
 
@@ -94,11 +94,11 @@ class Epilogue:
         self.kinds = [vector(scheme.accumulator, width) for width in self.widths]
 
     def store(self, totals: Sequence[Sequence[Any]]) -> None:
-        """Finish sums, and store what is wanted of them."""
+        """Finish sums, and store the valid rows and columns."""
         (self._store_floats if self.is_float else self._store_quantized)(totals)
 
     def fetch(self) -> None:
-        """Ask for what is added, so that it is in the cache when the sums are there."""
+        """Prefetch the addend, so that it is in the cache when the sums are complete."""
         builder, args = self.builder, self.args
         name, lines = "llvm.prefetch.p0", -(-self.vectors * self.lanes * self.size // LINE)
         fetch = declaration(builder.module, name, ir.VoidType(), [ir.PointerType()] + [WORD] * 3)
@@ -110,7 +110,7 @@ class Epilogue:
                     builder.call(fetch, [address, WORD(0), WORD(3), WORD(1)])
 
     def _store_floats(self, totals: Sequence[Sequence[Any]]) -> None:
-        """Finish the sums and store the wanted rows and columns."""
+        """Finish float32 sums."""
         builder, args = self.builder, self.args
         if self.adds:
             totals = self._added(totals)
@@ -135,9 +135,9 @@ class Epilogue:
                     self._store_partial(values[-1], rest, 4, count)
 
     def _added(self, totals: Sequence[Sequence[Any]]) -> list[list[Any]]:
-        """Floats plus what is added to them, if there is such a thing; the bounds are then its own.
+        """Float32 sums plus the addend, if there is one; the bounds are then those of the addition.
 
-        All of it is read before anything is written, which may be in the same place.
+        The whole addend is read before the first store, because the output may overlap it.
         """
         builder, args = self.builder, self.args
         slots = [[variable(builder, total.type, total) for total in row] for row in totals]
@@ -165,7 +165,7 @@ class Epilogue:
         return self._load_partial(self.builder, address, rest, self.widths[j])
 
     def _row_number(self, m: Any) -> Any:
-        """The number of a row; that of the last one for those past it."""
+        """The number of a row, clamped to the last one."""
         builder = self.builder
         number = long(m) if isinstance(m, int) else m
         last = builder.sub(self.args["rows"], long(1))
@@ -188,10 +188,10 @@ class Epilogue:
                 self._store_bytes(corrected, False)
 
     def _store_bytes(self, totals: Sequence[Sequence[Any]], is_added: bool) -> None:
-        """As many rows at a time as fill a vector of bytes; with what is added to them, if so.
+        """Requantize and store as many rows at a time as fill a vector of bytes.
 
-        Where one of them needs more than float32, all are looked at once more at the end. Until
-        then their sums stay in registers if there are so many, else they go to memory at once.
+        Where a lane needs exact recomputation, all rows are checked again at the end. Until then
+        their sums stay in registers if there are enough, else they are spilled at once.
         """
         builder, lanes = self.builder, self.lanes
         width = self.vectors * lanes
@@ -230,9 +230,9 @@ class Epilogue:
             self._recompute_exact(spilled, is_added)
 
     def _recompute_exact(self, spilled: Any, is_added: bool) -> None:
-        """Store the rows exactly that need it, of sums in memory."""
+        """Recompute and store the rows that need it, from sums in memory."""
         builder, args = self.builder, self.args
-        constants = self._constants(is_added)  # loaded again: they need no registers meanwhile
+        constants = self._constants(is_added)  # loaded again, to keep registers free until here
         row_bytes = 4 * self.vectors * self.lanes
         with cgutils.for_range(builder, args["rows"]) as loop:
             address = builder.add(spilled, builder.mul(loop.index, long(row_bytes)))
@@ -251,7 +251,7 @@ class Epilogue:
                 self._store_row(value, loop.index)
 
     def _constants(self, is_added: bool) -> _Constants:
-        """What sums become bytes by, read from memory."""
+        """The constants of the requantization, loaded from memory."""
         builder, args, lanes = self.builder, self.args, self.lanes
         width = self.vectors * lanes
         table = builder.add(args["panel"], long(4 * width))
@@ -267,7 +267,7 @@ class Epilogue:
     def _requantize_row(
         self, m: Any, sums: Sequence[Any], args: _Constants
     ) -> tuple[list[Any], Any]:
-        """The results of a row, and how sure they are."""
+        """The requantized results of a row, and their confidence."""
         builder = self.builder
         steps_of_row, confidence = requantize_f32(builder, sums, args.columns)
         if args.addition is not None:
@@ -283,7 +283,7 @@ class Epilogue:
         return [load(builder, at, self.sum_type, 4) for at in addresses]
 
     def _addends(self, m: Any, flip: Any) -> list[Any]:
-        """What is added to a row, as int8."""
+        """The addends of a row, as int8."""
         builder, args = self.builder, self.args
         row = self._row(args["addend"], self._row_number(m), args["addend_stride"])
         flip = splat(builder, flip, self.lanes)
@@ -293,7 +293,7 @@ class Epilogue:
         return self.builder.icmp_signed("!=", self.args["addend"], long(0))
 
     def _corrected(self, totals: Sequence[Sequence[Any]]) -> list[list[Any]]:
-        """Sums plus what is to be added to their rows, if there is such a thing."""
+        """Sums plus the correction of their row, if there is one."""
         builder, kind = self.builder, self.sum_type
         slots = [[variable(builder, kind, total) for total in row] for row in totals]
         args = self.args["correction"]
@@ -306,7 +306,7 @@ class Epilogue:
         return [[builder.load(slot) for slot in row] for row in slots]
 
     def _store_row(self, value: Any, row: Any) -> None:
-        """Store the wanted columns of a row."""
+        """Store the valid columns of a row."""
         builder, args = self.builder, self.args
         whole = builder.icmp_signed(">=", args["columns"], long(self.vectors * self.lanes))
         target = builder.add(args["output"], builder.mul(row, args["output_stride"]))
@@ -318,7 +318,7 @@ class Epilogue:
 
     def _mask(self, builder: Any, count: Any, lanes: int) -> tuple[Any, str]:
         """The first `count` lanes, and how LLVM calls vectors of so many elements."""
-        # In the size that makes a mask of the store's lanes without more ado.
+        # Lanes as wide as those of the store: LLVM uses such a mask directly.
         number = LONG if self.is_float else BYTE
         wanted = count if self.is_float else builder.trunc(count, BYTE)
         mask = builder.icmp_signed(
@@ -329,7 +329,7 @@ class Epilogue:
         return mask, f"v{lanes}{'f32' if self.is_float else 'i8'}"
 
     def _load_partial(self, builder: Any, address: Any, count: Any, lanes: int = 0) -> Any:
-        """Load the first `count` lanes of a vector of elements; all there are if there are more."""
+        """Load the first `count` lanes of a vector of elements, at most all of them."""
         lanes = lanes or self.lanes
         kind = vector(self.scheme.element, lanes)
         size = self.size

@@ -58,15 +58,16 @@ def reduced(x: F32) -> tuple[I32, F32]:
 def exp_by_scaling(x: F32) -> F32:
     """e^x for x from VANISHING to INFINITE, where an instruction scales."""
     n, r = reduced_by_scaling(x)
-    return (
-        r.multiply_add(C6, C5)
-        .multiply_add(r, C4)
-        .multiply_add(r, C3)
-        .multiply_add(r, C2)
-        .multiply_add(r, 1.0)
-        .multiply_add(r, 1.0)
-        .scaled(n)
-    )
+    return polynomial(r, C6, C5, C4, C3, C2, 1.0, 1.0).scaled(n)
+
+
+def polynomial(r: F32, *coefficients: float) -> F32:
+    """Horner's scheme; the coefficient of the highest power comes first."""
+    highest, following, *others = coefficients
+    total = r.multiply_add(highest, following)
+    for coefficient in others:
+        total = total.multiply_add(r, coefficient)
+    return total
 
 
 def reduced_by_scaling(x: F32) -> tuple[F32, F32]:
@@ -77,7 +78,7 @@ def reduced_by_scaling(x: F32) -> tuple[F32, F32]:
 
 def excess_of(r: F32) -> F32:
     """e^r - 1 for |r| <= ln(2) / 2."""
-    tail = r.multiply_add(C6, C5).multiply_add(r, C4).multiply_add(r, C3).multiply_add(r, C2)
+    tail = polynomial(r, C6, C5, C4, C3, C2)
     return tail.multiply_add(r * r, r)
 
 
@@ -136,16 +137,8 @@ def tanh_of(x: F32) -> F32:
     return (magnitude | (x.bits() & SIGN)).as_f32()
 
 
-exp, expm1, exp_negative = (
-    scalar_function(exp_of),
-    scalar_function(expm1_of),
-    scalar_function(exp_negative_of),
-)
-logistic, tanh, excess_near_0 = (
-    scalar_function(logistic_of),
-    scalar_function(tanh_of),
-    scalar_function(excess_of),
-)
+exp, expm1, exp_negative = map(scalar_function, (exp_of, expm1_of, exp_negative_of))
+logistic, tanh, excess_near_0 = map(scalar_function, (logistic_of, tanh_of, excess_of))
 
 
 @intrinsic

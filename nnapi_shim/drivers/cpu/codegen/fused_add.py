@@ -1,7 +1,7 @@
 """An ADD behind a matrix product as LLVM code: see lowering/fused_add.py.
 
-Quantized sums come from float32 where that tells them, which is said of each lane, and else from
-the integers of `add_quantized` in binary.py.
+Quantized sums are computed in float32; lanes in which rounding is ambiguous are recomputed in the
+integers of `add_quantized` in binary.py.
 """
 
 from collections.abc import Callable, Sequence
@@ -37,7 +37,7 @@ def constant(builder: Any, addition: Any, name: str, kind: Any) -> Any:
 
 
 class AdditionConstants:
-    """The block's constants in all lanes, for sums that are told by float32.
+    """The block's constants in all lanes, for sums in float32.
 
     low, high: bounds of the product's results, as int32.
     """
@@ -49,9 +49,8 @@ class AdditionConstants:
         self.own = low, high
         self.limits = [constant(builder, addition, name, FLOAT) for name in ("low", "high")]
         self.bounds = [splat(builder, bound, lanes) for bound in self.own]
-        self.own_units, self.other_units = (
-            splat_constant(f"{x}_units", FLOAT) for x in ("own", "other")
-        )
+        self.own_units = splat_constant("own_units", FLOAT)
+        self.other_units = splat_constant("other_units", FLOAT)
         self.middle, self.bits = splat_constant("middle", FLOAT), splat_constant("bits", WORD)
         ones = builder.shl(WORD(1), constant(builder, addition, "bits", WORD))
         self.confidence_mask = splat(builder, builder.sub(ones, WORD(WINDOW)), lanes)
@@ -60,8 +59,8 @@ class AdditionConstants:
 def added(
     builder: Any, rows: Sequence[Any], others: Sequence[Any], constants: AdditionConstants
 ) -> tuple[list[Any], Any]:
-    """The sums of vectors of the product's results, before their bounds, and of int8; and a vector
-    that is 0 in the lanes in which one of them may be the one below.
+    """The sums of vectors of the product's results, before their bounds, and of int8; and their
+    confidence: 0 in the lanes that need exact recomputation.
     """
     kind = rows[0].type
     results: list[Any] = []
@@ -75,9 +74,8 @@ def added(
         units = ISA.multiply_add(builder, y, constants.other_units, constants.middle)
         units = ISA.multiply_add(builder, x, constants.own_units, units)
         fine = ISA.rounded(builder, units)
-        confidence = minimum_confidence(
-            builder, confidence, builder.and_(fine, constants.confidence_mask)
-        )
+        of_lanes = builder.and_(fine, constants.confidence_mask)
+        confidence = minimum_confidence(builder, confidence, of_lanes)
         results.append(builder.ashr(fine, constants.bits))
     return results, confidence
 
@@ -92,8 +90,8 @@ def added_exactly(
 ) -> None:
     """The same in place, exactly, for `columns` results of the product in memory.
 
-    others(builder, address, count): a vector of bytes, as many of them as are wanted. given: the
-    address of the bytes, the block, the product's bounds as int32, and what makes the bytes int8.
+    others(builder, address, count): a vector of `count` bytes at an address. args: the address of
+    the bytes, the block, the product's bounds as int32, and the flip that makes the bytes int8.
     """
     name = f"nnk_added_{lanes}"
     fn, is_new = function(builder.module, name, [LONG] * 4 + [WORD] * 2 + [BYTE])
@@ -123,11 +121,8 @@ def _write(fn: Any, others: Callable[[Any, Any, Any], Any], lanes: int) -> None:
         first = builder.mul(loop.index, long(lanes))
         address = builder.add(sums, builder.shl(first, long(2)))
         other_bytes = others(builder, builder.add(source, first), builder.sub(columns, first))
-        own = clamp_integers(
-            builder,
-            load(builder, address, kind, 4),
-            *(splat(builder, x, lanes) for x in (low, high)),
-        )
+        bounds = (splat(builder, bound, lanes) for bound in (low, high))
+        own = clamp_integers(builder, load(builder, address, kind, 4), *bounds)
         own = builder.add(own, splat_word("own_zero"))
         other = builder.sext(builder.xor(other_bytes, splat(builder, flip, lanes)), kind)
         other = builder.add(other, splat_word("other_zero"))

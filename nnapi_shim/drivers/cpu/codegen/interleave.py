@@ -1,10 +1,10 @@
-"""Micro-kernels of the quantized depthwise convolution: rows of the input are woven into words.
+"""Micro-kernels of the quantized depthwise convolution: input rows are interleaved into words.
 
     word[c] = the element of channel c in some neighbouring filter rows
 
-as the dot products of mac_schemes.py take them: four uint8, or two int16 less their zero point. One
-dot product is then a filter column of as many rows, of as many outputs as a vector has lanes. Words
-are those of neighbouring channels and pixels one after another, so that outputs of few channels
+Words are operands of the dot products of mac_schemes.py: four uint8, or two int16 less their zero
+point. One dot product computes a filter column of as many rows, for as many outputs as a vector has
+lanes. Words of neighbouring channels and pixels follow each other, so that outputs of few channels
 fill vectors as well.
 """
 
@@ -45,31 +45,32 @@ from nnapi_shim.drivers.cpu.lowering.depthwise_interleaved import (
 )
 
 INTERLEAVE_ARGUMENTS = (
-    "row0 row1 row2 row3 step0 step1 step2 step3 runs length source places target_step target flip "
-    "zero order"
+    "row0 row1 row2 row3 step0 step1 step2 step3 runs length source offsets_out target_step target "
+    "flip zero order"
 ).split()
 BLOCK_ARGUMENTS = (
-    "interleaved offsets taps panel weights groups interleaved_step output output_step zero_point output_flip"
+    "interleaved offsets taps panel weights groups interleaved_step output output_step zero_point "
+    "output_flip"
 ).split()
-"""Arguments of the micro-kernels, 64 bits each; those of BLOCKS are followed by low and high.
+"""Arguments of the micro-kernels, 64 bits each; low and high follow those of BLOCK_ARGUMENTS.
 
-row: addresses of input rows. step: -1, or 0 for a row that stands still. runs of `length` elements,
-source and target_step bytes apart. places: 0, or for every vector of words where it goes, in bytes
-from the target: int64[]; then all is one run of whole vectors. flip: what makes bytes of the input
-what they are multiplied as; zero: what is subtracted from int16.
-order: int32[16], which 32 bits of a row go where before it is unpacked.
+row: addresses of input rows. step: -1, or 0 for a row that is constant. There are `runs` runs of
+`length` elements, source and target_step bytes apart. offsets_out: 0, or the address of int64[],
+the offset from the target of every vector of words; then all is one run of whole vectors.
+flip: is xor-ed to bytes of the input. zero: is subtracted from int16.
+order: int32[16], the order of the 32-bit words of a row before it is unpacked.
 
-woven: words of the first output. offsets: int64[taps], bytes from there to those of each tap.
-panel: bias and table; weights: of the taps. groups: of outputs, interleaved_step and output_step bytes
-apart.
+interleaved: words of the first output. offsets: int64[taps], bytes from there to the words of each
+tap. panel: bias and table. weights: those of the taps. groups: number of groups of outputs, which
+are interleaved_step and output_step bytes apart.
 """
 GROUPS_TOGETHER = 4
-"""Groups of outputs that share what is loaded of the weights."""
+"""Groups of outputs that share the loaded weights."""
 
 
 @intrinsic
 def interleave_buffer(typing_context):
-    """Address of WOVEN_WORDS words on the stack, the same at every call in a kernel."""
+    """Address of INTERLEAVED_WORDS words on the stack, the same at every call in a kernel."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         block = cgutils.alloca_once(builder, ir.ArrayType(WORD, INTERLEAVED_WORDS))
@@ -99,13 +100,13 @@ def _unpack(builder: Any, a: Any, b: Any, half: int) -> Any:
 
 
 class _Interleaver:
-    """The function that weaves rows being written."""
+    """Writes the function that interleaves rows."""
 
     def __init__(self, fn: Any, tiling: Tiling) -> None:
         self.tiling, self.lanes = tiling, tiling.lanes
         self.builder = ir.IRBuilder(fn.append_basic_block("entry"))
         self.args = dict(zip(INTERLEAVE_ARGUMENTS, fn.args, strict=True))
-        self.places: Any = None
+        self.offsets_out: Any = None
 
     def write(self) -> None:
         """The whole function: long pieces, short ones, and the last one again from the end."""
@@ -115,9 +116,9 @@ class _Interleaver:
         is_tiny = builder.icmp_signed("<", last, long(0))
         with builder.if_else(is_scattered) as (then, otherwise):
             with then:
-                self.places = args["places"]
+                self.offsets_out = args["places"]
                 self.run(long(0), args["target"], last)
-                self.places = None
+                self.offsets_out = None
             with otherwise, cgutils.for_range(builder, args["runs"]) as run:
                 source = builder.mul(run.index, args["source"])
                 target = builder.add(args["target"], builder.mul(run.index, args["target_step"]))
@@ -144,7 +145,7 @@ class _Interleaver:
             self.block(source, at, target, 1)
 
     def rows(self, offset: Any) -> list[Any]:
-        """Addresses in the rows that are woven together."""
+        """Addresses in the rows that are interleaved."""
         builder, args = self.builder, self.args
         return [
             builder.add(args[f"row{row}"], builder.and_(offset, args[f"step{row}"]))
@@ -152,25 +153,27 @@ class _Interleaver:
         ]
 
     def short_run(self, source: Any, target: Any) -> None:
-        """A run of fewer elements than lanes; behind it, words are written that mean nothing."""
+        """A run of fewer elements than lanes; behind it, words without meaning are written."""
         builder, lanes, group = self.builder, self.lanes, self.tiling.group
         copy = builder.ptrtoint(variable(builder, ir.ArrayType(BYTE, group * lanes)), LONG)
         with cgutils.for_range(builder, self.args["length"]) as loop:
             for row, address in enumerate(self.rows(builder.add(source, loop.index))):
                 copied = builder.add(copy, builder.add(loop.index, long(row * lanes)))
                 store(builder, load(builder, address, BYTE, 1), copied, 1)
-        places = [builder.add(copy, long(row * lanes)) for row in range(group)]
-        self.interleaved(places, [target])
+        offsets_out = [builder.add(copy, long(row * lanes)) for row in range(group)]
+        self.interleaved(offsets_out, [target])
 
     def block(self, source: Any, at: Any, target: Any, vectors: int) -> None:
         """`vectors` vectors of words from element `at` on."""
         builder, lanes = self.builder, self.lanes
         rows = self.rows(builder.add(source, at))
-        if self.places is None:
+        if self.offsets_out is None:
             target = builder.add(target, builder.mul(at, long(4)))
             targets = [builder.add(target, long(4 * lanes * v)) for v in range(vectors)]
         else:
-            entry = builder.add(self.places, builder.mul(builder.udiv(at, long(lanes)), long(8)))
+            entry = builder.add(
+                self.offsets_out, builder.mul(builder.udiv(at, long(lanes)), long(8))
+            )
             targets = [
                 builder.add(target, load(builder, builder.add(entry, long(8 * v)), LONG, 8))
                 for v in range(vectors)
@@ -195,7 +198,7 @@ class _Interleaver:
         """Four rows of bytes; words of 128 bits at a time are in order."""
         builder = self.builder
         if rows[0].type.count > ISA.unpack_bytes:
-            # Unpacking goes by pieces: each gets what belongs there in the results.
+            # Unpacking works piece by piece: put the words first where each piece needs them.
             rows = [self.reordered(row) for row in rows]
         halves = vector(HALFWORD, rows[0].type.count // 2)
         result = []
@@ -246,7 +249,7 @@ def _write_blocks(fn: Any, tiling: Tiling, together: int) -> None:
         for _ in range(together):
             parts = [builder.add(args["panel"], long(4 * lanes * v)) for v in range(BLOCK_VECTORS)]
             sums.append([variable(builder, kind, load(builder, at, kind, 4)) for at in parts])
-        interleaved = builder.add(args["woven"], builder.mul(group, args["interleaved_step"]))
+        interleaved = builder.add(args["interleaved"], builder.mul(group, args["interleaved_step"]))
         with cgutils.for_range(builder, args["taps"]) as tap:
             address = builder.add(args["offsets"], builder.mul(tap.index, long(8)))
             words = builder.add(interleaved, load(builder, address, LONG, 8))
@@ -271,11 +274,11 @@ def _write_blocks(fn: Any, tiling: Tiling, together: int) -> None:
 
 
 def interleaver(tiling: Tiling) -> Any:
-    """A numba function of the arguments WEAVE."""
+    """A numba function of the arguments INTERLEAVE_ARGUMENTS."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kinds = [LONG] * len(INTERLEAVE_ARGUMENTS)
-        fn, is_new = function(builder.module, f"nnk_weave_{tiling.group}", kinds)
+        fn, is_new = function(builder.module, f"nnk_interleave_{tiling.group}", kinds)
         if is_new:
             _Interleaver(fn, tiling).write()
         builder.call(fn, arguments)
@@ -284,7 +287,7 @@ def interleaver(tiling: Tiling) -> Any:
     @intrinsic
     def interleave(
         typing_context, row0, row1, row2, row3, step0, step1, step2, step3, runs, length, source,
-        places, target_step, target, flip, zero, order,
+        offsets_out, target_step, target, flip, zero, order,
     ):  # fmt: skip
         return types.void(*[types.int64] * len(INTERLEAVE_ARGUMENTS)), generate
 
@@ -292,7 +295,7 @@ def interleaver(tiling: Tiling) -> Any:
 
 
 def blocks(tiling: Tiling) -> Any:
-    """A numba function of the arguments BLOCKS, low and high."""
+    """A numba function of the arguments BLOCK_ARGUMENTS, low and high."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         args = dict(zip(BLOCK_ARGUMENTS, arguments[: len(BLOCK_ARGUMENTS)], strict=True))
@@ -301,14 +304,14 @@ def blocks(tiling: Tiling) -> Any:
         done = builder.sub(args["groups"], rest)
         for together, first, count in ((GROUPS_TOGETHER, long(0), done), (1, done, rest)):
             with builder.if_then(builder.icmp_signed(">", count, long(0))):
-                name = f"nnk_woven_{tiling.group}_{together}"
+                name = f"nnk_interleaved_{tiling.group}_{together}"
                 fn, is_new = function(
                     builder.module, name, [LONG] * len(BLOCK_ARGUMENTS) + [FLOAT] * 2
                 )
                 if is_new:
                     _write_blocks(fn, tiling, together)
                 part = dict(args, groups=count)
-                for name in ("woven", "output"):
+                for name in ("interleaved", "output"):
                     step = builder.mul(first, args[f"{name}_step"])
                     part[name] = builder.add(args[name], step)
                 builder.call(fn, [*part.values(), *bounds])
@@ -316,8 +319,8 @@ def blocks(tiling: Tiling) -> Any:
 
     @intrinsic
     def run(
-        typing_context, interleaved, offsets, taps, panel, weights, groups, interleaved_step, output,
-        output_step, zero_point, output_flip, low, high,
+        typing_context, interleaved, offsets, taps, panel, weights, groups, interleaved_step,
+        output, output_step, zero_point, output_flip, low, high,
     ):  # fmt: skip
         words = [types.int64] * len(BLOCK_ARGUMENTS)
         return types.void(*words, types.float32, types.float32), generate

@@ -1,4 +1,4 @@
-"""What the micro-kernels of the matrix product multiply: words of inputs by packed weights."""
+"""Multiply-accumulate schemes: words of inputs by packed weights, in matrix micro-kernels."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -19,7 +19,7 @@ from nnapi_shim.drivers.cpu.lowering.packing import FLOAT_HEAD_BYTES, QUANTIZED_
 
 
 class MacScheme(NamedTuple):
-    """What tells one element type from another.
+    """A multiply-accumulate scheme.
 
     accumulator, element: types of the sums and of what is stored.
     head: bytes per column in front of a panel. word_bytes: bytes of a packed word.

@@ -1,7 +1,7 @@
-"""Blocks of elements that are moved in registers, and the loops that put them side by side.
+"""Blocks of elements that are copied, interleaved or transposed in registers, and loops over them.
 
 An emitter (builder, x, x_step, y, y_step) loads vectors from around x and stores vectors around y.
-Where each lies is said as (steps, elements).
+Positions are (steps, elements).
 """
 
 from collections.abc import Callable, Sequence
@@ -52,7 +52,7 @@ def block_emitter(
 
 
 def _shuffle_two(builder: Any, a: Any, b: Any, order: Sequence[int]) -> Any:
-    """Lanes of two vectors; those of b are numbered on."""
+    """Lanes of two vectors; the numbers of b follow those of a."""
     kind = vector(ir.IntType(32), len(order))
     return builder.shuffle_vector(a, b, ir.Constant(kind, list(order)))
 
@@ -85,7 +85,7 @@ def pair(width: int) -> Emitter:
 
 
 def spread(element: Any, lanes: int) -> Emitter:
-    """One element everywhere."""
+    """One element in every lane."""
     zeros = [0] * lanes
     return block_emitter(
         element, 1, [(0, 0)], [(0, 0)], lambda b, vectors: [pick(b, vectors[0], zeros)]
@@ -101,7 +101,7 @@ def backwards(element: Any, lanes: int) -> Emitter:
 
 
 def interleaved(element: Any, lanes: int, count: int) -> Emitter:
-    """`count` lines, a step apart, become one whose elements come from each in turn."""
+    """`count` lines, a step apart, become one line with elements of each in turn."""
     positions = [divmod(at, count)[::-1] for at in range(count * lanes)]
     stores = [(0, at) for at in range(0, count * lanes, lanes)]
 
@@ -112,9 +112,9 @@ def interleaved(element: Any, lanes: int, count: int) -> Emitter:
 
 
 def deinterleaved(element: Any, lanes: int, count: int, lines: int) -> Emitter:
-    """Of each `count` elements the first go to `lines` lines, a step apart, one to each.
+    """Of each `count` elements the first `lines` go to one line each, a step apart.
 
-    Nothing behind the last of those is read.
+    No element behind the last of them is read.
     """
     end = (lanes - 1) * count + lines
     loads = [(0, min(number * lanes, end - lanes)) for number in range(count)]
@@ -134,8 +134,7 @@ def deinterleaved(element: Any, lanes: int, count: int, lines: int) -> Emitter:
 def transposed(element: Any, side: int) -> Emitter:
     """A square of `side` lines, a step apart, becomes one whose lines are a step of y apart.
 
-    What lies one after another in registers is shuffled like a deck of cards, half by half, as
-    often as doubling 1 gives `side`.
+    Perfect shuffles of the rows in registers, log2(side) times.
     """
     lanes = max(side, 128 // element.width)
     lines = lanes // side

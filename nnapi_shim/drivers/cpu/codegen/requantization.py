@@ -6,10 +6,9 @@ SRDHM and RDPOT (semantics.md 5.3) are floors of sums, which nest, so that both 
 
 with a minus in front of the last power for negative sums, and without it where m is 1/2 or more.
 This and the zero point are computed in float32, in steps of 2^-BITS, plus half a step. Within 8
-bits that is off by less than 3/4 of a step, so that only a result of 0 or 1 steps behind an integer
-may belong to the other side of it: there the same is computed once more, exactly, in 64-bit
-integers. So are infinities and what does not fit an int32: it looks like 0. Of sums that know
-nothing of it, one in 2^13 does.
+bits the error is less than 3/4 of a step, so that only a result of 0 or 1 steps above an integer
+may belong below it: such results are recomputed exactly in 64-bit integers. So are infinities and
+what does not fit an int32, which round to -2^31 or 0. Of random sums, one in 2^13 needs it.
 
 A table has for each of `width` columns, one array behind the other: float32 scale, what is added
 for sums from 0 on, and for negative ones, in steps; int32 M and exponent (semantics.md 5.2).
@@ -42,7 +41,7 @@ from nnapi_shim.drivers.cpu.toolchain.kernel import helper
 
 BITS = 14
 WINDOW = 2
-"""Steps behind an integer that are looked at again: a power of 2."""
+"""Steps above an integer that need exact recomputation: a power of 2."""
 LIMIT = 512
 """Sums of multipliers of 1 or more have results outside of 8 bits from here on."""
 MAX_EXPONENT = 21
@@ -101,7 +100,7 @@ class ColumnConstants:
 
 
 class ByteOutput(NamedTuple):
-    """What becomes of steps of the output: plus zero_point, within [low, high], xor flip.
+    """How steps of the output become bytes: plus zero_point, within [low, high], xor flip.
 
     All in the range of an int8, low and high as floats; flip is 0x80 where the output is uint8.
     """
@@ -113,8 +112,9 @@ class ByteOutput(NamedTuple):
 
 
 def requantize_f32(builder: Any, sums: Sequence[Any], columns: ColumnConstants) -> tuple[Any, Any]:
-    """Vectors of int32 sums as steps of the output plus its zero point, in float32; and a vector of
-    how sure that is: 0 in the lanes in which it is not enough for one of them.
+    """Requantize vectors of int32 sums in float32: (steps of the output plus its zero point, the
+    lane-wise minimum of the confidence). A confidence of 0 means that the lane needs exact
+    recomputation.
     """
     kind = sums[0].type
     zero, bits, confidence_mask = (
@@ -133,9 +133,9 @@ def requantize_f32(builder: Any, sums: Sequence[Any], columns: ColumnConstants) 
 
 
 def minimum_confidence(builder: Any, confidence: Any, other: Any) -> Any:
-    """The less sure of two vectors, lane by lane; `confidence` may be None.
+    """The lane-wise minimum; `confidence` may be None.
 
-    Minimums take less time than comparisons, whose results of a bit a lane go another way.
+    Minimums take less time than comparisons, whose results of one bit per lane need mask registers.
     """
     if confidence is None:
         return other
@@ -143,7 +143,7 @@ def minimum_confidence(builder: Any, confidence: Any, other: Any) -> Any:
 
 
 def needs_exact(builder: Any, confidence: Any) -> Any:
-    """Whether a lane is 0."""
+    """Whether the confidence of any lane is 0."""
     lanes = builder.icmp_signed("==", confidence, ir.Constant(confidence.type, None))
     bits = builder.bitcast(lanes, ir.IntType(confidence.type.count))
     return builder.icmp_unsigned("!=", bits, bits.type(0))
@@ -152,7 +152,7 @@ def needs_exact(builder: Any, confidence: Any) -> Any:
 def requantize_exact(
     builder: Any, sums: Any, count: int, columns: ColumnConstants, last: ByteOutput, kind: Any
 ) -> None:
-    """The same in place, exactly, for `count` vectors of sums in memory."""
+    """Requantize `count` vectors of sums in memory in 64-bit integers, in place."""
     function = _exact_function(builder.module, kind.count)
     builder.call(function, [sums, long(count), last.zero_point, *columns.exact])
 
@@ -161,7 +161,7 @@ def requantize(
     builder: Any, rows: Sequence[Sequence[Any]], columns: ColumnConstants, last: ByteOutput
 ) -> list[Any]:
     """Rows of int32 sums as steps of the output plus its zero point, one vector after the other: in
-    float32, and where that is not enough for one of them, all exactly.
+    float32, and all of them exactly if one lane needs it.
     """
     kind = rows[0][0].type
     results: list[Any] = []
@@ -187,7 +187,7 @@ def requantize(
 def _exact_function(module: Any, lanes: int) -> Any:
     """The function (sums, count, zero_point, mantissas, exponents) for `count` vectors, in place.
 
-    What has to be added to sum * M, and the bits that are shifted out then: 2^30 and 31 for SRDHM,
+    Addend of sum * M, and number of bits that are shifted out then: 2^30 and 31 for SRDHM,
     with n more and 2^(30 + n) - 2^31 * (sum < 0) for RDPOT. An exponent above 0 takes off bits.
     """
     fn, is_new = function(module, f"nnk_requantize_{lanes}", [LONG] * 5)
@@ -250,15 +250,15 @@ def to_bytes(builder: Any, vectors: Sequence[Any], last: ByteOutput) -> Any:
         splat(builder, builder.trunc(x, BYTE), result.type.count) for x in (*ends, last.flip)
     )
     result = builder.xor(clamp_integers(builder, result, low, high), flip)
-    # Four at a time, which one instruction puts in order.
+    # Restore the order in groups of four bytes: one permutation of words.
     words = builder.bitcast(result, vector(WORD, result.type.count // 4))
     chosen = pick(builder, words, [order.index(at) // 4 for at in range(0, wanted, 4)])
     return builder.bitcast(chosen, vector(BYTE, wanted))
 
 
 def _narrow_pairs(builder: Any, groups: Sequence[Any]) -> list[Any]:
-    """Pairs of vectors as one of elements of half the size, saturated; each with the numbers of
-    its elements, which the processor's instructions mix.
+    """Pairs of vectors, narrowed to one of elements of half the size; each with the numbers of its
+    elements, in the order in which the instruction leaves them.
     """
     result = []
     for at in range(0, len(groups), 2):

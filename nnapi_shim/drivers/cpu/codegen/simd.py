@@ -1,8 +1,8 @@
 """Formulas in float32 written once, for a single number and for a vector of them alike.
 
-Loops of single numbers are left to the compiler to vectorise; `vector_loop` writes loops of vectors of the
-tier's width, the last of which is masked where the tier has masks: runs of any length cost what
-their vectors cost. Elsewhere the numbers that fill no vector are taken one by one.
+The compiler vectorises loops of single numbers; `vector_loop` writes loops of vectors of the tier's
+width. Where the tier has masks the last vector is masked, so that the cost of a run is that of its
+vectors; elsewhere a scalar loop takes the remainder.
 """
 
 import math
@@ -109,7 +109,7 @@ class F32:
         return (self.bits() & 0x7FFFFFFF).as_f32()
 
     def multiply_add(self, factor: Operand, plus: Operand) -> "F32":
-        """Self * factor + plus, rounded once where the processor has an instruction for it."""
+        """Self * factor + plus, rounded once where the processor has fused instructions."""
         kind = self.value.type
         name = f"llvm.fmuladd.{_suffix(kind)}"
         function = declaration(self.builder.module, name, kind, [kind] * 3)
@@ -124,11 +124,9 @@ class F32:
 
     def clamped(self, low: float, high: float) -> "F32":
         """min(max(self, low), high); NaN stays NaN."""
-        at_least_low = self.select_below(low, low, self)
-        limit = at_least_low.builder.fcmp_ordered(">", at_least_low.value, at_least_low._of(high))
-        return F32(
-            self.builder, self.builder.select(limit, at_least_low._of(high), at_least_low.value)
-        )
+        raised = self.select_below(low, low, self)
+        is_above = self.builder.fcmp_ordered(">", raised.value, raised._of(high))
+        return F32(self.builder, self.builder.select(is_above, raised._of(high), raised.value))
 
     @property
     def can_scale(self) -> bool:
@@ -171,7 +169,7 @@ def _suffix(kind: Any) -> str:
 
 
 def scalar_function(formula: Callable[[F32], F32]) -> Any:
-    """The formula as a function of kernels."""
+    """The formula as a function of one float32 that kernels call."""
 
     @intrinsic
     def function(typing_context: Any, x: Any) -> Any:
@@ -184,7 +182,7 @@ def scalar_function(formula: Callable[[F32], F32]) -> Any:
 
 
 def scalar_function_of_two(formula: Callable[[F32, F32], F32]) -> Any:
-    """The same of a formula of two numbers."""
+    """The same for a formula of two numbers."""
 
     @intrinsic
     def function(typing_context: Any, x: Any, y: Any) -> Any:
@@ -197,7 +195,7 @@ def scalar_function_of_two(formula: Callable[[F32, F32], F32]) -> Any:
 
 
 class LoopPosition:
-    """Where a loop is: `lanes` numbers from `index` on, those in the mask if there is one."""
+    """The position of a loop: `lanes` numbers from `index` on, under a mask if there is one."""
 
     __slots__ = ("_mask", "builder", "index", "lanes")
 
@@ -208,7 +206,7 @@ class LoopPosition:
         return self.builder.add(address, self.builder.shl(self.index, long(2)))
 
     def load(self, address: Any, fill: float = 0.0) -> F32:
-        """Numbers of float32[] at an address; `fill` where the mask has none."""
+        """Numbers of float32[] at an address; `fill` in lanes outside of the mask."""
         kind = vector(FLOAT, self.lanes) if self.lanes > 1 else FLOAT
         address_here = self._address(address)
         if self._mask is None:

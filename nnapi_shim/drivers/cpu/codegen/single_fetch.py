@@ -1,7 +1,7 @@
-"""Loads that happen exactly once, for what decides an address or the end of a loop.
+"""Loads that happen exactly once, against double fetches of addresses and loop bounds.
 
-Another thread or process may write to the memory of inputs meanwhile. The compiler may repeat an
-ordinary load where its value is used again, and then what is used is not what was checked.
+Another thread or process may write to the memory of inputs during a run. The compiler may repeat an
+ordinary load, and the value that is used is then not the value that was checked.
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ from nnapi_shim.drivers.cpu.toolchain.kernel import helper
 
 
 class _VolatileLoad(ir.instructions.LoadInstr):  # type: ignore[misc]
-    """llvmlite has no word for it."""
+    """A volatile load, which llvmlite lacks."""
 
     def descr(self, buf: Any) -> None:
         """The text of the instruction."""
@@ -65,7 +65,7 @@ def private_block(typing_context: Any) -> Any:
 
 @intrinsic
 def fetch_block(typing_context: Any, target: Any, source: Any, length: Any) -> Any:
-    """Copy memory; afterwards the copy is what is read, whatever becomes of the source."""
+    """Copy memory with volatile loads, so that the copy is read from then on."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         pointer, word, bit = ir.PointerType(), ir.IntType(64), ir.IntType(1)

@@ -38,8 +38,8 @@ def function(module: Any, name: str, arguments: Sequence[Any]) -> tuple[Any, boo
 
 def declaration(module: Any, name: str, result: Any, arguments: Sequence[Any]) -> Any:
     """Declaration of an LLVM intrinsic under its full name."""
-    found = module.globals.get(name)
-    return found or ir.Function(module, ir.FunctionType(result, arguments), name)
+    declared = module.globals.get(name)
+    return declared or ir.Function(module, ir.FunctionType(result, arguments), name)
 
 
 def variable(builder: Any, kind: Any, value: Any = None) -> Any:
@@ -66,9 +66,7 @@ def store(builder: Any, value: Any, address: Any, align: int) -> None:
 def splat(builder: Any, value: Any, lanes: int) -> Any:
     """The value in every lane."""
     kind = vector(value.type, lanes)
-    single = builder.insert_element(
-        ir.Constant(kind, ir.Undefined), value, ir.Constant(WORD, 0)
-    )
+    single = builder.insert_element(ir.Constant(kind, ir.Undefined), value, ir.Constant(WORD, 0))
     zeros = ir.Constant(vector(WORD, lanes), [0] * lanes)
     return builder.shuffle_vector(single, ir.Constant(kind, ir.Undefined), zeros)
 

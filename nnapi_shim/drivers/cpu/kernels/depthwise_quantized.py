@@ -27,13 +27,13 @@ weights_of = i8 if GROUP == 4 else i16
 
 @helper
 def _columns_before(columns, stride, most):
-    """How many of `most` columns, `stride` apart, are among the first `columns`."""
+    """How many of `most` columns, `stride` apart, lie before column `columns`."""
     return min(max((columns + stride - 1) // stride, 0), most)
 
 
 @helper
 def _interleave_outside(outside, count, places, target, flip, zero, order):
-    """Words of `count` elements that lie outside of the image."""
+    """Interleave `count` elements that lie outside of the image."""
     if count > 0:
         interleave(outside, outside, outside, outside, 0, 0, 0, 0,
               1, count, 0, places, 0, target, flip, zero, order)  # fmt: skip
@@ -42,7 +42,7 @@ def _interleave_outside(outside, count, places, target, flip, zero, order):
 @kernel(DEPTHWISE_INTERLEAVED)
 def depthwise_interleaved(a, tile, deadline):
     """A tile is tile_rows rows of outputs; `rows_together` of them are computed from the same
-    woven rows, by filters that begin further down each.
+    interleaved rows, by filters that begin further down each.
     """
     channels, slab, stride, plane, places = a.channels, a.slab, a.stride_width, a.plane, a.places
     flip, zero, outside, height = a.flip, a.input_zero, a.outside, a.interleaved_height

@@ -141,11 +141,11 @@ def nms_classes(a, tile, deadline):
         kept = suppress_candidates(parts, anchors, count, boxes, a.iou_threshold, a.limit, deadline)
         if kept == TOO_LATE or late(deadline):
             return DEADLINE
-        place = image * (classes - 1) + label - 1
-        chosen = i64(a.chosen + place * capacity * 8)
+        class_index = image * (classes - 1) + label - 1
+        chosen = i64(a.chosen + class_index * capacity * 8)
         for i in range(kept):
             chosen[i] = index_of(listed[i])
-        counts[place] = kept
+        counts[class_index] = kept
     return 0
 
 
@@ -162,11 +162,11 @@ def set_detection(a, image, row, anchor, label):
 
 
 @helper
-def end_detections(a, image, found):
+def end_detections(a, image, count):
     """Write their number; the rows behind them become 0."""
-    i32(a.num_detections)[image] = found
+    i32(a.num_detections)[image] = count
     scores, boxes, labels = f32(a.out_scores), f32(a.out_boxes), i32(a.out_classes)
-    for at in range(image * a.rows + found, (image + 1) * a.rows):
+    for at in range(image * a.rows + count, (image + 1) * a.rows):
         scores[at] = ZERO
         labels[at] = 0
         for corner in range(4 * at, 4 * at + 4):
@@ -189,11 +189,11 @@ def merge_classes(a, tile, deadline):
             count += 1
     if not sort(items, spare, histogram, count, deadline):
         return DEADLINE
-    found = min(count, a.rows)
-    for row in range(found):
+    written = min(count, a.rows)
+    for row in range(written):
         at = index_of(listed[row])
         set_detection(a, tile, row, chosen[at], 1 + at // capacity)
-    end_detections(a, tile, found)
+    end_detections(a, tile, written)
     return 0
 
 

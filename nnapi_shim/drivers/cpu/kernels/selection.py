@@ -131,8 +131,8 @@ def short_float_row(typing_context: Any, x: Any, length: Any, flip: Any) -> Any:
             most = _larger(builder, *halves)
         best = splat(builder, builder.extract_element(most, ir.Constant(WORD, 0)), TILING.lanes)
         wide = ir.IntType(TILING.lanes)
-        found = [builder.bitcast(builder.fcmp_ordered("==", it, best), wide) for it in parts]
-        low, high = (builder.zext(it, QUADWORD) for it in found)
+        matches = [builder.bitcast(builder.fcmp_ordered("==", it, best), wide) for it in parts]
+        low, high = (builder.zext(it, QUADWORD) for it in matches)
         all_found = builder.or_(low, builder.shl(high, long(TILING.lanes)))
         is_nan = builder.bitcast(builder.fcmp_unordered("uno", parts[0], parts[0]), wide)
         first_is_nan = builder.zext(builder.and_(is_nan, ir.Constant(wide, 1)), QUADWORD)

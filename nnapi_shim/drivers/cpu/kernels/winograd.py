@@ -62,7 +62,7 @@ def _output_sums(builder: Any, m: Sequence[Any]) -> list[Any]:
 
 @intrinsic
 def transform_input(typing_context, patch, row_step, pixel_step, vectors, output, plane):
-    """The 16 rows of a patch: of `vectors` vectors of channels, `plane` bytes apart."""
+    """The input transform of a 4x4 patch: 16 rows of `vectors` vectors, `plane` bytes apart."""
 
     def write(builder: Any, args: Sequence[Any]) -> None:
         patch, row_step, pixel_step, vectors, output, plane = args
@@ -93,7 +93,7 @@ def transform_input(typing_context, patch, row_step, pixel_step, vectors, output
 
 @intrinsic
 def transform_output(typing_context, sums, plane, vectors, y00, y01, y10, y11, flag, low, high):
-    """2x2 outputs of the 16 rows of sums. flag: an int64 that becomes 0 if all sums are finite."""
+    """The output transform: 2x2 outputs of 16 rows of sums. flag: an int64, 0 if all are finite."""
 
     def write(builder: Any, args: Sequence[Any]) -> None:
         sums, plane, vectors = args[:3]
@@ -155,11 +155,11 @@ def padded_patch(a, image, h, w, patch):
 
 
 @helper
-def convolve_directly(a, patch, first, columns, places, low, high):
+def convolve_directly(a, patch, first, columns, output_addresses, low, high):
     """Outputs [2, 2] of `columns` columns from `first` on, as sums of the products themselves;
     in float64, so that what fits a float32 comes out whatever the order.
     """
-    depth, bias, outputs = a.depth, f32(a.bias), i64(places)
+    depth, bias, outputs = a.depth, f32(a.bias), i64(output_addresses)
     for number in range(4):
         y = f32(outputs[number])
         corner = patch + (number // 2 * 4 + number % 2) * depth * 4
@@ -213,7 +213,7 @@ def winograd_f32(a, number, deadline):
     patch = a.scratch + number * a.scratch_bytes
     unwanted = patch + POINTS * pixel
     flag = unwanted + COLUMNS * 4
-    places = flag + 8
+    output_addresses = flag + 8
     sums = flag + 64
     plane, sum_plane = block * pixel, block * COLUMNS * 4
     rows = sums + POINTS * sum_plane
@@ -262,9 +262,9 @@ def winograd_f32(a, number, deadline):
                         return DEADLINE
                     source = a.input + image * a.in_height * a.in_width * pixel
                     padded_patch(a, source, h - a.pad_top, w - a.pad_left, patch)
-                    y = i64(places)
+                    y = i64(output_addresses)
                     y[0], y[1], y[2], y[3] = y00, y01, y10, y11
-                    convolve_directly(a, patch, column, width, places, low, high)
+                    convolve_directly(a, patch, column, width, output_addresses, low, high)
     return 0
 
 

@@ -1,9 +1,10 @@
-"""The quantized depthwise convolution from woven rows, see codegen/interleave.py.
+"""The quantized depthwise convolution from interleaved rows, see codegen/interleave.py.
 
-Outputs are computed in segments of a row, whose woven input fits into the first-level cache. Blocks
-of a fixed number of neighbouring outputs are computed at once: of a slab of the channels, or, where
-a slab is all of them, of several pixels that are `joined`. The last block, the last slab and
-the last segment begin earlier where they would go beyond the end, and store the same values again.
+Outputs are computed in segments of a row, whose interleaved input fits into the first-level cache.
+Blocks of a fixed number of neighbouring outputs are computed at once: of a slab of the channels,
+or, where a slab is all of them, of several pixels that are `joined`. The last block, the last slab
+and the last segment begin earlier where they would go beyond the end, and store the same values
+again.
 """
 
 from struct import pack
@@ -45,13 +46,13 @@ PACK_INTERLEAVED = record(
 BLOCK_VECTORS = 4
 """Vectors of a block: of their sums a whole vector of bytes is made."""
 INTERLEAVED_WORDS = 4096
-"""Words that a segment is woven into, on the stack."""
+"""Words into which a segment is interleaved, on the stack."""
 MOST_JOINED = 8
 UNPACKED = [part + 4 * at for part in range(4) for at in range(4)]
 """Where the 32 bits of 64 bytes have to be for their words to be in order, once instructions that
 work on 128 bits at a time have unpacked them twice."""
 PIECE, CALL, TAP, FINISHED = 20, 30, 6, 35
-"""Cycles, about: to weave a piece; to begin a block, a tap of it, and to finish its sums."""
+"""Cycles, about: to interleave a piece; to begin a block, a tap of it, and to finish its sums."""
 
 
 class Blocks(NamedTuple):
@@ -125,7 +126,7 @@ def lower_interleaved(
     columns, places = _places(op, window, channels, cut, tiling)
     rows_together = 1
     if op.dilation_height == 1:
-        # As many as there is room for in words that have to be woven anyway.
+        # As many as there is room for in words that are interleaved anyway.
         further_rows = words * tiling.group - window.filter_height
         rows_together += min(further_rows // op.stride_height, window.vertical.output - 1)
     step = op.stride_height
@@ -204,7 +205,7 @@ def _places(
     op: BoundOperation, window: Window, channels: int, cut: Blocks, tiling: Tiling
 ) -> tuple[int, bytes | None]:
     """Columns that a segment sees, and where the vectors of all of them go, if they lie one behind
-    the other and are not woven in that order.
+    the other and are not interleaved in that order.
     """
     stride = op.stride_width
     columns = (cut.segment - 1) * stride + (window.filter_width - 1) * op.dilation_width + 1

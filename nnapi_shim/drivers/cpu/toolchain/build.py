@@ -87,7 +87,7 @@ def build(
 
 @contextmanager
 def _errors_as_messages(out: Path) -> Iterator[None]:
-    """What the machine lacks becomes one line that says what to do."""
+    """Turns errors of the machine into one line that says what to do."""
     try:
         yield
     except KeyboardInterrupt:
