@@ -328,10 +328,8 @@ def counts_lanes(node: ast.Compare) -> bool:
     """Whether a number of lanes is compared with that of some vector registers."""
     sides = [node.left, *node.comparators]
     numbers = [n.value for side in sides for n in ast.walk(side) if isinstance(n, ast.Constant)]
-    is_of_lanes = any(
-        re.search(r"\b(TILING|tiling|type|kind)\.(lanes|count)$|^lanes$", ast.unparse(side))
-        for side in sides
-    )
+    lanes = re.compile(r"(^|\.)lanes$|\b(type|kind)\.count$|'count'")
+    is_of_lanes = any(lanes.search(ast.unparse(side)) for side in sides)
     return is_of_lanes and any(isinstance(n, int) and n > 1 for n in numbers)
 
 
@@ -402,6 +400,29 @@ def test_rule(rule: Callable[[], Iterator[str]]) -> None:
     """Reports all violations of a rule at once."""
     violations = list(rule())
     assert not violations, "\n".join([f"{rule.__doc__}", *violations])
+
+
+@pytest.mark.parametrize(
+    ("path", "code"),
+    [
+        ("kernels/made_up.py", 'name = "llvm.x86.sse2.psad.bw"'),
+        ("codegen/made_up.py", 'name = f"llvm.aarch64.neon.{operation}"'),
+        ("kernels/made_up.py", 'if tier == "v4": pass'),
+        ("lowering/made_up.py", 'WITH_FLOAT16 = ("v3",)'),
+        ("kernels/made_up.py", "if TILING.lanes == 16: pass"),
+        ("codegen/made_up.py", "if rows[0].type.count == 64: pass"),
+        ("codegen/made_up.py", 'if getattr(value.type, "count", 1) == 16: pass'),
+        ("codegen/made_up.py", "registers = 32 if self.lanes == 16 else 16"),
+        ("codegen/made_up.py", f"from {CPU}.kernels.gemm import gemm"),
+        ("codegen/made_up.py", f"from {CPU}.kernels import FAMILIES"),
+        ("toolchain/made_up.py", f"from {CPU}.kernels import gemm"),
+        ("isa/made_up.py", f"from {CPU}.program import library"),
+    ],
+)
+def test_rules_of_instruction_sets(monkeypatch, path: str, code: str) -> None:
+    """Each of these lines breaks one of the two rules."""
+    monkeypatch.setitem(globals(), "MODULES", [Module(f"drivers/cpu/{path}", ast.parse(code))])
+    assert len([*instruction_sets(), *rooms_of_kernels()]) == 1
 
 
 def test_build_ffi_stands_alone() -> None:
