@@ -195,15 +195,15 @@ class Epilogue:
         """
         builder, lanes = self.builder, self.lanes
         width = self.vectors * lanes
-        kept_type = ir.ArrayType(self.sum_type, self.rows * self.vectors)
-        spilled = builder.ptrtoint(variable(builder, kept_type), LONG)
+        spilled_type = ir.ArrayType(self.sum_type, self.rows * self.vectors)
+        spilled = builder.ptrtoint(variable(builder, spilled_type), LONG)
 
         def spill(m: int) -> None:
             for j, total in enumerate(totals[m]):
                 address = long(4 * (m * width + j * lanes))
                 store(builder, total, builder.add(spilled, address), 4)
 
-        args = self._constants(is_added)
+        constants = self._constants(is_added)
         fits_registers = (
             not is_added and self.vectors * (self.rows + CONSTANTS) + USED <= ISA.tier.registers
         )
@@ -215,10 +215,10 @@ class Epilogue:
             for m in rows:
                 if not fits_registers:
                     spill(m)
-                steps_of_row, row_confidence = self._requantize_row(m, totals[m], args)
+                row_steps, row_confidence = self._requantize_row(m, totals[m], constants)
                 confidence = minimum_confidence(builder, confidence, row_confidence)
-                steps += steps_of_row
-            value = to_bytes(builder, steps, args.last)
+                steps += row_steps
+            value = to_bytes(builder, steps, constants.last)
             for m in rows:
                 part = range((m - first) * width, (m - first + 1) * width)
                 row = value if len(rows) == 1 else pick(builder, value, part)
@@ -265,16 +265,16 @@ class Epilogue:
         return _Constants(columns, last, addition)
 
     def _requantize_row(
-        self, m: Any, sums: Sequence[Any], args: _Constants
+        self, m: Any, sums: Sequence[Any], constants: _Constants
     ) -> tuple[list[Any], Any]:
         """The requantized results of a row, and their confidence."""
         builder = self.builder
-        steps_of_row, confidence = requantize_f32(builder, sums, args.columns)
-        if args.addition is not None:
-            addends = self._addends(m, builder.trunc(args.last.flip, BYTE))
-            steps_of_row, sum_confidence = added(builder, steps_of_row, addends, args.addition)
+        steps, confidence = requantize_f32(builder, sums, constants.columns)
+        if constants.addition is not None:
+            addends = self._addends(m, builder.trunc(constants.last.flip, BYTE))
+            steps, sum_confidence = added(builder, steps, addends, constants.addition)
             confidence = minimum_confidence(builder, confidence, sum_confidence)
-        return steps_of_row, confidence
+        return steps, confidence
 
     def _loaded(self, address: Any) -> list[Any]:
         """The sums of a row from memory."""
@@ -346,18 +346,18 @@ class Epilogue:
             pointer = builder.inttoptr(address, ir.PointerType())
             zeros = ir.Constant(kind, None)
             return builder.call(masked, [pointer, ir.Constant(WORD, size), mask, zeros])
-        steps_of_row = variable(builder, kind)
-        builder.store(ir.Constant(kind, None), steps_of_row)
+        loaded = variable(builder, kind)
+        builder.store(ir.Constant(kind, None), loaded)
         with builder.if_else(is_partial) as (then, otherwise):
             with then:
-                scratch = builder.ptrtoint(steps_of_row, LONG)
+                scratch = builder.ptrtoint(loaded, LONG)
                 with cgutils.for_range(builder, count) as loop:
                     offset = builder.mul(loop.index, long(size))
                     one = load(builder, builder.add(address, offset), kind.element, size)
                     store(builder, one, builder.add(scratch, offset), size)
             with otherwise:
-                builder.store(load(builder, address, kind, size), steps_of_row)
-        return builder.load(steps_of_row)
+                builder.store(load(builder, address, kind, size), loaded)
+        return builder.load(loaded)
 
     def _store_partial(self, value: Any, address: Any, size: int, count: Any) -> None:
         """Store the first `count` lanes."""

@@ -112,11 +112,11 @@ class _Interleaver:
         """The whole function: long pieces, short ones, and the last one again from the end."""
         builder, args, lanes = self.builder, self.args, self.lanes
         last = builder.sub(args["length"], long(lanes))
-        is_scattered = builder.icmp_signed("!=", args["places"], long(0))
+        is_scattered = builder.icmp_signed("!=", args["offsets_out"], long(0))
         is_tiny = builder.icmp_signed("<", last, long(0))
         with builder.if_else(is_scattered) as (then, otherwise):
             with then:
-                self.offsets_out = args["places"]
+                self.offsets_out = args["offsets_out"]
                 self.run(long(0), args["target"], last)
                 self.offsets_out = None
             with otherwise, cgutils.for_range(builder, args["runs"]) as run:

@@ -79,10 +79,8 @@ def pairs16(packed: Any = HALFWORD) -> MacScheme:
         return builder.bitcast(splat(builder, word, lanes), vector(HALFWORD, 2 * lanes))
 
     def weights(builder: Any, address: Any, lanes: int) -> Any:
-        weights_ = load(builder, address, vector(packed, 2 * lanes), 2 * size)
-        return (
-            weights_ if packed is HALFWORD else builder.sext(weights_, vector(HALFWORD, 2 * lanes))
-        )
+        words = load(builder, address, vector(packed, 2 * lanes), 2 * size)
+        return words if packed is HALFWORD else builder.sext(words, vector(HALFWORD, 2 * lanes))
 
     def step(builder: Any, total: Any, x: Any, w: Any) -> Any:
         return ISA.dot_pairs(builder, total, x, w)

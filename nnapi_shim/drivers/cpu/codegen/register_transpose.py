@@ -119,12 +119,12 @@ def deinterleaved(element: Any, lanes: int, count: int, lines: int) -> Emitter:
     end = (lanes - 1) * count + lines
     loads = [(0, min(number * lanes, end - lanes)) for number in range(count)]
 
-    def address(at: int) -> tuple[int, int]:
+    def position(at: int) -> tuple[int, int]:
         return at // lanes, at - loads[at // lanes][1]
 
     def shuffle(builder: Any, vectors: Sequence[Any]) -> Sequence[Any]:
         return [
-            _gather_lanes(builder, vectors, [address(at * count + line) for at in range(lanes)])
+            _gather_lanes(builder, vectors, [position(at * count + line) for at in range(lanes)])
             for line in range(lines)
         ]
 
@@ -142,18 +142,18 @@ def transposed(element: Any, side: int) -> Emitter:
     high = [at + lanes // 2 for at in low]
 
     def shuffle(builder: Any, vectors: Sequence[Any]) -> Sequence[Any]:
-        vectors_ = [join(builder, vectors[i : i + lines]) for i in range(0, side, lines)]
-        half = len(vectors_) // 2
+        rows = [join(builder, vectors[i : i + lines]) for i in range(0, side, lines)]
+        half = len(rows) // 2
         for _ in range(side.bit_length() - 1):
-            vectors_ = [
-                _shuffle_two(builder, vectors_[i], vectors_[i + half], order)
+            rows = [
+                _shuffle_two(builder, rows[i], rows[i + half], order)
                 for i in range(half)
                 for order in (low, high)
             ]
         if lines == 1:
-            return vectors_
+            return rows
         parts = [range(i, i + side) for i in range(0, lanes, side)]
-        return [pick(builder, vector_, part) for vector_ in vectors_ for part in parts]
+        return [pick(builder, row, part) for row in rows for part in parts]
 
     positions = [(line, 0) for line in range(side)]
     return block_emitter(element, side, positions, positions, shuffle)
@@ -222,22 +222,22 @@ def _lines(
     steps = [builder.mul(step, long(lanes)) for step in (x_next, y_next)]
     ends = [builder.mul(step, short) for step in (x_next, y_next)]
     starts = [variable(builder, LONG, start) for start in (x, y)]
-    positions = [variable(builder, LONG) for _ in starts]
+    cursors = [variable(builder, LONG) for _ in starts]
     with cgutils.for_range(builder, lines):
         line = [builder.load(start) for start in starts]
-        for address, start in zip(positions, line, strict=True):
-            builder.store(start, address)
+        for cursor, start in zip(cursors, line, strict=True):
+            builder.store(start, cursor)
         with cgutils.for_range(builder, blocks) as block:
-            current = [builder.load(address) for address in positions]
+            current = [builder.load(cursor) for cursor in cursors]
             at = current
             if lanes > 1:  # the last block may reach back
                 is_last = builder.icmp_signed("==", block.index, last)
                 at = [
-                    builder.select(is_last, builder.add(start, end), address)
-                    for start, end, address in zip(line, ends, current, strict=True)
+                    builder.select(is_last, builder.add(start, end), here)
+                    for start, end, here in zip(line, ends, current, strict=True)
                 ]
             emit(builder, at[0], x_step, at[1], y_step)
-            for address, value, step in zip(positions, current, steps, strict=True):
-                builder.store(builder.add(value, step), address)
+            for cursor, value, step in zip(cursors, current, steps, strict=True):
+                builder.store(builder.add(value, step), cursor)
         for start, value, step in zip(starts, line, (x_line, y_line), strict=True):
             builder.store(builder.add(value, step), start)

@@ -93,7 +93,7 @@ class ColumnConstants:
         arrays = [entries(number) for number in range(3)]
         self.exact = [entries(number) for number in (3, 4)]
         kind = vector(FLOAT, lanes)
-        self.requantize_f32 = [
+        self.approximate = [
             [load(builder, builder.add(at, long(4 * lanes * n)), kind, 4) for at in arrays]
             for n in range(count)
         ]
@@ -122,11 +122,11 @@ def requantize_f32(builder: Any, sums: Sequence[Any], columns: ColumnConstants) 
     )
     results: list[Any] = []
     confidence: Any = None
-    for total, (scale, positive, negative) in zip(sums, columns.requantize_f32, strict=True):
+    for total, (scale, positive, negative) in zip(sums, columns.approximate, strict=True):
         is_negative = builder.icmp_signed("<", total, zero)
         addend = builder.select(is_negative, negative, positive)
-        real = builder.sitofp(total, addend.type)
-        fine = ISA.rounded(builder, ISA.multiply_add(builder, real, scale, addend))
+        value = builder.sitofp(total, addend.type)
+        fine = ISA.rounded(builder, ISA.multiply_add(builder, value, scale, addend))
         confidence = minimum_confidence(builder, confidence, builder.and_(fine, confidence_mask))
         results.append(builder.ashr(fine, bits))
     return results, confidence

@@ -197,7 +197,7 @@ def transpose(size):
     element, side, strip = ir.IntType(8 * size), SIDE[size], STRIP_BYTES // size
     half = side // 2
     whole_squares, half_squares = (lines_of((n, transposed(element, n))) for n in (side, half))
-    scalar_function = lines_of((1, same(element, 1)))
+    single = lines_of((1, same(element, 1)))
 
     @helper
     def through(x, y, first, end, columns, x_step, y_step, squares, side):
@@ -222,7 +222,7 @@ def transpose(size):
                 through(x, y, first, end, columns, x_step, y_step, half_squares, half)
             else:
                 x0, y0 = x + first * size, y + first * y_step
-                scalar_function(x0, y0, rows, size, y_step, columns, x_step, size, 0, 0)
+                single(x0, y0, rows, size, y_step, columns, x_step, size, 0, 0)
             x, y = x + x_line, y + y_line
 
     return copy
