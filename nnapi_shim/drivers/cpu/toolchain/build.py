@@ -240,8 +240,9 @@ def _sources(family: str) -> list[Path]:
         name = todo.pop()
         if name in paths or not name.startswith("nnapi_shim.drivers.cpu."):
             continue
-        path = PACKAGE.parent.joinpath(*name.split(".")).with_suffix(".py")
-        if not path.exists():  # a package, or a name in a module
+        folder = PACKAGE.parent.joinpath(*name.split("."))
+        path = next(filter(Path.exists, (folder.with_suffix(".py"), folder / "__init__.py")), None)
+        if path is None or name == kernels.__name__:  # a name in a module; the list of families
             continue
         paths[name] = path
         for node in ast.walk(ast.parse(path.read_text())):
