@@ -59,7 +59,7 @@ def broadcast_kernel(name, layout, sizes, constants, fill):
 
 
 def filler(read, write, formula):
-    """The `fill` that computes every element by itself."""
+    """The `fill` that computes each element."""
 
     @inlined
     def fill(x0, x1, y, moves0, moves1, count, values, last):

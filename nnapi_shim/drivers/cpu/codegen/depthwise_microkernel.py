@@ -3,8 +3,8 @@
     output[p, c] = finish(bias[c] + sum over i, j of input[i, p * stride + j, c] * filter[i, j, c])
 
 written as LLVM code for vectors of channels. Only filter rows and columns that lie inside the image
-are passed, so there is no padding here; micro-kernels of a fixed filter width are told which
-columns of the image there are for their pixels. Sums run over i, then j, whatever the number of
+are passed, so there is no padding here; micro-kernels of a fixed filter width get the range of
+image columns that exist for their pixels. Sums run over i, then j, whatever the number of
 pixels; in quantized kernels they are int32 and exact. The last vector ends at the last channel: it
 overlaps the one before it where the channels are no multiple of a vector, and stores the same
 values again.

@@ -8,8 +8,8 @@ WRITE takes the same, quantized values and bytes (b8) as integers of which the l
 stored, and halfwords (b16) likewise.
 
 A kernel may write over one of its inputs (Step.in_place), as long as it reads an element before it
-writes the one in its place. The compiler cannot see that such a store never meets a later load;
-it is told by the alias scope below. So READ is for inputs alone; READ_BACK is for what the kernel
+writes the one in its place. The compiler cannot see that such a store never aliases a later load;
+the alias scope below states it. So READ is for inputs alone; READ_BACK is for what the kernel
 has itself written.
 """
 

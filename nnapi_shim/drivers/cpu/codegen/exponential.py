@@ -71,7 +71,7 @@ def polynomial(r: F32, *coefficients: float) -> F32:
 
 
 def reduced_by_scaling(x: F32) -> tuple[F32, F32]:
-    """(n, r) as in `reduced`."""
+    """(n, r) of `reduced`, without e^r - 1."""
     n = (x * LOG2_E).nearest()
     return n, n.multiply_add(MINUS_LN2_LOW, n.multiply_add(MINUS_LN2_HIGH, x))
 

@@ -127,7 +127,7 @@ class _Tile(Epilogue):
         return rows
 
     def _blocks(self, rows: Sequence[Any], at: Any, row_bytes: int) -> None:
-        """All words of a tap, BLOCK at a time; what is summed goes to the totals now and then."""
+        """All words of a tap, BLOCK at a time; the totals take the sums after BLOCK words."""
         builder, depth = self.builder, self.args["depth"]
         count = builder.udiv(builder.add(depth, long(BLOCK - 1)), long(BLOCK))
         with cgutils.for_range(builder, count) as block:

@@ -207,7 +207,7 @@ def emit_half_to_float(builder: Any, half: Any) -> Any:
 
 
 def emit_float_to_half(builder: Any, value: Any) -> Any:
-    """From float to i16, to the nearest, halves to even; what is too large becomes infinity."""
+    """From float to i16, to the nearest, halves to even; overflow becomes infinity."""
     if ISA.tier.float16:
         return builder.bitcast(builder.fptrunc(value, _HALF), _HALFWORD)
     bits = builder.bitcast(value, _WORD)

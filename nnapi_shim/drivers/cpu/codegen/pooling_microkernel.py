@@ -31,10 +31,10 @@ VECTOR_BYTES, MANY = 4 * TILING.lanes, 4
 
 
 class Pool(NamedTuple):
-    """stored, total: types of what is read and of what it is collected in.
+    """stored, total: types of the elements that are read, and of the accumulator.
 
-    bound: numba's type of the bounds; values: them and, for averages, what a tap's share is and
-    what is added to sums for rounding, in every lane.
+    bound: numba's type of the bounds. values: the bounds and, for averages, the share of a tap and
+    the rounding addend, in every lane.
     start(builder, values) -> total; widen(builder, stored) -> total; join(builder, total, total);
     finish(builder, total, values) -> stored.
     """
