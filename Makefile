@@ -54,8 +54,10 @@ library: $(VENV)/ready
 	@$(PY) build_ffi.py --out $(LIB_DIR)
 	@$(PY) -m install files $(LIB_DIR)
 
+# TIERS=portable: those of the tier that any processor runs.
+TIERS ?=
 kernels: $(VENV)/ready
-	@CC="$(CC)" $(PY) -m nnapi_shim.drivers.cpu.toolchain.build --out $(LIB_DIR)
+	@CC="$(CC)" $(PY) -m nnapi_shim.drivers.cpu.toolchain.build --out $(LIB_DIR) --tiers $(TIERS)
 
 # Of the instruction-set tiers the one that is best on this processor.
 best-kernels: $(VENV)/ready
@@ -186,8 +188,10 @@ stress: all
 check-native: all $(VENV)/ready-test
 	$(PY) tests/memory/run_sanitized.py
 
-# On every tier with one, two and five threads: all vectors pass, and results are the same bits.
+# On every tier, the portable one as well, with one, two and five threads: all vectors pass, and
+# results are the same bits.
 check-threads: all $(VENV)/ready-test
+	@CC="$(CC)" $(PY) -m nnapi_shim.drivers.cpu.toolchain.build --out $(LIB_DIR) --tiers portable
 	$(PY) -m tests.threads
 
 # One random model per seed; a seed always gives the same one. SPECIAL=1: with infinities, NaN,

@@ -28,7 +28,7 @@ const char* nnapi_shim_getVersion(void);
 
 /**
  * The best instruction-set tier that this processor runs: "v4" (AVX-512 with VNNI), "v3" (AVX2, FMA,
- * F16C), "v2" (x86-64-v2), "" for an older one, "generic" on other architectures.
+ * F16C), "v2" (x86-64-v2), "" for an older one, "portable" on other architectures.
  */
 const char* nnapi_shim_getProcessorTier(void);
 

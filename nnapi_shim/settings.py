@@ -135,8 +135,9 @@ BREAK = Setting(  # read in native/message.c
 TIER = Setting(
     "NNAPI_SHIM_TIER",
     "",
-    "highest instruction-set tier of the CPU device: v2, v3 or v4; empty means the best that the "
-    "processor has",
+    "highest instruction-set tier of the CPU device: v2, v3 or v4; portable: without instructions "
+    "that only some processors have, `make kernels TIERS=portable` builds it; empty means the best "
+    "that the processor has",
 )
 THREADS = Setting(
     "NNAPI_SHIM_THREADS",

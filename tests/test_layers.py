@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 import pytest
 
+from nnapi_shim.drivers.cpu.isa import TIERS
+
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "nnapi_shim"
 OPEN = {
@@ -59,6 +61,9 @@ RIGHT_OF = {
 
 NUMBA = tuple(f"drivers/cpu/{room}/" for room in ("kernels", "codegen", "toolchain"))
 """The rooms that import numba."""
+CPU = "nnapi_shim.drivers.cpu"
+INSTRUCTION_SETS = ("drivers/cpu/isa/", "drivers/cpu/codegen/isa/")
+"""The folders in which instruction sets have names."""
 TOOLCHAIN = "drivers/cpu/toolchain/"
 HOMES = {
     "numba": NUMBA,
@@ -301,6 +306,50 @@ def environment() -> Iterator[str]:
                 yield module.at(node, "reads the environment past settings.py")
 
 
+def instruction_sets() -> Iterator[str]:
+    """Only the folders of instruction sets name tiers and the intrinsics of processors, or take a
+    number of lanes for an instruction set.
+    """
+    intrinsic = re.compile(r"llvm\.(x86|aarch64|arm|ppc|riscv|loongarch|wasm)\.")
+    for module in MODULES:
+        if module.within(INSTRUCTION_SETS):
+            continue
+        for node in ast.walk(module.tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                if intrinsic.search(node.value):
+                    yield module.at(node, f"names an intrinsic: {node.value}")
+                if module.layer == "drivers" and node.value in TIERS:
+                    yield module.at(node, f"names the tier {node.value}")
+            if module.within(NUMBA) and isinstance(node, ast.Compare) and counts_lanes(node):
+                yield module.at(node, f"takes lanes for an instruction set: {ast.unparse(node)}")
+
+
+def counts_lanes(node: ast.Compare) -> bool:
+    """Whether a number of lanes is compared with that of some vector registers."""
+    sides = [node.left, *node.comparators]
+    numbers = [n.value for side in sides for n in ast.walk(side) if isinstance(n, ast.Constant)]
+    lanes = re.compile(r"(^|\.)lanes$|\b(type|kind)\.count$|'count'")
+    is_of_lanes = any(lanes.search(ast.unparse(side)) for side in sides)
+    return is_of_lanes and any(isinstance(n, int) and n > 1 for n in numbers)
+
+
+def rooms_of_kernels() -> Iterator[str]:
+    """Code generation knows no family of kernels, the toolchain none by name, and the plain data of
+    instruction sets nothing of either.
+    """
+    families = f"{CPU}.kernels"
+    for module in MODULES:
+        for item in imports(module):
+            is_family = item.name.startswith(f"{families}.")
+            if module.within(("drivers/cpu/codegen/",)) and (is_family or item.name == families):
+                yield module.at(item.node, f"code generation imports {item.name}")
+            if module.within((TOOLCHAIN,)) and is_family:
+                yield module.at(item.node, f"the toolchain imports {item.name}")
+            is_data = module.within(("drivers/cpu/isa/",))
+            if is_data and not item.name.startswith((f"{CPU}.isa", "nnapi_shim.hints", "os")):
+                yield module.at(item.node, f"an instruction set's data imports {item.name}")
+
+
 def circles() -> Iterator[str]:
     """No module imports one that leads back to it, be it inside a function or for types alone."""
     by_name = {module.name: module for module in MODULES}
@@ -333,6 +382,8 @@ def circles() -> Iterator[str]:
 RULES = [
     import_directions,
     circles,
+    instruction_sets,
+    rooms_of_kernels,
     devices_are_separate,
     packages_at_home,
     numpy_is_not_needed_to_start,
@@ -349,6 +400,29 @@ def test_rule(rule: Callable[[], Iterator[str]]) -> None:
     """Reports all violations of a rule at once."""
     violations = list(rule())
     assert not violations, "\n".join([f"{rule.__doc__}", *violations])
+
+
+@pytest.mark.parametrize(
+    ("path", "code"),
+    [
+        ("kernels/made_up.py", 'name = "llvm.x86.sse2.psad.bw"'),
+        ("codegen/made_up.py", 'name = f"llvm.aarch64.neon.{operation}"'),
+        ("kernels/made_up.py", 'if tier == "v4": pass'),
+        ("lowering/made_up.py", 'WITH_FLOAT16 = ("v3",)'),
+        ("kernels/made_up.py", "if TILING.lanes == 16: pass"),
+        ("codegen/made_up.py", "if rows[0].type.count == 64: pass"),
+        ("codegen/made_up.py", 'if getattr(value.type, "count", 1) == 16: pass'),
+        ("codegen/made_up.py", "registers = 32 if self.lanes == 16 else 16"),
+        ("codegen/made_up.py", f"from {CPU}.kernels.gemm import gemm"),
+        ("codegen/made_up.py", f"from {CPU}.kernels import FAMILIES"),
+        ("toolchain/made_up.py", f"from {CPU}.kernels import gemm"),
+        ("isa/made_up.py", f"from {CPU}.program import library"),
+    ],
+)
+def test_rules_of_instruction_sets(monkeypatch, path: str, code: str) -> None:
+    """Each of these lines breaks one of the two rules."""
+    monkeypatch.setitem(globals(), "MODULES", [Module(f"drivers/cpu/{path}", ast.parse(code))])
+    assert len([*instruction_sets(), *rooms_of_kernels()]) == 1
 
 
 def test_build_ffi_stands_alone() -> None:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which kernels this processor runs. From cpuid and not from /proc/cpuinfo: under an emulator such
+ * Which tier of kernels (drivers/cpu/isa/) this processor runs. From cpuid and not from /proc/cpuinfo: under an emulator such
  * as valgrind the two differ, and it is cpuid that tells what will be executed.
  */
 #include <stdbool.h>
@@ -68,7 +68,7 @@ const char *nnapi_shim_getProcessorTier(void)
 
 const char *nnapi_shim_getProcessorTier(void)
 {
-    return "generic";
+    return "portable";
 }
 
 #endif

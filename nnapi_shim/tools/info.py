@@ -10,6 +10,7 @@ from pathlib import Path
 
 from nnapi_shim import __version__, folders
 from nnapi_shim.drivers import is_built_in
+from nnapi_shim.drivers.cpu.isa import platform_machine
 from nnapi_shim.drivers.cpu.program import library
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.enums import DeviceType, OperandType
@@ -142,7 +143,7 @@ def processor() -> Processor:
     """What the processor has, and which kernels that makes best."""
     name, flags = _cpuinfo()
     features = tuple(feature for feature in _FEATURES if feature in flags)
-    machine, count = library.platform_machine(), len(os.sched_getaffinity(0))
+    machine, count = platform_machine(), len(os.sched_getaffinity(0))
     try:
         tiers = tuple(library.processor_tiers())
         current = library.current()

@@ -46,10 +46,11 @@ def traps(folder):
     package.mkdir()
     (package / "__init__.py").write_text(MARK.format(path=str(ran)))
     source = folder / "kernels.c"
-    from nnapi_shim.drivers.cpu.program.library import TIERS, VERSION_SYMBOL, library_name
+    from nnapi_shim.drivers.cpu.isa import DEFAULT_TIERS
+    from nnapi_shim.drivers.cpu.program.library import VERSION_SYMBOL, library_name
 
     source.write_text(CONSTRUCTOR.format(path=ran, symbol=VERSION_SYMBOL))
-    for tier in TIERS:
+    for tier in DEFAULT_TIERS:
         command = ["cc", "-shared", "-fPIC", source, "-o", folder / library_name(tier)]
         subprocess.run(command, check=True)
     names = "PYTHONPATH PYTHONHOME NNAPI_SHIM_HOME NNAPI_SHIM_DRIVERS NNAPI_SHIM_KERNELS"

@@ -49,6 +49,20 @@ def left(out: Path) -> set[str]:
     return {path.name for path in out.parent.rglob("*") if path.is_file()}
 
 
+def test_what_an_object_depends_on():
+    folder = ROOT / "nnapi_shim" / "drivers" / "cpu"
+    names = {path.relative_to(folder).as_posix() for path in build._sources("gemm")}
+    assert names >= {
+        "kernels/gemm.py",
+        "codegen/vector.py",
+        "lowering/gemm.py",
+        "program/record.py",
+    }
+    for folder in ("isa", "codegen/isa"):
+        assert names >= {f"{folder}/{file}.py" for file in ("__init__", "portable", "x86")}
+    assert not names & {"kernels/__init__.py", "kernels/binary.py"}
+
+
 def test_a_build_then_nothing_to_do(tmp_path):
     out = tmp_path / "lib"
     code, stderr = run(out)

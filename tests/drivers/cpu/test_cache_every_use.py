@@ -36,7 +36,7 @@ PACKING = (
     "join_groups",
     "fold_filter",
     "transpose_",
-    "unweave_",
+    "deinterleave_",
     "widen_f16",
 )
 """Kernels that move the model's constants to other places, and compute no places of their own."""

@@ -2,8 +2,8 @@
 
 import pytest
 
+from nnapi_shim.drivers.cpu.isa import TIERS
 from nnapi_shim.drivers.cpu.lowering.gemm_blocking import MOST_TILES, Work, split
-from nnapi_shim.drivers.cpu.lowering.tiling import TILINGS
 
 
 def work(rows, depth, columns, tile_rows, width):
@@ -14,13 +14,13 @@ def work(rows, depth, columns, tile_rows, width):
     return Work(tiles, tile_rows, panels, columns, depth, row_bytes, width * column_bytes, 2)
 
 
-@pytest.mark.parametrize("tier", TILINGS)
+@pytest.mark.parametrize("tier", TIERS)
 @pytest.mark.parametrize(
     ("rows", "depth", "columns"),
     [(1, 64, 10), (1, 1024, 1000), (49, 960, 320), (196, 512, 512), (12544, 32, 64), (3, 7, 5)],
 )
 def test_tiles_cover_the_product_once(tier, rows, depth, columns):
-    tiling = TILINGS[tier]
+    tiling = TIERS[tier].tiling
     tile_rows = tiling.tile_rows(rows)
     width = tiling.panel_columns(tile_rows)
     given = work(rows, depth, columns, tile_rows, width)
@@ -33,7 +33,7 @@ def test_tiles_cover_the_product_once(tier, rows, depth, columns):
 
 
 def test_what_is_small_has_one_tile_and_what_is_large_several():
-    tiling = TILINGS["v4"]
+    tiling = TIERS["v4"].tiling
     small, _ = split(work(36, 32, 64, 6, 64), 64, tiling)
     large, _ = split(work(784, 256, 256, 7, 32), 32, tiling)
     row, _ = split(work(1, 1024, 1000, 1, 64), 64, tiling)
@@ -43,4 +43,4 @@ def test_what_is_small_has_one_tile_and_what_is_large_several():
 
 
 def test_rows_that_a_tile_divides_leave_nothing_idle():
-    assert [TILINGS["v4"].tile_rows(n) for n in (1, 4, 6, 49, 64)] == [1, 4, 6, 7, 6]
+    assert [TIERS["v4"].tiling.tile_rows(n) for n in (1, 4, 6, 49, 64)] == [1, 4, 6, 7, 6]

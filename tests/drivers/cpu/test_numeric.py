@@ -29,8 +29,8 @@ def vectorised(function, result):
 def half_conversions(request, monkeypatch):
     """(half_to_float, float_to_half) by the processor's instructions, and without them."""
     if request.param == "integers":
-        monkeypatch.setattr(numeric, "HARDWARE_HALF", ())
-    elif numeric.target() not in numeric.HARDWARE_HALF:
+        monkeypatch.setattr(numeric.ISA, "tier", numeric.ISA.tier._replace(float16=False))
+    elif not numeric.ISA.tier.float16:
         pytest.skip("this tier has no instructions for float16")
     return (
         vectorised(numeric.half_to_float, np.float32),

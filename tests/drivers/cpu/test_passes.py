@@ -8,13 +8,14 @@ import pytest
 
 import nnapi_shim
 from nnapi_shim import Model
-from nnapi_shim.drivers.cpu.lowering.half_precision import HALVING
+from nnapi_shim.drivers.cpu.isa import TIERS
 from nnapi_shim.drivers.cpu.passes import ON_STEPS, TABLE
 from nnapi_shim.drivers.cpu.passes.graph.fuse_layer_norm import LONGEST
 from nnapi_shim.drivers.cpu.program import library
 from nnapi_shim.tools.explain import explain
 
 F32, U8, S8 = "TENSOR_FLOAT32", "TENSOR_QUANT8_ASYMM", "TENSOR_QUANT8_ASYMM_SIGNED"
+WITH_FLOAT16 = tuple(name for name, tier in TIERS.items() if tier.float16)
 RANDOM = np.random.default_rng(7)
 
 
@@ -294,7 +295,7 @@ CASES = [
     Case(overwritten, "fuse_elementwise", (2, 4)),
     Case(made_real, "fuse_elementwise", (1, 2, 3, 4)),
     Case(branches, "run_parallel", (2, 3, 5)),
-    Case(exact_halves, "compress_weights_f16", (0,), tiers=HALVING),
+    Case(exact_halves, "compress_weights_f16", (0,), tiers=WITH_FLOAT16),
 ]
 
 

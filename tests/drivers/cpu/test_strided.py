@@ -106,11 +106,11 @@ def test_matrices(size, rows):
     for columns in SIDES:
         source = array(random, (3, columns, rows), size).transpose(0, 2, 1)
         step = check(source, array(random, source.shape, size))
-        few = "weave_b" if columns <= 4 else "unweave_b" if rows <= 4 else "transpose_b"
+        few = "interleave_b" if columns <= 4 else "deinterleave_b" if rows <= 4 else "transpose_b"
         assert step.kernel == f"{few}{8 * size}"
         wider = array(random, (3, rows + 1, columns + 1), size)
         step = check(source, wider[:, :rows, :columns])
-        assert not step.kernel.startswith("weave")
+        assert not step.kernel.startswith("interleave")
 
 
 LARGE = {

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from nnapi_shim.drivers.cpu.program.library import TIERS, platform_machine, processor_tiers
+from nnapi_shim.drivers.cpu.isa import DEFAULT_TIERS, platform_machine
+from nnapi_shim.drivers.cpu.program.library import processor_tiers
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
@@ -31,9 +32,9 @@ sys.exit(pytest.main(["-q", "-x", "-p", "no:cacheprovider", *sys.argv[2:]]))
 """
 PRINT_CODE = """
 import sys
-from nnapi_shim.drivers.cpu.toolchain.build import PROCESSORS
+from nnapi_shim.drivers.cpu.isa import TIERS
 from nnapi_shim.drivers.cpu.toolchain.compiling import FamilyCompiler
-compiler = FamilyCompiler(*PROCESSORS[sys.argv[1]])
+compiler = FamilyCompiler(TIERS[sys.argv[1]])
 print(compiler.machine.emit_assembly(compiler.module("gemm")))
 """
 
@@ -52,7 +53,9 @@ def python(code: str, *arguments: str, **environment: str) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("tier", [tier for tier in TIERS if tier not in processor_tiers()[:1]])
+@pytest.mark.parametrize(
+    "tier", [tier for tier in DEFAULT_TIERS if tier not in processor_tiers()[:1]]
+)
 def test_kernels_of_tier(tier: str) -> None:
     files = [str(HERE / name) for name in ("test_convolution.py", "test_matmul.py")]
     environment = {"NNAPI_SHIM_TIER": tier}

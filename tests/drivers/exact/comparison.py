@@ -6,7 +6,7 @@ prints a line per use, and the first example that differs.
 """
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Any, NamedTuple
@@ -63,10 +63,15 @@ def tier(name: str) -> Iterator[None]:
         yield
 
 
-def worst(use: Use, examples: int, seed: int = 0) -> dict[str, Worst]:
-    """Compare random examples of a use on the two devices: tier -> the largest difference."""
+def worst(
+    use: Use, examples: int, seed: int = 0, on: Sequence[str] | None = None
+) -> dict[str, Worst]:
+    """Compare random examples of a use on the two devices: tier -> the largest difference.
+
+    on: the tiers; all that this processor has by default.
+    """
     seed = crc32(f"{use} {seed}".encode())
-    found = dict.fromkeys(tiers(), Worst())
+    found = dict.fromkeys(on or tiers(), Worst())
     for number in range(examples):
         sample = variation(use, seed, number)
         expected = outcome(ReferenceDevice(), sample)

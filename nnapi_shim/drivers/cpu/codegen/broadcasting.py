@@ -1,4 +1,4 @@
-"""One walk through two tensors that are broadcast against each other; formulas are given to it."""
+"""Element-wise kernels of two inputs that are broadcast against each other."""
 
 from nnapi_shim.drivers.cpu.codegen.numeric import i64
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper, inlined, kernel
@@ -13,8 +13,8 @@ def share_of(tile, length, part, rows, all_rows):
 
 
 @inlined
-def place_of(row, size, step_0, step_1, outer, outer_count):
-    """Elements that a row lies from the start of each input; see lowering/broadcasting.py."""
+def offsets_of(row, size, step_0, step_1, outer, outer_count):
+    """Offset of a row in each input, in elements; see lowering/broadcasting.py."""
     axes = i64(outer)
     at, rest = row % size, row // size
     at_0, at_1 = at * step_0, at * step_1
@@ -25,11 +25,11 @@ def place_of(row, size, step_0, step_1, outer, outer_count):
     return at_0, at_1
 
 
-def walked(name, layout, sizes, constants, fill):
-    """The kernel that calls fill(places of input0, input1 and output, whether input0 and input1
-    move, elements, constants of the record, what it answered last or 0) for every row.
+def broadcast_kernel(name, layout, sizes, constants, fill):
+    """The kernel that calls fill(addresses of input0, input1 and output, whether input0 and input1
+    move, elements, constants of the record, its last result or 0) for every row.
 
-    How it walks is in lowering/broadcasting.py. sizes: bytes of an element of the inputs and of
+    lowering/broadcasting.py describes the order. sizes: bytes of an element of the inputs and of
     the output.
     """
     size, output_size = sizes
@@ -44,7 +44,7 @@ def walked(name, layout, sizes, constants, fill):
         last = 0
         while row < end:
             # A run of rows along the axis around, where both inputs move in equal steps.
-            at_0, at_1 = place_of(row, around, a.step_0, a.step_1, a.outer, a.outer_count)
+            at_0, at_1 = offsets_of(row, around, a.step_0, a.step_1, a.outer, a.outer_count)
             x0 = a.input0 + (at_0 + part * a.part_step_0) * size
             x1 = a.input1 + (at_1 + part * a.part_step_1) * size
             run = min(end - row, around - row % around)
@@ -59,7 +59,7 @@ def walked(name, layout, sizes, constants, fill):
 
 
 def filler(read, write, formula):
-    """The `fill` that computes every element by itself."""
+    """The `fill` that computes each element."""
 
     @inlined
     def fill(x0, x1, y, moves0, moves1, count, values, last):
@@ -84,57 +84,59 @@ def pairwise(name, layout, read, write, sizes, constants, formula):
 
     sizes: bytes of an element of the inputs and of the output.
     """
-    walked(name, layout, sizes, constants, filler(read, write, formula))
+    broadcast_kernel(name, layout, sizes, constants, filler(read, write, formula))
 
 
 BLOCK = 128
-"""Elements that are looked at together."""
-LEAST_LUCK = -8
-"""Blocks computed in vain, less those that were not, after which no more of a tile are tried."""
+"""Elements that are checked together."""
+LEAST_BALANCE = -8
+"""The balance of a tile is its blocks that kept the shortcut less those that were recomputed; below
+this the rest of the tile is computed exactly."""
 
 
-def guarded(name, layout, read, write, constants, close, formula):
-    """As pairwise, of bytes: close(x, y, constants) gives (is unsure, result). Where one is unsure,
-    the formula computes the block around it once more, from the same inputs: the output must not
-    lie in their place. constants: a pair, for the formula and for close.
+def pairwise_with_shortcut(name, layout, read, write, constants, shortcut, formula):
+    """As pairwise, of bytes: shortcut(x, y, constants) gives (needs exact recomputation, result).
+
+    Where an element needs it, the formula recomputes its block from the same inputs, so the output
+    must not overlap them. constants: a pair, for the formula and for the shortcut.
     """
-    exactly = filler(read, write, formula)
+    fill_exact = filler(read, write, formula)
 
     @inlined
-    def element(x, y, place, i, values):
-        is_unsure, result = close(x, y, values)
-        write(place, i, result)
-        return is_unsure
+    def element(x, y, target, i, values):
+        needs_exact, result = shortcut(x, y, values)
+        write(target, i, result)
+        return needs_exact
 
     @inlined
-    def fill(x0, x1, y, moves0, moves1, count, values, luck):
+    def fill(x0, x1, y, moves0, moves1, count, values, balance):
         start = 0
         while start < count:
-            size, unsure = min(BLOCK, count - start), False
-            if luck < LEAST_LUCK:
-                size, unsure = count - start, True
+            size, inexact = min(BLOCK, count - start), False
+            if balance < LEAST_BALANCE:
+                size, inexact = count - start, True
             elif moves0 and moves1:
                 for i in range(size):
-                    unsure |= element(read(x0, i), read(x1, i), y, i, values[1])
+                    inexact |= element(read(x0, i), read(x1, i), y, i, values[1])
             elif moves0:
                 still = read(x1, 0)
                 for i in range(size):
-                    unsure |= element(read(x0, i), still, y, i, values[1])
+                    inexact |= element(read(x0, i), still, y, i, values[1])
             else:
                 still = read(x0, 0)
                 for i in range(size):
-                    unsure |= element(still, read(x1, i), y, i, values[1])
-            if unsure:
-                exactly(x0, x1, y, moves0, moves1, size, values[0], 0)
-            luck += -1 if unsure else 1
+                    inexact |= element(still, read(x1, i), y, i, values[1])
+            if inexact:
+                fill_exact(x0, x1, y, moves0, moves1, size, values[0], 0)
+            balance += -1 if inexact else 1
             x0, x1, y = x0 + size * moves0, x1 + size * moves1, y + size
             start += size
-        return luck
+        return balance
 
-    walked(name, layout, (1, 1), constants, fill)
+    broadcast_kernel(name, layout, (1, 1), constants, fill)
 
 
-def bare(function):
+def without_constants(function):
     """The formula function(x, y)."""
 
     @inlined

@@ -3,8 +3,8 @@
     output[p, c] = finish(bias[c] + sum over i, j of input[i, p * stride + j, c] * filter[i, j, c])
 
 written as LLVM code for vectors of channels. Only filter rows and columns that lie inside the image
-are passed, so there is no padding here; micro-kernels of a fixed filter width are told which
-columns of the image there are for their pixels. Sums run over i, then j, whatever the number of
+are passed, so there is no padding here; micro-kernels of a fixed filter width get the range of
+image columns that exist for their pixels. Sums run over i, then j, whatever the number of
 pixels; in quantized kernels they are int32 and exact. The last vector ends at the last channel: it
 overlaps the one before it where the channels are no multiple of a vector, and stores the same
 values again.
@@ -21,10 +21,11 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from nnapi_shim.drivers.cpu.codegen.bounds import within
+from nnapi_shim.drivers.cpu.codegen.isa import ISA
 from nnapi_shim.drivers.cpu.codegen.requantization import (
-    Bytes,
-    Columns,
-    quantized,
+    ByteOutput,
+    ColumnConstants,
+    requantize,
     to_bytes,
 )
 from nnapi_shim.drivers.cpu.codegen.vector import (
@@ -36,19 +37,17 @@ from nnapi_shim.drivers.cpu.codegen.vector import (
     VOID,
     WORD,
     declaration,
-    dot_pairs,
     function,
     join,
     load,
     long,
-    multiply_add,
     pick,
     splat,
     store,
     variable,
     vector,
 )
-from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
+from nnapi_shim.drivers.cpu.isa.tier import Tiling
 
 ARGUMENTS = (
     "input row_step tap_step pixel_step height width filter filter_row singles bias table "
@@ -97,35 +96,37 @@ class _Depthwise:
         self.tiling, self.variant, self.pixels = tiling, variant, variant.pixels
         self.lanes = tiling.lanes
         self.builder = ir.IRBuilder(fn.append_basic_block("entry"))
-        self.given = dict(zip(ARGUMENTS, fn.args[: len(ARGUMENTS)], strict=True))
+        self.args = dict(zip(ARGUMENTS, fn.args[: len(ARGUMENTS)], strict=True))
         self.low, self.high = fn.args[len(ARGUMENTS) :]
         self.mask: Any = None
 
     def write(self) -> None:
         """The whole function."""
-        builder, given = self.builder, self.given
+        builder, args = self.builder, self.args
         size = self.element_bytes
         group = self.vectors * self.lanes
-        last = builder.sub(given["channels"], long(group))
+        last = builder.sub(args["channels"], long(group))
         if self.mask is not None:
             last = long(0)
-        rounds = builder.udiv(builder.add(given["channels"], long(group - 1)), long(group))
+        rounds = builder.udiv(builder.add(args["channels"], long(group - 1)), long(group))
         with cgutils.for_range(builder, rounds) as loop:
             channel = builder.mul(loop.index, long(group))
             channel = builder.select(builder.icmp_signed("<", channel, last), channel, last)
-            bias = self.parts(self.place("bias", channel, 4), self.sum_element)
+            bias = self.parts(self.address_of("bias", channel, 4), self.sum_element)
             self.sums = [[variable(builder, x.type, x) for x in bias] for _ in range(self.pixels)]
-            self.rows(self.place("input", channel, size), self.place("filter", channel, 4))
-            output = self.place("output", channel, size)
+            self.rows(
+                self.address_of("input", channel, size), self.address_of("filter", channel, 4)
+            )
+            output = self.address_of("output", channel, size)
             for p, value in enumerate(self.finished(channel)):
-                place = builder.add(output, builder.mul(given["output_step"], long(p)))
-                with self.if_there(p > 0, builder.icmp_signed(">", given["count"], long(p))):
-                    self.store(value, place)
+                address_of = builder.add(output, builder.mul(args["output_step"], long(p)))
+                with self.if_present(p > 0, builder.icmp_signed(">", args["count"], long(p))):
+                    self.store(value, address_of)
         builder.ret_void()
 
-    def place(self, name: str, channel: Any, size: int) -> Any:
+    def address_of(self, name: str, channel: Any, size: int) -> Any:
         """Address of a channel where an argument points, `size` bytes per channel."""
-        return self.builder.add(self.given[name], self.builder.mul(channel, long(size)))
+        return self.builder.add(self.args[name], self.builder.mul(channel, long(size)))
 
     def parts(self, address: Any, element: Any) -> list[Any]:
         """The vectors of 32-bit elements, or of pairs of 16-bit ones, at an address."""
@@ -144,10 +145,10 @@ class _Depthwise:
         else:
             store(self.builder, value, address, self.element_bytes)
 
-    def if_there(self, is_in_doubt: bool, is_there: Any) -> Any:
-        """Code for a pixel or a column; at borders it is run if it is there."""
-        if self.variant.at_border and is_in_doubt:
-            return self.builder.if_then(is_there)
+    def if_present(self, may_be_absent: bool, is_present: Any) -> Any:
+        """Code for a pixel or a column; at borders it runs only if that is present."""
+        if self.variant.at_border and may_be_absent:
+            return self.builder.if_then(is_present)
         return nullcontext()
 
     def rows(self, row: Any, weights: Any) -> None:
@@ -167,34 +168,34 @@ class _Depthwise:
 
         With fixed taps and stride an input column is read once for all pixels that need it.
         """
-        builder, given = self.builder, self.given
-        weight_step = builder.mul(given["channels"], long(4))
+        builder, args = self.builder, self.args
+        weight_step = builder.mul(args["channels"], long(4))
 
         def add(p: int, xs: list[Any], ws: list[Any]) -> None:
             for slot, x, w in zip(self.sums[p], xs, ws, strict=True):
                 builder.store(self.product(x, w, builder.load(slot)), slot)
 
         def tap_weights(j: Any) -> list[Any]:
-            place = builder.add(weights, builder.mul(weight_step, j))
-            return self.parts(place, self.weight_element)
+            address_of = builder.add(weights, builder.mul(weight_step, j))
+            return self.parts(address_of, self.weight_element)
 
         taps, stride = self.variant.taps, self.variant.stride
         if taps:
-            found = [tap_weights(long(j)) for j in range(taps)]
+            steps = [tap_weights(long(j)) for j in range(taps)]
             for column in range((self.pixels - 1) * stride + taps):
-                number = builder.sub(long(column), given["first_column"])
-                with self.if_there(True, builder.icmp_unsigned("<", number, given["columns"])):
-                    xs = read(builder.add(row, builder.mul(given["tap_step"], long(column))))
+                number = builder.sub(long(column), args["first_column"])
+                with self.if_present(True, builder.icmp_unsigned("<", number, args["columns"])):
+                    xs = read(builder.add(row, builder.mul(args["tap_step"], long(column))))
                     for p in range(self.pixels):
                         j = column - p * stride
                         if 0 <= j < taps:
-                            add(p, xs, found[j])
+                            add(p, xs, steps[j])
             return
-        with cgutils.for_range(builder, given["width"]) as loop:
+        with cgutils.for_range(builder, args["width"]) as loop:
             ws = tap_weights(loop.index)
-            tap = builder.add(row, builder.mul(given["tap_step"], loop.index))
+            tap = builder.add(row, builder.mul(args["tap_step"], loop.index))
             for p in range(self.pixels):
-                pixel = builder.mul(given["pixel_step"], long(p))
+                pixel = builder.mul(args["pixel_step"], long(p))
                 add(p, read(builder.add(tap, pixel)), ws)
 
 
@@ -210,20 +211,20 @@ class _Float(_Depthwise):
         if variant.few and tiling.masked:
             builder, lanes = self.builder, self.lanes
             numbers = ir.Constant(vector(LONG, lanes), list(range(lanes)))
-            wanted = splat(builder, self.given["channels"], lanes)
+            wanted = splat(builder, self.args["channels"], lanes)
             self.mask = builder.icmp_signed("<", numbers, wanted)
 
     def rows(self, row: Any, weights: Any) -> None:
-        builder, given = self.builder, self.given
-        with cgutils.for_range(builder, given["height"]) as loop:
+        builder, args = self.builder, self.args
+        with cgutils.for_range(builder, args["height"]) as loop:
             self.columns(
-                builder.add(row, builder.mul(given["row_step"], loop.index)),
-                builder.add(weights, builder.mul(given["filter_row"], loop.index)),
+                builder.add(row, builder.mul(args["row_step"], loop.index)),
+                builder.add(weights, builder.mul(args["filter_row"], loop.index)),
                 lambda address: self.parts(address, FLOAT),
             )
 
     def product(self, x: Any, w: Any, total: Any) -> Any:
-        return multiply_add(self.builder, x, w, total, self.tiling.fused)
+        return ISA.multiply_add(self.builder, x, w, total)
 
     def finished(self, channel: Any) -> list[Any]:
         builder = self.builder
@@ -242,28 +243,28 @@ class _Quantized(_Depthwise):
 
     def __init__(self, signed: bool, fn: Any, tiling: Tiling, variant: Any) -> None:
         super().__init__(fn, tiling, variant)
-        builder, given = self.builder, self.given
+        builder, args = self.builder, self.args
         self.widen = builder.sext if signed else builder.zext
-        zero = builder.trunc(given["input_zero"], WORD)
+        zero = builder.trunc(args["input_zero"], WORD)
         self.zero = splat(builder, zero, self.lanes)
         self.zero_pairs = splat(builder, builder.trunc(zero, HALFWORD), 2 * self.lanes)
 
     def rows(self, row: Any, weights: Any) -> None:
-        builder, given = self.builder, self.given
-        pairs = builder.lshr(given["height"], long(1))
-        row_step = builder.mul(given["row_step"], long(2))
-        filter_row = builder.mul(given["filter_row"], long(2))
+        builder, args = self.builder, self.args
+        pairs = builder.lshr(args["height"], long(1))
+        row_step = builder.mul(args["row_step"], long(2))
+        filter_row = builder.mul(args["filter_row"], long(2))
         with cgutils.for_range(builder, pairs) as loop:
             self.columns(
                 builder.add(row, builder.mul(row_step, loop.index)),
                 builder.add(weights, builder.mul(filter_row, loop.index)),
                 self.two_rows,
             )
-        with cgutils.for_range(builder, builder.and_(given["height"], long(1))):
+        with cgutils.for_range(builder, builder.and_(args["height"], long(1))):
             last = builder.add(weights, builder.mul(filter_row, pairs))
             self.columns(
                 builder.add(row, builder.mul(row_step, pairs)),
-                builder.add(last, given["singles"]),
+                builder.add(last, args["singles"]),
                 self.one_row,
             )
 
@@ -272,7 +273,7 @@ class _Quantized(_Depthwise):
         builder, lanes = self.builder, self.lanes
         kind = vector(BYTE, 2 * lanes)
         upper = load(builder, address, kind, 1)
-        lower = load(builder, builder.add(address, self.given["row_step"]), kind, 1)
+        lower = load(builder, builder.add(address, self.args["row_step"]), kind, 1)
         result = []
         for first in (0, lanes):
             order = [at for c in range(first, first + lanes) for at in (c, c + 2 * lanes)]
@@ -294,20 +295,20 @@ class _Quantized(_Depthwise):
         return result
 
     def product(self, x: Any, w: Any, total: Any) -> Any:
-        return self.builder.add(total, dot_pairs(self.builder, x, w, self.tiling.dot2))
+        return ISA.dot_pairs(self.builder, total, x, w)
 
     def finished(self, channel: Any) -> list[Any]:
-        builder, given = self.builder, self.given
-        columns = Columns(
-            builder, given["table"], given["channels"], channel, self.vectors, self.lanes
+        builder, args = self.builder, self.args
+        columns = ColumnConstants(
+            builder, args["table"], args["channels"], channel, self.vectors, self.lanes
         )
-        last = Bytes(given["zero_point"], self.low, self.high, given["output_flip"])
+        last = ByteOutput(args["zero_point"], self.low, self.high, args["output_flip"])
         group = self.vectors * self.lanes
         result = []
         for p in range(0, self.pixels, 2):  # two fill vectors of bytes
             sums = [[builder.load(slot) for slot in slots] for slots in self.sums[p : p + 2]]
-            found = quantized(builder, sums, columns, last, self.tiling)
-            values = to_bytes(builder, found, last, self.tiling)
+            steps = requantize(builder, sums, columns, last)
+            values = to_bytes(builder, steps, last)
             for first in range(0, values.type.count, group):
                 result.append(pick(builder, values, range(first, first + group)))
         return result

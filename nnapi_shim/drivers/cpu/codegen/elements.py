@@ -8,8 +8,8 @@ WRITE takes the same, quantized values and bytes (b8) as integers of which the l
 stored, and halfwords (b16) likewise.
 
 A kernel may write over one of its inputs (Step.in_place), as long as it reads an element before it
-writes the one in its place. The compiler cannot see that such a store never meets a later load;
-it is told by the alias scope below. So READ is for inputs alone; READ_BACK is for what the kernel
+writes the one in its place. The compiler cannot see that such a store never aliases a later load;
+the alias scope below states it. So READ is for inputs alone; READ_BACK is for what the kernel
 has itself written.
 """
 
@@ -33,7 +33,7 @@ def _inputs(module: Any) -> Any:
     return module.add_metadata([module.add_metadata(["nnapi_shim inputs", domain])])
 
 
-def _place(builder: Any, stored: Any, address: Any, index: Any) -> Any:
+def _pointer(builder: Any, stored: Any, address: Any, index: Any) -> Any:
     pointer = builder.inttoptr(address, POINTER)
     return builder.gep(pointer, [index], inbounds=True, source_etype=stored)
 
@@ -44,7 +44,7 @@ def _reader(element: types.Type, stored: Any, widen: Any, is_input: bool) -> Any
     @intrinsic
     def read(typing_context: Any, address: Any, index: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            value = builder.load(_place(builder, stored, *arguments), typ=stored)
+            value = builder.load(_pointer(builder, stored, *arguments), typ=stored)
             value.align = 1
             if is_input:
                 value.set_metadata("alias.scope", _inputs(builder.module))
@@ -61,8 +61,8 @@ def _writer(element: types.Type, stored: Any, narrow: Any) -> Any:
     @intrinsic
     def write(typing_context: Any, address: Any, index: Any, value: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            place = _place(builder, stored, *arguments[:2])
-            store = builder.store(narrow(builder, arguments[2]), place)
+            pointer = _pointer(builder, stored, *arguments[:2])
+            store = builder.store(narrow(builder, arguments[2]), pointer)
             store.align = 1
             store.set_metadata("noalias", _inputs(builder.module))
             return context.get_dummy_value()

@@ -1,4 +1,4 @@
-"""The end of a micro-kernel: sums become outputs, the wanted rows and columns of which are stored.
+"""The epilogue of a micro-kernel: sums become outputs, and the valid rows and columns are stored.
 
 Rows past the last repeat it: they store the same values again. Something of the same size may be
 added first, see lowering/fused_add.py.
@@ -11,15 +11,21 @@ from llvmlite import ir
 from numba.core import cgutils
 
 from nnapi_shim.drivers.cpu.codegen.bounds import within
-from nnapi_shim.drivers.cpu.codegen.fused_add import Addition, added, added_exactly, constant
-from nnapi_shim.drivers.cpu.codegen.mac_schemes import Arithmetic
+from nnapi_shim.drivers.cpu.codegen.fused_add import (
+    AdditionConstants,
+    added,
+    added_exactly,
+    constant,
+)
+from nnapi_shim.drivers.cpu.codegen.isa import ISA
+from nnapi_shim.drivers.cpu.codegen.mac_schemes import MacScheme
 from nnapi_shim.drivers.cpu.codegen.requantization import (
-    Bytes,
-    Columns,
-    close,
-    exactly,
-    is_unsure,
-    less_sure,
+    ByteOutput,
+    ColumnConstants,
+    minimum_confidence,
+    needs_exact,
+    requantize_exact,
+    requantize_f32,
     to_bytes,
 )
 from nnapi_shim.drivers.cpu.codegen.vector import (
@@ -38,30 +44,30 @@ from nnapi_shim.drivers.cpu.codegen.vector import (
     variable,
     vector,
 )
-from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
+from nnapi_shim.drivers.cpu.isa.tier import Tiling
 
 LINE = 64
-"""Bytes that the caches move at once."""
+"""Bytes of a cache line."""
 
 BYTE_VECTORS = 4
 """Vectors of sums that become one of bytes."""
 
 CONSTANTS, USED = 3, 10
-"""Registers that sums become bytes by: for each vector of columns, and for all of them."""
+"""Registers of the requantization: for each vector of columns, and for all of them."""
 
 
 class _Constants(NamedTuple):
     """addition: None where nothing is added."""
 
-    columns: Columns
-    last: Bytes
-    addition: Addition | None
+    columns: ColumnConstants
+    last: ByteOutput
+    addition: AdditionConstants | None
 
 
-class Storing:
-    """What a micro-kernel does once it has its sums.
+class Epilogue:
+    """Finishes the sums of a micro-kernel.
 
-    given: its arguments. low, high: bounds of the outputs. adds: whether something may be added.
+    args: its arguments. low, high: bounds of the outputs. adds: whether something may be added.
     widths: lanes of the vectors of a row; of floats the last may have half as many.
     """
 
@@ -70,81 +76,81 @@ class Storing:
         fn: Any,
         names: Sequence[str],
         tiling: Tiling,
-        arithmetic: Arithmetic,
+        scheme: MacScheme,
         rows: int,
         vectors: int,
         adds: bool,
         half: bool = False,
     ) -> None:
-        self.tiling, self.arithmetic, self.adds = tiling, arithmetic, adds
+        self.tiling, self.scheme, self.adds = tiling, scheme, adds
         self.rows, self.vectors, self.lanes = rows, vectors, tiling.lanes
         self.builder = ir.IRBuilder(fn.append_basic_block("entry"))
         *words, self.low, self.high = fn.args
-        self.given = dict(zip(names, words, strict=True))
-        self.is_float = arithmetic.accumulator is FLOAT
+        self.args = dict(zip(names, words, strict=True))
+        self.is_float = scheme.accumulator is FLOAT
         self.size = 4 if self.is_float else 1
-        self.sum_type = vector(arithmetic.accumulator, self.lanes)
+        self.sum_type = vector(scheme.accumulator, self.lanes)
         self.widths = [*[self.lanes] * (vectors - 1), self.lanes // 2 if half else self.lanes]
-        self.kinds = [vector(arithmetic.accumulator, width) for width in self.widths]
+        self.kinds = [vector(scheme.accumulator, width) for width in self.widths]
 
     def store(self, totals: Sequence[Sequence[Any]]) -> None:
-        """Finish sums, and store what is wanted of them."""
+        """Finish sums, and store the valid rows and columns."""
         (self._store_floats if self.is_float else self._store_quantized)(totals)
 
     def fetch(self) -> None:
-        """Ask for what is added, so that it is in the cache when the sums are there."""
-        builder, given = self.builder, self.given
+        """Prefetch the addend, so that it is in the cache when the sums are complete."""
+        builder, args = self.builder, self.args
         name, lines = "llvm.prefetch.p0", -(-self.vectors * self.lanes * self.size // LINE)
         fetch = declaration(builder.module, name, ir.VoidType(), [ir.PointerType()] + [WORD] * 3)
         with builder.if_then(self._is_added(), likely=False):
             for m in range(self.rows):
-                row = self._row(given["addend"], self._number(m), given["addend_stride"])
+                row = self._row(args["addend"], self._row_number(m), args["addend_stride"])
                 for line in range(lines):
-                    place = builder.inttoptr(builder.add(row, long(LINE * line)), POINTER)
-                    builder.call(fetch, [place, WORD(0), WORD(3), WORD(1)])
+                    address = builder.inttoptr(builder.add(row, long(LINE * line)), POINTER)
+                    builder.call(fetch, [address, WORD(0), WORD(3), WORD(1)])
 
     def _store_floats(self, totals: Sequence[Sequence[Any]]) -> None:
-        """Finish the sums and store the wanted rows and columns."""
-        builder, given = self.builder, self.given
+        """Finish float32 sums."""
+        builder, args = self.builder, self.args
         if self.adds:
             totals = self._added(totals)
         sums = [total for row in totals for total in row]
         finished = iter(within(builder, sums, self.low, self.high))
         rows = []
         for m, row in enumerate(totals):
-            address = self._row(given["output"], self._number(m), given["output_stride"])
+            address = self._row(args["output"], self._row_number(m), args["output_stride"])
             rows.append((address, [next(finished) for _ in row]))
-        whole = builder.icmp_signed(">=", given["columns"], long(sum(self.widths)))
+        whole = builder.icmp_signed(">=", args["columns"], long(sum(self.widths)))
         with builder.if_else(whole) as (then, otherwise):
             with then:
                 for address, values in rows:
                     store(builder, join(builder, values), address, 4)
             with otherwise:
                 before = (self.vectors - 1) * self.lanes
-                count = builder.sub(given["columns"], long(before))
+                count = builder.sub(args["columns"], long(before))
                 for address, values in rows:
                     if before:
                         store(builder, join(builder, values[:-1]), address, 4)
                     rest = builder.add(address, long(before * 4))
-                    self._store_some(values[-1], rest, 4, count)
+                    self._store_partial(values[-1], rest, 4, count)
 
     def _added(self, totals: Sequence[Sequence[Any]]) -> list[list[Any]]:
-        """Floats plus what is added to them, if there is such a thing; the bounds are then its own.
+        """Float32 sums plus the addend, if there is one; the bounds are then those of the addition.
 
-        All of it is read before anything is written, which may be in the same place.
+        The whole addend is read before the first store, because the output may overlap it.
         """
-        builder, given = self.builder, self.given
+        builder, args = self.builder, self.args
         slots = [[variable(builder, total.type, total) for total in row] for row in totals]
         bounds = [variable(builder, FLOAT, bound) for bound in (self.low, self.high)]
         with builder.if_then(self._is_added(), likely=False):
             for m, row in enumerate(slots):
-                address = self._row(given["addend"], self._number(m), given["addend_stride"])
+                address = self._row(args["addend"], self._row_number(m), args["addend_stride"])
                 for j, slot in enumerate(row):
                     other = self._addend(address, j)
                     [own] = within(builder, [builder.load(slot)], self.low, self.high)
                     builder.store(builder.fadd(own, other), slot)
             for name, bound in zip(("low", "high"), bounds, strict=True):
-                builder.store(constant(builder, given["addition"], name, FLOAT), bound)
+                builder.store(constant(builder, args["addition"], name, FLOAT), bound)
         self.low, self.high = (builder.load(bound) for bound in bounds)
         return [[builder.load(slot) for slot in row] for row in slots]
 
@@ -153,16 +159,16 @@ class Storing:
         before = j * self.lanes
         address = self.builder.add(row, long(before * self.size))
         if j + 1 < self.vectors:
-            kind = vector(self.arithmetic.element, self.lanes)
+            kind = vector(self.scheme.element, self.lanes)
             return load(self.builder, address, kind, self.size)
-        rest = self.builder.sub(self.given["columns"], long(before))
-        return self._load_some(self.builder, address, rest, self.widths[j])
+        rest = self.builder.sub(self.args["columns"], long(before))
+        return self._load_partial(self.builder, address, rest, self.widths[j])
 
-    def _number(self, m: Any) -> Any:
-        """The number of a row; that of the last one for those past it."""
+    def _row_number(self, m: Any) -> Any:
+        """The number of a row, clamped to the last one."""
         builder = self.builder
         number = long(m) if isinstance(m, int) else m
-        last = builder.sub(self.given["rows"], long(1))
+        last = builder.sub(self.args["rows"], long(1))
         return builder.select(builder.icmp_signed("<", number, last), number, last)
 
     def _row(self, base: Any, number: Any, stride: Any) -> Any:
@@ -182,134 +188,137 @@ class Storing:
                 self._store_bytes(corrected, False)
 
     def _store_bytes(self, totals: Sequence[Sequence[Any]], is_added: bool) -> None:
-        """As many rows at a time as fill a vector of bytes; with what is added to them, if so.
+        """Requantize and store as many rows at a time as fill a vector of bytes.
 
-        Where one of them needs more than float32, all are looked at once more at the end. Until
-        then their sums stay in registers if there are so many, else they go to memory at once.
+        Where a lane needs exact recomputation, all rows are checked again at the end. Until then
+        their sums stay in registers if there are enough, else they are spilled at once.
         """
         builder, lanes = self.builder, self.lanes
         width = self.vectors * lanes
-        kept_type = ir.ArrayType(self.sum_type, self.rows * self.vectors)
-        kept = builder.ptrtoint(variable(builder, kept_type), LONG)
+        spilled_type = ir.ArrayType(self.sum_type, self.rows * self.vectors)
+        spilled = builder.ptrtoint(variable(builder, spilled_type), LONG)
 
-        def keep(m: int) -> None:
+        def spill(m: int) -> None:
             for j, total in enumerate(totals[m]):
-                place = long(4 * (m * width + j * lanes))
-                store(builder, total, builder.add(kept, place), 4)
+                address = long(4 * (m * width + j * lanes))
+                store(builder, total, builder.add(spilled, address), 4)
 
-        given = self._constants(is_added)
-        registers = 32 if self.tiling.masked else 16
-        stays = not is_added and self.vectors * (self.rows + CONSTANTS) + USED <= registers
-        sure = None
+        constants = self._constants(is_added)
+        fits_registers = (
+            not is_added and self.vectors * (self.rows + CONSTANTS) + USED <= ISA.tier.registers
+        )
+        confidence = None
         together = max(1, BYTE_VECTORS // self.vectors)
         for first in range(0, self.rows, together):
             rows = range(first, min(first + together, self.rows))
             steps = []
             for m in rows:
-                if not stays:
-                    keep(m)
-                found, of_row = self._told(m, totals[m], given)
-                sure = less_sure(builder, sure, of_row)
-                steps += found
-            value = to_bytes(builder, steps, given.last, self.tiling)
+                if not fits_registers:
+                    spill(m)
+                row_steps, row_confidence = self._requantize_row(m, totals[m], constants)
+                confidence = minimum_confidence(builder, confidence, row_confidence)
+                steps += row_steps
+            value = to_bytes(builder, steps, constants.last)
             for m in rows:
                 part = range((m - first) * width, (m - first + 1) * width)
                 row = value if len(rows) == 1 else pick(builder, value, part)
-                self._store_row(row, self._number(m))
-        with builder.if_then(is_unsure(builder, sure), likely=False):
-            if stays:
+                self._store_row(row, self._row_number(m))
+        with builder.if_then(needs_exact(builder, confidence), likely=False):
+            if fits_registers:
                 for m in range(self.rows):
-                    keep(m)
-            self._look_again(kept, is_added)
+                    spill(m)
+            self._recompute_exact(spilled, is_added)
 
-    def _look_again(self, kept: Any, is_added: bool) -> None:
-        """Store the rows exactly that need it, of sums in memory."""
-        builder, given = self.builder, self.given
-        constants = self._constants(is_added)  # loaded again: they need no registers meanwhile
+    def _recompute_exact(self, spilled: Any, is_added: bool) -> None:
+        """Recompute and store the rows that need it, from sums in memory."""
+        builder, args = self.builder, self.args
+        constants = self._constants(is_added)  # loaded again, to keep registers free until here
         row_bytes = 4 * self.vectors * self.lanes
-        with cgutils.for_range(builder, given["rows"]) as loop:
-            place = builder.add(kept, builder.mul(loop.index, long(row_bytes)))
-            _, sure = self._told(loop.index, self._loaded(place), constants)
-            with builder.if_then(is_unsure(builder, sure)):
+        with cgutils.for_range(builder, args["rows"]) as loop:
+            address = builder.add(spilled, builder.mul(loop.index, long(row_bytes)))
+            _, confidence = self._requantize_row(loop.index, self._loaded(address), constants)
+            with builder.if_then(needs_exact(builder, confidence)):
                 columns, last, addition = constants
-                exactly(builder, place, self.vectors, columns, last, self.sum_type)
+                requantize_exact(builder, address, self.vectors, columns, last, self.sum_type)
                 if addition is not None:
-                    row = self._row(given["addend"], loop.index, given["addend_stride"])
+                    row = self._row(args["addend"], loop.index, args["addend_stride"])
                     flip = builder.trunc(last.flip, BYTE)
-                    block = [row, given["addition"], *addition.own, flip]
+                    block = [row, args["addition"], *addition.own, flip]
                     added_exactly(
-                        builder, place, given["columns"], self._load_some, block, self.lanes
+                        builder, address, args["columns"], self._load_partial, block, self.lanes
                     )
-                value = to_bytes(builder, self._loaded(place), last, self.tiling)
+                value = to_bytes(builder, self._loaded(address), last)
                 self._store_row(value, loop.index)
 
     def _constants(self, is_added: bool) -> _Constants:
-        """What sums become bytes by, read from memory."""
-        builder, given, lanes = self.builder, self.given, self.lanes
+        """The constants of the requantization, loaded from memory."""
+        builder, args, lanes = self.builder, self.args, self.lanes
         width = self.vectors * lanes
-        table = builder.add(given["panel"], long(4 * width))
-        columns = Columns(builder, table, long(width), long(0), self.vectors, lanes)
+        table = builder.add(args["panel"], long(4 * width))
+        columns = ColumnConstants(builder, table, long(width), long(0), self.vectors, lanes)
         addition, low, high = None, self.low, self.high
         if is_added:
             ends = (builder.fptosi(x, WORD) for x in (low, high))
-            addition = Addition(builder, given["addition"], next(ends), next(ends), lanes)
+            addition = AdditionConstants(builder, args["addition"], next(ends), next(ends), lanes)
             low, high = addition.limits
-        last = Bytes(given["zero_point"], low, high, given["output_flip"])
+        last = ByteOutput(args["zero_point"], low, high, args["output_flip"])
         return _Constants(columns, last, addition)
 
-    def _told(self, m: Any, sums: Sequence[Any], given: _Constants) -> tuple[list[Any], Any]:
-        """The results of a row, and how sure they are."""
-        builder, tiling = self.builder, self.tiling
-        found, sure = close(builder, sums, given.columns, tiling)
-        if given.addition is not None:
-            others = self._others(m, builder.trunc(given.last.flip, BYTE))
-            found, of_sums = added(builder, found, others, given.addition, tiling)
-            sure = less_sure(builder, sure, of_sums)
-        return found, sure
+    def _requantize_row(
+        self, m: Any, sums: Sequence[Any], constants: _Constants
+    ) -> tuple[list[Any], Any]:
+        """The requantized results of a row, and their confidence."""
+        builder = self.builder
+        steps, confidence = requantize_f32(builder, sums, constants.columns)
+        if constants.addition is not None:
+            addends = self._addends(m, builder.trunc(constants.last.flip, BYTE))
+            steps, sum_confidence = added(builder, steps, addends, constants.addition)
+            confidence = minimum_confidence(builder, confidence, sum_confidence)
+        return steps, confidence
 
-    def _loaded(self, place: Any) -> list[Any]:
+    def _loaded(self, address: Any) -> list[Any]:
         """The sums of a row from memory."""
         builder, size = self.builder, 4 * self.lanes
-        places = [builder.add(place, long(size * j)) for j in range(self.vectors)]
-        return [load(builder, at, self.sum_type, 4) for at in places]
+        addresses = [builder.add(address, long(size * j)) for j in range(self.vectors)]
+        return [load(builder, at, self.sum_type, 4) for at in addresses]
 
-    def _others(self, m: Any, flip: Any) -> list[Any]:
-        """What is added to a row, as int8."""
-        builder, given = self.builder, self.given
-        row = self._row(given["addend"], self._number(m), given["addend_stride"])
+    def _addends(self, m: Any, flip: Any) -> list[Any]:
+        """The addends of a row, as int8."""
+        builder, args = self.builder, self.args
+        row = self._row(args["addend"], self._row_number(m), args["addend_stride"])
         flip = splat(builder, flip, self.lanes)
         return [builder.xor(self._addend(row, j), flip) for j in range(self.vectors)]
 
     def _is_added(self) -> Any:
-        return self.builder.icmp_signed("!=", self.given["addend"], long(0))
+        return self.builder.icmp_signed("!=", self.args["addend"], long(0))
 
     def _corrected(self, totals: Sequence[Sequence[Any]]) -> list[list[Any]]:
-        """Sums plus what is to be added to their rows, if there is such a thing."""
+        """Sums plus the correction of their row, if there is one."""
         builder, kind = self.builder, self.sum_type
         slots = [[variable(builder, kind, total) for total in row] for row in totals]
-        given = self.given["correction"]
-        with builder.if_then(builder.icmp_signed("!=", given, long(0)), likely=False):
+        args = self.args["correction"]
+        with builder.if_then(builder.icmp_signed("!=", args, long(0)), likely=False):
             for m, row in enumerate(slots):
-                address = builder.add(given, builder.mul(self._number(m), long(4)))
+                address = builder.add(args, builder.mul(self._row_number(m), long(4)))
                 correction = splat(builder, load(builder, address, WORD, 4), self.lanes)
                 for slot in row:
                     builder.store(builder.add(builder.load(slot), correction), slot)
         return [[builder.load(slot) for slot in row] for row in slots]
 
     def _store_row(self, value: Any, row: Any) -> None:
-        """Store the wanted columns of a row."""
-        builder, given = self.builder, self.given
-        whole = builder.icmp_signed(">=", given["columns"], long(self.vectors * self.lanes))
-        target = builder.add(given["output"], builder.mul(row, given["output_stride"]))
+        """Store the valid columns of a row."""
+        builder, args = self.builder, self.args
+        whole = builder.icmp_signed(">=", args["columns"], long(self.vectors * self.lanes))
+        target = builder.add(args["output"], builder.mul(row, args["output_stride"]))
         with builder.if_else(whole) as (then, otherwise):
             with then:
                 store(builder, value, target, 1)
             with otherwise:
-                self._store_some(value, target, 1, given["columns"])
+                self._store_partial(value, target, 1, args["columns"])
 
     def _mask(self, builder: Any, count: Any, lanes: int) -> tuple[Any, str]:
         """The first `count` lanes, and how LLVM calls vectors of so many elements."""
-        # In the size that makes a mask of the store's lanes without more ado.
+        # Lanes as wide as those of the store: LLVM uses such a mask directly.
         number = LONG if self.is_float else BYTE
         wanted = count if self.is_float else builder.trunc(count, BYTE)
         mask = builder.icmp_signed(
@@ -319,13 +328,13 @@ class Storing:
         )
         return mask, f"v{lanes}{'f32' if self.is_float else 'i8'}"
 
-    def _load_some(self, builder: Any, address: Any, count: Any, lanes: int = 0) -> Any:
-        """Load the first `count` lanes of a vector of elements; all there are if there are more."""
+    def _load_partial(self, builder: Any, address: Any, count: Any, lanes: int = 0) -> Any:
+        """Load the first `count` lanes of a vector of elements, at most all of them."""
         lanes = lanes or self.lanes
-        kind = vector(self.arithmetic.element, lanes)
+        kind = vector(self.scheme.element, lanes)
         size = self.size
-        most = builder.icmp_signed("<", count, long(lanes))
-        count = builder.select(most, count, long(lanes))
+        is_partial = builder.icmp_signed("<", count, long(lanes))
+        count = builder.select(is_partial, count, long(lanes))
         if self.tiling.masked:
             mask, name = self._mask(builder, count, lanes)
             masked = declaration(
@@ -337,20 +346,20 @@ class Storing:
             pointer = builder.inttoptr(address, ir.PointerType())
             zeros = ir.Constant(kind, None)
             return builder.call(masked, [pointer, ir.Constant(WORD, size), mask, zeros])
-        found = variable(builder, kind)
-        builder.store(ir.Constant(kind, None), found)
-        with builder.if_else(most) as (then, otherwise):
+        loaded = variable(builder, kind)
+        builder.store(ir.Constant(kind, None), loaded)
+        with builder.if_else(is_partial) as (then, otherwise):
             with then:
-                scratch = builder.ptrtoint(found, LONG)
+                scratch = builder.ptrtoint(loaded, LONG)
                 with cgutils.for_range(builder, count) as loop:
                     offset = builder.mul(loop.index, long(size))
                     one = load(builder, builder.add(address, offset), kind.element, size)
                     store(builder, one, builder.add(scratch, offset), size)
             with otherwise:
-                builder.store(load(builder, address, kind, size), found)
-        return builder.load(found)
+                builder.store(load(builder, address, kind, size), loaded)
+        return builder.load(loaded)
 
-    def _store_some(self, value: Any, address: Any, size: int, count: Any) -> None:
+    def _store_partial(self, value: Any, address: Any, size: int, count: Any) -> None:
         """Store the first `count` lanes."""
         builder, kind = self.builder, value.type
         if self.tiling.masked:

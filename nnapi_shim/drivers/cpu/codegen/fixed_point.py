@@ -158,10 +158,10 @@ def exponentials(width):
     @helper
     def exponential(x, integer_bits):
         # A polynomial around -1/8, and a factor for each bit of the rest.
-        place = top - integer_bits - 2
-        quarter = 1 << place
+        fraction_bits = top - integer_bits - 2
+        quarter = 1 << fraction_bits
         a = (-x & (quarter - 1)) - quarter
-        rest = (a + x) >> place
+        rest = (a + x) >> fraction_bits
         t = (a << integer_bits) + eighth
         square = product(t, t)
         tail = rounding_shift(product(square, square), 2) + product(square, t)

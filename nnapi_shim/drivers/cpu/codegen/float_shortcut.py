@@ -1,4 +1,7 @@
-"""Quantized results from float32, and whether they are right; see lowering/float_shortcut.py."""
+"""Quantized results by float32 first, recomputed exactly where rounding is ambiguous.
+
+lowering/float_shortcut.py has the error bounds.
+"""
 
 from typing import Any
 
@@ -13,8 +16,8 @@ from nnapi_shim.drivers.cpu.toolchain.kernel import helper
 
 
 @helper
-def near(bits):
-    """The bits of a number of units that are 0 next to an integer."""
+def confidence_mask(bits):
+    """Mask of the bits that are 0 where a number of units lies next to an integer."""
     return np.int32((1 << bits) - WINDOW)
 
 
@@ -33,8 +36,8 @@ def nearest(typing_context: Any, x: Any) -> Any:
 
 
 @helper
-def told(units, bits, near, lowest, highest):
-    """(whether it may be the one below, result within bounds) of units in float32."""
+def requantize_shortcut(units, bits, confidence_mask, lowest, highest):
+    """(needs exact recomputation, result within bounds) of units in float32."""
     fine = nearest(units)
     result = min(max(shift_right32(fine, bits), lowest), highest)
-    return and32(fine, near) == 0, result
+    return and32(fine, confidence_mask) == 0, result

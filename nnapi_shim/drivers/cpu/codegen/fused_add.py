@@ -1,7 +1,7 @@
 """An ADD behind a matrix product as LLVM code: see lowering/fused_add.py.
 
-Quantized sums come from float32 where that tells them, which is said of each lane, and else from
-the integers of `add_quantized` in binary.py.
+Quantized sums are computed in float32; lanes in which rounding is ambiguous are recomputed in the
+integers of `add_quantized` in binary.py.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,7 +10,8 @@ from typing import Any
 from llvmlite import ir
 from numba.core import cgutils
 
-from nnapi_shim.drivers.cpu.codegen.requantization import less_sure
+from nnapi_shim.drivers.cpu.codegen.isa import ISA
+from nnapi_shim.drivers.cpu.codegen.requantization import minimum_confidence
 from nnapi_shim.drivers.cpu.codegen.vector import (
     BYTE,
     FLOAT,
@@ -20,15 +21,12 @@ from nnapi_shim.drivers.cpu.codegen.vector import (
     function,
     load,
     long,
-    multiply_add,
-    rounded,
     splat,
     store,
     vector,
 )
 from nnapi_shim.drivers.cpu.lowering.float_shortcut import WINDOW
 from nnapi_shim.drivers.cpu.lowering.fused_add import ADDITION
-from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
 
 OFFSETS = {name: 8 * at for at, name in enumerate(ADDITION.fields)}
 
@@ -38,46 +36,48 @@ def constant(builder: Any, addition: Any, name: str, kind: Any) -> Any:
     return load(builder, builder.add(addition, long(OFFSETS[name])), kind, 4)
 
 
-class Addition:
-    """The block's constants in all lanes, for sums that are told by float32.
+class AdditionConstants:
+    """The block's constants in all lanes, for sums in float32.
 
     low, high: bounds of the product's results, as int32.
     """
 
     def __init__(self, builder: Any, addition: Any, low: Any, high: Any, lanes: int) -> None:
-        def lanes_of(name: str, kind: Any) -> Any:
+        def splat_constant(name: str, kind: Any) -> Any:
             return splat(builder, constant(builder, addition, name, kind), lanes)
 
         self.own = low, high
         self.limits = [constant(builder, addition, name, FLOAT) for name in ("low", "high")]
         self.bounds = [splat(builder, bound, lanes) for bound in self.own]
-        self.own_units, self.other_units = (lanes_of(f"{x}_units", FLOAT) for x in ("own", "other"))
-        self.middle, self.bits = lanes_of("middle", FLOAT), lanes_of("bits", WORD)
+        self.own_units = splat_constant("own_units", FLOAT)
+        self.other_units = splat_constant("other_units", FLOAT)
+        self.middle, self.bits = splat_constant("middle", FLOAT), splat_constant("bits", WORD)
         ones = builder.shl(WORD(1), constant(builder, addition, "bits", WORD))
-        self.near = splat(builder, builder.sub(ones, WORD(WINDOW)), lanes)
+        self.confidence_mask = splat(builder, builder.sub(ones, WORD(WINDOW)), lanes)
 
 
 def added(
-    builder: Any, rows: Sequence[Any], others: Sequence[Any], constants: Addition, tiling: Tiling
+    builder: Any, rows: Sequence[Any], others: Sequence[Any], constants: AdditionConstants
 ) -> tuple[list[Any], Any]:
-    """The sums of vectors of the product's results, before their bounds, and of int8; and a vector
-    that is 0 in the lanes in which one of them may be the one below.
+    """The sums of vectors of the product's results, before their bounds, and of int8; and their
+    confidence: 0 in the lanes that need exact recomputation.
     """
     kind = rows[0].type
     results: list[Any] = []
-    sure: Any = None
+    confidence: Any = None
     for steps, other in zip(rows, others, strict=True):
         own = clamp_integers(builder, steps, *constants.bounds)
         x, y = (
             builder.sitofp(value, vector(FLOAT, kind.count))
             for value in (own, builder.sext(other, kind))
         )
-        units = multiply_add(builder, y, constants.other_units, constants.middle, tiling.fused)
-        units = multiply_add(builder, x, constants.own_units, units, tiling.fused)
-        fine = rounded(builder, units, tiling.named)
-        sure = less_sure(builder, sure, builder.and_(fine, constants.near))
+        units = ISA.multiply_add(builder, y, constants.other_units, constants.middle)
+        units = ISA.multiply_add(builder, x, constants.own_units, units)
+        fine = ISA.rounded(builder, units)
+        of_lanes = builder.and_(fine, constants.confidence_mask)
+        confidence = minimum_confidence(builder, confidence, of_lanes)
         results.append(builder.ashr(fine, constants.bits))
-    return results, sure
+    return results, confidence
 
 
 def added_exactly(
@@ -85,19 +85,19 @@ def added_exactly(
     sums: Any,
     columns: Any,
     others: Callable[[Any, Any, Any], Any],
-    given: Sequence[Any],
+    args: Sequence[Any],
     lanes: int,
 ) -> None:
     """The same in place, exactly, for `columns` results of the product in memory.
 
-    others(builder, address, count): a vector of bytes, as many of them as are wanted. given: the
-    address of the bytes, the block, the product's bounds as int32, and what makes the bytes int8.
+    others(builder, address, count): a vector of `count` bytes at an address. args: the address of
+    the bytes, the block, the product's bounds as int32, and the flip that makes the bytes int8.
     """
     name = f"nnk_added_{lanes}"
     fn, is_new = function(builder.module, name, [LONG] * 4 + [WORD] * 2 + [BYTE])
     if is_new:
         _write(fn, others, lanes)
-    builder.call(fn, [sums, columns, *given])
+    builder.call(fn, [sums, columns, *args])
 
 
 def _write(fn: Any, others: Callable[[Any, Any, Any], Any], lanes: int) -> None:
@@ -106,10 +106,10 @@ def _write(fn: Any, others: Callable[[Any, Any, Any], Any], lanes: int) -> None:
     sums, columns, source, addition, low, high, flip = fn.args
     kind, wide = vector(WORD, lanes), vector(LONG, lanes)
 
-    def number(name: str) -> Any:
+    def splat_word(name: str) -> Any:
         return splat(builder, constant(builder, addition, name, WORD), lanes)
 
-    def halved(value: Any, nudge: Any, away: Any, down: Any) -> Any:
+    def rounding_shift(value: Any, nudge: Any, away: Any, down: Any) -> Any:
         """As `rounded_twice` in fixed_point.py."""
         negative = builder.ashr(value, ir.Constant(kind, [31] * lanes))
         total = builder.add(builder.add(value, nudge), builder.and_(negative, away))
@@ -119,26 +119,25 @@ def _write(fn: Any, others: Callable[[Any, Any, Any], Any], lanes: int) -> None:
     is_coarse = builder.icmp_signed("!=", constant(builder, addition, "is_coarse", WORD), WORD(0))
     with cgutils.for_range(builder, count) as loop:
         first = builder.mul(loop.index, long(lanes))
-        place = builder.add(sums, builder.shl(first, long(2)))
-        rest = others(builder, builder.add(source, first), builder.sub(columns, first))
-        own = clamp_integers(
-            builder, load(builder, place, kind, 4), *(splat(builder, x, lanes) for x in (low, high))
-        )
-        own = builder.add(own, number("own_zero"))
-        other = builder.sext(builder.xor(rest, splat(builder, flip, lanes)), kind)
-        other = builder.add(other, number("other_zero"))
+        address = builder.add(sums, builder.shl(first, long(2)))
+        other_bytes = others(builder, builder.add(source, first), builder.sub(columns, first))
+        bounds = (splat(builder, bound, lanes) for bound in (low, high))
+        own = clamp_integers(builder, load(builder, address, kind, 4), *bounds)
+        own = builder.add(own, splat_word("own_zero"))
+        other = builder.sext(builder.xor(other_bytes, splat(builder, flip, lanes)), kind)
+        other = builder.add(other, splat_word("other_zero"))
         coarse = builder.select(is_coarse, own, other)
         fine = builder.select(is_coarse, other, own)
-        low_part = builder.mul(fine, number("fine_low"))
+        low_part = builder.mul(fine, splat_word("fine_low"))
         fine = builder.add(
-            builder.mul(fine, number("fine_high")),
+            builder.mul(fine, splat_word("fine_high")),
             builder.ashr(low_part, ir.Constant(kind, [10] * lanes)),
         )
         two = ir.Constant(kind, [-2] * lanes)
-        fine = halved(fine, number("fine_nudge"), two, number("fine_down"))
-        total = builder.add(builder.mul(coarse, number("coarse")), fine)
-        product = builder.mul(builder.sext(total, wide), builder.sext(number("mantissa"), wide))
+        fine = rounding_shift(fine, splat_word("fine_nudge"), two, splat_word("fine_down"))
+        total = builder.add(builder.mul(coarse, splat_word("coarse")), fine)
+        product = builder.mul(builder.sext(total, wide), builder.sext(splat_word("mantissa"), wide))
         product = builder.trunc(builder.ashr(product, ir.Constant(wide, [30] * lanes)), kind)
-        result = halved(product, *[number(name) for name in ("nudge", "away", "down")])
-        store(builder, builder.add(result, number("zero_point")), place, 4)
+        result = rounding_shift(product, *[splat_word(name) for name in ("nudge", "away", "down")])
+        store(builder, builder.add(result, splat_word("zero_point")), address, 4)
     builder.ret_void()

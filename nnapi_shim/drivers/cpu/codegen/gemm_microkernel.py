@@ -19,8 +19,8 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from nnapi_shim.drivers.cpu.codegen.epilogue import Storing
-from nnapi_shim.drivers.cpu.codegen.mac_schemes import Arithmetic
+from nnapi_shim.drivers.cpu.codegen.epilogue import Epilogue
+from nnapi_shim.drivers.cpu.codegen.mac_schemes import MacScheme
 from nnapi_shim.drivers.cpu.codegen.vector import (
     FLOAT,
     LONG,
@@ -30,7 +30,7 @@ from nnapi_shim.drivers.cpu.codegen.vector import (
     long,
     variable,
 )
-from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
+from nnapi_shim.drivers.cpu.isa.tier import Tiling
 
 ARGUMENTS = (
     "table taps depth base zero panel output output_stride rows columns correction flip zero_point "
@@ -55,14 +55,14 @@ are summed at once.
 """
 
 
-class _Tile(Storing):
+class _Tile(Epilogue):
     """One micro-kernel being written."""
 
     def __init__(
         self,
         fn: Any,
         tiling: Tiling,
-        arithmetic: Arithmetic,
+        scheme: MacScheme,
         rows: int,
         vectors: int,
         chains: int,
@@ -71,16 +71,16 @@ class _Tile(Storing):
         half: bool,
     ) -> None:
         names = ARGUMENTS + ADDEND_ARGUMENTS * adds
-        super().__init__(fn, names, tiling, arithmetic, rows, vectors, adds, half)
+        super().__init__(fn, names, tiling, scheme, rows, vectors, adds, half)
         self.chains, self.in_blocks = chains, in_blocks
 
     def write(self) -> None:
         """The whole function."""
-        builder, given = self.builder, self.given
+        builder, args = self.builder, self.args
         width = self.vectors * self.lanes
         zeros = [ir.Constant(kind, None) for kind in self.kinds]
         bias = [
-            load(builder, builder.add(given["panel"], long(4 * self.lanes * j)), kind, 4)
+            load(builder, builder.add(args["panel"], long(4 * self.lanes * j)), kind, 4)
             for j, kind in enumerate(self.kinds)
         ]
         if self.in_blocks:
@@ -95,20 +95,20 @@ class _Tile(Storing):
             [[variable(builder, value.type, value) for value in start] for _ in range(self.rows)]
             for start in starts
         ]
-        self.flip = self.arithmetic.mask(builder, given["flip"], self.lanes)
+        self.flip = self.scheme.mask(builder, args["flip"], self.lanes)
         if self.adds:
             self.fetch()
-        row_bytes = width * self.arithmetic.word_bytes
-        head = width * self.arithmetic.head
-        weights = variable(builder, LONG, builder.add(given["panel"], long(head)))
-        with cgutils.for_range(builder, given["taps"]) as tap:
+        row_bytes = width * self.scheme.word_bytes
+        head = width * self.scheme.head
+        weights = variable(builder, LONG, builder.add(args["panel"], long(head)))
+        with cgutils.for_range(builder, args["taps"]) as tap:
             rows = self._rows(tap.index)
             at = builder.load(weights)
             if self.in_blocks:
                 self._blocks(rows, at, row_bytes)
             else:
-                self._part(long(0), given["depth"], rows, at, row_bytes)
-            size = builder.mul(given["depth"], long(row_bytes))
+                self._part(long(0), args["depth"], rows, at, row_bytes)
+            size = builder.mul(args["depth"], long(row_bytes))
             builder.store(builder.add(at, size), weights)
         totals = [[self._total(m, j) for j in range(self.vectors)] for m in range(self.rows)]
         self.store(totals)
@@ -116,19 +116,19 @@ class _Tile(Storing):
 
     def _rows(self, tap: Any) -> list[Any]:
         """Addresses of the input rows of a tap."""
-        builder, given = self.builder, self.given
-        entries = builder.add(given["table"], builder.mul(tap, long(8 * self.rows)))
+        builder, args = self.builder, self.args
+        entries = builder.add(args["table"], builder.mul(tap, long(8 * self.rows)))
         rows = []
         for m in range(self.rows):
             offset = load(builder, builder.add(entries, long(8 * m)), LONG, 8)
             outside = builder.icmp_signed("<", offset, long(0))
-            inside = builder.add(given["base"], offset)
-            rows.append(builder.select(outside, given["zero"], inside))
+            inside = builder.add(args["base"], offset)
+            rows.append(builder.select(outside, args["zero"], inside))
         return rows
 
     def _blocks(self, rows: Sequence[Any], at: Any, row_bytes: int) -> None:
-        """All words of a tap, BLOCK at a time; what is summed goes to the totals now and then."""
-        builder, depth = self.builder, self.given["depth"]
+        """All words of a tap, BLOCK at a time; the totals take the sums after BLOCK words."""
+        builder, depth = self.builder, self.args["depth"]
         count = builder.udiv(builder.add(depth, long(BLOCK - 1)), long(BLOCK))
         with cgutils.for_range(builder, count) as block:
             first = builder.mul(block.index, long(BLOCK))
@@ -160,36 +160,36 @@ class _Tile(Storing):
         self, count: Any, first: Any, chains: int, rows: Sequence[Any], at: Any, row_bytes: int
     ) -> None:
         """Loop `count` times over `chains` words of the rows, from word `first` on."""
-        builder, arithmetic, lanes = self.builder, self.arithmetic, self.lanes
-        vector_bytes = lanes * arithmetic.word_bytes
+        builder, scheme, lanes = self.builder, self.scheme, self.lanes
+        vector_bytes = lanes * scheme.word_bytes
         with cgutils.for_range(builder, count) as loop:
             word = builder.add(first, builder.mul(loop.index, long(chains)))
             panel = builder.add(at, builder.mul(word, long(row_bytes)))
             offset = builder.mul(word, long(4))
             for c in range(chains):
                 weights = [
-                    arithmetic.weights(
+                    scheme.weights(
                         builder, builder.add(panel, long(c * row_bytes + j * vector_bytes)), width
                     )
                     for j, width in enumerate(self.widths)
                 ]
                 for m, row in enumerate(rows):
-                    place = builder.add(builder.add(row, offset), long(4 * c))
+                    address = builder.add(builder.add(row, offset), long(4 * c))
                     xs = {}
                     for width in sorted(set(self.widths)):
-                        value = load(builder, place, WORD, 1)
-                        xs[width] = arithmetic.broadcast(builder, value, self.flip, width)
+                        value = load(builder, address, WORD, 1)
+                        xs[width] = scheme.broadcast(builder, value, self.flip, width)
                         # The same address, which the compiler does not see: from a word that it has
                         # it makes the other vector by an instruction more, which takes longer.
-                        place = builder.add(place, self.given["zero_point"])
+                        address = builder.add(address, self.args["zero_point"])
                     for slot, width, w in zip(self.sums[c][m], self.widths, weights, strict=True):
-                        total = arithmetic.step(builder, builder.load(slot), xs[width], w)
+                        total = scheme.step(builder, builder.load(slot), xs[width], w)
                         builder.store(total, slot)
 
     def _total(self, m: int, j: int) -> Any:
         """The partial sums of one output vector together."""
         builder = self.builder
-        add = builder.fadd if self.arithmetic.accumulator is FLOAT else builder.add
+        add = builder.fadd if self.scheme.accumulator is FLOAT else builder.add
         total = builder.load(self.sums[0][m][j])
         for c in range(1, self.chains):
             total = add(total, builder.load(self.sums[c][m][j]))
@@ -198,7 +198,7 @@ class _Tile(Storing):
 
 def tile(
     tiling: Tiling,
-    arithmetic: Arithmetic,
+    scheme: MacScheme,
     rows: int,
     chains: int = 1,
     adds: bool | None = None,
@@ -220,7 +220,7 @@ def tile(
                 enough = builder.icmp_signed("<=", columns, long(tiling.lanes * vectors))
                 fits = builder.and_(fits, enough)
             with builder.if_then(fits):
-                if arithmetic.accumulator is not FLOAT:
+                if scheme.accumulator is not FLOAT:
                     call(builder, arguments, vectors, False)
                     continue
                 with builder.if_else(has_many(builder, arguments)) as (then, otherwise):
@@ -245,12 +245,12 @@ def tile(
     def call(
         builder: Any, arguments: Any, vectors: int, in_blocks: bool, half: bool = False
     ) -> None:
-        name = f"nnk_tile_{arithmetic.name}_{rows}x{vectors}x{tiling.lanes}"
+        name = f"nnk_tile_{scheme.name}_{rows}x{vectors}x{tiling.lanes}"
         name += "_blocks" * in_blocks + "_adding" * bool(adds) + "_half" * half
         kinds = [LONG] * len(names) + [FLOAT] * 2
         fn, is_new = function(builder.module, name, kinds)
         if is_new:
-            tile = _Tile(fn, tiling, arithmetic, rows, vectors, chains, in_blocks, bool(adds), half)
+            tile = _Tile(fn, tiling, scheme, rows, vectors, chains, in_blocks, bool(adds), half)
             tile.write()
         builder.call(fn, [*arguments[: len(names)], *arguments[-2:]])
 

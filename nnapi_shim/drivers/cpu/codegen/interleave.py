@@ -1,10 +1,10 @@
-"""Micro-kernels of the quantized depthwise convolution: rows of the input are woven into words.
+"""Micro-kernels of the quantized depthwise convolution: input rows are interleaved into words.
 
     word[c] = the element of channel c in some neighbouring filter rows
 
-as the dot products of mac_schemes.py take them: four uint8, or two int16 less their zero point. One
-dot product is then a filter column of as many rows, of as many outputs as a vector has lanes. Words
-are those of neighbouring channels and pixels one after another, so that outputs of few channels
+Words are operands of the dot products of mac_schemes.py: four uint8, or two int16 less their zero
+point. One dot product computes a filter column of as many rows, for as many outputs as a vector has
+lanes. Words of neighbouring channels and pixels follow each other, so that outputs of few channels
 fill vectors as well.
 """
 
@@ -15,15 +15,20 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from nnapi_shim.drivers.cpu.codegen.isa import ISA
 from nnapi_shim.drivers.cpu.codegen.mac_schemes import pairs16, quads8
-from nnapi_shim.drivers.cpu.codegen.requantization import Bytes, Columns, quantized, to_bytes
+from nnapi_shim.drivers.cpu.codegen.requantization import (
+    ByteOutput,
+    ColumnConstants,
+    requantize,
+    to_bytes,
+)
 from nnapi_shim.drivers.cpu.codegen.vector import (
     BYTE,
     FLOAT,
     HALFWORD,
     LONG,
     WORD,
-    declaration,
     function,
     load,
     long,
@@ -32,92 +37,94 @@ from nnapi_shim.drivers.cpu.codegen.vector import (
     variable,
     vector,
 )
+from nnapi_shim.drivers.cpu.isa.tier import Tiling
 from nnapi_shim.drivers.cpu.lowering.depthwise_interleaved import (
     BLOCK_VECTORS,
+    INTERLEAVED_WORDS,
     UNPACKED,
-    WOVEN_WORDS,
 )
-from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
 
-WEAVE = (
-    "row0 row1 row2 row3 step0 step1 step2 step3 runs length source places target_step target flip "
-    "zero order"
+INTERLEAVE_ARGUMENTS = (
+    "row0 row1 row2 row3 step0 step1 step2 step3 runs length source offsets_out target_step target "
+    "flip zero order"
 ).split()
-BLOCKS = (
-    "woven offsets taps panel weights groups woven_step output output_step zero_point output_flip"
+BLOCK_ARGUMENTS = (
+    "interleaved offsets taps panel weights groups interleaved_step output output_step zero_point "
+    "output_flip"
 ).split()
-"""Arguments of the micro-kernels, 64 bits each; those of BLOCKS are followed by low and high.
+"""Arguments of the micro-kernels, 64 bits each; low and high follow those of BLOCK_ARGUMENTS.
 
-row: addresses of input rows. step: -1, or 0 for a row that stands still. runs of `length` elements,
-source and target_step bytes apart. places: 0, or for every vector of words where it goes, in bytes
-from the target: int64[]; then all is one run of whole vectors. flip: what makes bytes of the input
-what they are multiplied as; zero: what is subtracted from int16.
-order: int32[16], which 32 bits of a row go where before it is unpacked.
+row: addresses of input rows. step: -1, or 0 for a row that is constant. There are `runs` runs of
+`length` elements, source and target_step bytes apart. offsets_out: 0, or the address of int64[],
+the offset from the target of every vector of words; then all is one run of whole vectors.
+flip: is xor-ed to bytes of the input. zero: is subtracted from int16.
+order: int32[16], the order of the 32-bit words of a row before it is unpacked.
 
-woven: words of the first output. offsets: int64[taps], bytes from there to those of each tap.
-panel: bias and table; weights: of the taps. groups: of outputs, woven_step and output_step bytes
-apart.
+interleaved: words of the first output. offsets: int64[taps], bytes from there to the words of each
+tap. panel: bias and table. weights: those of the taps. groups: number of groups of outputs, which
+are interleaved_step and output_step bytes apart.
 """
-TOGETHER = 4
-"""Groups of outputs that share what is loaded of the weights."""
+GROUPS_TOGETHER = 4
+"""Groups of outputs that share the loaded weights."""
 
 
 @intrinsic
-def woven_memory(typing_context):
-    """Address of WOVEN_WORDS words on the stack, the same at every call in a kernel."""
+def interleave_buffer(typing_context):
+    """Address of INTERLEAVED_WORDS words on the stack, the same at every call in a kernel."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        block = cgutils.alloca_once(builder, ir.ArrayType(WORD, WOVEN_WORDS))
+        block = cgutils.alloca_once(builder, ir.ArrayType(WORD, INTERLEAVED_WORDS))
         block.align = 64
         return builder.ptrtoint(block, LONG)
 
     return types.int64(), generate
 
 
-def _shuffled(builder: Any, a: Any, b: Any, order: Any) -> Any:
+def _shuffle(builder: Any, a: Any, b: Any, order: Any) -> Any:
     """Elements of two vectors one behind the other, by number."""
     order = list(order)
     return builder.shuffle_vector(a, b, ir.Constant(vector(WORD, len(order)), order))
 
 
-def _unpacked(builder: Any, a: Any, b: Any, half: int) -> Any:
-    """The lower (0) or upper (1) halves of each 128 bits of a and b, element by element."""
-    count, size = a.type.count, 128 // a.type.element.width
+def _unpack(builder: Any, a: Any, b: Any, half: int) -> Any:
+    """The lower (0) or upper (1) halves of each piece of a and b, element by element."""
+    count = a.type.count
+    size = min(count, 8 * ISA.unpack_bytes // a.type.element.width)
     order = [
         start + half * size // 2 + at + part
         for start in range(0, count, size)
         for at in range(size // 2)
         for part in (0, count)
     ]
-    return _shuffled(builder, a, b, order)
+    return _shuffle(builder, a, b, order)
 
 
-class _Weave:
-    """The function that weaves rows being written."""
+class _Interleaver:
+    """Writes the function that interleaves rows."""
 
     def __init__(self, fn: Any, tiling: Tiling) -> None:
         self.tiling, self.lanes = tiling, tiling.lanes
         self.builder = ir.IRBuilder(fn.append_basic_block("entry"))
-        self.given = dict(zip(WEAVE, fn.args, strict=True))
-        self.places: Any = None
+        self.args = dict(zip(INTERLEAVE_ARGUMENTS, fn.args, strict=True))
+        self.offsets_out: Any = None
 
     def write(self) -> None:
         """The whole function: long pieces, short ones, and the last one again from the end."""
-        builder, given, lanes = self.builder, self.given, self.lanes
-        last = builder.sub(given["length"], long(lanes))
-        is_scattered = builder.icmp_signed("!=", given["places"], long(0))
+        builder, args, lanes = self.builder, self.args, self.lanes
+        last = builder.sub(args["length"], long(lanes))
+        is_scattered = builder.icmp_signed("!=", args["offsets_out"], long(0))
         is_tiny = builder.icmp_signed("<", last, long(0))
         with builder.if_else(is_scattered) as (then, otherwise):
             with then:
-                self.places = given["places"]
-                self.run(long(0), given["target"], last)
-                self.places = None
-            with otherwise, cgutils.for_range(builder, given["runs"]) as run:
-                source = builder.mul(run.index, given["source"])
-                target = builder.add(given["target"], builder.mul(run.index, given["target_step"]))
+                self.offsets_out = args["offsets_out"]
+                self.run(long(0), args["target"], last)
+                self.offsets_out = None
+            with otherwise, cgutils.for_range(builder, args["runs"]) as run:
+                source = builder.mul(run.index, args["source"])
+                target = builder.add(args["target"], builder.mul(run.index, args["target_step"]))
                 with builder.if_else(is_tiny) as (copied, direct):
                     with copied:
-                        self.tiny(source, target)
+                        self.short_run(source, target)
                     with direct:
                         self.run(source, target, last)
         builder.ret_void()
@@ -126,103 +133,100 @@ class _Weave:
         """One run; last: where its last vector begins."""
         builder, lanes = self.builder, self.lanes
         size = BLOCK_VECTORS * lanes
-        pieces = builder.udiv(self.given["length"], long(size))
+        pieces = builder.udiv(self.args["length"], long(size))
         done = builder.mul(pieces, long(size))
-        rest = builder.sub(self.given["length"], done)
+        rest = builder.sub(self.args["length"], done)
         with cgutils.for_range(builder, pieces) as loop:
-            self.piece(source, builder.mul(loop.index, long(size)), target, BLOCK_VECTORS)
+            self.block(source, builder.mul(loop.index, long(size)), target, BLOCK_VECTORS)
         rounds = builder.udiv(builder.add(rest, long(lanes - 1)), long(lanes))
         with cgutils.for_range(builder, rounds) as loop:
             at = builder.add(done, builder.mul(loop.index, long(lanes)))
             at = builder.select(builder.icmp_signed("<", at, last), at, last)
-            self.piece(source, at, target, 1)
+            self.block(source, at, target, 1)
 
     def rows(self, offset: Any) -> list[Any]:
-        """Addresses in the rows that are woven together."""
-        builder, given = self.builder, self.given
+        """Addresses in the rows that are interleaved."""
+        builder, args = self.builder, self.args
         return [
-            builder.add(given[f"row{row}"], builder.and_(offset, given[f"step{row}"]))
+            builder.add(args[f"row{row}"], builder.and_(offset, args[f"step{row}"]))
             for row in range(self.tiling.group)
         ]
 
-    def tiny(self, source: Any, target: Any) -> None:
-        """A run of fewer elements than lanes; behind it, words are written that mean nothing."""
+    def short_run(self, source: Any, target: Any) -> None:
+        """A run of fewer elements than lanes; behind it, words without meaning are written."""
         builder, lanes, group = self.builder, self.lanes, self.tiling.group
         copy = builder.ptrtoint(variable(builder, ir.ArrayType(BYTE, group * lanes)), LONG)
-        with cgutils.for_range(builder, self.given["length"]) as loop:
+        with cgutils.for_range(builder, self.args["length"]) as loop:
             for row, address in enumerate(self.rows(builder.add(source, loop.index))):
-                place = builder.add(copy, builder.add(loop.index, long(row * lanes)))
-                store(builder, load(builder, address, BYTE, 1), place, 1)
-        places = [builder.add(copy, long(row * lanes)) for row in range(group)]
-        self.woven(places, [target])
+                copied = builder.add(copy, builder.add(loop.index, long(row * lanes)))
+                store(builder, load(builder, address, BYTE, 1), copied, 1)
+        offsets_out = [builder.add(copy, long(row * lanes)) for row in range(group)]
+        self.interleaved(offsets_out, [target])
 
-    def piece(self, source: Any, at: Any, target: Any, vectors: int) -> None:
+    def block(self, source: Any, at: Any, target: Any, vectors: int) -> None:
         """`vectors` vectors of words from element `at` on."""
         builder, lanes = self.builder, self.lanes
         rows = self.rows(builder.add(source, at))
-        if self.places is None:
+        if self.offsets_out is None:
             target = builder.add(target, builder.mul(at, long(4)))
             targets = [builder.add(target, long(4 * lanes * v)) for v in range(vectors)]
         else:
-            entry = builder.add(self.places, builder.mul(builder.udiv(at, long(lanes)), long(8)))
+            entry = builder.add(
+                self.offsets_out, builder.mul(builder.udiv(at, long(lanes)), long(8))
+            )
             targets = [
                 builder.add(target, load(builder, builder.add(entry, long(8 * v)), LONG, 8))
                 for v in range(vectors)
             ]
-        self.woven(rows, targets)
+        self.interleaved(rows, targets)
 
-    def woven(self, addresses: list[Any], targets: list[Any]) -> None:
+    def interleaved(self, addresses: list[Any], targets: list[Any]) -> None:
         """Elements at the addresses become vectors of words at the targets."""
         builder, lanes = self.builder, self.lanes
         count = len(targets) * lanes
         kind = vector(BYTE, count)
-        flip = splat(builder, builder.trunc(self.given["flip"], BYTE), count)
-        rows = [builder.xor(load(builder, place, kind, 1), flip) for place in addresses]
+        flip = splat(builder, builder.trunc(self.args["flip"], BYTE), count)
+        rows = [builder.xor(load(builder, address, kind, 1), flip) for address in addresses]
         make = self.quads if self.tiling.group == 4 else self.pairs
-        found = make(rows)
-        each = len(found) // len(targets)
-        for number, words in enumerate(found):
-            place = long(4 * lanes // each * (number % each))
-            store(builder, words, builder.add(targets[number // each], place), 4)
+        vectors = make(rows)
+        each = len(vectors) // len(targets)
+        for number, words in enumerate(vectors):
+            address = long(4 * lanes // each * (number % each))
+            store(builder, words, builder.add(targets[number // each], address), 4)
 
     def quads(self, rows: list[Any]) -> list[Any]:
         """Four rows of bytes; words of 128 bits at a time are in order."""
         builder = self.builder
-        if rows[0].type.count == 64:
-            # Unpacking goes by 128 bits: each gets what belongs there in the results.
-            rows = [self.permuted(row) for row in rows]
+        if rows[0].type.count > ISA.unpack_bytes:
+            # Unpacking works piece by piece: put the words first where each piece needs them.
+            rows = [self.reordered(row) for row in rows]
         halves = vector(HALFWORD, rows[0].type.count // 2)
         result = []
         for half in (0, 1):
             upper, lower = (
-                builder.bitcast(_unpacked(builder, rows[at], rows[at + 1], half), halves)
+                builder.bitcast(_unpack(builder, rows[at], rows[at + 1], half), halves)
                 for at in (0, 2)
             )
-            result += [_unpacked(builder, upper, lower, part) for part in (0, 1)]
+            result += [_unpack(builder, upper, lower, part) for part in (0, 1)]
         return result
 
-    def permuted(self, row: Any) -> Any:
+    def reordered(self, row: Any) -> Any:
         """The 32 bits of a vector in the order UNPACKED."""
-        builder, kind = self.builder, vector(WORD, 16)
-        words = builder.bitcast(row, kind)
-        if not self.tiling.named:
-            return builder.bitcast(_shuffled(builder, words, words, UNPACKED), row.type)
-        # Of an order that it knows the compiler makes three instructions, on half a vector each.
-        order = load(builder, self.given["order"], kind, 4)
-        name = "llvm.x86.avx512.permvar.si.512"
-        permute = declaration(builder.module, name, kind, [kind, kind])
-        return builder.bitcast(builder.call(permute, [words, order]), row.type)
+        builder = self.builder
+        words = builder.bitcast(row, vector(WORD, len(UNPACKED)))
+        ordered = ISA.words_in_order(builder, words, UNPACKED, self.args["order"])
+        return builder.bitcast(ordered, row.type)
 
     def pairs(self, rows: list[Any]) -> list[Any]:
         """Two rows of bytes."""
         builder, lanes = self.builder, self.lanes
         count = rows[0].type.count
         wide = vector(HALFWORD, 2 * lanes)
-        zero = splat(builder, builder.trunc(self.given["zero"], HALFWORD), 2 * lanes)
+        zero = splat(builder, builder.trunc(self.args["zero"], HALFWORD), 2 * lanes)
         result = []
         for first in range(0, count, lanes):
             order = [at for c in range(first, first + lanes) for at in (c, c + count)]
-            mixed = _shuffled(builder, rows[0], rows[1], order)
+            mixed = _shuffle(builder, rows[0], rows[1], order)
             result.append(builder.sub(builder.sext(mixed, wide), zero))
         return result
 
@@ -230,93 +234,95 @@ class _Weave:
 def _write_blocks(fn: Any, tiling: Tiling, together: int) -> None:
     """The function that computes a block of outputs of every group."""
     builder = ir.IRBuilder(fn.append_basic_block("entry"))
-    given = dict(zip(BLOCKS, fn.args[: len(BLOCKS)], strict=True))
-    arithmetic = quads8(tiling) if tiling.group == 4 else pairs16(tiling)
+    args = dict(zip(BLOCK_ARGUMENTS, fn.args[: len(BLOCK_ARGUMENTS)], strict=True))
+    scheme = quads8() if tiling.group == 4 else pairs16()
     lanes, width = tiling.lanes, BLOCK_VECTORS * tiling.lanes
     kind = vector(WORD, lanes)
     operand = vector(BYTE, 4 * lanes) if tiling.group == 4 else vector(HALFWORD, 2 * lanes)
-    rounds = builder.udiv(given["groups"], long(together))
-    table = builder.add(given["panel"], long(4 * width))
-    low, high = fn.args[len(BLOCKS) :]
-    last = Bytes(given["zero_point"], low, high, given["output_flip"])
+    rounds = builder.udiv(args["groups"], long(together))
+    table = builder.add(args["panel"], long(4 * width))
+    low, high = fn.args[len(BLOCK_ARGUMENTS) :]
+    last = ByteOutput(args["zero_point"], low, high, args["output_flip"])
     with cgutils.for_range(builder, rounds) as loop:
         group = builder.mul(loop.index, long(together))
         sums = []
         for _ in range(together):
-            parts = [builder.add(given["panel"], long(4 * lanes * v)) for v in range(BLOCK_VECTORS)]
+            parts = [builder.add(args["panel"], long(4 * lanes * v)) for v in range(BLOCK_VECTORS)]
             sums.append([variable(builder, kind, load(builder, at, kind, 4)) for at in parts])
-        woven = builder.add(given["woven"], builder.mul(group, given["woven_step"]))
-        with cgutils.for_range(builder, given["taps"]) as tap:
-            place = builder.add(given["offsets"], builder.mul(tap.index, long(8)))
-            words = builder.add(woven, load(builder, place, LONG, 8))
-            panel = builder.add(given["weights"], builder.mul(tap.index, long(4 * width)))
-            found = [
-                arithmetic.weights(builder, builder.add(panel, long(4 * lanes * v)), lanes)
+        interleaved = builder.add(args["interleaved"], builder.mul(group, args["interleaved_step"]))
+        with cgutils.for_range(builder, args["taps"]) as tap:
+            address = builder.add(args["offsets"], builder.mul(tap.index, long(8)))
+            words = builder.add(interleaved, load(builder, address, LONG, 8))
+            panel = builder.add(args["weights"], builder.mul(tap.index, long(4 * width)))
+            vectors = [
+                scheme.weights(builder, builder.add(panel, long(4 * lanes * v)), lanes)
                 for v in range(BLOCK_VECTORS)
             ]
             for number in range(together):
-                first = builder.add(words, builder.mul(given["woven_step"], long(number)))
+                first = builder.add(words, builder.mul(args["interleaved_step"], long(number)))
                 for v, slot in enumerate(sums[number]):
                     x = load(builder, builder.add(first, long(4 * lanes * v)), operand, 4)
-                    builder.store(arithmetic.step(builder, builder.load(slot), x, found[v]), slot)
-        columns = Columns(builder, table, long(width), long(0), BLOCK_VECTORS, lanes)
-        output = builder.add(given["output"], builder.mul(group, given["output_step"]))
+                    builder.store(scheme.step(builder, builder.load(slot), x, vectors[v]), slot)
+        columns = ColumnConstants(builder, table, long(width), long(0), BLOCK_VECTORS, lanes)
+        output = builder.add(args["output"], builder.mul(group, args["output_step"]))
         for number, slots in enumerate(sums):
             totals = [builder.load(slot) for slot in slots]
-            steps = quantized(builder, [totals], columns, last, tiling)
-            target = builder.add(output, builder.mul(given["output_step"], long(number)))
-            store(builder, to_bytes(builder, steps, last, tiling), target, 1)
+            steps = requantize(builder, [totals], columns, last)
+            target = builder.add(output, builder.mul(args["output_step"], long(number)))
+            store(builder, to_bytes(builder, steps, last), target, 1)
     builder.ret_void()
 
 
-def weaver(tiling: Tiling) -> Any:
-    """A numba function of the arguments WEAVE."""
+def interleaver(tiling: Tiling) -> Any:
+    """A numba function of the arguments INTERLEAVE_ARGUMENTS."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        kinds = [LONG] * len(WEAVE)
-        fn, is_new = function(builder.module, f"nnk_weave_{tiling.group}", kinds)
+        kinds = [LONG] * len(INTERLEAVE_ARGUMENTS)
+        fn, is_new = function(builder.module, f"nnk_interleave_{tiling.group}", kinds)
         if is_new:
-            _Weave(fn, tiling).write()
+            _Interleaver(fn, tiling).write()
         builder.call(fn, arguments)
         return context.get_dummy_value()
 
     @intrinsic
-    def weave(
+    def interleave(
         typing_context, row0, row1, row2, row3, step0, step1, step2, step3, runs, length, source,
-        places, target_step, target, flip, zero, order,
+        offsets_out, target_step, target, flip, zero, order,
     ):  # fmt: skip
-        return types.void(*[types.int64] * len(WEAVE)), generate
+        return types.void(*[types.int64] * len(INTERLEAVE_ARGUMENTS)), generate
 
-    return weave
+    return interleave
 
 
 def blocks(tiling: Tiling) -> Any:
-    """A numba function of the arguments BLOCKS, low and high."""
+    """A numba function of the arguments BLOCK_ARGUMENTS, low and high."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        given = dict(zip(BLOCKS, arguments[: len(BLOCKS)], strict=True))
-        bounds = arguments[len(BLOCKS) :]
-        rest = builder.and_(given["groups"], long(TOGETHER - 1))
-        done = builder.sub(given["groups"], rest)
-        for together, first, count in ((TOGETHER, long(0), done), (1, done, rest)):
+        args = dict(zip(BLOCK_ARGUMENTS, arguments[: len(BLOCK_ARGUMENTS)], strict=True))
+        bounds = arguments[len(BLOCK_ARGUMENTS) :]
+        rest = builder.and_(args["groups"], long(GROUPS_TOGETHER - 1))
+        done = builder.sub(args["groups"], rest)
+        for together, first, count in ((GROUPS_TOGETHER, long(0), done), (1, done, rest)):
             with builder.if_then(builder.icmp_signed(">", count, long(0))):
-                name = f"nnk_woven_{tiling.group}_{together}"
-                fn, is_new = function(builder.module, name, [LONG] * len(BLOCKS) + [FLOAT] * 2)
+                name = f"nnk_interleaved_{tiling.group}_{together}"
+                fn, is_new = function(
+                    builder.module, name, [LONG] * len(BLOCK_ARGUMENTS) + [FLOAT] * 2
+                )
                 if is_new:
                     _write_blocks(fn, tiling, together)
-                part = dict(given, groups=count)
-                for name in ("woven", "output"):
-                    step = builder.mul(first, given[f"{name}_step"])
-                    part[name] = builder.add(given[name], step)
+                part = dict(args, groups=count)
+                for name in ("interleaved", "output"):
+                    step = builder.mul(first, args[f"{name}_step"])
+                    part[name] = builder.add(args[name], step)
                 builder.call(fn, [*part.values(), *bounds])
         return context.get_dummy_value()
 
     @intrinsic
     def run(
-        typing_context, woven, offsets, taps, panel, weights, groups, woven_step, output,
-        output_step, zero_point, output_flip, low, high,
+        typing_context, interleaved, offsets, taps, panel, weights, groups, interleaved_step,
+        output, output_step, zero_point, output_flip, low, high,
     ):  # fmt: skip
-        words = [types.int64] * len(BLOCKS)
+        words = [types.int64] * len(BLOCK_ARGUMENTS)
         return types.void(*words, types.float32, types.float32), generate
 
     return run

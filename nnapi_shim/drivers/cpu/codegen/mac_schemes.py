@@ -1,29 +1,25 @@
-"""What the micro-kernels of the matrix product multiply: words of inputs by packed weights."""
+"""Multiply-accumulate schemes: words of inputs by packed weights, in matrix micro-kernels."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from llvmlite import ir
 
+from nnapi_shim.drivers.cpu.codegen.isa import ISA
 from nnapi_shim.drivers.cpu.codegen.vector import (
     BYTE,
     FLOAT,
     HALFWORD,
     WORD,
-    declaration,
-    dot_pairs,
     load,
-    multiply_add,
-    pick,
     splat,
     vector,
 )
 from nnapi_shim.drivers.cpu.lowering.packing import FLOAT_HEAD_BYTES, QUANTIZED_HEAD_BYTES
-from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
 
 
-class Arithmetic(NamedTuple):
-    """What tells one element type from another.
+class MacScheme(NamedTuple):
+    """A multiply-accumulate scheme.
 
     accumulator, element: types of the sums and of what is stored.
     head: bytes per column in front of a panel. word_bytes: bytes of a packed word.
@@ -48,7 +44,7 @@ def _no_mask(builder: Any, flip: Any, lanes: int) -> None:
     """Input words are used as they are."""
 
 
-def float32(tiling: Tiling) -> Arithmetic:
+def float32() -> MacScheme:
     """A word is a float32; sums are float32."""
 
     def broadcast(builder: Any, word: Any, flip: Any, lanes: int) -> Any:
@@ -58,22 +54,22 @@ def float32(tiling: Tiling) -> Arithmetic:
         return load(builder, address, vector(FLOAT, lanes), 4)
 
     def step(builder: Any, total: Any, x: Any, w: Any) -> Any:
-        return multiply_add(builder, x, w, total, tiling.fused)
+        return ISA.multiply_add(builder, x, w, total)
 
-    return Arithmetic("f32", FLOAT, FLOAT, FLOAT_HEAD_BYTES, 4, _no_mask, broadcast, weights, step)
+    return MacScheme("f32", FLOAT, FLOAT, FLOAT_HEAD_BYTES, 4, _no_mask, broadcast, weights, step)
 
 
-def halves(tiling: Tiling) -> Arithmetic:
+def halves() -> MacScheme:
     """As float32, by weights that are packed as float16."""
-    half = vector(ir.HalfType(), tiling.lanes)
 
     def weights(builder: Any, address: Any, lanes: int) -> Any:
+        half = vector(ir.HalfType(), lanes)
         return builder.fpext(load(builder, address, half, 2), vector(FLOAT, lanes))
 
-    return float32(tiling)._replace(name="f32f16", word_bytes=2, weights=weights)
+    return float32()._replace(name="f32f16", word_bytes=2, weights=weights)
 
 
-def pairs16(tiling: Tiling, packed: Any = HALFWORD) -> Arithmetic:
+def pairs16(packed: Any = HALFWORD) -> MacScheme:
     """A word is two int16 of the input, zero point subtracted, by two weights, `packed` as
     int16 (zero point subtracted) or as int8.
     """
@@ -83,19 +79,19 @@ def pairs16(tiling: Tiling, packed: Any = HALFWORD) -> Arithmetic:
         return builder.bitcast(splat(builder, word, lanes), vector(HALFWORD, 2 * lanes))
 
     def weights(builder: Any, address: Any, lanes: int) -> Any:
-        found = load(builder, address, vector(packed, 2 * lanes), 2 * size)
-        return found if packed is HALFWORD else builder.sext(found, vector(HALFWORD, 2 * lanes))
+        words = load(builder, address, vector(packed, 2 * lanes), 2 * size)
+        return words if packed is HALFWORD else builder.sext(words, vector(HALFWORD, 2 * lanes))
 
     def step(builder: Any, total: Any, x: Any, w: Any) -> Any:
-        return builder.add(total, dot_pairs(builder, x, w, tiling.dot2))
+        return ISA.dot_pairs(builder, total, x, w)
 
     name = f"s16s{8 * size}"
-    return Arithmetic(
+    return MacScheme(
         name, WORD, BYTE, QUANTIZED_HEAD_BYTES, 2 * size, _no_mask, broadcast, weights, step
     )
 
 
-def quads8(tiling: Tiling) -> Arithmetic:
+def quads8() -> MacScheme:
     """A word is four uint8 of the input (int8 become uint8 by `flip`) by four int8 weights."""
 
     def mask(builder: Any, flip: Any, lanes: int) -> Any:
@@ -112,15 +108,6 @@ def quads8(tiling: Tiling) -> Arithmetic:
         return load(builder, address, vector(BYTE, 4 * lanes), 4)
 
     def step(builder: Any, total: Any, x: Any, w: Any) -> Any:
-        kind = x.type
-        if tiling.dot4:
-            dot = declaration(builder.module, tiling.dot4, total.type, [total.type, kind, kind])
-            return builder.call(dot, [total, x, w])
-        for at in range(4):
-            lanes = range(at, kind.count, 4)
-            a = builder.zext(pick(builder, x, lanes), total.type)
-            b = builder.sext(pick(builder, w, lanes), total.type)
-            total = builder.add(total, builder.mul(a, b))
-        return total
+        return ISA.dot_quads(builder, total, x, w)
 
-    return Arithmetic("u8s8", WORD, BYTE, QUANTIZED_HEAD_BYTES, 4, mask, broadcast, weights, step)
+    return MacScheme("u8s8", WORD, BYTE, QUANTIZED_HEAD_BYTES, 4, mask, broadcast, weights, step)

@@ -13,8 +13,8 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from nnapi_shim.drivers.cpu.codegen.isa import ISA
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper
-from nnapi_shim.drivers.cpu.toolchain.target import target
 
 
 def _pointer(element: types.Type) -> Any:
@@ -189,7 +189,7 @@ def from_ordered(key):
 
 def emit_half_to_float(builder: Any, half: Any) -> Any:
     """From i16 to float, exact."""
-    if target() in HARDWARE_HALF:
+    if ISA.tier.float16:
         return builder.fpext(builder.bitcast(half, _HALF), _FLOAT)
     # The exponent of a half is rebased by a multiplication, which also carries infinity and NaN
     # over. A subnormal half is m * 2^-24: m is put under the exponent of 1/2, whose last bit is
@@ -207,8 +207,8 @@ def emit_half_to_float(builder: Any, half: Any) -> Any:
 
 
 def emit_float_to_half(builder: Any, value: Any) -> Any:
-    """From float to i16, to the nearest, halves to even; what is too large becomes infinity."""
-    if target() in HARDWARE_HALF:
+    """From float to i16, to the nearest, halves to even; overflow becomes infinity."""
+    if ISA.tier.float16:
         return builder.bitcast(builder.fptrunc(value, _HALF), _HALFWORD)
     bits = builder.bitcast(value, _WORD)
     magnitude = builder.and_(bits, _word(0x7FFFFFFF))
@@ -229,10 +229,6 @@ def emit_float_to_half(builder: Any, value: Any) -> Any:
     result = builder.select(is_large, large, builder.select(is_small, small, normal))
     sign = builder.and_(builder.lshr(bits, _word(16)), _word(0x8000))
     return builder.trunc(builder.or_(result, sign), _HALFWORD)
-
-
-HARDWARE_HALF = ("v3", "v4")
-"""Tiers that convert in one instruction; elsewhere LLVM would call a function per number."""
 
 
 def _word(value: int) -> Any:

@@ -9,6 +9,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from nnapi_shim.drivers.cpu.codegen.isa import TILING
 from nnapi_shim.drivers.cpu.codegen.vector import (
     BYTE,
     FLOAT,
@@ -23,18 +24,17 @@ from nnapi_shim.drivers.cpu.codegen.vector import (
     variable,
     vector,
 )
-from nnapi_shim.drivers.cpu.toolchain.target import target_tiling
 
 TAPS = 3
 """Taps of a row that are loaded at once."""
-VECTOR_BYTES, MANY = 4 * target_tiling().lanes, 4
+VECTOR_BYTES, MANY = 4 * TILING.lanes, 4
 
 
 class Pool(NamedTuple):
-    """stored, total: types of what is read and of what it is collected in.
+    """stored, total: types of the elements that are read, and of the accumulator.
 
-    bound: numba's type of the bounds; values: them and, for averages, what a tap's share is and
-    what is added to sums for rounding, in every lane.
+    bound: numba's type of the bounds. values: the bounds and, for averages, the share of a tap and
+    the rounding addend, in every lane.
     start(builder, values) -> total; widen(builder, stored) -> total; join(builder, total, total);
     finish(builder, total, values) -> stored.
     """
@@ -62,7 +62,7 @@ def windows(pool: Pool) -> Any:
     ) -> Any:  # fmt: skip
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             corner, steps, sizes, target, *values = arguments
-            steps, sizes = (cgutils.unpack_tuple(builder, given) for given in (steps, sizes))
+            steps, sizes = (cgutils.unpack_tuple(builder, args) for args in (steps, sizes))
             if pool.stored is BYTE and pool.total is BYTE:
                 values = [builder.trunc(bound, BYTE) for bound in values[:2]]
             width = {BYTE: 1, HALFWORD: 2}.get(pool.total, 4)
@@ -107,7 +107,7 @@ def _blocks(
     rest = builder.srem(width, long(TAPS))
     three_step = builder.mul(pixel_step, long(TAPS))
     start = pool.start(builder, spread)
-    total, place, line = (variable(builder, k) for k in (start.type, long(0).type, long(0).type))
+    total, address, line = (variable(builder, k) for k in (start.type, long(0).type, long(0).type))
     with cgutils.for_range(builder, count) as block:
         at = builder.mul(block.index, long(lanes))
         at = builder.select(builder.icmp_signed("<", at, last), at, last)
@@ -116,12 +116,12 @@ def _blocks(
         builder.store(builder.add(corner, offset), line)
         with cgutils.for_range(builder, height):
             row = builder.load(line)
-            builder.store(row, place)
+            builder.store(row, address)
             builder.store(builder.add(row, row_step), line)
             for times, step, taps in ((threes, three_step, TAPS), (rest, pixel_step, 1)):
                 with cgutils.for_range(builder, times):
-                    here = builder.load(place)
-                    found = [
+                    here = builder.load(address)
+                    vectors = [
                         pool.widen(
                             builder,
                             load(
@@ -133,11 +133,11 @@ def _blocks(
                         )
                         for tap in range(taps)
                     ]
-                    joined = found[0]
-                    for other in found[1:]:
+                    joined = vectors[0]
+                    for other in vectors[1:]:
                         joined = pool.join(builder, joined, other)
                     builder.store(pool.join(builder, builder.load(total), joined), total)
-                    builder.store(builder.add(here, step), place)
+                    builder.store(builder.add(here, step), address)
         result = pool.finish(builder, builder.load(total), spread)
         store(builder, result, builder.add(target, offset), 1)
 

@@ -5,23 +5,21 @@ import numpy as np
 from nnapi_shim.drivers.cpu.codegen.elements import READ, READ_BACK, WRITE
 from nnapi_shim.drivers.cpu.codegen.exponential import logistic_of, tanh_of
 from nnapi_shim.drivers.cpu.codegen.gemm_microkernel import tile as micro_kernel
+from nnapi_shim.drivers.cpu.codegen.isa import ISA, TILING
 from nnapi_shim.drivers.cpu.codegen.mac_schemes import float32, halves
 from nnapi_shim.drivers.cpu.codegen.numeric import SIGN, bits_of, clamp
 from nnapi_shim.drivers.cpu.codegen.simd import mapping
-from nnapi_shim.drivers.cpu.lowering.half_precision import HALVING
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper
-from nnapi_shim.drivers.cpu.toolchain.target import target, target_tiling
 from nnapi_shim.operations.rnn import RELU, RELU1, RELU6, SIGMOID, SIGN_BIT, TANH
 
-TILING = target_tiling()
 COLUMNS = TILING.columns
 CHAINS = 4
 """Partial sums of a single row, as in gemm.py."""
 
-run_row = micro_kernel(TILING, float32(TILING), 1, CHAINS)
-run_rows = micro_kernel(TILING, float32(TILING), TILING.few_rows)
+run_row = micro_kernel(TILING, float32(), 1, CHAINS)
+run_rows = micro_kernel(TILING, float32(), TILING.few_rows)
 """The micro-kernels: for a single batch, and for as many as there are in a tile of rows."""
-run_halved = micro_kernel(TILING, halves(TILING), 1, CHAINS) if target() in HALVING else run_row
+run_halved = micro_kernel(TILING, halves(), 1, CHAINS) if ISA.tier.float16 else run_row
 """For a single batch, of weights that are float16."""
 
 ZERO, ONE, SIX = np.float32(0), np.float32(1), np.float32(6)

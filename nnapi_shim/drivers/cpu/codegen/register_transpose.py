@@ -1,7 +1,7 @@
-"""Blocks of elements that are moved in registers, and the loops that put them side by side.
+"""Blocks of elements that are copied, interleaved or transposed in registers, and loops over them.
 
 An emitter (builder, x, x_step, y, y_step) loads vectors from around x and stores vectors around y.
-Where each lies is said as (steps, elements).
+Positions are (steps, elements).
 """
 
 from collections.abc import Callable, Sequence
@@ -26,34 +26,38 @@ from nnapi_shim.drivers.cpu.codegen.vector import (
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper
 
 Emitter = Callable[..., None]
-Places = Sequence[tuple[int, int]]
+Positions = Sequence[tuple[int, int]]
 
 
-def moving(
-    element: Any, lanes: int, loads: Places, stores: Places, shuffle: Callable[..., Sequence[Any]]
+def block_emitter(
+    element: Any,
+    lanes: int,
+    loads: Positions,
+    stores: Positions,
+    shuffle: Callable[..., Sequence[Any]],
 ) -> Emitter:
     """Load vectors of `lanes` elements, store those of shuffle(builder, vectors)."""
     kind = vector(element, lanes)
 
     def emit(builder: Any, x: Any, x_step: Any, y: Any, y_step: Any) -> None:
-        def place(base: Any, step: Any, steps: int, elements: int) -> Any:
+        def address(base: Any, step: Any, steps: int, elements: int) -> Any:
             moved = builder.add(base, builder.mul(step, long(steps)))
             return builder.add(moved, long(elements * element.width // 8))
 
-        loaded = [load(builder, place(x, x_step, *where), kind, 1) for where in loads]
+        loaded = [load(builder, address(x, x_step, *where), kind, 1) for where in loads]
         for value, where in zip(shuffle(builder, loaded), stores, strict=True):
-            store(builder, value, place(y, y_step, *where), 1)
+            store(builder, value, address(y, y_step, *where), 1)
 
     return emit
 
 
-def _two(builder: Any, a: Any, b: Any, order: Sequence[int]) -> Any:
-    """Lanes of two vectors; those of b are numbered on."""
+def _shuffle_two(builder: Any, a: Any, b: Any, order: Sequence[int]) -> Any:
+    """Lanes of two vectors; the numbers of b follow those of a."""
     kind = vector(ir.IntType(32), len(order))
     return builder.shuffle_vector(a, b, ir.Constant(kind, list(order)))
 
 
-def _lanes(builder: Any, vectors: Sequence[Any], wanted: Places) -> Any:
+def _gather_lanes(builder: Any, vectors: Sequence[Any], wanted: Positions) -> Any:
     """The vector of the lanes wanted: (number of the vector, lane) each."""
     result, lanes = vectors[0], len(wanted)
     order = [lane for _, lane in wanted]
@@ -62,70 +66,75 @@ def _lanes(builder: Any, vectors: Sequence[Any], wanted: Places) -> Any:
             lanes + lane if of == number else at
             for at, (of, lane) in zip(order, wanted, strict=True)
         ]
-        result, order = _two(builder, result, other, order), list(range(lanes))
+        result, order = _shuffle_two(builder, result, other, order), list(range(lanes))
     return result
 
 
 def same(element: Any, lanes: int) -> Emitter:
     """A vector as it is."""
-    return moving(element, lanes, [(0, 0)], [(0, 0)], lambda builder, vectors: vectors)
+    return block_emitter(element, lanes, [(0, 0)], [(0, 0)], lambda builder, vectors: vectors)
 
 
 def pair(width: int) -> Emitter:
     """Two pieces of `width` bytes, a step apart, as they are."""
-    places, piece = [(0, 0), (1, 0)], min(width, 8)  # there are no registers of so few bytes
+    positions, piece = [(0, 0), (1, 0)], min(width, 8)  # there are no registers of so few bytes
     element = ir.IntType(8 * piece)
-    return moving(element, width // piece, places, places, lambda builder, vectors: vectors)
+    return block_emitter(
+        element, width // piece, positions, positions, lambda builder, vectors: vectors
+    )
 
 
 def spread(element: Any, lanes: int) -> Emitter:
-    """One element everywhere."""
+    """One element in every lane."""
     zeros = [0] * lanes
-    return moving(element, 1, [(0, 0)], [(0, 0)], lambda b, vectors: [pick(b, vectors[0], zeros)])
+    return block_emitter(
+        element, 1, [(0, 0)], [(0, 0)], lambda b, vectors: [pick(b, vectors[0], zeros)]
+    )
 
 
 def backwards(element: Any, lanes: int) -> Emitter:
     """The element at x and those in front of it."""
     order, loads = range(lanes)[::-1], [(0, 1 - lanes)]
-    return moving(element, lanes, loads, [(0, 0)], lambda b, vectors: [pick(b, vectors[0], order)])
+    return block_emitter(
+        element, lanes, loads, [(0, 0)], lambda b, vectors: [pick(b, vectors[0], order)]
+    )
 
 
-def woven(element: Any, lanes: int, count: int) -> Emitter:
-    """`count` lines, a step apart, become one whose elements come from each in turn."""
-    places = [divmod(at, count)[::-1] for at in range(count * lanes)]
+def interleaved(element: Any, lanes: int, count: int) -> Emitter:
+    """`count` lines, a step apart, become one line with elements of each in turn."""
+    positions = [divmod(at, count)[::-1] for at in range(count * lanes)]
     stores = [(0, at) for at in range(0, count * lanes, lanes)]
 
     def shuffle(builder: Any, vectors: Sequence[Any]) -> Sequence[Any]:
-        return [_lanes(builder, vectors, places[at : at + lanes]) for _, at in stores]
+        return [_gather_lanes(builder, vectors, positions[at : at + lanes]) for _, at in stores]
 
-    return moving(element, lanes, [(line, 0) for line in range(count)], stores, shuffle)
+    return block_emitter(element, lanes, [(line, 0) for line in range(count)], stores, shuffle)
 
 
-def unwoven(element: Any, lanes: int, count: int, lines: int) -> Emitter:
-    """Of each `count` elements the first go to `lines` lines, a step apart, one to each.
+def deinterleaved(element: Any, lanes: int, count: int, lines: int) -> Emitter:
+    """Of each `count` elements the first `lines` go to one line each, a step apart.
 
-    Nothing behind the last of those is read.
+    No element behind the last of them is read.
     """
     end = (lanes - 1) * count + lines
     loads = [(0, min(number * lanes, end - lanes)) for number in range(count)]
 
-    def place(at: int) -> tuple[int, int]:
+    def position(at: int) -> tuple[int, int]:
         return at // lanes, at - loads[at // lanes][1]
 
     def shuffle(builder: Any, vectors: Sequence[Any]) -> Sequence[Any]:
         return [
-            _lanes(builder, vectors, [place(at * count + line) for at in range(lanes)])
+            _gather_lanes(builder, vectors, [position(at * count + line) for at in range(lanes)])
             for line in range(lines)
         ]
 
-    return moving(element, lanes, loads, [(line, 0) for line in range(lines)], shuffle)
+    return block_emitter(element, lanes, loads, [(line, 0) for line in range(lines)], shuffle)
 
 
 def transposed(element: Any, side: int) -> Emitter:
     """A square of `side` lines, a step apart, becomes one whose lines are a step of y apart.
 
-    What lies one after another in registers is shuffled like a deck of cards, half by half, as
-    often as doubling 1 gives `side`.
+    Perfect shuffles of the rows in registers, log2(side) times.
     """
     lanes = max(side, 128 // element.width)
     lines = lanes // side
@@ -133,21 +142,21 @@ def transposed(element: Any, side: int) -> Emitter:
     high = [at + lanes // 2 for at in low]
 
     def shuffle(builder: Any, vectors: Sequence[Any]) -> Sequence[Any]:
-        deck = [join(builder, vectors[i : i + lines]) for i in range(0, side, lines)]
-        half = len(deck) // 2
+        rows = [join(builder, vectors[i : i + lines]) for i in range(0, side, lines)]
+        half = len(rows) // 2
         for _ in range(side.bit_length() - 1):
-            deck = [
-                _two(builder, deck[i], deck[i + half], order)
+            rows = [
+                _shuffle_two(builder, rows[i], rows[i + half], order)
                 for i in range(half)
                 for order in (low, high)
             ]
         if lines == 1:
-            return deck
+            return rows
         parts = [range(i, i + side) for i in range(0, lanes, side)]
-        return [pick(builder, cards, part) for cards in deck for part in parts]
+        return [pick(builder, row, part) for row in rows for part in parts]
 
-    places = [(line, 0) for line in range(side)]
-    return moving(element, side, places, places, shuffle)
+    positions = [(line, 0) for line in range(side)]
+    return block_emitter(element, side, positions, positions, shuffle)
 
 
 def lines_of(*levels: tuple[int, Emitter]) -> Any:
@@ -213,22 +222,22 @@ def _lines(
     steps = [builder.mul(step, long(lanes)) for step in (x_next, y_next)]
     ends = [builder.mul(step, short) for step in (x_next, y_next)]
     starts = [variable(builder, LONG, start) for start in (x, y)]
-    places = [variable(builder, LONG) for _ in starts]
+    cursors = [variable(builder, LONG) for _ in starts]
     with cgutils.for_range(builder, lines):
         line = [builder.load(start) for start in starts]
-        for place, start in zip(places, line, strict=True):
-            builder.store(start, place)
+        for cursor, start in zip(cursors, line, strict=True):
+            builder.store(start, cursor)
         with cgutils.for_range(builder, blocks) as block:
-            here = [builder.load(place) for place in places]
-            at = here
+            current = [builder.load(cursor) for cursor in cursors]
+            at = current
             if lanes > 1:  # the last block may reach back
                 is_last = builder.icmp_signed("==", block.index, last)
                 at = [
-                    builder.select(is_last, builder.add(start, end), place)
-                    for start, end, place in zip(line, ends, here, strict=True)
+                    builder.select(is_last, builder.add(start, end), here)
+                    for start, end, here in zip(line, ends, current, strict=True)
                 ]
             emit(builder, at[0], x_step, at[1], y_step)
-            for place, value, step in zip(places, here, steps, strict=True):
-                builder.store(builder.add(value, step), place)
+            for cursor, value, step in zip(cursors, current, steps, strict=True):
+                builder.store(builder.add(value, step), cursor)
         for start, value, step in zip(starts, line, (x_line, y_line), strict=True):
             builder.store(builder.add(value, step), start)

@@ -6,10 +6,9 @@ SRDHM and RDPOT (semantics.md 5.3) are floors of sums, which nest, so that both 
 
 with a minus in front of the last power for negative sums, and without it where m is 1/2 or more.
 This and the zero point are computed in float32, in steps of 2^-BITS, plus half a step. Within 8
-bits that is off by less than 3/4 of a step, so that only a result of 0 or 1 steps behind an integer
-may belong to the other side of it: there the same is computed once more, exactly, in 64-bit
-integers. So are infinities and what does not fit an int32: it looks like 0. Of sums that know
-nothing of it, one in 2^13 does.
+bits the error is less than 3/4 of a step, so that only a result of 0 or 1 steps above an integer
+may belong below it: such results are recomputed exactly in 64-bit integers. So are infinities and
+what does not fit an int32, which round to -2^31 or 0. Of random sums, one in 2^13 needs it.
 
 A table has for each of `width` columns, one array behind the other: float32 scale, what is added
 for sums from 0 on, and for negative ones, in steps; int32 M and exponent (semantics.md 5.2).
@@ -21,6 +20,7 @@ from typing import Any, NamedTuple
 from llvmlite import ir
 from numba.core import cgutils
 
+from nnapi_shim.drivers.cpu.codegen.isa import ISA
 from nnapi_shim.drivers.cpu.codegen.numeric import bits64_of, f32, i32
 from nnapi_shim.drivers.cpu.codegen.vector import (
     BYTE,
@@ -31,24 +31,20 @@ from nnapi_shim.drivers.cpu.codegen.vector import (
     function,
     load,
     long,
-    multiply_add,
-    packed,
     pick,
-    rounded,
     splat,
     store,
     variable,
     vector,
 )
-from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper
 
 BITS = 14
 WINDOW = 2
-"""Steps behind an integer that are looked at again: a power of 2."""
+"""Steps above an integer that need exact recomputation: a power of 2."""
 LIMIT = 512
 """Sums of multipliers of 1 or more have results outside of 8 bits from here on."""
-MOST_LEFT = 21
+MAX_EXPONENT = 21
 """Largest exponent. LIMIT still fits an int32 if shifted by it, and every sum but 0 is beyond."""
 
 
@@ -64,19 +60,19 @@ def decomposed(multiplier):
         mantissa, exponent = 1 << 30, exponent + 1
     if exponent < -31 or multiplier != multiplier:
         mantissa, exponent = 0, 0
-    return mantissa, min(exponent, MOST_LEFT)
+    return mantissa, min(exponent, MAX_EXPONENT)
 
 
 @helper
 def write_column(table, width, column, multiplier, zero_point):
     """The entries of one column; zero_point: of the output, as of an int8."""
     mantissa, exponent = decomposed(multiplier)
-    reals, words = f32(table), i32(table)
-    reals[column] = mantissa * 2.0 ** (exponent - 31 + BITS)
+    floats, words = f32(table), i32(table)
+    floats[column] = mantissa * 2.0 ** (exponent - 31 + BITS)
     middle = (zero_point + 0.5) * 2.0**BITS + 0.5
     away = 2.0 ** (BITS - 1 + exponent) if exponent < 0 else 0.0
-    reals[width + column] = middle + away
-    reals[2 * width + column] = middle - away
+    floats[width + column] = middle + away
+    floats[2 * width + column] = middle - away
     words[3 * width + column] = mantissa
     words[4 * width + column] = exponent
 
@@ -84,7 +80,7 @@ def write_column(table, width, column, multiplier, zero_point):
 # As LLVM code
 
 
-class Columns:
+class ColumnConstants:
     """A table's entries for `count` vectors of neighbouring columns from the column `first` on."""
 
     def __init__(
@@ -97,14 +93,14 @@ class Columns:
         arrays = [entries(number) for number in range(3)]
         self.exact = [entries(number) for number in (3, 4)]
         kind = vector(FLOAT, lanes)
-        self.close = [
+        self.approximate = [
             [load(builder, builder.add(at, long(4 * lanes * n)), kind, 4) for at in arrays]
             for n in range(count)
         ]
 
 
-class Bytes(NamedTuple):
-    """What becomes of steps of the output: plus zero_point, within [low, high], xor flip.
+class ByteOutput(NamedTuple):
+    """How steps of the output become bytes: plus zero_point, within [low, high], xor flip.
 
     All in the range of an int8, low and high as floats; flip is 0x80 where the output is uint8.
     """
@@ -115,82 +111,83 @@ class Bytes(NamedTuple):
     flip: Any
 
 
-def close(builder: Any, sums: Sequence[Any], columns: Columns, tiling: Tiling) -> tuple[Any, Any]:
-    """Vectors of int32 sums as steps of the output plus its zero point, in float32; and a vector of
-    how sure that is: 0 in the lanes in which it is not enough for one of them.
+def requantize_f32(builder: Any, sums: Sequence[Any], columns: ColumnConstants) -> tuple[Any, Any]:
+    """Requantize vectors of int32 sums in float32: (steps of the output plus its zero point, the
+    lane-wise minimum of the confidence). A confidence of 0 means that the lane needs exact
+    recomputation.
     """
     kind = sums[0].type
-    zero, bits, near = (
+    zero, bits, confidence_mask = (
         ir.Constant(kind, [value] * kind.count) for value in (0, BITS, (1 << BITS) - WINDOW)
     )
     results: list[Any] = []
-    sure: Any = None
-    for total, (scale, positive, negative) in zip(sums, columns.close, strict=True):
+    confidence: Any = None
+    for total, (scale, positive, negative) in zip(sums, columns.approximate, strict=True):
         is_negative = builder.icmp_signed("<", total, zero)
         addend = builder.select(is_negative, negative, positive)
-        real = builder.sitofp(total, addend.type)
-        fine = rounded(
-            builder, multiply_add(builder, real, scale, addend, tiling.fused), tiling.named
-        )
-        sure = less_sure(builder, sure, builder.and_(fine, near))
+        value = builder.sitofp(total, addend.type)
+        fine = ISA.rounded(builder, ISA.multiply_add(builder, value, scale, addend))
+        confidence = minimum_confidence(builder, confidence, builder.and_(fine, confidence_mask))
         results.append(builder.ashr(fine, bits))
-    return results, sure
+    return results, confidence
 
 
-def less_sure(builder: Any, sure: Any, other: Any) -> Any:
-    """The less sure of two vectors, lane by lane; `sure` may be None.
+def minimum_confidence(builder: Any, confidence: Any, other: Any) -> Any:
+    """The lane-wise minimum; `confidence` may be None.
 
-    Minimums take less time than comparisons, whose results of a bit a lane go another way.
+    Minimums take less time than comparisons, whose results of one bit per lane need mask registers.
     """
-    if sure is None:
+    if confidence is None:
         return other
-    return builder.select(builder.icmp_unsigned("<", sure, other), sure, other)
+    return builder.select(builder.icmp_unsigned("<", confidence, other), confidence, other)
 
 
-def is_unsure(builder: Any, sure: Any) -> Any:
-    """Whether a lane is 0."""
-    lanes = builder.icmp_signed("==", sure, ir.Constant(sure.type, None))
-    bits = builder.bitcast(lanes, ir.IntType(sure.type.count))
+def needs_exact(builder: Any, confidence: Any) -> Any:
+    """Whether the confidence of any lane is 0."""
+    lanes = builder.icmp_signed("==", confidence, ir.Constant(confidence.type, None))
+    bits = builder.bitcast(lanes, ir.IntType(confidence.type.count))
     return builder.icmp_unsigned("!=", bits, bits.type(0))
 
 
-def exactly(builder: Any, sums: Any, count: int, columns: Columns, last: Bytes, kind: Any) -> None:
-    """The same in place, exactly, for `count` vectors of sums in memory."""
-    function = _exactly(builder.module, kind.count)
+def requantize_exact(
+    builder: Any, sums: Any, count: int, columns: ColumnConstants, last: ByteOutput, kind: Any
+) -> None:
+    """Requantize `count` vectors of sums in memory in 64-bit integers, in place."""
+    function = _exact_function(builder.module, kind.count)
     builder.call(function, [sums, long(count), last.zero_point, *columns.exact])
 
 
-def quantized(
-    builder: Any, rows: Sequence[Sequence[Any]], columns: Columns, last: Bytes, tiling: Tiling
+def requantize(
+    builder: Any, rows: Sequence[Sequence[Any]], columns: ColumnConstants, last: ByteOutput
 ) -> list[Any]:
     """Rows of int32 sums as steps of the output plus its zero point, one vector after the other: in
-    float32, and where that is not enough for one of them, all exactly.
+    float32, and all of them exactly if one lane needs it.
     """
     kind = rows[0][0].type
     results: list[Any] = []
-    sure: Any = None
+    confidence: Any = None
     for sums in rows:
-        found, of_row = close(builder, sums, columns, tiling)
-        results += [variable(builder, kind, value) for value in found]
-        sure = less_sure(builder, sure, of_row)
-    with builder.if_then(is_unsure(builder, sure), likely=False):
+        steps, row_confidence = requantize_f32(builder, sums, columns)
+        results += [variable(builder, kind, value) for value in steps]
+        confidence = minimum_confidence(builder, confidence, row_confidence)
+    with builder.if_then(needs_exact(builder, confidence), likely=False):
         size, count = 4 * kind.count, len(rows[0])
         scratch = builder.ptrtoint(variable(builder, ir.ArrayType(kind, len(results))), LONG)
-        places = [builder.add(scratch, long(at * size)) for at in range(len(results))]
+        addresses = [builder.add(scratch, long(at * size)) for at in range(len(results))]
         for number, sums in enumerate(rows):
-            row = places[number * count : (number + 1) * count]
-            for place, total in zip(row, sums, strict=True):
-                store(builder, total, place, 4)
-            exactly(builder, row[0], count, columns, last, kind)
-        for place, slot in zip(places, results, strict=True):
-            builder.store(load(builder, place, kind, 4), slot)
+            row = addresses[number * count : (number + 1) * count]
+            for address, total in zip(row, sums, strict=True):
+                store(builder, total, address, 4)
+            requantize_exact(builder, row[0], count, columns, last, kind)
+        for address, slot in zip(addresses, results, strict=True):
+            builder.store(load(builder, address, kind, 4), slot)
     return [builder.load(slot) for slot in results]
 
 
-def _exactly(module: Any, lanes: int) -> Any:
+def _exact_function(module: Any, lanes: int) -> Any:
     """The function (sums, count, zero_point, mantissas, exponents) for `count` vectors, in place.
 
-    What has to be added to sum * M, and the bits that are shifted out then: 2^30 and 31 for SRDHM,
+    Addend of sum * M, and number of bits that are shifted out then: 2^30 and 31 for SRDHM,
     with n more and 2^(30 + n) - 2^31 * (sum < 0) for RDPOT. An exponent above 0 takes off bits.
     """
     fn, is_new = function(module, f"nnk_requantize_{lanes}", [LONG] * 5)
@@ -202,76 +199,70 @@ def _exactly(module: Any, lanes: int) -> Any:
     limit, least, one = (ir.Constant(kind, [x] * lanes) for x in (LIMIT, -LIMIT, 1))
     with cgutils.for_range(builder, count) as loop:
         offset = builder.mul(loop.index, long(4 * lanes))
-        place = builder.add(sums, offset)
-        total = load(builder, place, kind, 4)
+        address = builder.add(sums, offset)
+        total = load(builder, address, kind, 4)
         mantissa, exponent = (load(builder, builder.add(at, offset), kind, 4) for at in arrays)
-        grows = builder.icmp_signed(">=", exponent, one)
-        kept = clamp_integers(builder, total, least, limit)
-        total = builder.select(grows, kept, total)
-        parts = [_wide(builder, x) for x in (total, mantissa, exponent)]
-        halves = [_rescaled(builder, *part) for part in zip(*parts, strict=True)]
+        shifts_left = builder.icmp_signed(">=", exponent, one)
+        clamped = clamp_integers(builder, total, least, limit)
+        total = builder.select(shifts_left, clamped, total)
+        parts = [_sign_extend_lanes(builder, x) for x in (total, mantissa, exponent)]
+        halves = [_multiply_exact(builder, *part) for part in zip(*parts, strict=True)]
         order = [at + part for at in range(0, lanes, 2) for part in (0, lanes)]
         results = [builder.bitcast(half, kind) for half in halves]
-        whole = builder.shuffle_vector(*results, ir.Constant(kind, order))
+        merged = builder.shuffle_vector(*results, ir.Constant(kind, order))
         zero = splat(builder, builder.trunc(zero_point, WORD), lanes)
-        store(builder, builder.add(whole, zero), place, 4)
+        store(builder, builder.add(merged, zero), address, 4)
     builder.ret_void()
     return fn
 
 
-def _wide(builder: Any, words: Any) -> list[Any]:
+def _sign_extend_lanes(builder: Any, words: Any) -> list[Any]:
     """Even and odd lanes in 64 bits each."""
     pairs = builder.bitcast(words, vector(LONG, words.type.count // 2))
     by_word = ir.Constant(pairs.type, [32] * pairs.type.count)
     return [builder.ashr(builder.shl(pairs, by_word), by_word), builder.ashr(pairs, by_word)]
 
 
-def _rescaled(builder: Any, total: Any, mantissa: Any, exponent: Any) -> Any:
+def _multiply_exact(builder: Any, total: Any, mantissa: Any, exponent: Any) -> Any:
     """RDPOT(SRDHM(total << e+, M), e-) in 64 bits."""
-    zero, one, most, half, whole = (
+    zero, one, thirty, half, merged = (
         ir.Constant(total.type, [value] * total.type.count)
         for value in (0, 1, 30, 1 << 30, 1 << 31)
     )
-    bits = builder.sub(most, exponent)
+    bits = builder.sub(thirty, exponent)
     addend = builder.shl(one, bits)
     shrinks = builder.icmp_signed("<", exponent, zero)
     is_negative = builder.icmp_signed("<", total, zero)
-    less = builder.select(builder.and_(shrinks, is_negative), whole, zero)
+    borrow = builder.select(builder.and_(shrinks, is_negative), merged, zero)
     addend = builder.add(addend, builder.select(shrinks, half, zero))
-    product = builder.sub(builder.add(builder.mul(total, mantissa), addend), less)
+    product = builder.sub(builder.add(builder.mul(total, mantissa), addend), borrow)
     return builder.ashr(product, builder.add(bits, one))
 
 
-def to_bytes(builder: Any, vectors: Sequence[Any], last: Bytes, tiling: Tiling) -> Any:
+def to_bytes(builder: Any, vectors: Sequence[Any], last: ByteOutput) -> Any:
     """Vectors of steps plus zero point, one behind the other, as one vector of bytes."""
     lanes = vectors[0].type.count
     wanted = lanes * len(vectors)
     groups = [(x, list(range(at * lanes, (at + 1) * lanes))) for at, x in enumerate(vectors)]
-    [(result, order)] = _halved(builder, _halved(builder, groups, tiling), tiling)
+    [(result, order)] = _narrow_pairs(builder, _narrow_pairs(builder, groups))
     ends = (builder.fptosi(bound, WORD) for bound in (last.low, last.high))
     low, high, flip = (
         splat(builder, builder.trunc(x, BYTE), result.type.count) for x in (*ends, last.flip)
     )
     result = builder.xor(clamp_integers(builder, result, low, high), flip)
-    # Four at a time, which one instruction puts in order.
+    # Restore the order in groups of four bytes: one permutation of words.
     words = builder.bitcast(result, vector(WORD, result.type.count // 4))
     chosen = pick(builder, words, [order.index(at) // 4 for at in range(0, wanted, 4)])
     return builder.bitcast(chosen, vector(BYTE, wanted))
 
 
-def _halved(builder: Any, groups: Sequence[Any], tiling: Tiling) -> list[Any]:
-    """Pairs of vectors as one of elements of half the size, saturated; each with the numbers of
-    its elements, which the processor's instructions mix.
+def _narrow_pairs(builder: Any, groups: Sequence[Any]) -> list[Any]:
+    """Pairs of vectors, narrowed to one of elements of half the size; each with the numbers of its
+    elements, in the order in which the instruction leaves them.
     """
     result = []
     for at in range(0, len(groups), 2):
         (a, first), (b, second) = groups[at], groups[min(at + 1, len(groups) - 1)]
-        size = 128 // a.type.element.width if tiling.named else len(first)
-        order = [
-            number
-            for start in range(0, len(first), size)
-            for part in (first, second)
-            for number in part[start : start + size]
-        ]
-        result.append((packed(builder, a, b, tiling.named), order))
+        order = ISA.narrowing_order(first, second, a.type.element.width)
+        result.append((ISA.narrowed(builder, a, b), order))
     return result

@@ -1,8 +1,8 @@
 """Formulas in float32 written once, for a single number and for a vector of them alike.
 
-Loops of single numbers are left to the compiler to vectorise; `over` writes loops of vectors of the
-tier's width, the last of which is masked where the tier has masks: runs of any length cost what
-their vectors cost. Elsewhere the numbers that fill no vector are taken one by one.
+The compiler vectorises loops of single numbers; `vector_loop` writes loops of vectors of the tier's
+width. Where the tier has masks the last vector is masked, so that the cost of a run is that of its
+vectors; elsewhere a scalar loop takes the remainder.
 """
 
 import math
@@ -16,9 +16,9 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from nnapi_shim.drivers.cpu.codegen.elements import part
+from nnapi_shim.drivers.cpu.codegen.isa import ISA, TILING
 from nnapi_shim.drivers.cpu.codegen.vector import (
     FLOAT,
-    HALFWORD,
     POINTER,
     WORD,
     declaration,
@@ -31,14 +31,11 @@ from nnapi_shim.drivers.cpu.codegen.vector import (
 )
 from nnapi_shim.drivers.cpu.lowering.elements import MAP
 from nnapi_shim.drivers.cpu.toolchain.kernel import kernel
-from nnapi_shim.drivers.cpu.toolchain.target import target_tiling
 
-TILING = target_tiling()
-
-Operand = Union["Real", float]
+Operand = Union["F32", float]
 
 
-class Whole:
+class I32:
     """An int32, or a vector of them."""
 
     __slots__ = ("builder", "value")
@@ -46,43 +43,43 @@ class Whole:
     def __init__(self, builder: Any, value: Any) -> None:
         self.builder, self.value = builder, value
 
-    def _by(self, name: str, other: "Whole | int") -> "Whole":
-        value = other.value if isinstance(other, Whole) else _constant(self.value.type, other)
-        return Whole(self.builder, getattr(self.builder, name)(self.value, value))
+    def _by(self, name: str, other: "I32 | int") -> "I32":
+        value = other.value if isinstance(other, I32) else _constant(self.value.type, other)
+        return I32(self.builder, getattr(self.builder, name)(self.value, value))
 
-    def __add__(self, other: "Whole | int") -> "Whole":
+    def __add__(self, other: "I32 | int") -> "I32":
         return self._by("add", other)
 
-    def __sub__(self, other: "Whole | int") -> "Whole":
+    def __sub__(self, other: "I32 | int") -> "I32":
         return self._by("sub", other)
 
-    def __and__(self, other: "Whole | int") -> "Whole":
+    def __and__(self, other: "I32 | int") -> "I32":
         return self._by("and_", other)
 
-    def __or__(self, other: "Whole | int") -> "Whole":
+    def __or__(self, other: "I32 | int") -> "I32":
         return self._by("or_", other)
 
-    def __xor__(self, other: "Whole | int") -> "Whole":
+    def __xor__(self, other: "I32 | int") -> "I32":
         return self._by("xor", other)
 
-    def __lshift__(self, bits: int) -> "Whole":
+    def __lshift__(self, bits: int) -> "I32":
         return self._by("shl", bits)
 
-    def __rshift__(self, bits: int) -> "Whole":
+    def __rshift__(self, bits: int) -> "I32":
         return self._by("ashr", bits)
 
-    def largest(self, other: "Whole") -> "Whole":
+    def largest(self, other: "I32") -> "I32":
         """The larger of both."""
         kind = self.value.type
         function = declaration(self.builder.module, f"llvm.smax.{_suffix(kind)}", kind, [kind] * 2)
-        return Whole(self.builder, self.builder.call(function, [self.value, other.value]))
+        return I32(self.builder, self.builder.call(function, [self.value, other.value]))
 
-    def real(self) -> "Real":
+    def as_f32(self) -> "F32":
         """The float32 of these bits."""
-        return Real(self.builder, self.builder.bitcast(self.value, _like(self.value.type, FLOAT)))
+        return F32(self.builder, self.builder.bitcast(self.value, _like(self.value.type, FLOAT)))
 
 
-class Real:
+class F32:
     """A float32, or a vector of them."""
 
     __slots__ = ("builder", "value")
@@ -91,75 +88,69 @@ class Real:
         self.builder, self.value = builder, value
 
     def _of(self, other: Operand) -> Any:
-        return other.value if isinstance(other, Real) else _constant(self.value.type, float(other))
+        return other.value if isinstance(other, F32) else _constant(self.value.type, float(other))
 
-    def __add__(self, other: Operand) -> "Real":
-        return Real(self.builder, self.builder.fadd(self.value, self._of(other)))
+    def __add__(self, other: Operand) -> "F32":
+        return F32(self.builder, self.builder.fadd(self.value, self._of(other)))
 
-    def __sub__(self, other: Operand) -> "Real":
-        return Real(self.builder, self.builder.fsub(self.value, self._of(other)))
+    def __sub__(self, other: Operand) -> "F32":
+        return F32(self.builder, self.builder.fsub(self.value, self._of(other)))
 
-    def __mul__(self, other: Operand) -> "Real":
-        return Real(self.builder, self.builder.fmul(self.value, self._of(other)))
+    def __mul__(self, other: Operand) -> "F32":
+        return F32(self.builder, self.builder.fmul(self.value, self._of(other)))
 
-    def __truediv__(self, other: Operand) -> "Real":
-        return Real(self.builder, self.builder.fdiv(self.value, self._of(other)))
+    def __truediv__(self, other: Operand) -> "F32":
+        return F32(self.builder, self.builder.fdiv(self.value, self._of(other)))
 
-    def __neg__(self) -> "Real":
-        return Real(self.builder, self.builder.fneg(self.value))
+    def __neg__(self) -> "F32":
+        return F32(self.builder, self.builder.fneg(self.value))
 
-    def __abs__(self) -> "Real":
-        return (self.bits() & 0x7FFFFFFF).real()
+    def __abs__(self) -> "F32":
+        return (self.bits() & 0x7FFFFFFF).as_f32()
 
-    def by(self, factor: Operand, plus: Operand) -> "Real":
-        """Self * factor + plus, rounded once where the processor has an instruction for it."""
+    def multiply_add(self, factor: Operand, plus: Operand) -> "F32":
+        """Self * factor + plus, rounded once where the processor has fused instructions."""
         kind = self.value.type
         name = f"llvm.fmuladd.{_suffix(kind)}"
         function = declaration(self.builder.module, name, kind, [kind] * 3)
         arguments = [self.value, self._of(factor), self._of(plus)]
-        return Real(self.builder, self.builder.call(function, arguments))
+        return F32(self.builder, self.builder.call(function, arguments))
 
-    def where_below(self, bound: Operand, then: Operand, otherwise: Operand) -> "Real":
+    def select_below(self, bound: Operand, then: Operand, otherwise: Operand) -> "F32":
         """`then` where this is below the bound, else, and for NaN, `otherwise`."""
         is_below = self.builder.fcmp_ordered("<", self.value, self._of(bound))
         chosen = self.builder.select(is_below, self._of(then), self._of(otherwise))
-        return Real(self.builder, chosen)
+        return F32(self.builder, chosen)
 
-    def clamped(self, low: float, high: float) -> "Real":
+    def clamped(self, low: float, high: float) -> "F32":
         """min(max(self, low), high); NaN stays NaN."""
-        raised = self.where_below(low, low, self)
-        limit = raised.builder.fcmp_ordered(">", raised.value, raised._of(high))
-        return Real(self.builder, self.builder.select(limit, raised._of(high), raised.value))
+        raised = self.select_below(low, low, self)
+        is_above = self.builder.fcmp_ordered(">", raised.value, raised._of(high))
+        return F32(self.builder, self.builder.select(is_above, raised._of(high), raised.value))
 
     @property
     def can_scale(self) -> bool:
         """Whether `scaled` is an instruction."""
-        return TILING.named and getattr(self.value.type, "count", 1) == 16
+        return ISA.can_scale(self.value.type)
 
-    def scaled(self, exponent: "Real") -> "Real":
+    def scaled(self, exponent: "F32") -> "F32":
         """The product self * 2^exponent for any whole exponent, rounded once; see can_scale."""
-        kind = self.value.type
-        arguments = [self.value, exponent.value, self.value]
-        arguments += [ir.Constant(HALFWORD, -1), ir.Constant(WORD, 4)]
-        kinds = [argument.type for argument in arguments]
-        name = "llvm.x86.avx512.mask.scalef.ps.512"
-        function = declaration(self.builder.module, name, kind, kinds)
-        return Real(self.builder, self.builder.call(function, arguments))
+        return F32(self.builder, ISA.scaled(self.builder, self.value, exponent.value))
 
-    def like(self, number: float) -> "Real":
+    def like(self, number: float) -> "F32":
         """A constant, of as many lanes."""
-        return Real(self.builder, _constant(self.value.type, number))
+        return F32(self.builder, _constant(self.value.type, number))
 
-    def nearest(self) -> "Real":
+    def nearest(self) -> "F32":
         """The nearest integer, halves to even."""
         kind = self.value.type
         name = f"llvm.roundeven.{_suffix(kind)}"
         function = declaration(self.builder.module, name, kind, [kind])
-        return Real(self.builder, self.builder.call(function, [self.value]))
+        return F32(self.builder, self.builder.call(function, [self.value]))
 
-    def bits(self) -> Whole:
+    def bits(self) -> I32:
         """Its bits."""
-        return Whole(self.builder, self.builder.bitcast(self.value, _like(self.value.type, WORD)))
+        return I32(self.builder, self.builder.bitcast(self.value, _like(self.value.type, WORD)))
 
 
 def _like(kind: Any, element: Any) -> Any:
@@ -177,64 +168,64 @@ def _suffix(kind: Any) -> str:
     return f"v{kind.count}{name}" if isinstance(kind, ir.VectorType) else name
 
 
-def single(formula: Callable[[Real], Real]) -> Any:
-    """The formula as a function of kernels."""
+def scalar_function(formula: Callable[[F32], F32]) -> Any:
+    """The formula as a function of one float32 that kernels call."""
 
     @intrinsic
     def function(typing_context: Any, x: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return formula(Real(builder, arguments[0])).value
+            return formula(F32(builder, arguments[0])).value
 
         return types.float32(types.float32), generate
 
     return function
 
 
-def single_of_two(formula: Callable[[Real, Real], Real]) -> Any:
-    """The same of a formula of two numbers."""
+def scalar_function_of_two(formula: Callable[[F32, F32], F32]) -> Any:
+    """The same for a formula of two numbers."""
 
     @intrinsic
     def function(typing_context: Any, x: Any, y: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return formula(*(Real(builder, argument) for argument in arguments)).value
+            return formula(*(F32(builder, argument) for argument in arguments)).value
 
         return types.float32(types.float32, types.float32), generate
 
     return function
 
 
-class Here:
-    """Where a loop is: `lanes` numbers from `index` on, those in the mask if there is one."""
+class LoopPosition:
+    """The position of a loop: `lanes` numbers from `index` on, under a mask if there is one."""
 
     __slots__ = ("_mask", "builder", "index", "lanes")
 
     def __init__(self, builder: Any, index: Any, lanes: int, mask: Any = None) -> None:
         self.builder, self.index, self.lanes, self._mask = builder, index, lanes, mask
 
-    def _place(self, address: Any) -> Any:
+    def _address(self, address: Any) -> Any:
         return self.builder.add(address, self.builder.shl(self.index, long(2)))
 
-    def load(self, address: Any, missing: float = 0.0) -> Real:
-        """Numbers of float32[] at an address; `missing` where the mask has none."""
+    def load(self, address: Any, fill: float = 0.0) -> F32:
+        """Numbers of float32[] at an address; `fill` in lanes outside of the mask."""
         kind = vector(FLOAT, self.lanes) if self.lanes > 1 else FLOAT
-        place = self._place(address)
+        address_here = self._address(address)
         if self._mask is None:
-            return Real(self.builder, load(self.builder, place, kind, 1))
+            return F32(self.builder, load(self.builder, address_here, kind, 1))
         function = declaration(
             self.builder.module,
             f"llvm.masked.load.v{self.lanes}f32.p0",
             kind,
             [POINTER, WORD, self._mask.type, kind],
         )
-        pointer = self.builder.inttoptr(place, POINTER)
-        arguments = [pointer, ir.Constant(WORD, 1), self._mask, _constant(kind, missing)]
-        return Real(self.builder, self.builder.call(function, arguments))
+        pointer = self.builder.inttoptr(address_here, POINTER)
+        arguments = [pointer, ir.Constant(WORD, 1), self._mask, _constant(kind, fill)]
+        return F32(self.builder, self.builder.call(function, arguments))
 
-    def store(self, address: Any, number: Real) -> None:
+    def store(self, address: Any, number: F32) -> None:
         """Numbers to float32[] at an address."""
-        place = self._place(address)
+        address_here = self._address(address)
         if self._mask is None:
-            store(self.builder, number.value, place, 1)
+            store(self.builder, number.value, address_here, 1)
             return
         kind = number.value.type
         function = declaration(
@@ -243,24 +234,24 @@ class Here:
             ir.VoidType(),
             [kind, POINTER, WORD, self._mask.type],
         )
-        pointer = self.builder.inttoptr(place, POINTER)
+        pointer = self.builder.inttoptr(address_here, POINTER)
         self.builder.call(function, [number.value, pointer, ir.Constant(WORD, 1), self._mask])
 
-    def spread(self, value: Any) -> Real:
+    def broadcast(self, value: Any) -> F32:
         """A float32 in every lane."""
         if self.lanes > 1:
             value = splat(self.builder, value, self.lanes)
-        return Real(self.builder, value)
+        return F32(self.builder, value)
 
-    def only(self, number: Real, otherwise: float) -> Real:
+    def select(self, number: F32, otherwise: float) -> F32:
         """The number where the mask has it."""
         if self._mask is None:
             return number
         other = _constant(number.value.type, otherwise)
-        return Real(self.builder, self.builder.select(self._mask, number.value, other))
+        return F32(self.builder, self.builder.select(self._mask, number.value, other))
 
 
-def over(
+def vector_loop(
     builder: Any,
     count: Any,
     body: Callable[..., Any],
@@ -278,11 +269,11 @@ def over(
     slots = [variable(builder, kind, _constant(kind, start)) for kind in kinds] if total else []
 
     def step(index: Any, slot: int, width: int, mask: Any = None) -> None:
-        here = Here(builder, index, width, mask)
+        position = LoopPosition(builder, index, width, mask)
         if total:
-            builder.store(body(here, builder.load(slots[slot])), slots[slot])
+            builder.store(body(position, builder.load(slots[slot])), slots[slot])
         else:
-            body(here)
+            body(position)
 
     done = long(0)
     for at_once in dict.fromkeys((chains, 1)):
@@ -323,7 +314,7 @@ def over(
     return whole if TILING.masked else join(whole, rest)
 
 
-def mapping(formula: Callable[[Real, Real], Real]) -> Any:
+def mapping(formula: Callable[[F32, F32], F32]) -> Any:
     """A function of kernels (x, y, count, parameter): float32[count] at y = formula(float32[count]
     at x, parameter).
     """
@@ -333,10 +324,10 @@ def mapping(formula: Callable[[Real, Real], Real]) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             x, y, count, parameter = arguments
 
-            def body(here: Here) -> None:
-                here.store(y, formula(here.load(x), here.spread(parameter)))
+            def body(position: LoopPosition) -> None:
+                position.store(y, formula(position.load(x), position.broadcast(parameter)))
 
-            over(builder, count, body)
+            vector_loop(builder, count, body)
             return context.get_dummy_value()
 
         return types.void(types.int64, types.int64, types.int64, types.float32), generate
@@ -354,21 +345,21 @@ def largest_of(typing_context: Any, x: Any, count: Any, flip: Any, most: Any) ->
         x, count, flip, most = arguments
 
         def join(a: Any, b: Any) -> Any:
-            first, second = Real(builder, a), Real(builder, b)
-            return first.where_below(second, second, first).value
+            first, second = F32(builder, a), F32(builder, b)
+            return first.select_below(second, second, first).value
 
-        def body(here: Here, so_far: Any) -> Any:
-            flips = splat(builder, flip, here.lanes) if here.lanes > 1 else flip
-            bits = here.load(x, math.nan).bits() ^ Whole(builder, flips)
-            return join(so_far, bits.real().value)
+        def body(position: LoopPosition, so_far: Any) -> Any:
+            flips = splat(builder, flip, position.lanes) if position.lanes > 1 else flip
+            bits = position.load(x, math.nan).bits() ^ I32(builder, flips)
+            return join(so_far, bits.as_f32().value)
 
-        found = over(builder, count, body, (FLOAT, -math.inf, join), chains=4)
-        return join(most, found)
+        largest = vector_loop(builder, count, body, (FLOAT, -math.inf, join), chains=4)
+        return join(most, largest)
 
     return types.float32(types.int64, types.int64, types.int32, types.float32), generate
 
 
-def mapped_runs(name, run):
+def elementwise_kernel(name, run):
     """The kernel `name` of a `mapping` that needs no parameter."""
 
     def body(a, tile):

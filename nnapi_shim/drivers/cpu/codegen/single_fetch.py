@@ -1,7 +1,7 @@
-"""Loads that happen exactly once, for what decides an address or the end of a loop.
+"""Loads that happen exactly once, against double fetches of addresses and loop bounds.
 
-Another thread or process may write to the memory of inputs meanwhile. The compiler may repeat an
-ordinary load where its value is used again, and then what is used is not what was checked.
+Another thread or process may write to the memory of inputs during a run. The compiler may repeat an
+ordinary load, and the value that is used is then not the value that was checked.
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ from nnapi_shim.drivers.cpu.toolchain.kernel import helper
 
 
 class _VolatileLoad(ir.instructions.LoadInstr):  # type: ignore[misc]
-    """llvmlite has no word for it."""
+    """A volatile load, which llvmlite lacks."""
 
     def descr(self, buf: Any) -> None:
         """The text of the instruction."""
@@ -26,15 +26,15 @@ class _VolatileLoad(ir.instructions.LoadInstr):  # type: ignore[misc]
         )
 
 
-def _once(element: types.Type, stored: Any) -> Any:
+def _single_fetch(element: types.Type, stored: Any) -> Any:
     """An intrinsic read(address, index) -> element."""
 
     @intrinsic
     def read(typing_context: Any, address: Any, index: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             base = builder.inttoptr(arguments[0], ir.PointerType())
-            place = builder.gep(base, [arguments[1]], source_etype=stored)
-            load = _VolatileLoad(builder.block, place, typ=stored)
+            pointer = builder.gep(base, [arguments[1]], source_etype=stored)
+            load = _VolatileLoad(builder.block, pointer, typ=stored)
             load.align = 1
             builder._insert(load)
             return load
@@ -44,8 +44,8 @@ def _once(element: types.Type, stored: Any) -> Any:
     return read
 
 
-once_i32 = _once(types.int32, ir.IntType(32))
-once_f32 = _once(types.float32, ir.FloatType())
+fetch_i32 = _single_fetch(types.int32, ir.IntType(32))
+fetch_f32 = _single_fetch(types.float32, ir.FloatType())
 
 
 BLOCK = 512
@@ -64,28 +64,28 @@ def private_block(typing_context: Any) -> Any:
 
 
 @intrinsic
-def copy_once(typing_context: Any, target: Any, source: Any, length: Any) -> Any:
-    """Copy memory; afterwards the copy is what is read, whatever becomes of the source."""
+def fetch_block(typing_context: Any, target: Any, source: Any, length: Any) -> Any:
+    """Copy memory with volatile loads, so that the copy is read from then on."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         pointer, word, bit = ir.PointerType(), ir.IntType(64), ir.IntType(1)
-        places = [builder.inttoptr(address, pointer) for address in arguments[:2]]
+        pointers = [builder.inttoptr(address, pointer) for address in arguments[:2]]
         kind = ir.FunctionType(ir.VoidType(), [pointer, pointer, word, bit])
         name = "llvm.memcpy.p0.p0.i64"
         function = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
-        builder.call(function, [*places, arguments[2], ir.Constant(bit, 1)])  # 1: volatile
+        builder.call(function, [*pointers, arguments[2], ir.Constant(bit, 1)])  # 1: volatile
         return context.get_dummy_value()
 
     return types.void(types.int64, types.int64, types.int64), generate
 
 
 @helper
-def once_box(boxes, number):
+def fetch_box(boxes, number):
     """The four float32 numbers of a box."""
     at = 4 * number
     return (
-        once_f32(boxes, at),
-        once_f32(boxes, at + 1),
-        once_f32(boxes, at + 2),
-        once_f32(boxes, at + 3),
+        fetch_f32(boxes, at),
+        fetch_f32(boxes, at + 1),
+        fetch_f32(boxes, at + 2),
+        fetch_f32(boxes, at + 3),
     )

@@ -122,14 +122,14 @@ def overlaps(columns, capacity, count, x1, y1, x2, y2, area, threshold):
     left, top = columns, columns + 4 * capacity
     right, bottom, areas = columns + 8 * capacity, columns + 12 * capacity, columns + 16 * capacity
     for first in range(0, count, CHUNK):
-        found = NONE
+        hit = NONE
         for j in range(first, min(first + CHUNK, count)):
             share = iou(
                 x1, y1, x2, y2, area,
                 read(left, j), read(top, j), read(right, j), read(bottom, j), read(areas, j),
             )  # fmt: skip
-            found |= ONE if share >= threshold else NONE
-        if found != NONE:
+            hit |= ONE if share >= threshold else NONE
+        if hit != NONE:
             return True
     return False
 

@@ -38,8 +38,8 @@ def function(module: Any, name: str, arguments: Sequence[Any]) -> tuple[Any, boo
 
 def declaration(module: Any, name: str, result: Any, arguments: Sequence[Any]) -> Any:
     """Declaration of an LLVM intrinsic under its full name."""
-    found = module.globals.get(name)
-    return found or ir.Function(module, ir.FunctionType(result, arguments), name)
+    declared = module.globals.get(name)
+    return declared or ir.Function(module, ir.FunctionType(result, arguments), name)
 
 
 def variable(builder: Any, kind: Any, value: Any = None) -> Any:
@@ -95,77 +95,7 @@ def clamp(builder: Any, value: Any, low: Any, high: Any) -> Any:
     return builder.select(builder.fcmp_ordered(">", value, high), high, value)
 
 
-def multiply_add(builder: Any, x: Any, y: Any, total: Any, fused: bool) -> Any:
-    """X * y + total on float vectors."""
-    if not fused:
-        return builder.fadd(builder.fmul(x, y), total)
-    kind = x.type
-    fma = declaration(builder.module, f"llvm.fma.v{kind.count}f32", kind, [kind] * 3)
-    return builder.call(fma, [x, y, total])
-
-
-def dot_pairs(builder: Any, x: Any, y: Any, dot: str) -> Any:
-    """Products of 16-bit lanes, summed in pairs: <2n x i16>, <2n x i16> -> <n x i32>, exact."""
-    lanes = x.type.count // 2
-    wide = vector(WORD, lanes)
-    if dot:
-        return builder.call(declaration(builder.module, dot, wide, [x.type] * 2), [x, y])
-    products = []
-    for first in (0, 1):
-        every_other = range(first, 2 * lanes, 2)
-        a, b = (builder.sext(pick(builder, operand, every_other), wide) for operand in (x, y))
-        products.append(builder.mul(a, b))
-    return builder.add(*products)
-
-
 def clamp_integers(builder: Any, value: Any, low: Any, high: Any) -> Any:
     """min(max(value, low), high) on signed integers."""
     value = builder.select(builder.icmp_signed("<", value, low), low, value)
     return builder.select(builder.icmp_signed(">", value, high), high, value)
-
-
-_CONVERSIONS = {
-    4: "llvm.x86.sse2.cvtps2dq",
-    8: "llvm.x86.avx.cvt.ps2dq.256",
-    16: "llvm.x86.avx512.mask.cvtps2dq.512",
-}
-
-
-def rounded(builder: Any, value: Any, by_instruction: bool) -> Any:
-    """Floats to the nearest int32. What does not fit becomes -2^31 by the instruction, and else the
-    number next to it.
-    """
-    lanes = value.type.count
-    kind = vector(WORD, lanes)
-    if not by_instruction:
-        # A number this large has no bits behind the point.
-        magic = ir.Constant(value.type, [1.5 * 2.0**23] * lanes)
-        whole = builder.fsub(builder.fadd(value, magic), magic)
-        name = f"llvm.fptosi.sat.v{lanes}i32.v{lanes}f32"
-        return builder.call(declaration(builder.module, name, kind, [value.type]), [whole])
-    arguments = [value]
-    if lanes == 16:  # what lanes without a mask get, the mask, the rounding of the processor's mode
-        arguments += [ir.Constant(kind, None), ir.Constant(HALFWORD, -1), ir.Constant(WORD, 4)]
-    kinds = [argument.type for argument in arguments]
-    return builder.call(declaration(builder.module, _CONVERSIONS[lanes], kind, kinds), arguments)
-
-
-_PACKS = {128: "llvm.x86.sse2.{}.128", 256: "llvm.x86.avx2.{}", 512: "llvm.x86.avx512.{}.512"}
-
-
-def packed(builder: Any, a: Any, b: Any, by_instruction: bool) -> Any:
-    """The elements of two vectors, saturated to half their size: one vector. The instructions take
-    128 bits of a, 128 bits of b and so on, otherwise b follows a.
-    """
-    count, bits = a.type.count, a.type.element.width
-    half = ir.IntType(bits // 2)
-    if by_instruction:
-        name = _PACKS[count * bits].format("packssdw" if bits == 32 else "packsswb")
-        kind = vector(half, 2 * count)
-        return builder.call(declaration(builder.module, name, kind, [a.type] * 2), [a, b])
-    low, high = (
-        ir.Constant(a.type, [bound] * count)
-        for bound in (-(2 ** (bits // 2 - 1)), 2 ** (bits // 2 - 1) - 1)
-    )
-    parts = [clamp_integers(builder, x, low, high) for x in (a, b)]
-    return join(builder, [builder.trunc(x, vector(half, count)) for x in parts])

@@ -8,8 +8,8 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
-from nnapi_shim.drivers.cpu.codegen.broadcasting import bare, nothing, pairwise
-from nnapi_shim.drivers.cpu.codegen.byte_lookup import translate
+from nnapi_shim.drivers.cpu.codegen.broadcasting import nothing, pairwise, without_constants
+from nnapi_shim.drivers.cpu.codegen.byte_lookup import lookup_bytes_of
 from nnapi_shim.drivers.cpu.codegen.elements import READ, WRITE, mapped, part
 from nnapi_shim.drivers.cpu.codegen.exponential import (
     expm1_of,
@@ -29,7 +29,13 @@ from nnapi_shim.drivers.cpu.codegen.fixed_point import (
     tanh_32,
 )
 from nnapi_shim.drivers.cpu.codegen.numeric import add32, bounded, clamp, multiply32
-from nnapi_shim.drivers.cpu.codegen.simd import Real, mapped_runs, mapping, over, single_of_two
+from nnapi_shim.drivers.cpu.codegen.simd import (
+    F32,
+    elementwise_kernel,
+    mapping,
+    scalar_function_of_two,
+    vector_loop,
+)
 from nnapi_shim.drivers.cpu.lowering.activation import (
     CLAMP,
     CLAMP_RAW,
@@ -79,16 +85,16 @@ def clamp_quantized(variant, byte, read):
     return kernel(CLAMP_RAW)(body)
 
 
-def elu_of(x: Real, alpha: Real) -> Real:
+def elu_of(x: F32, alpha: F32) -> F32:
     """max(0, x) + min(0, alpha * (e^x - 1)).
 
     The second term is that of positive inputs, too, where alpha is negative. NaN stays NaN.
     """
     low = alpha * expm1_of(x)
-    return x.where_below(0.0, 0.0, x) + low.where_below(0.0, low, 0.0)
+    return x.select_below(0.0, 0.0, x) + low.select_below(0.0, low, 0.0)
 
 
-run_elu, elu = mapping(elu_of), single_of_two(elu_of)
+run_elu, elu = mapping(elu_of), scalar_function_of_two(elu_of)
 
 
 @kernel(ELU)
@@ -118,15 +124,15 @@ def run_gelu(typing_context, x, y, count, cubic, inner, one, half):
     def generate(context, builder, signature, arguments):
         x, y, count, *numbers = arguments
 
-        def body(here):
-            cubic, inner, one, half = map(here.spread, numbers)
-            value = here.load(x)
+        def body(position):
+            cubic, inner, one, half = map(position.broadcast, numbers)
+            value = position.load(x)
             cube = value * value * value
             share = tanh_of((value + cube * cubic) * inner)
             product = (value * (share + one)).clamped(-float("inf"), FLOAT32_MAX)
-            here.store(y, product * half)
+            position.store(y, product * half)
 
-        over(builder, count, body)
+        vector_loop(builder, count, body)
         return context.get_dummy_value()
 
     numbers = [types.int64] * 3 + [types.float32] * 4
@@ -169,11 +175,11 @@ for _variant, _size in (("f32", 4), ("f16", 2)):
     mapped("hard_swish", hard_swish, _variant)
     pairwise(
         f"prelu_{_variant}", PLAIN, READ[_variant], WRITE[_variant], (_size, _size), nothing,
-        bare(prelu),
+        without_constants(prelu),
     )  # fmt: skip
 
-mapped_runs("logistic_f32", mapping(lambda x, _: logistic_of(x)))
-mapped_runs("tanh_f32", mapping(lambda x, _: tanh_of(x)))
+elementwise_kernel("logistic_f32", mapping(lambda x, _: logistic_of(x)))
+elementwise_kernel("tanh_f32", mapping(lambda x, _: tanh_of(x)))
 mapped("logistic", logistic, "f16")
 mapped("tanh", tanh, "f16")
 
@@ -215,7 +221,7 @@ def lookup_b8(a, tile):
     """input, output: byte[count], table: byte[256]. output = table[input]."""
     x, y, table = a.input, a.output, a.table
     first, end = part(a.count, a.part, tile)
-    translate(y + first, x + first, end - first, table)
+    lookup_bytes_of(y + first, x + first, end - first, table)
     return 0
 
 

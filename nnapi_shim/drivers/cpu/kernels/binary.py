@@ -11,7 +11,12 @@ from operator import add, mul, sub, truediv
 
 import numpy as np
 
-from nnapi_shim.drivers.cpu.codegen.broadcasting import bare, guarded, nothing, pairwise
+from nnapi_shim.drivers.cpu.codegen.broadcasting import (
+    nothing,
+    pairwise,
+    pairwise_with_shortcut,
+    without_constants,
+)
 from nnapi_shim.drivers.cpu.codegen.elements import READ, WRITE
 from nnapi_shim.drivers.cpu.codegen.fixed_point import (
     long_product,
@@ -19,7 +24,7 @@ from nnapi_shim.drivers.cpu.codegen.fixed_point import (
     scaled_short,
     short_constants,
 )
-from nnapi_shim.drivers.cpu.codegen.float_shortcut import near, told
+from nnapi_shim.drivers.cpu.codegen.float_shortcut import confidence_mask, requantize_shortcut
 from nnapi_shim.drivers.cpu.codegen.logarithm import power
 from nnapi_shim.drivers.cpu.codegen.numeric import (
     add32,
@@ -86,12 +91,12 @@ def add_quantized(x, y, values):
 
 
 @helper
-def add_close(x, y, values):
+def add_shortcut(x, y, values):
     """As add_quantized, in float32; see lowering/float_shortcut.py."""
     zero0, zero1, close0, close1, middle, bits, window, lowest, highest = values
     x, y = np.float32(add32(np.int32(x), zero0)), np.float32(add32(np.int32(y), zero1))
     units = multiply_add(x, close0, multiply_add(y, close1, middle))
-    return told(units, bits, window, lowest, highest)
+    return requantize_shortcut(units, bits, window, lowest, highest)
 
 
 @helper
@@ -157,7 +162,7 @@ sum_constants = helper(
         result(a),
     )
 )
-guarded_sum_constants = helper(
+shortcut_sum_constants = helper(
     lambda a: (
         sum_constants(a),
         (
@@ -167,7 +172,7 @@ guarded_sum_constants = helper(
             a.close1,
             a.middle,
             np.int32(a.bits),
-            near(a.bits),
+            confidence_mask(a.bits),
             np.int32(a.lowest),
             np.int32(a.highest),
         ),
@@ -198,20 +203,26 @@ for _type, _size in (("f32", 4), ("f16", 2)):
     for _name, _function in {"add": add, "sub": sub, "mul": mul, "div": truediv}.items():
         pairwise(f"{_name}_{_type}", FLOAT, *_io, bounds, clamped(_function))
     pairwise(f"add_bounded_{_type}", FLOAT, *_io, bounds, add_bounded)
-    pairwise(f"pow_{_type}", PLAIN, *_io, nothing, bare(power))
+    pairwise(f"pow_{_type}", PLAIN, *_io, nothing, without_constants(power))
     pairwise(f"largest_{_type}", LARGEST, *_io, flip_word, largest_float)
 
 _io = READ["i32"], WRITE["i32"], (4, 4)
 for _name, _function in {"add": add, "sub": sub, "mul": mul, "div": divide_rounding_down}.items():
-    pairwise(f"{_name}_i32", PLAIN, *_io, nothing, bare(_function))
+    pairwise(f"{_name}_i32", PLAIN, *_io, nothing, without_constants(_function))
 pairwise("largest_i32", LARGEST, *_io, flip_word, largest_word)
 
 for _type in ("qu8", "qs8"):
     _read, _write = READ[_type[1:]], WRITE["b8"]
     _io = _read, _write, (1, 1)
     pairwise(f"add_{_type}", SUM, *_io, sum_constants, add_quantized)
-    guarded(
-        f"add_guarded_{_type}", SUM, _read, _write, guarded_sum_constants, add_close, add_quantized
+    pairwise_with_shortcut(
+        f"add_guarded_{_type}",
+        SUM,
+        _read,
+        _write,
+        shortcut_sum_constants,
+        add_shortcut,
+        add_quantized,
     )
     pairwise(f"mul_{_type}", PRODUCT, *_io, product_constants, mul_quantized)
 

@@ -34,7 +34,7 @@ def bytes_in_order(compare):
     return formula
 
 
-def reals(compare):
+def dequantized(compare):
     """The formula compare((x - zero0) * scale0, (y - zero1) * scale1), perhaps negated."""
 
     @helper
@@ -48,7 +48,7 @@ def reals(compare):
 
 negation = helper(lambda a: a.negate != 0)
 bytes_constants = helper(lambda a: (a.negate != 0, np.uint8(a.signed)))
-reals_constants = helper(
+dequantized_constants = helper(
     lambda a: (a.negate != 0, np.uint8(a.signed), a.zero0, a.scale0, a.zero1, a.scale1)
 )
 
@@ -64,4 +64,4 @@ for _type, _size in (("f32", 4), ("f16", 2), ("i32", 4)):
 _io = READ["u8"], _write, (1, 1)
 for _name, _compare in (("equal", eq), ("less", lt)):
     pairwise(f"{_name}_b8", COMPARE_BYTES, *_io, bytes_constants, bytes_in_order(_compare))
-    pairwise(f"{_name}_reals", COMPARE_REALS, *_io, reals_constants, reals(_compare))
+    pairwise(f"{_name}_reals", COMPARE_REALS, *_io, dequantized_constants, dequantized(_compare))

@@ -17,16 +17,16 @@ from nnapi_shim.drivers.cpu.codegen.depthwise_microkernel import (
     WIDE,
     pixels,
 )
+from nnapi_shim.drivers.cpu.codegen.isa import TILING
 from nnapi_shim.drivers.cpu.codegen.numeric import i16, u8, u32
 from nnapi_shim.drivers.cpu.codegen.vector import POINTER, VOID, WORD, declaration
 from nnapi_shim.drivers.cpu.kernels.half_precision import share
 from nnapi_shim.drivers.cpu.kernels.packing import centered
 from nnapi_shim.drivers.cpu.lowering.depthwise import DEPTHWISE, EXPAND, PACK_DEPTHWISE
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
-from nnapi_shim.drivers.cpu.toolchain.target import target_tiling
 
 CACHE_LINE = 64
-MANY = target_tiling().lanes * target_tiling().channel_vectors
+MANY = TILING.lanes * TILING.channel_vectors
 """Channels that fill the vectors of a micro-kernel."""
 
 
@@ -62,7 +62,7 @@ def depthwise(kind: str, element_bytes: int) -> Any:
     those whose filter columns all lie in the image, and the rest one by one. Those of 8 bits, which
     come here only where depthwise_quantized.py has no room, go one by one.
     """
-    run = pixels(target_tiling(), kind)
+    run = pixels(TILING, kind)
     has_variants = kind == "f32"
 
     def convolve(a, tile, deadline):

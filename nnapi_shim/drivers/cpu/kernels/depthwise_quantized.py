@@ -1,48 +1,51 @@
 """DEPTHWISE_CONV_2D of 8 bits: several outputs of a row at once, from interleaved rows."""
 
 from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late
-from nnapi_shim.drivers.cpu.codegen.interleave import blocks, weaver, woven_memory
+from nnapi_shim.drivers.cpu.codegen.interleave import blocks, interleave_buffer, interleaver
+from nnapi_shim.drivers.cpu.codegen.isa import TILING
 from nnapi_shim.drivers.cpu.codegen.numeric import f64, i8, i16, i32, u8
 from nnapi_shim.drivers.cpu.codegen.requantization import write_column
 from nnapi_shim.drivers.cpu.kernels.depthwise import CACHE_LINE, prefetch
 from nnapi_shim.drivers.cpu.kernels.packing import centered, part_of
-from nnapi_shim.drivers.cpu.lowering.depthwise_interleaved import BLOCK_VECTORS, PACK_WOVEN, WOVEN
+from nnapi_shim.drivers.cpu.lowering.depthwise_interleaved import (
+    BLOCK_VECTORS,
+    DEPTHWISE_INTERLEAVED,
+    PACK_INTERLEAVED,
+)
 from nnapi_shim.drivers.cpu.lowering.packing import QUANTIZED_HEAD_BYTES
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
-from nnapi_shim.drivers.cpu.toolchain.target import target_tiling
 
-TILING = target_tiling()
 GROUP, LANES = TILING.group, TILING.lanes
 WIDTH = BLOCK_VECTORS * TILING.lanes
 HEAD_BYTES = QUANTIZED_HEAD_BYTES * WIDTH
 """In front of a panel's weights: biases, and the table."""
 SEGMENTS = 64
 """After how many segments the clock is looked at: each is some thousand words."""
-weave, run_blocks = weaver(TILING), blocks(TILING)
+interleave, run_blocks = interleaver(TILING), blocks(TILING)
 weights_of = i8 if GROUP == 4 else i16
 
 
 @helper
-def _in_front(columns, stride, most):
-    """How many of `most` columns, `stride` apart, are among the first `columns`."""
+def _columns_before(columns, stride, most):
+    """How many of `most` columns, `stride` apart, lie before column `columns`."""
     return min(max((columns + stride - 1) // stride, 0), most)
 
 
 @helper
-def _nothing(outside, count, places, target, flip, zero, order):
-    """Words of `count` elements that lie outside of the image."""
+def _interleave_outside(outside, count, places, target, flip, zero, order):
+    """Interleave `count` elements that lie outside of the image."""
     if count > 0:
-        weave(outside, outside, outside, outside, 0, 0, 0, 0,
+        interleave(outside, outside, outside, outside, 0, 0, 0, 0,
               1, count, 0, places, 0, target, flip, zero, order)  # fmt: skip
 
 
-@kernel(WOVEN)
-def depthwise_woven(a, tile, deadline):
+@kernel(DEPTHWISE_INTERLEAVED)
+def depthwise_interleaved(a, tile, deadline):
     """A tile is tile_rows rows of outputs; `rows_together` of them are computed from the same
-    woven rows, by filters that begin further down each.
+    interleaved rows, by filters that begin further down each.
     """
     channels, slab, stride, plane, places = a.channels, a.slab, a.stride_width, a.plane, a.places
-    flip, zero, outside, height = a.flip, a.input_zero, a.outside, a.woven_height
+    flip, zero, outside, height = a.flip, a.input_zero, a.outside, a.interleaved_height
     order, row_bytes, out_row = a.order, a.in_width * channels, a.out_width * channels
     row_step = a.dilation_height * row_bytes
     unit = a.joined * slab
@@ -51,7 +54,7 @@ def depthwise_woven(a, tile, deadline):
     last_group = a.segment - a.joined
     weight_bytes = a.taps * 4 * WIDTH
     panel_bytes = HEAD_BYTES + a.rows_together * weight_bytes
-    memory = woven_memory()
+    memory = interleave_buffer()
     is_whole = slab == channels and stride == 1
     row, end, looked = tile * a.tile_rows, min((tile + 1) * a.tile_rows, a.rows), 0
     while row < end:
@@ -99,8 +102,8 @@ def depthwise_woven(a, tile, deadline):
                     if places != 0:
                         runs, spread, most = 1, 1, a.columns
                     for p in range(runs):
-                        left = _in_front(-column - p, spread, most)
-                        right = max(left, _in_front(a.in_width - column - p, spread, most))
+                        left = _columns_before(-column - p, spread, most)
+                        right = max(left, _columns_before(a.in_width - column - p, spread, most))
                         skip, to = (column + p + left * spread) * channels, 4 * slab
                         inside, length, lines, rest = right - left, slab, 0, 0
                         if places != 0:
@@ -108,14 +111,14 @@ def depthwise_woven(a, tile, deadline):
                             lines, rest = left * slab // LANES * 8, right * slab // LANES * 8
                         elif is_whole:
                             inside, length = 1, (right - left) * slab
-                        _nothing(outside, left * slab, places, target, flip, zero, order)
+                        _interleave_outside(outside, left * slab, places, target, flip, zero, order)
                         if left < right:
-                            weave(row0 + (skip & step0), row1 + (skip & step1),
+                            interleave(row0 + (skip & step0), row1 + (skip & step1),
                                   row2 + (skip & step2), row3 + (skip & step3),
                                   step0, step1, step2, step3, inside, length, stride * channels,
                                   places + lines, 4 * slab, target + left * to,
                                   flip, zero, order)  # fmt: skip
-                        _nothing(outside, (most - right) * slab, places + rest,
+                        _interleave_outside(outside, (most - right) * slab, places + rest,
                                  target + right * to, flip, zero, order)  # fmt: skip
                         if places == 0:
                             target += 4 * plane * slab
@@ -142,8 +145,8 @@ def depthwise_woven(a, tile, deadline):
     return 0
 
 
-@kernel(PACK_WOVEN)
-def pack_woven(a, tile, deadline):
+@kernel(PACK_INTERLEAVED)
+def pack_interleaved(a, tile, deadline):
     """filter: 8-bit [height, width, channels], bias: int32[channels]; output: panels.
 
     A panel: bias, table of requantization.py, words of weights [rows_together, parts, words,
@@ -174,8 +177,8 @@ def pack_woven(a, tile, deadline):
                                 for i in range(GROUP):
                                     weight, y = 0, word * GROUP + i - shift * a.row_step
                                     if 0 <= y < a.filter_height:
-                                        place = (y * width + j) * channels + c
-                                        weight = int(centered(filter[place], flip, zero))
+                                        index = (y * width + j) * channels + c
+                                        weight = int(centered(filter[index], flip, zero))
                                         if GROUP == 4:
                                             weight = part_of(weight, part)
                                     total += weight

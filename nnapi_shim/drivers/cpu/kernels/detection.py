@@ -17,7 +17,7 @@ from nnapi_shim.drivers.cpu.codegen.numeric import (
     ordered,
 )
 from nnapi_shim.drivers.cpu.codegen.simd import largest_of
-from nnapi_shim.drivers.cpu.codegen.single_fetch import once_box, once_i32
+from nnapi_shim.drivers.cpu.codegen.single_fetch import fetch_box, fetch_i32
 from nnapi_shim.drivers.cpu.codegen.suppression import (
     TOO_LATE,
     comparable,
@@ -57,8 +57,8 @@ def bbox_transform(a, tile):
     info, deltas, output, classes = f32(a.image_info), a.deltas, a.output, a.classes
     first = tile * a.tile_rois
     for roi in range(first, min(first + a.tile_rois, a.count)):
-        image = np.int64(once_i32(a.batch_index, roi))
-        x1, y1, x2, y2 = once_box(a.rois, roi)
+        image = np.int64(fetch_i32(a.batch_index, roi))
+        x1, y1, x2, y2 = fetch_box(a.rois, roi)
         if image < 0 or image >= a.batches or not is_box(x1, y1, x2, y2):
             return OP_FAILED
         height, width = info[2 * image], info[2 * image + 1]
@@ -141,11 +141,11 @@ def nms_classes(a, tile, deadline):
         kept = suppress_candidates(parts, anchors, count, boxes, a.iou_threshold, a.limit, deadline)
         if kept == TOO_LATE or late(deadline):
             return DEADLINE
-        place = image * (classes - 1) + label - 1
-        chosen = i64(a.chosen + place * capacity * 8)
+        class_index = image * (classes - 1) + label - 1
+        chosen = i64(a.chosen + class_index * capacity * 8)
         for i in range(kept):
             chosen[i] = index_of(listed[i])
-        counts[place] = kept
+        counts[class_index] = kept
     return 0
 
 
@@ -162,11 +162,11 @@ def set_detection(a, image, row, anchor, label):
 
 
 @helper
-def end_detections(a, image, found):
+def end_detections(a, image, count):
     """Write their number; the rows behind them become 0."""
-    i32(a.num_detections)[image] = found
+    i32(a.num_detections)[image] = count
     scores, boxes, labels = f32(a.out_scores), f32(a.out_boxes), i32(a.out_classes)
-    for at in range(image * a.rows + found, (image + 1) * a.rows):
+    for at in range(image * a.rows + count, (image + 1) * a.rows):
         scores[at] = ZERO
         labels[at] = 0
         for corner in range(4 * at, 4 * at + 4):
@@ -189,11 +189,11 @@ def merge_classes(a, tile, deadline):
             count += 1
     if not sort(items, spare, histogram, count, deadline):
         return DEADLINE
-    found = min(count, a.rows)
-    for row in range(found):
+    written = min(count, a.rows)
+    for row in range(written):
         at = index_of(listed[row])
         set_detection(a, tile, row, chosen[at], 1 + at // capacity)
-    end_detections(a, tile, found)
+    end_detections(a, tile, written)
     return 0
 
 
@@ -286,7 +286,7 @@ def max_keypoints(a, tile, deadline):
     [boxes, count, 2] of x, y; a tile is a box. The first maximum counts.
     """
     size, points = a.size, f32(a.keypoints)
-    x1, y1, x2, y2 = once_box(a.boxes, tile)
+    x1, y1, x2, y2 = fetch_box(a.boxes, tile)
     if not is_box(x1, y1, x2, y2):
         return OP_FAILED
     work = 0

@@ -49,8 +49,8 @@ def numbers_of_block(typing_context: Any, y: Any, x: Any, key: Any) -> Any:
                 builder.store(builder.add(builder.load(total), product), total)
         reduce = declaration(builder.module, f"llvm.vector.reduce.add.v{LANES}i64", LONG, [pairs])
         for number, total in enumerate(sums):
-            found = builder.call(reduce, [builder.load(total)])
-            store(builder, found, builder.add(target, long(8 * number)), 1)
+            digest_word = builder.call(reduce, [builder.load(total)])
+            store(builder, digest_word, builder.add(target, long(8 * number)), 1)
         return context.get_dummy_value()
 
     return types.void(*[types.int64] * 3), generate
@@ -61,8 +61,8 @@ def take(typing_context: Any, counter: Any, count: Any) -> Any:
     """Add to the counter at an address that several threads count with; what it was before."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        place = builder.inttoptr(arguments[0], ir.PointerType())
-        return builder.atomic_rmw("add", place, arguments[1], "monotonic")
+        pointer = builder.inttoptr(arguments[0], ir.PointerType())
+        return builder.atomic_rmw("add", pointer, arguments[1], "monotonic")
 
     return types.int64(types.int64, types.int64), generate
 

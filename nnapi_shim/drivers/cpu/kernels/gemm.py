@@ -7,15 +7,13 @@ panel stays in the first-level cache while the rows of the block, which fit into
 from typing import Any
 
 from nnapi_shim.drivers.cpu.codegen.gemm_microkernel import tile
+from nnapi_shim.drivers.cpu.codegen.isa import ISA, TILING
 from nnapi_shim.drivers.cpu.codegen.mac_schemes import float32, halves, pairs16, quads8
 from nnapi_shim.drivers.cpu.codegen.vector import BYTE, FLOAT
+from nnapi_shim.drivers.cpu.isa.tier import Tiling
 from nnapi_shim.drivers.cpu.lowering.gemm import ADDING, GEMM
-from nnapi_shim.drivers.cpu.lowering.half_precision import HALVING
-from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
 from nnapi_shim.drivers.cpu.toolchain.kernel import kernel
-from nnapi_shim.drivers.cpu.toolchain.target import target, target_tiling
 
-TILING = target_tiling()
 CHAINS = 4
 """Partial sums of a single row: as many additions in flight as an addition takes cycles."""
 
@@ -76,9 +74,9 @@ def gemm(
     return kernel(GEMM)(product)
 
 
-_float32 = float32(TILING)
-_quantized = quads8(TILING) if TILING.group == 4 else pairs16(TILING)
-_quantized_row = quads8(TILING) if TILING.group == 4 else pairs16(TILING, BYTE)
+_float32 = float32()
+_quantized = quads8() if TILING.group == 4 else pairs16()
+_quantized_row = quads8() if TILING.group == 4 else pairs16(BYTE)
 
 gemm_f32 = gemm("gemm_f32", _float32, TILING.rows)
 gemm_q8 = gemm("gemm_q8", _quantized, TILING.rows)
@@ -93,5 +91,5 @@ if TILING.odd_rows:
 # One row: every weight is read once, so that the bytes of the weights count, and latency.
 gemv_f32 = gemm("gemv_f32", _float32, 1, chains=CHAINS)
 gemv_q8 = gemm("gemv_q8", _quantized_row, 1, chains=CHAINS)
-if target() in HALVING:
-    gemv_half_f32 = gemm("gemv_half_f32", halves(TILING), 1, chains=CHAINS)
+if ISA.tier.float16:
+    gemv_half_f32 = gemm("gemv_half_f32", halves(), 1, chains=CHAINS)

@@ -1,6 +1,6 @@
 """CONCATENATION: rows of bytes requantized, from one pitch to another."""
 
-from nnapi_shim.drivers.cpu.codegen.byte_lookup import translate
+from nnapi_shim.drivers.cpu.codegen.byte_lookup import lookup_bytes_of
 from nnapi_shim.drivers.cpu.lowering.joining import REQUANTIZE
 from nnapi_shim.drivers.cpu.toolchain.kernel import kernel
 
@@ -16,6 +16,6 @@ def requantize(a, tile):
     end = min(first + a.tile_rows, a.rows)
     x, y = a.input + first * a.input_step, a.output + first * a.output_step
     for _ in range(first, end):
-        translate(y, x, count, table)
+        lookup_bytes_of(y, x, count, table)
         x, y = x + a.input_step, y + a.output_step
     return 0

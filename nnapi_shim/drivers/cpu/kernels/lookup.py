@@ -15,7 +15,7 @@ from nnapi_shim.drivers.cpu.codegen.numeric import (
     u32,
 )
 from nnapi_shim.drivers.cpu.codegen.register_transpose import copy_long
-from nnapi_shim.drivers.cpu.codegen.single_fetch import BLOCK, copy_once, once_i32, private_block
+from nnapi_shim.drivers.cpu.codegen.single_fetch import BLOCK, fetch_block, fetch_i32, private_block
 from nnapi_shim.drivers.cpu.lowering.lookup import GATHER, HASHTABLE, LSH
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
 from nnapi_shim.hal.enums import ResultCode
@@ -82,7 +82,7 @@ def gather(a, tile):
     while first < end:
         at = first % count
         run = min(end - first, count - at, BLOCK)
-        copy_once(block, a.indices + at * 4, run * 4)
+        fetch_block(block, a.indices + at * 4, run * 4)
         if not _are_inside(indices, run, size):
             return OP_FAILED
         x = a.input + first // count * size * length
@@ -100,7 +100,7 @@ def hashtable_lookup(a, tile):
     keys, hits, rows, length = i32(a.keys), u8(a.hits), a.rows, a.bytes
     first = tile * a.tile_lookups
     for i in range(first, min(first + a.tile_lookups, a.count)):
-        wanted = once_i32(a.lookups, i)
+        wanted = fetch_i32(a.lookups, i)
         low, high = 0, rows
         while low < high:
             middle = (low + high) >> 1

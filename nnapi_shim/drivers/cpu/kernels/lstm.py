@@ -70,7 +70,7 @@ def update(state, into, forget, candidate, count, first_gate, clip):
 
 
 @helper
-def look(x, peephole, state, count):
+def add_peephole(x, peephole, state, count):
     """x: float32[count], in place: x + peephole * state."""
     for n in range(count):
         write(x, n, read_back(x, n) + read(peephole, n) * read_back(state, n))
@@ -81,7 +81,7 @@ def finish_gate(a, gate, x, state, count):
     """x: float32[count], in place: what looks at the cell state is added; the sum is normalised."""
     peephole = of_gate(gate, a.peephole_input, a.peephole_forget, 0, a.peephole_output)
     if peephole != 0:
-        look(x, peephole, state, count)
+        add_peephole(x, peephole, state, count)
     gain = of_gate(gate, a.gain_input, a.gain_forget, a.gain_cell, a.gain_output)
     if gain != 0:
         bias = of_gate(gate, a.bias_input, a.bias_forget, a.bias_cell, a.bias_output)
@@ -197,7 +197,7 @@ def lstm_round(a, tile):
             add(x, a.aux_products + above, count)
         peephole = of_gate(gate, a.peephole_input, a.peephole_forget, 0, a.peephole_output)
         if peephole != 0:
-            look(x, peephole + offset, cells, count)
+            add_peephole(x, peephole + offset, cells, count)
         activate(x, count, a.activation if gate == CELL else SIGMOID)
     copy_bytes(result, cells, count * 4)
     activate(result, count, a.activation)

@@ -231,8 +231,8 @@ def local_response_f32(a, tile):
     first = tile * a.tile_blocks
     for block in range(first, min(first + a.tile_blocks, a.outer * blocks)):
         at, start, count = lanes_of(block, blocks, whole)
-        place = (at * whole + start) * SIZE
-        x, y = a.input + place, a.output + place
+        origin = (at * whole + start) * SIZE
+        x, y = a.input + origin, a.output + origin
         for p in range(count):
             write_f32(sums, p, ZERO)
         for offset in range(-radius * inner, radius * inner + 1, inner):
@@ -281,8 +281,8 @@ def local_response_running_f32(a, tile, deadline):
     first = tile * a.tile_blocks
     for block in range(first, min(first + a.tile_blocks, a.outer * blocks)):
         at, lane, count = lanes_of(block, blocks, inner)
-        place = (at * length * inner + lane) * SIZE
-        x, y = a.input + place, a.output + place
+        offset = (at * length * inner + lane) * SIZE
+        x, y = a.input + offset, a.output + offset
         rows = LANES // inner if count == inner else 1
         for c in range(count):
             write_f64(running, c, 0.0)
@@ -383,8 +383,8 @@ def instance_normalization_lanes_f32(a, tile, deadline):
     first = tile * a.tile_blocks
     for block in range(first, min(first + a.tile_blocks, a.outer * blocks)):
         at, lane, wanted = lanes_of(block, blocks, inner)
-        place = (at * length * inner + lane) * SIZE
-        x, y = a.input + place, a.output + place
+        offset = (at * length * inner + lane) * SIZE
+        x, y = a.input + offset, a.output + offset
         count = fold * wanted
         for c in range(count):
             write_f64(origins, c, np.float64(read(x, c % wanted)))
@@ -414,10 +414,10 @@ def instance_normalization_lanes_f32(a, tile, deadline):
                 write_f64(squares, c, more)
         for c in range(wanted):
             sums = read_f64(origins, c), read_f64(totals, c), read_f64(squares, c)
-            found = statistics(*sums, length, gamma, epsilon)
-            write_f32(high, c, found[0])
-            write_f32(low, c, found[1])
-            write_f32(factor, c, found[2])
+            moments = statistics(*sums, length, gamma, epsilon)
+            write_f32(high, c, moments[0])
+            write_f32(low, c, moments[1])
+            write_f32(factor, c, moments[2])
         for other in range(wanted, count, wanted):
             copy_bytes(high + 4 * other, high, 4 * wanted)
             copy_bytes(low + 4 * other, low, 4 * wanted)

@@ -8,11 +8,11 @@ column. Columns that do not exist are 0.
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
 from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late
+from nnapi_shim.drivers.cpu.codegen.isa import ISA
 from nnapi_shim.drivers.cpu.codegen.numeric import (
     f32,
     f64,
@@ -30,8 +30,6 @@ from nnapi_shim.drivers.cpu.codegen.requantization import write_column
 from nnapi_shim.drivers.cpu.codegen.vector import (
     BYTE,
     HALFWORD,
-    WORD,
-    declaration,
     load,
     splat,
     vector,
@@ -47,9 +45,6 @@ from nnapi_shim.drivers.cpu.lowering.packing import (
 )
 from nnapi_shim.drivers.cpu.lowering.requantization import REQUANTIZATION_TABLE
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
-from nnapi_shim.drivers.cpu.toolchain.target import target_tiling
-
-BY_INSTRUCTION = target_tiling().named
 
 
 @intrinsic
@@ -317,17 +312,13 @@ def _row_sums(name: str, row_sum: Any) -> Any:
 
 @intrinsic
 def _sum_of_16_bytes(typing_context, address, flip):
-    """The sum of 16 bytes xor flip, by the instruction that x86 has for it."""
+    """The sum of 16 bytes xor flip."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        kind, pair = vector(BYTE, 16), vector(ir.IntType(64), 2)
         address, flip = arguments
-        value = load(builder, address, kind, 1)
+        value = load(builder, address, vector(BYTE, 16), 1)
         value = builder.xor(value, splat(builder, builder.trunc(flip, BYTE), 16))
-        sad = declaration(builder.module, "llvm.x86.sse2.psad.bw", pair, [kind] * 2)
-        halves = builder.call(sad, [value, ir.Constant(kind, None)])
-        low, high = (builder.extract_element(halves, ir.Constant(WORD, at)) for at in (0, 1))
-        return builder.add(low, high)
+        return ISA.sum_of_16_bytes(builder, value)
 
     return types.int64(types.int64, types.int64), generate
 
@@ -335,7 +326,7 @@ def _sum_of_16_bytes(typing_context, address, flip):
 @helper
 def _sum_of_bytes(x, count, flip):
     total, at = 0, 0
-    while BY_INSTRUCTION and at + 16 <= count:
+    while at + 16 <= count:
         total += _sum_of_16_bytes(x + at, flip)
         at += 16
     rest = u8(x)

@@ -192,8 +192,8 @@ def merge_images(a, tile, deadline):
         for label in range(1, classes):
             at = cursors[label]
             while at < counts[label] and chosen[label * rois + at] < end:
-                place = label * rois + at
-                listed[count] = item_of(f32(a.lowered)[place], place)
+                candidate = label * rois + at
+                listed[count] = item_of(f32(a.lowered)[candidate], candidate)
                 count, at = count + 1, at + 1
             cursors[label] = at
         if not sort(items, spare, histogram, count, deadline):
@@ -205,11 +205,11 @@ def merge_images(a, tile, deadline):
         if not sort(items, spare, histogram, count, deadline):
             return DEADLINE
         for i in range(count):
-            place = order[index_of(listed[i])]
-            label = place // rois
-            f32(a.out_scores)[found] = f32(a.lowered)[place]
+            candidate = order[index_of(listed[i])]
+            label = candidate // rois
+            f32(a.out_scores)[found] = f32(a.lowered)[candidate]
             copy_bytes(
-                a.out_rois + 16 * found, a.boxes + 16 * (chosen[place] * classes + label), 16
+                a.out_rois + 16 * found, a.boxes + 16 * (chosen[candidate] * classes + label), 16
             )
             i32(a.out_classes)[found] = label
             i32(a.out_batch_index)[found] = i32(a.batch_index)[start]

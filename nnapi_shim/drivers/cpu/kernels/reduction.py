@@ -23,7 +23,7 @@ from nnapi_shim.drivers.cpu.codegen.numeric import (
     square_root,
     xor32,
 )
-from nnapi_shim.drivers.cpu.codegen.simd import Here, Real, largest_of, over
+from nnapi_shim.drivers.cpu.codegen.simd import F32, LoopPosition, largest_of, vector_loop
 from nnapi_shim.drivers.cpu.lowering.reduction import (
     EXTREME,
     EXTREME_BYTES,
@@ -50,10 +50,10 @@ def sum_of(typing_context: Any, x: Any, count: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         x, count = arguments
 
-        def body(here: Here, total: Any) -> Any:
-            return builder.fadd(total, builder.fpext(here.load(x).value, total.type))
+        def body(position: LoopPosition, total: Any) -> Any:
+            return builder.fadd(total, builder.fpext(position.load(x).value, total.type))
 
-        return over(builder, count, body, (DOUBLE, 0.0, builder.fadd), chains=2)
+        return vector_loop(builder, count, body, (DOUBLE, 0.0, builder.fadd), chains=2)
 
     return types.float64(types.int64, types.int64), generate
 
@@ -311,12 +311,12 @@ def _squares_of(within: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             x, count, mean = arguments
 
-            def body(here: Here, total: Any) -> Any:
-                apart = within(here.load(x) - here.spread(mean))
-                square = here.only(within(apart * apart), 0.0)
+            def body(position: LoopPosition, total: Any) -> Any:
+                apart = within(position.load(x) - position.broadcast(mean))
+                square = position.select(within(apart * apart), 0.0)
                 return builder.fadd(total, builder.fpext(square.value, total.type))
 
-            return over(builder, count, body, (DOUBLE, 0.0, builder.fadd), chains=2)
+            return vector_loop(builder, count, body, (DOUBLE, 0.0, builder.fadd), chains=2)
 
         return types.float64(types.int64, types.int64, types.float32), generate
 
@@ -334,12 +334,12 @@ def _spread_out(within: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             x, y, count, mean, deviation, gain, bias = arguments
 
-            def body(here: Here) -> None:
-                apart = within(here.load(x) - here.spread(mean))
-                steps = within(apart / here.spread(deviation))
-                here.store(y, within(within(steps * here.load(gain)) + here.load(bias)))
+            def body(position: LoopPosition) -> None:
+                apart = within(position.load(x) - position.broadcast(mean))
+                steps = within(apart / position.broadcast(deviation))
+                position.store(y, within(within(steps * position.load(gain)) + position.load(bias)))
 
-            over(builder, count, body)
+            vector_loop(builder, count, body)
             return context.get_dummy_value()
 
         longs, floats = [types.int64] * 3, [types.float32] * 2
@@ -348,11 +348,11 @@ def _spread_out(within: Any) -> Any:
     return spread_out
 
 
-def _as_it_is(x: Real) -> Real:
+def _as_it_is(x: F32) -> F32:
     return x
 
 
-def _within(x: Real) -> Real:
+def _within(x: F32) -> F32:
     return x.clamped(-FLOAT32_MAX, FLOAT32_MAX)
 
 

@@ -11,7 +11,7 @@ from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, late
 from nnapi_shim.drivers.cpu.codegen.elements import READ, READ_BACK, WRITE
 from nnapi_shim.drivers.cpu.codegen.fixed_point import scaled
 from nnapi_shim.drivers.cpu.codegen.numeric import bits_of, rounded
-from nnapi_shim.drivers.cpu.codegen.single_fetch import once_box, once_i32
+from nnapi_shim.drivers.cpu.codegen.single_fetch import fetch_box, fetch_i32
 from nnapi_shim.drivers.cpu.kernels.pooling import bounds, largest, signed_bounds, unsigned_bounds
 from nnapi_shim.drivers.cpu.lowering.roi import ROI_ALIGN, ROI_POOL, ROI_POOL_RAW, WEIGHT_STEP
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
@@ -28,8 +28,8 @@ LARGEST = np.finfo(np.float32).max
 @helper
 def corners(a, roi):
     """(whether the roi is legal, its image, x1, y1, x2, y2)."""
-    image = np.int64(once_i32(a.batch_index, roi))
-    x1, y1, x2, y2 = once_box(a.rois, roi)
+    image = np.int64(fetch_i32(a.batch_index, roi))
+    x1, y1, x2, y2 = fetch_box(a.rois, roi)
     width, height = np.float32(a.width), np.float32(a.height)
     legal = 0 <= image < a.batches and is_box(x1, y1, x2, y2) and x1 >= ZERO and y1 >= ZERO
     legal = legal and x2 / a.width_stride <= width and y2 / a.height_stride <= height

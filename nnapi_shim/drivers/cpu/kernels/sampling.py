@@ -14,7 +14,7 @@ from nnapi_shim.drivers.cpu.codegen.numeric import (
     i32,
     ordered,
 )
-from nnapi_shim.drivers.cpu.codegen.single_fetch import once_i32
+from nnapi_shim.drivers.cpu.codegen.single_fetch import fetch_i32
 from nnapi_shim.drivers.cpu.lowering.sampling import CUMULATE, SAMPLE
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
 
@@ -102,7 +102,7 @@ def random_multinomial(a, tile):
     replaced by the time.
     """
     output = i32(a.output)
-    key, stream = U(once_i32(a.seeds, 0)), U(once_i32(a.seeds, 1))
+    key, stream = U(fetch_i32(a.seeds, 0)), U(fetch_i32(a.seeds, 1))
     if key == U(0) and stream == U(0):
         key = U(monotonic_ns())
     first = tile * a.tile_samples

@@ -14,6 +14,7 @@ from numba.extending import intrinsic
 
 from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, STRETCH, late
 from nnapi_shim.drivers.cpu.codegen.elements import READ, READ_BACK, WRITE, part
+from nnapi_shim.drivers.cpu.codegen.isa import TILING
 from nnapi_shim.drivers.cpu.codegen.numeric import (
     bits_of,
     float_of,
@@ -22,7 +23,7 @@ from nnapi_shim.drivers.cpu.codegen.numeric import (
     ordered,
     xor32,
 )
-from nnapi_shim.drivers.cpu.codegen.simd import Here
+from nnapi_shim.drivers.cpu.codegen.simd import LoopPosition
 from nnapi_shim.drivers.cpu.codegen.vector import (
     FLOAT,
     WORD,
@@ -34,7 +35,6 @@ from nnapi_shim.drivers.cpu.codegen.vector import (
 )
 from nnapi_shim.drivers.cpu.lowering.selection import EXTREME, LANES, SELECT
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
-from nnapi_shim.drivers.cpu.toolchain.target import target_tiling
 
 HIGHEST = np.int32(2**31 - 1)
 QUADWORD = ir.IntType(64)
@@ -70,7 +70,6 @@ select(32, read_f32, WRITE["f32"])
 BLOCK, LONG_BLOCK = 256, 1024
 """Elements of a row whose maximum is taken at a time; the last that raised it is searched."""
 
-TILING = target_tiling()
 SHORT_ROW = 2 * TILING.lanes if TILING.masked else 0
 """Elements of a row of floats up to which two vectors have all of it."""
 
@@ -123,7 +122,7 @@ def short_float_row(typing_context: Any, x: Any, length: Any, flip: Any) -> Any:
         for first in (0, lanes):
             numbers = ir.Constant(vector(WORD, lanes), [*range(first, first + lanes)])
             mask = builder.icmp_signed("<", numbers, count)
-            bits = Here(builder, long(first), lanes, mask).load(x, math.nan).bits()
+            bits = LoopPosition(builder, long(first), lanes, mask).load(x, math.nan).bits()
             parts.append(builder.bitcast(builder.xor(bits.value, flips), kind))
             most = _larger(builder, parts[-1], most)
         while lanes > 1:
@@ -132,8 +131,8 @@ def short_float_row(typing_context: Any, x: Any, length: Any, flip: Any) -> Any:
             most = _larger(builder, *halves)
         best = splat(builder, builder.extract_element(most, ir.Constant(WORD, 0)), TILING.lanes)
         wide = ir.IntType(TILING.lanes)
-        found = [builder.bitcast(builder.fcmp_ordered("==", it, best), wide) for it in parts]
-        low, high = (builder.zext(it, QUADWORD) for it in found)
+        matches = [builder.bitcast(builder.fcmp_ordered("==", it, best), wide) for it in parts]
+        low, high = (builder.zext(it, QUADWORD) for it in matches)
         all_found = builder.or_(low, builder.shl(high, long(TILING.lanes)))
         is_nan = builder.bitcast(builder.fcmp_unordered("uno", parts[0], parts[0]), wide)
         first_is_nan = builder.zext(builder.and_(is_nan, ir.Constant(wide, 1)), QUADWORD)

@@ -10,7 +10,7 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
-from nnapi_shim.drivers.cpu.codegen.byte_lookup import translate
+from nnapi_shim.drivers.cpu.codegen.byte_lookup import lookup_bytes_of
 from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, LONG, STRETCH, late
 from nnapi_shim.drivers.cpu.codegen.elements import READ, READ_BACK, WRITE
 from nnapi_shim.drivers.cpu.codegen.exponential import exp_negative, exp_negative_of
@@ -34,7 +34,7 @@ from nnapi_shim.drivers.cpu.codegen.numeric import (
     ordered,
     xor32,
 )
-from nnapi_shim.drivers.cpu.codegen.simd import Here, Whole, mapping, over
+from nnapi_shim.drivers.cpu.codegen.simd import I32, LoopPosition, mapping, vector_loop
 from nnapi_shim.drivers.cpu.codegen.vector import FLOAT, WORD
 from nnapi_shim.drivers.cpu.lowering.softmax import (
     LANES,
@@ -67,14 +67,14 @@ def largest_key(typing_context: Any, x: Any, count: Any) -> Any:
     """The largest `ordered` of float32[count] at x."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        def body(here: Here, most: Any) -> Any:
-            bits = here.load(arguments[0], -np.inf).bits()
-            return (bits ^ ((bits >> 31) & 0x7FFFFFFF)).largest(Whole(builder, most)).value
+        def body(position: LoopPosition, most: Any) -> Any:
+            bits = position.load(arguments[0], -np.inf).bits()
+            return (bits ^ ((bits >> 31) & 0x7FFFFFFF)).largest(I32(builder, most)).value
 
         def join(a: Any, b: Any) -> Any:
-            return Whole(builder, a).largest(Whole(builder, b)).value
+            return I32(builder, a).largest(I32(builder, b)).value
 
-        return over(builder, arguments[1], body, (WORD, int(LOWEST), join), chains=2)
+        return vector_loop(builder, arguments[1], body, (WORD, int(LOWEST), join), chains=2)
 
     return types.int32(types.int64, types.int64), generate
 
@@ -86,12 +86,14 @@ def powers(typing_context: Any, x: Any, y: Any, count: Any, most: Any, beta: Any
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         x, y, count, most, beta = arguments
 
-        def body(here: Here, total: Any) -> Any:
-            power = exp_negative_of((here.load(x) - here.spread(most)) * here.spread(beta))
-            here.store(y, power)
-            return builder.fadd(total, here.only(power, 0.0).value)
+        def body(position: LoopPosition, total: Any) -> Any:
+            power = exp_negative_of(
+                (position.load(x) - position.broadcast(most)) * position.broadcast(beta)
+            )
+            position.store(y, power)
+            return builder.fadd(total, position.select(power, 0.0).value)
 
-        return over(builder, count, body, (FLOAT, 0.0, builder.fadd))
+        return vector_loop(builder, count, body, (FLOAT, 0.0, builder.fadd))
 
     arguments = [types.int64] * 3 + [types.float32] * 2
     return types.float32(*arguments), generate
@@ -293,7 +295,7 @@ def quantized(variant, flip):
                 power, _ = power_of(table, byte)
                 write(scratch, byte ^ np.int64(flip), steps_of(power, share, nudge, bits, flips))
             if inner == 1:
-                translate(y, x, length, scratch)
+                lookup_bytes_of(y, x, length, scratch)
             else:
                 for stretch in range(0, length, LONG):
                     if stretch > 0 and late(deadline):

@@ -12,20 +12,26 @@ from nnapi_shim.drivers.cpu.codegen.numeric import i64
 from nnapi_shim.drivers.cpu.codegen.register_transpose import (
     backwards,
     copy_long,
+    deinterleaved,
+    interleaved,
     lines_of,
     pair,
     same,
     spread,
     transposed,
-    unwoven,
-    woven,
 )
-from nnapi_shim.drivers.cpu.lowering.strided import COPY, SIDE, STRIP_BYTES, TRANSPOSE, WOVEN
+from nnapi_shim.drivers.cpu.lowering.strided import (
+    COPY,
+    INTERLEAVED_LINES,
+    SIDE,
+    STRIP_BYTES,
+    TRANSPOSE,
+)
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
 
 
 @helper
-def place(axes, rank, line):
+def offsets_of(axes, rank, line):
     """How far the input and the output have moved in front of a line, in bytes."""
     steps, x, y = i64(axes), 0, 0
     for axis in range(rank):
@@ -51,7 +57,7 @@ def through_lines(name, layout, constants, copy_lines):
         row_end = a.rows if tile % parts == parts - 1 else first + a.part
         while line < end:
             at = line % inner
-            x, y = place(a.axes, a.rank, line // inner)
+            x, y = offsets_of(a.axes, a.rank, line // inner)
             x, y = x + a.input + at * x_line, y + a.output + at * y_line
             lines = min(inner - at, end - line)
             copy_lines(x, y, lines, x_line, y_line, first, row_end, values)
@@ -109,7 +115,7 @@ through_lines("copy_runs", COPY, run_constants, runs)
 # Single elements
 
 
-def in_blocks(size: int, block: Any, *details: int, longest: int = 16) -> Any:
+def block_lines(size: int, block: Any, *details: int, longest: int = 16) -> Any:
     """Lines of blocks of 16 bytes (or `longest`) where they fit, of 8, or of single elements."""
     element = ir.IntType(8 * size)
     return lines_of(*((n, block(element, n, *details)) for n in (longest // size, 8 // size, 1)))
@@ -117,9 +123,9 @@ def in_blocks(size: int, block: Any, *details: int, longest: int = 16) -> Any:
 
 def elements(size):
     """Rows of one element each; dense ones in blocks where the input has a simple step."""
-    still = in_blocks(size, spread, longest=64)
-    minus_one = in_blocks(size, backwards, longest=32)
-    two, three, four = (in_blocks(size, unwoven, n, 1) for n in (2, 3, 4))
+    still = block_lines(size, spread, longest=64)
+    minus_one = block_lines(size, backwards, longest=32)
+    two, three, four = (block_lines(size, deinterleaved, n, 1) for n in (2, 3, 4))
     any_step = lines_of((1, same(ir.IntType(8 * size), 1)))
 
     @helper
@@ -147,9 +153,9 @@ def elements(size):
 # Matrices
 
 
-def weave(size):
+def interleave(size):
     """Chosen for matrices of 2 to 4 long lines that become one."""
-    two, three, four = (in_blocks(size, woven, n) for n in WOVEN)
+    two, three, four = (block_lines(size, interleaved, n) for n in INTERLEAVED_LINES)
 
     @helper
     def copy(x, y, lines, x_line, y_line, first, end, values):
@@ -165,9 +171,9 @@ def weave(size):
     return copy
 
 
-def unweave(size):
+def deinterleave(size):
     """Chosen for a long line that becomes 2 to 4."""
-    two, three, four = (in_blocks(size, unwoven, n, n) for n in WOVEN)
+    two, three, four = (block_lines(size, deinterleaved, n, n) for n in INTERLEAVED_LINES)
 
     @helper
     def copy(x, y, lines, x_line, y_line, first, end, values):
@@ -226,5 +232,9 @@ matrix_constants = helper(lambda a: (a.columns, a.column_step, a.row_step))
 
 for _size in SIDE:
     through_lines(f"copy_b{8 * _size}", COPY, run_constants, elements(_size))
-    for _name, _make in (("transpose", transpose), ("weave", weave), ("unweave", unweave)):
+    for _name, _make in (
+        ("transpose", transpose),
+        ("interleave", interleave),
+        ("deinterleave", deinterleave),
+    ):
         through_lines(f"{_name}_b{8 * _size}", TRANSPOSE, matrix_constants, _make(_size))

@@ -99,12 +99,12 @@ def sort_by_digits(candidates, other, counts, count, deadline):
         if i % LONG == LONG - 1 and late(deadline):
             return False
         pair = pairs[i]
-        for place in range(4):
-            tally[place * 256 + digit(pair, 32 + 8 * place)] += 1
+        for digit_index in range(4):
+            tally[digit_index * 256 + digit(pair, 32 + 8 * digit_index)] += 1
     source, target = candidates, other
-    for place in range(4):
+    for digit_index in range(4):
         pairs, sorted_pairs = i64(source), i64(target)
-        shift, base = 32 + 8 * place, place * 256
+        shift, base = 32 + 8 * digit_index, digit_index * 256
         if tally[base + digit(pairs[0], shift)] < count:
             at = 0
             for value in range(256):

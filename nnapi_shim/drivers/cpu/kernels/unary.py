@@ -3,18 +3,16 @@
 from operator import neg
 
 import numpy as np
-from llvmlite import ir
 
 from nnapi_shim.drivers.cpu.codegen.elements import READ, WRITE, mapped, part
 from nnapi_shim.drivers.cpu.codegen.exponential import exp, exp_of
+from nnapi_shim.drivers.cpu.codegen.isa import ISA
 from nnapi_shim.drivers.cpu.codegen.logarithm import log
 from nnapi_shim.drivers.cpu.codegen.numeric import bits_of, square_root
-from nnapi_shim.drivers.cpu.codegen.simd import Real, mapped_runs, mapping
+from nnapi_shim.drivers.cpu.codegen.simd import F32, elementwise_kernel, mapping
 from nnapi_shim.drivers.cpu.codegen.sine import LIMIT, sine, sine_of_any
-from nnapi_shim.drivers.cpu.codegen.vector import HALFWORD, declaration
 from nnapi_shim.drivers.cpu.lowering.unary import SINE
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
-from nnapi_shim.drivers.cpu.toolchain.target import target_tiling
 
 ONE = np.float32(1)
 MAGNITUDE, LIMIT_BITS = np.int32(0x7FFFFFFF), LIMIT.view(np.int32)
@@ -29,18 +27,16 @@ def reciprocal_root(x):
     return ONE / square_root(x)
 
 
-def reciprocal_root_of(x: Real) -> Real:
+def reciprocal_root_of(x: F32) -> F32:
     """The same of vectors, from the processor's estimate of 14 bits: one step of Newton's, but not
     from infinity or 0. It takes a third of the time of a root and a division.
     """
-    builder, kind = x.builder, x.value.type
-    name, mask = "llvm.x86.avx512.rsqrt14.ps.512", ir.Constant(HALFWORD, -1)
-    estimate = declaration(builder.module, name, kind, [kind, kind, HALFWORD])
-    y = Real(builder, builder.call(estimate, [x.value, x.value, mask]))
-    error = (-(x * y)).by(y, 1.0)
-    better = (y * 0.5).by(error, y)
+    builder = x.builder
+    y = F32(builder, ISA.reciprocal_root_estimate(builder, x.value))
+    error = (-(x * y)).multiply_add(y, 1.0)
+    better = (y * 0.5).multiply_add(error, y)
     is_exact = builder.fcmp_unordered("uno", error.value, error.value)
-    return Real(builder, builder.select(is_exact, y.value, better.value))
+    return F32(builder, builder.select(is_exact, y.value, better.value))
 
 
 def sines(variant):
@@ -76,11 +72,11 @@ for _variant in ("f32", "f16"):
     sines(_variant)
 
 mapped("rsqrt", reciprocal_root, "f16")
-if target_tiling().named and target_tiling().lanes == 16:
-    mapped_runs("rsqrt_f32", mapping(lambda x, _: reciprocal_root_of(x)))
+if ISA.has_reciprocal_root:
+    elementwise_kernel("rsqrt_f32", mapping(lambda x, _: reciprocal_root_of(x)))
 else:
     mapped("rsqrt", reciprocal_root, "f32")
-mapped_runs("exp_f32", mapping(lambda x, _: exp_of(x)))
+elementwise_kernel("exp_f32", mapping(lambda x, _: exp_of(x)))
 mapped("exp", exp, "f16")
 mapped("abs", abs, "i32")
 mapped("neg", neg, "i32")

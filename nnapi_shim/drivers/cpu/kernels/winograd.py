@@ -18,6 +18,7 @@ from numba.extending import intrinsic
 from nnapi_shim.drivers.cpu.codegen.bounds import number_within, within
 from nnapi_shim.drivers.cpu.codegen.clock import DEADLINE, late
 from nnapi_shim.drivers.cpu.codegen.gemm_microkernel import tile
+from nnapi_shim.drivers.cpu.codegen.isa import ISA, TILING
 from nnapi_shim.drivers.cpu.codegen.mac_schemes import float32
 from nnapi_shim.drivers.cpu.codegen.numeric import add_any_order_f64, copy_bytes, f32, i64
 from nnapi_shim.drivers.cpu.codegen.vector import (
@@ -30,16 +31,13 @@ from nnapi_shim.drivers.cpu.codegen.vector import (
     function,
     load,
     long,
-    multiply_add,
     store,
     variable,
     vector,
 )
 from nnapi_shim.drivers.cpu.lowering.winograd import PACK_WINOGRAD, POINTS, WINOGRAD
 from nnapi_shim.drivers.cpu.toolchain.kernel import helper, kernel
-from nnapi_shim.drivers.cpu.toolchain.target import target_tiling
 
-TILING = target_tiling()
 COLUMNS, LANES, ROWS = TILING.columns, TILING.lanes, TILING.rows
 INFINITY = np.float32(np.inf)
 HALF = np.float32(0.5)
@@ -49,7 +47,7 @@ PART = 16
 FAR = 2 << 20
 """Bytes of a packed panel that the second-level cache does not keep."""
 
-run_tile = tile(TILING, float32(TILING), ROWS)
+run_tile = tile(TILING, float32(), ROWS)
 
 
 def _input_sums(builder: Any, d: Sequence[Any]) -> list[Any]:
@@ -63,43 +61,43 @@ def _output_sums(builder: Any, m: Sequence[Any]) -> list[Any]:
 
 
 @intrinsic
-def spread(typing_context, patch, row_step, pixel_step, vectors, output, plane):
-    """The 16 rows of a patch: of `vectors` vectors of channels, `plane` bytes apart."""
+def transform_input(typing_context, patch, row_step, pixel_step, vectors, output, plane):
+    """The input transform of a 4x4 patch: 16 rows of `vectors` vectors, `plane` bytes apart."""
 
-    def write(builder: Any, given: Sequence[Any]) -> None:
-        patch, row_step, pixel_step, vectors, output, plane = given
+    def write(builder: Any, args: Sequence[Any]) -> None:
+        patch, row_step, pixel_step, vectors, output, plane = args
         kind = vector(FLOAT, LANES)
         with cgutils.for_range(builder, vectors) as loop:
             offset = builder.mul(loop.index, long(4 * LANES))
 
-            def place(base: Any, step: Any, count: int) -> Any:
+            def address(base: Any, step: Any, count: int) -> Any:
                 return builder.add(base, builder.mul(step, long(count)))
 
             first = builder.add(patch, offset)
-            rows = [place(first, row_step, n) for n in range(4)]
+            rows = [address(first, row_step, n) for n in range(4)]
             grid = [
-                [load(builder, place(row, pixel_step, n), kind, 4) for n in range(4)]
+                [load(builder, address(row, pixel_step, n), kind, 4) for n in range(4)]
                 for row in rows
             ]
             target = builder.add(output, offset)
             columns = [_input_sums(builder, column) for column in zip(*grid, strict=True)]
             for n, row in enumerate(zip(*columns, strict=True)):
                 for m, value in enumerate(_input_sums(builder, row)):
-                    store(builder, value, place(target, plane, 4 * n + m), 4)
+                    store(builder, value, address(target, plane, 4 * n + m), 4)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return _call(builder, "nnk_winograd_spread", [LONG] * 6, arguments, write)
+        return _call(builder, "nnk_winograd_input", [LONG] * 6, arguments, write)
 
     return types.void(*[types.int64] * 6), generate
 
 
 @intrinsic
-def gather(typing_context, sums, plane, vectors, y00, y01, y10, y11, flag, low, high):
-    """2x2 outputs of the 16 rows of sums. flag: an int64 that becomes 0 if all sums are finite."""
+def transform_output(typing_context, sums, plane, vectors, y00, y01, y10, y11, flag, low, high):
+    """The output transform: 2x2 outputs of 16 rows of sums. flag: an int64, 0 if all are finite."""
 
-    def write(builder: Any, given: Sequence[Any]) -> None:
-        sums, plane, vectors = given[:3]
-        outputs, flag, low, high = given[3:7], *given[7:]
+    def write(builder: Any, args: Sequence[Any]) -> None:
+        sums, plane, vectors = args[:3]
+        outputs, flag, low, high = args[3:7], *args[7:]
         kind = vector(FLOAT, LANES)
         zeros = ir.Constant(kind, None)
         check = variable(builder, kind, zeros)
@@ -111,11 +109,11 @@ def gather(typing_context, sums, plane, vectors, y00, y01, y10, y11, flag, low, 
                 for n in range(POINTS)
             ]
             columns = [_output_sums(builder, points[n::4]) for n in range(4)]
-            found = [y for row in zip(*columns, strict=True) for y in _output_sums(builder, row)]
-            for value in found:
-                zero = multiply_add(builder, value, zeros, builder.load(check), TILING.fused)
+            values = [y for row in zip(*columns, strict=True) for y in _output_sums(builder, row)]
+            for value in values:
+                zero = ISA.multiply_add(builder, value, zeros, builder.load(check))
                 builder.store(zero, check)
-            finished = within(builder, found, low, high)
+            finished = within(builder, values, low, high)
             for value, output in zip(finished, outputs, strict=True):
                 store(builder, value, builder.add(output, offset), 4)
         lanes = builder.bitcast(
@@ -125,7 +123,7 @@ def gather(typing_context, sums, plane, vectors, y00, y01, y10, y11, flag, low, 
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kinds = [LONG] * 8 + [FLOAT] * 2
-        return _call(builder, "nnk_winograd_gather", kinds, arguments, write)
+        return _call(builder, "nnk_winograd_output", kinds, arguments, write)
 
     return types.void(*[types.int64] * 8, types.float32, types.float32), generate
 
@@ -157,11 +155,11 @@ def padded_patch(a, image, h, w, patch):
 
 
 @helper
-def directly(a, patch, first, columns, places, low, high):
+def convolve_directly(a, patch, first, columns, output_addresses, low, high):
     """Outputs [2, 2] of `columns` columns from `first` on, as sums of the products themselves;
     in float64, so that what fits a float32 comes out whatever the order.
     """
-    depth, bias, outputs = a.depth, f32(a.bias), i64(places)
+    depth, bias, outputs = a.depth, f32(a.bias), i64(output_addresses)
     for number in range(4):
         y = f32(outputs[number])
         corner = patch + (number // 2 * 4 + number % 2) * depth * 4
@@ -176,7 +174,7 @@ def directly(a, patch, first, columns, places, low, high):
 
 
 @helper
-def spread_block(a, first, count, rows, patch):
+def transform_inputs(a, first, count, rows, patch):
     """The rows of `count` patches from `first` on; patch: memory for one of them."""
     pixel, across, down = a.depth * 4, (a.out_width + 1) // 2, (a.out_height + 1) // 2
     vectors, plane = a.depth // LANES, a.block * pixel
@@ -186,10 +184,10 @@ def spread_block(a, first, count, rows, patch):
         source = a.input + image * a.in_height * a.in_width * pixel
         if 0 <= h and 0 <= w and h + 4 <= a.in_height and w + 4 <= a.in_width:
             corner = source + (h * a.in_width + w) * pixel
-            spread(corner, a.in_width * pixel, pixel, vectors, rows + n * pixel, plane)
+            transform_input(corner, a.in_width * pixel, pixel, vectors, rows + n * pixel, plane)
         else:
             padded_patch(a, source, h, w, patch)
-            spread(patch, 4 * pixel, pixel, vectors, rows + n * pixel, plane)
+            transform_input(patch, 4 * pixel, pixel, vectors, rows + n * pixel, plane)
 
 
 @kernel(WINOGRAD)
@@ -198,7 +196,7 @@ def winograd_rows(a, number, deadline):
     patch = a.scratch + number * POINTS * a.depth * 4
     first = number * a.block
     rows = a.rows + first * POINTS * a.depth * 4
-    spread_block(a, first, min(a.block, a.patches - first), rows, patch)
+    transform_inputs(a, first, min(a.block, a.patches - first), rows, patch)
     return 0
 
 
@@ -215,7 +213,7 @@ def winograd_f32(a, number, deadline):
     patch = a.scratch + number * a.scratch_bytes
     unwanted = patch + POINTS * pixel
     flag = unwanted + COLUMNS * 4
-    places = flag + 8
+    output_addresses = flag + 8
     sums = flag + 64
     plane, sum_plane = block * pixel, block * COLUMNS * 4
     rows = sums + POINTS * sum_plane
@@ -227,7 +225,7 @@ def winograd_f32(a, number, deadline):
         if a.rows:
             rows = a.rows + first * POINTS * pixel
         else:
-            spread_block(a, first, count, rows, patch)
+            transform_inputs(a, first, count, rows, patch)
         for panel in range(group * a.group_panels, min((group + 1) * a.group_panels, a.panels)):
             column = panel * COLUMNS
             width = min(COLUMNS, columns - column)
@@ -255,7 +253,7 @@ def winograd_f32(a, number, deadline):
                     y01 = y11 = unwanted
                 if h + 1 == a.out_height:
                     y10 = y11 = unwanted
-                gather(
+                transform_output(
                     sums + n * COLUMNS * 4, sum_plane, width // LANES,
                     y00, y01, y10, y11, flag, low, high,
                 )  # fmt: skip
@@ -264,9 +262,9 @@ def winograd_f32(a, number, deadline):
                         return DEADLINE
                     source = a.input + image * a.in_height * a.in_width * pixel
                     padded_patch(a, source, h - a.pad_top, w - a.pad_left, patch)
-                    y = i64(places)
+                    y = i64(output_addresses)
                     y[0], y[1], y[2], y[3] = y00, y01, y10, y11
-                    directly(a, patch, column, width, places, low, high)
+                    convolve_directly(a, patch, column, width, output_addresses, low, high)
     return 0
 
 
@@ -278,12 +276,12 @@ def _halves(g0, g1, g2):
 
 
 @helper
-def _write(output, at, step, found):
+def _write(output, at, step, values):
     """Four elements; each is named, because a loop would look for them in memory."""
-    output[at] = found[0]
-    output[at + step] = found[1]
-    output[at + 2 * step] = found[2]
-    output[at + 3 * step] = found[3]
+    output[at] = values[0]
+    output[at + step] = values[1]
+    output[at + 2 * step] = values[2]
+    output[at + 3 * step] = values[3]
 
 
 def _prefetch(writes: bool) -> Any:
@@ -307,7 +305,7 @@ prefetch_to_read, prefetch_to_write = _prefetch(False), _prefetch(True)
 
 
 @helper
-def ask_for(filter, panel, depth, width, matrix, part, some):
+def prefetch_filter(filter, panel, depth, width, matrix, part, some):
     """What the packing of PART columns and PART channels reads and writes, all at once: one line
     after the other would be waited for, because they lie too far apart to be foreseen.
     """
@@ -338,7 +336,7 @@ def pack_winograd(a, panel, deadline):
             return DEADLINE
         for some in range(0, width, PART):
             if is_far:
-                ask_for(
+                prefetch_filter(
                     a.filter + first * 9 * depth * 4, panel_at, depth, width, matrix, part, some
                 )
             for n in range(some, min(some + PART, width)):

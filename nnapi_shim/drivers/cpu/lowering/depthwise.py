@@ -4,7 +4,7 @@ So is a GROUPED_CONV_2D of groups that have one input channel each.
 """
 
 from nnapi_shim.drivers.cpu.lowering.bounds import float_bounds
-from nnapi_shim.drivers.cpu.lowering.depthwise_interleaved import blocks, woven
+from nnapi_shim.drivers.cpu.lowering.depthwise_interleaved import blocks, lower_interleaved
 from nnapi_shim.drivers.cpu.lowering.gemm_blocking import tiles_of
 from nnapi_shim.drivers.cpu.lowering.packing import Filter, is_quantized
 from nnapi_shim.drivers.cpu.lowering.rearrange import CONVERT
@@ -59,7 +59,7 @@ def depthwise(
             expanded, multiplier = Buffer(pixels * channels), channels // window.in_depth
             steps = [_expand(source, expanded, pixels, window.in_depth, multiplier, channels, 1)]
             source = expanded
-        return steps + woven(op, filter, window, source, target, tile_rows, cut, tiling)
+        return steps + lower_interleaved(op, filter, window, source, target, tile_rows, cut, tiling)
     least = tiling.lanes
     if quantized:
         least *= 2

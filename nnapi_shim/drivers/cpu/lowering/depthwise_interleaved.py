@@ -1,9 +1,10 @@
-"""The quantized depthwise convolution from woven rows, see codegen/interleave.py.
+"""The quantized depthwise convolution from interleaved rows, see codegen/interleave.py.
 
-Outputs are computed in segments of a row, whose woven input fits into the first-level cache. Blocks
-of a fixed number of neighbouring outputs are computed at once: of a slab of the channels, or, where
-a slab is all of them, of several pixels that are `joined`. The last block, the last slab and
-the last segment begin earlier where they would go beyond the end, and store the same values again.
+Outputs are computed in segments of a row, whose interleaved input fits into the first-level cache.
+Blocks of a fixed number of neighbouring outputs are computed at once: of a slab of the channels,
+or, where a slab is all of them, of several pixels that are `joined`. The last block, the last slab
+and the last segment begin earlier where they would go beyond the end, and store the same values
+again.
 """
 
 from struct import pack
@@ -25,17 +26,17 @@ from nnapi_shim.hints import Any, NamedTuple
 from nnapi_shim.operations.declare import BoundOperation
 from nnapi_shim.operations.shapes import Window
 
-WOVEN = record(
+DEPTHWISE_INTERLEAVED = record(
     input=ADDRESS, panels=ADDRESS, offsets=ADDRESS, places=ADDRESS, outside=ADDRESS, order=ADDRESS,
     output=ADDRESS,
     rows=INT64, tile_rows=INT64, channels=INT64,
     in_height=INT64, in_width=INT64, out_height=INT64, out_width=INT64,
-    woven_height=INT64, rows_together=INT64, stride_height=INT64, stride_width=INT64,
+    interleaved_height=INT64, rows_together=INT64, stride_height=INT64, stride_width=INT64,
     dilation_height=INT64, pad_top=INT64, pad_left=INT64, taps=INT64,
     slab=INT64, joined=INT64, segment=INT64, plane=INT64, planes=INT64, columns=INT64,
     flip=INT64, input_zero=INT64, **FINISH,
 )  # fmt: skip
-PACK_WOVEN = record(
+PACK_INTERLEAVED = record(
     filter=ADDRESS, bias=ADDRESS, multipliers=ADDRESS, output=ADDRESS,
     filter_height=INT64, filter_width=INT64, channels=INT64, parts=INT64, words=INT64,
     rows_together=INT64, row_step=INT64,
@@ -44,14 +45,14 @@ PACK_WOVEN = record(
 
 BLOCK_VECTORS = 4
 """Vectors of a block: of their sums a whole vector of bytes is made."""
-WOVEN_WORDS = 4096
-"""Words that a segment is woven into, on the stack."""
+INTERLEAVED_WORDS = 4096
+"""Words into which a segment is interleaved, on the stack."""
 MOST_JOINED = 8
 UNPACKED = [part + 4 * at for part in range(4) for at in range(4)]
 """Where the 32 bits of 64 bytes have to be for their words to be in order, once instructions that
 work on 128 bits at a time have unpacked them twice."""
 PIECE, CALL, TAP, FINISHED = 20, 30, 6, 35
-"""Cycles, about: to weave a piece; to begin a block, a tap of it, and to finish its sums."""
+"""Cycles, about: to interleave a piece; to begin a block, a tap of it, and to finish its sums."""
 
 
 class Blocks(NamedTuple):
@@ -78,7 +79,7 @@ def blocks(op: BoundOperation, window: Window, channels: int, tiling: Tiling) ->
     best: tuple[float, Blocks | None] = (float("inf"), None)
     slabs = {channels} | {n * width for n in (1, 2, 4) if n * width < channels}
     for slab in slabs:
-        room = (WOVEN_WORDS - width) // (words * planes * slab) - further
+        room = (INTERLEAVED_WORDS - width) // (words * planes * slab) - further
         if room < 1:
             continue
         segments = -(-outputs // room)
@@ -95,15 +96,15 @@ def blocks(op: BoundOperation, window: Window, channels: int, tiling: Tiling) ->
             ):
                 runs, elements = 1, plane * planes * slab
             whole, rest = divmod(elements, width)
-            weave = words * runs * PIECE * (whole + -(-rest // tiling.lanes))
+            interleave = words * runs * PIECE * (whole + -(-rest // tiling.lanes))
             groups = -(-segment // joined)
             sums = pieces * (CALL + groups * (words * window.filter_width * TAP + FINISHED))
-            cost = -(-channels // slab) * -(-outputs // segment) * (weave + sums)
+            cost = -(-channels // slab) * -(-outputs // segment) * (interleave + sums)
             best = min(best, (cost, Blocks(slab, joined, segment, plane, planes)))
     return best[1]
 
 
-def woven(
+def lower_interleaved(
     op: BoundOperation, filter: Filter, window: Window, source: Any, target: Any,
     tile_rows: int, cut: Blocks, tiling: Tiling,
 ) -> list[Step]:  # fmt: skip
@@ -125,7 +126,7 @@ def woven(
     columns, places = _places(op, window, channels, cut, tiling)
     rows_together = 1
     if op.dilation_height == 1:
-        # As many as there is room for in words that have to be woven anyway.
+        # As many as there is room for in words that are interleaved anyway.
         further_rows = words * tiling.group - window.filter_height
         rows_together += min(further_rows // op.stride_height, window.vertical.output - 1)
     step = op.stride_height
@@ -141,8 +142,8 @@ def woven(
     rows = window.batch * window.vertical.output
     return [
         Step(
-            PACK_WOVEN,
-            "pack_woven",
+            PACK_INTERLEAVED,
+            "pack_interleaved",
             once=True,
             filter=filter.source,
             bias=filter.bias,
@@ -160,8 +161,8 @@ def woven(
             **shared,
         ),
         Step(
-            WOVEN,
-            "depthwise_woven",
+            DEPTHWISE_INTERLEAVED,
+            "depthwise_interleaved",
             tiles=-(-rows // tile_rows),
             input=source,
             panels=packed,
@@ -175,7 +176,7 @@ def woven(
             in_width=window.in_width,
             out_height=window.vertical.output,
             out_width=window.horizontal.output,
-            woven_height=window.filter_height + (rows_together - 1) * step,
+            interleaved_height=window.filter_height + (rows_together - 1) * step,
             stride_height=step,
             stride_width=stride,
             dilation_height=op.dilation_height,
@@ -204,7 +205,7 @@ def _places(
     op: BoundOperation, window: Window, channels: int, cut: Blocks, tiling: Tiling
 ) -> tuple[int, bytes | None]:
     """Columns that a segment sees, and where the vectors of all of them go, if they lie one behind
-    the other and are not woven in that order.
+    the other and are not interleaved in that order.
     """
     stride = op.stride_width
     columns = (cut.segment - 1) * stride + (window.filter_width - 1) * op.dilation_width + 1

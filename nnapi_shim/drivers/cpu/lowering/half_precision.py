@@ -2,14 +2,12 @@
 an input, memory decides, and they are half the bytes. Sums are float32 all the same.
 """
 
-from nnapi_shim.drivers.cpu.program import library
+from nnapi_shim.drivers.cpu.lowering.tiling import tier
 from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.hal.types import Dimensions
 from nnapi_shim.operations.declare import BoundOperand
 
 O = OperationType  # noqa: E741
-HALVING = "v3", "v4"
-"""The tiers that have an instruction for it."""
 ON_ONE_ROW = (
     O.FULLY_CONNECTED,
     O.LSTM,
@@ -37,7 +35,7 @@ HALVED = Halved()
 
 def can_halve() -> bool:
     """Whether the kernels of this process know such weights."""
-    return library.current().tier in HALVING
+    return tier().float16
 
 
 def is_halved(weights: BoundOperand, tile_rows: int) -> bool:

@@ -63,7 +63,7 @@ SIDE = {1: 16, 2: 8, 4: 8}
 STRIP_BYTES = 128
 """Two lines of the cache: matrices are transposed in strips as wide as this, on both sides."""
 
-WOVEN = (2, 3, 4)
+INTERLEAVED_LINES = (2, 3, 4)
 """Short sides of matrices whose long side is worked on in vectors."""
 
 
@@ -197,10 +197,10 @@ def _transposed(
             columns = columns._replace(size=columns.size // pieces)
             outer.append(Axis(pieces, columns.input * columns.size, columns.output * columns.size))
     kernel = "transpose"
-    if columns.size in WOVEN and rows.output == columns.size * size:
-        kernel = "weave"
-    elif rows.size in WOVEN and columns.input == rows.size * size:
-        kernel = "unweave"
+    if columns.size in INTERLEAVED_LINES and rows.output == columns.size * size:
+        kernel = "interleave"
+    elif rows.size in INTERLEAVED_LINES and columns.input == rows.size * size:
+        kernel = "deinterleave"
     return Step(
         TRANSPOSE,
         f"{kernel}_b{8 * size}",

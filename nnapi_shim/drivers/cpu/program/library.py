@@ -1,7 +1,6 @@
 """Kernel name -> compiled function: the built library of this processor's tier, else the JIT.
 
-Tiers, best first: v4 (AVX-512 F, BW, DQ, VL and VNNI), v3 (AVX2, FMA, F16C), v2 (x86-64-v2), and
-`generic` on other architectures. A library holds every kernel under the symbol `nnk_<name>`.
+isa/ has the tiers. A library holds every kernel under the symbol `nnk_<name>`.
 """
 
 import os
@@ -11,6 +10,7 @@ from collections.abc import Callable
 import _cffi_backend
 
 from nnapi_shim import __version__, address, folders, log, process
+from nnapi_shim.drivers.cpu.isa import DEFAULT_TIERS, NATIVE_TIERS, PORTABLE
 from nnapi_shim.errors import last_line, op_failed
 from nnapi_shim.hints import Any, BinaryIO
 from nnapi_shim.settings import JIT, KERNELS, TIER
@@ -24,9 +24,6 @@ VERSION_SYMBOL = SYMBOL_PREFIX + "version_" + __version__.replace(".", "_")
 
 RTLD_NOW = 2
 
-TIERS = ("v4", "v3", "v2")
-"""Tiers of x86-64, best first; native/processor.c says what each needs."""
-
 _CURE = "`make kernels` builds it; an installed nnapi_shim has it when it is installed again"
 
 _signature = address.type_of(KERNEL_SIGNATURE)
@@ -35,12 +32,7 @@ _signature = address.type_of(KERNEL_SIGNATURE)
 def processor_tiers() -> list[str]:
     """Tiers that this processor can run, best first."""
     best = _processor_tier()
-    return list(TIERS[TIERS.index(best) :]) if best in TIERS else [best] if best else []
-
-
-def platform_machine() -> str:
-    """Architecture as the kernel names it, such as x86_64."""
-    return os.uname().machine
+    return list(DEFAULT_TIERS[DEFAULT_TIERS.index(best) :]) if best in DEFAULT_TIERS else []
 
 
 def _processor_tier() -> str:
@@ -70,16 +62,19 @@ _kept: list[Any] = []
 
 
 def allowed_tiers() -> list[str]:
-    """Tiers to choose from, best first: what the processor has, up to NNAPI_SHIM_TIER."""
+    """Tiers to choose from, best first: what the processor has, up to NNAPI_SHIM_TIER. The portable
+    tier is for whoever asks for it.
+    """
     tiers = processor_tiers()
     wanted = TIER.get()
     if not wanted:
         return tiers
-    order = TIERS if platform_machine() == "x86_64" else ("generic",)
-    if wanted not in order:
-        TIER.refuse(wanted, f"allowed are {', '.join(order)}")
+    if wanted not in NATIVE_TIERS:
+        TIER.refuse(wanted, f"allowed are {', '.join(NATIVE_TIERS)}")
         return tiers
-    return [tier for tier in tiers if order.index(tier) >= order.index(wanted)]
+    if wanted == PORTABLE:
+        return [PORTABLE]
+    return [tier for tier in tiers if NATIVE_TIERS.index(tier) >= NATIVE_TIERS.index(wanted)]
 
 
 def library_folders() -> list[str]:

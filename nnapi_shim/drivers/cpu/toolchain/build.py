@@ -5,7 +5,7 @@ imports has changed, by workers: processes that compile for one tier, because wh
 micro-kernels write depends on it, and take one family after another, longest first.
 What is built here is what the JIT (jit.py) would compile; only numba's internals are different.
 
-    python -m nnapi_shim.drivers.cpu.toolchain.build [--out build/lib] [--tiers best | v2 v3 v4]
+    python -m nnapi_shim.drivers.cpu.toolchain.build [--out build/lib] [--tiers best | TIER ...]
 """
 
 import argparse
@@ -29,32 +29,25 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nnapi_shim.drivers.cpu import kernels
+from nnapi_shim.drivers.cpu.isa import (
+    DEFAULT_TIERS,
+    NATIVE_TIERS,
+    TIERS,
+    platform_machine,
+    processor,
+)
 from nnapi_shim.drivers.cpu.kernels import FAMILIES
 from nnapi_shim.drivers.cpu.program.library import (
     SYMBOL_PREFIX,
     VERSION_SYMBOL,
     library_name,
-    platform_machine,
     processor_tiers,
 )
 from nnapi_shim.drivers.cpu.toolchain.progress import Progress
 
-PROCESSORS = {
-    "v2": ("x86-64-v2", ""),
-    "v3": ("x86-64-v3", ""),
-    "v4": ("x86-64-v4", "+avx512vnni"),
-    "generic": ("generic", ""),
-}
-"""Tier -> processor and features, as LLVM names them."""
-
 PACKAGE = Path(__file__).parents[3]
 HARDENING = PACKAGE / "native" / "flags"
 COMPILERS = ("numba", "llvmlite")
-
-
-def all_tiers() -> list[str]:
-    """The tiers of this architecture."""
-    return ["v2", "v3", "v4"] if platform_machine() == "x86_64" else ["generic"]
 
 
 def build(
@@ -62,15 +55,19 @@ def build(
 ) -> None:
     """Bring the kernel libraries in the folder `out` up to date.
 
-    tiers: all by default; "best" is the best that this processor runs.
+    tiers: all of this architecture's own by default; "best" is the best that this processor runs.
     objects: folder of the object files, by default `kernels` beside `out`.
     Ends the program with one line where that cannot be done. What was compiled by then is kept.
     """
     out = Path(out)
     objects = Path(objects) if objects else out.parent / "kernels"
-    tiers = processor_tiers()[:1] if tiers and "best" in tiers else list(tiers or all_tiers())
+    tiers = (
+        processor_tiers()[:1]
+        if tiers and "best" in tiers
+        else list(tiers or reversed(DEFAULT_TIERS))
+    )
     began = time.monotonic()
-    with _told(out):
+    with _errors_as_messages(out):
         out.mkdir(parents=True, exist_ok=True)
         for tier in tiers:
             (objects / tier).mkdir(parents=True, exist_ok=True)
@@ -90,8 +87,8 @@ def build(
 
 
 @contextmanager
-def _told(out: Path) -> Iterator[None]:
-    """What the machine lacks becomes one line that says what to do."""
+def _errors_as_messages(out: Path) -> Iterator[None]:
+    """Turns errors of the machine into one line that says what to do."""
     try:
         yield
     except KeyboardInterrupt:
@@ -99,10 +96,10 @@ def _told(out: Path) -> Iterator[None]:
             "kernels: interrupted; what is compiled is kept, the same command goes on from there"
         ) from None
     except OSError as error:
-        raise SystemExit(f"kernels: {_cure(error, out)}") from None
+        raise SystemExit(f"kernels: {_remedy(error, out)}") from None
 
 
-def _cure(error: OSError, out: Path) -> str:
+def _remedy(error: OSError, out: Path) -> str:
     where = error.filename or out
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return f"the disk of {where} is full; make room (100 MB are plenty) and start again"
@@ -149,10 +146,10 @@ class _Worker:
     """
 
     def __init__(self, tier: str, folder: Path) -> None:
-        processor, features = PROCESSORS[tier]
+        cpu, features = processor(TIERS[tier])
         environment = {
             **os.environ,
-            "NUMBA_CPU_NAME": processor,
+            "NUMBA_CPU_NAME": cpu,
             "NUMBA_CPU_FEATURES": features,
             "NUMBA_DISABLE_JIT": "0",
             "NNAPI_SHIM_BUILD_TIER": tier,
@@ -169,12 +166,12 @@ class _Worker:
             start_new_session=True,  # it is the build that is interrupted, and ends its workers
         )
 
-    def give(self, job: Job) -> None:
+    def send(self, job: Job) -> None:
         self.family = job.family
         self.process.stdin.write(f"{job.family} {job.digest}\n")
         self.process.stdin.flush()
 
-    def take(self) -> None:
+    def receive(self) -> None:
         """The end of its family; raises what went wrong there."""
         answer = self.process.stdout.readline()
         if not answer:
@@ -184,9 +181,9 @@ class _Worker:
                 f"kernels: {self.family} could not be compiled for tier {self.tier}: the compiler "
                 f"ended with {code}{by}"
             )
-        code, place = json.loads(answer)
+        code, where = json.loads(answer)
         if code:
-            raise OSError(code, os.strerror(code), place)
+            raise OSError(code, os.strerror(code), where)
 
     def end(self) -> None:
         """Ends it, whatever it does; what it has half written goes."""
@@ -213,7 +210,7 @@ def _compile_all(jobs: list[Job], objects: Path) -> None:
                     idle.end()
                 idle = _Worker(job.tier, objects / job.tier)
             with suppress(BrokenPipeError):  # it has ended: take says so
-                idle.give(job)
+                idle.send(job)
             workers[idle.process.stdout] = idle
             selector.register(idle.process.stdout, selectors.EVENT_READ)
         elif idle is not None:
@@ -227,7 +224,7 @@ def _compile_all(jobs: list[Job], objects: Path) -> None:
                 for key, _ in selector.select(timeout=0.5):
                     selector.unregister(key.fileobj)
                     worker = workers[key.fileobj]
-                    worker.take()
+                    worker.receive()
                     del workers[key.fileobj]
                     progress.done(_weight(worker.family), f"{worker.tier} {worker.family}")
                     next_job(worker)
@@ -252,22 +249,23 @@ def _link_tier(folder: Path, library: Path) -> bool:
 
 def _sources(family: str) -> list[Path]:
     """The files of this device that a family of kernels imports, itself included."""
-    found: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
     todo = [f"{kernels.__name__}.{family}"]
     todo += [f"{__package__}.{file}" for file in ("kernel", "build", "compiling")]
     while todo:
         name = todo.pop()
-        if name in found or not name.startswith("nnapi_shim.drivers.cpu."):
+        if name in paths or not name.startswith("nnapi_shim.drivers.cpu."):
             continue
-        path = PACKAGE.parent.joinpath(*name.split(".")).with_suffix(".py")
-        if not path.exists():  # a package, or a name in a module
+        folder = PACKAGE.parent.joinpath(*name.split("."))
+        path = next(filter(Path.exists, (folder.with_suffix(".py"), folder / "__init__.py")), None)
+        if path is None or name == kernels.__name__:  # a name in a module; the list of families
             continue
-        found[name] = path
+        paths[name] = path
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ImportFrom) and node.module:
                 todo.append(node.module)
                 todo.extend(f"{node.module}.{item.name}" for item in node.names)
-    return sorted(found.values())
+    return sorted(paths.values())
 
 
 def _digest(family: str) -> str:
@@ -309,7 +307,7 @@ def _work(tier: str, folder: Path, lines: Iterable[str]) -> None:
     """
     from nnapi_shim.drivers.cpu.toolchain.compiling import FamilyCompiler
 
-    compiler = FamilyCompiler(*PROCESSORS[tier])
+    compiler = FamilyCompiler(TIERS[tier])
     for family, digest in map(str.split, lines):
         try:
             code = compiler.object_code(family)
@@ -348,8 +346,8 @@ def _compiler() -> list[str]:
 
 def _try_linker(folder: Path) -> None:
     """Link a tiny library, before the long part: says what is missing if that fails."""
-    with tempfile.TemporaryDirectory(dir=folder) as place:
-        _run_linker([], Path(place), Path(place, "tiny.so"))
+    with tempfile.TemporaryDirectory(dir=folder) as where:
+        _run_linker([], Path(where), Path(where, "tiny.so"))
 
 
 def _run_linker(inputs: Sequence[str], folder: Path, library: Path) -> None:
@@ -409,8 +407,8 @@ def main() -> None:
     parser.add_argument(
         "--tiers",
         nargs="*",
-        choices=["best", *PROCESSORS],
-        help="default: all; best: the best that this processor runs",
+        choices=["best", *NATIVE_TIERS],
+        help="default: all of this architecture's own; best: the best that this processor runs",
     )
     parser.add_argument("--worker", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()

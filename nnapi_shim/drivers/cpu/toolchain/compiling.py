@@ -1,10 +1,10 @@
 """From kernels to object code: numba's types and LLVM code, our optimisation and processor.
 
-numba optimises a function together with all that it calls, makes machine code of it, and does so
-again for each function that calls it. Here its libraries only collect what it has written; a
-family of kernels is linked and optimised once. Seconds of processor time for one tier by numba's
-way: 140, of them types and LLVM code 42, its text 7, optimisation 51, machine code for the running
-process 30 and for the library 7. Here it is 98, about half of it types and LLVM code.
+numba optimises a function together with all its callees, emits machine code, and repeats both for
+each caller. Here numba's libraries only collect its LLVM code; a family of kernels is linked and
+optimised once. numba needs 140 s of processor time for one tier: 42 for types and LLVM code, 7 for
+its text, 51 for optimisation, 30 for machine code of the running process and 7 for that of the
+library. This needs 98 s, about half of it for types and LLVM code.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,6 +16,8 @@ from numba.core import cgutils, codegen, compiler
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
 
+from nnapi_shim.drivers.cpu.isa import ARCHITECTURE, processor
+from nnapi_shim.drivers.cpu.isa.tier import Tier
 from nnapi_shim.drivers.cpu.kernels import FAMILIES, load
 from nnapi_shim.drivers.cpu.program.library import SYMBOL_PREFIX
 from nnapi_shim.drivers.cpu.toolchain.kernel import KERNELS, Kernel, entry
@@ -34,29 +36,16 @@ BY_LIBRARY = (
     ),
     "topk",
 )
-"""Families that are optimised function by function, as numba does it, which takes twice as long:
-the loops of micro-kernels and of copies come out better, by a tenth to a half of their time."""
+"""Families that are optimised function by function, as numba does it. That takes twice as long, and
+the loops of micro-kernels and of copies run 10 % to 50 % faster."""
 
 
-MODULE_FLAGS = """
-!llvm.module.flags = !{!0, !1, !2}
-!0 = !{i32 4, !"cf-protection-branch", i32 1}
-!1 = !{i32 4, !"cf-protection-return", i32 1}
-!2 = !{i32 4, !"RtLibUseGOT", i32 1}
-"""
-"""CET: functions begin with endbr64, one instruction per call of a kernel, and objects are marked
-for it. What is called of the C library is called through a table that is read-only, not through
-stubs, to which profilers give no names where there is CET. Stack protectors are left out: arrays on
-the stack (sums of micro-kernels, a time, random numbers) have a fixed size, and no data chooses a
-place in them."""
-
-
-class Collected(codegen.CPUCodeLibrary):  # type: ignore[misc]
-    """What numba has written for one function, and what that calls; as text, not yet optimised."""
+class IrLibrary(codegen.CPUCodeLibrary):  # type: ignore[misc]
+    """The LLVM code of one function and its callees as text, before optimisation."""
 
     def __init__(self, owner: Any, name: str) -> None:
         codegen.CodeLibrary.__init__(self, owner, name)
-        self._linking_libraries: list[Collected] = []
+        self._linking_libraries: list[IrLibrary] = []
         self.texts: list[str] = []
 
     def add_ir_module(self, module: Any) -> None:
@@ -68,14 +57,14 @@ class Collected(codegen.CPUCodeLibrary):  # type: ignore[misc]
         self.texts.append(cgutils.normalize_ir_text(str(module)))
 
     def finalize(self) -> None:
-        """Nothing is left to do."""
+        """Nothing to do."""
         self._finalized = True
 
     def get_pointer_to_function(self, name: str) -> int:
         """None: nothing is compiled here."""
         return 0
 
-    def needed(self, seen: set[Any] | None = None) -> Iterator["Collected"]:
+    def needed(self, seen: set[Any] | None = None) -> Iterator["IrLibrary"]:
         """This library and those that it calls, each once, callees first."""
         seen = set() if seen is None else seen
         if self in seen:
@@ -86,36 +75,35 @@ class Collected(codegen.CPUCodeLibrary):  # type: ignore[misc]
         yield self
 
 
-class Collecting(codegen.JITCPUCodegen):  # type: ignore[misc]
-    """In the place of numba's code generator for the running process."""
+class IrCodegen(codegen.JITCPUCodegen):  # type: ignore[misc]
+    """Replaces numba's code generator for the running process."""
 
-    _library_class = Collected
+    _library_class = IrLibrary
 
     def set_env(self, name: str, address: int) -> None:
         """Kernels have no Python environment."""
 
 
-def target_machine(processor: str, features: str) -> Any:
-    """The processor to compile for, as LLVM names it."""
+def target_machine(tier: Tier) -> Any:
+    """The processor to compile for."""
+    cpu, features = processor(tier)
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     return llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(
-        cpu=processor, features=features, opt=3, reloc="pic", codemodel="default"
+        cpu=cpu, features=features, opt=3, reloc="pic", codemodel="default"
     )
 
 
 class FamilyCompiler:
-    """Compiles for one processor; numba compiles for nothing else in this process from now on."""
+    """Compiles for one tier; numba compiles for nothing else in this process from now on."""
 
-    def __init__(self, processor: str, features: str) -> None:
-        if llvm.get_process_triple().startswith("x86_64"):
-            # It would take the additions out of dot product instructions, to make loops that wait
-            # for them faster; ours have enough else to do, and it makes them longer.
-            llvm.set_option("nnapi_shim", "--x86-machine-combiner=0")
-        self.machine = target_machine(processor, features)
+    def __init__(self, tier: Tier) -> None:
+        for option in ARCHITECTURE.llvm_options:
+            llvm.set_option("nnapi_shim", option)
+        self.machine = target_machine(tier)
         self._layout = str(self.machine.target_data)
-        self._optimized: dict[Collected, Any] = {}
-        cpu_target.target_context._internal_codegen = Collecting("nnapi_kernels")
+        self._optimized: dict[IrLibrary, Any] = {}
+        cpu_target.target_context._internal_codegen = IrCodegen("nnapi_kernels")
 
     def object_code(self, family: str) -> bytes:
         """All kernels of a family as an object file."""
@@ -124,17 +112,17 @@ class FamilyCompiler:
     def module(self, family: str) -> Any:
         """All kernels of a family as one optimised LLVM module, each with an entry of the C ABI."""
         own = kernels_of(family)
-        libraries = [collected(kernel) for kernel in own]
+        libraries = [ir_library(kernel) for kernel in own]
         if family in BY_LIBRARY:
             module = self._empty()
             for library in libraries:
-                module.link_in(self._optimized_apart(library))
+                module.link_in(self._optimized_alone(library))
         else:
             needed = dict.fromkeys(part for library in libraries for part in library.needed())
             module = self._linked([text for part in needed for text in part.texts])
-            self._mark(module)
+            self._make_droppable(module)
             self._optimize(module)
-        self._tidy(module)
+        self._finish(module)
         missing = {SYMBOL_PREFIX + kernel.name for kernel in own} - {
             function.name for function in module.functions if not function.is_declaration
         }
@@ -156,14 +144,14 @@ class FamilyCompiler:
             module.link_in(part)
         return module
 
-    def _mark(self, module: Any) -> None:
-        """All but the entries may be dropped once nobody calls them."""
+    def _make_droppable(self, module: Any) -> None:
+        """Let LLVM drop functions without callers, apart from the entries."""
         for function in module.functions:
             external = function.linkage == llvm.Linkage.external
             if external and not function.is_declaration and not is_entry(function.name):
                 function.linkage = "linkonce_odr"
 
-    def _optimized_apart(self, library: Collected) -> Any:
+    def _optimized_alone(self, library: IrLibrary) -> Any:
         """A library with all that it calls, each optimised apart first."""
         if library not in self._optimized:
             module = self._linked(library.texts)
@@ -172,16 +160,16 @@ class FamilyCompiler:
                 if not function.is_declaration:
                     simplify.run(function, builder)
             for callee in library._linking_libraries:
-                module.link_in(self._optimized_apart(callee), preserve=True)
+                module.link_in(self._optimized_alone(callee), preserve=True)
             self._optimize(module)
-            # The code is of no use, but its making rewrites loops in place, for the better.
+            # The code is not used, but the code generator improves the loops of the module.
             self.machine.emit_object(module)
-            self._mark(module)
+            self._make_droppable(module)
             self._optimized[library] = module
         return self._optimized[library]
 
     def _optimize(self, module: Any) -> None:
-        """The two rounds of numba: small things are inlined, loops rotated; then everything."""
+        """The two rounds of numba: inlining and loop rotation, then all passes."""
         first, builder = self._passes(0, vectorize=False)
         first.add_loop_rotate_pass()
         first.add_instruction_combine_pass()
@@ -199,14 +187,14 @@ class FamilyCompiler:
         passes.add_refprune_pass(llvm.RefPruneSubpasses.ALL)
         return passes, builder
 
-    def _tidy(self, module: Any) -> None:
-        """Drop what lost its last caller at the end; micro-kernels stay in the library.
+    def _finish(self, module: Any) -> None:
+        """Drop functions without callers, and hide micro-kernels from other libraries.
 
-        So do variables of numba, which nobody refers to: their names have numbers that depend on
+        numba's variables become internal and are dropped: their names have numbers that depend on
         what the process has compiled before.
         """
-        if str(module.triple).startswith("x86_64"):
-            module.link_in(self._linked([MODULE_FLAGS]))
+        if ARCHITECTURE.module_flags:
+            module.link_in(self._linked([ARCHITECTURE.module_flags]))
         for function in module.functions:
             if function.is_declaration and not function.name.startswith("llvm."):
                 function.add_function_attribute("nonlazybind")  # what RtLibUseGOT is for the rest
@@ -244,7 +232,7 @@ def kernels_of(family: str) -> list[Kernel]:
     return own
 
 
-def collected(kernel: Kernel) -> Collected:
+def ir_library(kernel: Kernel) -> IrLibrary:
     """A kernel and all that it calls, with an entry under the symbol nnk_<name>."""
     with global_compiler_lock:
         context, typing = cpu_target.target_context, cpu_target.typing_context

@@ -1,0 +1,132 @@
+"""What emitters ask of an instruction set, written as generic LLVM vectors.
+
+A class per tier overrides what its processors do better. Results are the same bits, apart from what
+a method's docstring leaves open.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from llvmlite import ir
+
+from nnapi_shim.drivers.cpu.codegen.vector import (
+    LONG,
+    WORD,
+    clamp_integers,
+    declaration,
+    join,
+    pick,
+    vector,
+)
+from nnapi_shim.drivers.cpu.isa.tier import Tier
+
+
+class Portable:
+    """The instructions of a tier without a class of its own."""
+
+    unpack_bytes = 16
+    """Bytes of a vector within which interleaving two vectors is cheap."""
+
+    lookup_bytes = 0
+    """Bytes of the vectors that `lookup` takes; 0: there is none."""
+
+    has_reciprocal_root = False
+    """Whether there is `reciprocal_root_estimate`."""
+
+    def __init__(self, tier: Tier) -> None:
+        self.tier = tier
+
+    # Sums of products
+
+    def multiply_add(self, builder: Any, x: Any, y: Any, total: Any) -> Any:
+        """X * y + total on vectors of float32, rounded once where the tier is `fused`."""
+        if not self.tier.fused:
+            return builder.fadd(builder.fmul(x, y), total)
+        kind = x.type
+        fma = declaration(builder.module, f"llvm.fma.v{kind.count}f32", kind, [kind] * 3)
+        return builder.call(fma, [x, y, total])
+
+    def dot_pairs(self, builder: Any, total: Any, x: Any, y: Any) -> Any:
+        """Total plus pairs of products of int16: <n x i32>, <2n x i16>, <2n x i16> -> <n x i32>."""
+        wide = total.type
+        products = []
+        for first in (0, 1):
+            every_other = range(first, x.type.count, 2)
+            a, b = (builder.sext(pick(builder, operand, every_other), wide) for operand in (x, y))
+            products.append(builder.mul(a, b))
+        return builder.add(total, builder.add(*products))
+
+    def dot_quads(self, builder: Any, total: Any, x: Any, y: Any) -> Any:
+        """Total plus sums of four products of uint8 x and int8 y: <n x i32>, <4n x i8>, <4n x i8>.
+
+        All is exact; sums that leave int32 wrap.
+        """
+        wide = total.type
+        for at in range(4):
+            every_fourth = range(at, x.type.count, 4)
+            a = builder.zext(pick(builder, x, every_fourth), wide)
+            b = builder.sext(pick(builder, y, every_fourth), wide)
+            total = builder.add(total, builder.mul(a, b))
+        return total
+
+    def sum_of_16_bytes(self, builder: Any, value: Any) -> Any:
+        """The sum of <16 x i8>, unsigned, as an i64."""
+        wide = vector(WORD, 16)
+        add = declaration(builder.module, "llvm.vector.reduce.add.v16i32", WORD, [wide])
+        return builder.zext(builder.call(add, [builder.zext(value, wide)]), LONG)
+
+    # Conversions
+
+    def rounded(self, builder: Any, value: Any) -> Any:
+        """Vectors of float32 to the nearest int32, halves to even; |value| is below 2^22.
+
+        What is larger becomes a number of that size and sign, or -2^31; NaN becomes 0 or -2^31.
+        """
+        lanes = value.type.count
+        # A number this large has no bits behind the point.
+        magic = ir.Constant(value.type, [1.5 * 2.0**23] * lanes)
+        whole = builder.fsub(builder.fadd(value, magic), magic)
+        name, kind = f"llvm.fptosi.sat.v{lanes}i32.v{lanes}f32", vector(WORD, lanes)
+        return builder.call(declaration(builder.module, name, kind, [value.type]), [whole])
+
+    def narrowed(self, builder: Any, a: Any, b: Any) -> Any:
+        """The elements of two vectors, saturated to half their size, as one vector.
+
+        `narrowing_order` says in which order.
+        """
+        count, bits = a.type.count, a.type.element.width
+        kind = vector(ir.IntType(bits // 2), count)
+        low, high = (
+            ir.Constant(a.type, [bound] * count)
+            for bound in (-(2 ** (bits // 2 - 1)), 2 ** (bits // 2 - 1) - 1)
+        )
+        parts = [clamp_integers(builder, x, low, high) for x in (a, b)]
+        return join(builder, [builder.trunc(x, kind) for x in parts])
+
+    def narrowing_order(self, a: Sequence[int], b: Sequence[int], bits: int) -> list[int]:
+        """Numbers of the elements of `narrowed`; a, b: those of the elements of its operands."""
+        return [*a, *b]
+
+    def can_scale(self, kind: Any) -> bool:
+        """Whether `scaled` takes this type."""
+        return False
+
+    def scaled(self, builder: Any, value: Any, exponent: Any) -> Any:
+        """Float32 value * 2^exponent for whole exponents of any size, rounded once."""
+        raise NotImplementedError
+
+    def reciprocal_root_estimate(self, builder: Any, value: Any) -> Any:
+        """1 / sqrt(value) of a whole vector of float32, to 14 bits."""
+        raise NotImplementedError
+
+    # Bytes
+
+    def lookup(self, builder: Any, table: Any, value: Any) -> Any:
+        """Bytes of byte[256] at the address `table`, at the indices <lookup_bytes x i8>."""
+        raise NotImplementedError
+
+    def words_in_order(
+        self, builder: Any, words: Any, order: Sequence[int], order_address: Any
+    ) -> Any:
+        """32-bit words of a vector in another order; int32[] of it are at an address, too."""
+        return pick(builder, words, order)

@@ -1,0 +1,164 @@
+"""Instructions of x86-64, a class per tier; each has those of the tier below, in wider vectors."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from llvmlite import ir
+
+from nnapi_shim.drivers.cpu.codegen.isa.portable import Portable
+from nnapi_shim.drivers.cpu.codegen.vector import (
+    BYTE,
+    HALFWORD,
+    LONG,
+    WORD,
+    declaration,
+    load,
+    long,
+    pick,
+    vector,
+)
+from nnapi_shim.drivers.cpu.isa import x86
+
+ALL_LANES, CURRENT_ROUNDING = ir.Constant(HALFWORD, -1), ir.Constant(WORD, 4)
+"""Operands of AVX-512: a mask that excludes nothing, and the rounding mode of the processor."""
+
+
+def call(builder: Any, name: str, result: Any, *arguments: Any) -> Any:
+    """A call of an intrinsic by its full name."""
+    kinds = [argument.type for argument in arguments]
+    return builder.call(declaration(builder.module, name, result, kinds), arguments)
+
+
+class V2(Portable):
+    """Vectors of 128 bits."""
+
+    dot_pairs_name = "llvm.x86.sse2.pmadd.wd"
+    round_name = "llvm.x86.sse2.cvtps2dq"
+    narrow_names = {32: "llvm.x86.sse2.packssdw.128", 16: "llvm.x86.sse2.packsswb.128"}  # noqa: RUF012
+    lookup_bytes, lookup_name = 16, "llvm.x86.ssse3.pshuf.b.128"
+
+    def dot_pairs(self, builder: Any, total: Any, x: Any, y: Any) -> Any:
+        """PMADDWD, and an addition."""
+        return builder.add(total, call(builder, self.dot_pairs_name, total.type, x, y))
+
+    def sum_of_16_bytes(self, builder: Any, value: Any) -> Any:
+        """PSADBW with 0."""
+        zero, pair = ir.Constant(value.type, None), vector(LONG, 2)
+        halves = call(builder, "llvm.x86.sse2.psad.bw", pair, value, zero)
+        low, high = (builder.extract_element(halves, ir.Constant(WORD, at)) for at in (0, 1))
+        return builder.add(low, high)
+
+    def rounded(self, builder: Any, value: Any) -> Any:
+        """What does not fit becomes -2^31."""
+        return call(builder, self.round_name, vector(WORD, value.type.count), value)
+
+    def narrowed(self, builder: Any, a: Any, b: Any) -> Any:
+        """128 bits of a, 128 bits of b, and so on."""
+        count, bits = a.type.count, a.type.element.width
+        kind = vector(ir.IntType(bits // 2), 2 * count)
+        return call(builder, self.narrow_names[bits], kind, a, b)
+
+    def narrowing_order(self, a: Sequence[int], b: Sequence[int], bits: int) -> list[int]:
+        """As `narrowed` says."""
+        size = 128 // bits
+        return [
+            number
+            for start in range(0, len(a), size)
+            for part in (a, b)
+            for number in part[start : start + size]
+        ]
+
+    def lookup(self, builder: Any, table: Any, value: Any) -> Any:
+        """An instruction looks up 16 entries by the lower four bits; the upper four choose between
+        what it finds in each sixteenth of the table.
+        """
+        bits = [value]
+        for _ in range(3):
+            bits.append(builder.add(bits[-1], bits[-1]))
+        low = builder.and_(value, splat_byte(15, self.lookup_bytes))
+        return self._entries(builder, table, low, bits, 0)
+
+    def _entries(self, builder: Any, table: Any, low: Any, bits: Sequence[Any], number: int) -> Any:
+        """Entries whose upper bits, except those in `bits`, are `number`.
+
+        low: the lower four bits. bits: vectors whose top bits are upper bits, highest first.
+        """
+        lanes = self.lookup_bytes
+        if not bits:
+            address = builder.add(table, long(16 * number))
+            entries = load(builder, address, vector(BYTE, 16), 1)
+            part = pick(builder, entries, [*range(16)] * (lanes // 16))
+            return call(builder, self.lookup_name, part.type, part, low)
+        highest, *others = bits
+        clear, is_set = (
+            self._entries(builder, table, low, others, 2 * number + bit) for bit in (0, 1)
+        )
+        negative = builder.icmp_signed("<", highest, splat_byte(0, lanes))
+        return builder.select(negative, is_set, clear)
+
+
+class V3(V2):
+    """Vectors of 256 bits."""
+
+    dot_pairs_name = "llvm.x86.avx2.pmadd.wd"
+    round_name = "llvm.x86.avx.cvt.ps2dq.256"
+    narrow_names = {32: "llvm.x86.avx2.packssdw", 16: "llvm.x86.avx2.packsswb"}  # noqa: RUF012
+    lookup_bytes, lookup_name = 32, "llvm.x86.avx2.pshuf.b"
+
+
+class V4(V3):
+    """Vectors of 512 bits; byte lookups keep to 256, which take as long."""
+
+    dot_pairs_name = "llvm.x86.avx512.pmaddw.d.512"
+    narrow_names = {  # noqa: RUF012
+        32: "llvm.x86.avx512.packssdw.512",
+        16: "llvm.x86.avx512.packsswb.512",
+    }
+    has_reciprocal_root = True
+
+    def dot_quads(self, builder: Any, total: Any, x: Any, y: Any) -> Any:
+        """VPDPBUSD."""
+        return call(builder, "llvm.x86.avx512.vpdpbusd.512", total.type, total, x, y)
+
+    def rounded(self, builder: Any, value: Any) -> Any:
+        """What does not fit becomes -2^31."""
+        kind = vector(WORD, value.type.count)
+        masked_off = ir.Constant(kind, None)
+        name = "llvm.x86.avx512.mask.cvtps2dq.512"
+        return call(builder, name, kind, value, masked_off, ALL_LANES, CURRENT_ROUNDING)
+
+    def can_scale(self, kind: Any) -> bool:
+        """Whole vectors."""
+        return isinstance(kind, ir.VectorType)
+
+    def scaled(self, builder: Any, value: Any, exponent: Any) -> Any:
+        """VSCALEFPS."""
+        name, kind = "llvm.x86.avx512.mask.scalef.ps.512", value.type
+        return call(builder, name, kind, value, exponent, value, ALL_LANES, CURRENT_ROUNDING)
+
+    def reciprocal_root_estimate(self, builder: Any, value: Any) -> Any:
+        """VRSQRT14PS."""
+        name, kind = "llvm.x86.avx512.rsqrt14.ps.512", value.type
+        return call(builder, name, kind, value, value, ALL_LANES)
+
+    def words_in_order(
+        self, builder: Any, words: Any, order: Sequence[int], order_address: Any
+    ) -> Any:
+        """VPERMD. The order comes from memory: of an order that LLVM knows it makes three
+        instructions, on half a vector each.
+        """
+        indices = load(builder, order_address, words.type, 4)
+        name = "llvm.x86.avx512.permvar.si.512"
+        return call(builder, name, words.type, words, indices)
+
+
+def splat_byte(value: int, lanes: int) -> Any:
+    """A constant byte in every lane."""
+    return ir.Constant(vector(BYTE, lanes), [value] * lanes)
+
+
+INSTRUCTIONS: dict[str, type[Portable]] = {
+    x86.V2.name: V2,
+    x86.V3.name: V3,
+    x86.V4.name: V4,
+}

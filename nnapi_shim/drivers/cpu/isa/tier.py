@@ -1,0 +1,85 @@
+"""The types of this folder: a tier, its geometry, and the architecture that it belongs to."""
+
+from nnapi_shim.hints import NamedTuple
+
+
+class Tiling(NamedTuple):
+    """Geometry of a tier: lowering packs for it, and kernels are compiled for it.
+
+    A micro-kernel computes `rows` x `columns` outputs, one column per lane of `vectors` vectors. A
+    step takes one 32-bit word of each input row: a float32, or `group` integers that are multiplied
+    and summed at once.
+
+    lanes: 32-bit lanes of a vector.
+    rows, vectors: accumulators of the matrix kernels. few_rows: rows of those for inputs of few
+    rows. odd_rows, odd_vectors: those for row counts that 7 divides, as in the images of many
+    models, or 0.
+    group: integers per word and step: 4 for u8 x s8 (dot products), 2 for s16 x s16.
+    masked: vectors can be loaded and stored under a mask at no cost.
+    channel_vectors: vectors of channels that the float32 depthwise kernel takes at once.
+    cache: bytes of the second-level cache that a block of input rows and a panel may fill.
+    """
+
+    lanes: int
+    rows: int
+    few_rows: int
+    vectors: int
+    odd_rows: int
+    odd_vectors: int
+    group: int
+    masked: bool
+    channel_vectors: int
+    cache: int
+
+    @property
+    def columns(self) -> int:
+        """Output columns of a whole panel."""
+        return self.lanes * self.vectors
+
+    def tile_rows(self, count: int) -> int:
+        """Rows of the micro-kernel that has the least to do for `count` rows.
+
+        A tile costs about as much as one row more than it has; one row has kernels of its own.
+        """
+        if count == 1:
+            return 1
+        shapes = filter(None, (self.rows, self.few_rows, self.odd_rows))
+        return min(shapes, key=lambda rows: -(-count // rows) * (rows + 1))
+
+    def panel_columns(self, tile_rows: int) -> int:
+        """Columns of a panel for the micro-kernel of so many rows."""
+        return self.lanes * (self.odd_vectors if tile_rows == self.odd_rows else self.vectors)
+
+
+class Tier(NamedTuple):
+    """A set of instruction-set extensions that kernels are compiled for.
+
+    cpu, features: as LLVM names them; an empty cpu stands for the architecture's baseline.
+    registers: number of vector registers.
+    fused: a multiplication and an addition are one instruction.
+    float16: float16 and float32 are converted by instructions. Elsewhere LLVM would call a function
+    per number.
+    """
+
+    name: str
+    cpu: str
+    features: str
+    registers: int
+    fused: bool
+    float16: bool
+    tiling: Tiling
+
+
+class Architecture(NamedTuple):
+    """The processors that run the same object code, apart from extensions.
+
+    machine: as the kernel names it. baseline: LLVM's name of the oldest processor.
+    tiers: best first. module_flags: LLVM code that is linked into every module of kernels.
+    llvm_options: options of LLVM's command line.
+    """
+
+    machine: str
+    baseline: str
+    tiers: tuple[Tier, ...]
+    module_flags: str = ""
+    llvm_options: tuple[str, ...] = ()

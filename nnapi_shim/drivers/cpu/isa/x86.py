@@ -1,0 +1,89 @@
+"""x86-64: v2 (x86-64-v2), v3 (AVX2, FMA, F16C) and v4 (AVX-512 F, BW, DQ, VL and VNNI).
+
+native/processor.c says which of them a processor runs.
+"""
+
+from nnapi_shim.drivers.cpu.isa.tier import Architecture, Tier, Tiling
+
+V4 = Tier(
+    name="v4",
+    cpu="x86-64-v4",
+    features="+avx512vnni",
+    registers=32,
+    fused=True,
+    float16=True,
+    tiling=Tiling(
+        lanes=16,
+        rows=6,
+        few_rows=4,
+        vectors=4,
+        odd_rows=7,
+        odd_vectors=2,
+        group=4,
+        masked=True,
+        channel_vectors=1,
+        cache=512 << 10,
+    ),
+)
+V3 = Tier(
+    name="v3",
+    cpu="x86-64-v3",
+    features="",
+    registers=16,
+    fused=True,
+    float16=True,
+    tiling=Tiling(
+        lanes=8,
+        rows=6,
+        few_rows=4,
+        vectors=2,
+        odd_rows=0,
+        odd_vectors=0,
+        group=2,
+        masked=False,
+        channel_vectors=2,
+        cache=256 << 10,
+    ),
+)
+V2 = Tier(
+    name="v2",
+    cpu="x86-64-v2",
+    features="",
+    registers=16,
+    fused=False,
+    float16=False,
+    tiling=Tiling(
+        lanes=4,
+        rows=4,
+        few_rows=2,
+        vectors=2,
+        odd_rows=0,
+        odd_vectors=0,
+        group=2,
+        masked=False,
+        channel_vectors=2,
+        cache=128 << 10,
+    ),
+)
+
+MODULE_FLAGS = """
+!llvm.module.flags = !{!0, !1, !2}
+!0 = !{i32 4, !"cf-protection-branch", i32 1}
+!1 = !{i32 4, !"cf-protection-return", i32 1}
+!2 = !{i32 4, !"RtLibUseGOT", i32 1}
+"""
+"""CET: functions begin with endbr64, one instruction per call of a kernel, and objects are marked
+for it. Functions of the C library are called through a read-only table and not through stubs:
+profilers cannot name stubs where there is CET. There are no stack protectors: arrays on the stack
+(sums of micro-kernels, a time, random numbers) have a fixed size, and no data chooses an index
+into them."""
+
+ARCHITECTURE = Architecture(
+    machine="x86_64",
+    baseline="x86-64",
+    tiers=(V4, V3, V2),
+    module_flags=MODULE_FLAGS,
+    # LLVM's machine combiner splits dot-product instructions from their accumulation to shorten
+    # the dependency. The accumulators of our loops already hide that latency, and the loops grow.
+    llvm_options=("--x86-machine-combiner=0",),
+)
