@@ -229,7 +229,7 @@ def declared_or(name: str) -> Quantization:
 
 
 def fixed(**variants: tuple[float, int]) -> Quantization:
-    """Scale and zero point given by the operation, per variant; others have none."""
+    """Given by the operation for each of these variants; others have none."""
 
     def computed(op: BoundOperation) -> list[tuple[float, int]]:
         return [variants.get(op.variant, (0.0, 0))] * len(op.outputs)
