@@ -48,6 +48,8 @@ def activation(
         allow_zero_sized=True,
         shape=lambda op: [op.input.dimensions],
         quantization=quantization,
+        elementwise=True,
+        work=1,
     )
 
 
@@ -96,6 +98,8 @@ ELU = Operation(
     # Differs: the documentation allows empty tensors, the reference refuses them.
     allow_zero_sized=False,
     shape=lambda op: [op.input.dimensions],
+    elementwise=True,
+    work=2,
 )
 HARD_SWISH = Operation(
     OperationType.HARD_SWISH,
@@ -106,6 +110,8 @@ HARD_SWISH = Operation(
     checks=[shift_not_positive],
     allow_zero_sized=True,
     shape=lambda op: [op.input.dimensions],
+    elementwise=True,
+    work=3,
 )
 PRELU = pairwise(
     OperationType.PRELU,

@@ -181,6 +181,7 @@ IF = ControlFlow(
     allow_zero_sized=True,
     data_dependent=True,
     shape=lambda op: [() for _ in op.outputs],
+    work=None,
 )
 WHILE = ControlFlow(
     OperationType.WHILE,
@@ -193,4 +194,5 @@ WHILE = ControlFlow(
     allow_zero_sized=True,
     data_dependent=True,
     shape=lambda op: [() for _ in op.outputs],
+    work=None,
 )

@@ -167,6 +167,7 @@ CONV_2D = Operation(
     ],
     allow_zero_sized=True,
     shape=lambda op: output_image(op, op.filter.dimensions[0]),
+    work="convolution",
 )
 
 DEPTHWISE_CONV_2D = Operation(
@@ -194,6 +195,7 @@ DEPTHWISE_CONV_2D = Operation(
     ],
     allow_zero_sized=True,
     shape=lambda op: output_image(op, op.filter.dimensions[3]),
+    work="depthwise",
 )
 
 GROUPED_CONV_2D = Operation(
@@ -221,6 +223,7 @@ GROUPED_CONV_2D = Operation(
     ],
     legacy=True,
     shape=lambda op: output_image(op, op.filter.dimensions[0]),
+    work="convolution",
 )
 
 TRANSPOSE_CONV_2D = Operation(
@@ -254,4 +257,5 @@ TRANSPOSE_CONV_2D = Operation(
     ],
     allow_zero_sized=True,
     shape=transposed_image,
+    work="transposed",
 )

@@ -91,6 +91,7 @@ CONCATENATION = Operation(
     checks=[rank_limit(4, "inputs")],
     allow_zero_sized=True,
     shape=joined,
+    work=0,
 )
 
 PACK = Operation(
@@ -104,6 +105,7 @@ PACK = Operation(
     infinite_scales=True,
     shape=stacked,
     quantization=same_as("inputs", but="i32"),
+    work=0,
 )
 
 TILE = Operation(
@@ -118,4 +120,5 @@ TILE = Operation(
     infinite_scales=True,
     shape=repeated,
     quantization=same_as("input"),
+    work=0,
 )

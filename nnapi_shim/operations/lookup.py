@@ -86,6 +86,8 @@ GATHER = Operation(
     infinite_scales=True,
     shape=gathered,
     quantization=declared_or("input"),
+    work=0,
+    looks_up="input",
 )
 
 EMBEDDING_LOOKUP = Operation(
@@ -105,6 +107,8 @@ EMBEDDING_LOOKUP = Operation(
     infinite_scales=True,
     shape=lambda op: [rows_of_values(op)],
     quantization=same_as("values"),
+    work=0,
+    looks_up="values",
 )
 
 HASHTABLE_LOOKUP = Operation(
@@ -121,6 +125,8 @@ HASHTABLE_LOOKUP = Operation(
     infinite_scales=True,
     shape=lambda op: [rows_of_values(op), op.lookups.dimensions],
     quantization=lambda op: [(op.values.scale, op.values.zero_point), (1.0, 0)],
+    work=0,
+    looks_up="values",
 )
 
 LSH_PROJECTION = Operation(
@@ -146,4 +152,5 @@ LSH_PROJECTION = Operation(
     infinite_scales=True,
     shape=projected,
     quantization=fixed(),
+    work="projection",
 )

@@ -79,6 +79,7 @@ PAD = Operation(
     infinite_scales=True,
     shape=padded,
     quantization=same_as("input"),
+    work=0,
 )
 
 PAD_V2 = Operation(
@@ -100,6 +101,7 @@ PAD_V2 = Operation(
     infinite_scales=True,
     shape=padded,
     quantization=same_as("input"),
+    work=0,
 )
 
 MIRROR_PAD = Operation(
@@ -119,4 +121,5 @@ MIRROR_PAD = Operation(
     infinite_scales=True,
     shape=padded,
     quantization=same_as("input"),
+    work=0,
 )

@@ -157,6 +157,7 @@ TRANSPOSE = Operation(
     infinite_scales=True,
     shape=permuted,
     quantization=same_as("input"),
+    work=0,
 )
 
 REVERSE = Operation(
@@ -175,6 +176,7 @@ REVERSE = Operation(
     infinite_scales=True,
     shape=lambda op: [op.input.dimensions],
     quantization=same_as("input", but="i32"),
+    work=0,
 )
 
 CHANNEL_SHUFFLE = Operation(
@@ -188,6 +190,7 @@ CHANNEL_SHUFFLE = Operation(
     infinite_scales=True,
     shape=lambda op: [op.input.dimensions],
     quantization=same_as("input"),
+    work=0,
 )
 
 DEPTH_TO_SPACE = Operation(
@@ -203,6 +206,7 @@ DEPTH_TO_SPACE = Operation(
     infinite_scales=True,
     shape=depth_to_space,
     quantization=same_as("input"),
+    work=0,
 )
 
 SPACE_TO_DEPTH = Operation(
@@ -218,6 +222,7 @@ SPACE_TO_DEPTH = Operation(
     infinite_scales=True,
     shape=space_to_depth,
     quantization=same_as("input"),
+    work=0,
 )
 
 # Differs: documented for any number of spatial dimensions; the reference has two.
@@ -243,6 +248,7 @@ BATCH_TO_SPACE_ND = Operation(
     infinite_scales=True,
     shape=batch_to_space,
     quantization=same_as("input"),
+    work=0,
 )
 
 # Differs: documented for any number of spatial dimensions; the reference has two.
@@ -271,4 +277,5 @@ SPACE_TO_BATCH_ND = Operation(
     infinite_scales=True,
     shape=space_to_batch,
     quantization=same_as("input"),
+    work=0,
 )

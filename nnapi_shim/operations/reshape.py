@@ -66,6 +66,7 @@ RESHAPE = Operation(
     infinite_scales=True,
     shape=lambda op: [reshaped(op.input.dimensions, op.shape)],
     quantization=same_as("input"),
+    work=0,
 )
 
 SQUEEZE = Operation(
@@ -81,6 +82,7 @@ SQUEEZE = Operation(
     infinite_scales=True,
     shape=squeezed,
     quantization=same_as("input"),
+    work=0,
 )
 
 EXPAND_DIMS = Operation(
@@ -94,6 +96,7 @@ EXPAND_DIMS = Operation(
     infinite_scales=True,
     shape=expanded,
     quantization=same_as("input"),
+    work=0,
 )
 
 RANK = Operation(
@@ -115,6 +118,7 @@ RANK = Operation(
     forms=[form("input")],
     infinite_scales=True,
     shape=lambda op: [()],
+    work=0,
 )
 
 FILL = Operation(
@@ -126,4 +130,5 @@ FILL = Operation(
     values=["dims"],
     checks=[one_dimensional("dims"), dims_are_sizes, outputs_fit],
     shape=lambda op: [op.dims],
+    work=0,
 )
