@@ -53,6 +53,7 @@ library: $(VENV)/ready
 	$(VENV) and start again" >&2; exit 1; }
 	@$(PY) build_ffi.py --out $(LIB_DIR)
 	@$(PY) -m install files $(LIB_DIR)
+	@$(PY) build_methods.py
 
 # TIERS=portable: those of the tier that any processor runs.
 TIERS ?=
@@ -120,7 +121,7 @@ reproducible: all $(VENV)/ready-dev
 tiny: all $(VENV)/ready-test
 	$(PY) -m pytest tests/test_tiny.py
 
-lint: $(VENV)/ready-test
+lint: library $(VENV)/ready-test
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy
@@ -147,15 +148,13 @@ bench-operations: all $(VENV)/ready-test
 bench-compiling: all $(VENV)/ready-test
 	PYTHONPATH=. $(PY) tests/bench/bench_compiling.py $(OPERATIONS)
 
-# The site, build/docs; before it what is made of the sources: pages of operations and the typed methods of Model
-# from the declarations, rules from the refusals, settings.
-docs: $(VENV)/ready-dev
+# The site, build/docs; before it the pages that are made of the sources: operations, rules, settings, import, export.
+docs: library $(VENV)/ready-dev
 	$(PY) docs/write_operations.py
 	$(PY) docs/write_rules.py
 	$(PY) docs/write_settings.py
 	$(PY) docs/write_export.py
 	$(PY) docs/write_import.py
-	$(PY) docs/write_methods.py
 	$(VENV)/bin/sphinx-build -q -E -W --keep-going -b html docs build/docs
 	@echo "build/docs/index.html"
 
@@ -235,4 +234,4 @@ check-v4: all $(VENV)/ready-test
 	$(PY) tests/tier_v4/run_in_bochs.py
 
 clean:
-	rm -rf build
+	rm -rf build nnapi_shim/api/methods

@@ -1,4 +1,4 @@
-"""Adds to the wheel what is compiled, the headers, and what finds them.
+"""Adds to the wheel what is compiled, the typed methods of Model, the headers, and what finds them.
 
 The wheel serves every CPython from 3.10 on, and any Linux with the C library GLIBC or a newer
 one: it is compiled with zig, which links against that one wherever it runs. With another compiler
@@ -36,11 +36,12 @@ class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compiles; `version` is "editable" where the package stays in the checkout."""
+        sys.path.insert(0, str(ROOT))
         if version == "editable":
+            importlib.import_module("build_methods").write()
             return
         if shutil.which("make") is None:
             self.app.abort("nnapi_shim: make is needed to build; Debian, Ubuntu: apt install make")
-        sys.path.insert(0, str(ROOT))
         machine = os.uname().machine
         tree = ROOT / "build" / "wheel"
         self._lock = waited_for(tree)
@@ -68,6 +69,7 @@ class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]
         build_data["pure_python"] = False
         build_data["force_include"] |= {
             str(tree / "lib"): "nnapi_shim/lib",
+            str(tree / "methods"): "nnapi_shim/api/methods",
             str(ROOT / "include"): "nnapi_shim/include",
         }
 
@@ -86,7 +88,10 @@ def waited_for(tree: Path) -> TextIO:
 
 
 def compile_into(tree: Path) -> None:
-    """Fills the folder lib/ of `tree`: the library, its companions, the kernels of all tiers."""
+    """Fills `tree`: in lib/ the library, its companions and the kernels of all tiers; the methods
+    of Model in methods/.
+    """
+    importlib.import_module("build_methods").write(tree / "methods")
     libraries = tree / "lib"
     importlib.import_module("build_ffi").build(libraries, location=WHEEL_LOCATION)
     # Relative paths: make takes no spaces in names.

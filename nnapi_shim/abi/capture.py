@@ -18,7 +18,7 @@ from nnapi_shim.abi import decoding
 from nnapi_shim.abi.instrumentation import Watcher, code_of
 from nnapi_shim.abi.tables import device_handles, devices
 from nnapi_shim.errors import NnapiError
-from nnapi_shim.hal.enums import FeatureLevel, OperationType
+from nnapi_shim.hal.enums import RUNTIME_LEVEL, OperationType
 from nnapi_shim.hints import Any
 from nnapi_shim.recording import at_exit, container, output
 from nnapi_shim.recording.vocabulary import LONG, PARAMETERS, Parameter
@@ -155,7 +155,7 @@ class Recorder:
             "format": container.FORMAT,
             "version": container.VERSION,
             "library": __version__,
-            "featureLevel": int(FeatureLevel.LEVEL_8),
+            "featureLevel": int(RUNTIME_LEVEL),
             "devices": [
                 {
                     "name": device.name,

@@ -50,7 +50,7 @@ class OperandType(IntEnum):
 
 
 class OperationType(IntEnum):
-    """The 106 operations; an OEM operation is accepted, and no device runs it."""
+    """The operations; an OEM operation is accepted, and no device runs it."""
 
     ADD = 0
     AVERAGE_POOL_2D = 1
@@ -214,6 +214,10 @@ class FeatureLevel(IntEnum):
     LEVEL_6 = 1000006
     LEVEL_7 = 1000007
     LEVEL_8 = 1000008
+
+
+RUNTIME_LEVEL = FeatureLevel.LEVEL_8
+"""That of the runtime and of the devices that come with it; native/values.c has it for C."""
 
 
 class DurationCode(IntEnum):

@@ -51,6 +51,8 @@ def activation(
         allow_zero_sized=True,
         shape=lambda op: [op.input.dimensions],
         quantization=quantization,
+        elementwise=True,
+        work=1,
     )
 
 
@@ -100,6 +102,8 @@ ELU = Operation(
     # Differs: the documentation allows empty tensors, the reference refuses them.
     allow_zero_sized=False,
     shape=lambda op: [op.input.dimensions],
+    elementwise=True,
+    work=2,
 )
 HARD_SWISH = Operation(
     OperationType.HARD_SWISH,
@@ -110,6 +114,8 @@ HARD_SWISH = Operation(
     checks=[shift_not_positive],
     allow_zero_sized=True,
     shape=lambda op: [op.input.dimensions],
+    elementwise=True,
+    work=3,
 )
 PRELU = pairwise(
     OperationType.PRELU,

@@ -99,6 +99,8 @@ def binary(
         checks=[rank_limit(4, "input0", "input1"), fused_activation, *checks],
         allow_zero_sized=True,
         shape=lambda op: [broadcast(op.input0.dimensions, op.input1.dimensions)],
+        elementwise=True,
+        work=1,
     )
 
 
@@ -119,6 +121,8 @@ def pairwise(
         forms=[form(f"{name0} {name1}")],
         legacy=legacy,
         shape=lambda op: [broadcast(getattr(op, name0).dimensions, getattr(op, name1).dimensions)],
+        elementwise=True,
+        work=1,
     )
 
 

@@ -187,6 +187,7 @@ IF = ControlFlow(
     allow_zero_sized=True,
     data_dependent=True,
     shape=lambda op: [() for _ in op.outputs],
+    work=None,
 )
 WHILE = ControlFlow(
     OperationType.WHILE,
@@ -199,4 +200,5 @@ WHILE = ControlFlow(
     allow_zero_sized=True,
     data_dependent=True,
     shape=lambda op: [() for _ in op.outputs],
+    work=None,
 )

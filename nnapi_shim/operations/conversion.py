@@ -22,6 +22,8 @@ QUANTIZE = Operation(
     allow_zero_sized=True,
     infinite_scales=True,
     shape=lambda op: [op.input.dimensions],
+    elementwise=True,
+    work=2,
 )
 
 DEQUANTIZE = Operation(
@@ -45,6 +47,8 @@ DEQUANTIZE = Operation(
     allow_zero_sized=True,
     infinite_scales=True,
     shape=lambda op: [op.input.dimensions],
+    elementwise=True,
+    work=2,
 )
 
 
@@ -86,4 +90,6 @@ CAST = Operation(
     legacy=True,
     infinite_scales=True,
     shape=lambda op: [op.input.dimensions],
+    elementwise=True,
+    work=0,
 )

@@ -175,6 +175,7 @@ CONV_2D = Operation(
     ],
     allow_zero_sized=True,
     shape=lambda op: output_image(op, op.filter.dimensions[0]),
+    work="convolution",
 )
 
 DEPTHWISE_CONV_2D = Operation(
@@ -202,6 +203,7 @@ DEPTHWISE_CONV_2D = Operation(
     ],
     allow_zero_sized=True,
     shape=lambda op: output_image(op, op.filter.dimensions[3]),
+    work="depthwise",
 )
 
 GROUPED_CONV_2D = Operation(
@@ -229,6 +231,7 @@ GROUPED_CONV_2D = Operation(
     ],
     legacy=True,
     shape=lambda op: output_image(op, op.filter.dimensions[0]),
+    work="convolution",
 )
 
 TRANSPOSE_CONV_2D = Operation(
@@ -262,4 +265,5 @@ TRANSPOSE_CONV_2D = Operation(
     ],
     allow_zero_sized=True,
     shape=transposed_image,
+    work="transposed",
 )

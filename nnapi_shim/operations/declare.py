@@ -191,6 +191,7 @@ Check = Callable[[BoundOperation], None]
 Remark = Callable[[BoundOperation], str | None]
 Shape = Callable[[BoundOperation], list[Dimensions]]
 Quantization = Callable[[BoundOperation], list[tuple[float, int]]]
+Work = int | tuple[int, str] | str | None
 
 
 def declared(op: BoundOperation) -> list[tuple[float, int]]:
@@ -229,7 +230,7 @@ def declared_or(name: str) -> Quantization:
 
 
 def fixed(**variants: tuple[float, int]) -> Quantization:
-    """Scale and zero point given by the operation, per variant; others have none."""
+    """Given by the operation for each of these variants; others have none."""
 
     def computed(op: BoundOperation) -> list[tuple[float, int]]:
         return [variants.get(op.variant, (0.0, 0))] * len(op.outputs)
@@ -259,6 +260,12 @@ class Operation:
         omitted or zero-sized inputs (semantics.md 2.6).
     shape: output dimensions from a bound operation whose inputs are all known; may raise.
     quantization: where each output's scale and zero point come from.
+    elementwise: whether an element of the output follows from those at its place in the inputs.
+    work: how many arithmetic operations it is; a multiplication, an addition and an elementary
+        function are one each, a fused activation and a requantization none. A number: for each
+        element of the outputs; (number, input): for each element of that input; a word: by the
+        formula of this name in tools/work.py; None: only the data tell.
+    looks_up: name of the input of which it reads no more than it writes.
     """
 
     def __init__(
@@ -270,6 +277,7 @@ class Operation:
         types: Mapping[str, Sequence[Any]],
         forms: Iterable[Form],
         shape: Shape,
+        work: Work,
         defaults: Mapping[str, Any] | None = None,
         values: Sequence[str] = (),
         rules: Sequence[Rule] = (),
@@ -281,6 +289,8 @@ class Operation:
         data_dependent: bool = False,
         legacy: bool = False,
         quantization: Quantization = declared,
+        elementwise: bool = False,
+        looks_up: str = "",
     ) -> None:
         inputs, _, outputs = columns.partition("->")
         self.type = type
@@ -302,6 +312,9 @@ class Operation:
         self.data_dependent = data_dependent
         self.legacy = legacy
         self.quantization = quantization
+        self.elementwise = elementwise
+        self.work = work
+        self.looks_up = looks_up
         self._matches: dict[tuple[Types, Types], Match] = {}
         self._counts_expanded: set[tuple[int, int]] = set()
 

@@ -53,6 +53,7 @@ AXIS_ALIGNED_BBOX_TRANSFORM = Operation(
     allow_zero_sized=True,
     shape=lambda op: [op.deltas.dimensions],
     quantization=box_parameters("boxes"),
+    work=10,
 )
 
 
@@ -129,6 +130,7 @@ DETECTION_POSTPROCESSING = Operation(
         detection_limits,
     ],
     shape=detection_shape,
+    work=None,
 )
 
 
@@ -167,4 +169,5 @@ HEATMAP_MAX_KEYPOINT = Operation(
     checks=[heatmap_sizes, in_eighths("boxes")],
     shape=heatmap_shape,
     quantization=box_parameters("out_keypoints"),
+    work=(1, "heatmaps"),
 )

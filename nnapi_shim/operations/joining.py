@@ -97,6 +97,7 @@ CONCATENATION = Operation(
     checks=[rank_limit(4, "inputs")],
     allow_zero_sized=True,
     shape=joined,
+    work=0,
 )
 
 PACK = Operation(
@@ -110,6 +111,7 @@ PACK = Operation(
     infinite_scales=True,
     shape=stacked,
     quantization=same_as("inputs", but="i32"),
+    work=0,
 )
 
 TILE = Operation(
@@ -124,4 +126,5 @@ TILE = Operation(
     infinite_scales=True,
     shape=repeated,
     quantization=same_as("input"),
+    work=0,
 )

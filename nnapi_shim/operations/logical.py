@@ -20,4 +20,6 @@ LOGICAL_NOT = Operation(
     types={"b8": (3, B8, B8)},
     forms=[form("input")],
     shape=lambda op: [op.input.dimensions],
+    elementwise=True,
+    work=1,
 )

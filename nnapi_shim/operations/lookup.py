@@ -95,6 +95,8 @@ GATHER = Operation(
     infinite_scales=True,
     shape=gathered,
     quantization=declared_or("input"),
+    work=0,
+    looks_up="input",
 )
 
 EMBEDDING_LOOKUP = Operation(
@@ -114,6 +116,8 @@ EMBEDDING_LOOKUP = Operation(
     infinite_scales=True,
     shape=lambda op: [rows_of_values(op)],
     quantization=same_as("values"),
+    work=0,
+    looks_up="values",
 )
 
 HASHTABLE_LOOKUP = Operation(
@@ -130,6 +134,8 @@ HASHTABLE_LOOKUP = Operation(
     infinite_scales=True,
     shape=lambda op: [rows_of_values(op), op.lookups.dimensions],
     quantization=lambda op: [(op.values.scale, op.values.zero_point), (1.0, 0)],
+    work=0,
+    looks_up="values",
 )
 
 LSH_PROJECTION = Operation(
@@ -155,4 +161,5 @@ LSH_PROJECTION = Operation(
     infinite_scales=True,
     shape=projected,
     quantization=fixed(),
+    work="projection",
 )

@@ -188,7 +188,14 @@ def _lstm(
         return (since, *[tensor] * count, scalar, scalar, *[tensor] * len(outputs.split()))
 
     types = {"f32": row(level, F32, FLOAT32), "f16": row(3, F16, FLOAT16)}
-    return Operation(type, doc=doc, columns=columns, types=types, **parts)  # type: ignore[arg-type]
+    return Operation(
+        type,
+        doc=doc,
+        columns=columns,
+        types=types,
+        work="recurrent",
+        **parts,  # type: ignore[arg-type]
+    )
 
 
 def _joined(*names: str) -> str:

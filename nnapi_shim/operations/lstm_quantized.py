@@ -142,6 +142,7 @@ QUANTIZED_16BIT_LSTM = Operation(
     legacy=True,
     shape=lambda op: [op.prev_cell_state.dimensions, op.prev_output.dimensions],
     quantization=lambda op: [STATE_16, OUTPUT_16],
+    work="recurrent",
 )
 
 _TENSORS = ("input", *parameter_names(), *STATES, *gain_names())
@@ -172,4 +173,5 @@ QUANTIZED_LSTM = Operation(
         op.prev_output.dimensions,
     ],
     quantization=outputs_and_state,
+    work="recurrent",
 )

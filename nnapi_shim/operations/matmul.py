@@ -95,6 +95,7 @@ FULLY_CONNECTED = Operation(
     ],
     allow_zero_sized=True,
     shape=product,
+    work="fully_connected",
 )
 
 
@@ -168,4 +169,5 @@ BATCH_MATMUL = Operation(
     forms=[form("lhs rhs adj_x:BOOL adj_y:BOOL")],
     checks=[matrices_fit],
     shape=product_of_each,
+    work="matrices",
 )

@@ -34,6 +34,7 @@ L2_NORMALIZATION = Operation(
     checks=[rank_limit(4, "input"), axis_exists],
     shape=lambda op: [op.input.dimensions],
     quantization=fixed(qu8=(1 / 128, 128), qs8=(1 / 128, 0)),
+    work=(3, "input"),
 )
 
 LOCAL_RESPONSE_NORMALIZATION = Operation(
@@ -53,6 +54,7 @@ LOCAL_RESPONSE_NORMALIZATION = Operation(
     rules=[ONLY_RANK_4_BEFORE_LEVEL_3],
     checks=[rank_limit(4, "input"), axis_exists, radius_not_negative],
     shape=lambda op: [op.input.dimensions],
+    work="channel_window",
 )
 
 INSTANCE_NORMALIZATION = Operation(
@@ -67,4 +69,5 @@ INSTANCE_NORMALIZATION = Operation(
     forms=[form("input gamma beta epsilon nchw:BOOL")],
     checks=[known_rank(4, "input")],
     shape=lambda op: [op.input.dimensions],
+    work=(7, "input"),
 )

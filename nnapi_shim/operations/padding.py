@@ -83,6 +83,7 @@ PAD = Operation(
     infinite_scales=True,
     shape=padded,
     quantization=same_as("input"),
+    work=0,
 )
 
 PAD_V2 = Operation(
@@ -104,6 +105,7 @@ PAD_V2 = Operation(
     infinite_scales=True,
     shape=padded,
     quantization=same_as("input"),
+    work=0,
 )
 
 MIRROR_PAD = Operation(
@@ -123,4 +125,5 @@ MIRROR_PAD = Operation(
     infinite_scales=True,
     shape=padded,
     quantization=same_as("input"),
+    work=0,
 )

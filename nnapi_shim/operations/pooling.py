@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.hal.types import Dimensions
 from nnapi_shim.hints import Any
-from nnapi_shim.operations.declare import BoundOperation, Operation, same_as
+from nnapi_shim.operations.declare import BoundOperation, Operation, Work, same_as
 from nnapi_shim.operations.rules import fused_activation, image_not_empty, known_rank
 from nnapi_shim.operations.shapes import in_layout, window
 from nnapi_shim.operations.signatures import F16, F32, NO_PADDING, ONE_TO_ONE, windowed
@@ -19,7 +19,10 @@ def pooled(op: BoundOperation) -> list[Dimensions]:
 
 
 def pooling(
-    type: OperationType, doc: str, types: Mapping[str, Sequence[Any]] = ONE_TO_ONE
+    type: OperationType,
+    doc: str,
+    types: Mapping[str, Sequence[Any]] = ONE_TO_ONE,
+    work: Work = "window",
 ) -> Operation:
     """A pooling operation; they differ by their formula and their types."""
     return Operation(
@@ -38,6 +41,7 @@ def pooling(
         allow_zero_sized=True,
         shape=pooled,
         quantization=same_as("input"),
+        work=work,
     )
 
 
@@ -50,6 +54,7 @@ L2_POOL_2D = pooling(
     "output[n,y,x,c] = act(sqrt(sum of squares / count)) over the part of the window that lies "
     "inside the image.",
     {"f32": (1, F32, F32), "f16": (3, F16, F16)},
+    work="squares_of_window",
 )
 MAX_POOL_2D = pooling(
     OperationType.MAX_POOL_2D,

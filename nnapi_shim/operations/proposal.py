@@ -62,6 +62,7 @@ BOX_WITH_NMS_LIMIT = Operation(
     data_dependent=True,
     shape=lambda op: [(0,), (0, 4), (0,), (0,)],
     quantization=box_parameters("out_rois", scores_like="scores"),
+    work=None,
 )
 
 
@@ -101,4 +102,5 @@ GENERATE_PROPOSALS = Operation(
     data_dependent=True,
     shape=lambda op: [(0,), (0, 4), (0,)],
     quantization=box_parameters("out_rois", scores_like="scores"),
+    work=None,
 )

@@ -170,6 +170,7 @@ TRANSPOSE = Operation(
     infinite_scales=True,
     shape=permuted,
     quantization=same_as("input"),
+    work=0,
 )
 
 REVERSE = Operation(
@@ -188,6 +189,7 @@ REVERSE = Operation(
     infinite_scales=True,
     shape=lambda op: [op.input.dimensions],
     quantization=same_as("input", but="i32"),
+    work=0,
 )
 
 CHANNEL_SHUFFLE = Operation(
@@ -201,6 +203,7 @@ CHANNEL_SHUFFLE = Operation(
     infinite_scales=True,
     shape=lambda op: [op.input.dimensions],
     quantization=same_as("input"),
+    work=0,
 )
 
 DEPTH_TO_SPACE = Operation(
@@ -216,6 +219,7 @@ DEPTH_TO_SPACE = Operation(
     infinite_scales=True,
     shape=depth_to_space,
     quantization=same_as("input"),
+    work=0,
 )
 
 SPACE_TO_DEPTH = Operation(
@@ -231,6 +235,7 @@ SPACE_TO_DEPTH = Operation(
     infinite_scales=True,
     shape=space_to_depth,
     quantization=same_as("input"),
+    work=0,
 )
 
 # Differs: documented for any number of spatial dimensions; the reference has two.
@@ -256,6 +261,7 @@ BATCH_TO_SPACE_ND = Operation(
     infinite_scales=True,
     shape=batch_to_space,
     quantization=same_as("input"),
+    work=0,
 )
 
 # Differs: documented for any number of spatial dimensions; the reference has two.
@@ -284,4 +290,5 @@ SPACE_TO_BATCH_ND = Operation(
     infinite_scales=True,
     shape=space_to_batch,
     quantization=same_as("input"),
+    work=0,
 )

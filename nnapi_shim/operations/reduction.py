@@ -62,6 +62,7 @@ def reduction(
         legacy=legacy,
         infinite_scales=True,
         shape=reduced,
+        work=(1, "input"),
         quantization=same_as("input"),
     )
 

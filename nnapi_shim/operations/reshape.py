@@ -69,6 +69,7 @@ RESHAPE = Operation(
     infinite_scales=True,
     shape=lambda op: [reshaped(op.input.dimensions, op.shape)],
     quantization=same_as("input"),
+    work=0,
 )
 
 SQUEEZE = Operation(
@@ -84,6 +85,7 @@ SQUEEZE = Operation(
     infinite_scales=True,
     shape=squeezed,
     quantization=same_as("input"),
+    work=0,
 )
 
 EXPAND_DIMS = Operation(
@@ -97,6 +99,7 @@ EXPAND_DIMS = Operation(
     infinite_scales=True,
     shape=expanded,
     quantization=same_as("input"),
+    work=0,
 )
 
 RANK = Operation(
@@ -118,6 +121,7 @@ RANK = Operation(
     forms=[form("input")],
     infinite_scales=True,
     shape=lambda op: [()],
+    work=0,
 )
 
 FILL = Operation(
@@ -129,4 +133,5 @@ FILL = Operation(
     values=["dims"],
     checks=[one_dimensional("dims"), dims_are_sizes, outputs_fit],
     shape=lambda op: [op.dims],
+    work=0,
 )

@@ -62,7 +62,7 @@ def resized(op: BoundOperation) -> list[Dimensions]:
     return [in_layout((batch, sizes["height"], sizes["width"], depth), op.nchw)]
 
 
-def resize(type: OperationType, doc: str, floats: int, flags: int) -> Operation:
+def resize(type: OperationType, doc: str, floats: int, flags: int, work: int) -> Operation:
     """A resizing operation.
 
     floats: level of its float32 form. flags: how many flags cannot be left out.
@@ -90,6 +90,7 @@ def resize(type: OperationType, doc: str, floats: int, flags: int) -> Operation:
         infinite_scales=type is OperationType.RESIZE_NEAREST_NEIGHBOR,
         shape=resized,
         quantization=same_as("input"),
+        work=work,
     )
 
 
@@ -98,10 +99,12 @@ RESIZE_BILINEAR = resize(
     "output[n,y,x,c] = the mean of the four input pixels around (y, x), weighted by distance.",
     floats=1,
     flags=0,
+    work=7,
 )
 RESIZE_NEAREST_NEIGHBOR = resize(
     OperationType.RESIZE_NEAREST_NEIGHBOR,
     "output[n,y,x,c] = the input pixel that (y, x) falls on.",
     floats=3,
     flags=1,
+    work=0,
 )

@@ -187,6 +187,7 @@ RNN = Operation(
     ],
     legacy=True,
     shape=lambda op: [op.hidden_state_in.dimensions] * 2,
+    work="recurrent",
 )
 
 _SEQUENCE = "input weights recurrent_weights bias hidden_state_in activation:INT32 time_major:INT32"
@@ -208,6 +209,7 @@ UNIDIRECTIONAL_SEQUENCE_RNN = Operation(
         cell_activation,
     ],
     shape=unidirectional_shapes,
+    work="recurrent",
 )
 
 _TENSORS = (
@@ -240,6 +242,7 @@ BIDIRECTIONAL_SEQUENCE_RNN = Operation(
         cell_activation,
     ],
     shape=bidirectional_shapes,
+    work="recurrent",
 )
 
 SVDF = Operation(
@@ -263,4 +266,5 @@ SVDF = Operation(
         op.state_in.dimensions,
         (op.input.dimensions[0], op.weights_feature.dimensions[0] // op.rank),
     ],
+    work="recurrent",
 )

@@ -79,6 +79,7 @@ ROI_ALIGN = roi_operation(
     OperationType.ROI_ALIGN,
     ratios="height_sampling_ratio:INT32 width_sampling_ratio:INT32",
     checks=[sampling],
+    work="samples",
     doc="Each roi cut into bins, and the mean of bilinear samples of each bin.",
     allow_zero_sized=True,
 )
@@ -87,4 +88,5 @@ ROI_POOLING = roi_operation(
     OperationType.ROI_POOLING,
     doc="Each roi, its corners rounded, cut into bins, and the maximum of each bin.",
     quantization=same_as("input"),
+    work=None,
 )

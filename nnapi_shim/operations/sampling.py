@@ -39,4 +39,5 @@ RANDOM_MULTINOMIAL = Operation(
     legacy=True,
     shape=lambda op: [(op.logits.dimensions[0], op.sample_count)],
     quantization=fixed(),
+    work=(2, "logits"),
 )

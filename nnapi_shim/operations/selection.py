@@ -75,6 +75,8 @@ SELECT = Operation(
     forms=[form("condition:TENSOR_BOOL8 input1 input2")],
     checks=[same_dimensions],
     shape=lambda op: [op.input1.dimensions],
+    elementwise=True,
+    work=0,
 )
 
 
@@ -90,6 +92,7 @@ def extreme(type: OperationType, doc: str) -> Operation:
         legacy=True,
         infinite_scales=True,
         shape=without_axis,
+        work=(1, "input"),
     )
 
 
@@ -107,4 +110,5 @@ TOPK_V2 = Operation(
     infinite_scales=True,
     shape=lambda op: [(*op.input.dimensions[:-1], op.k)] * 2,
     quantization=of_the_input,
+    work=(1, "input"),
 )

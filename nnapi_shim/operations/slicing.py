@@ -164,6 +164,8 @@ SLICE = Operation(
     infinite_scales=True,
     shape=slice_sizes,
     quantization=declared_or("input"),
+    work=0,
+    looks_up="input",
 )
 
 STRIDED_SLICE = Operation(
@@ -190,6 +192,8 @@ STRIDED_SLICE = Operation(
     infinite_scales=True,
     shape=strided_sizes,
     quantization=declared_or("input"),
+    work=0,
+    looks_up="input",
 )
 
 SPLIT = Operation(
@@ -203,4 +207,5 @@ SPLIT = Operation(
     infinite_scales=True,
     shape=parts,
     quantization=same_as("input"),
+    work=0,
 )

@@ -56,6 +56,7 @@ SOFTMAX = Operation(
     ],
     allow_zero_sized=True,
     shape=lambda op: [op.input.dimensions],
+    work=(5, "input"),
 )
 
 LOG_SOFTMAX = Operation(
@@ -66,4 +67,5 @@ LOG_SOFTMAX = Operation(
     forms=[form("input beta axis:INT32")],
     checks=[axis_exists],
     shape=lambda op: [op.input.dimensions],
+    work=(5, "input"),
 )

@@ -27,6 +27,8 @@ def unary(
         rules=rules,
         checks=checks,
         shape=lambda op: [op.input.dimensions],
+        elementwise=True,
+        work=1,
     )
 
 

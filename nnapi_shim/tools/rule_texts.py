@@ -6,7 +6,7 @@ factory, and by what it was given.
 
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -25,7 +25,9 @@ def sentence(function: Callable[..., Any]) -> str:
     text = " ".join((inspect.getdoc(factory) or "").split("\n\n")[0].split())
     closure = inspect.getclosurevars(function).nonlocals
     given_values = [
-        f"{name}: {_shown(value)}" for name, value in closure.items() if not callable(value)
+        f"{name}: {_levels(value) if name == 'since' else _shown(value)}"
+        for name, value in closure.items()
+        if not callable(value)
     ]
     inner = [sentence(value) for value in closure.values() if callable(value)]
     return " ".join([*inner, text]) + (f" ({'; '.join(given_values)})" if given_values else "")
@@ -47,9 +49,14 @@ def _lambda(function: Callable[..., Any]) -> str:
     )
 
 
+def _levels(since: Mapping[Any, int]) -> str:
+    """Since which feature level each is accepted."""
+    return ", ".join(f"{key} from level {level}" for key, level in since.items())
+
+
 def _shown(value: Any) -> str:
     if isinstance(value, dict):
-        return ", ".join(f"{key} from level {item}" for key, item in value.items())
+        return ", ".join(f"{key} ({_shown(item)})" for key, item in value.items())
     if isinstance(value, tuple | list | set | frozenset):
         return ", ".join(map(_shown, value))
     return str(getattr(value, "name", value))

@@ -1,14 +1,14 @@
 """Every operation as a method of Model."""
 
-import importlib.util
 import inspect
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import build_methods
 from nnapi_shim import FuseCode, Model, NnapiError, OperandType, PaddingCode
-from nnapi_shim.api.methods.calling import PADS, PAIRS
+from nnapi_shim.api.calling import PADS, PAIRS
 from nnapi_shim.hal.quantization import ASYMMETRIC, QUANTIZED_RANGE, SCALARS, SYMMETRIC
 from nnapi_shim.operations import registry
 
@@ -16,25 +16,27 @@ ROOT = Path(__file__).resolve().parents[2]
 F32 = "TENSOR_FLOAT32"
 
 
-def writer():
-    """The program that writes the methods."""
-    path = ROOT / "docs" / "write_methods.py"
-    spec = importlib.util.spec_from_file_location("write_methods", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_methods_are_what_the_declarations_say() -> None:
     folder = ROOT / "nnapi_shim" / "api" / "methods"
-    written = writer().files()
-    assert {path.name for path in folder.glob("*.py")} == {*written, "calling.py"}
+    written = build_methods.files()
+    assert {path.name for path in folder.glob("*.py")} == {*written}
     for name, text in written.items():
-        assert (folder / name).read_text() == text, "`make docs` writes it anew"
+        assert (folder / name).read_text() == text, "`make library` writes it anew"
+
+
+def test_only_what_changed_is_written(tmp_path: Path) -> None:
+    build_methods.write(tmp_path)
+    (tmp_path / "gone.py").touch()
+    (tmp_path / "binary.py").write_text("")
+    before = {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    build_methods.write(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {*build_methods.files()}
+    changed = {p.name for p in tmp_path.iterdir() if p.stat().st_mtime_ns != before[p.name]}
+    assert changed == {"binary.py"}
 
 
 def method_of(declaration) -> str:
-    return writer().method_name(declaration)
+    return build_methods.method_name(declaration)
 
 
 def arguments(declaration, names, operands):

@@ -1,8 +1,8 @@
 """A large and a small shape of every operation, in the form of the plans of tests/operations/plans.
 
 Each function takes a use and whether the large shape is wanted, and gives a plan: dimensions of
-tensors, values of scalars, or both in a Value. FLOPS gives the arithmetic of those that are rated
-by it; the others are rated by the bytes that they read and write.
+tensors, values of scalars, or both in a Value. Products are rated by their arithmetic, the others
+by the bytes that they read and write.
 """
 
 from collections.abc import Callable
@@ -12,8 +12,11 @@ from typing import Any
 import numpy as np
 
 from nnapi_shim.hal.enums import OperandType as T
-from nnapi_shim.hal.quantization import ELEMENT_BYTES
+from nnapi_shim.hal.quantization import ELEMENT_BYTES, SCALARS
+from nnapi_shim.hal.types import Dimensions
+from nnapi_shim.operations import registry
 from nnapi_shim.operations.declare import Operation
+from nnapi_shim.tools.work import Sized, counted
 from tests.operations.cases import Example, Use
 from tests.operations.plans.boxes import EIGHTH, corners, real_tensor, type_of
 from tests.operations.plans.common import Plan
@@ -301,11 +304,8 @@ def projected(use: Use, large: bool) -> Plan:
 
 
 _TABLE: dict[Shapes, str] = {
-    one_tensor: "RELU RELU1 RELU6 TANH LOGISTIC ELU HARD_SWISH ABS EXP FLOOR NEG SIN CAST "
-    "QUANTIZE DEQUANTIZE LOGICAL_NOT PRELU",
+    one_tensor: "PRELU",
     positive: "LOG RSQRT SQRT",
-    two_tensors: "ADD SUB MUL DIV MAXIMUM MINIMUM EQUAL NOT_EQUAL GREATER GREATER_EQUAL LESS "
-    "LESS_EQUAL LOGICAL_AND LOGICAL_OR",
     powers: "POW",
     window: "AVERAGE_POOL_2D MAX_POOL_2D L2_POOL_2D",
     filtered: "CONV_2D DEPTHWISE_CONV_2D GROUPED_CONV_2D TRANSPOSE_CONV_2D",
@@ -336,40 +336,56 @@ _TABLE: dict[Shapes, str] = {
     expanded: "EXPAND_DIMS",
     squeezed: "SQUEEZE",
 }
-SHAPES = {name: shapes for shapes, names in _TABLE.items() for name in names.split()}
 
-_MOVING = (
-    "QUANTIZE DEQUANTIZE CAST RELU RELU1 RELU6 ABS NEG FLOOR ADD SUB MUL MAXIMUM MINIMUM EQUAL "
-    "NOT_EQUAL GREATER GREATER_EQUAL LESS LESS_EQUAL LOGICAL_AND LOGICAL_OR LOGICAL_NOT SELECT "
-    "DEPTH_TO_SPACE SPACE_TO_DEPTH SPACE_TO_BATCH_ND TRANSPOSE SLICE STRIDED_SLICE TILE RESHAPE "
-    "CHANNEL_SHUFFLE REVERSE SPLIT BATCH_TO_SPACE_ND PAD PAD_V2 MIRROR_PAD CONCATENATION PACK FILL "
-    "EXPAND_DIMS SQUEEZE GATHER EMBEDDING_LOOKUP HARD_SWISH PRELU DIV"
+
+def _each(declaration: Operation) -> Shapes:
+    """The shapes of an operation that goes element by element."""
+    names = declaration.input_columns
+    types = [declaration.row_types(row) for row in declaration.types.values()]
+    return one_tensor if types[0][names[-1]] in SCALARS or len(names) == 1 else two_tensors
+
+
+SHAPES = {
+    **{found.type.name: _each(found) for found in registry() if found.elementwise},
+    **{name: shapes for shapes, names in _TABLE.items() for name in names.split()},
+}
+
+_SLOWER = (
+    "TANH LOGISTIC ELU EXP LOG POW RSQRT SIN SQRT RANK HASHTABLE_LOOKUP RESIZE_NEAREST_NEIGHBOR"
 )
-MOVES_DATA = frozenset(_MOVING.split())
+MOVES_DATA = frozenset(
+    found.type.name for found in registry() if found.elementwise or found.work == 0
+) - frozenset(_SLOWER.split())
 """Operations that are to reach half of the machine's copy bandwidth on large tensors."""
+
+PRODUCTS = (
+    *("convolution", "depthwise", "transposed", "fully_connected", "matrices", "recurrent"),
+)
+"""The work of operations that are rated by their arithmetic."""
+
+
+class SampleSizes(Sized):
+    """The dimensions of an example."""
+
+    def __init__(self, sample: Example) -> None:
+        self.named: Any = dict(zip(sample.use.names, sample.inputs, strict=True))
+        self._sample = sample
+
+    def dimensions(self, operand: Any) -> Dimensions:
+        return operand.operand.dimensions
+
+    @property
+    def outputs(self) -> int:
+        return sum(prod(shape) for shape in self._sample.use.operation.shape(self._sample.op))
+
+    def value(self, role: str, default: int) -> int:
+        return int(self.named[role].array.item()) if role in self.named else default
 
 
 def flops(sample: Example) -> float:
-    """Multiplications and additions, of operations that consist of them; else 0."""
-    declaration: Operation = sample.use.operation
-    name = declaration.type.name
-    outputs = declaration.shape(sample.op)
-    shapes = {n: v.operand.dimensions for n, v in zip(sample.use.names, sample.inputs, strict=True)}
-    if name in ("CONV_2D", "GROUPED_CONV_2D"):
-        return 2.0 * prod(outputs[0]) * prod(shapes["filter"][1:])
-    if name == "TRANSPOSE_CONV_2D":
-        return 2.0 * prod(shapes["input"]) * prod(shapes["filter"][:3])
-    if name == "DEPTHWISE_CONV_2D":
-        return 2.0 * prod(outputs[0]) * prod(shapes["filter"][1:3])
-    if name == "FULLY_CONNECTED":
-        return 2.0 * prod(shapes["weights"])
-    if name == "BATCH_MATMUL":
-        return 2.0 * prod(outputs[0]) * shapes["lhs"][-1]
-    if "LSTM" in name or "RNN" in name:
-        weights = sum(prod(s) for n, s in shapes.items() if n.endswith("_weights") and len(s) == 2)
-        steps = prod(shapes["input"][:-1])
-        return 2.0 * weights * steps
-    return 0.0
+    """Arithmetic operations, of operations that are rated by them; else 0."""
+    work = sample.use.operation.work
+    return float(counted(work, SampleSizes(sample)) or 0) if work in PRODUCTS else 0.0
 
 
 def bytes_moved(sample: Example, outputs: list[Any]) -> float:

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor, TimeoutError
 
 import pytest
 
+import build_methods
 from tests.install.trees import ROOT, finished
 from tests.native.elf import imported, lacks
 
@@ -42,6 +43,8 @@ def test_what_is_in_it(files):
     headers = {str(path.relative_to(ROOT)) for path in (ROOT / "include").rglob("*.h")}
     assert {name.partition("/")[2] for name in files if name.endswith(".h")} == headers
     assert "nnapi_shim/py.typed" in files
+    methods = {name for name in files if name.startswith("nnapi_shim/api/methods/")}
+    assert methods == {f"nnapi_shim/api/methods/{name}" for name in build_methods.files()}
     assert not [name for name in files if name.endswith((".c", ".o", ".pyc"))]
 
 

@@ -15,12 +15,12 @@ from nnapi_shim.hal.types import Dimensions, SymmPerChannelQuantParams
 from nnapi_shim.operations import registry
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation, Operands, Operation
 from nnapi_shim.operations.rules import copied_as_stored
-from tests.operations.plans import merged
+from tests.operations.plans import merged, planners
 from tests.operations.plans.common import Plan, Random
 from tests.single import Value, omitted, scalar, tensor
 
 Types = tuple[T, ...]
-PLANS = merged("PLANS")
+PLANS = planners()
 AMPLITUDE = merged("AMPLITUDE")
 CHANNEL_DIM = merged("CHANNEL_DIM")
 OUTPUT_SCALE = merged("OUTPUT_SCALE")

@@ -5,7 +5,7 @@ from typing import Any
 
 from nnapi_shim.drivers.reference.device import ReferenceDevice
 from nnapi_shim.errors import NnapiError
-from nnapi_shim.hal.enums import DeviceType, FeatureLevel, OperandType, OperationType
+from nnapi_shim.hal.enums import RUNTIME_LEVEL, DeviceType, OperandType, OperationType
 from nnapi_shim.hal.types import Capabilities, PerformanceInfo
 from nnapi_shim.operations import supported
 from nnapi_shim.runtime.compilation import Compilation
@@ -42,7 +42,7 @@ class PartialDevice:
 
     version = "test"
     type = DeviceType.OTHER
-    feature_level = FeatureLevel.LEVEL_8
+    feature_level = RUNTIME_LEVEL
 
     def __init__(
         self, name: str, runs: Any = None, figures: tuple[float, float] | None = None

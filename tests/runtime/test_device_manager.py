@@ -13,6 +13,7 @@ import pytest
 import nnapi_shim
 from nnapi_shim import DeviceType, FeatureLevel, NnapiError, ResultCode, register_driver
 from nnapi_shim.drivers.reference.device import ReferenceDevice
+from nnapi_shim.hal.enums import RUNTIME_LEVEL
 from nnapi_shim.hal.types import Extension, ExtensionOperandType
 from nnapi_shim.runtime import device_manager
 from tests.drivers.versioned.models import Driver
@@ -249,7 +250,7 @@ def test_a_device_that_says_too_little():
 def test_canonical_devices():
     register_driver("mine", Mine())
     assert names() == ["mine", *OWN]
-    assert nnapi_shim.devices()[0].feature_level is FeatureLevel.LEVEL_8
+    assert nnapi_shim.devices()[0].feature_level is RUNTIME_LEVEL
 
     class Odd(Mine):
         name = "odd"

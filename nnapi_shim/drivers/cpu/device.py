@@ -5,9 +5,9 @@ from nnapi_shim.drivers.cpu.prepared_model import CpuPreparedModel, too_late
 from nnapi_shim.drivers.cpu.program import library
 from nnapi_shim.drivers.cpu.program.threads import crew
 from nnapi_shim.hal.enums import (
+    RUNTIME_LEVEL,
     DeviceType,
     ExecutionPreference,
-    FeatureLevel,
     Priority,
 )
 from nnapi_shim.hal.types import CacheHandles, Capabilities, Model, PerformanceInfo, same_for_all
@@ -21,7 +21,7 @@ class CpuDevice:
     name = "nnapi-cpu"
     version = __version__
     type = DeviceType.CPU
-    feature_level = FeatureLevel.LEVEL_8
+    feature_level = RUNTIME_LEVEL
 
     def getCapabilities(self) -> Capabilities:
         """It is the CPU that others compare themselves with: 1 everywhere."""

@@ -3,9 +3,9 @@
 from nnapi_shim import __version__
 from nnapi_shim.errors import last_line, op_failed
 from nnapi_shim.hal.enums import (
+    RUNTIME_LEVEL,
     DeviceType,
     ExecutionPreference,
-    FeatureLevel,
     Priority,
 )
 from nnapi_shim.hal.interfaces import CacheHandles
@@ -24,7 +24,7 @@ class ReferenceDevice:
     name = "nnapi-reference"
     version = __version__
     type = DeviceType.CPU
-    feature_level = FeatureLevel.LEVEL_8
+    feature_level = RUNTIME_LEVEL
 
     def getCapabilities(self) -> Capabilities:
         """Far slower than nnapi-cpu, for every type."""

@@ -205,6 +205,14 @@ def of_bytes(model: Model) -> Any:
     return model.add(kept, model.mul(kept, z, scale=1 / 128, zero_point=-5), scale=1 / 64)
 
 
+def chosen_bytes(model: Model) -> Any:
+    """A function of one byte with cases, a conversion and a sine."""
+    real = model.dequantize(model.input(U8, [3, 40, 50], 0.05, 128), output=F32)
+    wave = model.sin(real)
+    chosen = model.select(model.less(real, np.float32([0])), wave, model.cast(real, output=F32))
+    return model.quantize(chosen, output=S8, scale=0.05)
+
+
 def gelu(model: Model) -> Any:
     """With factors in either order; what is almost one stays as it is."""
     x = model.input(F32, [3, 1, 7, 41])
@@ -289,6 +297,7 @@ CASES = [
     # Other tiers make int16 of bytes first, which is a step of its own.
     Case(quantized_rows, "fuse_tiles", (1,), tiers=("v4",)),
     Case(of_bytes, "tabulate_bytes", (1, 13)),
+    Case(chosen_bytes, "tabulate_bytes", (5,)),
     Case(gelu, "fuse_gelu", (8,)),
     Case(layer_norms, "fuse_layer_norm", (8, 17)),
     Case(normalised, "fuse_elementwise", (1, 2, 3, 4, 5, 6, 7, 8, 9, 10)),

@@ -1,9 +1,11 @@
 """Random examples of operations, one file per family: see common.py for what a file holds."""
 
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
-from nnapi_shim.operations import FAMILIES
+from nnapi_shim.operations import FAMILIES, registry
+from tests.operations.plans.common import Planner, elementwise
 
 
 def merged(table: str) -> dict[Any, Any]:
@@ -11,6 +13,12 @@ def merged(table: str) -> dict[Any, Any]:
     return {
         key: value
         for family in FAMILIES
-        if family != "control_flow"
+        if Path(__file__).with_name(f"{family}.py").exists()
         for key, value in getattr(import_module(f"{__name__}.{family}"), table, {}).items()
     }
+
+
+def planners() -> dict[str, Planner]:
+    """Operation -> its plan; those that go element by element have one in common."""
+    each = {found.type.name: elementwise for found in registry() if found.elementwise}
+    return {**each, **merged("PLANS")}

@@ -7,7 +7,7 @@ import numpy as np
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import ResultCode
 from nnapi_shim.hal.types import Dimensions
-from tests.operations.plans.common import Plan, Random, broadcast, narrowed, pick, sizes
+from tests.operations.plans.common import Plan, Random, narrowed, pick, sizes
 from tests.single import Value, tensor
 
 if TYPE_CHECKING:
@@ -17,11 +17,6 @@ if TYPE_CHECKING:
 def pair(rng: Random, batch: int) -> list[Dimensions]:
     """Dimensions of two tensors that are broadcast against each other."""
     return narrowed(rng, sizes(rng, batch, pick(rng, range(1, 5))))
-
-
-def pairwise(use: "Use", rng: Random, batch: int) -> Plan:
-    """Two tensors and nothing else."""
-    return dict(zip(use.names, pair(rng, batch), strict=True))
 
 
 def power(use: "Use", rng: Random, batch: int) -> Plan:
@@ -44,11 +39,7 @@ def product_scale(inputs: list[Value], rng: Random) -> float:
     return inputs[0].operand.scale * inputs[1].operand.scale * 150
 
 
-PLANS = {
-    **dict.fromkeys(("ADD", "SUB", "MUL", "DIV"), broadcast),
-    **dict.fromkeys(("MAXIMUM", "MINIMUM"), pairwise),
-    "POW": power,
-}
+PLANS = {"POW": power}
 OUTPUT_SCALE = {"ADD": sum_scale, "SUB": sum_scale, "MUL": product_scale}
 FAILS = {"DIV-qs8": ResultCode.OP_FAILED}
 NOT_IN_THE_TABLE = {

@@ -3,7 +3,8 @@
 A plan is, by operand name, the dimensions of a tensor, the value of a scalar, or both in a Value
 (tests.single). A name that repeats takes a list of them. What a family needs beyond that:
 
-PLANS: operation -> function of (use, random numbers, size of the first dimension).
+PLANS: operation -> function of (use, random numbers, size of the first dimension); one that goes
+    element by element needs none.
 AMPLITUDE: operation -> largest floating-point input, where it is not 8.
 CHANNEL_DIM: operation -> dimension that per-channel scales belong to, where it is not the last.
 OUTPUT_SCALE: operation -> function of (inputs, random numbers) that gives an output scale with
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nnapi_shim.hal.quantization import SCALARS
 from nnapi_shim.hal.types import Dimensions
 
 if TYPE_CHECKING:
@@ -51,14 +53,16 @@ def activation(use: "Use", rng: Random) -> int:
 
 
 def elementwise(use: "Use", rng: Random, batch: int) -> Plan:
-    """One tensor of any rank."""
-    return {"input": sizes(rng, batch, pick(rng, range(1, 5)))}
-
-
-def broadcast(use: "Use", rng: Random, batch: int) -> Plan:
-    """Two tensors."""
-    shapes = narrowed(rng, sizes(rng, batch, pick(rng, range(1, 5))))
-    return {"input0": shapes[0], "input1": shapes[1], "activation": activation(use, rng)}
+    """One tensor of any rank, or two that are broadcast; perhaps a fused activation."""
+    tensors = [
+        name for name, type in zip(use.names, use.inputs, strict=True) if type not in SCALARS
+    ]
+    full = sizes(rng, batch, pick(rng, range(1, 5)))
+    shapes = [full] if len(tensors) == 1 else narrowed(rng, full)
+    plan: Plan = dict(zip(tensors, shapes, strict=True))
+    if "activation" in use.names:
+        plan["activation"] = activation(use, rng)
+    return plan
 
 
 def narrowed(rng: Random, full: Dimensions) -> list[Dimensions]:

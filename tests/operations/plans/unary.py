@@ -33,7 +33,6 @@ def root_scale(inputs: list[Value], rng: Random) -> float:
 
 
 PLANS = {
-    **dict.fromkeys(("ABS", "EXP", "FLOOR", "NEG"), elementwise),
     **dict.fromkeys(("LOG", "RSQRT", "SQRT"), mostly_positive),
     "SIN": angles,
 }

@@ -28,7 +28,7 @@ RULES = {
     **moves.RULES,
     **reductions.RULES,
 }
-"""Operation -> what becomes of it; all 106."""
+"""Operation -> what becomes of it."""
 
 
 WIDE = (T.TENSOR_QUANT16_ASYMM, T.TENSOR_QUANT16_SYMM)

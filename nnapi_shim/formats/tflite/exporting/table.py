@@ -19,7 +19,7 @@ RULES = {
     **pooling.RULES,
     **special.RULES,
 }
-"""Operation -> what becomes of it; all 106."""
+"""Operation -> what becomes of it."""
 
 
 class TfliteBuilder(Builder):

@@ -34,35 +34,6 @@ OPERAND_TYPES = {
 BYTES = (T.TENSOR_QUANT8_ASYMM, T.TENSOR_QUANT8_ASYMM_SIGNED)
 NONE = FuseCode.NONE
 
-THROUGH_REALS = {
-    OperationType.ABS,
-    OperationType.ADD,
-    OperationType.BATCH_MATMUL,
-    OperationType.CONCATENATION,
-    OperationType.DIV,
-    OperationType.EXP,
-    OperationType.LOG,
-    OperationType.LOGISTIC,
-    OperationType.LOG_SOFTMAX,
-    OperationType.MAXIMUM,
-    OperationType.MINIMUM,
-    OperationType.MUL,
-    OperationType.NEG,
-    OperationType.POW,
-    OperationType.PRELU,
-    OperationType.REDUCE_PROD,
-    OperationType.REDUCE_SUM,
-    OperationType.RSQRT,
-    OperationType.SIN,
-    OperationType.SOFTMAX,
-    OperationType.SQRT,
-    OperationType.SUB,
-    OperationType.TANH,
-}
-"""Operations that compute real numbers where NNAPI has none of these quantized values: they are
-dequantized in front of it, and the result is quantized.
-"""
-
 
 def reason(message: str, rule: str) -> NnapiError:
     """Why an operator has no place in a model."""
@@ -439,20 +410,25 @@ class Importing:
         )
 
     def like(self, type: str, inputs: Sequence[Input], tensor: Tensor) -> Operand:
-        """A new operation whose output has the type and the parameters of a tensor."""
+        """A new operation whose output has the type and the parameters of a tensor.
+
+        Where NNAPI has it for real numbers and not for these quantized ones, the inputs are
+        dequantized and the result is quantized.
+        """
         kind, scale, zero_point = self.parameters(tensor)
         try:
             return self._like(type, inputs, tensor, kind, scale, zero_point)
-        except NnapiError:
-            operation = OperationType[type]
-            with_bytes = [isinstance(i, Operand) and i.type in BYTES for i in inputs]
-            if operation not in THROUGH_REALS or not any(with_bytes):
-                raise
+        except NnapiError as refusal:
             reals = [
-                self.real(given) if is_byte and isinstance(given, Operand) else given
-                for given, is_byte in zip(inputs, with_bytes, strict=True)
+                self.real(it) if isinstance(it, Operand) and it.type in BYTES else it
+                for it in inputs
             ]
-            result: Operand = self.make(type, reals, dimensions=tensor.dimensions)
+            if all(real is it for real, it in zip(reals, inputs, strict=True)):
+                raise
+            try:
+                result: Operand = self.make(type, reals, dimensions=tensor.dimensions)
+            except NnapiError:
+                raise refusal from None
             return self.requantized(result, kind, scale, zero_point)
 
     def _like(

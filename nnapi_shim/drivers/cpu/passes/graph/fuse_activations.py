@@ -3,25 +3,12 @@
 from nnapi_shim.drivers.cpu.compile.fused import MOVED
 from nnapi_shim.drivers.cpu.passes.graph.rewriter import Done, Graph, title
 from nnapi_shim.hal.enums import FuseCode, OperandType, OperationType
+from nnapi_shim.operations import operation
+from nnapi_shim.operations.rules import fused_activation
 
 NAME = "fuse_activations"
 O = OperationType  # noqa: E741
 CODES = {O.RELU: FuseCode.RELU, O.RELU1: FuseCode.RELU1, O.RELU6: FuseCode.RELU6}
-BEFORE = (
-    O.ADD,
-    O.AVERAGE_POOL_2D,
-    O.CONV_2D,
-    O.DEPTHWISE_CONV_2D,
-    O.DIV,
-    O.FULLY_CONNECTED,
-    O.GROUPED_CONV_2D,
-    O.L2_POOL_2D,
-    O.MAX_POOL_2D,
-    O.MUL,
-    O.SUB,
-    O.TRANSPOSE_CONV_2D,
-)
-"""Operations that clamp their results at the end of what they compute, with the same bounds."""
 OF_FLOATS = (
     O.ADD,
     O.CONV_2D,
@@ -31,7 +18,7 @@ OF_FLOATS = (
     O.MAX_POOL_2D,
     O.TRANSPOSE_CONV_2D,
 )
-"""Those whose kernels make of NaN what the operation RELU does, which a fused activation keeps."""
+"""Operations whose kernels make of NaN what RELU does, which a fused activation keeps."""
 FLOATS = (OperandType.TENSOR_FLOAT32, OperandType.TENSOR_FLOAT16)
 
 
@@ -43,15 +30,15 @@ def fuse_activations(graph: Graph) -> None:
     for position, item in graph.each(*CODES):
         between, target = item.inputs[0], item.outputs[0]
         is_float = graph.operands[between].type in FLOATS
-        found = graph.before(between, *(OF_FLOATS if is_float else BEFORE))
+        found = graph.before(between, *(OF_FLOATS if is_float else ()))
         if found is None:
             continue
         place, first = found
+        if fused_activation not in operation(OperationType(first.type)).checks:
+            continue
         if not graph.is_plain(*first.inputs, between, target):
             continue
         named = graph.named(first)
-        if "activation" not in named:
-            continue
         if graph.value(named["activation"]) != FuseCode.NONE:
             continue
         code = CODES[OperationType(item.type)]

@@ -199,16 +199,16 @@ class Graph:
         )
 
     def before(self, index: int, *types: OperationType) -> tuple[int, Operation] | None:
-        """The operation of one of these types that writes an operand which only one operation
-        reads, and the program does not.
+        """The operation, of one of these types if any are given, that writes an operand which only
+        one operation reads, and the program does not.
         """
         position = self.producer.get(index)
         if position is None or index in self.outputs or len(self.readers.get(index, ())) != 1:
             return None
         item = self.operations[position]
-        if isinstance(item, Operation) and item.type in types and len(item.outputs) == 1:
-            return position, item
-        return None
+        if not isinstance(item, Operation) or len(item.outputs) != 1:
+            return None
+        return (position, item) if not types or item.type in types else None
 
     # Changing it
 

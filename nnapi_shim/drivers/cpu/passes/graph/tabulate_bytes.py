@@ -13,17 +13,9 @@ from nnapi_shim.drivers.cpu.passes.graph.rewriter import Done, Graph, title
 from nnapi_shim.hal.enums import OperandLifeTime, OperationType
 from nnapi_shim.hal.types import Operation, element_count
 from nnapi_shim.limits import watched
+from nnapi_shim.operations import operation
 
 NAME = "tabulate_bytes"
-O = OperationType  # noqa: E741
-EACH = frozenset(
-    (
-        O.ABS, O.ADD, O.DEQUANTIZE, O.DIV, O.ELU, O.EXP, O.FLOOR, O.HARD_SWISH, O.LOG, O.LOGISTIC,
-        O.MAXIMUM, O.MINIMUM, O.MUL, O.NEG, O.POW, O.PRELU, O.QUANTIZE, O.RELU, O.RELU1, O.RELU6,
-        O.RSQRT, O.SQRT, O.SUB, O.TANH,
-    )
-)  # fmt: skip
-"""Operations whose result for an element does not depend on the others."""
 WORTH = 4096
 """Elements from which on it is worth to compute 256 others first."""
 MOST = 32
@@ -101,7 +93,7 @@ def _is_each(graph: Graph, item: Operation) -> bool:
     """Whether an operation goes element by element through operands of the same dimensions, beside
     constants of one number.
     """
-    if item.type not in EACH:
+    if not operation(OperationType(item.type)).elementwise:
         return False
     dimensions = graph.operands[item.outputs[0]].dimensions
     read = 0

@@ -1,7 +1,7 @@
 """Writes the typed methods of Model, nnapi_shim/api/methods/, from the declarations of operations.
 
-One file per family. What methods do is in calling.py beside them; here are their signatures and
-docstrings.
+One file per family, with signatures and docstrings; what a method does is in api/calling.py.
+`make library`, an editable installation and the build of a wheel (hatch_build.py) run this.
 """
 
 import keyword
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nnapi_shim.api.methods.calling import PADS, PAIRS
+from nnapi_shim.api.calling import PADS, PAIRS
 from nnapi_shim.hal.enums import OperandType
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE
 from nnapi_shim.operations import FAMILIES, family, registry
@@ -18,7 +18,7 @@ from nnapi_shim.operations.declare import Operation
 from nnapi_shim.tools.rule_texts import sentence
 
 T = OperandType
-TARGET = Path(__file__).parents[1] / "nnapi_shim" / "api" / "methods"
+TARGET = Path(__file__).parent / "nnapi_shim" / "api" / "methods"
 WIDTH = 100
 MANY = 8
 """Needed inputs, from which on they are given by name."""
@@ -72,10 +72,17 @@ class Parameter(NamedTuple):
     told: str
 
 
-def main() -> None:
-    """Write the files."""
-    for name, text in files().items():
-        (TARGET / name).write_text(text)
+def write(folder: Path = TARGET) -> None:
+    """Make a folder hold these modules and no others; a file that is right is left alone."""
+    folder.mkdir(parents=True, exist_ok=True)
+    wanted = files()
+    for path in folder.glob("*.py"):
+        if path.name not in wanted:
+            path.unlink()
+    for name, text in wanted.items():
+        path = folder / name
+        if not path.exists() or path.read_text() != text:
+            path.write_text(text)
 
 
 def files() -> dict[str, str]:
@@ -85,7 +92,7 @@ def files() -> dict[str, str]:
 
 
 def _together() -> Iterator[str]:
-    yield '"""The typed methods of Model; `make docs` writes these files from the declarations."""'
+    yield '"""The typed methods of Model; build_methods.py writes them from the declarations."""'
     yield ""
     for name in sorted(FAMILIES):
         yield f"from nnapi_shim.api.methods.{name} import {_class(name)}"
@@ -105,7 +112,7 @@ def _family(name: str) -> Iterator[str]:
     declarations = [d for d in registry() if family(d.type) == name]
     body = [line for declaration in declarations for line in _method(declaration)]
     text = "\n".join(body)
-    yield f'"""Operations of the family {name}; `make docs` writes this file."""'
+    yield f'"""Operations of the family {name}; build_methods.py writes this file."""'
     yield ""
     if "Sequence[" in text:
         yield "from collections.abc import Sequence"
@@ -114,14 +121,14 @@ def _family(name: str) -> Iterator[str]:
     hints += ("Sizes", "Type")
     words = set(text.replace('"', " ").translate(str.maketrans("[](),|=:", " " * 8)).split())
     used = ["Calling", "Output", *(hint for hint in hints if hint in words)]
-    yield "from nnapi_shim.api.methods.calling import ("
+    if "WholeModel" in text:
+        yield "from nnapi_shim.api.base_model import WholeModel"
+    yield "from nnapi_shim.api.calling import ("
     yield from (f"    {hint}," for hint in sorted(used))
     yield ")"
     yield "from nnapi_shim.api.operand import Operand"
     if "OperandView" in text:
         yield "from nnapi_shim.api.view import OperandView"
-    if "WholeModel" in text:
-        yield "from nnapi_shim.api.base_model import WholeModel"
     yield "from nnapi_shim.hal.enums import OperationType"
     yield "\n"
     yield f"class {_class(name)}(Calling):"
@@ -389,4 +396,4 @@ def _wrapped(text: str, first: int, later: int) -> list[str]:
 
 
 if __name__ == "__main__":
-    main()
+    write()
