@@ -9,8 +9,8 @@
  */
 #include <stdatomic.h>
 
+#include "clock.h"
 #include "contention.h"
-#include "program.h"
 
 static const int64_t PAUSE_NS = 300000;     /* a caller's, in which workers may have gone to sleep */
 static const int64_t UNHELPED_NS = 1000000; /* that say something */
