@@ -5,7 +5,7 @@ The tensors' constants are views into the bytes of the file.
 
 import os
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +14,9 @@ from nnapi_shim.api.arrays import Array
 from nnapi_shim.errors import bad_data
 from nnapi_shim.formats.tflite import schema
 from nnapi_shim.formats.tflite.checked import Reader
+from nnapi_shim.formats.tflite.graph import Graph as Graph
+from nnapi_shim.formats.tflite.graph import Operator as Operator
+from nnapi_shim.formats.tflite.graph import check_order, require_all, tensor_indexes
 from nnapi_shim.formats.tflite.quantization import Quantization, quantization, with_blocks
 from nnapi_shim.formats.tflite.sparsity import read_sparsity
 from nnapi_shim.formats.tflite.tensor import DTYPES as DTYPES
@@ -25,37 +28,6 @@ EXTERNAL_BUFFER = 10
 
 MOST_DIMENSIONS = 64
 """Of a tensor; numpy's arrays have no more."""
-
-
-class Operator(NamedTuple):
-    """An operator. name: in the schema; of a custom one, what it calls itself.
-
-    An omitted input is None. options: name of a field -> value. custom: the bytes that a custom
-    operator reads. unread: what the file says of it and this version does not understand.
-    """
-
-    number: int
-    name: str
-    inputs: tuple[int | None, ...]
-    outputs: tuple[int, ...]
-    options: Mapping[str, Any] = {}
-    custom: bytes | None = None
-    intermediates: tuple[int, ...] = ()
-    unread: str = ""
-
-    def __str__(self) -> str:
-        return f"operator {self.number} {self.name}"
-
-
-class Graph(NamedTuple):
-    """A graph of a file; inputs and outputs are indexes of tensors."""
-
-    number: int
-    name: str
-    tensors: tuple[Tensor, ...]
-    operators: tuple[Operator, ...]
-    inputs: tuple[int, ...]
-    outputs: tuple[int, ...]
 
 
 class Signature(NamedTuple):
@@ -187,11 +159,13 @@ class _Model:
             for index, operator in enumerate(reader.tables(at, table, "Operators"))
         )
         inputs, outputs = (
-            tuple(_tensor_indexes(f"{at}: {kind}", reader.numbers(at, table, field), tensors))
+            tuple(tensor_indexes(f"{at}: {kind}", reader.numbers(at, table, field), tensors))
             for kind, field in (("input", "Inputs"), ("output", "Outputs"))
         )
-        graph = Graph(number, name, tensors, operators, _all(at, inputs), _all(at, outputs))
-        _check_order(where, graph)
+        graph = Graph(
+            number, name, tensors, operators, require_all(at, inputs), require_all(at, outputs)
+        )
+        check_order(where, graph)
         return graph
 
     def _operator(
@@ -205,7 +179,7 @@ class _Model:
         name, is_custom = self._codes[code]
         place = f"{place} {name}"
         inputs, outputs, between = (
-            tuple(_tensor_indexes(f"{place}: {kind}", reader.numbers(place, operator, f), tensors))
+            tuple(tensor_indexes(f"{place}: {kind}", reader.numbers(place, operator, f), tensors))
             for kind, f in (
                 ("input", "Inputs"),
                 ("output", "Outputs"),
@@ -230,7 +204,7 @@ class _Model:
             number,
             name,
             inputs,
-            _all(place, outputs),
+            require_all(place, outputs),
             options,
             custom,
             tuple(index for index in between if index is not None),
@@ -370,44 +344,3 @@ class _Model:
         return Signature(
             key, number, names("Inputs", graph.inputs), names("Outputs", graph.outputs)
         )
-
-
-def _all(place: str, indexes: Sequence[int | None]) -> tuple[int, ...]:
-    """Indexes of which none may be left out."""
-    found = tuple(index for index in indexes if index is not None)
-    if len(found) < len(indexes):
-        raise bad_data(f"{place}: an input or output is tensor -1", "index")
-    return found
-
-
-def _tensor_indexes(
-    place: str, indexes: Sequence[int], tensors: Sequence[Tensor]
-) -> Iterator[int | None]:
-    for at, index in enumerate(indexes):
-        if not -1 <= index < len(tensors):
-            raise bad_data(f"{place} {at} is tensor {index}; the graph has {len(tensors)}", "index")
-        yield None if index < 0 else index
-
-
-def _check_order(where: str, graph: Graph) -> None:
-    """Each tensor has one origin, and is there before it is read."""
-    inputs = set(graph.inputs)
-    if len(inputs) < len(graph.inputs):
-        raise bad_data(f"{where}a tensor is an input of the graph twice", "inputs")
-    written = {index: operator for operator in graph.operators for index in operator.outputs}
-    if len(written) < sum(len(operator.outputs) for operator in graph.operators):
-        raise bad_data(f"{where}a tensor is the output of two operators", "twice")
-    for operator in graph.operators:
-        for index in operator.outputs:
-            tensor = graph.tensors[index]
-            if index in inputs or tensor.value is not None:
-                kind = "an input of the graph" if index in inputs else "a constant"
-                raise bad_data(f"{where}{operator}: its output, {tensor}, is {kind}", "outputs")
-        for at, read_index in enumerate(operator.inputs):
-            origin = None if read_index is None else written.get(read_index)
-            if origin is not None and origin.number >= operator.number:
-                raise bad_data(
-                    f"{where}{operator}: input {at} is tensor {read_index}, which {origin} "
-                    "gives later",
-                    "order",
-                )

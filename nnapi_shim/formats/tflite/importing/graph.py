@@ -1,7 +1,7 @@
 """A graph of a file on its way to a model: the operands that stand for its tensors."""
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,26 +13,21 @@ from nnapi_shim.api.signature import Input
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.formats.tflite.allocation import Room
 from nnapi_shim.formats.tflite.file import DTYPES, File, Graph, Operator, Tensor
-from nnapi_shim.hal.enums import FuseCode, OperationType, ResultCode
+from nnapi_shim.formats.tflite.importing.operations import Operations
+from nnapi_shim.formats.tflite.importing.reason import reason
+from nnapi_shim.formats.tflite.importing.tensors import (
+    OPERAND_TYPES,
+    constant,
+    operand_parameters,
+    real_values,
+)
 from nnapi_shim.hal.enums import OperandType as T
+from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE
 from nnapi_shim.operations import operation as declaration_of
 from nnapi_shim.operations.declare import declared
 
-OPERAND_TYPES = {
-    "FLOAT32": T.TENSOR_FLOAT32,
-    "FLOAT16": T.TENSOR_FLOAT16,
-    "INT32": T.TENSOR_INT32,
-    "UINT8": T.TENSOR_QUANT8_ASYMM,
-    "INT8": T.TENSOR_QUANT8_ASYMM_SIGNED,
-    "INT4": T.TENSOR_QUANT8_ASYMM_SIGNED,
-    "INT16": T.TENSOR_QUANT16_SYMM,
-    "BOOL": T.TENSOR_BOOL8,
-}
-"""Element type -> type of the operand; NNAPI has no others."""
-
 BYTES = (T.TENSOR_QUANT8_ASYMM, T.TENSOR_QUANT8_ASYMM_SIGNED)
-NONE = FuseCode.NONE
 
 THROUGH_REALS = {
     OperationType.ABS,
@@ -64,11 +59,6 @@ dequantized in front of it, and the result is quantized.
 """
 
 
-def reason(message: str, name: str = "reason") -> NnapiError:
-    """Why an operator has no place in a model."""
-    return NnapiError(ResultCode.BAD_DATA, message, rule=f"formats.tflite.importing.{name}")
-
-
 class State(NamedTuple):
     """What is carried from run to run. initial: what the first run begins with."""
 
@@ -77,7 +67,7 @@ class State(NamedTuple):
     initial: Array
 
 
-class Importing:
+class Importing(Operations):
     """A model under construction: operands by the number of their tensor.
 
     Each is added when it is first asked for. What lies in front of an operator is there when it is
@@ -87,12 +77,12 @@ class Importing:
     def __init__(
         self, file: File, graph: Graph, *, room: Room | None = None, is_inner: bool = False
     ) -> None:
+        super().__init__()
         self.file = file
         self.room = room or Room(len(file.data))
         """What may be made for the file."""
         self.graph = graph
         self.is_inner = is_inner
-        self.model = Model()
         self.partial: dict[int | None, Array] = {}
         """Numbers of which some are known, by their tensor; the others are -1."""
         self.lower: Callable[[Operator], None] = _no_lowering
@@ -182,23 +172,7 @@ class Importing:
 
     def parameters(self, tensor: Tensor) -> tuple[T, float, int]:
         """Type, scale and zero point of the operand of a tensor."""
-        require_understood(tensor)
-        if tensor.blocks is not None:
-            raise reason(
-                f"{tensor} has a scale for each block, which NNAPI does not have", "blocks"
-            )
-        if tensor.type not in OPERAND_TYPES:
-            raise reason(f"{tensor} is {tensor.type}, which NNAPI does not have", "type")
-        type = OPERAND_TYPES[tensor.type]
-        if tensor.number in self.wide:
-            return T.TENSOR_FLOAT32, 0.0, 0
-        if type not in QUANTIZED_RANGE:
-            return type, 0.0, 0
-        if tensor.is_per_channel:
-            raise reason(f"{tensor} has a scale per channel, and is no constant", "per_channel")
-        if tensor.scale:
-            return type, tensor.scale, tensor.zero_point
-        return type, 1.0, 0  # bytes without quantization: NNAPI has no other type for them
+        return operand_parameters(tensor, tensor.number in self.wide)
 
     def operand_type(self, index: int) -> tuple[T, float, int]:
         """Type, scale and zero point as an operand has them."""
@@ -235,25 +209,7 @@ class Importing:
     def _constant(self, tensor: Tensor, value: Array) -> Operand:
         if tensor.is_sparse:
             raise reason(f"{tensor} is sparse", "sparse")
-        if tensor.blocks is not None:
-            raise reason(
-                f"{tensor} has a scale for each block, which NNAPI does not have", "blocks"
-            )
-        if tensor.number in self.wide:
-            return self.model.constant(real_values(tensor, value))
-        value = value.reshape(value.shape or (1,))  # NNAPI has no tensors of rank 0
-        if value.dtype in (np.int64, np.uint32, np.uint64):
-            limits = np.iinfo(np.int32)
-            if value.size and not limits.min <= value.min() <= value.max() <= limits.max:
-                raise reason(f"{tensor} has numbers that 32 bits do not hold", "int64")
-            return self.model.constant(value.astype(np.int32))
-        if tensor.is_per_channel and tensor.type in ("INT8", "INT4"):
-            if any(tensor.zero_points):
-                raise reason(f"{tensor} has a scale per channel and zero points", "per_channel")
-            return self.model.constant(value, scales=tensor.scales, channel_dim=tensor.channel_dim)
-        if tensor.is_per_channel and tensor.type == "INT32":
-            return self.model.constant(value, T.TENSOR_INT32)
-        return self.model.constant(value, *self.parameters(tensor))
+        return constant(self.model, tensor, value, tensor.number in self.wide)
 
     def define(self, index: int, operand: Operand) -> None:
         """Let an operand stand for a tensor."""
@@ -271,19 +227,6 @@ class Importing:
             self.room.take(4 * value.size, f"{tensor} in float32")
             self._reals[tensor.number] = self.model.constant(real_values(tensor, value))
         return self._reals[tensor.number]
-
-    def real(self, operand: Operand) -> Operand:
-        """An operand as TENSOR_FLOAT32."""
-        if operand.type is T.TENSOR_FLOAT32:
-            return operand
-        is_cast = operand.type in (T.TENSOR_FLOAT16, T.TENSOR_INT32)
-        made: Operand = self.make(
-            "CAST" if is_cast else "DEQUANTIZE",
-            [operand],
-            output=T.TENSOR_FLOAT32,
-            dimensions=operand.dimensions,
-        )
-        return made
 
     def is_rank_0(self, index: int | None) -> bool:
         """Whether a tensor is a single number in the file, and so of rank 1 in the model."""
@@ -388,29 +331,6 @@ class Importing:
 
     # Operations
 
-    def make(
-        self,
-        type: str,
-        inputs: Sequence["Input | Model"],
-        *,
-        output: T | None = None,
-        dimensions: Sequence[int] = (),
-        scale: float | None = None,
-        zero_point: int = 0,
-        output_count: int | None = None,
-    ) -> Any:
-        """A new operation, and its output as a new operand (several: a tuple)."""
-        known = all(not isinstance(i, Operand) or i.is_known or i.is_omitted for i in inputs)
-        return self.model.operation(
-            type,
-            inputs,
-            output=output,
-            dimensions=None if known else dimensions,
-            scale=scale,
-            zero_point=zero_point,
-            output_count=output_count,
-        )
-
     def like(self, type: str, inputs: Sequence[Input], tensor: Tensor) -> Operand:
         """A new operation whose output has the type and the parameters of a tensor."""
         kind, scale, zero_point = self.parameters(tensor)
@@ -451,27 +371,6 @@ class Importing:
             zero_point=zero_point,
         )
 
-    def requantized(self, operand: Operand, type: T, scale: float, zero_point: int) -> Operand:
-        """An operand with these parameters: itself, or by way of real numbers."""
-        same = operand.scale == np.float32(scale) and operand.zero_point == zero_point
-        if operand.type is type and (same or type not in QUANTIZED_RANGE):
-            return operand
-        result: Operand
-        real = self.real(operand)
-        if type is T.TENSOR_FLOAT32:
-            return real
-        kind = "CAST" if type not in QUANTIZED_RANGE else "QUANTIZE"
-        quantized = kind == "QUANTIZE"
-        result = self.make(
-            kind,
-            [real],
-            output=type,
-            dimensions=real.dimensions,
-            scale=scale if quantized else None,
-            zero_point=zero_point,
-        )
-        return result
-
     def add(self, type: str, inputs: Sequence[Input], operator: Operator, *, at: int = 0) -> None:
         """A new operation that gives an output of an operator."""
         index = operator.outputs[at]
@@ -481,63 +380,6 @@ class Importing:
         """Let an operand, requantized where need be, stand for an output of an operator."""
         index = operator.outputs[at]
         self.define(index, self.requantized(operand, *self.parameters(self.tensor(index))))
-
-    def sizes(self, numbers: Iterable[int]) -> Array:
-        """Numbers as a constant input of an operation."""
-        limits = np.iinfo(np.int32)
-        return np.array([min(max(n, limits.min), limits.max) for n in numbers], np.int32)
-
-    def filled(self, shape: Sequence[int], value: float) -> Operand:
-        """A tensor of one number, a whole or a real one; the model makes it when it is run."""
-        kind = T.TENSOR_FLOAT32 if isinstance(value, float) else T.TENSOR_INT32
-        filled: Operand = self.make("FILL", [self.sizes(shape), value], output=kind)
-        return filled
-
-    def reshaped(self, operand: Operand, shape: Sequence[int]) -> Operand:
-        """The same elements with other dimensions; -1 once for what is left over."""
-        shape = tuple(shape) or (1,)
-        if operand.dimensions == shape:
-            return operand
-        if operand.type is T.TENSOR_BOOL8:
-            raise reason("NNAPI reshapes no truth values", "bool")
-        sizes = [max(size, 0) for size in shape]
-        made: Operand = self.make("RESHAPE", [operand, self.sizes(shape)], dimensions=sizes)
-        return made
-
-    def broadcast(self, operand: Operand, shape: Sequence[int]) -> Operand:
-        """The same elements, repeated where the dimensions are 1."""
-        shape = tuple(shape)
-        if operand.dimensions == shape:
-            return operand
-        if 0 in shape or 0 in operand.dimensions:
-            raise reason("only a run tells to which dimensions it is broadcast", "dimensions")
-        result: Operand
-        if operand.type is T.TENSOR_BOOL8:
-            zeros = self.filled(shape, 0)
-            none = self.make("LESS", [zeros, zeros])
-            result = self.make("LOGICAL_OR", [operand, none])
-            return result
-        own = (1,) * (len(shape) - len(operand.dimensions)) + operand.dimensions
-        multiples = np.array([a // b for a, b in zip(shape, own, strict=True)], np.int32)
-        result = self.make("TILE", [self.reshaped(operand, own), multiples])
-        return result
-
-    def copy(self, operand: Operand) -> Operand:
-        """A new operand with the same contents."""
-        result: Operand
-        if operand.type is T.TENSOR_BOOL8:
-            result = self.make("LOGICAL_OR", [operand, operand])
-        elif operand.type is T.TENSOR_QUANT16_SYMM:
-            result = self.make("CAST", [operand])
-        elif operand.is_known:
-            shape = np.array(operand.dimensions, np.int32)
-            result = self.make("RESHAPE", [operand, shape])
-        else:
-            zero = np.array([0], np.int32)
-            if operand.type is not T.TENSOR_INT32:
-                raise reason("an input is also an output, and only a run tells its dimensions")
-            result = self.make("ADD", [operand, zero, NONE])
-        return result
 
 
 def _no_lowering(operator: Operator) -> None:
@@ -551,28 +393,3 @@ def _no_inner(number: int) -> Model:
 def _is_free(type: str) -> bool:
     """Whether the outputs of an operation may have any scale and zero point."""
     return declaration_of(OperationType[type]).quantization is declared
-
-
-def require_understood(tensor: Tensor) -> None:
-    """Refuse a tensor of which the file says what this version does not understand."""
-    if tensor.unread:
-        raise reason(f"{tensor}: {tensor.unread}", "unread")
-
-
-def real_values(tensor: Tensor, value: Array) -> Array:
-    """The real numbers that a constant stands for, as float32."""
-    value = value.reshape(value.shape or (1,))
-    if tensor.blocks is not None:
-        scales, points, size = tensor.blocks
-        parts = value.reshape(*scales.shape, size).astype(np.float32)
-        if points is not None:
-            parts -= points[..., np.newaxis]
-        return (parts * scales[..., np.newaxis]).reshape(value.shape)
-    if not tensor.scales:
-        return value.astype(np.float32)
-    shape = [1] * value.ndim
-    if tensor.is_per_channel:
-        shape[tensor.channel_dim] = len(tensor.scales)
-    factors = np.array(tensor.scales, np.float32).reshape(shape)
-    zero_points = np.array(tensor.zero_points, np.float32).reshape(shape)
-    return (value.astype(np.float32) - zero_points) * factors
