@@ -114,14 +114,14 @@ def _family(name: str) -> Iterator[str]:
     hints += ("Sizes", "Type")
     words = set(text.replace('"', " ").translate(str.maketrans("[](),|=:", " " * 8)).split())
     used = ["Calling", "Output", *(hint for hint in hints if hint in words)]
+    if "WholeModel" in text:
+        yield "from nnapi_shim.api.base_model import WholeModel"
     yield "from nnapi_shim.api.methods.calling import ("
     yield from (f"    {hint}," for hint in sorted(used))
     yield ")"
     yield "from nnapi_shim.api.operand import Operand"
     if "OperandView" in text:
         yield "from nnapi_shim.api.view import OperandView"
-    if "WholeModel" in text:
-        yield "from nnapi_shim.api.base_model import WholeModel"
     yield "from nnapi_shim.hal.enums import OperationType"
     yield "\n"
     yield f"class {_class(name)}(Calling):"
