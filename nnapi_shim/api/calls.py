@@ -24,7 +24,7 @@ Sizes = Sequence[int | None] | None
 
 
 class ModelCalls(WholeModel):
-    """A method for each function that builds a model in C, with the same roles and states."""
+    """A method for each C function that builds a model."""
 
     def __init__(self) -> None:
         self._model: runtime.Model | None = runtime.Model()

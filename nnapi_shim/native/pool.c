@@ -11,7 +11,7 @@
 #include "pool.h"
 #include "workers.h"
 
-enum { WAIT_MS = 20 }; /* how long a caller waits before it looks whether it is in a forked child */
+enum { WAIT_MS = 20 }; /* a waiting caller checks so often whether it is in a forked child */
 
 static int64_t allowed_threads(const struct nn_run *run)
 {
@@ -35,7 +35,7 @@ static void begin_sharing(struct nn_run *run, struct nn_shared *shared)
     do {
         const uint32_t rest = these & ~before;
         if (rest == 0)
-            return; /* as many are helped as can be */
+            return; /* all slots of this rank are taken */
         shared->slot = &nn_slots[__builtin_ctz(rest)];
     } while (!atomic_compare_exchange_weak(&nn_taken, &before, before | 1u << (shared->slot - nn_slots)));
     struct nn_slot *slot = shared->slot;
@@ -53,7 +53,7 @@ void nn_end_sharing(struct nn_shared *shared)
     atomic_fetch_sub(&nn_callers, 1);
 }
 
-/* Waits until workers have reported so many units; false in a child that has no workers. */
+/* Waits until workers have reported `wanted` units; false in a forked child, which has no workers. */
 static bool wait_for(struct nn_slot *slot, uint32_t wanted, unsigned forks)
 {
     int64_t began = 0;
@@ -83,7 +83,7 @@ int32_t nn_share(struct nn_run *run, const struct nn_region *region, struct nn_s
     if (!shared->is_counted)
         begin_sharing(run, shared);
     struct nn_slot *slot = shared->slot;
-    /* In a child of a fork in the midst of the run, the slot may be another's. */
+    /* In the child of a fork during the run, another run may have the slot. */
     const bool is_own = slot != NULL && shared->generation == atomic_load(&nn_generation);
     const bool is_helped = is_own && nn_is_allowed(1) && !nn_is_crowded()
         && region->first < (int64_t)1 << NN_STEP_BITS

@@ -31,7 +31,7 @@ bool nn_take(struct nn_slot *slot, bool is_caller, int64_t *first, int64_t *coun
     }
 }
 
-/* Leaves the units that nobody has taken: how many they are. */
+/* Drops the units that no thread has taken: their number. */
 static int64_t leave(struct nn_slot *slot)
 {
     uint64_t tickets = atomic_load(&slot->tickets);
@@ -60,7 +60,7 @@ int64_t nn_run_units(struct nn_slot *slot, bool is_caller, int64_t first, int64_
         const int32_t code = nn_run_tile(slot->run, &slot->region, tile, &step);
         if (code > 0) {
             note_failure(slot, tile, step, code);
-            /* All that is left is above what a caller has taken, and below what a worker has. */
+            /* The remaining units are above those of the caller, and below those of a worker. */
             return is_caller || code == ANEURALNETWORKS_MISSED_DEADLINE_TRANSIENT ? leave(slot) : 0;
         }
     }

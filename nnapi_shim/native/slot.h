@@ -40,7 +40,7 @@ static const uint32_t NN_WAITED_FOR = (uint32_t)1 << 31; /* in `done`: the calle
 
 extern struct nn_slot {
     _Alignas(64) _Atomic uint64_t tickets;
-    _Alignas(64) _Atomic uint32_t done; /* units that workers have run, or left because time is up */
+    _Alignas(64) _Atomic uint32_t done; /* units that workers have run, or dropped because the time is up */
     _Atomic uint64_t failure;
     /* Written by the caller in front of the tickets; read with a ticket. */
     _Alignas(64) struct nn_run *run;
@@ -56,9 +56,9 @@ extern _Atomic int nn_callers;         /* runs that have come to share */
 extern _Atomic int nn_size;            /* the most threads that a run has asked for */
 extern _Atomic unsigned nn_generation; /* forks between this process and the first that had a pool */
 
-/* Takes some units from one end. They are fewer towards the end, so that all threads end together. */
+/* Takes some units from one end, fewer towards the end, so that all threads end together. */
 bool nn_take(struct nn_slot *slot, bool is_caller, int64_t *first, int64_t *count);
-/* Runs units that were taken: how many more were left because of a failure. */
+/* Runs units that were taken: the number of others that it dropped after a failure. */
 int64_t nn_run_units(struct nn_slot *slot, bool is_caller, int64_t first, int64_t count);
 /* Empties all slots in the child of a fork. */
 void nn_empty_slots(void);

@@ -47,7 +47,7 @@ void nn_wake_workers(const struct nn_slot *slot)
     }
 }
 
-/* Runs tiles of a slot while there are some, and nobody goes first: whether there were. */
+/* Runs units of a slot until none is left or a run of a better rank waits: whether it ran any. */
 static bool help(struct nn_slot *slot, int number)
 {
     if (number >= atomic_load_explicit(&slot->threads, memory_order_relaxed))
@@ -72,8 +72,7 @@ static bool help(struct nn_slot *slot, int number)
     return run != 0;
 }
 
-/* Helps one run, of those of the first rank that has something to do. Each worker of several begins with
- * another run. */
+/* Helps one run of the best rank that has work. Workers with different numbers begin with different runs. */
 static bool help_someone(int number)
 {
     const uint32_t all = atomic_load_explicit(&nn_taken, memory_order_acquire);
@@ -94,13 +93,13 @@ static bool help_someone(int number)
     return false;
 }
 
-/* Sleeps until somebody wakes this worker; false when nobody did for long. */
+/* Sleeps until a thread wakes this worker; false after IDLE_MS. */
 static bool sleep_long(int number)
 {
     const uint64_t bit = (uint64_t)1 << number;
     atomic_store(&sleeping[number], 1);
     atomic_fetch_or(&asleep, bit);
-    if (nn_is_allowed(number) && help_someone(number)) { /* since the last look */
+    if (nn_is_allowed(number) && help_someone(number)) { /* work came after the last look */
         atomic_fetch_and(&asleep, ~bit);
         return true;
     }
@@ -109,7 +108,7 @@ static bool sleep_long(int number)
         nn_futex_wait(&sleeping[number], 1, IDLE_MS);
         const bool is_long = nn_now() - began >= (int64_t)IDLE_MS * 1000000;
         if (is_long && (atomic_fetch_and(&asleep, ~bit) & bit) != 0)
-            return false; /* nobody is about to wake it */
+            return false; /* no thread is about to wake it */
     }
     atomic_fetch_and(&asleep, ~bit);
     return true;
@@ -144,7 +143,7 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* The child of a fork has no workers, and no runs but one of this thread whose signal handler forked. */
+/* The child of a fork has no workers. Its only run can be one of this thread whose signal handler forked. */
 static void in_child(void)
 {
     nn_empty_slots();
@@ -167,7 +166,7 @@ static int start(int number)
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     const int is_set = pthread_attr_setstacksize(&attributes, STACK);
     int error = pthread_create(&thread, &attributes, work, (void *)(intptr_t)number);
-    if (error == EINVAL && is_set == 0) { /* variables of threads fill that stack: as large as usual */
+    if (error == EINVAL && is_set == 0) { /* thread-local variables fill that stack: take the default size */
         pthread_attr_destroy(&attributes);
         pthread_attr_init(&attributes);
         pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);

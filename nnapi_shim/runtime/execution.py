@@ -46,7 +46,7 @@ class Execution(Preparation):
     # Running
 
     def compute(self) -> None:
-        """Run it on this thread; raises what goes wrong."""
+        """Run it on this thread; raises its error."""
         failed = self._begin(get_ident())
         if failed:
             self._tell(failed)
@@ -65,7 +65,7 @@ class Execution(Preparation):
             self._end()
 
     def lend(self, lender: Lender) -> None:
-        """Lend it, if it has run and could be run again without a look at anything."""
+        """Lend it to C, if it has run and another run needs no checks."""
         if not self._reusable:
             return
         with _starting:
@@ -78,14 +78,14 @@ class Execution(Preparation):
                 self._lent = lender(Again(again[0], again[1], id(self.compilation)))
 
     def freed(self) -> None:
-        """The program has let it go: it is lent no longer."""
+        """The program has freed it: take it back from C."""
         with _starting:
             self._is_freed = True
             if self._lent is not None:
                 self._lent.release(self)
 
     def _tell(self, code: int) -> None:
-        """Raise the error of a run that failed while the execution was lent."""
+        """Raise the error of a run in C that failed."""
         try:
             raise self._bound.failure(code)  # type: ignore[union-attr]
         except NnapiError as error:
@@ -157,7 +157,7 @@ class Execution(Preparation):
 
         runner: the thread, if it stays with it until the end.
 
-        The code of a run that failed while it was lent, and that this thread has to tell of; or 0.
+        Returns the code of a run in C that failed and that this thread must report, or 0.
         """
         with _starting:
             state, failed = self._state, 0
@@ -183,7 +183,7 @@ class Execution(Preparation):
             return failed
 
     def _prepare(self) -> None:
-        """Hand the arguments to the device, and see that inputs have contents.
+        """Bind the arguments to the device, and check that inputs have contents.
 
         Raises BAD_DATA for a missing argument, OP_FAILED for an input memory without contents,
         UNMAPPABLE; the run has ended then.
@@ -198,14 +198,14 @@ class Execution(Preparation):
             raise
 
     def _raise_named(self, error: BaseException) -> None:
-        """Raise a refusal with the names of operands, if it tells of some that have names."""
+        """Raise an error again with the names of its operands, if they have names."""
         if isinstance(error, NnapiError):
             told = self.compilation.named(error)
             if told is not error:
                 raise told from None
 
     def _run(self) -> None:
-        """Run what is prepared; raises what goes wrong."""
+        """Run the bound execution; raises its error."""
         try:
             assert self._bound is not None
             deadline = monotonic_ns() + self._timeout_ns if self._timeout_ns else None
@@ -238,7 +238,7 @@ class Execution(Preparation):
                 )
 
     def _end(self, result: ExecutionResult | None = None) -> None:
-        """End a run: with what the device made of it, or with an error."""
+        """End a run with the result of the device, or None after an error."""
         self._result = result
         if not self._reusable:
             self._bound = None
@@ -249,7 +249,7 @@ class Execution(Preparation):
         self._state = COMPLETED
 
     def _bind(self) -> IExecution:
-        """Hand the arguments, all of which are set, to the device; raises UNMAPPABLE."""
+        """Bind the arguments, all of which are set, to the device; raises UNMAPPABLE."""
         prepared = self.compilation.prepared
         assert prepared is not None
         request = self._arguments.request()

@@ -22,7 +22,7 @@ def replay(
     last: bool = False,
     progress: Progress = untold,
 ) -> Replay:
-    """Repeat the calls of a capture, one after the other, and compare what they give.
+    """Repeat the calls of a capture in their order, and compare their results.
 
     device: a regular expression; the first device whose whole name matches runs everything. By
         default each device of the capture must be here under its name.

@@ -49,15 +49,15 @@ class Runner:
         self._ffi, self._lib = capi.ffi, capi.lib
         self._handles: dict[str, Any] = {}
         self._kept: list[Any] = []
-        """What the library may read until the end."""
+        """Memory that the library may read until the end."""
         self._buffers: dict[str, Any] = {}
         self._memories: dict[str, tuple[_Memory, int]] = {}
-        """Memory and where it begins in its file."""
+        """Memory, and its offset in its file."""
         self._types: dict[int, int] = {}
-        """Codes of extensions that the capture has -> those that are theirs here."""
+        """Type codes of extensions in the capture -> their codes here."""
         self._cache: Any = None
         self._events: dict[int, Any] = {}
-        """Those that are not freed, whatever the capture calls them."""
+        """Events that are not freed, by the number of their handle."""
         self._here = self._devices()
         self.device_name = ""
         if device is not None:
@@ -87,7 +87,7 @@ class Runner:
         raise bad_data(f"no device matches {pattern!r}; there are {', '.join(self._here)}")
 
     def _device(self, handle: str) -> Any:
-        """The device here that stands for one of the capture."""
+        """The device of this machine for one of the capture."""
         if self.device_name:
             return self._here[self.device_name]
         name = self._capture.devices[int(handle.rpartition(" ")[2]) - 1]
@@ -97,7 +97,7 @@ class Runner:
         return self._here[name]
 
     def close(self) -> None:
-        """Wait for what is still computed into memory that is let go now."""
+        """Wait for computations that still write into memory, before it is freed."""
         for event in self._events.values():
             self._lib.ANeuralNetworksEvent_wait(event)
         if self._cache is not None:
@@ -106,7 +106,7 @@ class Runner:
     # Calls
 
     def make(self, plan: Planned, report: Replay) -> None:
-        """Make a call, and note what comes out differently."""
+        """Make a call, and report results that differ."""
         call = plan.call
         for fill in plan.fills:
             self._fill(fill)
@@ -157,7 +157,7 @@ class Runner:
     def _match_counts(
         self, parameters: list[str], values: list[Value], arguments: list[Any]
     ) -> None:
-        """Lists of devices may have become shorter: two of the capture's may be one here."""
+        """Correct the length of a list of devices: two of the capture may be one here."""
         for at, value in enumerate(values):
             if value.kind == "handles" and parameters[at] == "devices":
                 arguments[parameters.index("numDevices")] = len(arguments[at])
@@ -170,7 +170,7 @@ class Runner:
         variables: dict[str, Any],
         before: list[Any],
     ) -> Any:
-        """What is handed over; before: the arguments in front, variables: what the call fills."""
+        """The C argument. before: the arguments to its left. variables: what the call fills."""
         ffi = self._ffi
         made: Any
         if value.kind == "null":
@@ -223,7 +223,7 @@ class Runner:
         return self._ffi.new(f"{C_TYPES[kind]} *[]", found)
 
     def _fence(self) -> int:
-        """A descriptor that can be read, as one of a fence that is signalled."""
+        """A readable descriptor, which stands for a signalled fence."""
         reading, writing = os.pipe()
         os.write(writing, b"\0")
         os.close(writing)
@@ -231,7 +231,7 @@ class Runner:
         return reading
 
     def _variable(self, plan: Planned, name: str, value: Value, arguments: list[Any]) -> Any:
-        """arguments: those in front."""
+        """Memory that the call fills. arguments: those to its left."""
         if value.kind == "text":
             return self._ffi.new("const char **")
         if value.kind == "out":
@@ -242,14 +242,14 @@ class Runner:
         return self._ffi.new(f"{value.of}[]", count)
 
     def _rank(self, arguments: list[Any]) -> int:
-        """Of an output here: that many sizes are written, however many the program was given."""
+        """The rank of an output here: the call writes that many sizes."""
         rank = self._ffi.new("uint32_t *")
         execution, index = arguments
         self._lib.ANeuralNetworksExecution_getOutputOperandRank(execution, index, rank)
         return int(rank[0])
 
     def _constant(self, plan: Planned, value: Value) -> Any:
-        """C data of an argument; a tuple of it and of what it points to."""
+        """The C data of an argument, or a tuple of it and the data that it points to."""
         ffi = self._ffi
         if value.kind == "string":
             text = value.value
@@ -300,7 +300,7 @@ class Runner:
         if target in self._memories:
             memory, start = self._memories[target]
             return memory.bytes, start + offset
-        return None  # it could not be made here
+        return None  # the call that makes it was skipped
 
     def _fill(self, fill: Fill) -> None:
         place = self._place(fill.target, fill.offset)

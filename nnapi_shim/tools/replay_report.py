@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Difference(Report):
-    """Something that came out differently.
+    """A result that differs from the capture.
 
     call, function: which call. what: `result`, `output 0`, the name of a variable, or a memory.
     expected, found: in words. elements, differing: of contents. largest: the largest absolute
@@ -33,7 +33,7 @@ class Difference(Report):
 
 @dataclass
 class Replay(Report):
-    """What came of a replay.
+    """The result of a replay.
 
     is_complete: whether the capture has an end. device: the one that everything ran on, "" if each
     compilation ran where the program had it. calls: in the capture. repeated: how many of them were
@@ -56,7 +56,7 @@ class Replay(Report):
 def differs(
     expected: "NDArray[Any]", found: "NDArray[Any]", check: Check
 ) -> tuple[str, str, int, int, float | None] | None:
-    """How contents differ, as a Difference has it from `expected` on; None if they agree."""
+    """The fields of a Difference from `expected` on; None if the contents agree."""
     if not (check.absolute or check.relative):
         wrong = expected.view(f"u{expected.itemsize}") != found.view(f"u{found.itemsize}")
         wide = (expected.astype(np.float64), found.astype(np.float64))

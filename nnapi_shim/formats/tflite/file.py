@@ -1,6 +1,6 @@
-"""A .tflite file as plain values, with everything that may lie in it checked.
+"""Reads and checks a .tflite file; the result is plain values.
 
-The tensors' constants are views into the bytes of the file.
+Constants are views into the bytes of the file.
 """
 
 import os
@@ -31,7 +31,7 @@ MOST_DIMENSIONS = 64
 
 
 class Signature(NamedTuple):
-    """What a graph is called by programs. inputs, outputs: index of a tensor -> name."""
+    """A named entry point of a file. inputs, outputs: index of a tensor -> name."""
 
     key: str
     graph: int
@@ -40,7 +40,7 @@ class Signature(NamedTuple):
 
 
 class File(NamedTuple):
-    """What a file says."""
+    """The contents of a file."""
 
     data: bytes
     description: str
@@ -67,7 +67,7 @@ def is_tflite(data: bytes) -> bool:
 
 
 def read(data: bytes) -> File:
-    """What a file says.
+    """Read and check a file.
 
     Raises BAD_DATA for a file that is none, is damaged, or was made by a newer schema; ImportError
     without the packages that read it.
@@ -87,7 +87,7 @@ def read(data: bytes) -> File:
 
 
 class _Model:
-    """The parts of a file that others refer to."""
+    """The reader of a file, with the tables that its graphs refer to."""
 
     def __init__(self, reader: Reader, model: Any) -> None:
         self._reader = reader
@@ -115,7 +115,7 @@ class _Model:
         return File(reader.data, description, graphs, signatures)
 
     def _unknown(self, place: str, table: str, item: Any) -> str:
-        """What of a table's fields is newer than this version; nothing where all are known."""
+        """The first field of a table that this version does not know, in words, or ""."""
         known = schema.field_count(table)
         more = [at for at, place in enumerate(self._reader.slots(place, item)) if place]
         newer = [at for at in more if at >= known]
@@ -212,7 +212,7 @@ class _Model:
         )
 
     def _options(self, place: str, operator: Any) -> tuple[Mapping[str, Any], str]:
-        """The options of an operator, and what of them is not known."""
+        """The options of an operator, and which field of them is not known."""
         reader = self._reader
         type = reader.call(place, operator.BuiltinOptionsType)
         table = reader.call(place, operator.BuiltinOptions)
@@ -231,7 +231,7 @@ class _Model:
         return reader.fields(place, options), self._unknown(place, known[type], options)
 
     def _beyond(self, place: str, start: int, size: int) -> Array:
-        """Bytes that lie behind the flatbuffer, or anywhere in the file."""
+        """Bytes anywhere in the file, mostly behind the flatbuffer."""
         if start + size > len(self._reader.data):
             raise bad_data(
                 f"{place}: bytes {start} to {start + size}; the file has {len(self._reader.data)}",
@@ -308,7 +308,7 @@ class _Model:
         return made._replace(data=bytes_.tobytes()), scaled
 
     def _unread(self, place: str, tensor: Any) -> str:
-        """What the file says of a tensor and this version does not understand."""
+        """Why the contents of a tensor are not understood, or ""."""
         reader = self._reader
         if reader.slot(place, tensor, EXTERNAL_BUFFER, "<I"):
             return "its contents lie in another file (external_buffer)"

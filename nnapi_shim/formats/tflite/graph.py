@@ -10,8 +10,8 @@ from nnapi_shim.formats.tflite.tensor import Tensor
 class Operator(NamedTuple):
     """An operator. name: in the schema; of a custom one, what it calls itself.
 
-    An omitted input is None. options: name of a field -> value. custom: the bytes that a custom
-    operator reads. unread: what the file says of it and this version does not understand.
+    An omitted input is None. options: name of a field -> value. custom: the options of a custom
+    operator. unread: a field that this version does not understand, in words, or "".
     """
 
     number: int
@@ -39,7 +39,7 @@ class Graph(NamedTuple):
 
 
 def require_all(place: str, indexes: Sequence[int | None]) -> tuple[int, ...]:
-    """Indexes of which none may be left out."""
+    """Indexes, none of which may be omitted."""
     found = tuple(index for index in indexes if index is not None)
     if len(found) < len(indexes):
         raise bad_data(f"{place}: an input or output is tensor -1", "index")
@@ -57,7 +57,7 @@ def tensor_indexes(
 
 
 def check_order(where: str, graph: Graph) -> None:
-    """Each tensor has one origin, and is there before it is read."""
+    """Require that each tensor is written once, before it is read."""
     inputs = set(graph.inputs)
     if len(inputs) < len(graph.inputs):
         raise bad_data(f"{where}a tensor is an input of the graph twice", "inputs")

@@ -1,4 +1,4 @@
-"""A graph of a file on its way to a model: the operands that stand for its tensors."""
+"""The import of a graph: the operands of the model that stand for the tensors of the file."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -60,7 +60,7 @@ dequantized in front of it, and the result is quantized.
 
 
 class State(NamedTuple):
-    """What is carried from run to run. initial: what the first run begins with."""
+    """A state that passes from run to run. initial: its value in the first run."""
 
     input: Operand
     output: Operand
@@ -70,8 +70,8 @@ class State(NamedTuple):
 class Importing(Operations):
     """A model under construction: operands by the number of their tensor.
 
-    Each is added when it is first asked for. What lies in front of an operator is there when it is
-    lowered, since a file has them in an order in which they can run.
+    An operand is added at its first use. Operators of a file are in execution order, so the inputs
+    of each exist when it is lowered.
     """
 
     def __init__(
@@ -80,11 +80,11 @@ class Importing(Operations):
         super().__init__()
         self.file = file
         self.room = room or Room(len(file.data))
-        """What may be made for the file."""
+        """The memory that the import of the file may still take."""
         self.graph = graph
         self.is_inner = is_inner
         self.partial: dict[int | None, Array] = {}
-        """Numbers of which some are known, by their tensor; the others are -1."""
+        """Partly known values by tensor; unknown numbers are -1."""
         self.lower: Callable[[Operator], None] = _no_lowering
         """Adds the operations of an operator."""
         self.nested: list[int] = []
@@ -104,7 +104,7 @@ class Importing(Operations):
         self.first: dict[str, Operand] = {}
         """The input that brings a variable from the run before, by its name."""
         self.initial: dict[str, Array] = {}
-        """What a variable begins with, where the file says so."""
+        """The initial values of variables that the file gives."""
         self._operands: dict[int, Operand] = {}
         self._values: dict[int, Array] = {}
         self._reals: dict[int, Operand] = {}
@@ -117,13 +117,13 @@ class Importing(Operations):
     # Tensors
 
     def tensor(self, index: int | None) -> Tensor:
-        """What the file says of a tensor."""
+        """A tensor of the file."""
         if index is None:
             raise reason("an input that it needs is left out", "omitted")
         return self._tensors[index]
 
     def add_tensor(self, tensor: Tensor) -> int:
-        """A tensor that the file does not have; its number."""
+        """Add a tensor that the file does not have; returns its number."""
         number = len(self._tensors)
         self._tensors.append(tensor._replace(number=number))
         if tensor.number in self.wide:
@@ -132,7 +132,7 @@ class Importing(Operations):
         return number
 
     def value(self, index: int | None) -> Array | None:
-        """The contents of a constant, or of what follows from constants and shapes alone."""
+        """The value of a tensor that is constant, or that follows from constants and shapes."""
         if index is None:
             return None
         found = self._values.get(index)
@@ -146,7 +146,7 @@ class Importing(Operations):
         return 0 in tensor.shape and tensor.number not in self._given
 
     def numbers(self, index: int | None, what: str) -> list[int]:
-        """Whole numbers that have to be known. Raises for those that only a run tells."""
+        """Integers that must be known at import. Raises BAD_DATA for values that a run computes."""
         value = self.value(index)
         if value is None:
             raise reason(f"{what} ({self.tensor(index)}) is no constant", "no_constant")
@@ -155,11 +155,11 @@ class Importing(Operations):
         return [int(number) for number in value.reshape(-1)]
 
     def fold(self, index: int, value: Array) -> None:
-        """Say what a tensor holds, whatever the inputs of the model are."""
+        """Record the value of a tensor that does not depend on the inputs of the model."""
         self._values[index] = value
 
     def lose(self, operator: Operator) -> None:
-        """Go on behind an operator that has no place here, as if it had given its outputs."""
+        """Give the outputs of an operator that cannot be imported operands, to check the rest."""
         for index in operator.outputs:
             tensor = self.tensor(index)
             if index not in self._operands and tensor.type in OPERAND_TYPES:
@@ -167,7 +167,7 @@ class Importing(Operations):
                     type, scale, zero_point = self.parameters(tensor)
                     made = self.model.add_operand(type, tensor.dimensions, scale, zero_point)
                 except NnapiError:
-                    continue  # what reads it is told so
+                    continue  # its readers are refused
                 self._operands[index] = made
 
     def parameters(self, tensor: Tensor) -> tuple[T, float, int]:
@@ -212,7 +212,7 @@ class Importing(Operations):
         return constant(self.model, tensor, value, tensor.number in self.wide)
 
     def define(self, index: int, operand: Operand) -> None:
-        """Let an operand stand for a tensor."""
+        """Record the operand of a tensor, and name it after the tensor."""
         self._operands[index] = operand
         name = self.tensor(index).name
         if name and not operand.name:
@@ -235,7 +235,7 @@ class Importing(Operations):
     # Inputs, outputs, states
 
     def take(self, index: int) -> None:
-        """The next input of the model."""
+        """Make a tensor the next input of the model."""
         tensor = self.tensor(index)
         type, scale, zero_point = self.parameters(tensor)
         is_wide = index in self.wide
@@ -250,7 +250,7 @@ class Importing(Operations):
             self.define(index, operand)
 
     def alias(self, index: int, source: int | None) -> None:
-        """Let a tensor be another one."""
+        """Let a tensor have the value or operand of another one."""
         tensor, other = self.tensor(index), self.tensor(source)
         value = self.value(source)
         parameters = (tensor.type, tensor.scales, tensor.zero_points)
@@ -268,7 +268,7 @@ class Importing(Operations):
             self.define(index, self.operand(source))
 
     def replace(self, index: int, change: Callable[[Operand], Operand]) -> None:
-        """Let another operand stand for a tensor, made of the one that does."""
+        """Replace the operand of a tensor by one that is made of it."""
         if index in self.held:
             operand, shape = self.held[index]
             self.held[index] = change(operand), shape
@@ -284,7 +284,7 @@ class Importing(Operations):
         zero_point: int = 0,
         initial: Array | None = None,
     ) -> Operand:
-        """A new input that brings what `carry` was given in the run before."""
+        """A new input with the value that `carry` named in the run before."""
         if self.is_inner:
             raise reason("a graph that another one runs has a state of its own", "state")
         shape = tuple(shape) or (1,)
@@ -302,11 +302,11 @@ class Importing(Operations):
         return operand
 
     def carry(self, state: Operand, output: Operand) -> None:
-        """Say what a state is for the next run."""
+        """Name the operand whose value the state has in the next run."""
         self._states[state] = self._states[state]._replace(output=output)
 
     def carried_states(self) -> list[State]:
-        """All states; what only stays the same or is an input is copied for them."""
+        """All states. Operands that no operation writes are copied, to be outputs."""
         found = []
         for name, operand in self.first.items():
             self.carry(operand, self.variables[name])
@@ -316,11 +316,11 @@ class Importing(Operations):
         return found
 
     def output(self, index: int) -> Operand:
-        """The operand of an output: one that an operation writes, and no other output is."""
+        """The operand of an output: an operation writes it, and it is no other output."""
         return self.own_output(self.operand(index))
 
     def own_output(self, operand: Operand) -> Operand:
-        """An operand, or a copy where it is given, or an output already."""
+        """The operand, or a copy of one that is an input, a constant or an output already."""
         if self._is_given(operand) or operand.index in self._outputs:
             operand = self.copy(operand)
         self._outputs.add(operand.index)
@@ -332,7 +332,7 @@ class Importing(Operations):
     # Operations
 
     def like(self, type: str, inputs: Sequence[Input], tensor: Tensor) -> Operand:
-        """A new operation whose output has the type and the parameters of a tensor."""
+        """Add an operation whose output has the type, scale and zero point of a tensor."""
         kind, scale, zero_point = self.parameters(tensor)
         try:
             return self._like(type, inputs, tensor, kind, scale, zero_point)
@@ -372,12 +372,12 @@ class Importing(Operations):
         )
 
     def add(self, type: str, inputs: Sequence[Input], operator: Operator, *, at: int = 0) -> None:
-        """A new operation that gives an output of an operator."""
+        """Add an operation that computes an output of an operator."""
         index = operator.outputs[at]
         self.define(index, self.like(type, inputs, self.tensor(index)))
 
     def give(self, operator: Operator, operand: Operand, at: int = 0) -> None:
-        """Let an operand, requantized where need be, stand for an output of an operator."""
+        """Make an operand, requantized if needed, an output of an operator."""
         index = operator.outputs[at]
         self.define(index, self.requantized(operand, *self.parameters(self.tensor(index))))
 

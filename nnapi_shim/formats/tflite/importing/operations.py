@@ -1,4 +1,4 @@
-"""Operations of a model under construction that the lowerings of several operators need."""
+"""The operations that lowerings of several operators add to a model."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -18,7 +18,7 @@ NONE = FuseCode.NONE
 
 
 class Operations:
-    """Adds operations to a model; knows operands, and no tensors of a file."""
+    """Adds operations to a model. Works on operands; tensors of the file are not known here."""
 
     def __init__(self) -> None:
         self.model = Model()
@@ -60,7 +60,7 @@ class Operations:
         return made
 
     def requantized(self, operand: Operand, type: T, scale: float, zero_point: int) -> Operand:
-        """An operand with these parameters: itself, or by way of real numbers."""
+        """An operand with these parameters: itself, or requantized through float32."""
         same = operand.scale == np.float32(scale) and operand.zero_point == zero_point
         if operand.type is type and (same or type not in QUANTIZED_RANGE):
             return operand
@@ -81,18 +81,18 @@ class Operations:
         return result
 
     def sizes(self, numbers: Iterable[int]) -> Array:
-        """Numbers as a constant input of an operation."""
+        """Integers as a constant input, clamped to 32 bits."""
         limits = np.iinfo(np.int32)
         return np.array([min(max(n, limits.min), limits.max) for n in numbers], np.int32)
 
     def filled(self, shape: Sequence[int], value: float) -> Operand:
-        """A tensor of one number, a whole or a real one; the model makes it when it is run."""
+        """A tensor filled with a number by FILL: float32 for a float, else int32."""
         kind = T.TENSOR_FLOAT32 if isinstance(value, float) else T.TENSOR_INT32
         filled: Operand = self.make("FILL", [self.sizes(shape), value], output=kind)
         return filled
 
     def reshaped(self, operand: Operand, shape: Sequence[int]) -> Operand:
-        """The same elements with other dimensions; -1 once for what is left over."""
+        """The same elements with other dimensions; one of them may be -1."""
         shape = tuple(shape) or (1,)
         if operand.dimensions == shape:
             return operand
@@ -103,7 +103,7 @@ class Operations:
         return made
 
     def broadcast(self, operand: Operand, shape: Sequence[int]) -> Operand:
-        """The same elements, repeated where the dimensions are 1."""
+        """The elements broadcast to a shape."""
         shape = tuple(shape)
         if operand.dimensions == shape:
             return operand

@@ -24,7 +24,7 @@ OPERAND_TYPES = {
 
 
 def require_understood(tensor: Tensor) -> None:
-    """Refuse a tensor of which the file says what this version does not understand."""
+    """Refuse a tensor with fields that this version does not understand."""
     if tensor.unread:
         raise reason(f"{tensor}: {tensor.unread}", "unread")
 
@@ -32,7 +32,7 @@ def require_understood(tensor: Tensor) -> None:
 def operand_parameters(tensor: Tensor, is_wide: bool) -> tuple[T, float, int]:
     """Type, scale and zero point of the operand of a tensor.
 
-    is_wide: whether it has 16 bits, and an operand of real numbers.
+    is_wide: whether it has 16 bits and its operand is float32.
     """
     require_understood(tensor)
     if tensor.blocks is not None:
@@ -73,7 +73,7 @@ def constant(model: Model, tensor: Tensor, value: Array, is_wide: bool) -> Opera
 
 
 def real_values(tensor: Tensor, value: Array) -> Array:
-    """The real numbers that a constant stands for, as float32."""
+    """The dequantized contents of a constant, as float32."""
     value = value.reshape(value.shape or (1,))
     if tensor.blocks is not None:
         scales, points, size = tensor.blocks
