@@ -60,6 +60,9 @@ _NAMES = {
 }
 """Module -> what the package offers from it; the imports above repeat it for type checkers."""
 
+_SAVERS = f"{__name__}.formats.save"
+"""The module that registers how models are written; api/savers.py imports it at the first save."""
+
 _home = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 

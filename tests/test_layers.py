@@ -6,15 +6,12 @@ Every rule looks at all modules of the package and gives a list of `file:line: w
 import ast
 import re
 from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
 from nnapi_shim.drivers.cpu.isa import TIERS
+from tests.imports import MODULES, PACKAGE, ROOT, Module, exists, imports, parsed, unknown
 
-ROOT = Path(__file__).resolve().parents[1]
-PACKAGE = ROOT / "nnapi_shim"
 OPEN = {
     "errors",
     "settings",
@@ -74,86 +71,35 @@ HOMES = {
 }
 """Package -> the only modules that may import it."""
 
+IMPORT_BY_NAME = {
+    "abi/__init__.py": "the exported functions, a module for each noun",
+    "api/savers.py": "the saver that the top of the package names",
+    "drivers/__init__.py": "a table of devices: what is not asked for is not imported",
+    "drivers/cpu/kernels/__init__.py": "families of kernels: they bring numba",
+    "drivers/cpu/lowering/__init__.py": "families of lowerings, when an operation needs one",
+    "drivers/cpu/passes/__init__.py": "passes, where a graph may have something for them",
+    TOOLCHAIN + "build.py": "the sources of a family, and the module that a worker runs",
+    "drivers/entry_point.py": "devices of installed packages; the group of entry points",
+    "drivers/manifest.py": "devices of other people, whose manifests name them",
+    "drivers/observing.py": "the devices whose runs are observed",
+    "drivers/reference/prepared_model.py": "families of formulas, when an operation needs one",
+    "formats/save.py": "a table of formats: each needs packages of its own",
+    "formats/tflite/exporting/writing.py": "tables of the package tflite",
+    "operations/__init__.py": "families of operations, when a model has one",
+    "pictures/explorer/server.py": "Model Explorer imports its extensions by name",
+    "runtime/everything.py": "all modules of some packages, before a program gives up rights",
+    "tools/model_source.py": "a module of the user's",
+    "tools/peers.py": "a table of other runtimes, which may be missing",
+}
+"""Module -> why it imports modules by names in strings; no other does."""
+
+OF_THE_PACKAGE = ("__version__", "_SAVERS")
+"""What modules may import of the package itself, beside its modules."""
+
 STARTS_WITHOUT_NUMPY = ("abi/", "runtime/", "operations/", "hal/", "drivers/cpu/", "__init__.py")
 PRINTS = ("cli/", TOOLCHAIN + "build.py")
 # The build hands its processes the tier that they compile for.
 READS_THE_ENVIRONMENT = ("settings.py", TOOLCHAIN + "build.py", TOOLCHAIN + "target.py")
-
-
-class Module(NamedTuple):
-    """A module: its path within the package, its syntax tree."""
-
-    path: str
-    tree: ast.Module
-
-    def at(self, node: ast.AST, message: str) -> str:
-        """A line of the report."""
-        return f"nnapi_shim/{self.path}:{getattr(node, 'lineno', 1)}: {message}"
-
-    def within(self, places: tuple[str, ...]) -> bool:
-        """Whether it is one of these files, or in one of these folders."""
-        return any(self.path == p or (p.endswith("/") and self.path.startswith(p)) for p in places)
-
-    @property
-    def name(self) -> str:
-        """Its dotted name."""
-        path = self.path.removesuffix(".py").replace("/", ".").removesuffix("__init__")
-        return f"nnapi_shim.{path}".rstrip(".")
-
-    @property
-    def layer(self) -> str:
-        """The first part of its name: a folder, or a module beside the folders."""
-        return self.path.partition("/")[0].removesuffix(".py")
-
-
-class Import(NamedTuple):
-    """An import of a module, by its full name."""
-
-    name: str
-    node: ast.stmt
-    at_start: bool
-    """Whether importing the importing module runs it."""
-
-
-def parsed(path: Path, base: Path = PACKAGE) -> Module:
-    """A file as a module; its path is relative to `base`."""
-    tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
-    return Module(path.relative_to(base).as_posix(), tree)
-
-
-MODULES = [parsed(path) for path in sorted(PACKAGE.rglob("*.py"))]
-
-
-def is_for_type_checkers(node: ast.AST) -> bool:
-    """Whether a statement is `if TYPE_CHECKING:`."""
-    return isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
-
-
-def exists(name: str) -> bool:
-    """Whether a dotted name is a module of the package."""
-    path = ROOT.joinpath(*name.split("."))
-    return path.with_suffix(".py").exists() or (path / "__init__.py").exists()
-
-
-def imports(module: Module) -> Iterator[Import]:
-    """All imports of a module; `from a import b` is one of a.b where that is a module."""
-
-    def walk(node: ast.AST, at_start: bool) -> Iterator[Import]:
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, ast.Import):
-                yield from (Import(alias.name, child, at_start) for alias in child.names)
-            elif isinstance(child, ast.ImportFrom):
-                base = child.module or ""
-                for alias in child.names:
-                    inner = f"{base}.{alias.name}"
-                    yield Import(inner if exists(inner) else base, child, at_start)
-            else:
-                is_later = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-                yield from walk(
-                    child, at_start and not is_later and not is_for_type_checkers(child)
-                )
-
-    return walk(module.tree, True)
 
 
 def import_directions() -> Iterator[str]:
@@ -173,6 +119,34 @@ def import_directions() -> Iterator[str]:
             parts = item.name.split(".")
             if parts[0] == "nnapi_shim" and len(parts) > 1 and parts[1] not in allowed:
                 yield module.at(item.node, f"{module.layer} imports {item.name}")
+
+
+def imports_by_name() -> Iterator[str]:
+    """No string names a module of the package but in the listed files, where there is a reason."""
+    listed = set(IMPORT_BY_NAME)
+    for module in MODULES:
+        if module.path == "__init__.py":
+            continue
+        items = [(item.node, item.name) for item in imports(module) if item.by_name]
+        items += [(call, ast.unparse(call.args[0])) for call in unknown(module)]
+        if items and module.path in IMPORT_BY_NAME:
+            listed.discard(module.path)
+            continue
+        for node, name in items:
+            yield module.at(node, f"a string names the module {name}")
+    for path in sorted(listed):
+        yield f"nnapi_shim/{path}: is listed in IMPORT_BY_NAME, and imports nothing by name"
+
+
+def names_of_the_package() -> Iterator[str]:
+    """The package's own names are for programs: modules import what they need where it is."""
+    for module in MODULES:
+        for node in ast.walk(module.tree):
+            if isinstance(node, ast.ImportFrom) and node.module == "nnapi_shim":
+                for alias in node.names:
+                    is_there = exists(f"nnapi_shim.{alias.name}")
+                    if not is_there and alias.name not in OF_THE_PACKAGE:
+                        yield module.at(node, f"imports {alias.name} of the package")
 
 
 def devices_are_separate() -> Iterator[str]:
@@ -351,15 +325,21 @@ def rooms_of_kernels() -> Iterator[str]:
 
 
 def circles() -> Iterator[str]:
-    """No module imports one that leads back to it, be it inside a function or for types alone."""
-    by_name = {module.name: module for module in MODULES}
+    """No module imports one that leads back to it, be it inside a function or for types alone.
+
+    The package itself names its modules for programs, and a table the modules that need its own
+    package: those are no ways back.
+    """
+    by_name = {module.name: module for module in MODULES if module.path != "__init__.py"}
     targets = {
         module.name: {
             item.name: item.node
             for item in imports(module)
-            if item.name in by_name and item.name != module.name
+            if item.name in by_name
+            and item.name != module.name
+            and not (item.by_name and module.path in IMPORT_BY_NAME)
         }
-        for module in MODULES
+        for module in by_name.values()
     }
     done: set[str] = set()
     for start in targets:
@@ -381,6 +361,8 @@ def circles() -> Iterator[str]:
 
 RULES = [
     import_directions,
+    imports_by_name,
+    names_of_the_package,
     circles,
     instruction_sets,
     rooms_of_kernels,
@@ -423,6 +405,38 @@ def test_rules_of_instruction_sets(monkeypatch, path: str, code: str) -> None:
     """Each of these lines breaks one of the two rules."""
     monkeypatch.setitem(globals(), "MODULES", [Module(f"drivers/cpu/{path}", ast.parse(code))])
     assert len([*instruction_sets(), *rooms_of_kernels()]) == 1
+
+
+@pytest.mark.parametrize(
+    ("code", "name"),
+    [
+        ('import_module("nnapi_shim.formats.save").save()', "nnapi_shim.formats.save"),
+        ('importlib.import_module("nnapi_shim.formats")', "nnapi_shim.formats"),
+        ('__import__("nnapi_shim.formats.save")', "nnapi_shim.formats.save"),
+        ('NAMES = {"a": ("formats.save", "save")}', "nnapi_shim.formats.save"),
+        ('sys.modules["nnapi_shim.formats.save"]', "nnapi_shim.formats.save"),
+        ('import_module(f"nnapi_shim.formats.{name}")', "nnapi_shim.formats"),
+        ('import_module(f"{__package__}.devices.{name}")', "nnapi_shim.api.devices"),
+        ('import_module("..formats", __package__)', None),
+        ("import_module(name)", None),
+        ('import_module("nnapi_shim" + ".formats")', None),
+    ],
+)
+def test_strings_that_name_modules(code: str, name: str | None) -> None:
+    """Each way is seen; None: the call is, as one whose module nobody knows."""
+    module = Module("api/model.py", ast.parse(code))
+    if name is None:
+        assert len(list(unknown(module))) == 1
+    else:
+        assert [item.name for item in imports(module)] == [name]
+
+
+@pytest.mark.parametrize(
+    "code", ['"""nnapi_shim.formats.save"""', 'x = "nnapi_shim.h"', 'import_module("numpy")']
+)
+def test_strings_that_name_none(code: str) -> None:
+    module = Module("api/model.py", ast.parse(code))
+    assert not list(imports(module)) and not list(unknown(module))
 
 
 def test_build_ffi_stands_alone() -> None:

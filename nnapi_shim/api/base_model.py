@@ -1,10 +1,9 @@
-"""What can be done with a model as a whole: looked at, compiled, saved, pickled."""
+"""The operations on a whole model: inspect, compile, save and pickle it."""
 
-from importlib import import_module
 from os import PathLike
 from typing import Any
 
-from nnapi_shim.api import display, pickling, view
+from nnapi_shim.api import display, pickling, savers, view
 from nnapi_shim.api.argument_types import wrong_type
 from nnapi_shim.api.devices import Choice, chosen
 from nnapi_shim.api.recurrent_state import Carried, Carrying
@@ -16,7 +15,7 @@ from nnapi_shim.runtime import model as runtime
 
 
 class WholeModel:
-    """The part of Model that looks at it and takes it elsewhere, and changes nothing."""
+    """The part of Model that inspects, saves and pickles it, and does not change it."""
 
     _model: runtime.Model | None
     _view: view.GraphView | None
@@ -36,7 +35,7 @@ class WholeModel:
 
     @property
     def graph(self) -> view.GraphView:
-        """What is in the model now; once it is finished, always the same object."""
+        """The contents of the model now; once it is finished, always the same object."""
         if self._view is None:
             graph = view.of(self.runtime)
             if self.runtime.state != "finished":
@@ -86,7 +85,7 @@ class WholeModel:
 
     @property
     def finished(self) -> HalModel:
-        """What finish has made of it; raises BAD_STATE before."""
+        """The HAL model that finish made; raises BAD_STATE before."""
         self.runtime.require_finished()
         assert self.runtime.hal is not None
         return self.runtime.hal
@@ -100,12 +99,12 @@ class WholeModel:
 
     @property
     def carrying(self) -> Carrying:
-        """What the program has said of states, as operands."""
+        """The states that the program has declared, as operands."""
         return self._carried
 
     @property
     def carried(self) -> list[Carried]:
-        """What runs of the model carry on, in the order of its inputs."""
+        """The states that pass from run to run, in the order of the model's inputs."""
         try:
             return self._carried.positions(self.graph)
         except NnapiError as error:
@@ -137,7 +136,7 @@ class WholeModel:
         Raises BAD_DATA for an operation that the format cannot express (one message lists all, and
         nothing is written), another suffix, and a file that cannot be written.
         """
-        import_module("nnapi_shim.formats.save").save(self, path, overwrite)
+        savers.save(self, path, overwrite)
 
 
 def _restored(kind: type[WholeModel], state: pickling.State, carried: Carrying) -> WholeModel:

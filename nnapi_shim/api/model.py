@@ -1,7 +1,6 @@
-"""Model: built from arrays and names, or call by call as in C."""
+"""Model: built from arrays and names; the calls as in C are in calls.py."""
 
-import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from os import PathLike
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -9,32 +8,26 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nnapi_shim.api import control_flow, pickling, view
+from nnapi_shim.api import control_flow, pickling
 from nnapi_shim.api.argument_types import integer, listed, number, wrong_type
-from nnapi_shim.api.arrays import address, elements, natural_type
-from nnapi_shim.api.base_model import WholeModel, require_model
+from nnapi_shim.api.arrays import elements, natural_type
+from nnapi_shim.api.calls import ModelCalls, Sizes, Type, require_name, sizes_of
 from nnapi_shim.api.methods import Methods
 from nnapi_shim.api.names import member
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.api.recurrent_state import Carrying
 from nnapi_shim.api.signature import Input, chosen_use, results
-from nnapi_shim.errors import NnapiError, Place, bad_data, bad_state
+from nnapi_shim.errors import NnapiError, Place, bad_data
 from nnapi_shim.hal.enums import ExecutionPreference, OperandType, OperationType, Priority
 from nnapi_shim.hal.quantization import ASYMMETRIC, SCALARS, SYMMETRIC
-from nnapi_shim.hal.types import SymmPerChannelQuantParams
 from nnapi_shim.operations import operation as declaration_of
-from nnapi_shim.runtime import model as runtime
 
 if TYPE_CHECKING:
     from nnapi_shim.api.compilation import Compilation
     from nnapi_shim.api.devices import Choice
 
-Type = OperandType | str | int
-Sizes = Sequence[int | None] | None
-"""Dimensions; None or 0 in place of an unknown one, None in place of all for an unknown rank."""
 
-
-class Model(WholeModel, Methods):
+class Model(ModelCalls, Methods):
     """A model.
 
         with Model() as model:
@@ -50,23 +43,6 @@ class Model(WholeModel, Methods):
     Every method raises NnapiError: BAD_DATA for what it is given, BAD_STATE after finish; and
     TypeError for what is not of the Python type that it takes.
     """
-
-    def __init__(self) -> None:
-        self._model: runtime.Model | None = runtime.Model()
-        self._operands: list[Operand] = []
-        self._inputs: list[Operand] = []
-        self._has_outputs = False
-        self._view: view.GraphView | None = None
-        self._carried = Carrying()
-        self.notes: tuple[str, ...] = ()
-        """What of a file is expressed otherwise than it stands there; `explain` shows them."""
-
-    @property
-    def runtime(self) -> runtime.Model:
-        """The model of the runtime, the same object that a handle stands for in C."""
-        if self._model is None:
-            raise bad_state("the model is closed", "model.closed")
-        return self._model
 
     # With arrays and names
 
@@ -166,7 +142,7 @@ class Model(WholeModel, Methods):
                     raise bad_data("only IF and WHILE take models", "model.operation.models")
                 use = chosen_use(declaration_of(kind), plain, wanted, output_count)
                 operands = list(map(self._input, plain, use.inputs))
-                outputs = results(use, operands, _sizes(dimensions), _float32(scale), zero_point)
+                outputs = results(use, operands, sizes_of(dimensions), _float32(scale), zero_point)
         except NnapiError as error:
             raise self.runtime.named(_with_operand(error, inputs).at(kind.name)) from None
         names = _names(name, len(outputs))
@@ -204,154 +180,6 @@ class Model(WholeModel, Methods):
         operand = self.add_operand(type, None if type in SCALARS else (0,), scale)
         self.set_operand_value(operand, None)
         return operand
-
-    # Call by call
-
-    def add_operand(
-        self,
-        type: Type,
-        dimensions: Sizes = None,
-        scale: float = 0.0,
-        zero_point: int = 0,
-        *,
-        name: str = "",
-    ) -> Operand:
-        """Add an operand that has no role yet. Scales are rounded to float32, as in C."""
-        _require_name(name)
-        kind = member(OperandType, type)
-        sizes = _sizes(dimensions)
-        scale = float(np.float32(number("scale", scale)))
-        zero_point = integer("zero_point", zero_point, "a whole number", None)
-        index = self.runtime.add_operand(kind, sizes or None, len(sizes), scale, zero_point)
-        operand = Operand(index, kind, sizes, scale, zero_point)
-        self._operands.append(operand)
-        if name:
-            self.name_operand(operand, name)
-        return operand
-
-    def name_operand(self, operand: Operand | int, name: str) -> None:
-        """Name an operand, for messages, runs by name and tools; "" takes the name away.
-
-        Two operands may have the same name; inputs and outputs are found by theirs if it is theirs
-        alone.
-        """
-        index = self._index(operand)
-        self.runtime.set_operand_name(index, _require_name(name))
-        self._operands[index].name = name
-
-    def carry(
-        self,
-        input_operand: Operand | int,
-        output_operand: Operand | int,
-        initial: ArrayLike | None = None,
-    ) -> None:
-        """Say that an output of one run is an input of the next, as the state of a network.
-
-        `Compilation.run` then neither takes that input nor gives that output.
-
-        initial: the input of the first run; zeros by default, which needs all dimensions.
-        Raises BAD_DATA for operands that cannot stand for each other, or that the model has as no
-        input and output; where it has neither yet, `finish` does.
-        """
-        source, target = self._index(output_operand), self._index(input_operand)
-        value = None if initial is None else elements(initial, self._operands[target].type)
-        try:
-            self._carried.add(target, source, value)
-        except NnapiError as error:
-            raise self.runtime.named(error) from None
-        if self._has_outputs:
-            self.carried  # noqa: B018 (raises)
-
-    def set_operand_value(self, operand: Operand | int, value: ArrayLike | None) -> None:
-        """Make an operand a constant, or omit it (None)."""
-        index = self._index(operand)
-        item = self._operands[index]
-        if value is None:
-            self.runtime.set_operand_value(index, 0, 0)
-            item.value, item.is_omitted = None, True
-            return
-        array = elements(value, item.type)
-        if item.is_known and array.shape != item.dimensions:
-            told = f"operand {index} {item}: the value has dimensions {list(array.shape)}"
-            raise self.runtime.named(bad_data(told, "model.set-operand-value.dimensions"))
-        self.runtime.set_operand_value(index, address(array), array.nbytes)
-        item.value, item.is_omitted = array, False
-
-    def set_operand_symm_per_channel_quant_params(
-        self, operand: Operand | int, channel_dim: int, scales: Sequence[float]
-    ) -> None:
-        """Give a TENSOR_QUANT8_SYMM_PER_CHANNEL operand its scales along a dimension."""
-        index = self._index(operand)
-        channel_dim = integer("channel_dim", channel_dim)
-        given = [
-            number("a scale", scale) for scale in listed("scales", scales, "a list of numbers")
-        ]
-        rounded = tuple(np.asarray(given, np.float32).tolist())
-        self.runtime.set_operand_symm_per_channel_quant_params(index, channel_dim, rounded)
-        self._operands[index].channel_quant = SymmPerChannelQuantParams(rounded, channel_dim)
-
-    def set_operand_value_from_model(self, operand: Operand | int, value: "Model") -> None:
-        """Let an operand of type MODEL refer to a finished model."""
-        self.runtime.set_operand_value_from_model(
-            self._index(operand), require_model(value).runtime
-        )
-
-    def add_operation(
-        self,
-        type: OperationType | str | int,
-        inputs: Iterable[Operand | int],
-        outputs: Iterable[Operand | int],
-    ) -> None:
-        """Add an operation whose operands are all there already."""
-        code = (
-            member(OperationType, type)
-            if isinstance(type, str)
-            else integer("type", type, "the name or number of an operation")
-        )
-        self.runtime.add_operation(code, self._indexes(inputs), self._indexes(outputs))
-
-    def identify_inputs_and_outputs(
-        self, inputs: Iterable[Operand | int], outputs: Iterable[Operand | int]
-    ) -> None:
-        """Say which operands are the arguments of the model, in their order."""
-        self.runtime.identify_inputs_and_outputs(self._indexes(inputs), self._indexes(outputs))
-        self._has_outputs = True
-
-    def relax_computation_float32_to_float16(self, allow: bool = True) -> None:
-        """Allow float32 to be computed with the range and precision of float16."""
-        self.runtime.relax_computation_float32_to_float16(allow)
-
-    def finish(self) -> None:
-        """Check the model as a whole and close it to changes. A failure is final."""
-        if self._inputs and not self._has_outputs:
-            raise bad_state(
-                "the model has inputs, and nothing said what its outputs are; Model.outputs does",
-                "model.finish.no-outputs",
-            )
-        self.carried  # noqa: B018 (raises)
-        try:
-            self.runtime.finish()
-        finally:
-            self._release_values()
-
-    def _index(self, operand: Operand | int) -> int:
-        try:
-            index = operator.index(operand)
-        except TypeError:
-            raise wrong_type("an operand", operand, "an Operand, or the index of one") from None
-        known = 0 <= index < len(self._operands)
-        if isinstance(operand, Operand) and not (known and self._operands[index] is operand):
-            raise bad_data(f"{operand!r} belongs to another model", "operand.other-model")
-        if not known:
-            raise bad_data(
-                f"operand {index} does not exist; the model has {len(self._operands)}",
-                "operand.index",
-            )
-        return index
-
-    def _indexes(self, operands: Iterable[Operand | int]) -> list[int]:
-        given = listed("the list of operands", operands, "a list of Operands")
-        return [self._index(operand) for operand in given]
 
     # Compiling it, coming back, and ending
 
@@ -398,10 +226,6 @@ class Model(WholeModel, Methods):
         self._model = None
         self._release_values()
 
-    def _release_values(self) -> None:
-        for operand in self._operands:
-            operand.value = None
-
     def __enter__(self) -> "Model":
         return self
 
@@ -417,16 +241,6 @@ class Model(WholeModel, Methods):
             self.finish()
 
 
-def _sizes(dimensions: Sizes) -> tuple[int, ...]:
-    if dimensions is None:
-        return ()
-    wanted = "a size, or None for an unknown one"
-    return tuple(
-        0 if size is None else integer(f"dimension {at}", size, wanted)
-        for at, size in enumerate(listed("dimensions", dimensions, "a list of sizes"))
-    )
-
-
 def _with_operand(error: NnapiError, inputs: Sequence[Any]) -> NnapiError:
     """A refusal of the type of an input, with the index of the operand that was given."""
     role = error.place("input")
@@ -435,12 +249,6 @@ def _with_operand(error: NnapiError, inputs: Sequence[Any]) -> NnapiError:
         return error
     told = error.message.replace(")", f", operand {given.index})", 1)
     return error.worded(told).about(Place("operand", given.index))
-
-
-def _require_name(name: object) -> str:
-    if not isinstance(name, str):
-        raise wrong_type("a name", name, "text")
-    return name
 
 
 def _names(given: str | Sequence[str], count: int) -> list[str]:
@@ -453,7 +261,7 @@ def _names(given: str | Sequence[str], count: int) -> list[str]:
             f"{len(names)} names given; the operation has {count} outputs",
             "model.operation.name-count",
         )
-    return [_require_name(name) for name in names]
+    return [require_name(name) for name in names]
 
 
 def _float32(scale: float | None) -> float | None:

@@ -95,24 +95,8 @@ def graph(
     name = name_of(model)
     all_shades = _shades(found, by, profile, diff, isolated, inputs or [], names(device))
     first = next((shades for shades in all_shades if shades.name == by), None)
-    contents: dict[Target, bytes] = {}
-    if output is not None:
-        from nnapi_shim.pictures.svg import svg
-
-        contents[output] = svg(found, first, name).encode()
-    if json is not None:
-        from nnapi_shim.pictures.explorer.files import graph_json
-
-        contents[json] = graph_json(found, name)
-    if node_data is not None:
-        if first is None:
-            raise bad_data(
-                "--node-data needs what --colour none leaves out", "tool.graph.node-data-option"
-            )
-        from nnapi_shim.pictures.explorer.files import node_data_json
-
-        contents[node_data] = node_data_json(name, first)
     if files:
+        contents = _contents(found, name, first, output, json, node_data)
         write_all(contents, force)
         for path in files:
             write(f"{path}: {len(contents[path])} bytes")
@@ -121,6 +105,37 @@ def graph(
 
     all_shades.sort(key=lambda shades: shades.name != by)
     serve(found, name, all_shades, port=port, opens=not no_open, tell=_tell)
+
+
+def _contents(
+    model: "Model",
+    name: str,
+    shades: "Shades | None",
+    output: Path | None,
+    json: Path | None,
+    node_data: Path | None,
+) -> "dict[Target, bytes]":
+    """The files that were asked for; shades: what colours nodes, None for nothing."""
+    from nnapi_shim.errors import bad_data
+
+    contents: dict[Target, bytes] = {}
+    if output is not None:
+        from nnapi_shim.pictures.svg import svg
+
+        contents[output] = svg(model, shades, name).encode()
+    if json is not None:
+        from nnapi_shim.pictures.explorer.files import graph_json
+
+        contents[json] = graph_json(model, name)
+    if node_data is not None:
+        if shades is None:
+            raise bad_data(
+                "--node-data needs what --colour none leaves out", "tool.graph.node-data-option"
+            )
+        from nnapi_shim.pictures.explorer.files import node_data_json
+
+        contents[node_data] = node_data_json(name, shades)
+    return contents
 
 
 def _tell(address: str) -> None:

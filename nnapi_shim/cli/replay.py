@@ -1,12 +1,15 @@
 """`nnapi-shim replay`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from nnapi_shim.cli.arguments import Force
 from nnapi_shim.cli.output import AsJson, count, progress, write, write_json, write_table
+
+if TYPE_CHECKING:
+    from nnapi_shim.tools.replay import Replay
 
 DIFFERENT = 1
 """Exit code where something came out differently."""
@@ -54,36 +57,38 @@ def replay(
     if as_json:
         write_json(found)
     else:
-        if found.differences:
-            write_table(
-                (">call", "function", "what", "was", "is", ">of", ">differ", ">largest"),
-                [
-                    (
-                        item.call,
-                        item.function,
-                        item.what,
-                        item.expected,
-                        item.found,
-                        item.elements or None,
-                        item.differing or None,
-                        item.largest,
-                    )
-                    for item in found.differences
-                ],
-            )
-        for line in found.skipped:
-            write(f"not repeated: {line}")
-        if not found.is_complete:
-            write("the capture has no end: the program was stopped, or the file was cut")
-        if found.died_in:
-            write(
-                f"the program ended in {found.died_in}{'' if last else ', which is not repeated'}"
-            )
-        where = f" on {found.device}" if found.device else ""
-        write(
-            f"{count(found.repeated, 'call')} of {found.calls} repeated{where}: "
-            f"{count(found.executions, 'computation')}, {count(found.outputs, 'output')} compared, "
-            f"{count(len(found.differences), 'difference')}"
-        )
+        _show(found, last)
     if found.differences or (found.calls and not found.repeated):
         raise typer.Exit(DIFFERENT)
+
+
+def _show(found: "Replay", last: bool) -> None:
+    if found.differences:
+        write_table(
+            (">call", "function", "what", "was", "is", ">of", ">differ", ">largest"),
+            [
+                (
+                    item.call,
+                    item.function,
+                    item.what,
+                    item.expected,
+                    item.found,
+                    item.elements or None,
+                    item.differing or None,
+                    item.largest,
+                )
+                for item in found.differences
+            ],
+        )
+    for line in found.skipped:
+        write(f"not repeated: {line}")
+    if not found.is_complete:
+        write("the capture has no end: the program was stopped, or the file was cut")
+    if found.died_in:
+        write(f"the program ended in {found.died_in}{'' if last else ', which is not repeated'}")
+    where = f" on {found.device}" if found.device else ""
+    write(
+        f"{count(found.repeated, 'call')} of {found.calls} repeated{where}: "
+        f"{count(found.executions, 'computation')}, {count(found.outputs, 'output')} compared, "
+        f"{count(len(found.differences), 'difference')}"
+    )

@@ -1,9 +1,10 @@
-"""Models to files; the suffix says what is written."""
+"""Writes models as files; the suffix of the path names the format."""
 
 import os
 from importlib import import_module
 from pathlib import Path
 
+from nnapi_shim.api import savers
 from nnapi_shim.api.argument_types import wrong_type
 from nnapi_shim.api.base_model import require_model
 from nnapi_shim.api.model import Model
@@ -16,7 +17,7 @@ FORMATS = {
     ".c": ("source.c", "C source"),
     ".py": ("source.python", "Python source"),
 }
-"""Suffix -> the module whose `export` makes the files, and what the format is called."""
+"""Suffix -> the module whose `export` makes the files, and the name of the format."""
 
 
 def save(model: Model, path: str | os.PathLike[str], overwrite: bool = False) -> None:
@@ -42,3 +43,6 @@ def save(model: Model, path: str | os.PathLike[str], overwrite: bool = False) ->
     exporter = import_module(f"nnapi_shim.formats.{name}")
     files: dict[output_file.Target, bytes] = exporter.export(model, target)
     output_file.write_all(files, overwrite)
+
+
+savers.register(save)

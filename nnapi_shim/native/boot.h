@@ -8,7 +8,12 @@
  *   find_python.c  which libpython that package needs, if the process has none
  *   libpython.c    the functions of libpython that are used here, as a table
  *   interpreter.c  starts Python, or joins the one that the program runs
- *   program.c      runs programs of the CPU device, which pool.c shares between threads
+ *   program.c      runs programs of the CPU device
+ *   region.c       runs tiles of the steps of a program, on the calling thread
+ *   pool.c         shares a region between the calling thread and workers
+ *   workers.c      the threads that help
+ *   slot.c         the regions that are shared, and which of their tiles are taken
+ *   contention.c   whether other programs have the processors
  *   native_task.c  a thread that packs constants while Python goes on
  *   fast_path.c    runs what is bound once more, without Python
  *   attach.c       loads the half that cffi made, and takes its functions

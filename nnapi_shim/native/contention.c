@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether other programs have the processors that workers would run on.
+ * Oversubscription: whether other programs have the processors that workers would run on.
  *
- * A worker wakes within some microseconds, and helps with the next region. Where one region after the
- * other goes without help for longer, it waits for a processor: to wake it is in vain, and when its turn
- * comes, it takes time that belongs to others, or keeps its caller waiting for a tile. Then all runs
- * go alone for a while, and for twice as long where it is the same behind that.
+ * A worker wakes within some microseconds, and helps with the next region. If several regions in a row
+ * get no help for longer than UNHELPED_NS, the workers wait for a processor. Waking them is useless then:
+ * a worker that gets its turn late takes time from others, or keeps its caller waiting for a tile. So all
+ * runs stay on their calling thread for a while, with exponential back-off up to LONGEST_NS.
  */
 #include <stdatomic.h>
 
+#include "clock.h"
 #include "contention.h"
-#include "program.h"
 
-static const int64_t PAUSE_NS = 300000;     /* a caller's, in which workers may have gone to sleep */
-static const int64_t UNHELPED_NS = 1000000; /* that say something */
+static const int64_t PAUSE_NS = 300000;     /* between regions: workers may have gone to sleep */
+static const int64_t UNHELPED_NS = 1000000; /* without help: the processors are taken */
 static const int64_t SHORTEST_NS = 4000000, LONGEST_NS = 1000000000;
 
 static _Atomic int64_t alone_until; /* 0: runs are helped */
-static _Atomic int64_t alone_for;   /* how long it was, the last time */
-static _Atomic int64_t told;        /* when it began */
+static _Atomic int64_t alone_for;   /* length of the last such time, ns */
+static _Atomic int64_t alone_since; /* when it began */
 
 bool nn_is_crowded(void)
 {
@@ -34,7 +34,7 @@ bool nn_is_crowded(void)
 static void go_alone(int64_t now)
 {
     const int64_t before = atomic_load(&alone_for);
-    const bool is_soon = now - atomic_exchange(&told, now) < 4 * before;
+    const bool is_soon = now - atomic_exchange(&alone_since, now) < 4 * before;
     int64_t wanted = is_soon ? 2 * before : SHORTEST_NS;
     if (wanted > LONGEST_NS)
         wanted = LONGEST_NS;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether other programs have the processors that workers would run on. */
+/* Oversubscription: whether other programs have the processors that workers would run on. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,14 +7,14 @@
 
 #pragma GCC visibility push(hidden)
 
-/* What a caller has seen of its helpers: since when nobody has helped it, and when it was the last time. */
+/* A caller's record of regions without help: when the first of them began, and when the last ended. */
 struct nn_seen {
-    int64_t since, last; /* 0: it is helped */
+    int64_t since, last; /* since is 0: the last region was helped */
 };
 
-/* Whether runs go alone for now. */
+/* Whether runs stay on their calling thread for now. */
 bool nn_is_crowded(void);
-/* Tells that a region begins, and whether somebody helped with it. */
+/* Records that a region begins; that it ended, and whether a worker helped. */
 void nn_region_begins(struct nn_seen *seen);
 void nn_region_ended(struct nn_seen *seen, bool is_helped);
 

@@ -1,15 +1,12 @@
-"""Execution: arguments of a run, its states and its results."""
+"""Execution: its runs, their states and results; preparation.py has what comes before."""
 
 from _thread import get_ident
-from collections.abc import Callable, Sequence
-from functools import wraps
+from collections.abc import Sequence
 from time import monotonic_ns
 
 from nnapi_shim import process
 from nnapi_shim.errors import NnapiError, Place, bad_data, bad_state, op_failed
 from nnapi_shim.hal.enums import (
-    DEFAULT_LOOP_TIMEOUT_NS,
-    MAXIMUM_LOOP_TIMEOUT_NS,
     DurationCode,
     ErrorStatus,
     ResultCode,
@@ -23,144 +20,33 @@ from nnapi_shim.hal.types import (
     OutputShape,
     Request,
 )
-from nnapi_shim.hints import Any, TypeVar
 from nnapi_shim.runtime import extension
-from nnapi_shim.runtime.argument import Arguments, ArgumentType
 from nnapi_shim.runtime.compilation import LONGEST_NS, Compilation
 from nnapi_shim.runtime.event import ComputedEvent, Event, ExecutionEvent
-from nnapi_shim.runtime.fast_path import Again, Lender, Lent
-from nnapi_shim.runtime.memory import Memory
+from nnapi_shim.runtime.fast_path import Again, Lender
+from nnapi_shim.runtime.preparation import COMPLETED, COMPUTATION, Preparation
 
 UNKNOWN_DURATION = 0xFFFFFFFFFFFFFFFF
-
-Method = TypeVar("Method", bound=Callable[..., Any])
 
 _starting = process.lock()
 """Held while an execution is taken for a run; one for all of them, as it is short."""
 
-PREPARATION, COMPUTATION, COMPLETED = "in preparation", "in computation", "completed"
 
-
-def while_preparing(method: Method) -> Method:
-    """A method that is allowed until the first start; raises BAD_STATE afterwards."""
-
-    @wraps(method)
-    def checked(self: "Execution", *arguments: Any, **named: Any) -> Any:
-        if self._state != PREPARATION:
-            state = self._seen_state()
-            raise bad_state(
-                f"the execution is {state}; it can no longer be changed", "execution.sealed"
-            )
-        return method(self, *arguments, **named)
-
-    return checked  # type: ignore[return-value]
-
-
-class Execution:
+class Execution(Preparation):
     """An execution. States: in preparation, in computation, completed."""
 
     def __init__(self, compilation: Compilation) -> None:
         """Raises BAD_STATE for a compilation that is not finished."""
-        compilation.require_finished()
-        self.compilation = compilation
-        self._arguments = Arguments(compilation)
-        self._state = PREPARATION
-        self._reusable = False
-        self._measure = False
-        self._timeout_ns = 0
-        self._loop_timeout_ns = DEFAULT_LOOP_TIMEOUT_NS
-        self._attributes: dict[tuple[str, int], bytes] = {}
+        super().__init__(compilation)
         self._bound: IExecution | None = None
         self._result: ExecutionResult | None = None
-        self._lent: Lent | None = None
         self._is_freed = False
         self._runner = 0
-
-    # Arguments
-
-    def set_argument(
-        self,
-        role: str,
-        index: int,
-        type: Callable[[], ArgumentType] | None,
-        address: int,
-        length: int,
-    ) -> None:
-        """An "input" or "output" in `length` bytes at an address; address 0, length 0 omits it."""
-        self._require_preparation()
-        arguments = self._arguments
-        if type is not None or not arguments.set_buffer(role, index, address, length):
-            try:
-                arguments.set(role, index, type, address, length, None, 0)
-            except NnapiError as error:
-                raise self.compilation.named(error) from None
-
-    def set_argument_from_memory(
-        self,
-        role: str,
-        index: int,
-        type: Callable[[], ArgumentType] | None,
-        memory: Memory,
-        offset: int,
-        length: int,
-    ) -> None:
-        """An "input" or "output" in a region of a memory object."""
-        self._require_preparation()
-        try:
-            self._arguments.set(role, index, type, 0, length, memory, offset)
-        except NnapiError as error:
-            raise self.compilation.named(error) from None
-
-    @while_preparing
-    def enable_input_and_output_padding(self, enable: bool) -> None:
-        """Whether lengths may exceed what an argument needs; to be said before any is set."""
-        self._arguments.enable_padding(enable)
-
-    @while_preparing
-    def set_reusable(self, reusable: bool) -> None:
-        """Whether the execution may be computed more than once."""
-        self._reusable = reusable
-
-    @while_preparing
-    def set_loop_timeout(self, duration_ns: int) -> None:
-        """Time that each WHILE may take; above 15 s it is 15 s."""
-        self._loop_timeout_ns = min(duration_ns, MAXIMUM_LOOP_TIMEOUT_NS)
-
-    def set_timeout(self, duration_ns: int) -> None:
-        """Time that a computation may take; 0 for no limit."""
-        self.compilation.require_single_explicit_device("an execution timeout")
-        self._require_preparation()
-        self._timeout_ns = min(duration_ns, LONGEST_NS)
-
-    def set_measure_timing(self, measure: bool) -> None:
-        """Whether durations are measured."""
-        self.compilation.require_single_explicit_device("measuring durations")
-        self._require_preparation()
-        self._measure = measure
-
-    def add_extension_attribute(self, name: str, code: int, data: bytes | None) -> None:
-        """Keep an attribute for the device; unknown names are accepted."""
-        self.compilation.require_single_explicit_device("an extension attribute")
-        self._require_preparation()
-        if (name, code) in self._attributes:
-            raise bad_data(f"attribute {name} {code} is set already", "extension.attribute-twice")
-        self._attributes[name, code] = extension.data_of(data) or b""
-
-    def _require_preparation(self) -> None:
-        if self._state != PREPARATION:
-            state = self._seen_state()
-            raise bad_state(
-                f"the execution is {state}; it can no longer be changed", "execution.sealed"
-            )
-
-    def _seen_state(self) -> str:
-        """Its state, whoever runs it."""
-        return COMPUTATION if self._lent is not None and self._lent.is_running() else self._state
 
     # Running
 
     def compute(self) -> None:
-        """Run it on this thread; raises what goes wrong."""
+        """Run it on this thread; raises its error."""
         failed = self._begin(get_ident())
         if failed:
             self._tell(failed)
@@ -179,7 +65,7 @@ class Execution:
             self._end()
 
     def lend(self, lender: Lender) -> None:
-        """Lend it, if it has run and could be run again without a look at anything."""
+        """Lend it to C, if it has run and another run needs no checks."""
         if not self._reusable:
             return
         with _starting:
@@ -192,14 +78,14 @@ class Execution:
                 self._lent = lender(Again(again[0], again[1], id(self.compilation)))
 
     def freed(self) -> None:
-        """The program has let it go: it is lent no longer."""
+        """The program has freed it: take it back from C."""
         with _starting:
             self._is_freed = True
             if self._lent is not None:
                 self._lent.release(self)
 
     def _tell(self, code: int) -> None:
-        """Raise the error of a run that failed while the execution was lent."""
+        """Raise the error of a run in C that failed."""
         try:
             raise self._bound.failure(code)  # type: ignore[union-attr]
         except NnapiError as error:
@@ -271,7 +157,7 @@ class Execution:
 
         runner: the thread, if it stays with it until the end.
 
-        The code of a run that failed while it was lent, and that this thread has to tell of; or 0.
+        Returns the code of a run in C that failed and that this thread must report, or 0.
         """
         with _starting:
             state, failed = self._state, 0
@@ -298,7 +184,7 @@ class Execution:
             return failed
 
     def _prepare(self) -> None:
-        """Hand the arguments to the device, and see that inputs have contents.
+        """Bind the arguments to the device, and check that inputs have contents.
 
         Raises BAD_DATA for a missing argument, OP_FAILED for an input memory without contents,
         UNMAPPABLE; the run has ended then.
@@ -313,14 +199,14 @@ class Execution:
             raise
 
     def _raise_named(self, error: BaseException) -> None:
-        """Raise a refusal with the names of operands, if it tells of some that have names."""
+        """Raise an error again with the names of its operands, if they have names."""
         if isinstance(error, NnapiError):
             told = self.compilation.named(error)
             if told is not error:
                 raise told from None
 
     def _run(self) -> None:
-        """Run what is prepared; raises what goes wrong."""
+        """Run the bound execution; raises its error."""
         try:
             assert self._bound is not None
             deadline = monotonic_ns() + self._timeout_ns if self._timeout_ns else None
@@ -354,7 +240,7 @@ class Execution:
                 )
 
     def _end(self, result: ExecutionResult | None = None) -> None:
-        """End a run: with what the device made of it, or with an error."""
+        """End a run with the result of the device, or None after an error."""
         self._result = result
         if not self._reusable:
             self._bound = None
@@ -365,7 +251,7 @@ class Execution:
         self._state = COMPLETED
 
     def _bind(self) -> IExecution:
-        """Hand the arguments, all of which are set, to the device; raises UNMAPPABLE."""
+        """Bind the arguments, all of which are set, to the device; raises UNMAPPABLE."""
         prepared = self.compilation.prepared
         assert prepared is not None
         request = self._arguments.request()

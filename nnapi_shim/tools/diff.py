@@ -11,7 +11,8 @@ from nnapi_shim.api.model import Model
 from nnapi_shim.api.view import OperandView
 from nnapi_shim.errors import NnapiError, bad_data
 from nnapi_shim.hal.enums import OperandLifeTime
-from nnapi_shim.runtime.slicing import with_parameters
+from nnapi_shim.hal.interfaces import IDevice
+from nnapi_shim.runtime.slicing import Slice, with_parameters
 from nnapi_shim.tools.array_difference import Difference, Tolerance, difference
 from nnapi_shim.tools.inputs import Picture, made_up, read_inputs
 from nnapi_shim.tools.model_source import Source, model_of, name_of
@@ -172,17 +173,7 @@ def _isolated(
         progress(position + 2, len(views) + 2, view.name)
         if not can_be_run(part):
             continue
-        problem = ""
-        outputs: list[Mapping[int, Array]] = []
-        for driver in drivers:
-            try:
-                outputs.append(run_single(part, driver, found))
-            except NnapiError as error:
-                problem = f"{driver.name}: {error.message}"
-                break
-            except KeyError as error:
-                problem = f"operand {error.args[0]} has no value that arrays can hold"
-                break
+        outputs, problem = _on_both(part, drivers, found)
         for role, operand in zip(view.output_roles, view.outputs, strict=True):
             if operand.index not in part.outputs:
                 continue
@@ -213,6 +204,21 @@ def _isolated(
                 )
             )
     return result
+
+
+def _on_both(
+    part: Slice, drivers: Sequence[IDevice], found: Mapping[int, Array]
+) -> tuple[list[Mapping[int, Array]], str]:
+    """The outputs of a single operation on each device, and why one cannot run it, or ""."""
+    outputs: list[Mapping[int, Array]] = []
+    for driver in drivers:
+        try:
+            outputs.append(run_single(part, driver, found))
+        except NnapiError as error:
+            return outputs, f"{driver.name}: {error.message}"
+        except KeyError as error:
+            return outputs, f"operand {error.args[0]} has no value that arrays can hold"
+    return outputs, ""
 
 
 def _outputs(model: Model) -> list[tuple[int, str, str, OperandView]]:

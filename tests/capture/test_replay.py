@@ -12,7 +12,8 @@ from nnapi_shim.errors import NnapiError
 from nnapi_shim.formats.capture import load_capture, models_in
 from nnapi_shim.formats.capture.plan import Check
 from nnapi_shim.recording.reading import read
-from nnapi_shim.tools.replay import differs, replay
+from nnapi_shim.tools.replay import replay
+from nnapi_shim.tools.replay_report import differs
 from tests.capture.conftest import LIBRARIES, run
 from tests.conformance.flatten import flatten
 from tests.conformance.test_replay import HERE as CONFORMANCE

@@ -1,5 +1,6 @@
 """Model.save: formats by suffix, refusals before anything is written."""
 
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -39,6 +40,26 @@ def test_a_file_of_each_format(model: Model, tmp_path: Path, suffix: str) -> Non
         model.save(str(path))
     model.save(path, overwrite=True)
     assert path.read_bytes() == first
+
+
+BY_THE_PACKAGE = """
+import sys, nnapi_shim
+assert not [name for name in sys.modules if name.startswith("nnapi_shim.")]
+with nnapi_shim.Model() as model:
+    model.outputs(model.operation("RELU", [model.input("TENSOR_FLOAT32", [4])]))
+assert "nnapi_shim.formats.save" not in sys.modules
+model.save(sys.argv[1])
+"""
+UNPICKLED = "import pickle, sys; pickle.load(sys.stdin.buffer).save(sys.argv[1])"
+
+
+@pytest.mark.parametrize("code", [BY_THE_PACKAGE, UNPICKLED], ids=["package", "unpickled"])
+def test_the_format_is_imported_by_save(model: Model, tmp_path: Path, code: str) -> None:
+    """Whether a program has imported the package alone, or pickle a module below it."""
+    path = tmp_path / "model.tflite"
+    command = [sys.executable, "-c", code, str(path)]
+    subprocess.run(command, input=pickle.dumps(model), cwd=ROOT, check=True)
+    assert path.stat().st_size
 
 
 def test_another_suffix(model: Model, tmp_path: Path) -> None:

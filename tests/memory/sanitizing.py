@@ -101,7 +101,9 @@ def library_programs() -> Iterator[Program]:
 
 
 NATIVE = ROOT / "nnapi_shim" / "native"
-POOL_SOURCES = [NATIVE / f"{name}.c" for name in ("crowd", "pool", "program")]
+POOL_SOURCES = [
+    NATIVE / f"{name}.c" for name in ("contention", "pool", "program", "region", "slot", "workers")
+]
 """The threads that help runs: no other file of the library is needed."""
 POOL = ("beside 100", "fail 200", "forks 10", "unhelped 10")
 """What the program of the pool alone does, and how often."""

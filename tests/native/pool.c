@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The threads of native/pool.c alone, with programs of its own: every tile runs once, chained tiles on one
+ * The threads of native/workers.c and pool.c alone, with programs of its own: every tile runs once, chained tiles on one
  * thread, the lowest failure is told, children of forks go on, runs go alone where nobody helps.
  * argv[1]: what; argv[2]: rounds.
  */
@@ -15,6 +15,7 @@
 
 #include <nnapi_shim.h>
 
+#include "clock.h"
 #include "contention.h"
 #include "program.h"
 #include "require.h"

@@ -1,11 +1,11 @@
-"""A .tflite file as plain values, with everything that may lie in it checked.
+"""Reads and checks a .tflite file; the result is plain values.
 
-The tensors' constants are views into the bytes of the file.
+Constants are views into the bytes of the file.
 """
 
 import os
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +14,9 @@ from nnapi_shim.api.arrays import Array
 from nnapi_shim.errors import bad_data
 from nnapi_shim.formats.tflite import schema
 from nnapi_shim.formats.tflite.checked import Reader
+from nnapi_shim.formats.tflite.graph import Graph as Graph
+from nnapi_shim.formats.tflite.graph import Operator as Operator
+from nnapi_shim.formats.tflite.graph import check_order, require_all, tensor_indexes
 from nnapi_shim.formats.tflite.quantization import Quantization, quantization, with_blocks
 from nnapi_shim.formats.tflite.sparsity import read_sparsity
 from nnapi_shim.formats.tflite.tensor import DTYPES as DTYPES
@@ -27,39 +30,8 @@ MOST_DIMENSIONS = 64
 """Of a tensor; numpy's arrays have no more."""
 
 
-class Operator(NamedTuple):
-    """An operator. name: in the schema; of a custom one, what it calls itself.
-
-    An omitted input is None. options: name of a field -> value. custom: the bytes that a custom
-    operator reads. unread: what the file says of it and this version does not understand.
-    """
-
-    number: int
-    name: str
-    inputs: tuple[int | None, ...]
-    outputs: tuple[int, ...]
-    options: Mapping[str, Any] = {}
-    custom: bytes | None = None
-    intermediates: tuple[int, ...] = ()
-    unread: str = ""
-
-    def __str__(self) -> str:
-        return f"operator {self.number} {self.name}"
-
-
-class Graph(NamedTuple):
-    """A graph of a file; inputs and outputs are indexes of tensors."""
-
-    number: int
-    name: str
-    tensors: tuple[Tensor, ...]
-    operators: tuple[Operator, ...]
-    inputs: tuple[int, ...]
-    outputs: tuple[int, ...]
-
-
 class Signature(NamedTuple):
-    """What a graph is called by programs. inputs, outputs: index of a tensor -> name."""
+    """A named entry point of a file. inputs, outputs: index of a tensor -> name."""
 
     key: str
     graph: int
@@ -68,7 +40,7 @@ class Signature(NamedTuple):
 
 
 class File(NamedTuple):
-    """What a file says."""
+    """The contents of a file."""
 
     data: bytes
     description: str
@@ -95,7 +67,7 @@ def is_tflite(data: bytes) -> bool:
 
 
 def read(data: bytes) -> File:
-    """What a file says.
+    """Read and check a file.
 
     Raises BAD_DATA for a file that is none, is damaged, or was made by a newer schema; ImportError
     without the packages that read it.
@@ -121,7 +93,7 @@ def read(data: bytes) -> File:
 
 
 class _Model:
-    """The parts of a file that others refer to."""
+    """The reader of a file, with the tables that its graphs refer to."""
 
     def __init__(self, reader: Reader, model: Any) -> None:
         self._reader = reader
@@ -149,7 +121,7 @@ class _Model:
         return File(reader.data, description, graphs, signatures)
 
     def _unknown(self, place: str, table: str, item: Any) -> str:
-        """What of a table's fields is newer than this version; nothing where all are known."""
+        """The first field of a table that this version does not know, in words, or ""."""
         known = schema.field_count(table)
         more = [at for at, place in enumerate(self._reader.slots(place, item)) if place]
         newer = [at for at in more if at >= known]
@@ -193,11 +165,13 @@ class _Model:
             for index, operator in enumerate(reader.tables(at, table, "Operators"))
         )
         inputs, outputs = (
-            tuple(_tensor_indexes(f"{at}: {kind}", reader.numbers(at, table, field), tensors))
+            tuple(tensor_indexes(f"{at}: {kind}", reader.numbers(at, table, field), tensors))
             for kind, field in (("input", "Inputs"), ("output", "Outputs"))
         )
-        graph = Graph(number, name, tensors, operators, _all(at, inputs), _all(at, outputs))
-        _check_order(where, graph)
+        graph = Graph(
+            number, name, tensors, operators, require_all(at, inputs), require_all(at, outputs)
+        )
+        check_order(where, graph)
         return graph
 
     def _operator(
@@ -214,7 +188,7 @@ class _Model:
         name, is_custom = self._codes[code]
         place = f"{place} {name}"
         inputs, outputs, between = (
-            tuple(_tensor_indexes(f"{place}: {kind}", reader.numbers(place, operator, f), tensors))
+            tuple(tensor_indexes(f"{place}: {kind}", reader.numbers(place, operator, f), tensors))
             for kind, f in (
                 ("input", "Inputs"),
                 ("output", "Outputs"),
@@ -239,7 +213,7 @@ class _Model:
             number,
             name,
             inputs,
-            _all(place, outputs),
+            require_all(place, outputs),
             options,
             custom,
             tuple(index for index in between if index is not None),
@@ -247,7 +221,7 @@ class _Model:
         )
 
     def _options(self, place: str, operator: Any) -> tuple[Mapping[str, Any], str]:
-        """The options of an operator, and what of them is not known."""
+        """The options of an operator, and which field of them is not known."""
         reader = self._reader
         type = reader.call(place, operator.BuiltinOptionsType)
         table = reader.call(place, operator.BuiltinOptions)
@@ -269,7 +243,7 @@ class _Model:
         return reader.fields(place, options), self._unknown(place, known[type], options)
 
     def _beyond(self, place: str, start: int, size: int) -> Array:
-        """Bytes that lie behind the flatbuffer, or anywhere in the file."""
+        """Bytes anywhere in the file, mostly behind the flatbuffer."""
         if start + size > len(self._reader.data):
             raise bad_data(
                 f"{place}: bytes {start} to {start + size}; the file has {len(self._reader.data)}",
@@ -350,7 +324,7 @@ class _Model:
         return made._replace(data=bytes_.tobytes()), scaled
 
     def _unread(self, place: str, tensor: Any) -> str:
-        """What the file says of a tensor and this version does not understand."""
+        """Why the contents of a tensor are not understood, or ""."""
         reader = self._reader
         if reader.slot(place, tensor, EXTERNAL_BUFFER, "<I"):
             return "its contents lie in another file (external_buffer)"
@@ -389,56 +363,3 @@ class _Model:
         return Signature(
             key, number, names("Inputs", graph.inputs), names("Outputs", graph.outputs)
         )
-
-
-def _all(place: str, indexes: Sequence[int | None]) -> tuple[int, ...]:
-    """Indexes of which none may be left out."""
-    found = tuple(index for index in indexes if index is not None)
-    if len(found) < len(indexes):
-        raise bad_data(
-            f"{place}: an input or output is tensor -1", "import.tflite.file.argument-omitted"
-        )
-    return found
-
-
-def _tensor_indexes(
-    place: str, indexes: Sequence[int], tensors: Sequence[Tensor]
-) -> Iterator[int | None]:
-    for at, index in enumerate(indexes):
-        if not -1 <= index < len(tensors):
-            raise bad_data(
-                f"{place} {at} is tensor {index}; the graph has {len(tensors)}",
-                "import.tflite.file.tensor-index",
-            )
-        yield None if index < 0 else index
-
-
-def _check_order(where: str, graph: Graph) -> None:
-    """Each tensor has one origin, and is there before it is read."""
-    inputs = set(graph.inputs)
-    if len(inputs) < len(graph.inputs):
-        raise bad_data(
-            f"{where}a tensor is an input of the graph twice", "import.tflite.file.input-twice"
-        )
-    written = {index: operator for operator in graph.operators for index in operator.outputs}
-    if len(written) < sum(len(operator.outputs) for operator in graph.operators):
-        raise bad_data(
-            f"{where}a tensor is the output of two operators", "import.tflite.file.output-twice"
-        )
-    for operator in graph.operators:
-        for index in operator.outputs:
-            tensor = graph.tensors[index]
-            if index in inputs or tensor.value is not None:
-                kind = "an input of the graph" if index in inputs else "a constant"
-                raise bad_data(
-                    f"{where}{operator}: its output, {tensor}, is {kind}",
-                    "import.tflite.file.output-kind",
-                )
-        for at, read_index in enumerate(operator.inputs):
-            origin = None if read_index is None else written.get(read_index)
-            if origin is not None and origin.number >= operator.number:
-                raise bad_data(
-                    f"{where}{operator}: input {at} is tensor {read_index}, which {origin} "
-                    "gives later",
-                    "import.tflite.file.order",
-                )

@@ -9,6 +9,7 @@ import os
 import pytest
 
 from tests.abi.rules.capi import Api
+from tests.abi.rules.graph import Run, add_graph, set_arguments
 
 
 def pytest_addoption(parser):
@@ -30,6 +31,14 @@ def device(api, request):
     """The device that models are compiled for; None where the library chooses."""
     name = request.config.getoption("--device")
     return None if name == "default" else api.devices()[name]
+
+
+@pytest.fixture
+def run(api, device):
+    """An execution of c = a + b with two elements each, all set; run.result is the output."""
+    run = Run(api, device, add_graph(api).finish())
+    set_arguments(run)
+    return run
 
 
 @pytest.fixture

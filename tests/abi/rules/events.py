@@ -8,24 +8,10 @@ import pytest
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType, ResultCode
 from tests.abi.rules.capi import floats, operand_type
-from tests.abi.rules.graph import Graph, Run, add_graph
+from tests.abi.rules.graph import Graph, Run, add_graph, set_arguments
 
 BAD_DATA, BAD_STATE, OP_FAILED = ResultCode.BAD_DATA, ResultCode.BAD_STATE, ResultCode.OP_FAILED
 INSUFFICIENT = ResultCode.OUTPUT_INSUFFICIENT_SIZE
-
-
-@pytest.fixture
-def run(api, device):
-    """An execution of c = a + b with two elements each, all set; run.result is the output."""
-    run = Run(api, device, add_graph(api).finish())
-    set_arguments(run)
-    return run
-
-
-def set_arguments(run):
-    run.input(0, floats(1, 2))
-    run.input(1, floats(10, 20))
-    run.result = run.output(0, 8)
 
 
 # Bursts

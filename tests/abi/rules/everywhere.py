@@ -11,26 +11,12 @@ from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType as O
 from nnapi_shim.hal.enums import ResultCode
 from tests.abi.rules.capi import floats, operand_type, pointers, uint32s
-from tests.abi.rules.graph import Graph, Run, add_graph, descriptor
+from tests.abi.rules.graph import Graph, Run, add_graph, descriptor, set_arguments
 
 BAD_DATA, BAD_STATE, OP_FAILED = ResultCode.BAD_DATA, ResultCode.BAD_STATE, ResultCode.OP_FAILED
 NULL = ResultCode.UNEXPECTED_NULL
 F32 = T.TENSOR_FLOAT32
 FENCED = "Execution_startComputeWithDependencies"
-
-
-@pytest.fixture
-def run(api, device):
-    """An execution of c = a + b with two elements each, all set; run.result is the output."""
-    run = Run(api, device, add_graph(api).finish())
-    set_arguments(run)
-    return run
-
-
-def set_arguments(run):
-    run.input(0, floats(1, 2))
-    run.input(1, floats(10, 20))
-    run.result = run.output(0, 8)
 
 
 def completed(run):

@@ -10,7 +10,7 @@ from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType as O
 from nnapi_shim.hal.enums import ResultCode
 from tests.abi.rules.capi import floats, int32s, operand_type, pointers, uint32s
-from tests.abi.rules.graph import Graph, Run, add_graph
+from tests.abi.rules.graph import Graph, Run, add_graph, set_arguments
 
 BAD_DATA, BAD_STATE, OP_FAILED = ResultCode.BAD_DATA, ResultCode.BAD_STATE, ResultCode.OP_FAILED
 INSUFFICIENT = ResultCode.OUTPUT_INSUFFICIENT_SIZE
@@ -18,20 +18,6 @@ LATE = (ResultCode.MISSED_DEADLINE_TRANSIENT, ResultCode.MISSED_DEADLINE_PERSIST
 FOREVER = UNKNOWN = 2**64 - 1
 F32 = T.TENSOR_FLOAT32
 ATTRIBUTE = (b"com.example.extension", 0, floats(1), 4)
-
-
-@pytest.fixture
-def run(api, device):
-    """An execution of c = a + b with two elements each, all set; run.result is the output."""
-    run = Run(api, device, add_graph(api).finish())
-    set_arguments(run)
-    return run
-
-
-def set_arguments(run):
-    run.input(0, floats(1, 2))
-    run.input(1, floats(10, 20))
-    run.result = run.output(0, 8)
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nnapi_shim.hal.enums import OperandType, OperationType
-from tests.abi.rules.capi import Api, operand_type, uint32s
+from tests.abi.rules.capi import Api, floats, operand_type, uint32s
 
 GUARD = 0xA5
 T = OperandType
@@ -117,6 +117,9 @@ def compilation_for(api: Api, device: int | None, model: int) -> int:
 class Run:
     """A model compiled for one device, or for any, and an execution of it."""
 
+    result: Any
+    """The output that `set_arguments` has set."""
+
     def __init__(self, api: Api, device: int | None, model: int) -> None:
         self.api = api
         self.compilation = compilation_for(api, device, model)
@@ -150,6 +153,13 @@ class Run:
     def refuse(self, code: int, name: str, *arguments: Any, saying: str = "") -> None:
         """A function of the execution that has to refuse."""
         self.api.refuse(code, f"Execution_{name}", self.execution, *arguments, saying=saying)
+
+
+def set_arguments(run: Run) -> None:
+    """Set the arguments of an execution of c = a + b; run.result is the output."""
+    run.input(0, floats(1, 2))
+    run.input(1, floats(10, 20))
+    run.result = run.output(0, 8)
 
 
 def descriptor(api: Api, *roles: tuple[int, str, int], dimensions: Sequence[int] = ()) -> int:

@@ -17,8 +17,8 @@ from ai_edge_litert import schema_py_generated as schema
 
 from nnapi_shim import Compilation, NnapiError
 from nnapi_shim.formats.tflite.file import read
-from nnapi_shim.formats.tflite.importing.graph import real_values
 from nnapi_shim.formats.tflite.importing.table import LOWERINGS
+from nnapi_shim.formats.tflite.importing.tensors import real_values
 from nnapi_shim.formats.tflite.schema import NEWER, NEWER_FIELDS, field_count
 from tests.formats.tflite.building import Array, Building, Spec, one_operator
 from tests.formats.tflite.cases import F, f32

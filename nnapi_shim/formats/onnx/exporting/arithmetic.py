@@ -6,6 +6,7 @@ import numpy as np
 
 from nnapi_shim.formats.graph.builder import Rule
 from nnapi_shim.formats.graph.expansion import images, roots
+from nnapi_shim.formats.graph.expansion.conversion import dequantize, quantize
 from nnapi_shim.formats.graph.tensor import Node, Tensor, constant
 from nnapi_shim.formats.onnx.exporting.constants import raw
 from nnapi_shim.formats.onnx.exporting.types import DOUBLE, code
@@ -126,17 +127,6 @@ def _cast(b: Any, op: Node) -> None:
     b.cast(x, out)
 
 
-def _dequantize(b: Any, op: Node) -> None:
-    if op.output.type is T.TENSOR_FLOAT16:
-        b.cast(b.real(op.input), op.output)
-    else:
-        b.dequantize(op.input, op.output)
-
-
-def _quantize(b: Any, op: Node) -> None:
-    b.quantize(b.real(op.input), op.output)
-
-
 def _any(node: Node) -> bool:
     return True
 
@@ -175,6 +165,6 @@ RULES = {
     "HARD_SWISH": plain("HardSwish"),
     "PRELU": Rule("PRelu", _prelu),
     "CAST": Rule("Cast", _cast, native=_any),
-    "DEQUANTIZE": Rule("DequantizeLinear", _dequantize, native=_any),
-    "QUANTIZE": Rule("QuantizeLinear", _quantize, native=_any),
+    "DEQUANTIZE": Rule("DequantizeLinear", dequantize, native=_any),
+    "QUANTIZE": Rule("QuantizeLinear", quantize, native=_any),
 }

@@ -4,6 +4,7 @@ import numpy as np
 
 from nnapi_shim.formats.graph.builder import Builder, Rule
 from nnapi_shim.formats.graph.expansion import images, roots
+from nnapi_shim.formats.graph.expansion.conversion import dequantize, quantize
 from nnapi_shim.formats.graph.tensor import Node, Tensor, constant
 from nnapi_shim.formats.tflite.exporting.kinds import anything, eight_bits, one_kind
 from nnapi_shim.formats.tflite.exporting.types import type_code
@@ -121,17 +122,6 @@ def _elu(b: Builder, op: Node) -> None:
         images.elu(b, op)
 
 
-def _dequantize(b: Builder, op: Node) -> None:
-    if op.output.type is T.TENSOR_FLOAT16:
-        b.cast(b.real(op.input), op.output)
-    else:
-        b.dequantize(op.input, op.output)
-
-
-def _quantize(b: Builder, op: Node) -> None:
-    b.quantize(b.real(op.input), op.output)
-
-
 def _pow(b: Builder, op: Node) -> None:
     b.emit("POW", [op.base, op.exponent], [op.output], table="PowOptions")
 
@@ -194,6 +184,6 @@ RULES = {
     "HARD_SWISH": plain("HARD_SWISH", "HardSwishOptions", eight_bits),
     "PRELU": Rule("PRELU", _prelu, native=_fits),
     "CAST": Rule("CAST; RESHAPE between equal types", _cast, native=anything),
-    "DEQUANTIZE": Rule("DEQUANTIZE", _dequantize, native=anything),
-    "QUANTIZE": Rule("QUANTIZE", _quantize, native=anything),
+    "DEQUANTIZE": Rule("DEQUANTIZE", dequantize, native=anything),
+    "QUANTIZE": Rule("QUANTIZE", quantize, native=anything),
 }

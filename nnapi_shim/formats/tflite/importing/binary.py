@@ -4,9 +4,11 @@ import numpy as np
 
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.formats.tflite.file import Operator
-from nnapi_shim.formats.tflite.importing.graph import NONE, Importing, reason
+from nnapi_shim.formats.tflite.importing.graph import Importing
+from nnapi_shim.formats.tflite.importing.operations import NONE
 from nnapi_shim.formats.tflite.importing.options import activation, add_fused, bounded
 from nnapi_shim.formats.tflite.importing.plain import Lowering, plain
+from nnapi_shim.formats.tflite.importing.reason import reason
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.operations.shapes import broadcast
 

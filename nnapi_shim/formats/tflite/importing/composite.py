@@ -1,8 +1,9 @@
 """STABLEHLO_COMPOSITE: the operators of the graph that says what it computes, in its place."""
 
 from nnapi_shim.formats.tflite.file import Operator
-from nnapi_shim.formats.tflite.importing.graph import Importing, reason
+from nnapi_shim.formats.tflite.importing.graph import Importing
 from nnapi_shim.formats.tflite.importing.plain import Lowering
+from nnapi_shim.formats.tflite.importing.reason import reason
 from nnapi_shim.formats.tflite.importing.wide import wide_tensors
 
 MOST_NESTED = 32

@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 
 from nnapi_shim.formats.tflite.file import Graph, Operator
-from nnapi_shim.formats.tflite.importing.graph import Importing, reason
+from nnapi_shim.formats.tflite.importing.graph import Importing
 from nnapi_shim.formats.tflite.importing.plain import Lowering
+from nnapi_shim.formats.tflite.importing.reason import reason
 
 
 def if_(graph: Importing, operator: Operator) -> None:

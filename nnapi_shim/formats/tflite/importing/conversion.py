@@ -3,13 +3,10 @@
 import numpy as np
 
 from nnapi_shim.formats.tflite.file import DTYPES, Operator
-from nnapi_shim.formats.tflite.importing.graph import (
-    OPERAND_TYPES,
-    Importing,
-    real_values,
-    reason,
-)
+from nnapi_shim.formats.tflite.importing.graph import Importing
 from nnapi_shim.formats.tflite.importing.plain import Lowering
+from nnapi_shim.formats.tflite.importing.reason import reason
+from nnapi_shim.formats.tflite.importing.tensors import OPERAND_TYPES, real_values
 from nnapi_shim.formats.tflite.sparsity import dense
 from nnapi_shim.hal.enums import OperandType as T
 

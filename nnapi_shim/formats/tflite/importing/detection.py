@@ -6,8 +6,9 @@ import numpy as np
 
 from nnapi_shim.formats.tflite.checked import DAMAGED
 from nnapi_shim.formats.tflite.file import Operator
-from nnapi_shim.formats.tflite.importing.graph import Importing, reason
+from nnapi_shim.formats.tflite.importing.graph import Importing
 from nnapi_shim.formats.tflite.importing.plain import Lowering
+from nnapi_shim.formats.tflite.importing.reason import reason
 from nnapi_shim.hal.enums import OperandType as T
 
 _DAMAGED = (*DAMAGED, AssertionError, KeyError, RecursionError)

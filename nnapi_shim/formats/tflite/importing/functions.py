@@ -7,7 +7,8 @@ import numpy as np
 from nnapi_shim.api.arrays import Array
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.formats.tflite.file import Operator
-from nnapi_shim.formats.tflite.importing.graph import NONE, Importing
+from nnapi_shim.formats.tflite.importing.graph import Importing
+from nnapi_shim.formats.tflite.importing.operations import NONE
 from nnapi_shim.formats.tflite.importing.plain import Lowering
 
 

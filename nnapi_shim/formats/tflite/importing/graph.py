@@ -1,7 +1,7 @@
-"""A graph of a file on its way to a model: the operands that stand for its tensors."""
+"""The import of a graph: the operands of the model that stand for the tensors of the file."""
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,59 +13,49 @@ from nnapi_shim.api.signature import Input
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.formats.tflite.allocation import Room
 from nnapi_shim.formats.tflite.file import DTYPES, File, Graph, Operator, Tensor
-from nnapi_shim.hal.enums import FuseCode, OperationType, ResultCode
+from nnapi_shim.formats.tflite.importing.operations import Operations
+from nnapi_shim.formats.tflite.importing.reason import reason
+from nnapi_shim.formats.tflite.importing.tensors import (
+    OPERAND_TYPES,
+    constant,
+    operand_parameters,
+    real_values,
+)
 from nnapi_shim.hal.enums import OperandType as T
+from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE
 from nnapi_shim.operations import operation as declaration_of
 from nnapi_shim.operations.declare import declared
 
-OPERAND_TYPES = {
-    "FLOAT32": T.TENSOR_FLOAT32,
-    "FLOAT16": T.TENSOR_FLOAT16,
-    "INT32": T.TENSOR_INT32,
-    "UINT8": T.TENSOR_QUANT8_ASYMM,
-    "INT8": T.TENSOR_QUANT8_ASYMM_SIGNED,
-    "INT4": T.TENSOR_QUANT8_ASYMM_SIGNED,
-    "INT16": T.TENSOR_QUANT16_SYMM,
-    "BOOL": T.TENSOR_BOOL8,
-}
-"""Element type -> type of the operand; NNAPI has no others."""
-
 BYTES = (T.TENSOR_QUANT8_ASYMM, T.TENSOR_QUANT8_ASYMM_SIGNED)
-NONE = FuseCode.NONE
-
-
-def reason(message: str, rule: str) -> NnapiError:
-    """Why an operator has no place in a model."""
-    return NnapiError(ResultCode.BAD_DATA, message, rule=rule)
 
 
 class State(NamedTuple):
-    """What is carried from run to run. initial: what the first run begins with."""
+    """A state that passes from run to run. initial: its value in the first run."""
 
     input: Operand
     output: Operand
     initial: Array
 
 
-class Importing:
+class Importing(Operations):
     """A model under construction: operands by the number of their tensor.
 
-    Each is added when it is first asked for. What lies in front of an operator is there when it is
-    lowered, since a file has them in an order in which they can run.
+    An operand is added at its first use. Operators of a file are in execution order, so the inputs
+    of each exist when it is lowered.
     """
 
     def __init__(
         self, file: File, graph: Graph, *, room: Room | None = None, is_inner: bool = False
     ) -> None:
+        super().__init__()
         self.file = file
         self.room = room or Room(len(file.data))
-        """What may be made for the file."""
+        """The memory that the import of the file may still take."""
         self.graph = graph
         self.is_inner = is_inner
-        self.model = Model()
         self.partial: dict[int | None, Array] = {}
-        """Numbers of which some are known, by their tensor; the others are -1."""
+        """Partly known values by tensor; unknown numbers are -1."""
         self.lower: Callable[[Operator], None] = _no_lowering
         """Adds the operations of an operator."""
         self.nested: list[int] = []
@@ -87,7 +77,7 @@ class Importing:
         self.first: dict[str, Operand] = {}
         """The input that brings a variable from the run before, by its name."""
         self.initial: dict[str, Array] = {}
-        """What a variable begins with, where the file says so."""
+        """The initial values of variables that the file gives."""
         self._operands: dict[int, Operand] = {}
         self._values: dict[int, Array] = {}
         self._reals: dict[int, Operand] = {}
@@ -100,13 +90,13 @@ class Importing:
     # Tensors
 
     def tensor(self, index: int | None) -> Tensor:
-        """What the file says of a tensor."""
+        """A tensor of the file."""
         if index is None:
             raise reason("an input that it needs is left out", "import.tflite.input-omitted")
         return self._tensors[index]
 
     def add_tensor(self, tensor: Tensor) -> int:
-        """A tensor that the file does not have; its number."""
+        """Add a tensor that the file does not have; returns its number."""
         number = len(self._tensors)
         self._tensors.append(tensor._replace(number=number))
         if tensor.number in self.wide:
@@ -115,7 +105,7 @@ class Importing:
         return number
 
     def value(self, index: int | None) -> Array | None:
-        """The contents of a constant, or of what follows from constants and shapes alone."""
+        """The value of a tensor that is constant, or that follows from constants and shapes."""
         if index is None:
             return None
         found = self._values.get(index)
@@ -129,7 +119,7 @@ class Importing:
         return 0 in tensor.shape and tensor.number not in self._given
 
     def numbers(self, index: int | None, what: str) -> list[int]:
-        """Whole numbers that have to be known. Raises for those that only a run tells."""
+        """Integers that must be known at import. Raises BAD_DATA for values that a run computes."""
         value = self.value(index)
         if value is None:
             raise reason(
@@ -142,11 +132,11 @@ class Importing:
         return [int(number) for number in value.reshape(-1)]
 
     def fold(self, index: int, value: Array) -> None:
-        """Say what a tensor holds, whatever the inputs of the model are."""
+        """Record the value of a tensor that does not depend on the inputs of the model."""
         self._values[index] = value
 
     def lose(self, operator: Operator) -> None:
-        """Go on behind an operator that has no place here, as if it had given its outputs."""
+        """Give the outputs of an operator that cannot be imported operands, to check the rest."""
         for index in operator.outputs:
             tensor = self.tensor(index)
             if index not in self._operands and tensor.type in OPERAND_TYPES:
@@ -154,34 +144,12 @@ class Importing:
                     type, scale, zero_point = self.parameters(tensor)
                     made = self.model.add_operand(type, tensor.dimensions, scale, zero_point)
                 except NnapiError:
-                    continue  # what reads it is told so
+                    continue  # its readers are refused
                 self._operands[index] = made
 
     def parameters(self, tensor: Tensor) -> tuple[T, float, int]:
         """Type, scale and zero point of the operand of a tensor."""
-        require_understood(tensor)
-        if tensor.blocks is not None:
-            raise reason(
-                f"{tensor} has a scale for each block, which NNAPI does not have",
-                "import.tflite.block-scales",
-            )
-        if tensor.type not in OPERAND_TYPES:
-            raise reason(
-                f"{tensor} is {tensor.type}, which NNAPI does not have", "import.tflite.type"
-            )
-        type = OPERAND_TYPES[tensor.type]
-        if tensor.number in self.wide:
-            return T.TENSOR_FLOAT32, 0.0, 0
-        if type not in QUANTIZED_RANGE:
-            return type, 0.0, 0
-        if tensor.is_per_channel:
-            raise reason(
-                f"{tensor} has a scale per channel, and is no constant",
-                "import.tflite.per-channel.not-constant",
-            )
-        if tensor.scale:
-            return type, tensor.scale, tensor.zero_point
-        return type, 1.0, 0  # bytes without quantization: NNAPI has no other type for them
+        return operand_parameters(tensor, tensor.number in self.wide)
 
     def operand_type(self, index: int) -> tuple[T, float, int]:
         """Type, scale and zero point as an operand has them."""
@@ -221,34 +189,10 @@ class Importing:
     def _constant(self, tensor: Tensor, value: Array) -> Operand:
         if tensor.is_sparse:
             raise reason(f"{tensor} is sparse", "import.tflite.sparse")
-        if tensor.blocks is not None:
-            raise reason(
-                f"{tensor} has a scale for each block, which NNAPI does not have",
-                "import.tflite.block-scales",
-            )
-        if tensor.number in self.wide:
-            return self.model.constant(real_values(tensor, value))
-        value = value.reshape(value.shape or (1,))  # NNAPI has no tensors of rank 0
-        if value.dtype in (np.int64, np.uint32, np.uint64):
-            limits = np.iinfo(np.int32)
-            if value.size and not limits.min <= value.min() <= value.max() <= limits.max:
-                raise reason(
-                    f"{tensor} has numbers that 32 bits do not hold", "import.tflite.int64-range"
-                )
-            return self.model.constant(value.astype(np.int32))
-        if tensor.is_per_channel and tensor.type in ("INT8", "INT4"):
-            if any(tensor.zero_points):
-                raise reason(
-                    f"{tensor} has a scale per channel and zero points",
-                    "import.tflite.per-channel.zero-points",
-                )
-            return self.model.constant(value, scales=tensor.scales, channel_dim=tensor.channel_dim)
-        if tensor.is_per_channel and tensor.type == "INT32":
-            return self.model.constant(value, T.TENSOR_INT32)
-        return self.model.constant(value, *self.parameters(tensor))
+        return constant(self.model, tensor, value, tensor.number in self.wide)
 
     def define(self, index: int, operand: Operand) -> None:
-        """Let an operand stand for a tensor."""
+        """Record the operand of a tensor, and name it after the tensor."""
         self._operands[index] = operand
         name = self.tensor(index).name
         if name and not operand.name:
@@ -264,19 +208,6 @@ class Importing:
             self._reals[tensor.number] = self.model.constant(real_values(tensor, value))
         return self._reals[tensor.number]
 
-    def real(self, operand: Operand) -> Operand:
-        """An operand as TENSOR_FLOAT32."""
-        if operand.type is T.TENSOR_FLOAT32:
-            return operand
-        is_cast = operand.type in (T.TENSOR_FLOAT16, T.TENSOR_INT32)
-        made: Operand = self.make(
-            "CAST" if is_cast else "DEQUANTIZE",
-            [operand],
-            output=T.TENSOR_FLOAT32,
-            dimensions=operand.dimensions,
-        )
-        return made
-
     def is_rank_0(self, index: int | None) -> bool:
         """Whether a tensor is a single number in the file, and so of rank 1 in the model."""
         return not self.tensor(index).shape
@@ -284,7 +215,7 @@ class Importing:
     # Inputs, outputs, states
 
     def take(self, index: int) -> None:
-        """The next input of the model."""
+        """Make a tensor the next input of the model."""
         tensor = self.tensor(index)
         type, scale, zero_point = self.parameters(tensor)
         is_wide = index in self.wide
@@ -299,7 +230,7 @@ class Importing:
             self.define(index, operand)
 
     def alias(self, index: int, source: int | None) -> None:
-        """Let a tensor be another one."""
+        """Let a tensor have the value or operand of another one."""
         tensor, other = self.tensor(index), self.tensor(source)
         value = self.value(source)
         parameters = (tensor.type, tensor.scales, tensor.zero_points)
@@ -317,7 +248,7 @@ class Importing:
             self.define(index, self.operand(source))
 
     def replace(self, index: int, change: Callable[[Operand], Operand]) -> None:
-        """Let another operand stand for a tensor, made of the one that does."""
+        """Replace the operand of a tensor by one that is made of it."""
         if index in self.held:
             operand, shape = self.held[index]
             self.held[index] = change(operand), shape
@@ -333,7 +264,7 @@ class Importing:
         zero_point: int = 0,
         initial: Array | None = None,
     ) -> Operand:
-        """A new input that brings what `carry` was given in the run before."""
+        """A new input with the value that `carry` named in the run before."""
         if self.is_inner:
             raise reason(
                 "a graph that another one runs has a state of its own",
@@ -357,11 +288,11 @@ class Importing:
         return operand
 
     def carry(self, state: Operand, output: Operand) -> None:
-        """Say what a state is for the next run."""
+        """Name the operand whose value the state has in the next run."""
         self._states[state] = self._states[state]._replace(output=output)
 
     def carried_states(self) -> list[State]:
-        """All states; what only stays the same or is an input is copied for them."""
+        """All states. Operands that no operation writes are copied, to be outputs."""
         found = []
         for name, operand in self.first.items():
             self.carry(operand, self.variables[name])
@@ -371,11 +302,11 @@ class Importing:
         return found
 
     def output(self, index: int) -> Operand:
-        """The operand of an output: one that an operation writes, and no other output is."""
+        """The operand of an output: an operation writes it, and it is no other output."""
         return self.own_output(self.operand(index))
 
     def own_output(self, operand: Operand) -> Operand:
-        """An operand, or a copy where it is given, or an output already."""
+        """The operand, or a copy of one that is an input, a constant or an output already."""
         if self._is_given(operand) or operand.index in self._outputs:
             operand = self.copy(operand)
         self._outputs.add(operand.index)
@@ -386,35 +317,8 @@ class Importing:
 
     # Operations
 
-    def make(
-        self,
-        type: str,
-        inputs: Sequence["Input | Model"],
-        *,
-        output: T | None = None,
-        dimensions: Sequence[int] = (),
-        scale: float | None = None,
-        zero_point: int = 0,
-        output_count: int | None = None,
-    ) -> Any:
-        """A new operation, and its output as a new operand (several: a tuple)."""
-        known = all(not isinstance(i, Operand) or i.is_known or i.is_omitted for i in inputs)
-        return self.model.operation(
-            type,
-            inputs,
-            output=output,
-            dimensions=None if known else dimensions,
-            scale=scale,
-            zero_point=zero_point,
-            output_count=output_count,
-        )
-
     def like(self, type: str, inputs: Sequence[Input], tensor: Tensor) -> Operand:
-        """A new operation whose output has the type and the parameters of a tensor.
-
-        Where NNAPI has it for real numbers and not for these quantized ones, the inputs are
-        dequantized and the result is quantized.
-        """
+        """Add an operation whose output has the type, scale and zero point of a tensor."""
         kind, scale, zero_point = self.parameters(tensor)
         try:
             return self._like(type, inputs, tensor, kind, scale, zero_point)
@@ -454,99 +358,15 @@ class Importing:
             zero_point=zero_point,
         )
 
-    def requantized(self, operand: Operand, type: T, scale: float, zero_point: int) -> Operand:
-        """An operand with these parameters: itself, or by way of real numbers."""
-        same = operand.scale == np.float32(scale) and operand.zero_point == zero_point
-        if operand.type is type and (same or type not in QUANTIZED_RANGE):
-            return operand
-        result: Operand
-        real = self.real(operand)
-        if type is T.TENSOR_FLOAT32:
-            return real
-        kind = "CAST" if type not in QUANTIZED_RANGE else "QUANTIZE"
-        quantized = kind == "QUANTIZE"
-        result = self.make(
-            kind,
-            [real],
-            output=type,
-            dimensions=real.dimensions,
-            scale=scale if quantized else None,
-            zero_point=zero_point,
-        )
-        return result
-
     def add(self, type: str, inputs: Sequence[Input], operator: Operator, *, at: int = 0) -> None:
-        """A new operation that gives an output of an operator."""
+        """Add an operation that computes an output of an operator."""
         index = operator.outputs[at]
         self.define(index, self.like(type, inputs, self.tensor(index)))
 
     def give(self, operator: Operator, operand: Operand, at: int = 0) -> None:
-        """Let an operand, requantized where need be, stand for an output of an operator."""
+        """Make an operand, requantized if needed, an output of an operator."""
         index = operator.outputs[at]
         self.define(index, self.requantized(operand, *self.parameters(self.tensor(index))))
-
-    def sizes(self, numbers: Iterable[int]) -> Array:
-        """Numbers as a constant input of an operation."""
-        limits = np.iinfo(np.int32)
-        return np.array([min(max(n, limits.min), limits.max) for n in numbers], np.int32)
-
-    def filled(self, shape: Sequence[int], value: float) -> Operand:
-        """A tensor of one number, a whole or a real one; the model makes it when it is run."""
-        kind = T.TENSOR_FLOAT32 if isinstance(value, float) else T.TENSOR_INT32
-        filled: Operand = self.make("FILL", [self.sizes(shape), value], output=kind)
-        return filled
-
-    def reshaped(self, operand: Operand, shape: Sequence[int]) -> Operand:
-        """The same elements with other dimensions; -1 once for what is left over."""
-        shape = tuple(shape) or (1,)
-        if operand.dimensions == shape:
-            return operand
-        if operand.type is T.TENSOR_BOOL8:
-            raise reason("NNAPI reshapes no truth values", "import.tflite.bool-reshape")
-        sizes = [max(size, 0) for size in shape]
-        made: Operand = self.make("RESHAPE", [operand, self.sizes(shape)], dimensions=sizes)
-        return made
-
-    def broadcast(self, operand: Operand, shape: Sequence[int]) -> Operand:
-        """The same elements, repeated where the dimensions are 1."""
-        shape = tuple(shape)
-        if operand.dimensions == shape:
-            return operand
-        if 0 in shape or 0 in operand.dimensions:
-            raise reason(
-                "only a run tells to which dimensions it is broadcast",
-                "import.tflite.dynamic-dimensions",
-            )
-        result: Operand
-        if operand.type is T.TENSOR_BOOL8:
-            zeros = self.filled(shape, 0)
-            none = self.make("LESS", [zeros, zeros])
-            result = self.make("LOGICAL_OR", [operand, none])
-            return result
-        own = (1,) * (len(shape) - len(operand.dimensions)) + operand.dimensions
-        multiples = np.array([a // b for a, b in zip(shape, own, strict=True)], np.int32)
-        result = self.make("TILE", [self.reshaped(operand, own), multiples])
-        return result
-
-    def copy(self, operand: Operand) -> Operand:
-        """A new operand with the same contents."""
-        result: Operand
-        if operand.type is T.TENSOR_BOOL8:
-            result = self.make("LOGICAL_OR", [operand, operand])
-        elif operand.type is T.TENSOR_QUANT16_SYMM:
-            result = self.make("CAST", [operand])
-        elif operand.is_known:
-            shape = np.array(operand.dimensions, np.int32)
-            result = self.make("RESHAPE", [operand, shape])
-        else:
-            zero = np.array([0], np.int32)
-            if operand.type is not T.TENSOR_INT32:
-                raise reason(
-                    "an input is also an output, and only a run tells its dimensions",
-                    "import.tflite.dynamic-dimensions",
-                )
-            result = self.make("ADD", [operand, zero, NONE])
-        return result
 
 
 def _no_lowering(operator: Operator) -> None:
@@ -560,28 +380,3 @@ def _no_inner(number: int) -> Model:
 def _is_free(type: str) -> bool:
     """Whether the outputs of an operation may have any scale and zero point."""
     return declaration_of(OperationType[type]).quantization is declared
-
-
-def require_understood(tensor: Tensor) -> None:
-    """Refuse a tensor of which the file says what this version does not understand."""
-    if tensor.unread:
-        raise reason(f"{tensor}: {tensor.unread}", "import.tflite.tensor.unread")
-
-
-def real_values(tensor: Tensor, value: Array) -> Array:
-    """The real numbers that a constant stands for, as float32."""
-    value = value.reshape(value.shape or (1,))
-    if tensor.blocks is not None:
-        scales, points, size = tensor.blocks
-        parts = value.reshape(*scales.shape, size).astype(np.float32)
-        if points is not None:
-            parts -= points[..., np.newaxis]
-        return (parts * scales[..., np.newaxis]).reshape(value.shape)
-    if not tensor.scales:
-        return value.astype(np.float32)
-    shape = [1] * value.ndim
-    if tensor.is_per_channel:
-        shape[tensor.channel_dim] = len(tensor.scales)
-    factors = np.array(tensor.scales, np.float32).reshape(shape)
-    zero_points = np.array(tensor.zero_points, np.float32).reshape(shape)
-    return (value.astype(np.float32) - zero_points) * factors

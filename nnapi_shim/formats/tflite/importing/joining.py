@@ -4,8 +4,9 @@ import math
 
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.formats.tflite.file import Operator
-from nnapi_shim.formats.tflite.importing.graph import Importing, reason
+from nnapi_shim.formats.tflite.importing.graph import Importing
 from nnapi_shim.formats.tflite.importing.plain import Lowering
+from nnapi_shim.formats.tflite.importing.reason import reason
 from nnapi_shim.formats.tflite.importing.reshape import to_shape
 from nnapi_shim.hal.enums import OperandType as T
 

@@ -11,8 +11,10 @@ from nnapi_shim.formats.tflite.allocation import Room
 from nnapi_shim.formats.tflite.file import File, Graph, Operator
 from nnapi_shim.formats.tflite.importing import ranks, wide
 from nnapi_shim.formats.tflite.importing.folding import folded
-from nnapi_shim.formats.tflite.importing.graph import Importing, reason, require_understood
+from nnapi_shim.formats.tflite.importing.graph import Importing
+from nnapi_shim.formats.tflite.importing.reason import reason
 from nnapi_shim.formats.tflite.importing.table import LOWERINGS, why_not
+from nnapi_shim.formats.tflite.importing.tensors import require_understood
 
 MOST_TOLD = 40
 """Different reasons that a message has room for."""

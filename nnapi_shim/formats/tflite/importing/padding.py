@@ -3,8 +3,10 @@
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.api.signature import Input
 from nnapi_shim.formats.tflite.file import Operator
-from nnapi_shim.formats.tflite.importing.graph import BYTES, Importing, real_values, reason
+from nnapi_shim.formats.tflite.importing.graph import BYTES, Importing
 from nnapi_shim.formats.tflite.importing.plain import Lowering
+from nnapi_shim.formats.tflite.importing.reason import reason
+from nnapi_shim.formats.tflite.importing.tensors import real_values
 from nnapi_shim.hal.enums import OperandType as T
 
 _MODES = {0: 0, 1: 1}

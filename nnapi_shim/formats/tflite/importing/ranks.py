@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from nnapi_shim.formats.tflite.file import Operator
-from nnapi_shim.formats.tflite.importing.graph import Importing, reason
+from nnapi_shim.formats.tflite.importing.graph import Importing
 from nnapi_shim.formats.tflite.importing.joining import axis_of
 from nnapi_shim.formats.tflite.importing.plain import Lowering
+from nnapi_shim.formats.tflite.importing.reason import reason
 from nnapi_shim.operations.shapes import broadcast
 
 MOST = 4

@@ -11,12 +11,14 @@ import numpy as np
 
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.formats.tflite.file import Operator
-from nnapi_shim.formats.tflite.importing.graph import Importing, real_values, reason
+from nnapi_shim.formats.tflite.importing.graph import Importing
 from nnapi_shim.formats.tflite.importing.plain import Lowering
 from nnapi_shim.formats.tflite.importing.quantized_cells import (
     is_quantized_cell,
     quantized_sequence,
 )
+from nnapi_shim.formats.tflite.importing.reason import reason
+from nnapi_shim.formats.tflite.importing.tensors import real_values
 from nnapi_shim.hal.enums import OperandType as T
 
 

@@ -8,8 +8,9 @@ import numpy as np
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.formats.tflite.file import Operator
 from nnapi_shim.formats.tflite.importing.binary import common
-from nnapi_shim.formats.tflite.importing.graph import Importing, reason
+from nnapi_shim.formats.tflite.importing.graph import Importing
 from nnapi_shim.formats.tflite.importing.plain import Lowering
+from nnapi_shim.formats.tflite.importing.reason import reason
 from nnapi_shim.hal.enums import OperandType as T
 
 
@@ -82,15 +83,17 @@ def expand_dims(graph: Importing, operator: Operator) -> None:
     graph.add("EXPAND_DIMS", [data, axis], operator)
 
 
+def _with_numbers(graph: Importing, operator: Operator, type: str) -> None:
+    """An operation whose second input is a list of numbers, constant or computed."""
+    data, numbers = operator.inputs
+    value = graph.value(numbers)
+    given = graph.operand(numbers) if value is None else graph.sizes(value.reshape(-1).tolist())
+    graph.add(type, [graph.operand(data), given], operator)
+
+
 def transpose(graph: Importing, operator: Operator) -> None:
     """With an order that may be computed."""
-    value = graph.value(operator.inputs[1])
-    perm = (
-        graph.operand(operator.inputs[1])
-        if value is None
-        else graph.sizes(value.reshape(-1).tolist())
-    )
-    graph.add("TRANSPOSE", [graph.operand(operator.inputs[0]), perm], operator)
+    _with_numbers(graph, operator, "TRANSPOSE")
 
 
 def known_shape(graph: Importing, index: int | None) -> tuple[int, ...]:
@@ -236,13 +239,7 @@ def reverse(graph: Importing, operator: Operator) -> None:
 
 def tile(graph: Importing, operator: Operator) -> None:
     """As often as constants or a run say."""
-    value = graph.value(operator.inputs[1])
-    given = (
-        graph.operand(operator.inputs[1])
-        if value is None
-        else graph.sizes(value.reshape(-1).tolist())
-    )
-    graph.add("TILE", [graph.operand(operator.inputs[0]), given], operator)
+    _with_numbers(graph, operator, "TILE")
 
 
 LOWERINGS: dict[str, Lowering] = {

@@ -8,9 +8,11 @@ from typing import Any
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.api.signature import Input
 from nnapi_shim.formats.tflite.file import Operator
-from nnapi_shim.formats.tflite.importing.graph import NONE, Importing, reason
+from nnapi_shim.formats.tflite.importing.graph import Importing
 from nnapi_shim.formats.tflite.importing.joining import axis_of
+from nnapi_shim.formats.tflite.importing.operations import NONE
 from nnapi_shim.formats.tflite.importing.plain import Lowering
+from nnapi_shim.formats.tflite.importing.reason import reason
 from nnapi_shim.formats.tflite.importing.reshape import to_shape
 from nnapi_shim.hal.enums import OperandType as T
 

@@ -9,8 +9,10 @@ from nnapi_shim.api.arrays import Array
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.formats.tflite.file import Operator
 from nnapi_shim.formats.tflite.importing import functions
-from nnapi_shim.formats.tflite.importing.graph import BYTES, NONE, Importing, reason
+from nnapi_shim.formats.tflite.importing.graph import BYTES, Importing
+from nnapi_shim.formats.tflite.importing.operations import NONE
 from nnapi_shim.formats.tflite.importing.plain import Lowering, plain
+from nnapi_shim.formats.tflite.importing.reason import reason
 from nnapi_shim.hal.enums import OperandType as T
 
 _GELU = math.sqrt(2 / math.pi), 0.044715

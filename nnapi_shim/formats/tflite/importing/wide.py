@@ -13,7 +13,9 @@ import numpy as np
 
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.formats.tflite.file import Graph, Operator, Tensor
-from nnapi_shim.formats.tflite.importing.graph import NONE, Importing, reason
+from nnapi_shim.formats.tflite.importing.graph import Importing
+from nnapi_shim.formats.tflite.importing.operations import NONE
+from nnapi_shim.formats.tflite.importing.reason import reason
 from nnapi_shim.hal.enums import OperandType as T
 
 ROUNDER = 1.5 * 2.0**23

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How the processor rounds, and whether it flushes subnormal numbers to zero: workers do as their caller. */
+#pragma once
+
+static inline unsigned nn_float_environment(void)
+{
+#if defined(__x86_64__)
+    return __builtin_ia32_stmxcsr() & ~0x3fu; /* without the exception flags */
+#elif defined(__aarch64__)
+    return (unsigned)__builtin_aarch64_get_fpcr();
+#else
+    return 0;
+#endif
+}
+
+static inline void nn_set_float_environment(unsigned wanted)
+{
+#if defined(__x86_64__)
+    if (nn_float_environment() != wanted)
+        __builtin_ia32_ldmxcsr(wanted);
+#elif defined(__aarch64__)
+    if (nn_float_environment() != wanted)
+        __builtin_aarch64_set_fpcr(wanted);
+#else
+    (void)wanted;
+#endif
+}
