@@ -170,13 +170,17 @@ def import_directions() -> Iterator[str]:
                 yield module.at(item.node, f"{module.layer} imports {item.name}")
 
 
+REGISTRIES = ("drivers/observing", "drivers/steppable")
+"""Modules that devices may import, and that know none of them."""
+
+
 def devices_are_separate() -> Iterator[str]:
     """A device knows of no other, and its kernels are imported late: numba comes with them."""
     for module in MODULES:
         own = "/".join(module.path.split("/")[:2])
         for item in imports(module):
             target = item.name.removeprefix("nnapi_shim.").replace(".", "/")
-            if not target.startswith("drivers/") or target == "drivers/observing":
+            if not target.startswith("drivers/") or target in REGISTRIES:
                 continue
             device = "/".join(target.split("/")[:2])
             if module.layer == "drivers" and module.path.count("/") > 1 and device != own:

@@ -99,7 +99,7 @@ def test_threads_share_the_blocks():
     expected = digest_module.Underway(digest, b"all", ranges, keep).result()
     for _ in range(50):
         several = [digest.begun(b"all", ranges, keep) for _ in range(3)]
-        assert all(each._helper.began for each in several)
+        assert all(each._task.began for each in several)
         assert {each.result() for each in several} == {expected}
 
 
@@ -110,7 +110,7 @@ def test_where_no_thread_is_to_be_had(monkeypatch):
     ((where, _),) = native_task._functions
     monkeypatch.setattr(native_task, "_functions", [(where, lambda *_: 0)])
     begun = digest.begun(b"all", ranges, keep)
-    assert not begun._helper.began
+    assert not begun._task.began
     assert begun.result() == expected
 
 
