@@ -98,7 +98,7 @@ MUTATIONS: dict[str, tuple[Mutation, ...]] = {
         M("real(O.MUL, SHARE, X)", 'real(O.MUL, SHARE, Operand("y"))'),
         M("CUBE), X)", 'CUBE), Operand("y"))'),
         M("if item.type in BINARY and graph.value", "if False and graph.value", "pattern"),
-        M("[sibling].dimensions == operands[result].dimensions", "is not None", "pattern"),
+        M("operands[sibling].dimensions == operands[result].dimensions", "True", "pattern"),
         M("graph.is_constant(index) and element_count", "element_count", "pattern"),
         DECLARED,
     ),
