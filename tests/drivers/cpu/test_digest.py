@@ -117,7 +117,7 @@ def test_where_no_thread_is_to_be_had(monkeypatch):
 def test_one_that_nobody_asks_for_ends_before_its_memory_goes(monkeypatch):
     sleep = ctypes.cast(ctypes.CDLL(None).usleep, ctypes.c_void_p).value
 
-    class Slow(native_task.Helper):
+    class Slow(native_task.NativeTask):
         def __init__(self, function, argument, owner):
             super().__init__(sleep, 100_000, owner)
 
@@ -127,7 +127,7 @@ def test_one_that_nobody_asks_for_ends_before_its_memory_goes(monkeypatch):
         def __del__(self):
             seen.append(time.monotonic())
 
-    monkeypatch.setattr(digest_module, "Helper", Slow)
+    monkeypatch.setattr(digest_module, "NativeTask", Slow)
     where, keep = address.address_of(data)
     before = time.monotonic()
     Digest(current(), KEY).begun(b"all", [(where, len(data))], Memory())
