@@ -28,7 +28,6 @@ SHARED = M(" or len(self.graph.readers.get(index, ())) != uses", "", "pattern")
 IN_USE = (KEPT, SHARED)
 SCALES = M("(output.scale, output.zero_point) != given", "False", "rewriter")
 PATTERN = (
-    M("graph.operands[item.outputs[0]].type is not OperandType.TENSOR_FLOAT32", "False", "pattern"),
     M("if not graph.is_plain(index, *sources):", "if False:", "pattern"),
     M("and element_count(operands[index].dimensions) == count", "", "pattern"),
     M("if match.results[key] == index:", "if True:", "pattern"),
@@ -97,8 +96,12 @@ MUTATIONS: dict[str, tuple[Mutation, ...]] = {
         M("real(O.MUL, real(O.MUL, X, X)", 'real(O.MUL, real(O.MUL, X, Operand("y"))'),
         M("real(O.MUL, SHARE, X)", 'real(O.MUL, SHARE, Operand("y"))'),
         M("CUBE), X)", 'CUBE), Operand("y"))'),
+        M(
+            "graph.operands[item.outputs[0]].type is not OperandType.TENSOR_FLOAT32",
+            "False",
+            "pattern",
+        ),
         M("if item.type in BINARY and graph.value", "if False and graph.value", "pattern"),
-        M("operands[sibling].dimensions == operands[result].dimensions", "True", "pattern"),
         M("graph.is_constant(index) and element_count", "element_count", "pattern"),
         DECLARED,
     ),
@@ -165,6 +168,9 @@ MUTATIONS: dict[str, tuple[Mutation, ...]] = {
 }
 
 EQUIVALENT: dict[str, tuple[Mutation, ...]] = {
+    "fuse_gelu": (
+        M("operands[sibling].dimensions == operands[result].dimensions", "True", "pattern"),
+    ),
     "fuse_tiles": (
         M('fields["table_step"] == 0', "True"),
         M(' or root(fields["input"]) != written', ""),
@@ -176,6 +182,9 @@ EQUIVALENT: dict[str, tuple[Mutation, ...]] = {
     ),
 }
 """Mutations after which every model gives the same.
+
+fuse_gelu: a constant of one number adds leading dimensions of 1 to a result, at most: its elements
+are the same.
 
 fuse_tiles: a product with a table for each tile has no `tile_bytes`, and is not chained for that.
 Steps that do not need each other may follow each other tile by tile, too, as they are cut into the
