@@ -149,13 +149,55 @@ def names_of_the_package() -> Iterator[str]:
                         yield module.at(node, f"imports {alias.name} of the package")
 
 
+REGISTRIES = ("drivers/observing", "drivers/steppable")
+"""Modules that devices may import, and that know none of them."""
+
+
+COMPILED_BY = ("kernels", "codegen", "toolchain")
+"""Rooms of nnapi-cpu for kernels, which import each other."""
+CPU_ROOMS = (
+    ("device",),
+    ("prepared_model",),
+    ("run",),
+    ("cache",),
+    ("compile",),
+    ("passes",),
+    COMPILED_BY,
+    ("lowering",),
+    ("program",),
+)
+"""Rooms of drivers/cpu, and the files above them: each imports itself and what comes later."""
+
+
+def rooms_of_the_cpu_device() -> Iterator[str]:
+    """The rooms of drivers/cpu import one way, and kernels are compiled by the device alone."""
+    rank = {room: at for at, rooms in enumerate(CPU_ROOMS) for room in rooms}
+    prefix = "nnapi_shim.drivers.cpu."
+    for module in MODULES:
+        own = module.name.removeprefix(prefix).partition(".")[0]
+        if not module.name.startswith(prefix):
+            continue
+        if own not in rank:
+            yield module.at(module.tree, f"no room of drivers/cpu is called {own}")
+            continue
+        for item in imports(module):
+            target = item.name.removeprefix(prefix).partition(".")[0]
+            if not item.name.startswith(prefix) or target not in rank or target == own:
+                continue
+            is_kernel = target in COMPILED_BY
+            if rank[target] < rank[own] or (
+                is_kernel and own not in COMPILED_BY and own != "device"
+            ):
+                yield module.at(item.node, f"{own} imports {item.name}")
+
+
 def devices_are_separate() -> Iterator[str]:
     """A device knows of no other, and its kernels are imported late: numba comes with them."""
     for module in MODULES:
         own = "/".join(module.path.split("/")[:2])
         for item in imports(module):
             target = item.name.removeprefix("nnapi_shim.").replace(".", "/")
-            if not target.startswith("drivers/") or target == "drivers/observing":
+            if not target.startswith("drivers/") or target in REGISTRIES:
                 continue
             device = "/".join(target.split("/")[:2])
             if module.layer == "drivers" and module.path.count("/") > 1 and device != own:
@@ -367,6 +409,7 @@ RULES = [
     instruction_sets,
     rooms_of_kernels,
     devices_are_separate,
+    rooms_of_the_cpu_device,
     packages_at_home,
     numpy_is_not_needed_to_start,
     broad_handlers,

@@ -1,29 +1,22 @@
-"""Steps of runs, told of one by one while somebody observes: profiles and traces are made of them.
+"""Observed runs: devices report each step, for profiles and traces.
 
     steps = []
     with observed(steps.append):
         prepared.execute(request, False, None, timeout_ns)
 
-Runs of all threads are observed. A run that nobody observes costs nothing more for it: the devices
-run step by step only between `begin` and `end`, which set what they run with. An execution that was
-bound to its frame before goes on as it did.
+Runs of all threads are observed. Runs that are not observed cost nothing more: devices run step by
+step only between `begin` and `end` (`steppable.py`). An execution that was bound to its frame
+before goes on as it did.
 """
 
 import re
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from importlib import import_module
 from threading import Lock, get_native_id
 
+from nnapi_shim.drivers import steppable
 from nnapi_shim.errors import Place, Where
 from nnapi_shim.hints import NamedTuple
-
-_CPU = "nnapi_shim.drivers.cpu.run.stepping"
-_REFERENCE = "nnapi_shim.drivers.reference.stepping"
-"""Modules that let runs of a device be observed. The second is not imported for that alone: numpy
-comes with it.
-"""
 
 _OPERATION = re.compile(r"(\w+) \(operation (\d+)\)")
 
@@ -63,36 +56,26 @@ _lock = Lock()
 
 
 def begin(observer: Observer) -> None:
-    """Tell `observer` of every step of runs that begin from now on."""
+    """Report to `observer` every step of runs that begin from now on."""
     global _observers
     with _lock:
         _observers = (*_observers, observer)
-        import_module(_CPU).begin()
-        if "nnapi_shim.drivers.reference.prepared_model" in sys.modules:
-            import_module(_REFERENCE).begin()
-
-
-def reference_is_used() -> None:
-    """Say that nnapi-reference is about to be used, perhaps while somebody observes."""
-    with _lock:
-        if _observers:
-            import_module(_REFERENCE).begin()
+        steppable.begin()
 
 
 def end(observer: Observer) -> None:
-    """Tell `observer` no more."""
+    """Report to `observer` no more."""
     global _observers
     with _lock:
         at = _observers.index(observer)
         _observers = _observers[:at] + _observers[at + 1 :]
         if not _observers:
-            for name in filter(sys.modules.__contains__, (_CPU, _REFERENCE)):
-                import_module(name).end()
+            steppable.end()
 
 
 @contextmanager
 def observed(observer: Observer) -> Iterator[None]:
-    """Tell `observer` of every step of runs that begin within this block."""
+    """Report to `observer` every step of runs that begin within this block."""
     begin(observer)
     try:
         yield
@@ -100,7 +83,7 @@ def observed(observer: Observer) -> Iterator[None]:
         end(observer)
 
 
-def tell(
+def report(
     device: str,
     kernel: str,
     around: Sequence[Where],
@@ -108,7 +91,7 @@ def tell(
     started_ns: int,
     ended_ns: int,
 ) -> None:
-    """What a device says of a step; around: the places that its graph is run at."""
+    """Report a step of a device. around: the positions of the graphs around it, outermost first."""
     step = ObservedStep(
         device,
         kernel,

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 
 from nnapi_shim.drivers import observing
-from nnapi_shim.drivers.cpu.compile.builder import Builder
-from nnapi_shim.drivers.cpu.compile.constants import Constants, Packing
+from nnapi_shim.drivers.cpu.compile.graph_lowering import GraphLowering
+from nnapi_shim.drivers.cpu.compile.packing import Packing
 from nnapi_shim.drivers.cpu.prepared_model import CpuPreparedModel
 from nnapi_shim.drivers.observing import ObservedStep
 from nnapi_shim.hal.interfaces import IDevice, IExecution, IPreparedModel
@@ -29,13 +29,13 @@ def trace_all(trace: Trace) -> None:
         (Execution, "_bind", "bind", RUNTIME),
         (Execution, "_run", "run", RUNTIME),
         (execution_plan.PlanExecution, "compute", "run partitions", RUNTIME),
-        (Builder, "lower_all", "lowering", DEVICE),
-        (Builder, "program", "assembly", DEVICE),
+        (GraphLowering, "lower_all", "lowering", DEVICE),
+        (GraphLowering, "program", "assembly", DEVICE),
         (CpuPreparedModel, "_use_cache", "cache", DEVICE),
     ):
         setattr(owner, name, _sliced(trace, getattr(owner, name), told, category))
     for owner, name, around in (
-        (Constants, "pack", _packing),
+        (Packing, "run", _packing),
         (Compilation, "_prepared_on", _prepared_on),
     ):
         setattr(owner, name, around(trace, getattr(owner, name)))
@@ -55,13 +55,13 @@ def _sliced(
 
 def _packing(trace: Trace, function: Callable[..., None]) -> Callable[..., None]:
     @wraps(function)
-    def pack(self: Constants, library: Any, packing: Packing, *rest: Any) -> None:
-        if packing.steps:
-            kernels = ", ".join(sorted({kernel for kernel, _, _ in packing.steps}))
+    def run(self: Packing, *arguments: Any) -> None:
+        if self.steps:
+            kernels = ", ".join(sorted({kernel for kernel, _, _ in self.steps}))
             with trace.within("packing", DEVICE, kernels=kernels):
-                function(self, library, packing, *rest)
+                function(self, *arguments)
 
-    return pack
+    return run
 
 
 def _prepared_on(trace: Trace, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -10,7 +10,7 @@ from nnapi_shim.api.devices import Choice, chosen
 from nnapi_shim.api.names import member
 from nnapi_shim.api.view import OperationView
 from nnapi_shim.drivers import is_built_in
-from nnapi_shim.drivers.cpu.compile.optimize import done_to
+from nnapi_shim.drivers.cpu.compile.optimize import rewrites
 from nnapi_shim.drivers.cpu.device import CpuDevice
 from nnapi_shim.drivers.versioned.compliance import (
     LEVEL_OF_HAL,
@@ -20,7 +20,7 @@ from nnapi_shim.drivers.versioned.compliance import (
     name_of,
 )
 from nnapi_shim.drivers.versioned.defaults import without_defaults
-from nnapi_shim.errors import NnapiError
+from nnapi_shim.errors import NnapiError, Place
 from nnapi_shim.hal.enums import ExecutionPreference, OperationType
 from nnapi_shim.hal.interfaces import IDevice
 from nnapi_shim.hal.types import Extension, Model, Operation, within_extension
@@ -157,7 +157,9 @@ class _Explainer:
             if step.device.name == CpuDevice.name:
                 is_all = len(parts) == 1
                 model = self.model if is_all else sliced(self.model, parts)[number].model
-                yield from (PassExplained(*done) for done in done_to(model))
+                for rewrite in rewrites(model):
+                    assert isinstance(rewrite.where, Place)
+                    yield PassExplained(rewrite.name, rewrite.where.number, rewrite.text)
 
     def _left_out(self) -> dict[str, str]:
         if not self.is_named:

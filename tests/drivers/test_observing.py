@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nnapi_shim.drivers.cpu.run import runner
+from nnapi_shim.drivers.cpu.run import walk
 from nnapi_shim.drivers.observing import observed
 from nnapi_shim.errors import NnapiError
 from tests.drivers.test_control_flow import (
@@ -68,7 +68,7 @@ def test_nothing_is_told_of_afterwards(device):
         pass
     outputs_of(model, main, [yes(), floats(5, 1), floats(3, 3)])
     assert not steps
-    assert runner.walk_of == [runner.compiled_walk]
+    assert walk.walk_of == [walk.compiled_walk]
 
 
 def test_a_step_that_fails_is_told_of(device):

@@ -95,7 +95,7 @@ def cache(folder: Path) -> Iterator[Callable[[list[Change]], None]]:
         path.write_bytes(changed(original, changes))
         os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
         model = prepared(graph, folder)
-        is_loaded = model._usual.__class__ is not None and not hasattr(model._usual, "builder")
+        is_loaded = model._usual.__class__ is not None and not hasattr(model._usual, "lowering")
         np.testing.assert_array_equal(run_small(graph, model), expected)
         assert not is_loaded or path.read_bytes() == original, "what was changed is taken"
 
@@ -107,7 +107,7 @@ def sealed(folder: Path) -> Iterator[Callable[[list[Change]], None]]:
     from nnapi_shim.drivers.cpu.cache import cache as module
     from nnapi_shim.drivers.cpu.cache.folder import key_of_user
     from nnapi_shim.drivers.cpu.cache.format import Malformed, parsed
-    from nnapi_shim.drivers.cpu.compile.constants import Constants
+    from nnapi_shim.drivers.cpu.program.constants import Constants
     from nnapi_shim.drivers.cpu.program.digest import Digest
     from nnapi_shim.drivers.cpu.program.library import current
     from nnapi_shim.hal.types import CacheHandles

@@ -4,6 +4,7 @@ from nnapi_shim import __version__
 from nnapi_shim.drivers.cpu.prepared_model import CpuPreparedModel, too_late
 from nnapi_shim.drivers.cpu.program import library
 from nnapi_shim.drivers.cpu.program.threads import crew
+from nnapi_shim.drivers.steppable import Stepper, register
 from nnapi_shim.hal.enums import (
     RUNTIME_LEVEL,
     DeviceType,
@@ -52,3 +53,19 @@ class CpuDevice:
     def wait(self) -> None:
         """It is ready when its kernels are loaded; raises OP_FAILED where that cannot be."""
         library.current()
+
+
+def _stepper() -> Stepper:
+    from nnapi_shim.drivers.cpu.run import stepping
+
+    return stepping
+
+
+def _kernel_compiler() -> library.Compile:
+    from nnapi_shim.drivers.cpu.toolchain import jit
+
+    return jit.compile_kernel
+
+
+register(CpuDevice.name, _stepper)
+library.use_compiler(_kernel_compiler)

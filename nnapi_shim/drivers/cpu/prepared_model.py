@@ -1,16 +1,16 @@
-"""IPreparedModel and IExecution of the CPU device: picks a program for a request, lends a frame."""
+"""IPreparedModel and IExecution of the CPU device: picks a program for a request, and runs it."""
 
 from collections.abc import Collection, Sequence
 from time import monotonic_ns
 
 from nnapi_shim import address
-from nnapi_shim.drivers.cpu.compile.constants import Constants
-from nnapi_shim.drivers.cpu.compile.inlining import Referenced
-from nnapi_shim.drivers.cpu.compile.segments import Graph, Segment
+from nnapi_shim.drivers.cpu.compile.compiled_graph import CompiledGraph
+from nnapi_shim.drivers.cpu.compile.segments import Segment
+from nnapi_shim.drivers.cpu.program.constants import Constants
 from nnapi_shim.drivers.cpu.program.library import KernelLibrary
 from nnapi_shim.drivers.cpu.program.program import Frame
 from nnapi_shim.drivers.cpu.program.threads import ALONE, Crew
-from nnapi_shim.drivers.cpu.run.runner import Held, Insufficient, Run, stopped, walk_of
+from nnapi_shim.drivers.cpu.run.walk import stopped, walk_of
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.enums import ErrorStatus, ResultCode
 from nnapi_shim.hal.types import (
@@ -29,7 +29,7 @@ from nnapi_shim.operations.resolve import require_outputs
 
 
 def too_late(late: TooLate) -> NnapiError:
-    """What the program is told."""
+    """The error of a compilation that took too long."""
     code = ResultCode.MISSED_DEADLINE_TRANSIENT
     error = NnapiError(
         code, "making it ready took longer than it may", "compilation.prepare.too-late"
@@ -48,15 +48,21 @@ class CpuPreparedModel:
         handles: CacheHandles | None = None,
         deadline_ns: int = 0,
     ) -> None:
-        """deadline_ns: as in Builder; raises TooLate."""
+        """deadline_ns: as in GraphLowering; raises TooLate."""
         constants = Constants(model, crew)
-        referenced = Referenced(model)
-        self.main = Graph(library, referenced, model.main, constants, self._rewritten)
-        self.graphs = [Graph(library, referenced, graph, constants) for graph in model.referenced]
-        """Those that IF and WHILE refer to."""
+        referenced = None
+        if model.referenced:
+            from nnapi_shim.drivers.cpu.compile.inlining import Referenced
+
+            referenced = Referenced(model)
+        self.main = CompiledGraph(library, referenced, model.main, constants, self._optimized)
+        self.graphs = [
+            CompiledGraph(library, referenced, graph, constants) for graph in model.referenced
+        ]
+        """The graphs that IF and WHILE refer to."""
         self._declared: tuple[Dimensions, ...] = ()
         self._usual: Segment | None = None
-        """The first segment of runs that say no more of dimensions than the model."""
+        """The first segment of runs with the dimensions that the model declares."""
         operands, main = model.main.operands, model.main
         inputs = tuple([operands[index].dimensions for index in main.input_indexes])
         types = [operands[index].type for index in main.input_indexes]
@@ -67,12 +73,12 @@ class CpuPreparedModel:
             self._declared = (*inputs, *outputs)
             self._usual = self.main.first(inputs, outputs, deadline_ns=deadline_ns)
 
-    def _rewritten(self, subgraph: Subgraph, deadline_ns: int) -> Subgraph:
-        """The main graph as passes leave it; deadline_ns: as in Builder, raises TooLate."""
-        from nnapi_shim.drivers.cpu.compile.optimize import rewritten
+    def _optimized(self, subgraph: Subgraph, deadline_ns: int) -> Subgraph:
+        """The main graph as passes leave it; deadline_ns: as in GraphLowering, raises TooLate."""
+        from nnapi_shim.drivers.cpu.compile.optimize import optimized
 
         main = self.main
-        return rewritten(main.library, main.referenced, main.constants, subgraph, deadline_ns)[0]
+        return optimized(main.library, main.referenced, main.constants, subgraph, deadline_ns)[0]
 
     def _use_cache(
         self,
@@ -107,7 +113,10 @@ class CpuPreparedModel:
                 self.main.insert(inputs, outputs, *stored)
 
     def first(self, request: Request, deadline_ns: int) -> Segment:
-        """Where a run of this request begins; deadline_ns: as in Builder, raises TooLate."""
+        """The first segment of a run of this request.
+
+        deadline_ns: as in GraphLowering; raises TooLate.
+        """
         if self._usual is not None:
             arguments = (*request.inputs, *request.outputs)
             for argument, dimensions in zip(arguments, self._declared, strict=True):
@@ -160,7 +169,7 @@ class CpuExecution:
         self._walk: Any = None
         self._block = 0
         self._done: ExecutionResult | None = None
-        """The result of a run that succeeds, where that is known as soon as a frame is bound."""
+        """The result of a run that succeeds, where it is known when a frame is bound."""
         self._has_deadline = False
 
     def __del__(self) -> None:
@@ -180,8 +189,8 @@ class CpuExecution:
 
     @property
     def again(self) -> tuple[int, int] | None:
-        """Address of what runs it once more, and what that takes beside a 0; None where there is
-        more to a run. It answers with 0, or with a code that `failure` knows more of.
+        """Address of the function that runs it once more, and its first argument beside a 0; None
+        where a run needs Python. It returns 0, or a code for `failure`.
         """
         frame = self._frame
         if frame is None or self._done is None or self._measure or self._has_deadline:
@@ -235,7 +244,7 @@ class CpuExecution:
         return result._replace(timing=Timing(elapsed, elapsed))
 
     def _bind(self, segment: Segment) -> ExecutionResult | None:
-        """Take a frame for the only segment; a result if nothing is to run."""
+        """Take a frame for the only segment; returns a result if the outputs are too small."""
         outputs = self._request.outputs
         short = {at for at, length in segment.needed if outputs[at].length < length}
         if short:
@@ -243,21 +252,25 @@ class CpuExecution:
         if segment.program is not None:
             frame = self._frame = segment.frame()
             frame.bind(self._arguments, self._loop_timeout_ns)
-            frame.set_deadline(0)  # that of the run which had it before
+            frame.set_deadline(0)  # it may have one of an earlier run
             self._walk, self._block = walk_of[0](frame.program, ()), frame.walk_block
         self._done = ExecutionResult(ErrorStatus.NONE, segment.shapes)
         return None
 
     def _run(self, first: Segment, deadline_ns: int) -> ExecutionResult:
-        """Run what is more than one segment."""
-        run, held = Run(self._model.graphs, self._loop_timeout_ns, deadline_ns), Held()
+        """Run several segments."""
+        from nnapi_shim.drivers.cpu.run.frame_lease import FrameLease
+        from nnapi_shim.drivers.cpu.run.segmented_run import Insufficient, SegmentedRun
+
+        run = SegmentedRun(self._model.graphs, self._loop_timeout_ns, deadline_ns)
+        lease = FrameLease()
         capacities = [argument.length for argument in self._request.outputs]
         try:
-            last = run.segments(first, [*self._arguments], capacities, held)
-        except Insufficient as found:
-            return self._insufficient(found.segment, found.positions)
+            last = run.segments(first, [*self._arguments], capacities, lease)
+        except Insufficient as short:
+            return self._insufficient(short.segment, short.positions)
         finally:
-            held.release()
+            lease.release()
         return ExecutionResult(ErrorStatus.NONE, last.shapes)
 
     def _insufficient(self, segment: Segment, short: Collection[int]) -> ExecutionResult:

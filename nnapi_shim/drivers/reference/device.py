@@ -1,6 +1,7 @@
 """IDevice of the reference device. numpy is imported when the first model is prepared."""
 
 from nnapi_shim import __version__
+from nnapi_shim.drivers.steppable import Stepper, register
 from nnapi_shim.errors import last_line, op_failed
 from nnapi_shim.hal.enums import (
     RUNTIME_LEVEL,
@@ -58,11 +59,14 @@ class ReferenceDevice:
                 "nnapi_shim and cffi are installed, or use nnapi-cpu",
                 "device.needs-numpy",
             ) from None
-        # Imports what numpy has imported already.
-        from nnapi_shim.drivers.observing import reference_is_used
-
-        reference_is_used()
+        register(self.name, _stepper)
         return ReferencePreparedModel(model)
 
     def wait(self) -> None:
         """It is always ready."""
+
+
+def _stepper() -> Stepper:
+    from nnapi_shim.drivers.reference import stepping
+
+    return stepping

@@ -1,11 +1,11 @@
-"""Operations told of as they are run, for those who observe runs."""
+"""Reports each operation of runs, for those who observe them."""
 
 from collections.abc import Sequence
 from threading import local
 from time import monotonic_ns
 from typing import Any
 
-from nnapi_shim.drivers.observing import tell
+from nnapi_shim.drivers.observing import report
 from nnapi_shim.drivers.reference.prepared_model import GraphRun
 from nnapi_shim.errors import Place, Where
 from nnapi_shim.hal import types as hal
@@ -28,13 +28,13 @@ _around = _Around()
 
 
 def begin() -> None:
-    """Tell of each operation from now on."""
-    for name, method in _TOLD.items():
+    """Report each operation from now on."""
+    for name, method in _REPORTED.items():
         setattr(GraphRun, name, method)
 
 
 def end() -> None:
-    """Tell of none."""
+    """Report none."""
     for name, method in _plain.items():
         setattr(GraphRun, name, method)
 
@@ -48,7 +48,7 @@ def _step(self: GraphRun, item: hal.Operation) -> None:
     try:
         _plain["_step"](self, item)
     finally:
-        tell(NAME, "", _around.places, _place(item), began, monotonic_ns())
+        report(NAME, "", _around.places, _place(item), began, monotonic_ns())
 
 
 def _if(self: GraphRun, item: hal.Operation) -> Call[None]:
@@ -66,7 +66,7 @@ def _controlling(self: GraphRun, item: hal.Operation, name: str) -> Call[None]:
         yield from _plain[name](self, item)
     finally:
         _around.places.pop()
-        tell(NAME, "", _around.places, _place(item), began, monotonic_ns())
+        report(NAME, "", _around.places, _place(item), began, monotonic_ns())
 
 
 def _run_graph(self: GraphRun, model_operand: int, given: Sequence[Any], word: str) -> Call[Any]:
@@ -79,4 +79,4 @@ def _run_graph(self: GraphRun, model_operand: int, given: Sequence[Any], word: s
         places[-1] = str(outside)
 
 
-_TOLD = {"_step": _step, "_if": _if, "_while": _while, "_run_graph": _run_graph}
+_REPORTED = {"_step": _step, "_if": _if, "_while": _while, "_run_graph": _run_graph}

@@ -13,9 +13,9 @@ def lowered(monkeypatch):
     counted = []
     real = Segment.__init__
 
-    def counting(self, builder):
-        counted.append(builder)
-        real(self, builder)
+    def counting(self, lowering):
+        counted.append(lowering)
+        real(self, lowering)
 
     monkeypatch.setattr(Segment, "__init__", counting)
     return counted

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from nnapi_shim.drivers.cpu.cache import writer
-from nnapi_shim.drivers.cpu.compile.constants import Constants
+from nnapi_shim.drivers.cpu.compile.packing import Packing
 from nnapi_shim.drivers.cpu.device import CpuDevice
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.enums import ExecutionPreference, OperandLifeTime, Priority
@@ -82,7 +82,7 @@ def outcome(prepared, given, count):
 @pytest.mark.parametrize("family", [name for name in FAMILIES if name != "control_flow"])
 def test_every_use(family, tmp_path, lowered, monkeypatch):
     packed = set()
-    real = Constants.fill
+    real = Packing.postpone
 
     def filling(self, step, *given):
         done = real(self, step, *given)
@@ -90,7 +90,7 @@ def test_every_use(family, tmp_path, lowered, monkeypatch):
             packed.add(step.kernel)
         return done
 
-    monkeypatch.setattr(Constants, "fill", filling)
+    monkeypatch.setattr(Packing, "postpone", filling)
     check = writer.check
 
     def checking(*given):

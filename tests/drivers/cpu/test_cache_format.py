@@ -39,8 +39,8 @@ STEPS = {
     "kernels": ["relu_f32", "copy", "relu_f32"],
     "firsts": [0, 3, 6],
     "tiles": [1, 0, 7],
-    "jumps": [0, -1, 1],
-    "joins": [END, END, END],
+    "branch_offsets": [0, -1, 1],
+    "links": [END, END, END],
     "complaints": ["", "größer", ""],
     "where": [Place("operation", 0, "RELU"), "in words", Place("operation", 2)],
 }
@@ -72,10 +72,10 @@ def test_what_is_packed_is_found_again():
         assert everything(parsed(data, LIMITS)) == everything(described())
 
 
-@pytest.mark.parametrize("joins", [[CHAIN, BESIDE, END], [BESIDE, END, END], [END, CHAIN, END]])
-def test_regions_are_kept(joins):
-    given = described(joins=joins, jumps=[0, 0, 0], tiles=[4, 4, 4])
-    assert parsed(memoryview(packed(given)), LIMITS).steps.joins == joins
+@pytest.mark.parametrize("links", [[CHAIN, BESIDE, END], [BESIDE, END, END], [END, CHAIN, END]])
+def test_regions_are_kept(links):
+    given = described(links=links, branch_offsets=[0, 0, 0], tiles=[4, 4, 4])
+    assert parsed(memoryview(packed(given)), LIMITS).steps.links == links
 
 
 def test_words_of_a_program():
@@ -105,15 +105,18 @@ ASTRAY = [
     *[{"kernels": [name] * 3} for name in ("../relu", "relu\0", "größer")],
     *[replaced("firsts", 1, n) for n in (10, *FAR)],
     *[replaced("tiles", 1, n) for n in FAR],
-    *[replaced("jumps", at, n) for at, n in ((0, -1), (2, 2), (0, 1 << 62), (1, -(1 << 63)))],
     *[
-        replaced("joins", at, n)
+        replaced("branch_offsets", at, n)
+        for at, n in ((0, -1), (2, 2), (0, 1 << 62), (1, -(1 << 63)))
+    ],
+    *[
+        replaced("links", at, n)
         for at, n in ((2, CHAIN), (2, BESIDE), (0, 3), *((0, n) for n in FAR))
     ],
-    {"joins": [CHAIN, END, END], "jumps": [0, 0, 0]},  # 1 tile and then none
+    {"links": [CHAIN, END, END], "branch_offsets": [0, 0, 0]},  # 1 tile and then none
     *[
-        {"joins": [BESIDE, END, END], "jumps": jumps}
-        for jumps in ([1, 0, 0], [0, 1, 0], [0, 0, -1])
+        {"links": [BESIDE, END, END], "branch_offsets": branch_offsets}
+        for branch_offsets in ([1, 0, 0], [0, 1, 0], [0, 0, -1])
     ],
     *[replaced("patches", 0, n) for n in (9, *FAR)],
     *[replaced("patches", 1, n) for n in (0, REST["slots"], *FAR)],
@@ -191,5 +194,5 @@ def leads_nowhere_else(found, limits):
         assert 0 <= offset <= (limits.pools[which] if kind == POOL else limits.places[kind])
     for at in range(count):
         assert 0 <= found.steps.firsts[at] <= words and found.steps.tiles[at] >= 0
-        assert 0 <= at + found.steps.jumps[at] <= count
+        assert 0 <= at + found.steps.branch_offsets[at] <= count
         assert found.steps.kernels[at].split("_")[0] not in format.HELPERS

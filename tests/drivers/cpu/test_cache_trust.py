@@ -56,9 +56,9 @@ SMALL = """if True:
     original, times = path.read_bytes(), path.stat()
     lowered = []
     real = Segment.__init__
-    Segment.__init__ = lambda self, builder: lowered.append(1) or real(self, builder)
+    Segment.__init__ = lambda self, lowering: lowered.append(1) or real(self, lowering)
     log.write = lambda *given: None
-    cache_writer.store = lambda *given: None
+    writer.store = lambda *given: None
 
     def attempt(what, contents):
         path.write_bytes(contents)

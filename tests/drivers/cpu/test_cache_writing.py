@@ -117,7 +117,7 @@ def test_standard_descriptors_that_are_closed(tmp_path, lowered):
     code = """if True:
         import os, sys
         from pathlib import Path
-        import nnapi_shim.drivers.cpu.cache_folder
+        import nnapi_shim.drivers.cpu.cache.folder
         from tests.drivers.cpu.test_cache import network, prepared
         real = os.write
         def heard(fd, data):

@@ -8,22 +8,24 @@ import numpy as np
 import pytest
 
 from nnapi_shim import Compilation, Model, address
-from nnapi_shim.drivers.cpu.compile import constants
+from nnapi_shim.drivers.cpu.compile import packing
 from nnapi_shim.drivers.cpu.program import shared_constants
-from nnapi_shim.drivers.cpu.program.shared_constants import OwnValues
+from nnapi_shim.drivers.cpu.program.constants import Constants
+from nnapi_shim.drivers.cpu.program.shared_constants import SharedConstants
+from nnapi_shim.drivers.cpu.program.threads import ALONE
 
 
 @pytest.fixture
 def runs(monkeypatch):
     """The kernels that have been run for constants."""
     seen = []
-    run = constants.StepsInOrder
+    run = packing.StepsInOrder
 
     def observed(library, steps, *others):
         seen.extend(kernel for kernel, _, _ in steps)
         return run(library, steps, *others)
 
-    monkeypatch.setattr(constants, "StepsInOrder", observed)
+    monkeypatch.setattr(packing, "StepsInOrder", observed)
     return seen
 
 
@@ -100,26 +102,26 @@ def test_threads_that_compile_at_once():
 
 def test_a_memory_has_no_part_in_what_is_shared():
     """Its contents may be others when the model is compiled again."""
-    values = OwnValues(b"0123456789")
+    values = SharedConstants(b"0123456789")
     assert all(map(values.has, (0, b"literal", values.address, values.address + 9)))
     assert not values.has(values.address - 1) and not values.has(values.address + 10)
 
 
 def test_what_was_made_of_a_block_that_is_not_kept_is_not_kept_either(monkeypatch):
     """Another thread was faster with the block; its address may be another block's one day."""
-    monkeypatch.setattr(constants, "StepsInOrder", lambda *_: Mock(result=lambda: (0, 0)))
-    own = OwnValues(bytes(64))
+    monkeypatch.setattr(packing, "StepsInOrder", lambda *_: Mock(result=lambda: (0, 0)))
+    own = SharedConstants(bytes(64))
     mine, another, next_one, third = (address.Block(64) for _ in range(4))
     own.keep(("pack", 1), another)
-    packing = constants.Packing()
-    packing.steps.append(("pack", b"", 1))
-    packing.blocks = {
+    kept = Constants.__new__(Constants)
+    kept._shared, kept._packed, kept.crew = own, {}, ALONE
+    packed = packing.Packing(kept)
+    packed.steps.append(("pack", b"", 1))
+    packed._blocks = {
         ("pack", 1): mine,
         ("sum", mine.address): next_one,
         ("table", 5): third,
     }
-    packing.own = {block.address: key for key, block in packing.blocks.items()}
-    packed = constants.Constants.__new__(constants.Constants)
-    packed._own, packed._packed, packed.crew = own, {}, constants.ALONE
-    packed.pack(None, packing, 0)
+    packed._shared = {block.address: key for key, block in packed._blocks.items()}
+    packed.run(None, 0)
     assert own.packed == {("pack", 1): another, ("table", 5): third}

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from nnapi_shim import limits
-from nnapi_shim.drivers.cpu.compile import builder
-from nnapi_shim.drivers.cpu.compile import constants as weights_module
+from nnapi_shim.drivers.cpu.compile import graph_lowering, packing
 from nnapi_shim.drivers.cpu.device import CpuDevice
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.hal.enums import ExecutionPreference, Priority, ResultCode
@@ -23,7 +22,7 @@ LATE = ResultCode.MISSED_DEADLINE_TRANSIENT
 
 
 class Clock:
-    """The time that the builder sees: it stands still but for what tests add."""
+    """The time that the lowering sees: it stands still but for what tests add."""
 
     def __init__(self):
         self.now = time.monotonic_ns()
@@ -42,14 +41,14 @@ def clock(monkeypatch):
 @pytest.fixture
 def late(monkeypatch, clock):
     """The types of the operations that are lowered, each of which takes LIMIT_NS."""
-    lowered, lower = [], builder.lowering.lower
+    lowered, lower = [], graph_lowering.lowering.lower
 
     def slow(op):
         lowered.append(op.match.operation.type)
         clock.now += LIMIT_NS
         return lower(op)
 
-    monkeypatch.setattr(builder.lowering, "lower", slow)
+    monkeypatch.setattr(graph_lowering.lowering, "lower", slow)
     return lowered
 
 
@@ -145,7 +144,7 @@ def test_what_is_packed_once(monkeypatch, clock):
     weights = graph.constant(np.ones((9, 4, 64)), T.TENSOR_FLOAT32)
     no = graph.constant(False, T.BOOL)
     graph.operation(O.BATCH_MATMUL, [x, weights, no, no], [result])
-    model, run, limits = graph.model([x], [result]), weights_module.StepsInOrder, []
+    model, run, limits = graph.model([x], [result]), packing.StepsInOrder, []
 
     def late(library, steps, deadline_ns, crew):
         assert any(kernel.startswith("pack") for kernel, _, _ in steps)
@@ -153,7 +152,7 @@ def test_what_is_packed_once(monkeypatch, clock):
         return run(library, steps, 1, crew)  # it has passed
 
     with monkeypatch.context() as patch:
-        patch.setattr(weights_module, "StepsInOrder", late)
+        patch.setattr(packing, "StepsInOrder", late)
         with pytest.raises(NnapiError) as caught:
             prepared(model, clock.now + LIMIT_NS)
     assert caught.value.code is LATE and "BATCH_MATMUL (operation 0)" in caught.value.message
@@ -179,7 +178,7 @@ def test_constants_that_are_lowered(late, clock):
 
 
 def test_constants_that_are_computed(clock):
-    """The clock of the builder stands still, that of the run does not."""
+    """The clock of the lowering stands still, that of the run does not."""
     clock.now = 0
     with pytest.raises(NnapiError) as caught:
         prepared(folded(), 1)

@@ -99,7 +99,7 @@ def test_threads_share_the_blocks():
     expected = digest_module.Underway(digest, b"all", ranges, keep).result()
     for _ in range(50):
         several = [digest.begun(b"all", ranges, keep) for _ in range(3)]
-        assert all(each._helper.began for each in several)
+        assert all(each._task.began for each in several)
         assert {each.result() for each in several} == {expected}
 
 
@@ -110,14 +110,14 @@ def test_where_no_thread_is_to_be_had(monkeypatch):
     ((where, _),) = native_task._functions
     monkeypatch.setattr(native_task, "_functions", [(where, lambda *_: 0)])
     begun = digest.begun(b"all", ranges, keep)
-    assert not begun._helper.began
+    assert not begun._task.began
     assert begun.result() == expected
 
 
 def test_one_that_nobody_asks_for_ends_before_its_memory_goes(monkeypatch):
     sleep = ctypes.cast(ctypes.CDLL(None).usleep, ctypes.c_void_p).value
 
-    class Slow(native_task.Helper):
+    class Slow(native_task.NativeTask):
         def __init__(self, function, argument, owner):
             super().__init__(sleep, 100_000, owner)
 
@@ -127,7 +127,7 @@ def test_one_that_nobody_asks_for_ends_before_its_memory_goes(monkeypatch):
         def __del__(self):
             seen.append(time.monotonic())
 
-    monkeypatch.setattr(digest_module, "Helper", Slow)
+    monkeypatch.setattr(digest_module, "NativeTask", Slow)
     where, keep = address.address_of(data)
     before = time.monotonic()
     Digest(current(), KEY).begun(b"all", [(where, len(data))], Memory())

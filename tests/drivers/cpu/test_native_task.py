@@ -13,15 +13,14 @@ import numpy as np
 import pytest
 
 from nnapi_shim import Compilation, Model
-from nnapi_shim.drivers.cpu.compile import builder as builder_module
-from nnapi_shim.drivers.cpu.compile import constants
+from nnapi_shim.drivers.cpu.compile import graph_lowering, packing
 from nnapi_shim.drivers.cpu.program import native_task
 
 
 def product(seed):
     """A model with more to pack than is worth a thread, and the weights."""
     values = np.random.default_rng(seed).normal(size=(256, 128)).astype(np.float32)
-    assert values.nbytes > constants.WORTH_A_THREAD
+    assert values.nbytes > packing.WORTH_A_THREAD
     model = Model()
     x = model.input("TENSOR_FLOAT32", (3, 128))
     model.outputs(model.fully_connected(x, values, np.zeros(256, np.float32)))
@@ -32,20 +31,20 @@ def product(seed):
 @pytest.fixture
 def helpers(monkeypatch):
     """All that are made, the last first."""
-    made, make = [], native_task.Helper.__init__
+    made, make = [], native_task.NativeTask.__init__
 
     def seen(self, *arguments):
         make(self, *arguments)
         made.insert(0, self)
 
-    monkeypatch.setattr(native_task.Helper, "__init__", seen)
+    monkeypatch.setattr(native_task.NativeTask, "__init__", seen)
     return made
 
 
 @pytest.fixture
 def helped(monkeypatch):
     """Lets a function stand for the one of C, which it gets, with a block and whether to end."""
-    native_task.Helper(*usleep(0)).result()
+    native_task.NativeTask(*usleep(0)).result()
     ((where, real),) = native_task._functions
 
     def stands(function):
@@ -83,7 +82,7 @@ def test_where_no_thread_is_to_be_had(helpers, helped, monkeypatch):
 
 def test_the_child_of_a_fork_has_no_such_thread():
     """It does all of it itself, and waits for nobody."""
-    thread = native_task.Helper(*usleep(100_000))
+    thread = native_task.NativeTask(*usleep(100_000))
     child = os.fork()
     if child == 0:
         os._exit(thread.result() is not None)
@@ -99,7 +98,7 @@ def test_what_fails_meanwhile_waits(helpers, monkeypatch):
         assert len(helpers) == 1
         raise MemoryError
 
-    monkeypatch.setattr(builder_module, "assemble", fail)
+    monkeypatch.setattr(graph_lowering, "assemble", fail)
     model, _ = product(5)
     with pytest.raises(MemoryError):
         Compilation(model, devices=["nnapi-cpu"])
@@ -119,7 +118,7 @@ def masks():
 @pytest.mark.own_process
 def test_signals_are_the_programs():
     before = masks()
-    thread = native_task.Helper(*usleep(300_000))
+    thread = native_task.NativeTask(*usleep(300_000))
     seen = set()
     while found := [mask for number, mask in masks().items() if number not in before]:
         seen.update(found)  # the C library blocks all of them until the thread begins
@@ -145,7 +144,7 @@ def test_a_handler_that_raises_leaves_no_thread_behind(ends, helped):
     helped(interrupted)
     began = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        native_task.Helper(*usleep(100_000)).result()
+        native_task.NativeTask(*usleep(100_000)).result()
     assert time.monotonic() - began >= 0.1
 
 

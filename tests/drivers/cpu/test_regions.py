@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from nnapi_shim.drivers.cpu.compile.builder import Builder
-from nnapi_shim.drivers.cpu.compile.layout import Placed, regions
+from nnapi_shim.drivers.cpu.compile.graph_lowering import GraphLowering
 from nnapi_shim.drivers.cpu.device import CpuDevice
 from nnapi_shim.drivers.cpu.program.program import BESIDE, CHAIN, END
 from nnapi_shim.drivers.cpu.program.record import record
+from nnapi_shim.drivers.cpu.program.schedule import ScheduledStep, regions
 from nnapi_shim.hal.enums import OperationType as O
 from tests.drivers.cpu.test_programs import Graph
 
@@ -16,21 +16,23 @@ SIZE = [8, 64, 64]
 
 def joined(monkeypatch, *joins):
     """Programs whose steps are joined like this."""
-    build = Builder.program
+    build = GraphLowering.program
 
     def program(self, kept=()):
-        for placed, join in zip(self.steps, joins, strict=True):
-            placed.join = join
+        for scheduled, link in zip(self.steps, joins, strict=True):
+            scheduled.link = link
         return build(self, kept)
 
-    monkeypatch.setattr(Builder, "program", program)
+    monkeypatch.setattr(GraphLowering, "program", program)
 
 
 def test_which_steps_are_a_region():
     class Nothing:
         record, tiles = record(), 1
 
-    steps = [Placed(Nothing, "", join=join) for join in (END, CHAIN, BESIDE, END, BESIDE, END)]
+    steps = [
+        ScheduledStep(Nothing, "", link=link) for link in (END, CHAIN, BESIDE, END, BESIDE, END)
+    ]
     assert regions(steps) == [(0, 0), (1, 3), (1, 3), (1, 3), (4, 5), (4, 5)]
 
 

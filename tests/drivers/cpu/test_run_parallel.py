@@ -66,11 +66,11 @@ def test_not_too_many_are_looked_through(monkeypatch):
     model.finish()
     joins = []
 
-    def assembled(builder, kept, assemble=layout.assemble):
-        joins.extend(placed.join for placed in builder.steps)
-        return assemble(builder, kept)
+    def assembled(schedule, *arguments, assemble=layout.assemble):
+        joins.extend(scheduled.link for scheduled in schedule.steps)
+        return assemble(schedule, *arguments)
 
-    monkeypatch.setattr("nnapi_shim.drivers.cpu.compile.builder.assemble", assembled)
+    monkeypatch.setattr("nnapi_shim.drivers.cpu.compile.graph_lowering.assemble", assembled)
     model.compile("nnapi-cpu")
     regions = "".join("+" if join == BESIDE else " " for join in joins).split()
     assert [len(region) + 1 for region in regions] == [MOST, MOST, 3]

@@ -7,7 +7,7 @@ from multiprocessing.connection import Connection
 from tests.random_models.graph import Graph
 from tests.random_models.rewrites.drawing import models
 from tests.random_models.rewrites.mutating import mutated
-from tests.random_models.rewrites.mutations import PASSES, Mutation
+from tests.random_models.rewrites.mutations import Mutation, module_of
 from tests.random_models.rewrites.proof import Proof, Unequal
 
 
@@ -42,7 +42,7 @@ def _hunt(name: str, mutation: Mutation, seeds: Iterable[int], told: Connection)
 def _first(name: str, mutation: Mutation, seeds: Iterable[int]) -> str:
     proof = Proof(name)
     for seed in seeds:
-        with mutated(f"{PASSES}.{mutation.module or name}", mutation.old, mutation.new):
+        with mutated(module_of(mutation.module or name), mutation.old, mutation.new):
             different = [
                 (what, graph, difference)
                 for what, graph, _ in models(name, seed)

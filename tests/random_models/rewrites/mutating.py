@@ -9,11 +9,14 @@ from typing import Any
 
 import pytest
 
+from nnapi_shim.drivers.cpu.passes.graph.pattern import Op
+
 
 @contextmanager
 def mutated(name: str, old: str, new: str) -> Iterator[None]:
     """A module in which `new` stands for `old`, which occurs once: its functions and methods have
-    the code of the changed source meanwhile, whoever refers to them, and its numbers the values.
+    the code of the changed source meanwhile, whoever refers to them, and its numbers and patterns
+    the values.
     """
     module = import_module(name)
     source = inspect.getsource(module)
@@ -24,7 +27,7 @@ def mutated(name: str, old: str, new: str) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for key, other in space.items():
             ours = vars(module).get(key)
-            if isinstance(other, int | float | tuple | frozenset):
+            if isinstance(other, int | float | tuple | frozenset | Op):
                 patch.setattr(module, key, other)
             elif getattr(other, "__module__", None) == name:
                 _take_code(patch, ours, other)

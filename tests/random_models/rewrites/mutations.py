@@ -2,7 +2,15 @@
 
 from typing import NamedTuple
 
+from nnapi_shim.drivers.cpu.passes import SCHEDULE_PASSES
+
 PASSES = "nnapi_shim.drivers.cpu.passes"
+OF_SCHEDULES = {"chains", *(each.name for each in SCHEDULE_PASSES)}
+
+
+def module_of(name: str) -> str:
+    """Full name of a module of passes."""
+    return f"{PASSES}.{'schedule' if name in OF_SCHEDULES else 'graph'}.{name}"
 
 
 class Mutation(NamedTuple):
@@ -15,11 +23,17 @@ class Mutation(NamedTuple):
 
 
 M = Mutation
-KEPT = M("index in self.outputs or len(self.readers", "len(self.readers", "graph")
-SHARED = M(" or len(self.readers.get(index, ())) != 1", "", "graph")
+KEPT = M("index in self.graph.outputs or ", "", "pattern")
+SHARED = M(" or len(self.graph.readers.get(index, ())) != uses", "", "pattern")
 IN_USE = (KEPT, SHARED)
-SCALES = M("(output.scale, output.zero_point) != given", "False", "graph")
-DECLARED = M("not resolve(op)", "True", "graph")
+SCALES = M("(output.scale, output.zero_point) != given", "False", "rewriter")
+PATTERN = (
+    M("if not graph.is_plain(index, *sources):", "if False:", "pattern"),
+    M("and element_count(operands[index].dimensions) == count", "", "pattern"),
+    M("if match.results[key] == index:", "if True:", "pattern"),
+)
+DECLARED = M("not resolve(op)", "True", "rewriter")
+OVERWRITTEN = M(" and root(step.fields[step.in_place]) in read_by_others", " and False", "chains")
 
 MUTATIONS: dict[str, tuple[Mutation, ...]] = {
     "fold_constants": (
@@ -40,11 +54,7 @@ MUTATIONS: dict[str, tuple[Mutation, ...]] = {
         M("if not graph.is_plain(source, real, target):", "if False:"),
         M("table == IDENTITY and graph.are_alike(source, target)", "table == IDENTITY"),
         M(" and target not in graph.outputs", ""),
-        M(
-            "if not graph.readers[real] and real not in graph.outputs:",
-            "if not graph.readers[real]:",
-        ),
-        M("if not graph.readers[real] and real", "if real"),
+        *IN_USE,
         M("source.scale == target.scale and ", ""),
         M("table == IDENTITY and graph.are_alike", "graph.are_alike"),
         DECLARED,
@@ -80,48 +90,32 @@ MUTATIONS: dict[str, tuple[Mutation, ...]] = {
         DECLARED,
     ),
     "fuse_gelu": (
-        M("not self.is_alone(item.inputs[0]) or ", ""),
-        M(" or not self.is_alone(scaled[0])", ""),
-        M("cube and self.is_alone(other)", "cube"),
-        M("or not self.is_alone(index) or", "or"),
-        M("self.is_alone(square) and ", ""),
-        M("or source not in factors", ""),
-        M("== (source, source)", "is not None"),
-        M("sorted(factors) != sorted((source, above))", "False"),
-        M("if not self.is_alone(index):", "if index not in self.graph.readers:", "formula"),
-        M("index not in graph.outputs and ", "", "formula"),
+        *IN_USE,
+        *PATTERN,
+        M("real(O.MUL, X, X), X)", 'real(O.MUL, X, X), Operand("y"))'),
+        M("real(O.MUL, real(O.MUL, X, X)", 'real(O.MUL, real(O.MUL, X, Operand("y"))'),
+        M("real(O.MUL, SHARE, X)", 'real(O.MUL, SHARE, Operand("y"))'),
+        M("CUBE), X)", 'CUBE), Operand("y"))'),
         M(
-            "graph.readers.get(index, ())) == times",
-            "graph.readers.get(index, ())) >= times",
-            "formula",
+            "graph.operands[item.outputs[0]].type is not OperandType.TENSOR_FLOAT32",
+            "False",
+            "pattern",
         ),
-        M("self.graph.value(activation) != FuseCode.NONE or ", "", "formula"),
-        M("graph.operands[index].type is not OperandType.TENSOR_FLOAT32", "False", "formula"),
-        M("if not graph.is_plain(index, item.inputs[0]):", "if False:", "formula"),
-        M("element_count(graph.operands[constant].dimensions) == count", "True", "formula"),
-        M(
-            "graph.operands[other].dimensions == graph.operands[index].dimensions",
-            "True",
-            "formula",
-        ),
-        M("is_it and keeps and graph.is_constant(constant)", "is_it and keeps", "formula"),
+        M("if item.type in BINARY and graph.value", "if False and graph.value", "pattern"),
+        M("graph.is_constant(index) and element_count", "element_count", "pattern"),
         DECLARED,
     ),
     "fuse_layer_norm": (
-        M(" or not self.is_alone(item.inputs[0])", ""),
-        M(" if self.is_alone(square) else None", ""),
-        M("not factors or factors[0] != factors[1]", "not factors"),
-        M(" or not self.is_alone(apart, 3)", ""),
-        M(" or self._mean(terms[1]) != terms[0]", " or self._mean(terms[1]) == -1"),
-        M("self.two(quotient, O.DIV) != (apart, item.outputs[0]) or ", ""),
+        *IN_USE,
+        *PATTERN,
+        M("real(O.MUL, APART, APART)", 'real(O.MUL, APART, Operand("y"))'),
+        M("real(O.SUB, X, _mean(X))", 'real(O.SUB, X, _mean(Operand("y")))'),
+        M("real(O.DIV, APART, DEVIATION)", 'real(O.DIV, Operand("y"), DEVIATION)'),
         M("operands[index].dimensions[-1] != length", "False"),
-        M("not LEAST <= above[1] <= MOST or ", ""),
-        M(" or not all(map(self._is_ordinary, (gain, bias)))", ""),
-        M(" if self.is_alone(index) else None", ""),
+        M(" or not LEAST <= least <= MOST", ""),
+        M("not all(_is_ordinary(graph, index) for index in (gain, bias))", "False"),
         M("in ((last,), (-1,)) and", "and"),
         M(" and keep is not None and keep > 0", ""),
-        M("index not in graph.outputs and ", "", "formula"),
-        M("if not graph.is_plain(index, item.inputs[0]):", "if False:", "formula"),
         DECLARED,
     ),
     "tabulate_bytes": (
@@ -137,34 +131,34 @@ MUTATIONS: dict[str, tuple[Mutation, ...]] = {
     "fuse_additions": (
         M(" and len(readers.get(root, ())) == 1", ""),
         M("and is_one_by_one(step.fields)", ""),
-        M("isinstance(root, int) and not is_given", "True"),
-        M(' and lowered.root(first.step.fields["addend"]) not in others', ""),
+        M("schedule.is_temporary(root) and ", ""),
+        M(' and schedule.root(first.step.fields["addend"]) not in others', ""),
         M("product.kernel not in ADDING or ", ""),
         M('fields["addend"] is not None or ', ""),
         M("own, FLIPS[addition.kernel]", "1 - own, FLIPS[addition.kernel]"),
     ),
     "write_in_place": (
-        M("return None if is_given else root", "return root"),
+        M("return root if schedule.is_temporary(root) else None", "return root"),
         M("len(uses[root].reads) != 1 or len(uses[root].writes) != 1", "not uses[root].writes"),
-        M("writer.record is not GEMM or ", ""),
+        M("writer.record.space != Space.MATRIX or ", ""),
         M("if not _is_dense(step):", "if False:"),
         M("root is None or not _is_dense(step) or", "root is None or"),
         M("offset, value = offset + value.offset, value.base", "offset, value = 0, value.base"),
         M('        if reader.in_place:\n            reader.in_place = ""\n', ""),
     ),
     "fuse_tiles": (
-        M("behind is None or behind.pixels != cuts[-1].pixels", "behind is None"),
-        M("        cut.set(share)\n", ""),
-        M(" and root(step.fields[step.in_place]) in read", " and False"),
+        M("behind is None or behind.units != first.units", "behind is None"),
+        M("        cut.set(chain.units, chain.share)\n", "", "chains"),
+        OVERWRITTEN,
         M("not is_one_by_one(fields) or ", ""),
         M('fields["row_tiles"] != fields["image_tiles"]', "False"),
     ),
     "fuse_elementwise": (
-        M("finest = gcd(rows, cut.finest)", "finest = max(rows, cut.finest)"),
-        M("if name not in cut.by_row:", "if False:"),
-        M(" and root(step.fields[step.in_place]) in read_by_all", " and False"),
+        M("finest = gcd(rows, cut.units)", "finest = max(rows, cut.units)"),
+        M("if name not in cut.by_unit:", "if False:"),
+        OVERWRITTEN,
         M('if fields["size"] == all_rows:', "if True:"),
-        M('(fields["inner"], fields["repeats"]) == (1, 1)', "True"),
+        M('(fields["inner"], fields["repeats"]) != (1, 1)', "False"),
     ),
     "run_parallel": (
         M("behind = max(behind, written.get(root, -1))", "pass"),
@@ -174,10 +168,13 @@ MUTATIONS: dict[str, tuple[Mutation, ...]] = {
 }
 
 EQUIVALENT: dict[str, tuple[Mutation, ...]] = {
+    "fuse_gelu": (
+        M("operands[sibling].dimensions == operands[result].dimensions", "True", "pattern"),
+    ),
     "fuse_tiles": (
         M('fields["table_step"] == 0', "True"),
         M(' or root(fields["input"]) != written', ""),
-        M("written not in map(root, sources) or ", ""),
+        M("written not in map(schedule.root, sources) or ", ""),
     ),
     "write_in_place": (
         M('step.fields["rows"] * step.fields["bytes"] != byte_size(value)', "False"),
@@ -185,6 +182,9 @@ EQUIVALENT: dict[str, tuple[Mutation, ...]] = {
     ),
 }
 """Mutations after which every model gives the same.
+
+fuse_gelu: a constant of one number adds leading dimensions of 1 to a result, at most: its elements
+are the same.
 
 fuse_tiles: a product with a table for each tile has no `tile_bytes`, and is not chained for that.
 Steps that do not need each other may follow each other tile by tile, too, as they are cut into the

@@ -16,11 +16,12 @@ import numpy as np
 import pytest
 
 from nnapi_shim.drivers.cpu import passes
-from nnapi_shim.drivers.cpu.compile import optimize
 from nnapi_shim.drivers.cpu.device import CpuDevice
+from nnapi_shim.drivers.cpu.program.schedule import Schedule
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.settings import PASSES
 from tests.random_models.graph import Graph, assemble
+from tests.random_models.rewrites.mutations import module_of
 from tests.random_models.running import Prepared, Wrong
 from tests.single import Built
 
@@ -132,7 +133,7 @@ def left_out(name: str) -> Iterator[None]:
 
 @contextmanager
 def _acting_on_small_models(name: str) -> Iterator[None]:
-    module = import_module(f"{passes.__name__}.{name}")
+    module = import_module(module_of(name))
     with pytest.MonkeyPatch.context() as patch:
         for key, value in SMALL.get(name, {}).items():
             patch.setattr(module, key, value)
@@ -143,20 +144,19 @@ def _acting_on_small_models(name: str) -> Iterator[None]:
 def _recorded() -> Iterator[Counter[str]]:
     """What passes do meanwhile: the name of each, and how often."""
     found: Counter[str] = Counter()
-    applied, on_steps = optimize.applied, passes.on_steps
+    rewrite_graph, rewrite_schedule = passes.rewrite_graph, passes.rewrite_schedule
 
-    def applied_and_told(*arguments: Any) -> Any:
-        graph, done = applied(*arguments)
-        found.update(each.name for each in done)
-        return graph, done
+    def of_graph(*arguments: Any) -> Any:
+        graph, rewrites = rewrite_graph(*arguments)
+        found.update(rewrite.name for rewrite in rewrites)
+        return graph, rewrites
 
-    def on_steps_and_told(*arguments: Any) -> Any:
-        done = on_steps(*arguments)
-        found.update(each.name for each in done)
-        return done
+    def of_schedule(schedule: Schedule) -> None:
+        rewrite_schedule(schedule)
+        found.update(rewrite.name for rewrite in schedule.rewrites)
 
-    optimize.applied, passes.on_steps = applied_and_told, on_steps_and_told
+    passes.rewrite_graph, passes.rewrite_schedule = of_graph, of_schedule
     try:
         yield found
     finally:
-        optimize.applied, passes.on_steps = applied, on_steps
+        passes.rewrite_graph, passes.rewrite_schedule = rewrite_graph, rewrite_schedule

@@ -10,15 +10,15 @@ the program for the dimensions that the model declares, if it is one segment. La
     constants   32   keyed digest of all constants of the model
     weights     32   keyed digest of the weights
     lengths      3 x 8: of the description, the literals and the weights
-    description      `cache_format`, with zeros up to a multiple of 64
+    description      `format.py`, with zeros up to a multiple of 64
     literals         what kernels take places from, and what steps made of no constants; each
                      64-byte aligned
     weights          packed constants, numbers to compute with; each 64-byte aligned
 
 All of it is looked at before any of it is used. What decides addresses is a copy in memory of this
-process; weights are mapped, because a copy of them takes longer than all the rest. `cache_folder`
+process; weights are mapped, because a copy of them takes longer than all the rest. `folder.py`
 says who could change them then: the user and root. One that is damaged, or another's, is as good as
-none. `cache_writer` makes them.
+none. `writer.py` makes them.
 
 Loading is meant to be much faster than compiling, so this module is all that it imports.
 """
@@ -41,7 +41,7 @@ from nnapi_shim.drivers.cpu.cache.format import (
     parsed,
     words_of,
 )
-from nnapi_shim.drivers.cpu.compile.constants import Constants
+from nnapi_shim.drivers.cpu.program.constants import Constants
 from nnapi_shim.drivers.cpu.program.digest import Digest
 from nnapi_shim.drivers.cpu.program.library import KernelLibrary
 from nnapi_shim.drivers.cpu.program.program import Program

@@ -6,7 +6,7 @@
 
 Rows of numbers:
 
-    steps      kernel (a text), first argument word, tiles, jump, join, complaint (a text),
+    steps      kernel (a text), first argument word, tiles, branch offset, link, complaint (a text),
                kind of the place (a text), its number, its name (a text); number -1: the kind is all
     patches    word, slot, addend
     fixed      word, LITERAL, WEIGHT, VALUE or POOL, which pool, offset
@@ -51,20 +51,25 @@ class Malformed(Exception):  # noqa: N818 (a finding)
 class Steps:
     """The steps of a program, column by column; firsts: where the arguments of each begin."""
 
-    __slots__ = ("complaints", "firsts", "joins", "jumps", "kernels", "tiles", "where")
+    __slots__ = ("branch_offsets", "complaints", "firsts", "kernels", "links", "tiles", "where")
 
     def __init__(
         self,
         kernels: Sequence[str],
         firsts: Sequence[int],
         tiles: Sequence[int],
-        jumps: Sequence[int],
-        joins: Sequence[int],
+        branch_offsets: Sequence[int],
+        links: Sequence[int],
         complaints: Sequence[str],
         where: Sequence[Where],
     ) -> None:
-        self.kernels, self.firsts, self.tiles, self.jumps = kernels, firsts, tiles, jumps
-        self.joins, self.complaints, self.where = joins, complaints, where
+        self.kernels, self.firsts, self.tiles, self.branch_offsets = (
+            kernels,
+            firsts,
+            tiles,
+            branch_offsets,
+        )
+        self.links, self.complaints, self.where = links, complaints, where
 
 
 class Description:
@@ -122,11 +127,15 @@ def packed(given: Description) -> bytes:
 
     numbers: list[int] = []
     steps = given.steps
-    head = zip(steps.kernels, steps.firsts, steps.tiles, steps.jumps, steps.joins, strict=True)
+    head = zip(
+        steps.kernels, steps.firsts, steps.tiles, steps.branch_offsets, steps.links, strict=True
+    )
     said = zip(steps.complaints, steps.where, strict=True)
-    for (kernel, first, tiles, jump, join), (complaint, where) in zip(head, said, strict=True):
+    for (kernel, first, tiles, branch_offset, link), (complaint, where) in zip(
+        head, said, strict=True
+    ):
         place = where if isinstance(where, Place) else Place(where, -1)
-        numbers += text(kernel), first, tiles, jump, join, text(complaint)
+        numbers += text(kernel), first, tiles, branch_offset, link, text(complaint)
         numbers += text(place.kind), place.number, text(place.name)
     numbers += *given.patches, *given.fixed, *chain.from_iterable(given.needed)
     shapes = [number for shape in given.shapes for number in (len(shape), *shape)]
@@ -218,7 +227,7 @@ def _shapes(numbers: list[int]) -> Iterator[tuple[int, ...]]:
 
 def _steps(numbers: list[int], texts: list[str]) -> Steps:
     columns = [numbers[at::ROW_WORDS] for at in range(ROW_WORDS)]
-    kernels, firsts, tiles, jumps, joins, complaints, kinds, places, names = columns
+    kernels, firsts, tiles, branch_offsets, links, complaints, kinds, places, names = columns
     for column in (kernels, complaints, kinds, names):
         _require_within(column, len(texts), "text")
     where = [
@@ -226,7 +235,7 @@ def _steps(numbers: list[int], texts: list[str]) -> Steps:
         for kind, number, name in zip(kinds, places, names, strict=True)
     ]
     found, said = [texts[at] for at in kernels], [texts[at] for at in complaints]
-    return Steps(found, firsts, tiles, jumps, joins, said, where)
+    return Steps(found, firsts, tiles, branch_offsets, links, said, where)
 
 
 def check(given: Description, limits: Limits) -> None:
@@ -237,7 +246,9 @@ def check(given: Description, limits: Limits) -> None:
         _require(name.split("_")[0] not in HELPERS, "kernel")
     _require_within(steps.firsts, words + 1, "arguments")
     _require_within(steps.tiles, 1 << 31, "tiles")
-    _require_within([*map(add, count(), steps.jumps)], len(steps.jumps) + 1, "jump")
+    _require_within(
+        [*map(add, count(), steps.branch_offsets)], len(steps.branch_offsets) + 1, "branch offset"
+    )
     _check_regions(steps)
     _require(len(given.shapes) == limits.output_count, "shapes")
     _require_within([*chain.from_iterable(given.shapes)], 1 << 32, "dimension")
@@ -251,17 +262,17 @@ def check(given: Description, limits: Limits) -> None:
 
 
 def _check_regions(steps: Steps) -> None:
-    """Steps that are chained have the same tiles; regions of several steps have no jumps in them,
-    and nothing jumps into them.
+    """Chained steps have the same tiles; regions of several steps have no branches in them, and no
+    step branches into them.
     """
-    joins, jumps = steps.joins, steps.jumps
-    _require_within(joins, BESIDE + 1, "join")
-    _require(not joins or joins[-1] == END, "join")
-    inside = {at + 1 for at, join in enumerate(joins) if join != END}
-    for at, (join, jump) in enumerate(zip(joins, jumps, strict=True)):
-        if jump:
-            _require(join == END and not inside & {at, at + jump}, "join")
-        _require(join != CHAIN or steps.tiles[at] == steps.tiles[at + 1], "join")
+    links, branch_offsets = steps.links, steps.branch_offsets
+    _require_within(links, BESIDE + 1, "link")
+    _require(not links or links[-1] == END, "link")
+    inside = {at + 1 for at, link in enumerate(links) if link != END}
+    for at, (link, branch_offset) in enumerate(zip(links, branch_offsets, strict=True)):
+        if branch_offset:
+            _require(link == END and not inside & {at, at + branch_offset}, "link")
+        _require(link != CHAIN or steps.tiles[at] == steps.tiles[at + 1], "link")
 
 
 def _check_patches(given: Description, words: int, arguments: Sequence[int]) -> None:
@@ -291,8 +302,8 @@ def words_of(given: Description, addresses: dict[str, int]) -> tuple[bytearray, 
     base = STEP_WORDS * step_count
     head = [0] * base
     head[0::STEP_WORDS] = [addresses[name] for name in steps.kernels]
-    head[2::STEP_WORDS], head[3::STEP_WORDS] = steps.tiles, steps.jumps
-    head[4::STEP_WORDS] = steps.joins
+    head[2::STEP_WORDS], head[3::STEP_WORDS] = steps.tiles, steps.branch_offsets
+    head[4::STEP_WORDS] = steps.links
     own = [0] * (PATCH_WORDS * step_count)  # where the arguments of every step lie
     own[0::PATCH_WORDS] = range(1, base, STEP_WORDS)
     own[1::PATCH_WORDS] = [SLOT_WORDS] * step_count

@@ -111,7 +111,8 @@ class _Content:
             if key not in self._places:
                 self._add(kind, key, address.read(key, owner.length))
             return kind, 0, self._places[key] + offset
-        operand, constants = segment.builder.operands[owner], segment.builder.constants
+        lowering = segment.lowering
+        operand, constants = lowering.operands.declared[owner], lowering.constants
         where = operand.location
         if operand.lifetime is not OperandLifeTime.CONSTANT_COPY and constants.is_added(where):
             data = address.read(constants.pool(where.pool_index), where.length)

@@ -1,29 +1,26 @@
-"""A prepared graph: segments of compiled steps, and what lies between them.
+"""A segment: a compiled part of a graph, and the segments that follow it.
 
-Most graphs are one segment. Where lowering has to wait for what only the run knows (the contents
-of an operand that decides shapes, the sizes of outputs that the data decides, the way that an IF or
-a WHILE goes), a segment ends, and what follows depends on what the run finds. It is kept with the
-segment under what was found, so that a run that finds the same goes on without lowering.
+Most graphs are one segment. Where the lowering is suspended (the contents of an operand decide
+shapes, the data decides the sizes of outputs, an IF or WHILE depends on the run), a segment ends,
+and the next one depends on the results of the run. The segment keeps it under these results, so
+that a run with equal results lowers nothing.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from nnapi_shim.drivers.cpu.compile.builder import Builder
-from nnapi_shim.drivers.cpu.compile.constants import Constants
-from nnapi_shim.drivers.cpu.compile.inlining import Referenced
-from nnapi_shim.drivers.cpu.compile.suspension import NeedsCounts, Wait
-from nnapi_shim.drivers.cpu.program.library import KernelLibrary
+from nnapi_shim.drivers.cpu.compile.graph_lowering import GraphLowering
+from nnapi_shim.drivers.cpu.compile.suspension import NeedsCounts, Suspension
 from nnapi_shim.drivers.cpu.program.program import FIRST_ARGUMENT_SLOT, Frame, Program
-from nnapi_shim.hal.types import Dimensions, Operation, OutputShape, Subgraph, byte_size
+from nnapi_shim.hal.types import OutputShape, byte_size
 from nnapi_shim.hints import Any
 from nnapi_shim.limits import until
 
 MAX_KEPT = 16
-"""Ways to go on, or shapes of a graph, that are kept."""
+"""Segments that a table keeps: those that follow one segment, or the first ones of a graph."""
 
 
 def keep(table: dict[Any, "Segment"], key: Any, segment: "Segment") -> "Segment":
-    """Add to a table, the oldest entry of which goes when it is full."""
+    """Add to a table; where it is full, the oldest entry is removed."""
     while len(table) >= MAX_KEPT:
         table.pop(next(iter([*table])), None)  # of a copy: other threads change it
     table[key] = segment
@@ -31,198 +28,108 @@ def keep(table: dict[Any, "Segment"], key: Any, segment: "Segment") -> "Segment"
 
 
 class Segment:
-    """Steps that run without Python, and what comes after them.
+    """Steps that run without Python.
 
+    lowering: the lowering of the graph up to the end of this segment.
     program: the steps, None if there are none.
-    kept: offsets in the arena of what later segments read; their slots follow those there are.
-    wait: what the rest of the graph waits for; None in the last segment.
+    kept: offsets in the arena of what later segments read; their slots follow the other slots.
+    suspension: the reason why the segment ends; None in the last segment.
     failure: the error of an operation that cannot run.
     shapes: dimensions of the graph's outputs, as far as they are known.
     needed: per output that the steps write, its position and its bytes.
     """
 
     __slots__ = (
-        "builder",
         "failure",
         "following",
         "frames",
         "kept",
+        "lowering",
         "needed",
         "program",
         "shapes",
         "slots",
-        "wait",
+        "suspension",
     )
 
-    def __init__(self, builder: Builder) -> None:
-        self.wait: Wait | None = None
-        self.builder = builder
-        with until(builder.deadline_ns):
-            self._lower(builder)
+    def __init__(self, lowering: GraphLowering) -> None:
+        self.suspension: Suspension | None = None
+        self.lowering = lowering
+        with until(lowering.deadline_ns):
+            self._compile(lowering)
 
-    def _lower(self, builder: Builder) -> None:
+    def _compile(self, lowering: GraphLowering) -> None:
         self.following: dict[Any, Segment] = {}
         self.frames: list[Frame] = []
         self.program: Program | None = None
         self.kept: list[int] = []
         try:
-            builder.lower_all()
-        except Wait as found:
-            self.wait = found
-        builder.begin_packing()
-        builder.failure = builder.failure and builder.failure.again()  # without its frames
-        self.failure = builder.failure
-        outputs = [builder.operand(index) for index in builder.graph.output_indexes]
+            lowering.lower_all()
+        except Suspension as suspension:
+            self.suspension = suspension
+        lowering.begin_packing()
+        lowering.failure = lowering.failure and lowering.failure.again()  # without its frames
+        self.failure = lowering.failure
+        operands = lowering.operands
+        outputs = [operands.bound(index) for index in lowering.graph.output_indexes]
         self.shapes = [OutputShape(output.dimensions) for output in outputs]
         self.needed: list[tuple[int, int]] = []
-        self.slots = dict(builder.slots)
+        self.slots = dict(operands.slots)
         if self.failure is None:
-            self._assemble(builder, outputs)
-        builder.pack()
+            self._assemble(lowering, outputs)
+        lowering.pack()
 
     @classmethod
     def loaded(
         cls, program: Program, shapes: list[OutputShape], needed: list[tuple[int, int]]
     ) -> "Segment":
-        """A segment that is all of a model, as it was stored. It has no `builder` and no `slots`:
-        nothing follows it that would ask.
+        """A segment from the cache, which is all of a graph. It has no `lowering` and no `slots`:
+        no segment follows it.
         """
         self: Segment = object.__new__(cls)
-        self.wait = self.failure = None
+        self.suspension = self.failure = None
         self.following, self.frames, self.kept = {}, [], []
         self.program, self.shapes, self.needed = program, shapes, needed
         return self
 
-    def _assemble(self, builder: Builder, outputs: Sequence[Any]) -> None:
-        self.needed = [(position, byte_size(outputs[position])) for position in builder.written()]
+    def _assemble(self, lowering: GraphLowering, outputs: Sequence[Any]) -> None:
+        self.needed = [(position, byte_size(outputs[position])) for position in lowering.written()]
         kept: set[Any] = set()
-        if self.wait is not None or not builder.slots.keys() >= set(builder.graph.output_indexes):
-            kept = builder.needed_later()
-        if isinstance(self.wait, NeedsCounts):
-            kept |= _buffers(builder)
-        if not builder.steps:
+        slots = lowering.operands.slots
+        if self.suspension is not None or not slots.keys() >= set(lowering.graph.output_indexes):
+            kept = lowering.needed_later()
+        if isinstance(self.suspension, NeedsCounts):
+            kept |= _buffers(lowering)
+        if not lowering.steps:
             return
-        self.program, places = builder.program(kept)
-        for key, offset in places.items():
+        self.program, offsets = lowering.program(kept)
+        for key, offset in offsets.items():
             self.slots[key] = FIRST_ARGUMENT_SLOT + len(self.slots)
             self.kept.append(offset)
 
     @property
     def is_whole(self) -> bool:
         """Whether it is all of a graph, ready to run."""
-        return self.wait is None and self.failure is None
+        return self.suspension is None and self.failure is None
 
     def frame(self) -> Frame:
-        """A frame for one run; whoever takes it gives it back to `frames`."""
+        """A frame for one run; its user puts it back into `frames`."""
         assert self.program is not None
         try:
             return self.frames.pop()
         except IndexError:
             return Frame(self.program)
 
-    def next_builder(self, deadline_ns: int) -> Builder:
-        """A builder for what follows, with the deadline of the run that needs it."""
-        following = self.builder.fork()
-        following.deadline_ns = deadline_ns
-        following.slots = dict(self.slots)
-        return following
+    def next_lowering(self, deadline_ns: int) -> GraphLowering:
+        """The lowering of the next segment, with the deadline of the run that needs it."""
+        return self.lowering.fork(self.slots, deadline_ns)
 
 
-def _buffers(builder: Builder) -> set[Any]:
+def _buffers(lowering: GraphLowering) -> set[Any]:
     """The scratch memory of an operation that is not finished."""
     roots = (
-        builder.root(placed.step.fields[name])
-        for placed in builder.steps
-        for _, name in placed.step.record.addresses
+        lowering.operands.root(scheduled.step.fields[name])
+        for scheduled in lowering.steps
+        for _, name in scheduled.step.record.addresses
     )
     return {root for root in roots if root is not None and not isinstance(root, int | bytes)}
-
-
-class Graph:
-    """A graph of a model, its constants, and a first segment per combination of shapes.
-
-    rewrite: what makes of the graph the one that is lowered, once and when there is need of it,
-    until a deadline as in Builder; operands keep their indexes. declared: the graph before that.
-    """
-
-    def __init__(
-        self,
-        library: KernelLibrary,
-        referenced: Referenced,
-        graph: Subgraph,
-        constants: Constants,
-        rewrite: Callable[[Subgraph, int], Subgraph] | None = None,
-    ) -> None:
-        self.library = library
-        self.referenced = referenced
-        self.subgraph = graph
-        self.constants = constants
-        self._first: dict[Any, Segment] = {}
-        self.declared = graph
-        self._rewrite = rewrite
-
-    def insert(
-        self,
-        inputs: tuple[Dimensions, ...],
-        outputs: tuple[Dimensions, ...],
-        program: Program,
-        shapes: list[OutputShape],
-        needed: list[tuple[int, int]],
-    ) -> None:
-        """Give runs with these dimensions a segment that was stored."""
-        keep(self._first, (inputs, outputs, ()), Segment.loaded(program, shapes, needed))
-
-    def first(
-        self,
-        inputs: tuple[Dimensions, ...],
-        outputs: tuple[Dimensions, ...],
-        omitted: tuple[int, ...] = (),
-        owned: bool = False,
-        deadline_ns: int = 0,
-    ) -> Segment:
-        """The first segment of a run with these dimensions.
-
-        omitted: positions of inputs that are left out.
-        owned, deadline_ns: as in Builder; raises TooLate.
-        """
-        key = inputs, outputs, omitted
-        found = self._first.get(key)
-        if found is None:
-            builder = self._builder(inputs, outputs, omitted, owned, deadline_ns)
-            found = keep(self._first, key, Segment(builder))
-        return found
-
-    def _builder(
-        self,
-        inputs: tuple[Dimensions, ...],
-        outputs: tuple[Dimensions, ...],
-        omitted: tuple[int, ...],
-        owned: bool,
-        deadline_ns: int,
-    ) -> Builder:
-        rewrite = self._rewrite
-        if rewrite is not None:  # of two threads, both may do it
-            with until(deadline_ns):
-                self.subgraph = rewrite(self.declared, deadline_ns)
-            self._rewrite = None
-        graph = self.subgraph
-        builder = Builder(
-            self.library,
-            self.referenced,
-            graph,
-            self.constants,
-            inputs,
-            outputs,
-            {graph.input_indexes[position] for position in omitted},
-            owned,
-            control=_control,
-        )
-        builder.deadline_ns = deadline_ns
-        return builder
-
-
-def _control(builder: Builder, item: Operation) -> None:
-    """Lower an IF or WHILE, which few models have."""
-    from nnapi_shim.drivers.cpu.lowering import control_flow
-
-    control_flow.lower(builder, item)

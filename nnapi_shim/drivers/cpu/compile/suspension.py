@@ -1,4 +1,4 @@
-"""What lowering waits for: reasons why a segment ends."""
+"""Suspensions of a lowering: dynamic shapes end a segment until the run has computed them."""
 
 from nnapi_shim.drivers.cpu.program.record import Deferred
 from nnapi_shim.errors import Where
@@ -6,28 +6,28 @@ from nnapi_shim.hal.types import Operation
 from nnapi_shim.operations.declare import BoundOperation
 
 
-class Wait(Exception):  # noqa: N818 (not an error)
-    """Lowering has come to what it cannot know before the steps so far have run."""
+class Suspension(Exception):  # noqa: N818 (not an error)
+    """The lowering cannot go on before the steps so far have run."""
 
 
-class NeedsValue(Wait):
-    """An operation waits for the contents of an operand."""
+class NeedsValue(Suspension):
+    """An operation needs the contents of an operand."""
 
     def __init__(self, operand: int) -> None:
         super().__init__(operand)
         self.operand = operand
 
 
-class NeedsCounts(Wait):
-    """An operation waits for the sizes of its own outputs."""
+class NeedsCounts(Suspension):
+    """An operation needs the sizes of its own outputs, which the data decides."""
 
     def __init__(self, deferred: Deferred, op: BoundOperation, place: Where) -> None:
         super().__init__(place)
         self.deferred, self.op, self.place = deferred, op, place
 
 
-class NeedsControl(Wait):
-    """An IF or WHILE whose shapes depend on which way the run goes."""
+class NeedsControl(Suspension):
+    """An IF or WHILE whose shapes depend on the branch that the run takes."""
 
     def __init__(self, item: Operation) -> None:
         super().__init__(item)

@@ -16,6 +16,7 @@ from nnapi_shim.drivers.cpu.program.record import (
     INT64,
     Buffer,
     Record,
+    Space,
     Step,
     record,
 )
@@ -25,16 +26,16 @@ from nnapi_shim.hints import Any
 from nnapi_shim.operations.declare import BoundOperation
 from nnapi_shim.operations.rules import float32
 
-CLAMP = record(input=ADDRESS, output=ADDRESS, **ELEMENTS, low=FLOAT32, high=FLOAT32)
-CLAMP_RAW = record(input=ADDRESS, output=ADDRESS, **ELEMENTS, low=INT64, high=INT64)
-ELU = record(input=ADDRESS, output=ADDRESS, **ELEMENTS, alpha=FLOAT32)
+CLAMP = record(Space.ELEMENTS, input=ADDRESS, output=ADDRESS, **ELEMENTS, low=FLOAT32, high=FLOAT32)
+CLAMP_RAW = record(Space.ELEMENTS, input=ADDRESS, output=ADDRESS, **ELEMENTS, low=INT64, high=INT64)
+ELU = record(Space.ELEMENTS, input=ADDRESS, output=ADDRESS, **ELEMENTS, alpha=FLOAT32)
 GELU = record(
-    input=ADDRESS, output=ADDRESS, **ELEMENTS,
+    Space.ELEMENTS, input=ADDRESS, output=ADDRESS, **ELEMENTS,
     cubic=FLOAT32, inner=FLOAT32, one=FLOAT32, half=FLOAT32,
 )  # fmt: skip
 """x * (tanh((x + x * x * x * cubic) * inner) + one) * half."""
 PRELU_QUANTIZED = record(
-    **WALK_FIELDS,
+    Space.PAIRS, **WALK_FIELDS,
     zero0=INT64, zero1=INT64, zero_point=INT64, lowest=INT64, highest=INT64,
     **{f"{side}_{name}": kind for side in ("positive", "negative") for name, kind in SHORT.items()},
 )  # fmt: skip

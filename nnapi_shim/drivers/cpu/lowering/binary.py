@@ -21,27 +21,27 @@ from nnapi_shim.drivers.cpu.lowering.fixed_point import (
     vanishing,
 )
 from nnapi_shim.drivers.cpu.lowering.float_shortcut import CLOSE_SUM, close_sum
-from nnapi_shim.drivers.cpu.program.record import FLOAT32, INT64, Record, Step, record
+from nnapi_shim.drivers.cpu.program.record import FLOAT32, INT64, Record, Space, Step, record
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE
 from nnapi_shim.hints import Any
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 from nnapi_shim.operations.rules import float32
 
-FLOAT = record(**WALK_FIELDS, low=FLOAT32, high=FLOAT32)
+FLOAT = record(Space.PAIRS, **WALK_FIELDS, low=FLOAT32, high=FLOAT32)
 ZEROS = {"zero0": INT64, "zero1": INT64}
 """Zero points of the inputs, negated."""
 RESULT = {"zero_point": INT64, "lowest": INT64, "highest": INT64}
 SUM = record(
-    **WALK_FIELDS, **ZEROS, **RESULT, **ROUNDING, **CLOSE_SUM,
+    Space.PAIRS, **WALK_FIELDS, **ZEROS, **RESULT, **ROUNDING, **CLOSE_SUM,
     coarse=INT64, fine_high=INT64, fine_low=INT64, fine_nudge=INT64, fine_down=INT64,
     mantissa=INT64,
 )  # fmt: skip
 """coarse: what input 0 is multiplied by, which has the larger scale. fine_*: the multiplier of the
 other, 64 * high and low; mantissa and ROUNDING: of the sum."""
-PRODUCT = record(**WALK_FIELDS, **ZEROS, **RESULT, **SHORT)
-LARGEST = record(**WALK_FIELDS, flip=INT64)
+PRODUCT = record(Space.PAIRS, **WALK_FIELDS, **ZEROS, **RESULT, **SHORT)
+LARGEST = record(Space.PAIRS, **WALK_FIELDS, flip=INT64)
 LARGEST_REQUANTIZED = record(
-    **WALK_FIELDS,
+    Space.PAIRS, **WALK_FIELDS,
     signed=INT64, zero0=FLOAT32, scale0=FLOAT32, zero1=FLOAT32, scale1=FLOAT32,
     sign=FLOAT32, zero_point=FLOAT32, low=FLOAT32, high=FLOAT32,
 )  # fmt: skip

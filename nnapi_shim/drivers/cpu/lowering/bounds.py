@@ -2,12 +2,26 @@
 
 from math import copysign, floor, inf
 
-from nnapi_shim.drivers.cpu.compile.fused import MovedActivation
 from nnapi_shim.drivers.cpu.program.record import FLOAT32_MAX
 from nnapi_shim.hal.enums import FuseCode
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE
 from nnapi_shim.operations.declare import BoundOperand
 from nnapi_shim.operations.rules import float32
+
+MOVED = b"moved"
+"""Extension data of an activation that a pass made of an operation RELU, RELU1 or RELU6."""
+
+
+class MovedActivation(int):
+    """The FuseCode of such an activation. A fused activation keeps NaN; the operation makes the
+    lower bound of it, and gives a zero the sign of that bound.
+    """
+
+
+def marked(value: int, extension_data: bytes) -> int:
+    """The value of an operand, as its extension data says."""
+    return MovedActivation(value) if extension_data == MOVED else value
+
 
 _REALS = {
     FuseCode.NONE: (-FLOAT32_MAX, FLOAT32_MAX),

@@ -12,7 +12,15 @@ from struct import pack
 
 from nnapi_shim.drivers.cpu.lowering.elements import TILE
 from nnapi_shim.drivers.cpu.lowering.joining import copy_rows
-from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, Buffer, Record, Step, record
+from nnapi_shim.drivers.cpu.program.record import (
+    ADDRESS,
+    INT64,
+    Buffer,
+    Record,
+    Space,
+    Step,
+    record,
+)
 from nnapi_shim.hal.quantization import ELEMENT_BYTES
 from nnapi_shim.hal.types import Dimensions
 from nnapi_shim.hints import Any, NamedTuple
@@ -50,7 +58,7 @@ outer, outer_count: int64[outer_count, 3], the axes around that, innermost first
 step_1. all_rows: rows of `length` elements in the output.
 A tile is `rows` whole rows, or a `part` of one, from which part_step leads to the next."""
 
-PLAIN = record(**WALK_FIELDS)
+PLAIN = record(Space.PAIRS, **WALK_FIELDS)
 
 
 class Axis(NamedTuple):

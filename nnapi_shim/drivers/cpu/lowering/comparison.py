@@ -4,13 +4,13 @@ Three predicates make all six: the operands are exchanged, the result is negated
 """
 
 from nnapi_shim.drivers.cpu.lowering.broadcasting import WALK_FIELDS, pairwise
-from nnapi_shim.drivers.cpu.program.record import FLOAT32, FLOAT32_MAX, INT64, Step, record
+from nnapi_shim.drivers.cpu.program.record import FLOAT32, FLOAT32_MAX, INT64, Space, Step, record
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 
-COMPARE = record(**WALK_FIELDS, negate=INT64)
-COMPARE_BYTES = record(**WALK_FIELDS, negate=INT64, signed=INT64)
+COMPARE = record(Space.PAIRS, **WALK_FIELDS, negate=INT64)
+COMPARE_BYTES = record(Space.PAIRS, **WALK_FIELDS, negate=INT64, signed=INT64)
 COMPARE_REALS = record(
-    **WALK_FIELDS,
+    Space.PAIRS, **WALK_FIELDS,
     negate=INT64, signed=INT64, zero0=FLOAT32, scale0=FLOAT32, zero1=FLOAT32, scale1=FLOAT32,
 )  # fmt: skip
 """negate: 1 to negate the result. signed: bits to flip in a stored byte that make it an unsigned

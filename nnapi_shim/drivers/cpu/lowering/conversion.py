@@ -5,16 +5,26 @@ from struct import pack
 
 from nnapi_shim.drivers.cpu.lowering.elements import ELEMENTS, MAP, TILE, element_wise, shared
 from nnapi_shim.drivers.cpu.lowering.rearrange import convert
-from nnapi_shim.drivers.cpu.program.record import ADDRESS, FLOAT32, INT64, Alias, Step, record
+from nnapi_shim.drivers.cpu.program.record import (
+    ADDRESS,
+    FLOAT32,
+    INT64,
+    Alias,
+    Space,
+    Step,
+    record,
+)
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE
 from nnapi_shim.hal.types import element_count
 from nnapi_shim.operations.declare import BoundOperation
 
 QUANTIZE = record(
-    input=ADDRESS, output=ADDRESS, **ELEMENTS,
+    Space.ELEMENTS, input=ADDRESS, output=ADDRESS, **ELEMENTS,
     scale=FLOAT32, low=FLOAT32, high=FLOAT32, zero_point=INT64,
 )  # fmt: skip
-DEQUANTIZE = record(input=ADDRESS, output=ADDRESS, **ELEMENTS, scale=FLOAT32, zero_point=FLOAT32)
+DEQUANTIZE = record(
+    Space.ELEMENTS, input=ADDRESS, output=ADDRESS, **ELEMENTS, scale=FLOAT32, zero_point=FLOAT32
+)
 DEQUANTIZE_CHANNELS = record(
     input=ADDRESS, output=ADDRESS, scales=ADDRESS,
     rows=INT64, channels=INT64, length=INT64, tile_rows=INT64,

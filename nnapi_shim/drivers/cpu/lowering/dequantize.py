@@ -8,7 +8,7 @@ from nnapi_shim.drivers.cpu.lowering.conversion import DEQUANTIZE
 from nnapi_shim.drivers.cpu.lowering.elements import ELEMENTS, shared
 from nnapi_shim.drivers.cpu.lowering.joining import copy_rows
 from nnapi_shim.drivers.cpu.lowering.rearrange import convert, widened
-from nnapi_shim.drivers.cpu.program.record import ADDRESS, FLOAT32, At, Buffer, Step, record
+from nnapi_shim.drivers.cpu.program.record import ADDRESS, FLOAT32, At, Buffer, Space, Step, record
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.quantization import ELEMENT_BYTES, QUANTIZED_RANGE
 from nnapi_shim.hal.types import element_count
@@ -16,7 +16,7 @@ from nnapi_shim.hints import Any
 from nnapi_shim.operations.declare import BoundOperand
 
 STORE = record(
-    input=ADDRESS, output=ADDRESS, **ELEMENTS,
+    Space.ELEMENTS, input=ADDRESS, output=ADDRESS, **ELEMENTS,
     scale=FLOAT32, zero_point=FLOAT32, low=FLOAT32, high=FLOAT32,
 )  # fmt: skip
 

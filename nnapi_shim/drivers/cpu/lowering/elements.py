@@ -11,6 +11,7 @@ from nnapi_shim.drivers.cpu.program.record import (
     INT64,
     Buffer,
     Record,
+    Space,
     Step,
     record,
 )
@@ -22,8 +23,8 @@ from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 
 ELEMENTS = {"count": INT64, "part": INT64}
 """In a record: a tile is `part` of `count` elements."""
-MAP = record(input=ADDRESS, output=ADDRESS, **ELEMENTS)
-LOOKUP = record(input=ADDRESS, output=ADDRESS, **ELEMENTS, table=ADDRESS)
+MAP = record(Space.ELEMENTS, input=ADDRESS, output=ADDRESS, **ELEMENTS)
+LOOKUP = record(Space.ELEMENTS, input=ADDRESS, output=ADDRESS, **ELEMENTS, table=ADDRESS)
 
 TILE = 1 << 14
 """Elements per tile, of which the dearest kernels do two in a nanosecond, the others eight."""

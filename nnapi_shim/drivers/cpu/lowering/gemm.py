@@ -19,7 +19,7 @@ from nnapi_shim.drivers.cpu.lowering.packing import (
 )
 from nnapi_shim.drivers.cpu.lowering.requantization import FINISH, finish, signed_zero
 from nnapi_shim.drivers.cpu.lowering.tiling import Tiling
-from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, At, Buffer, Step, record
+from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, At, Buffer, Space, Step, record
 from nnapi_shim.hints import Any, NamedTuple
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 
@@ -41,6 +41,7 @@ ROWS = {
 """How a kernel finds the input rows: see Rows. depth: what it reads of each of them."""
 
 GEMM = record(
+    Space.MATRIX,
     **ROWS,
     filter=ADDRESS,
     output=ADDRESS,

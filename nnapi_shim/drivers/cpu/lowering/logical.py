@@ -2,10 +2,10 @@
 
 from nnapi_shim.drivers.cpu.lowering.broadcasting import WALK_FIELDS, pairwise
 from nnapi_shim.drivers.cpu.lowering.elements import MAP, element_wise
-from nnapi_shim.drivers.cpu.program.record import INT64, Step, record
+from nnapi_shim.drivers.cpu.program.record import INT64, Space, Step, record
 from nnapi_shim.operations.declare import BoundOperation
 
-LOGICAL = record(**WALK_FIELDS, flip=INT64)
+LOGICAL = record(Space.PAIRS, **WALK_FIELDS, flip=INT64)
 """flip: bits to flip in a byte before and after the larger of two is taken."""
 
 

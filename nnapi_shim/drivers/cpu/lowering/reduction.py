@@ -21,6 +21,7 @@ from nnapi_shim.drivers.cpu.program.record import (
     INT64,
     Buffer,
     Record,
+    Space,
     Step,
     record,
 )
@@ -53,12 +54,12 @@ VIEW = {
 """A tile is `tile_blocks` outputs if inner is 1, otherwise blocks of up to LANES lanes. lanes: for
 each tile, LANES * LANE_ROOM bytes."""
 
-SUM = record(**VIEW, divisor=FLOAT64, flip=INT64, excess=FLOAT64)
+SUM = record(Space.RUNS, **VIEW, divisor=FLOAT64, flip=INT64, excess=FLOAT64)
 """(sum - excess) / divisor, of bytes with `flip` xor-ed to them."""
-PRODUCT = record(**VIEW)
-EXTREME = record(**VIEW, flip=INT64, start=FLOAT32)
+PRODUCT = record(Space.RUNS, **VIEW)
+EXTREME = record(Space.RUNS, **VIEW, flip=INT64, start=FLOAT32)
 """The maximum, of numbers whose bits are xor-ed with `flip`; at least `start`."""
-EXTREME_BYTES = record(**VIEW, flip=INT64, is_truth=INT64)
+EXTREME_BYTES = record(Space.RUNS, **VIEW, flip=INT64, is_truth=INT64)
 """The same of bytes, as unsigned numbers; is_truth: the result is 1 or 0."""
 
 LAYER_NORM = record(

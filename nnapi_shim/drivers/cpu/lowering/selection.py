@@ -4,12 +4,14 @@ from math import prod
 
 from nnapi_shim.drivers.cpu.lowering.elements import ELEMENTS, TILE, requantize, shared
 from nnapi_shim.drivers.cpu.lowering.rearrange import image_in, image_out
-from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, Buffer, Step, record
+from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, Buffer, Space, Step, record
 from nnapi_shim.hal.quantization import ELEMENT_BYTES, QUANTIZED_RANGE
 from nnapi_shim.hal.types import element_count
 from nnapi_shim.operations.declare import BoundOperation
 
-SELECT = record(condition=ADDRESS, input1=ADDRESS, input2=ADDRESS, output=ADDRESS, **ELEMENTS)
+SELECT = record(
+    Space.ELEMENTS, condition=ADDRESS, input1=ADDRESS, input2=ADDRESS, output=ADDRESS, **ELEMENTS
+)
 EXTREME = record(
     input=ADDRESS,
     output=ADDRESS,

@@ -5,12 +5,20 @@ from math import prod
 from nnapi_shim.drivers.cpu.lowering.elements import TILE
 from nnapi_shim.drivers.cpu.lowering.fixed_point import decomposed, input_radius
 from nnapi_shim.drivers.cpu.lowering.rearrange import image_in, image_out
-from nnapi_shim.drivers.cpu.program.record import ADDRESS, FLOAT32, INT64, Buffer, Step, record
+from nnapi_shim.drivers.cpu.program.record import (
+    ADDRESS,
+    FLOAT32,
+    INT64,
+    Buffer,
+    Space,
+    Step,
+    record,
+)
 from nnapi_shim.hints import Any
 from nnapi_shim.operations.declare import BoundOperation
 
 SHAPE = {"outer": INT64, "length": INT64, "inner": INT64, "tile_rows": INT64}
-SOFTMAX = record(input=ADDRESS, output=ADDRESS, **SHAPE, beta=FLOAT32)
+SOFTMAX = record(Space.ROWS, input=ADDRESS, output=ADDRESS, **SHAPE, beta=FLOAT32)
 SOFTMAX_LANES = record(input=ADDRESS, output=ADDRESS, **SHAPE, beta=FLOAT32, scratch=ADDRESS)
 POWERS = record(output=ADDRESS, mantissa=INT64, exponent=INT64, radius=INT64)
 """output: int32[POWERS_COUNT]: at index i the exponential, without integer bits, of a number that

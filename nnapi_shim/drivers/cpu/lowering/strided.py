@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from math import prod
 from struct import pack
 
-from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, Alias, At, Step, record
+from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, Alias, At, Space, Step, record
 from nnapi_shim.hal.quantization import ELEMENT_BYTES
 from nnapi_shim.hal.types import byte_size, element_count
 from nnapi_shim.hints import Any, NamedTuple
@@ -32,6 +32,7 @@ axes, int64[rank, 3], innermost first, of size and bytes per index, lead through
 is `tile_lines` of them or, where that is 1, a `part` of one: some of its `rows`."""
 
 COPY = record(
+    Space.COPIES,
     input=ADDRESS,
     output=ADDRESS,
     **PLACES,

@@ -11,11 +11,11 @@ from nnapi_shim.drivers.cpu.lowering.elements import (
     singles,
     translated,
 )
-from nnapi_shim.drivers.cpu.program.record import ADDRESS, Step, record
+from nnapi_shim.drivers.cpu.program.record import ADDRESS, Space, Step, record
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 
-SINE = record(input=ADDRESS, output=ADDRESS, **ELEMENTS, table=ADDRESS)
+SINE = record(Space.ELEMENTS, input=ADDRESS, output=ADDRESS, **ELEMENTS, table=ADDRESS)
 
 
 def lower_abs(op: BoundOperation) -> list[Step]:

@@ -1,28 +1,28 @@
-"""What is done to a graph before it is lowered: a pass per file, in the order of a table.
+"""Passes: rewrites of a graph before it is lowered, and of the schedule behind lowering.
 
 Results stay the same, bit by bit, and NaN stays NaN. Two passes let another kernel compute sums of
-floats, fuse_dilation and fuse_padding: what is added up in another order may be rounded otherwise,
-exceed float32 on the way or not, and have the other sign if it is 0. compress_weights_f16
-rounds weights to float16, if they are not among its numbers, and may add up in another order, too.
-What the program reads is computed as the model says, and so is all that a run may refuse: passes
-act where everything is declared, as operations give it.
+floats, fuse_dilation and fuse_padding: sums in another order may be rounded otherwise, exceed
+float32 on the way or not, and have the other sign if they are 0. compress_weights_f16 rounds
+weights to float16, if they are not among its numbers, and may change the order of sums, too.
+Outputs of the program are computed as the model says, and so is everything that a run may refuse:
+passes act where shapes and quantization are static, and as declared.
+
+A pass is a function in a file of its name, and a row of a table here. Every rewrite that it reports
+is in `nnapi-shim explain`.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 
-from nnapi_shim.drivers.cpu.compile.constants import Constants
-from nnapi_shim.drivers.cpu.compile.layout import Lowered, Placed
 from nnapi_shim.drivers.cpu.lowering.half_precision import ON_ONE_ROW
-from nnapi_shim.errors import Where
+from nnapi_shim.drivers.cpu.program.constants import Constants
+from nnapi_shim.drivers.cpu.program.record import Space
+from nnapi_shim.drivers.cpu.program.schedule import Rewrite, Schedule
 from nnapi_shim.hal.enums import OperandLifeTime, OperationType
 from nnapi_shim.hal.types import Subgraph
-from nnapi_shim.hints import TYPE_CHECKING, Any, NamedTuple
+from nnapi_shim.hints import NamedTuple
 from nnapi_shim.limits import watched
 from nnapi_shim.settings import PASSES
-
-if TYPE_CHECKING:
-    from nnapi_shim.drivers.cpu.passes.graph.rewriter import Done
 
 O = OperationType  # noqa: E741
 ALL = "all"
@@ -32,6 +32,30 @@ VALUED = (
     OperandLifeTime.CONSTANT_REFERENCE,
     OperandLifeTime.NO_VALUE,
 )
+Evaluate = Callable[[Subgraph], Sequence[bytes] | None]
+"""The contents of the outputs of a graph that has constants alone, or None where it fails."""
+
+
+class GraphPass(NamedTuple):
+    """A pass over a graph: passes/graph/<name>.py.
+
+    applies: whether a graph may have a match; the pass is not imported for others.
+    relaxed: for models alone whose float32 may have the range and precision of float16.
+    """
+
+    name: str
+    applies: Callable[[Subgraph], bool]
+    relaxed: bool = False
+
+
+class SchedulePass(NamedTuple):
+    """A pass over a schedule: passes/schedule/<name>.py.
+
+    applies: whether a schedule may have a match; the pass is not imported for others.
+    """
+
+    name: str
+    applies: Callable[[Schedule], bool]
 
 
 def types_of(graph: Subgraph) -> set[int]:
@@ -53,115 +77,100 @@ def _computes_constants(graph: Subgraph) -> bool:
     return False
 
 
-TABLE: dict[str, Callable[[Subgraph], bool]] = {
-    "fold_constants": _computes_constants,
-    "merge_transposes": _of(O.TRANSPOSE),
-    "merge_quantization": _of(O.QUANTIZE),
-    "fuse_dilation": _of(O.BATCH_TO_SPACE_ND),
-    "fuse_padding": _of(O.PAD, O.PAD_V2),
-    "fuse_activations": _of(O.RELU, O.RELU1, O.RELU6),
-    "fuse_gelu": _of(O.TANH),
-    "fuse_layer_norm": _of(O.SQRT),
-    "tabulate_bytes": _of(O.QUANTIZE, O.LOGISTIC, O.TANH, O.HARD_SWISH),
-    "compress_weights_f16": _of(*ON_ONE_ROW),
-}
-"""Name of a pass, which is that of its file and its function -> whether a graph may have something
-for it to do; it is not imported for others.
-"""
+def _has(*spaces: str) -> Callable[[Schedule], bool]:
+    """Whether a schedule has steps of all of these iteration spaces."""
+    return lambda schedule: {each.step.record.space for each in schedule.steps}.issuperset(spaces)
 
 
-WHERE_RELAXED = ("compress_weights_f16",)
-"""Those for models whose float32 may be computed with the range and precision of float16."""
+def _follow(
+    first: Sequence[str], second: Sequence[str], least_tiles: int = 0
+) -> Callable[[Schedule], bool]:
+    """Whether a step of one of the second spaces follows one of the first, and one of the two has
+    so many tiles.
+    """
 
-ON_STEPS = ("fuse_additions", "write_in_place", "fuse_tiles", "fuse_elementwise", "run_parallel")
-"""Passes over the steps that a graph was lowered to."""
+    def applies(schedule: Schedule) -> bool:
+        before, tiles = "", 0
+        for scheduled in watched(schedule.steps):
+            step = scheduled.step
+            space = step.record.space
+            if before in first and space in second and max(tiles, step.tiles) >= least_tiles:
+                return True
+            before, tiles = space, step.tiles
+        return False
+
+    return applies
+
+
+ROW_BY_ROW = (Space.ELEMENTS, Space.PAIRS, Space.RUNS, Space.ROWS)
+
+GRAPH_PASSES = (
+    GraphPass("fold_constants", _computes_constants),
+    GraphPass("merge_transposes", _of(O.TRANSPOSE)),
+    GraphPass("merge_quantization", _of(O.QUANTIZE)),
+    GraphPass("fuse_dilation", _of(O.BATCH_TO_SPACE_ND)),
+    GraphPass("fuse_padding", _of(O.PAD, O.PAD_V2)),
+    GraphPass("fuse_activations", _of(O.RELU, O.RELU1, O.RELU6)),
+    GraphPass("fuse_gelu", _of(O.TANH)),
+    GraphPass("fuse_layer_norm", _of(O.SQRT)),
+    GraphPass("tabulate_bytes", _of(O.QUANTIZE, O.LOGISTIC, O.TANH, O.HARD_SWISH)),
+    GraphPass("compress_weights_f16", _of(*ON_ONE_ROW), relaxed=True),
+)
+"""In the order in which they run."""
+
+SCHEDULE_PASSES = (
+    SchedulePass("fuse_additions", _has(Space.MATRIX, Space.PAIRS)),
+    SchedulePass("write_in_place", _has(Space.COPIES)),
+    SchedulePass(
+        "fuse_tiles",
+        _follow((Space.MATRIX, Space.LINES), (Space.MATRIX, Space.PAIRS), least_tiles=2),
+    ),
+    SchedulePass("fuse_elementwise", _follow(ROW_BY_ROW, ROW_BY_ROW)),
+    SchedulePass("run_parallel", lambda _: True),
+)
+"""In the order in which they run."""
+
+NAMES = tuple([each.name for each in (*GRAPH_PASSES, *SCHEDULE_PASSES)])
 
 
 def left_out() -> frozenset[str]:
     """The passes that the setting leaves out."""
     names = set(PASSES.get().replace(",", " ").replace("-", "").split())
-    known = (*TABLE, *ON_STEPS)
-    for name in sorted(names.difference(known) - {ALL}):
-        PASSES.refuse(name, f"allowed are {', '.join(known)}, and {ALL}")
-    return frozenset(known if ALL in names else names.intersection(known))
+    for name in sorted(names.difference(NAMES) - {ALL}):
+        PASSES.refuse(name, f"allowed are {', '.join(NAMES)}, and {ALL}")
+    return frozenset(NAMES if ALL in names else names.intersection(NAMES))
 
 
-def applied(
-    subgraph: Subgraph,
-    constants: Constants,
-    evaluate: Callable[[Subgraph], Sequence[bytes] | None],
-) -> tuple[Subgraph, "Sequence[Done]"]:
-    """A graph that gives the same results in fewer steps, and what was done to it.
+def rewrite_graph(
+    subgraph: Subgraph, constants: Constants, evaluate: Evaluate
+) -> tuple[Subgraph, Sequence[Rewrite]]:
+    """A graph that gives the same results in fewer steps, and the rewrites that lead to it.
 
-    constants: those of its model; what passes compute is added to them. evaluate: as in
-    `graph.Graph`.
+    constants: those of its model; passes add the constants that they compute.
     """
-    without = left_out().union(() if constants.are_relaxed else WHERE_RELAXED)
-    names = [name for name, acts in TABLE.items() if name not in without and acts(subgraph)]
+    without = left_out()
+    names = [
+        each.name
+        for each in GRAPH_PASSES
+        if each.name not in without
+        and (constants.are_relaxed or not each.relaxed)
+        and each.applies(subgraph)
+    ]
     if not names:
         return subgraph, ()
-    from nnapi_shim.drivers.cpu.passes.graph.rewriter import Graph
+    from nnapi_shim.drivers.cpu.passes.graph.rewriter import MutableGraph
 
-    graph = Graph(subgraph, constants, evaluate)
+    graph = MutableGraph(subgraph, constants, evaluate)
     for name in names:
+        graph.pass_name = name
         getattr(import_module(f"{__name__}.graph.{name}"), name)(graph)
-    return (graph.rewritten() if graph.done else subgraph), graph.done
+    return (graph.rewritten() if graph.rewrites else subgraph), graph.rewrites
 
 
-class Joined(NamedTuple):
-    """What a pass over steps did: its name, where the step comes from, what became of it."""
-
-    name: str
-    where: Where
-    what: str
-
-
-def on_steps(lowered: Lowered, kept: Collection[Any]) -> list[Joined]:
-    """Let the passes over steps change those of a program; what they did.
-
-    kept: operands and Buffers that later programs read.
-    """
-    kernels = {placed.step.kernel.partition("_")[0] for placed in watched(lowered.steps)}
+def rewrite_schedule(schedule: Schedule) -> None:
+    """Let the passes over schedules change one."""
     without = left_out()
-    done = []
-    if "add" in kernels and "fuse_additions" not in without:
-        from nnapi_shim.drivers.cpu.passes.schedule.fuse_additions import fuse_additions
-
-        for one, other in fuse_additions(lowered, kept):
-            what = f"added at the end of {one.where}"
-            done.append(Joined("fuse_additions", other.where, what))
-    if "copy" in kernels and "write_in_place" not in without:
-        from nnapi_shim.drivers.cpu.passes.schedule.write_in_place import write_in_place
-
-        for placed in write_in_place(lowered, kept):
-            what = "what it would copy is written or read where it lies"
-            done.append(Joined("write_in_place", placed.where, what))
-    if not kernels.isdisjoint(("gemm", "depthwise")) and "fuse_tiles" not in without:
-        from nnapi_shim.drivers.cpu.passes.schedule.fuse_tiles import fuse_tiles
-
-        for one, other in fuse_tiles(lowered.steps, lowered.root):
-            what = f"behind {one.where}, tile by tile"
-            done.append(Joined("fuse_tiles", other.where, what))
-    if _has_pairs(lowered.steps) and "fuse_elementwise" not in without:
-        from nnapi_shim.drivers.cpu.passes.schedule.fuse_elementwise import fuse_elementwise
-
-        for one, other in fuse_elementwise(lowered.steps, lowered.root):
-            what = f"behind {one.where}, block by block"
-            done.append(Joined("fuse_elementwise", other.where, what))
-    if "run_parallel" not in without:
-        from nnapi_shim.drivers.cpu.passes.schedule.run_parallel import run_parallel
-
-        for one, other in run_parallel(lowered, kept):
-            done.append(Joined("run_parallel", other.where, f"beside {one.where}"))
-    return done
-
-
-def _has_pairs(steps: Sequence[Placed]) -> bool:
-    """Whether two steps that go element by element follow each other."""
-    before = False
-    for placed in watched(steps):
-        this = "part" in placed.step.record.fields
-        if before and this:
-            return True
-        before = this
-    return False
+    for each in SCHEDULE_PASSES:
+        if each.name not in without and each.applies(schedule):
+            schedule.pass_name = each.name
+            getattr(import_module(f"{__name__}.schedule.{each.name}"), each.name)(schedule)

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu.program.library import KernelLibrary
-from nnapi_shim.drivers.cpu.program.native_task import Helper
+from nnapi_shim.drivers.cpu.program.native_task import NativeTask
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, record
 from nnapi_shim.hints import Any
 
@@ -80,7 +80,7 @@ class Underway:
 
     def __init__(self, digest: Digest, label: bytes, ranges: Sequence[Range], owner: Any) -> None:
         self._digest, self._owner = digest, owner
-        self._helper: Helper | None = None
+        self._task: NativeTask | None = None
         self._said = label.ljust(8, b"\0") + pack(f"<{len(ranges)}q", *[each for _, each in ranges])
         rows: list[int] = []
         rests: list[bytes] = []
@@ -104,7 +104,7 @@ class Underway:
     def begin(self) -> None:
         """Have a thread begin; where none is to be had, nothing has begun yet."""
         owner = self._work, self._last, self._owner
-        self._helper = Helper(self._digest.kernel_address, self._work.record, owner)
+        self._task = NativeTask(self._digest.kernel_address, self._work.record, owner)
 
     def result(self) -> bytes:
         """The digest."""
@@ -122,8 +122,8 @@ class Underway:
         return state.digest()
 
     def _wait(self) -> None:
-        if self._helper is not None:
-            self._helper.result()
+        if self._task is not None:
+            self._task.result()
 
 
 class _Work:

@@ -58,7 +58,7 @@ def c_function(name: str, signature: str) -> Callable[..., Any]:
 
 
 _kept: list[Any] = []
-"""What functions of the C library were found in: it stays."""
+"""Libraries with functions of C: they stay loaded."""
 
 
 def allowed_tiers() -> list[str]:
@@ -87,6 +87,25 @@ def library_name(tier: str) -> str:
     return f"libnnapi_kernels_{tier}.so"
 
 
+Compile = Callable[[str, str], int]
+"""Compiles a kernel for a tier, by their names: its address."""
+
+
+def _no_compiler() -> Compile:
+    raise ImportError("the device nnapi-cpu is not loaded")
+
+
+_load_compiler = [_no_compiler]
+
+
+def use_compiler(load: Callable[[], Compile]) -> None:
+    """Set what compiles kernels that the built libraries lack.
+
+    load: imports the compiler; raises ImportError where a package is missing.
+    """
+    _load_compiler[0] = load
+
+
 class KernelLibrary:
     """The kernels of one tier."""
 
@@ -107,7 +126,7 @@ class KernelLibrary:
         """Tier whose kernels are used; lowering packs constants for it."""
         self._path = ""
         self._compiles = False
-        """Whether a kernel has been compiled by the JIT, which is told of once."""
+        """Whether a kernel has been compiled by the JIT, which is logged once."""
         for tier in tiers:
             for folder in library_folders():
                 path = os.path.join(folder, library_name(tier))
@@ -155,7 +174,7 @@ class KernelLibrary:
             )
         try:
             process.load_numpy()
-            from nnapi_shim.drivers.cpu.toolchain import jit
+            compile_kernel = _load_compiler[0]()
         except ImportError as error:
             raise op_failed(
                 f"kernel {name} is not in {where}, and cannot be compiled ({last_line(error)}); "
@@ -168,7 +187,7 @@ class KernelLibrary:
             "which takes seconds; `make kernels` builds them",
         )
         self._compiles = True
-        return jit.compile_kernel(name, self.tier)
+        return compile_kernel(name, self.tier)
 
 
 def _load(path: str) -> Any:

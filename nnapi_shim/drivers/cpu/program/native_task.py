@@ -1,6 +1,6 @@
-"""A thread of C alone, which does one thing while Python goes on.
+"""A native task: a thread of C alone that calls one function while Python goes on.
 
-It never asks for Python's lock: it would wait for that while the thread that began it goes on.
+It never takes Python's lock.
 """
 
 from nnapi_shim import address
@@ -8,20 +8,20 @@ from nnapi_shim.drivers.cpu.program.library import c_function
 from nnapi_shim.hints import Any
 
 _RESULT = 16
-"""Where the function's result is in a block; it begins with the function and its argument, and
-native/native_task.c says what else there is.
+"""Offset in a block of the function's result; the block begins with the function and its argument,
+and native/native_task.c has the rest.
 """
 _BYTES = 64
 
 
-class Helper:
-    """A thread that calls `function(argument, 0)`. Whoever lets go of it waits for it.
+class NativeTask:
+    """A thread that calls `function(argument, 0)`. When the object goes, it waits for the thread.
 
-    owner: keeps all that the thread reads and writes, until then.
+    owner: keeps the memory that the thread reads and writes, until then.
     """
 
     def __init__(self, function: int, argument: int, owner: Any) -> None:
-        """Where no thread is to be had, nothing begins."""
+        """Nothing begins where no thread can be made."""
         if not _functions:
             where = c_function("nnapi_shim_getHelper", "uint64_t(*)(void)")()
             _functions.append((where, address.function(where, "int32_t(*)(uintptr_t, uintptr_t)")))
@@ -35,8 +35,8 @@ class Helper:
         """Whether there is a thread."""
 
     def result(self) -> int | None:
-        """Wait for its end: the int32_t that the function gave. None where it may not have been
-        called to its end: there was no thread, or this is the child of a fork, which has none.
+        """Wait for the thread: the int32_t that the function returned. None where it may not have
+        returned: there was no thread, or this is the child of a fork, which has none.
         """
         if not self._help(self._block.address, 1):
             return None

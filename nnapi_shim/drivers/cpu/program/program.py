@@ -2,14 +2,14 @@
 
 Layout of the words of a program:
 
-    steps    5 words each: kernel address, address of its argument block, tiles, jump, join
+    steps    5 words each: kernel address, address of its argument block, tiles, branch offset, link
     blocks   the argument records, one after another
 
-A step whose kernel answers with a number below 0 is followed by the step `jump` places further
-(or back), any other by the next one.
+A step whose kernel returns a number below 0 branches: its branch offset is the distance to the next
+step to run. Any other is followed by the next one.
 
-Steps that are joined are a region, which runs as a whole; `join` says what a step has to do with
-the next one:
+Linked steps are a region, which runs as a whole; the link of a step is its relation to the next
+step:
 
     END      nothing: the region ends with this step
     CHAIN    tile t of the next step runs right behind tile t of this one, on the same thread. Both
@@ -18,7 +18,7 @@ the next one:
     BESIDE   neither needs the other, nor do the steps that they are chained with: any of their
              tiles may run at the same time
 
-A region of several steps has no jumps in it, and nothing jumps into it.
+A region of several steps has no branches in it, and no step branches into it.
 
 Words that hold addresses are patched when a frame is bound: patch {at, slot, addend} stores
 addresses[slot] + addend. Slots: the words themselves, the arena, the loop timeout in ns, then the
@@ -31,7 +31,7 @@ from struct import Struct, pack
 
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu.program.library import KernelLibrary
-from nnapi_shim.drivers.cpu.program.native_task import Helper
+from nnapi_shim.drivers.cpu.program.native_task import NativeTask
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, record
 from nnapi_shim.drivers.cpu.program.threads import ALONE, Crew
 from nnapi_shim.errors import Where
@@ -49,7 +49,7 @@ SLOT_WORDS, SLOT_ARENA, SLOT_LOOP_TIMEOUT, FIRST_ARGUMENT_SLOT = 0, 1, 2, 3
 
 
 class Origin(Protocol):
-    """What messages need to know of a step."""
+    """A step, for messages."""
 
     @property
     def kernel(self) -> str:
@@ -168,7 +168,7 @@ class Frame:
 
 
 class StepsInOrder:
-    """Steps that none is a jump, one after the other: kernel, argument block and tiles of each."""
+    """Steps without branches, one after the other: kernel, argument block and tiles of each."""
 
     def __init__(
         self,
@@ -186,16 +186,16 @@ class StepsInOrder:
             at += len(block)
         _store(words, b"".join([*parts, *[block for _, block, _ in steps]]))
         self._run = library.run_program
-        self._helper: Helper | None = None
+        self._task: NativeTask | None = None
 
     def begin(self, owner: Any) -> None:
-        """Let another thread run them, if there is one to be had; owner: as in Helper."""
+        """Run them on another thread, if one can be made; owner: as in NativeTask."""
         runner = address.of_function(self._run)
-        self._helper = Helper(runner, self._words.address, (self._words, owner))
+        self._task = NativeTask(runner, self._words.address, (self._words, owner))
 
     def result(self) -> tuple[int, int]:
-        """Run them, or wait for who does: the result code, and the step that it is of."""
-        code = None if self._helper is None else self._helper.result()
+        """Run them, or wait for the thread that does: the result code, and its step."""
+        code = None if self._task is None else self._task.result()
         if code is None:
             code = self._run(self._words.address, 0)
         return code, int.from_bytes(address.read(self._words.address + 16, 8), "little")

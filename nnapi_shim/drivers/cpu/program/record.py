@@ -22,18 +22,42 @@ FLOAT32_MAX = 3.4028234663852886e38
 _FORMATS = {ADDRESS: "q", INT64: "q", FLOAT32: "f4x", FLOAT64: "d"}
 
 
+class Space:
+    """Iteration spaces: the loops of a kernel, as far as passes may cut its tiles in another way.
+    Each is declared with the fields that cut it.
+    """
+
+    WHOLE = "whole"
+    """Passes leave its tiles as they are."""
+    ELEMENTS = "elements"
+    """Element by element (lowering/elements.py)."""
+    PAIRS = "pairs"
+    """Two inputs, broadcast against each other, element by element (lowering/broadcasting.py)."""
+    RUNS = "runs"
+    """Runs of elements, each reduced or normalised (lowering/reduction.py)."""
+    ROWS = "rows"
+    """Rows, each made of one row of the input (lowering/softmax.py)."""
+    COPIES = "copies"
+    """Runs of bytes that are copied (lowering/strided.py)."""
+    MATRIX = "matrix"
+    """Rows by columns of a matrix product (lowering/gemm.py)."""
+    LINES = "lines"
+    """Lines of pixels of a depthwise convolution (lowering/depthwise.py)."""
+
+
 class Record:
-    """Field names and kinds (ADDRESS, INT64, FLOAT32, FLOAT64), in order."""
+    """Field names and kinds (ADDRESS, INT64, FLOAT32, FLOAT64) in order; the iteration space."""
 
-    __slots__ = ("_pack", "addresses", "fields", "unpack", "values", "words")
+    __slots__ = ("_pack", "addresses", "fields", "space", "unpack", "values", "words")
 
-    def __init__(self, fields: dict[str, str]) -> None:
+    def __init__(self, fields: dict[str, str], space: str = Space.WHOLE) -> None:
         self.fields = fields
+        self.space = space
         layout = Struct("<" + "".join(_FORMATS[kind] for kind in fields.values()))
         self._pack, self.unpack = layout.pack, layout.unpack
         self.words = len(fields)
         self.values: Callable[[dict[str, Any]], Sequence[Any]] = (
-            itemgetter(*fields) if self.words > 1 else lambda given: [given[n] for n in fields]
+            itemgetter(*fields) if self.words > 1 else lambda values: [values[n] for n in fields]
         )
         """From values by name to values in order."""
         self.addresses = [(at, n) for at, (n, k) in enumerate(fields.items()) if k == ADDRESS]
@@ -51,9 +75,9 @@ def _in_range(value: Any, kind: str) -> Any:
     return max(-FLOAT32_MAX, min(FLOAT32_MAX, value)) if kind == FLOAT32 else value
 
 
-def record(**fields: str) -> Record:
+def record(space: str = Space.WHOLE, /, **fields: str) -> Record:
     """Declare a record: `record(input=ADDRESS, output=ADDRESS, count=INT64)`."""
-    return Record(fields)
+    return Record(fields, space)
 
 
 class Buffer:

@@ -1,4 +1,4 @@
-"""The constants that a model holds itself, and what was made of them, once for all compilations."""
+"""The constants that a model itself holds, and the blocks packed of them: for all compilations."""
 
 from _weakref import ref
 
@@ -6,54 +6,54 @@ from nnapi_shim import address
 from nnapi_shim.hints import Any
 
 
-class OwnValues:
-    """The constants that a model holds itself, and what was made of them alone.
+class SharedConstants:
+    """The constants that a model itself holds, and the blocks that were packed of them alone.
 
-    All compilations of the model share it, and those of other models that hold equal constants.
+    All compilations of the model share them, and those of other models that hold equal constants.
     """
 
     def __init__(self, data: bytes) -> None:
         self.data = data
         self.address, self._keep = address.address_of(data)
         self.packed: dict[Any, address.Block] = {}
-        self._made: set[int] = set()
+        self._packed_at: set[int] = set()
 
     def has(self, value: int | bytes) -> bool:
-        """Whether an ADDRESS field of a step leads to nothing else."""
-        if isinstance(value, bytes) or value == 0 or value in self._made:
+        """Whether the value of an ADDRESS field of a step leads to nothing but these constants."""
+        if isinstance(value, bytes) or value == 0 or value in self._packed_at:
             return True
         return self.address <= value < self.address + len(self.data)
 
     def keep(self, key: Any, block: address.Block) -> bool:
-        """Keep what was made of it; False if another thread's, made meanwhile, is kept instead."""
+        """Keep a packed block; returns False if the block of another thread is kept instead."""
         is_kept = self.packed.setdefault(key, block) is block
         if is_kept:
-            self._made.add(block.address)
+            self._packed_at.add(block.address)
         return is_kept
 
 
 WORTH_SHARING = 1 << 14
-"""Bytes of constants from which on it is looked whether another model has the same."""
+"""Bytes of constants from which on those of other models are compared."""
 
-_known: dict[int, "ref[OwnValues]"] = {}
+_known: dict[int, "ref[SharedConstants]"] = {}
 """By the id of their bytes, which they keep."""
 
 
-def own_values(data: bytes) -> OwnValues:
-    """What is shared by all who have these bytes, or equal ones."""
+def shared_constants(data: bytes) -> SharedConstants:
+    """The constants that all owners of these bytes, or of equal bytes, share."""
     known = _known.get(id(data))
     found = known() if known is not None else None
     if found is None and len(data) >= WORTH_SHARING:
         found = _equal(data)
     if found is None:
-        found = OwnValues(data)
+        found = SharedConstants(data)
         number = id(data)
         _known[number] = ref(found, lambda _: _known.pop(number, None))
     return found
 
 
-def _equal(data: bytes) -> OwnValues | None:
-    """What another model has: none is looked at but those that may be equal, byte by byte."""
+def _equal(data: bytes) -> SharedConstants | None:
+    """Those of another model with equal bytes; models of other lengths are not compared."""
     for known in [*_known.values()]:
         found = known()
         if found is not None and len(found.data) == len(data) and found.data == data:

@@ -1,4 +1,4 @@
-"""A program run step by step, for those who observe runs: what `walk` does, told of."""
+"""Runs a program step by step, and reports each step to those who observe runs."""
 
 from collections.abc import Callable, Sequence
 from time import monotonic_ns
@@ -6,31 +6,31 @@ from time import monotonic_ns
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu.program.library import STEP_SIGNATURE
 from nnapi_shim.drivers.cpu.program.program import STEP_BYTES, STEP_WORDS, WALK, WALK_BYTES, Program
-from nnapi_shim.drivers.cpu.run import runner
-from nnapi_shim.drivers.observing import tell
+from nnapi_shim.drivers.cpu.run import walk as walks
+from nnapi_shim.drivers.observing import report
 from nnapi_shim.errors import Where
 from nnapi_shim.hal.enums import ResultCode
 from nnapi_shim.hints import Any
 
 NAME = "nnapi-cpu"
 _STOPPED = 16
-"""Where a WALK record has the step at which it stopped."""
+"""Offset in a WALK record of the step at which it stopped."""
 
 
 def begin() -> None:
     """Walk step by step in runs that are bound from now on."""
-    runner.walk_of[0] = stepwise
+    walks.walk_of[0] = stepwise
 
 
 def end() -> None:
     """Walk as always."""
-    runner.walk_of[0] = runner.compiled_walk
+    walks.walk_of[0] = walks.compiled_walk
 
 
 def stepwise(program: Program, around: Sequence[Where]) -> Callable[[int, int], int]:
-    """A function that can stand for `program.walk`, and tells of each step.
+    """A function in place of `program.walk`, which reports each step.
 
-    around: the places that the graph is run at, as they are when the walk begins.
+    around: the positions of the graphs around it, when the walk begins.
     """
 
     def walk(block: int, tile: int) -> int:
@@ -41,9 +41,9 @@ def stepwise(program: Program, around: Sequence[Where]) -> Callable[[int, int], 
         number = 0
         while number < count:
             at = STEP_WORDS * number
-            kernel, arguments, tiles, jump, _ = table[at : at + STEP_WORDS]
+            kernel, arguments, tiles, branch_offset, _ = table[at : at + STEP_WORDS]
             began = monotonic_ns()
-            if jump:
+            if branch_offset:
                 code = _called(kernel, arguments, tiles, deadline)
             else:
                 record = WALK.pack(steps + STEP_BYTES * number, 1, 0, deadline, *crew)
@@ -51,18 +51,18 @@ def stepwise(program: Program, around: Sequence[Where]) -> Callable[[int, int], 
                 code = program.walk(own.address, 0)
             ended = monotonic_ns()
             where, step = program.origins[number]
-            tell(NAME, step.kernel, around, where, began, ended)
+            report(NAME, step.kernel, around, where, began, ended)
             if code > 0:
                 address.view(block + _STOPPED, 8)[:] = number.to_bytes(8, "little")
                 return code
-            number += jump if code < 0 else 1
+            number += branch_offset if code < 0 else 1
         return 0
 
     return walk
 
 
 def _called(kernel: int, arguments: int, tiles: int, deadline: int) -> int:
-    """The answer of a step that may jump, which a walk of one step does not hand on."""
+    """The answer of a step that may branch; a walk of one step does not return it."""
     function: Any = address.function(kernel, STEP_SIGNATURE)
     code = 0
     for tile in range(tiles):

@@ -3,17 +3,16 @@
 from struct import iter_unpack, pack
 
 from nnapi_shim.drivers.cpu.lowering.half_precision import LEAST_BYTES, ON_ONE_ROW, can_halve
-from nnapi_shim.drivers.cpu.passes.graph.rewriter import Done, Graph, title
+from nnapi_shim.drivers.cpu.passes.graph.rewriter import MutableGraph, title
 from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType
 from nnapi_shim.hal.types import Operand, Operation, byte_size
 
 O = OperationType  # noqa: E741
-NAME = "compress_weights_f16"
 SMALLEST, LARGEST = 2.0**-14, 65504.0
 """Of the normal numbers of float16."""
 
 
-def compress_weights_f16(graph: Graph) -> None:
+def compress_weights_f16(graph: MutableGraph) -> None:
     """Constant matrices of an operation on one row, or one sequence: all of them, if the largest
     weight of each row is a normal float16, or 0. What is smaller is then off by no more than the
     largest may be.
@@ -28,11 +27,10 @@ def compress_weights_f16(graph: Graph) -> None:
         if size >= LEAST_BYTES and _are_in_range(graph, found):
             places = [(graph.address(index), graph.operands[index].dimensions) for index in found]
             graph.constants.halved.update(places)
-            what = f"{title(item)}: {size >> 10} KiB of weights are kept as float16"
-            graph.done.append(Done(NAME, item.number, what))
+            graph.report(item, f"{title(item)}: {size >> 10} KiB of weights are kept as float16")
 
 
-def _batches(graph: Graph, item: Operation) -> int:
+def _batches(graph: MutableGraph, item: Operation) -> int:
     """Rows or sequences that the weights are multiplied with at once; 0 if that is not known."""
     if item.type is O.FULLY_CONNECTED:
         return (graph.operands[item.outputs[0]].dimensions or (0,))[0]
@@ -42,13 +40,13 @@ def _batches(graph: Graph, item: Operation) -> int:
     return dimensions[at] if len(dimensions) > at else 0
 
 
-def _is_matrix(graph: Graph, index: int) -> bool:
+def _is_matrix(graph: MutableGraph, index: int) -> bool:
     operand = graph.operands[index]
     is_float = operand.type is OperandType.TENSOR_FLOAT32 and graph.is_constant(index)
     return is_float and len(operand.dimensions) == 2 and operand.dimensions[0] > 1
 
 
-def _are_in_range(graph: Graph, indexes: list[int]) -> bool:
+def _are_in_range(graph: MutableGraph, indexes: list[int]) -> bool:
     """Whether the largest of each row is; the kernels that find it pass over NaN, which stays."""
     axis = graph.constant(Operand(OperandType.TENSOR_INT32, (1,)), pack("<i", 1))
     keeps = graph.scalar(OperandType.BOOL, False)

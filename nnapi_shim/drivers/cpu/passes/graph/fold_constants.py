@@ -1,20 +1,19 @@
 """Operations on constants alone are computed when the model is compiled."""
 
-from nnapi_shim.drivers.cpu.passes.graph.rewriter import Done, Graph, title
+from nnapi_shim.drivers.cpu.passes.graph.rewriter import MutableGraph, title
 from nnapi_shim.hal.enums import OperandLifeTime, OperationType
 from nnapi_shim.hal.types import Operation, byte_size
 from nnapi_shim.limits import watched
 
 O = OperationType  # noqa: E741
-NAME = "fold_constants"
 LEFT = (O.IF, O.WHILE, O.RANDOM_MULTINOMIAL)
 MOST_BYTES = 1 << 20
 MOST_GROWTH = 4
 """Bytes of results that are kept, whatever they were made of, and times what they were made of."""
 
 
-def fold_constants(graph: Graph) -> None:
-    """All that follows from constants is computed at once; if any of it fails, in the runs."""
+def fold_constants(graph: MutableGraph) -> None:
+    """Compute everything that depends on constants alone; if any of it fails, the runs do."""
     folded: dict[int, Operation] = {}
     known: set[int] = set()
     needed: dict[int, None] = {}
@@ -34,14 +33,14 @@ def fold_constants(graph: Graph) -> None:
     if found is None:
         return
     for index, contents in watched(zip(needed, found, strict=True)):
-        graph.settle(index, contents)
+        graph.make_constant(index, contents)
     for position, item in watched(folded.items()):
         graph.remove(position)
-        graph.done.append(Done(NAME, item.number, f"{title(item)}: its result is a constant"))
+        graph.report(item, f"{title(item)}: its result is a constant")
 
 
-def _is_folded(graph: Graph, item: Operation, known: set[int]) -> bool:
-    """Whether an operation is computed, given what is known already."""
+def _is_folded(graph: MutableGraph, item: Operation, known: set[int]) -> bool:
+    """Whether an operation is computed. known: the results that are computed already."""
     operands = graph.operands
     if item.type in LEFT or not item.inputs or not graph.outputs.isdisjoint(item.outputs):
         return False

@@ -1,12 +1,13 @@
-"""An activation that stands alone becomes that of the operation whose result it reads."""
+"""A RELU, RELU1 or RELU6 becomes the fused activation of the operation before it."""
 
-from nnapi_shim.drivers.cpu.compile.fused import MOVED
-from nnapi_shim.drivers.cpu.passes.graph.rewriter import Done, Graph, title
+from nnapi_shim.drivers.cpu.lowering.bounds import MOVED
+from nnapi_shim.drivers.cpu.passes.graph.pattern import Op, matches
+from nnapi_shim.drivers.cpu.passes.graph.rewriter import MutableGraph, title
 from nnapi_shim.hal.enums import FuseCode, OperandType, OperationType
+from nnapi_shim.hal.types import Operation
 from nnapi_shim.operations import operation
 from nnapi_shim.operations.rules import fused_activation
 
-NAME = "fuse_activations"
 O = OperationType  # noqa: E741
 CODES = {O.RELU: FuseCode.RELU, O.RELU1: FuseCode.RELU1, O.RELU6: FuseCode.RELU6}
 OF_FLOATS = (
@@ -18,23 +19,29 @@ OF_FLOATS = (
     O.MAX_POOL_2D,
     O.TRANSPOSE_CONV_2D,
 )
-"""Operations whose kernels make of NaN what RELU does, which a fused activation keeps."""
+"""Those whose kernels treat NaN as the operation RELU does; other fused activations keep NaN."""
 FLOATS = (OperandType.TENSOR_FLOAT32, OperandType.TENSOR_FLOAT16)
 
 
-def fuse_activations(graph: Graph) -> None:
+def _takes_activation(graph: MutableGraph, item: Operation) -> bool:
+    del graph
+    return fused_activation in operation(OperationType(item.type)).checks
+
+
+PRODUCER = Op(tuple(OperationType), accepts=_takes_activation)
+ACTIVATION = Op(tuple(CODES), PRODUCER)
+
+
+def fuse_activations(graph: MutableGraph) -> None:
     """RELU, RELU1 and RELU6 behind an operation without an activation; where it is quantized, the
     scale and zero point are the same on both sides, and the bounds in both.
     """
     codes: dict[tuple[FuseCode, bytes], int] = {}
-    for position, item in graph.each(*CODES):
+    for match in matches(graph, ACTIVATION):
+        item, first = match[ACTIVATION], match[PRODUCER]
         between, target = item.inputs[0], item.outputs[0]
         is_float = graph.operands[between].type in FLOATS
-        found = graph.before(between, *(OF_FLOATS if is_float else ()))
-        if found is None:
-            continue
-        place, first = found
-        if fused_activation not in operation(OperationType(first.type)).checks:
+        if is_float and first.type not in OF_FLOATS:
             continue
         if not graph.is_plain(*first.inputs, between, target):
             continue
@@ -43,12 +50,10 @@ def fuse_activations(graph: Graph) -> None:
             continue
         code = CODES[OperationType(item.type)]
         # A maximum passes NaN over, and begins with the bound.
-        told = MOVED if is_float and first.type != O.MAX_POOL_2D else b""
-        if (code, told) not in codes:
-            codes[code, told] = graph.scalar(OperandType.INT32, code, told)
+        mark = MOVED if is_float and first.type != O.MAX_POOL_2D else b""
+        if (code, mark) not in codes:
+            codes[code, mark] = graph.scalar(OperandType.INT32, code, mark)
         at = list(named).index("activation")
-        inputs = (*first.inputs[:at], codes[code, told], *first.inputs[at + 1 :])
-        graph.remove(position)
-        graph.replace(place, first._replace(inputs=inputs, outputs=(target,)))
-        what = f"{title(item)}: added at the end of {title(first)}"
-        graph.done.append(Done(NAME, item.number, what))
+        inputs = (*first.inputs[:at], codes[code, mark], *first.inputs[at + 1 :])
+        match.replace(PRODUCER, first._replace(inputs=inputs, outputs=(target,)))
+        graph.report(item, f"{title(item)}: added at the end of {title(first)}")

@@ -1,13 +1,12 @@
-"""Blocks taken apart, convolved and put together again are a dilated convolution.
-
-That is how files made with TensorFlow say it: SPACE_TO_BATCH_ND, a convolution without padding and
-with strides of 1, BATCH_TO_SPACE_ND.
+"""SPACE_TO_BATCH_ND, a convolution without padding and with strides of 1, and BATCH_TO_SPACE_ND
+become a dilated convolution, which files made with TensorFlow express like that.
 """
 
-from nnapi_shim.drivers.cpu.passes.graph.rewriter import Done, Graph, title
+from nnapi_shim.drivers.cpu.passes.graph.pattern import Op, matches
+from nnapi_shim.drivers.cpu.passes.graph.rewriter import MutableGraph, title
 from nnapi_shim.drivers.cpu.passes.graph.windows import (
     CONVOLUTIONS,
-    Axis,
+    WindowAxis,
     axes,
     is_finite,
     with_axes,
@@ -15,22 +14,18 @@ from nnapi_shim.drivers.cpu.passes.graph.windows import (
 from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.hal.types import Operation
 
-NAME = "fuse_dilation"
 O = OperationType  # noqa: E741
-PLAIN = Axis(1, stride=1, dilation=1, head=0, tail=0)
+PLAIN = WindowAxis(1, stride=1, dilation=1, head=0, tail=0)
+
+SPLIT = Op(O.SPACE_TO_BATCH_ND)
+CONVOLUTION = Op(CONVOLUTIONS, SPLIT)
+JOINED = Op(O.BATCH_TO_SPACE_ND, CONVOLUTION)
 
 
-def fuse_dilation(graph: Graph) -> None:
+def fuse_dilation(graph: MutableGraph) -> None:
     """Three operations in a row, with the same blocks on both sides."""
-    for position, last in graph.each(O.BATCH_TO_SPACE_ND):
-        found = graph.before(last.inputs[0], *CONVOLUTIONS)
-        if found is None:
-            continue
-        place, item = found
-        before = graph.before(item.inputs[0], O.SPACE_TO_BATCH_ND)
-        if before is None:
-            continue
-        at, first = before
+    for match in matches(graph, JOINED):
+        first, item, last = match[SPLIT], match[CONVOLUTION], match[JOINED]
         window = axes(graph, item)
         blocks = _blocks(graph, first, last)
         if window is None or blocks is None or not is_finite(graph, item.inputs[1]):
@@ -38,29 +33,40 @@ def fuse_dilation(graph: Graph) -> None:
         if any(axis != PLAIN._replace(size=axis.size) for axis in window):
             continue
         source, target = first.inputs[0], last.outputs[0]
-        paddings = graph.value(first.inputs[2])
-        image, result = graph.operands[source].dimensions, graph.operands[target].dimensions
-        spread = []
-        for along, axis in enumerate(window):
-            head, tail = paddings[2 * along : 2 * along + 2]
-            dilated = axis._replace(dilation=blocks[along], head=head, tail=tail)
-            if result[1 + along] != head + image[1 + along] + tail - dilated.extent + 1:
-                break
-            spread.append(dilated)
-        if len(spread) < 2 or image[0] != result[0]:
+        spread = _dilated(graph, first, target, window, blocks)
+        if spread is None:
             continue
         height, width = spread
         if not (height.is_legal and width.is_legal):
             continue
-        graph.remove(at)
-        graph.remove(position)
-        graph.replace(place, with_axes(graph, item, source, target, height, width))
-        what = f"{title(item)}: dilated, without {title(first)} and {title(last)}"
-        graph.done.append(Done(NAME, item.number, what))
+        match.replace(CONVOLUTION, with_axes(graph, item, source, target, height, width))
+        graph.report(item, f"{title(item)}: dilated, without {title(first)} and {title(last)}")
 
 
-def _blocks(graph: Graph, first: Operation, last: Operation) -> tuple[int, int] | None:
-    """The blocks that an image is taken apart into and put together of; None where these differ."""
+def _dilated(
+    graph: MutableGraph,
+    first: Operation,
+    target: int,
+    window: tuple[WindowAxis, WindowAxis],
+    blocks: tuple[int, int],
+) -> tuple[WindowAxis, WindowAxis] | None:
+    """The axes of the dilated convolution; None where its result has other dimensions."""
+    paddings = graph.value(first.inputs[2])
+    image, result = graph.operands[first.inputs[0]].dimensions, graph.operands[target].dimensions
+    if image[0] != result[0]:
+        return None
+    spread = []
+    for along, axis in enumerate(window):
+        head, tail = paddings[2 * along : 2 * along + 2]
+        dilated = axis._replace(dilation=blocks[along], head=head, tail=tail)
+        if result[1 + along] != head + image[1 + along] + tail - dilated.extent + 1:
+            return None
+        spread.append(dilated)
+    return spread[0], spread[1]
+
+
+def _blocks(graph: MutableGraph, first: Operation, last: Operation) -> tuple[int, int] | None:
+    """The blocks of both operations; None where these differ."""
     if not graph.is_plain(*first.inputs, *first.outputs, *last.inputs, *last.outputs):
         return None
     for item in (first, last):

@@ -2,27 +2,26 @@
 
 from collections.abc import Sequence
 
-from nnapi_shim.drivers.cpu.passes.graph.rewriter import Done, Graph, title
+from nnapi_shim.drivers.cpu.passes.graph.pattern import Op, matches
+from nnapi_shim.drivers.cpu.passes.graph.rewriter import MutableGraph, title
 from nnapi_shim.drivers.cpu.passes.graph.windows import CONVOLUTIONS, axes, is_finite, with_axes
 from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.hal.types import Operation
 
-NAME = "fuse_padding"
 O = OperationType  # noqa: E741
 
+PADDED = Op((O.PAD, O.PAD_V2))
+CONVOLUTION = Op(CONVOLUTIONS, PADDED)
 
-def fuse_padding(graph: Graph) -> None:
-    """PAD and PAD_V2 of height and width in front of a convolution, with what stands for 0.
 
-    Padding of a convolution is smaller than its window; of what is put around an image by more, the
-    outermost elements would be read by nothing but the padding.
+def fuse_padding(graph: MutableGraph) -> None:
+    """PAD and PAD_V2 of height and width before a convolution, with the number that means 0.
+
+    Padding of a convolution is smaller than its window: with more around an image, the outermost
+    elements would be read by windows of padding alone.
     """
-    for position, item in graph.each(*CONVOLUTIONS):
-        between = item.inputs[0]
-        found = graph.before(between, O.PAD, O.PAD_V2)
-        if found is None:
-            continue
-        place, first = found
+    for match in matches(graph, CONVOLUTION):
+        item, first = match[CONVOLUTION], match[PADDED]
         padding = _zeros(graph, first)
         window = axes(graph, item)
         if padding is None or window is None or not is_finite(graph, item.inputs[1]):
@@ -33,16 +32,14 @@ def fuse_padding(graph: Graph) -> None:
         )
         if not (height.is_legal and width.is_legal):
             continue
-        target = item.outputs[0]
-        graph.remove(place)
-        graph.replace(position, with_axes(graph, item, first.inputs[0], target, height, width))
-        what = f"{title(first)}: the padding of {title(item)}"
-        graph.done.append(Done(NAME, first.number, what))
+        source, (target,) = first.inputs[0], item.outputs
+        match.replace(CONVOLUTION, with_axes(graph, item, source, target, height, width))
+        graph.report(first, f"{title(first)}: the padding of {title(item)}")
 
 
-def _zeros(graph: Graph, item: Operation) -> Sequence[tuple[int, int]] | None:
-    """What a PAD puts in front and behind of height and width; None where it does something else,
-    or that is not known.
+def _zeros(graph: MutableGraph, item: Operation) -> Sequence[tuple[int, int]] | None:
+    """The zeros that a PAD adds before and behind height and width; None if it does anything else,
+    or its paddings are no constants.
     """
     source, target = item.inputs[0], item.outputs[0]
     paddings = graph.value(item.inputs[1])

@@ -1,35 +1,33 @@
-"""A QUANTIZE of what a DEQUANTIZE gave: bytes become bytes, by a table where they differ.
+"""A QUANTIZE of the result of a DEQUANTIZE: bytes become bytes, by a table where they differ.
 
-The table has what the two operations make of each of the 256 values, in float32 and rounded twice
-as they do it.
+The table has the results of the two operations for each of the 256 values, in float32 and rounded
+twice as they do it.
 """
 
 from collections.abc import Sequence
 
-from nnapi_shim.drivers.cpu.compile.fused import Fused
 from nnapi_shim.drivers.cpu.lowering.byte_tables import Formula, rescaled
 from nnapi_shim.drivers.cpu.lowering.elements import LOOKUP, all_rounded_away, shared, singles
-from nnapi_shim.drivers.cpu.passes.graph.rewriter import Done, Graph, title
+from nnapi_shim.drivers.cpu.passes.fused import Fused
+from nnapi_shim.drivers.cpu.passes.graph.pattern import Op, matches
+from nnapi_shim.drivers.cpu.passes.graph.rewriter import MutableGraph, title
 from nnapi_shim.drivers.cpu.program.record import Alias, Step
 from nnapi_shim.hal.enums import OperandType, OperationType
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE
 from nnapi_shim.hal.types import Operand, element_count
 from nnapi_shim.operations.declare import BoundOperand
 
-NAME = "merge_quantization"
 BYTES = (OperandType.TENSOR_QUANT8_ASYMM, OperandType.TENSOR_QUANT8_ASYMM_SIGNED)
 IDENTITY = bytes(range(256))
+DEQUANTIZE = Op(OperationType.DEQUANTIZE, may_be_shared=True)
+QUANTIZE = Op(OperationType.QUANTIZE, DEQUANTIZE)
 
 
-def merge_quantization(graph: Graph) -> None:
+def merge_quantization(graph: MutableGraph) -> None:
     """A QUANTIZE whose input a DEQUANTIZE writes, of bytes with a scale and in float32."""
-    for position, item in graph.each(OperationType.QUANTIZE):
-        real, target = item.inputs[0], item.outputs[0]
-        place = graph.producer.get(real)
-        first = None if place is None else graph.operations[place]
-        if place is None or first is None or first.type is not OperationType.DEQUANTIZE:
-            continue
-        source = first.inputs[0]
+    for match in matches(graph, QUANTIZE):
+        item, first = match[QUANTIZE], match[DEQUANTIZE]
+        real, target, source = item.inputs[0], item.outputs[0], first.inputs[0]
         operands = [graph.operands[index] for index in (source, real, target)]
         if operands[0].type not in BYTES or operands[1].type is not OperandType.TENSOR_FLOAT32:
             continue
@@ -37,18 +35,15 @@ def merge_quantization(graph: Graph) -> None:
             continue
         table = _table(operands[0], operands[2])
         if table == IDENTITY and graph.are_alike(source, target) and target not in graph.outputs:
-            graph.remove(position)
-            graph.read_instead(target, source)
-            what = f"{title(item)}: undoes {title(first)}"
+            match.replace(QUANTIZE, None)
+            graph.replace_uses(target, source)
+            text = f"{title(item)}: undoes {title(first)}"
         else:
             lower = Translation(table).lower
-            graph.replace(
-                position, Fused(OperationType.QUANTIZE, (source,), (target,), item.number, lower)
-            )
-            what = f"{title(item)}: reads the bytes that {title(first)} reads, through a table"
-        if not graph.readers[real] and real not in graph.outputs:
-            graph.remove(place)
-        graph.done.append(Done(NAME, item.number, what))
+            fused = Fused(OperationType.QUANTIZE, (source,), (target,), item.number, lower)
+            match.replace(QUANTIZE, fused)
+            text = f"{title(item)}: reads the bytes that {title(first)} reads, through a table"
+        graph.report(item, text)
 
 
 class Translation:
@@ -75,7 +70,7 @@ class Translation:
 
 
 def _table(source: Operand, target: Operand) -> bytes:
-    """What becomes of each byte."""
+    """The result for each byte."""
     return rescaled(source, target, requantized(source, target))
 
 

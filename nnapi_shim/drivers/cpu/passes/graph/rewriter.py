@@ -1,8 +1,7 @@
 """A graph that passes rewrite: operations may be replaced or removed, operands only be added.
 
-Operands keep their indexes, so that inputs, outputs and messages are those of the model. A pass may
-look at what is declared alone: where dimensions are not known before a run, it leaves the graph as
-it is.
+Operands keep their indexes, so that inputs, outputs and messages are those of the model. A pass
+reads declarations alone: where dimensions are dynamic, it leaves the graph as it is.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -10,13 +9,14 @@ from math import isfinite
 from struct import pack
 
 from nnapi_shim import address
-from nnapi_shim.drivers.cpu.compile.constants import Constants
-from nnapi_shim.drivers.cpu.compile.fused import Fused
-from nnapi_shim.errors import NnapiError
+from nnapi_shim.drivers.cpu.passes.fused import Fused
+from nnapi_shim.drivers.cpu.program.constants import Constants
+from nnapi_shim.drivers.cpu.program.schedule import Rewrite
+from nnapi_shim.errors import NnapiError, Place
 from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE, STRUCT_CODES, decoded
 from nnapi_shim.hal.types import Operand, Operation, Subgraph, is_known
-from nnapi_shim.hints import Any, NamedTuple, cast
+from nnapi_shim.hints import Any, cast
 from nnapi_shim.limits import look, watched
 from nnapi_shim.operations import bound_operand, bound_operation
 from nnapi_shim.operations import operation as declaration_of
@@ -32,19 +32,13 @@ SCALED = (*QUANTIZED_RANGE, OperandType.TENSOR_INT32)
 Item = Operation | Fused
 
 
-class Done(NamedTuple):
-    """What a pass did: its name, the number of the operation, and in words what became of it."""
+class MutableGraph:
+    """The main graph of a model while passes rewrite it.
 
-    name: str
-    number: int
-    what: str
-
-
-class Graph:
-    """A graph under the hands of passes.
-
-    operations: in an order in which they can run; None for one that is gone.
-    evaluate: the contents of operands of a graph that has constants alone, or None where it fails.
+    operations: in an order in which they can run; None for a removed one.
+    evaluate: the contents of the outputs of a graph that has constants alone, or None where it
+        fails.
+    pass_name: the pass that runs now. rewrites: the changes that passes reported.
     """
 
     def __init__(
@@ -59,7 +53,8 @@ class Graph:
         self.operands: list[Operand] = list(subgraph.operands)
         self.operations: list[Item | None] = list(subgraph.operations)
         self.outputs = frozenset(subgraph.output_indexes)
-        self.done: list[Done] = []
+        self.pass_name = ""
+        self.rewrites: list[Rewrite] = []
         self.producer: dict[int, int] = {}
         """Operand -> position of the operation that writes it."""
         self.readers: dict[int, list[int]] = {}
@@ -76,10 +71,10 @@ class Graph:
             operands=tuple(self.operands), operations=cast("tuple[Operation, ...]", operations)
         )
 
-    # Looking at it
+    # Queries
 
     def each(self, *types: OperationType) -> Iterator[tuple[int, Operation]]:
-        """Position and operation of all that are of these types, and there when their turn is."""
+        """Position and operation of all of these types that are not removed before their turn."""
         for position in watched(range(len(self.operations))):
             item = self.operations[position]
             if isinstance(item, Operation) and item.type in types:
@@ -114,11 +109,11 @@ class Graph:
         return address.read(self.address(index), operand.location.length)
 
     def is_plain(self, *indexes: int) -> bool:
-        """Whether all of operands is known, and what is declared of them is what runs find."""
+        """Whether the shapes and quantization of operands are static, and as declared."""
         return all(self._plain.get(index) or self._is_plain(index) for index in indexes)
 
     def _is_plain(self, index: int) -> bool:
-        """The same of one operand; what is found is kept, passes do not change it."""
+        """The same of one operand; the answer is kept, because passes do not change it."""
         pending = [index]
         while pending:
             look()
@@ -198,28 +193,21 @@ class Graph:
             and first.channel_quant == second.channel_quant
         )
 
-    def before(self, index: int, *types: OperationType) -> tuple[int, Operation] | None:
-        """The operation, of one of these types if any are given, that writes an operand which only
-        one operation reads, and the program does not.
-        """
-        position = self.producer.get(index)
-        if position is None or index in self.outputs or len(self.readers.get(index, ())) != 1:
-            return None
-        item = self.operations[position]
-        if not isinstance(item, Operation) or len(item.outputs) != 1:
-            return None
-        return (position, item) if not types or item.type in types else None
+    # Changes
 
-    # Changing it
+    def report(self, item: Item, text: str) -> None:
+        """Record a change by the pass that runs now; the text names operations by their titles."""
+        where = Place("operation", item.number, OperationType(item.type).name)
+        self.rewrites.append(Rewrite(self.pass_name, where, text))
 
     def replace(self, position: int, item: Item) -> None:
-        """Put another operation in the place of one."""
+        """Replace an operation."""
         self.remove(position)
         self.operations[position] = item
         self._enter(position, item)
 
     def remove(self, position: int) -> None:
-        """Take an operation away."""
+        """Remove an operation."""
         item = self.operations[position]
         assert item is not None
         for index in item.inputs:
@@ -229,8 +217,8 @@ class Graph:
                 del self.producer[index]
         self.operations[position] = None
 
-    def read_instead(self, index: int, other: int) -> None:
-        """Let all that reads an operand read another one."""
+    def replace_uses(self, index: int, other: int) -> None:
+        """Let all readers of an operand read another one."""
         for position in dict.fromkeys(self.readers.get(index, ())):
             item = self.operations[position]
             assert item is not None
@@ -244,17 +232,17 @@ class Graph:
 
     def constant(self, operand: Operand, contents: bytes) -> int:
         """A new constant like an operand."""
-        place, where = self.constants.add(contents)
-        self.operands.append(operand._replace(lifetime=L.CONSTANT_REFERENCE, location=place))
+        location, where = self.constants.add(contents)
+        self.operands.append(operand._replace(lifetime=L.CONSTANT_REFERENCE, location=location))
         index = len(self.operands) - 1
         self._addresses[index] = where
         return index
 
-    def settle(self, index: int, contents: bytes) -> None:
-        """Let an operand that an operation wrote be a constant."""
-        place, where = self.constants.add(contents)
+    def make_constant(self, index: int, contents: bytes) -> None:
+        """Make a constant of an operand that an operation writes."""
+        location, where = self.constants.add(contents)
         operand = self.operands[index]
-        self.operands[index] = operand._replace(lifetime=L.CONSTANT_REFERENCE, location=place)
+        self.operands[index] = operand._replace(lifetime=L.CONSTANT_REFERENCE, location=location)
         self._addresses[index] = where
 
     def _enter(self, position: int, item: Item) -> None:

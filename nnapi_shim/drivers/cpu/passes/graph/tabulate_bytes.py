@@ -1,30 +1,29 @@
-"""What follows from one byte, element by element, becomes a table of 256 bytes.
+"""Element-wise functions of one byte become a table of 256 bytes.
 
-A quantized x times its LOGISTIC; a GELU in float32 between DEQUANTIZE and QUANTIZE: however many
-operations, they have a result for each of 256 numbers. The kernels that would compute them in a run
-compute those when the model is compiled.
+A quantized x times its LOGISTIC, or a GELU in float32 between DEQUANTIZE and QUANTIZE: however many
+operations they are, they have one result for each of 256 numbers. The kernels that would compute
+the operations in a run compute these results at compilation.
 """
 
 from collections.abc import Iterator
 
-from nnapi_shim.drivers.cpu.compile.fused import Fused
+from nnapi_shim.drivers.cpu.passes.fused import Fused
 from nnapi_shim.drivers.cpu.passes.graph.merge_quantization import BYTES, Translation
-from nnapi_shim.drivers.cpu.passes.graph.rewriter import Done, Graph, title
+from nnapi_shim.drivers.cpu.passes.graph.rewriter import MutableGraph, title
 from nnapi_shim.hal.enums import OperandLifeTime, OperationType
 from nnapi_shim.hal.types import Operation, element_count
 from nnapi_shim.limits import watched
 from nnapi_shim.operations import operation
 
-NAME = "tabulate_bytes"
 WORTH = 4096
 """Elements from which on it is worth to compute 256 others first."""
 MOST = 32
 """Operations that become one table."""
 
 
-def tabulate_bytes(graph: Graph) -> None:
-    """All that an operation with a quantized result and those in front of it make of one operand of
-    bytes, if nobody else needs some of them.
+def tabulate_bytes(graph: MutableGraph) -> None:
+    """An operation with a quantized result, and those before it, down to one operand of bytes, if
+    some of them are not needed elsewhere.
     """
     each = {
         position
@@ -56,13 +55,12 @@ def tabulate_bytes(graph: Graph) -> None:
         each.discard(position)
         for place in gone:
             graph.remove(place)
-        what = f"{title(item)}: a table, in place of {len(gone) + 1} operations"
-        graph.done.append(Done(NAME, item.number, what))
+        graph.report(item, f"{title(item)}: a table, in place of {len(gone) + 1} operations")
 
 
-def _sources(graph: Graph, position: int, each: set[int]) -> Iterator[tuple[int, list[int]]]:
-    """Operands of bytes that all of an operation follows from, and the positions of the operations
-    between, the nearest operand first. each: positions of those that go element by element.
+def _sources(graph: MutableGraph, position: int, each: set[int]) -> Iterator[tuple[int, list[int]]]:
+    """Operands of bytes on which alone an operation depends, and the positions of the operations
+    between, the nearest operand first. each: positions of the element-wise operations.
     """
     places: list[int] = []
     pending: dict[int, int] = {position: -1}
@@ -89,7 +87,7 @@ def _sources(graph: Graph, position: int, each: set[int]) -> Iterator[tuple[int,
                 yield source, places[::-1]
 
 
-def _is_each(graph: Graph, item: Operation) -> bool:
+def _is_each(graph: MutableGraph, item: Operation) -> bool:
     """Whether an operation goes element by element through operands of the same dimensions, beside
     constants of one number.
     """
@@ -111,8 +109,8 @@ def _is_each(graph: Graph, item: Operation) -> bool:
     return read > 0
 
 
-def _needed_here_alone(graph: Graph, position: int, places: list[int]) -> list[int]:
-    """Which of the operations in front of one are not needed without it; the last one first."""
+def _needed_here_alone(graph: MutableGraph, position: int, places: list[int]) -> list[int]:
+    """The producers of an operation that become dead without it; the last one first."""
     gone: list[int] = []
     for place in reversed(places):
         if place == position:
@@ -126,8 +124,8 @@ def _needed_here_alone(graph: Graph, position: int, places: list[int]) -> list[i
     return gone
 
 
-def _table(graph: Graph, source: int, places: list[int], target: int) -> bytes | None:
-    """What the operations make of each byte; None where that fails."""
+def _table(graph: MutableGraph, source: int, places: list[int], target: int) -> bytes | None:
+    """The result of the operations for each byte; None where that fails."""
     operand = graph.operands[source]
     dimensions = (*[1] * (len(operand.dimensions) - 1), 256)
     given = graph.constant(operand._replace(dimensions=dimensions), bytes(range(256)))

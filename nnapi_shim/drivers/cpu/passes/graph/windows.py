@@ -1,9 +1,9 @@
-"""Convolutions as passes change them: what decides their window, and the form that says it all."""
+"""The windows of convolutions, for passes that change them."""
 
 from array import array
 from math import isfinite
 
-from nnapi_shim.drivers.cpu.passes.graph.rewriter import Graph
+from nnapi_shim.drivers.cpu.passes.graph.rewriter import MutableGraph
 from nnapi_shim.hal.enums import OperandType, OperationType
 from nnapi_shim.hal.types import Operation
 from nnapi_shim.hints import NamedTuple
@@ -11,11 +11,11 @@ from nnapi_shim.operations.shapes import span
 
 CONVOLUTIONS = (OperationType.CONV_2D, OperationType.DEPTHWISE_CONV_2D)
 MOST_WEIGHTS = 1 << 17
-"""Weights of a filter that are looked at."""
+"""Weights of a filter up to which they are checked."""
 
 
-class Axis(NamedTuple):
-    """One axis of a window: the filter's size, and what is put in front of and behind the image."""
+class WindowAxis(NamedTuple):
+    """One axis of a window: the size of the filter, and the padding before and behind the image."""
 
     size: int
     stride: int
@@ -34,7 +34,7 @@ class Axis(NamedTuple):
         return 0 <= self.head < self.extent and 0 <= self.tail < self.extent
 
 
-def axes(graph: Graph, item: Operation) -> tuple[Axis, Axis] | None:
+def axes(graph: MutableGraph, item: Operation) -> tuple[WindowAxis, WindowAxis] | None:
     """Height and width of a convolution's window; None where it is not known, not allowed, or the
     image is not in the order NHWC.
     """
@@ -63,13 +63,18 @@ def axes(graph: Graph, item: Operation) -> tuple[Axis, Axis] | None:
         given = numbers.get(f"pad_{head}"), numbers.get(f"pad_{tail}")
         extent = (size - 1) * dilation + 1
         window = span(image[at], extent, stride, numbers.get("padding"), *given)
-        axis = Axis(size, stride, dilation, window.head, window.tail)
+        axis = WindowAxis(size, stride, dilation, window.head, window.tail)
         found.append(axis)
     return found[0], found[1]
 
 
 def with_axes(
-    graph: Graph, item: Operation, source: int, target: int, height: Axis, width: Axis
+    graph: MutableGraph,
+    item: Operation,
+    source: int,
+    target: int,
+    height: WindowAxis,
+    width: WindowAxis,
 ) -> Operation:
     """A convolution of another image, or with another result, and with these axes."""
     named = graph.named(item)
@@ -86,7 +91,7 @@ def with_axes(
     return item._replace(inputs=tuple(inputs), outputs=(target,))
 
 
-def is_finite(graph: Graph, index: int) -> bool:
+def is_finite(graph: MutableGraph, index: int) -> bool:
     """Whether a filter has no infinite number and no NaN, so that 0 times it is 0; quantized ones
     have none.
     """

@@ -1,16 +1,14 @@
-"""An ADD of two tensors of the same dimensions at the end of the product that computes one of them.
+"""Moves an ADD of two tensors of the same dimensions to the end of the product that computes one of
+them.
 
-What the product writes is added to while it is in registers, and not written, read and written
-once more.
+The sums of the product are in registers then; they are not written, read and written once more.
 """
 
-from collections.abc import Collection
-
-from nnapi_shim.drivers.cpu.compile.layout import Lowered, Placed
 from nnapi_shim.drivers.cpu.lowering.broadcasting import is_one_by_one
 from nnapi_shim.drivers.cpu.lowering.fused_add import float_addition, quantized_addition
 from nnapi_shim.drivers.cpu.lowering.gemm import ADDING
 from nnapi_shim.drivers.cpu.program.record import Step
+from nnapi_shim.drivers.cpu.program.schedule import Schedule, ScheduledStep
 from nnapi_shim.hints import Any
 from nnapi_shim.limits import watched
 from nnapi_shim.operations.declare import BoundOperand
@@ -20,61 +18,52 @@ FLIPS = {"add_guarded_qu8": 0x80, "add_guarded_qs8": 0}
 FLOATS = ("add_f32", "add_bounded_f32")
 
 
-def fuse_additions(lowered: Lowered, kept: Collection[Any]) -> list[tuple[Placed, Placed]]:
-    """Let products add; pairs of a product, which is then where the ADD was, and the ADD.
-
-    kept: operands and Buffers that later programs read.
-    """
-    steps = lowered.steps
-    if any(placed.jump for placed in steps):
-        return []
+def fuse_additions(schedule: Schedule) -> None:
+    """Let products add; a product that does takes the place of the ADD."""
+    steps = schedule.steps
+    if schedule.has_branches:
+        return
     writers: dict[Any, list[int]] = {}
     readers: dict[Any, list[int]] = {}
-    for number, placed in enumerate(watched(steps)):
-        for name, root in _roots(lowered, placed.step):
-            where = writers if name in placed.step.writes else readers
+    for number, scheduled in enumerate(watched(steps)):
+        for name, root in _roots(schedule, scheduled.step):
+            where = writers if name in scheduled.step.writes else readers
             where.setdefault(root, []).append(number)
-    found: list[tuple[Placed, Placed]] = []
     gone: set[int] = set()
-    for number, placed in enumerate(watched(steps)):
-        step = placed.step
+    for number, scheduled in enumerate(watched(steps)):
+        step = scheduled.step
         if not _is_plain(step):
             continue
         best, own = -1, 0
         for side in (0, 1):
             value = step.fields[f"input{side}"]
-            root = lowered.root(value)
-            is_free = _is_temporary(lowered, root, kept) and len(readers.get(root, ())) == 1
+            root = schedule.root(value)
+            is_free = schedule.is_temporary(root) and len(readers.get(root, ())) == 1
             if is_free and len(writers.get(root, ())) == 1:
                 at = writers[root][0]
                 if at > best and _is_whole(steps[at].step, step):
                     best, own = at, side
-        if best < 0 or not _may_wait(lowered, steps, best, number):
+        if best < 0 or not _may_wait(schedule, steps, best, number):
             continue
         first = steps[best]
-        others = [root for _, root in _roots(lowered, first.step)]
+        others = [root for _, root in _roots(schedule, first.step)]
         _add(first.step, step, own)
-        if step.kernel in FLOATS and lowered.root(first.step.fields["addend"]) not in others:
+        if step.kernel in FLOATS and schedule.root(first.step.fields["addend"]) not in others:
             first.step.in_place = "addend"  # no other tile reads it
         gone.add(best)
-        steps[number] = Placed(first.step, first.where, first.jump, placed.join)
-        found.append((first, placed))
-    steps[:] = [placed for number, placed in enumerate(steps) if number not in gone]
-    return found
+        steps[number] = ScheduledStep(first.step, first.where, link=scheduled.link)
+        schedule.report(scheduled, f"added at the end of {first.where}")
+    steps[:] = [scheduled for number, scheduled in enumerate(steps) if number not in gone]
 
 
-def _roots(lowered: Lowered, step: Step) -> list[tuple[str, Any]]:
-    return [(name, lowered.root(step.fields[name])) for _, name in step.record.addresses]
+def _roots(schedule: Schedule, step: Step) -> list[tuple[str, Any]]:
+    return [(name, schedule.root(step.fields[name])) for _, name in step.record.addresses]
 
 
 def _is_plain(step: Step) -> bool:
     """Whether a step adds two tensors element by element."""
-    return (step.kernel in FLOATS or step.kernel in FLIPS) and is_one_by_one(step.fields)
-
-
-def _is_temporary(lowered: Lowered, root: Any, kept: Collection[Any]) -> bool:
-    is_given = root in lowered.slots or root in lowered.constant_addresses or root in kept
-    return isinstance(root, int) and not is_given
+    is_addition = step.kernel in FLOATS or step.kernel in FLIPS
+    return is_addition and is_one_by_one(step.fields)
 
 
 def _is_whole(product: Step, addition: Step) -> bool:
@@ -89,12 +78,12 @@ def _is_whole(product: Step, addition: Step) -> bool:
     return bool(rows * fields["columns"] == addition.fields["length"])
 
 
-def _may_wait(lowered: Lowered, steps: list[Placed], first: int, last: int) -> bool:
+def _may_wait(schedule: Schedule, steps: list[ScheduledStep], first: int, last: int) -> bool:
     """Whether what a step reads is still there where a later one is."""
-    read = {root for _, root in _roots(lowered, steps[first].step)}
-    for placed in watched(steps[first + 1 : last]):
-        step = placed.step
-        if read.intersection(root for name, root in _roots(lowered, step) if name in step.writes):
+    read = {root for _, root in _roots(schedule, steps[first].step)}
+    for scheduled in watched(steps[first + 1 : last]):
+        step = scheduled.step
+        if read.intersection(root for name, root in _roots(schedule, step) if name in step.writes):
             return False
     return True
 

@@ -1,129 +1,95 @@
-"""Steps that follow each other tile by tile, while what one writes is in the cache of the next.
+"""Chains matrix products tile by tile, while the result of a step is in the cache of the next.
 
 A depthwise convolution and the 1x1 convolution behind it, a product and the addition behind it:
 both compute rows of pixels, and a pixel needs that pixel alone. Cut at the same pixels, tile t of
-the second is run right behind tile t of the first, by the same thread.
+the second runs right behind tile t of the first, on the same thread.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import lcm
 
-from nnapi_shim.drivers.cpu.compile.layout import Placed
-from nnapi_shim.drivers.cpu.lowering.broadcasting import WALK_FIELDS, is_one_by_one
-from nnapi_shim.drivers.cpu.lowering.depthwise import DEPTHWISE
-from nnapi_shim.drivers.cpu.lowering.gemm import GEMM
-from nnapi_shim.drivers.cpu.program.program import CHAIN
-from nnapi_shim.drivers.cpu.program.record import At, Step
-from nnapi_shim.hints import Any, NamedTuple
-from nnapi_shim.limits import look
+from nnapi_shim.drivers.cpu.lowering.broadcasting import is_one_by_one
+from nnapi_shim.drivers.cpu.passes.schedule.chains import Chain, Cut, fuse_chains
+from nnapi_shim.drivers.cpu.program.record import At, Space, Step
+from nnapi_shim.drivers.cpu.program.schedule import Schedule, ScheduledStep
+from nnapi_shim.hints import Any
 
-NAME = "fuse_tiles"
 WORTH = 512 << 10
-"""Bytes between two steps from which on they are chained: less stays in the cache anyway."""
+"""Bytes between two steps from which on they are chained: fewer stay in the cache anyway."""
 MOST_WEIGHTS = 64 << 10
 """Bytes of weights, which every tile of a chain reads."""
 TILES = 8, 32
-"""How many tiles a chain has, at least and at most."""
+"""Tiles of a chain, at least and at most."""
+NO_FIELDS: frozenset[str] = frozenset()
 
-Root = Callable[[Any], Any]
+
+def fuse_tiles(schedule: Schedule) -> None:
+    """Chain products with the steps behind them."""
+    fuse_chains(schedule, _chain, "tile by tile")
 
 
-class Cut(NamedTuple):
-    """How a step can be cut into tiles.
-
-    pixels: that it computes. whole: boundaries between tiles are multiples of so many. set: lets a
-    tile be so many.
+def _chain(schedule: Schedule, at: int) -> Chain:
+    """The longest chain that begins at a step; the size of a cut is the pixels between which it can
+    be cut.
     """
-
-    pixels: int
-    whole: int
-    set: Callable[[int], None]
-
-
-def fuse_tiles(steps: Sequence[Placed], root: Root) -> list[tuple[Placed, Placed]]:
-    """Chain what can be; the pairs that are.
-
-    root: of a field's value, the operand or Buffer behind it.
-    """
-    if any(placed.jump for placed in steps):
-        return []
-    found = []
-    at = 0
-    while at + 1 < len(steps):
-        look()
-        last = at
-        cuts = [_cut(steps[at].step)]
-        while last + 1 < len(steps) and cuts[-1] is not None:
-            behind = _cut_behind(steps[last].step, steps[last + 1].step, root)
-            if behind is None or behind.pixels != cuts[-1].pixels:
-                break
-            cuts.append(behind)
-            last += 1
-        given = [cut for cut in cuts if cut is not None]
-        if last > at and _divided(steps[at : last + 1], given, root):
-            found += [(steps[number], steps[number + 1]) for number in range(at, last)]
-            for placed in steps[at:last]:
-                placed.join = CHAIN
-        at = last + 1
-    return found
+    steps, last = schedule.steps, at
+    first = _cut(steps[at].step)
+    if first is None:
+        return Chain(())
+    cuts = [first]
+    while last + 1 < len(steps):
+        behind = _cut_behind(steps[last].step, steps[last + 1].step, schedule)
+        if behind is None or behind.units != first.units:
+            break
+        cuts.append(behind)
+        last += 1
+    return Chain(cuts, first.units, _share(steps[at : last + 1], cuts))
 
 
-def _divided(steps: Sequence[Placed], cuts: Sequence[Cut], root: Root) -> bool:
-    """Cut all steps of a chain alike, if that makes tiles enough."""
-    pixels, whole = cuts[0].pixels, lcm(*[cut.whole for cut in cuts])
+def _share(steps: Sequence[ScheduledStep], cuts: Sequence[Cut]) -> int:
+    """Pixels of a tile; 0 if there are too few steps, or would be too few tiles."""
+    if len(cuts) < 2:
+        return 0
+    pixels, whole = cuts[0].units, lcm(*[cut.size for cut in cuts])
     least, most = TILES
-    wanted = min(most, max(least, *[placed.step.tiles for placed in steps]))
+    wanted = min(most, max(least, *[scheduled.step.tiles for scheduled in steps]))
     share = -(-pixels // (wanted * whole)) * whole
-    tiles = -(-pixels // share)
-    if tiles < least:
-        return False
-    read: set[Any] = set()
-    for placed, cut in zip(steps, cuts, strict=True):
-        step = placed.step
-        cut.set(share)
-        step.tiles = tiles
-        # Other tiles of the steps in front may still read what it would write over.
-        if step.in_place and root(step.fields[step.in_place]) in read:
-            step.in_place = ""
-        read |= {root(step.fields[name]) for _, name in step.record.addresses} - {
-            root(step.fields["output"])
-        }
-    return True
+    return share if -(-pixels // share) >= least else 0
 
 
 def _cut(step: Step) -> Cut | None:
-    """How the first step of a chain can be cut."""
-    fields = step.fields
-    if step.record is DEPTHWISE:
+    """The cut of the first step of a chain."""
+    fields, space = step.fields, step.record.space
+    if space == Space.LINES:
         width = fields["out_width"]
 
-        def lines(pixels: int) -> None:
+        def lines(_: int, pixels: int) -> None:
             fields["tile_rows"] = pixels // width
 
-        return Cut(fields["rows"] * width, width, lines)
-    return _product(step) if step.record is GEMM else None
+        return Cut(fields["rows"] * width, width, NO_FIELDS, lines)
+    return _product(step) if space == Space.MATRIX else None
 
 
-def _cut_behind(first: Step, second: Step, root: Root) -> Cut | None:
-    """How a step that can be chained to another one can be cut; None for one that can not be."""
-    source = first.fields["output"]
+def _cut_behind(first: Step, second: Step, schedule: Schedule) -> Cut | None:
+    """The cut of a step that can be chained to another one; None for any other step."""
+    source, root = first.fields["output"], schedule.root
     if isinstance(source, At) or max(first.tiles, second.tiles) < 2:
         return None
     written = root(source)
     fields = second.fields
-    if second.record is GEMM:
+    if second.record.space == Space.MATRIX:
         is_row_by_row = fields["table_step"] == 0
         if not is_row_by_row or isinstance(fields["input"], At) or root(fields["input"]) != written:
             return None
         bytes_between = fields["image_rows"] * fields["tile_bytes"] // max(1, _tile_rows(second))
         return _product(second) if bytes_between >= WORTH else None
-    if first.record is GEMM and second.record.fields.keys() >= WALK_FIELDS.keys():
-        return _sum(first, second, written, root)
+    if first.record.space == Space.MATRIX and second.record.space == Space.PAIRS:
+        return _sum(first, second, written, schedule)
     return None
 
 
 def _tile_rows(step: Step) -> int:
-    """Rows of a tile of the micro-kernel; 0 where that cannot be seen."""
+    """Rows of a tile of the micro-kernel; 0 where the fields do not have it."""
     fields = step.fields
     if fields["image_tiles"] < 2:
         return 0
@@ -139,28 +105,28 @@ def _product(step: Step) -> Cut | None:
     if panels * fields["panel_bytes"] > MOST_WEIGHTS or fields["image_filter"]:
         return None
 
-    def blocks(pixels: int) -> None:
+    def blocks(_: int, pixels: int) -> None:
         fields["block_tiles"] = pixels // rows
         fields["groups"], fields["group_panels"] = 1, panels
 
-    return Cut(fields["image_rows"], rows, blocks)
+    return Cut(fields["image_rows"], rows, frozenset(("addend",)), blocks)
 
 
-def _sum(first: Step, second: Step, written: Any, root: Root) -> Cut | None:
+def _sum(first: Step, second: Step, written: Any, schedule: Schedule) -> Cut | None:
     """An operation on two tensors of the same dimensions, one of which a product writes."""
     fields, columns = second.fields, first.fields["columns"]
     sources = [fields["input0"], fields["input1"]]
     if not is_one_by_one(fields) or any(isinstance(source, At) for source in sources):
         return None
-    if written not in map(root, sources) or fields["length"] % columns:
+    if written not in map(schedule.root, sources) or fields["length"] % columns:
         return None
     if first.fields["output_stride"] % columns or first.fields["output_stride"] // columns > 4:
         return None
     if first.fields["image_rows"] * first.fields["output_stride"] < WORTH:
         return None
 
-    def parts(pixels: int) -> None:
+    def parts(_: int, pixels: int) -> None:
         share = pixels * columns
         fields["part"] = fields["part_step_0"] = fields["part_step_1"] = share
 
-    return Cut(fields["length"] // columns, 1, parts)
+    return Cut(fields["length"] // columns, 1, frozenset(("input0", "input1")), parts)

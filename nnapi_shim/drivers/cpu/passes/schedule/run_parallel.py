@@ -1,15 +1,15 @@
-"""Small steps that do not need each other run side by side.
+"""Lets small steps that do not depend on each other run in parallel.
 
-A step of few tiles leaves threads without work. It is brought to one in front of it that it does
-not depend on: the transposes of an attention, the sums of rows of a detector's heads.
+A step of few tiles leaves threads without work. It is moved behind an earlier step that it does not
+depend on: the transposes of an attention, the sums of rows of a detector's heads.
 """
 
-from collections.abc import Collection, Mapping, Sequence
-from itertools import accumulate
+from collections.abc import Container, Mapping, Sequence
+from itertools import accumulate, pairwise
 
-from nnapi_shim.drivers.cpu.compile.layout import Lowered, Placed
 from nnapi_shim.drivers.cpu.program.program import BESIDE, END
 from nnapi_shim.drivers.cpu.program.record import At, Buffer
+from nnapi_shim.drivers.cpu.program.schedule import Schedule, ScheduledStep
 from nnapi_shim.hal.types import byte_size
 from nnapi_shim.hints import Any
 from nnapi_shim.limits import watched
@@ -18,7 +18,7 @@ from nnapi_shim.operations.declare import BoundOperand
 MOST_TILES = 7
 """A step of more tiles is shared well alone."""
 WORTH = 16 << 10
-"""Bytes that a step reads and writes, at least: less is done before another thread has come."""
+"""Bytes that a step reads and writes, at least: below that a worker cannot wake up in time."""
 MOST = 8
 """How many run side by side: a tile is looked for among all of them."""
 GROWTH = 128 << 10
@@ -36,17 +36,17 @@ class _Unit:
 
     __slots__ = ("is_small", "over", "reads", "steps", "writes")
 
-    def __init__(self, steps: Sequence[Placed], is_small: bool, lowered: Lowered) -> None:
+    def __init__(self, steps: Sequence[ScheduledStep], is_small: bool, schedule: Schedule) -> None:
         self.steps = steps
         self.is_small = is_small
         self.reads: set[Any] = set()
         self.writes: set[Any] = set()
         self.over: list[tuple[Any, Any]] = []
-        for placed in steps:
-            step = placed.step
+        for scheduled in steps:
+            step = scheduled.step
             fields, writes = step.fields, step.writes
             for _, name in step.record.addresses:
-                root = lowered.root(fields[name])
+                root = schedule.root(fields[name])
                 if isinstance(root, Buffer):
                     # Scratch memory, perhaps: nobody else's meanwhile.
                     if root.address is None:
@@ -54,87 +54,85 @@ class _Unit:
                 elif isinstance(root, int):
                     if name in writes:
                         self.writes.add(root)
-                    elif root not in lowered.constant_addresses:
+                    elif root not in schedule.operands.constant_addresses:
                         self.reads.add(root)
             if step.in_place:
-                source = lowered.root(fields[step.in_place])
-                self.over.append((source, lowered.root(fields["output"])))
+                source = schedule.root(fields[step.in_place])
+                self.over.append((source, schedule.root(fields["output"])))
 
 
-def _is_small(steps: Sequence[Placed], lowered: Lowered) -> bool:
-    """Whether steps that are chained have few tiles, and memory enough to be worth a thread."""
+def _is_small(steps: Sequence[ScheduledStep], schedule: Schedule) -> bool:
+    """Whether the steps of a chain have few tiles, and read and write enough to wake a thread."""
     if steps[0].step.tiles > MOST_TILES:
         return False
-    found = {
-        lowered.root(value)
-        for placed in steps
-        for _, name in placed.step.record.addresses
-        if isinstance(value := placed.step.fields[name], (BoundOperand, Buffer, At))
+    roots = {
+        schedule.root(value)
+        for scheduled in steps
+        for _, name in scheduled.step.record.addresses
+        if isinstance(value := scheduled.step.fields[name], (BoundOperand, Buffer, At))
     }
-    sizes = (_size(root, lowered) for root in found if isinstance(root, (int, Buffer)))
+    sizes = (_size(root, schedule) for root in roots if isinstance(root, (int, Buffer)))
     return sum(sizes) >= WORTH
 
 
-def _size(root: Any, lowered: Lowered) -> int:
-    return root.length if isinstance(root, Buffer) else byte_size(lowered.operand(root))
+def _size(root: Any, schedule: Schedule) -> int:
+    return root.length if isinstance(root, Buffer) else byte_size(schedule.operands.bound(root))
 
 
 _Groups = list[list[_Unit]]
 
 
-def run_parallel(lowered: Lowered, kept: Collection[Any]) -> list[tuple[Placed, Placed]]:
-    """Bring small steps together; the pairs that run side by side.
-
-    kept: operands and Buffers that later programs read.
-    """
-    if any(placed.jump for placed in lowered.steps) or _is_chain(lowered):
-        return []
-    chains = _chains(lowered.steps)
-    small = [_is_small(chain, lowered) for chain in watched(chains)]
+def run_parallel(schedule: Schedule) -> None:
+    """Move small steps together."""
+    if schedule.has_branches or _is_chain(schedule):
+        return
+    chains = _chains(schedule.steps)
+    small = [_is_small(chain, schedule) for chain in watched(chains)]
     if sum(small) < 2:
-        return []
-    units = [_Unit(*pair, lowered) for pair in watched([*zip(chains, small, strict=True)])]
+        return
+    units = [_Unit(*pair, schedule) for pair in watched([*zip(chains, small, strict=True)])]
     groups = _grouped(units)
     if len(groups) == len(units):
-        return []
+        return
+    slots, kept = schedule.operands.slots, schedule.kept
     sizes = {
-        root: 0 if root in lowered.slots else _size(root, lowered)
+        root: 0 if root in slots else _size(root, schedule)
         for unit in units
         for root in unit.reads | unit.writes
     }
     before, _ = _most_alive([[unit] for unit in units], sizes, kept)
     for _ in range(ATTEMPTS):
-        alive, place = _most_alive(groups, sizes, kept)
+        alive, at = _most_alive(groups, sizes, kept)
         if alive <= before + GROWTH:
-            return _joined(lowered, groups)
-        groups[place][-1].is_small = False
+            _move(schedule, groups)
+            return
+        groups[at][-1].is_small = False
         groups = _grouped(units)
-    return []
 
 
-def _is_chain(lowered: Lowered) -> bool:
+def _is_chain(schedule: Schedule) -> bool:
     """Whether each step that is small enough needs the one before it: most graphs are like that,
     and there is nothing to look for in them.
     """
-    before: Placed | None = None
-    for placed in watched(lowered.steps):
-        step = placed.step
-        if before is not None and before.join == END and step.tiles <= MOST_TILES:
-            written = {lowered.root(before.step.fields[name]) for name in before.step.writes}
+    before: ScheduledStep | None = None
+    for scheduled in watched(schedule.steps):
+        step = scheduled.step
+        if before is not None and before.link == END and step.tiles <= MOST_TILES:
+            written = {schedule.root(before.step.fields[name]) for name in before.step.writes}
             written.discard(None)
             fields, addresses = step.fields, step.record.addresses
-            if written.isdisjoint([lowered.root(fields[name]) for _, name in addresses]):
+            if written.isdisjoint([schedule.root(fields[name]) for _, name in addresses]):
                 return False
-        before = placed
+        before = scheduled
     return True
 
 
-def _chains(steps: Sequence[Placed]) -> list[list[Placed]]:
+def _chains(steps: Sequence[ScheduledStep]) -> list[list[ScheduledStep]]:
     chains = []
-    chain: list[Placed] = []
-    for placed in watched(steps):
-        chain.append(placed)
-        if placed.join == END:
+    chain: list[ScheduledStep] = []
+    for scheduled in watched(steps):
+        chain.append(scheduled)
+        if scheduled.link == END:
             chains.append(chain)
             chain = []
     return chains
@@ -169,10 +167,8 @@ def _grouped(units: Sequence[_Unit]) -> _Groups:
     return groups
 
 
-def _most_alive(
-    groups: _Groups, sizes: Mapping[Any, int], kept: Collection[Any]
-) -> tuple[int, int]:
-    """The most bytes that are needed at the same time, and the group that needs them."""
+def _most_alive(groups: _Groups, sizes: Mapping[Any, int], kept: Container[Any]) -> tuple[int, int]:
+    """The most bytes that are alive at the same time, and the group at which they are."""
     spans: dict[Any, tuple[int, int]] = {}  # first and last group
     for at, group in enumerate(watched(groups)):
         for unit in group:
@@ -196,11 +192,10 @@ def _most_alive(
     return most, needs.index(most)
 
 
-def _joined(lowered: Lowered, groups: _Groups) -> list[tuple[Placed, Placed]]:
-    pairs = []
+def _move(schedule: Schedule, groups: _Groups) -> None:
     for group in groups:
-        for at in range(1, len(group)):
-            group[at - 1].steps[-1].join = BESIDE
-            pairs.append((group[at - 1].steps[-1], group[at].steps[0]))
-    lowered.steps[:] = [placed for group in groups for unit in group for placed in unit.steps]
-    return pairs
+        for before, after in pairwise(group):
+            last, first = before.steps[-1], after.steps[0]
+            last.link = BESIDE
+            schedule.report(first, f"beside {last.where}")
+    schedule.steps[:] = [each for group in groups for unit in group for each in unit.steps]

@@ -1,15 +1,11 @@
-"""Parts of a tensor are written and read where they lie, and not copied.
+"""Removes copies: a step writes its part of a tensor, or reads it, in the tensor itself.
 
-What CONCATENATION and PACK join is written there by the step that computes it; what SPLIT and SLICE
-take is read there.
+A step writes its part of the result of CONCATENATION and PACK there; a step behind SPLIT and SLICE
+reads its part there.
 """
 
-from collections.abc import Collection
-
-from nnapi_shim.drivers.cpu.compile.layout import Lowered, Placed
-from nnapi_shim.drivers.cpu.lowering.gemm import GEMM
-from nnapi_shim.drivers.cpu.lowering.strided import COPY
-from nnapi_shim.drivers.cpu.program.record import At, Step
+from nnapi_shim.drivers.cpu.program.record import At, Space, Step
+from nnapi_shim.drivers.cpu.program.schedule import Schedule
 from nnapi_shim.hal.types import byte_size
 from nnapi_shim.hints import Any, NamedTuple
 from nnapi_shim.limits import watched
@@ -23,39 +19,34 @@ class _Uses(NamedTuple):
     reads: list[tuple[Step, str]]
 
 
-def write_in_place(lowered: Lowered, kept: Collection[Any]) -> list[Placed]:
-    """Leave out copies of temporaries, as far as the other step can do without; those left out.
-
-    kept: operands and Buffers that later programs read.
-    """
-    steps = lowered.steps
-    if any(placed.jump for placed in steps):
-        return []
+def write_in_place(schedule: Schedule) -> None:
+    """Remove copies of temporaries, as far as the other steps can do without them."""
+    if schedule.has_branches:
+        return
     uses: dict[Any, _Uses] = {}
-    for placed in watched(steps):
-        step = placed.step
+    for scheduled in watched(schedule.steps):
+        step = scheduled.step
         for _, name in step.record.addresses:
-            root = lowered.root(step.fields[name])
+            root = schedule.root(step.fields[name])
             if isinstance(root, int):
-                found = uses.setdefault(root, _Uses([], []))
-                (found.writes if name in step.writes else found.reads).append((step, name))
-    left_out = []
-    for placed in watched(steps):
-        if is_copy(placed.step) and (
-            _written_there(placed.step, lowered, uses, kept)
-            or _read_there(placed.step, lowered, uses, kept)
+                of_root = uses.setdefault(root, _Uses([], []))
+                (of_root.writes if name in step.writes else of_root.reads).append((step, name))
+    remaining = []
+    for scheduled in watched(schedule.steps):
+        step = scheduled.step
+        if is_copy(step) and (
+            _written_there(step, schedule, uses) or _read_there(step, schedule, uses)
         ):
-            left_out.append(placed)
-    if left_out:
-        gone = set(map(id, left_out))
-        steps[:] = [placed for placed in steps if id(placed) not in gone]
-    return left_out
+            schedule.report(scheduled, "what it would copy is written or read where it lies")
+        else:
+            remaining.append(scheduled)
+    schedule.steps[:] = remaining
 
 
 def is_copy(step: Step) -> bool:
     """Whether a step copies runs of bytes that follow each other in the source or the target."""
     fields = step.fields
-    if step.record is not COPY or fields["lines"] != 1:
+    if step.record.space != Space.COPIES or fields["lines"] != 1:
         return False
     return fields["bytes"] in (fields["input_step"], fields["output_step"]) or fields["rows"] == 1
 
@@ -67,25 +58,20 @@ def _is_dense(step: Step) -> bool:
     return fields["rows"] == 1 or steps == 2 * (fields["bytes"],)
 
 
-def _temporary(
-    step: Step, name: str, lowered: Lowered, uses: dict[Any, _Uses], kept: Collection[Any]
-) -> Any:
+def _temporary(step: Step, name: str, schedule: Schedule, uses: dict[Any, _Uses]) -> Any:
     """The operand all of which a field of a copy names, if its memory is nobody else's; or None."""
     value = step.fields[name]
-    root = lowered.root(value)
-    if not isinstance(value, BoundOperand) or root not in uses or root in kept:
+    root = schedule.root(value)
+    if not isinstance(value, BoundOperand) or root not in uses:
         return None
     if step.fields["rows"] * step.fields["bytes"] != byte_size(value):
         return None
-    is_given = root in lowered.slots or root in lowered.constant_addresses
-    return None if is_given else root
+    return root if schedule.is_temporary(root) else None
 
 
-def _written_there(
-    step: Step, lowered: Lowered, uses: dict[Any, _Uses], kept: Collection[Any]
-) -> bool:
+def _written_there(step: Step, schedule: Schedule, uses: dict[Any, _Uses]) -> bool:
     """Let the step that writes what is copied write it where it is copied to."""
-    root = _temporary(step, "input", lowered, uses, kept)
+    root = _temporary(step, "input", schedule, uses)
     if root is None or len(uses[root].reads) != 1 or len(uses[root].writes) != 1:
         return False
     ((writer, name),) = uses[root].writes
@@ -95,26 +81,24 @@ def _written_there(
     if not _is_dense(step):
         # Rows of a product may lie apart.
         size = step.fields["bytes"]
-        if writer.record is not GEMM or fields["output_stride"] != size:
+        if writer.record.space != Space.MATRIX or fields["output_stride"] != size:
             return False
         if step.fields["input_step"] != size:
             return False
         fields["output_stride"] = step.fields["output_step"]
     fields[name] = target
-    there = uses.setdefault(lowered.root(target), _Uses([], []))
+    there = uses.setdefault(schedule.root(target), _Uses([], []))
     there.writes.append((writer, name))
     return True
 
 
-def _read_there(
-    step: Step, lowered: Lowered, uses: dict[Any, _Uses], kept: Collection[Any]
-) -> bool:
+def _read_there(step: Step, schedule: Schedule, uses: dict[Any, _Uses]) -> bool:
     """Let the steps that read the copy read what is copied."""
-    root = _temporary(step, "output", lowered, uses, kept)
+    root = _temporary(step, "output", schedule, uses)
     if root is None or not _is_dense(step) or len(uses[root].writes) != 1:
         return False
     source = step.fields["input"]
-    if isinstance(lowered.root(source), bytes):
+    if isinstance(schedule.root(source), bytes):
         return False
     for reader, name in uses[root].reads:
         value = reader.fields[name]

@@ -1,0 +1,249 @@
+"""Lowers a graph: resolves the shapes of one operation after another, and schedules its steps."""
+
+from collections.abc import Callable, Container, Sequence
+
+from nnapi_shim.drivers.cpu import lowering, passes
+from nnapi_shim.drivers.cpu.compile.layout import assemble
+from nnapi_shim.drivers.cpu.compile.operand_table import OperandTable
+from nnapi_shim.drivers.cpu.compile.packing import Packing
+from nnapi_shim.drivers.cpu.compile.suspension import NeedsCounts
+from nnapi_shim.drivers.cpu.program.constants import Constants
+from nnapi_shim.drivers.cpu.program.library import KernelLibrary
+from nnapi_shim.drivers.cpu.program.program import Program
+from nnapi_shim.drivers.cpu.program.record import Alias, Deferred, Step
+from nnapi_shim.drivers.cpu.program.schedule import Rewrite, Schedule, ScheduledStep
+from nnapi_shim.errors import NnapiError, Place, Where, op_failed
+from nnapi_shim.hal.enums import OperationType
+from nnapi_shim.hal.types import Operation, Subgraph, byte_size
+from nnapi_shim.hints import TYPE_CHECKING, Any
+from nnapi_shim.limits import look, watched
+from nnapi_shim.operations import bound_operation
+from nnapi_shim.operations.declare import BoundOperand, BoundOperation
+from nnapi_shim.operations.resolve import resolve, set_output
+
+if TYPE_CHECKING:
+    from nnapi_shim.drivers.cpu.compile.inlining import Referenced
+    from nnapi_shim.drivers.cpu.passes.fused import Fused
+
+CONTROL_FLOW = (OperationType.IF, OperationType.WHILE)
+
+
+class GraphLowering:
+    """The lowering of one graph, in the order of its operations, up to where it stopped.
+
+    control: lowers an IF or WHILE.
+    deadline_ns: time.monotonic_ns() after which it ends with TooLate, as in limits.py; 0 for never.
+    """
+
+    def __init__(
+        self,
+        library: KernelLibrary,
+        referenced: "Referenced | None",
+        graph: Subgraph,
+        constants: Constants,
+        operands: OperandTable,
+        control: Callable[["GraphLowering", Operation], None],
+        deadline_ns: int,
+    ) -> None:
+        self.library = library
+        self.referenced = referenced
+        self.graph = graph
+        self.constants = constants
+        self.operands = operands
+        self._control = control
+        self.deadline_ns = deadline_ns
+        self.next_operation = 0
+        self.failure: NnapiError | None = None
+        """The error of an operation that cannot run."""
+        self.place, self.base, self.depth = "", 0, 0
+        """The position of inlined operations: a prefix for messages, the index of the first operand
+        of their graph, and the number of graphs around them.
+        """
+        self._begin_program()
+
+    def _begin_program(self) -> None:
+        self.steps: list[ScheduledStep] = []
+        self.loops: list[tuple[int, int]] = []
+        """First and last step of every loop."""
+        self._packing = Packing(self.constants)
+        self.rewrites: Sequence[Rewrite] = ()
+        """The changes that passes made to the steps."""
+
+    def fork(self, slots: dict[Any, int], deadline_ns: int) -> "GraphLowering":
+        """A lowering that goes on from here, with a new program."""
+        other: GraphLowering = object.__new__(GraphLowering)
+        other.__dict__ = dict(self.__dict__)
+        other.operands = self.operands.copy()
+        other.operands.slots = dict(slots)
+        other.deadline_ns = deadline_ns
+        other._begin_program()
+        return other
+
+    def attempt(self, action: Callable[[], None], outputs: Sequence[int]) -> None:
+        """Run an action that appends operands and steps, and of the other operands sets `outputs`
+        alone. If it raises, none of its changes remain.
+        """
+        operands, steps, loops = self.operands, len(self.steps), len(self.loops)
+        count = len(operands.declared)
+        before = [operands.bound(index).copy() for index in outputs]
+        try:
+            action()
+        except BaseException:
+            operands.truncate(count, before)
+            del self.steps[steps:], self.loops[loops:]
+            raise
+
+    # One operation after another
+
+    def lower_all(self) -> None:
+        """Lower the operations from where the last call stopped.
+
+        An operation that cannot run ends the program; its error is kept in `failure`, for the
+        computation to raise. Raises a Suspension before an operation that needs results of the run.
+        """
+        operations = self.graph.operations
+        while self.next_operation < len(operations) and self.failure is None:
+            item = operations[self.next_operation]
+            try:
+                self.lower(item)
+            except NnapiError as error:
+                self.failure = error
+            self.next_operation += 1
+
+    def place_of(self, item: "Operation | Fused") -> Where:
+        """Name of an operation in messages; a Place unless it comes from an inlined graph."""
+        place = Place("operation", item.number, OperationType(item.type).name)
+        return f"{self.place}{place}" if self.place else place
+
+    def lower(self, item: "Operation | Fused") -> None:
+        """Append the steps of an operation."""
+        if self.deadline_ns:
+            look(self.place_of(item))
+        try:
+            if not isinstance(item, Operation):
+                self._lower_fused(item)
+                return
+            if item.type not in CONTROL_FLOW:
+                self._lower(item)
+                return
+        except NnapiError as error:
+            raise error.at(self.place_of(item)) from None
+        self._control(self, item)
+
+    def _lower_fused(self, item: "Fused") -> None:
+        operands = self.operands
+        for index in item.inputs:
+            if operands.is_omitted(index):
+                raise op_failed(
+                    f"input is omitted; {item.type.name} needs it", "operation.input.omitted"
+                )
+        for index in item.outputs:
+            operands.set_dimensions(index, operands.declared[index].dimensions)
+        bound = operands.bound
+        steps = item.lower([*map(bound, item.inputs)], [*map(bound, item.outputs)])
+        self._append(steps, self.place_of(item))
+
+    def _lower(self, item: Operation) -> None:
+        operands = self.operands
+        op = bound_operation(item, operands.declared, operands.input, operands.bound, self.base)
+        hollow = resolve(op)
+        place = self.place_of(item)
+        if op.match.operation.data_dependent:
+            self._append_of(op, lowering.lower(op), place)
+            return
+        if not all(0 in output.dimensions or output in hollow for output in op.outputs):
+            self._append_of(op, lowering.lower(op), place)
+        self._clear(hollow, place)
+
+    def resume(self, suspension: NeedsCounts, numbers: tuple[int, ...]) -> None:
+        """Go on with an operation whose output sizes are known now."""
+        op, place = suspension.op, suspension.place
+        outputs = [self.operands.bound(output.index) for output in op.outputs]
+        dimensions, steps = suspension.deferred.finish(numbers)
+        self.next_operation += 1
+        hollow = []
+        try:
+            for output, name, sizes in zip(outputs, op.match.output_names, dimensions, strict=True):
+                if not set_output(output, name, sizes, output.scale, output.zero_point):
+                    hollow.append(output)
+        except NnapiError as error:
+            self.failure = error.at(place)
+            return
+        self._append(steps, place)
+        self._clear(hollow, place)
+
+    # The schedule
+
+    def _append_of(self, op: BoundOperation, steps: Sequence[Any], place: Where) -> None:
+        """Append the steps of an operation; raises NeedsCounts if only the data has its sizes."""
+        last = steps[-1] if steps else None
+        if isinstance(last, Deferred):
+            self._append(steps[:-1], place)
+            raise NeedsCounts(last, op, place)
+        self._append(steps, place)
+
+    def _append(self, steps: Sequence[Step | Alias], place: Where) -> None:
+        """Append steps; `once` steps on constants run when the program is packed."""
+        address_of, packing = self.operands.constant_address, self._packing
+        for step in steps:
+            if isinstance(step, Alias):
+                self._alias(step, place)
+            elif not (step.once and packing.postpone(step, address_of, place)):
+                self.steps.append(ScheduledStep(step, place))
+
+    def _clear(self, hollow: Sequence[BoundOperand], place: Where) -> None:
+        """Append steps that set outputs to 0."""
+        for output in hollow:
+            from nnapi_shim.drivers.cpu.lowering.strided import filled
+
+            self._append(filled(output, (byte_size(output),), (1,), b"\0"), place)
+
+    def _alias(self, alias: Alias, place: Where) -> None:
+        source, target, operands = alias.source, alias.target, self.operands
+        if target.index in operands.slots or target.index in operands.pinned:
+            self.copy(source, target, place)
+        else:
+            operands.share_memory(target.index, source.index)
+
+    def copy(self, source: BoundOperand, target: BoundOperand, place: Where) -> None:
+        """Append a copy of all bytes of an operand."""
+        if byte_size(target):
+            from nnapi_shim.drivers.cpu.lowering.copying import copied_bytes
+
+            self.steps.append(ScheduledStep(copied_bytes(source, target), place))
+
+    # The program
+
+    def begin_packing(self) -> None:
+        """Begin the `once` steps on another thread."""
+        self._packing.begin(self.library, self.deadline_ns)
+
+    def pack(self) -> None:
+        """Run the `once` steps."""
+        packing, self._packing = self._packing, Packing(self.constants)
+        packing.run(self.library, self.deadline_ns)
+
+    def needed_later(self) -> set[Any]:
+        """Operands that operations not lowered yet read, and the graph's own outputs."""
+        rest = self.graph.operations[self.next_operation :]
+        later = {index for item in rest for index in item.inputs} | set(self.graph.output_indexes)
+        return {self.operands.owner(index) for index in later}
+
+    def written(self) -> list[int]:
+        """Positions of the graph's outputs that the steps write."""
+        root = self.operands.root
+        roots = {
+            root(scheduled.step.fields[name])
+            for scheduled in watched(self.steps)
+            for name in scheduled.step.writes
+        }
+        return [at for at, index in enumerate(self.graph.output_indexes) if index in roots]
+
+    def program(self, kept: Container[Any] = ()) -> tuple[Program, dict[Any, int]]:
+        """The program of the steps, and the offsets in its arena of the operands and Buffers of
+        `kept` after it has run.
+        """
+        schedule = Schedule(self.steps, self.operands, self.loops, kept)
+        passes.rewrite_schedule(schedule)
+        self.rewrites = schedule.rewrites
+        return assemble(schedule, self.library, self.constants)

@@ -1,0 +1,161 @@
+"""The operands of a graph with the dimensions, the values and the memory of one run."""
+
+from collections.abc import Container, Sequence
+
+from nnapi_shim import address
+from nnapi_shim.drivers.cpu.compile.suspension import NeedsValue
+from nnapi_shim.drivers.cpu.lowering.half_precision import HALVED
+from nnapi_shim.drivers.cpu.program.constants import Constants
+from nnapi_shim.drivers.cpu.program.program import FIRST_ARGUMENT_SLOT
+from nnapi_shim.drivers.cpu.program.record import At
+from nnapi_shim.hal.enums import OperandLifeTime, OperandType
+from nnapi_shim.hal.quantization import decoded
+from nnapi_shim.hal.types import Dimensions, Operand, Subgraph, byte_size
+from nnapi_shim.hints import Any
+from nnapi_shim.operations import bound_operand
+from nnapi_shim.operations.declare import BoundOperand
+from nnapi_shim.operations.resolve import merge_dimensions
+
+
+class OperandTable:
+    """Operands by their index in `declared`, to which inlined graphs append theirs.
+
+    omitted: indexes of the graph's inputs that the run leaves out.
+    owned: the outputs have no memory of the caller's; they stay in the arena like temporaries.
+    """
+
+    def __init__(
+        self,
+        graph: Subgraph,
+        constants: Constants,
+        input_dimensions: Sequence[Dimensions],
+        output_dimensions: Sequence[Dimensions],
+        omitted: Container[int] = (),
+        owned: bool = False,
+    ) -> None:
+        self._constants = constants
+        self._omitted = omitted
+        self.declared: list[Operand] = list(graph.operands)
+        self.constant_addresses = constants.addresses(graph)
+        self.values: dict[int, bytes] = {}
+        """Contents, read from the run, of operands that decide shapes."""
+        self.aliases: dict[int, int] = {}
+        """Operand -> the operand whose memory it shares."""
+        self.pinned: set[int] = set()
+        """Aliases that share the memory of an output: they cannot become another alias."""
+        self._bound: dict[int, BoundOperand] = {}
+        arguments = graph.input_indexes if owned else (*graph.input_indexes, *graph.output_indexes)
+        self.slots: dict[Any, int] = {
+            index: FIRST_ARGUMENT_SLOT + position for position, index in enumerate(arguments)
+        }
+        """Operand or Buffer -> slot of its address."""
+        for index, dimensions in zip(
+            (*graph.input_indexes, *graph.output_indexes),
+            (*input_dimensions, *output_dimensions),
+            strict=True,
+        ):
+            if index in omitted:  # the declared dimensions stay
+                dimensions = graph.operands[index].dimensions
+            self._bound[index] = self._bind(index, dimensions)
+
+    def copy(self) -> "OperandTable":
+        """A copy that can change on its own."""
+        other: OperandTable = object.__new__(OperandTable)
+        other.__dict__ = dict(self.__dict__)
+        for name in ("declared", "constant_addresses", "values", "aliases", "pinned", "slots"):
+            setattr(other, name, getattr(self, name).copy())
+        other._bound = {index: operand.copy() for index, operand in [*self._bound.items()]}
+        return other
+
+    def truncate(self, count: int, changed: Sequence[BoundOperand]) -> None:
+        """Remove all operands from index `count` on, and restore others from copies."""
+        for index in range(count, len(self.declared)):
+            for table in (self._bound, self.constant_addresses, self.aliases):
+                table.pop(index, None)
+            self.pinned.discard(index)
+        del self.declared[count:]
+        self._bound.update({operand.index: operand for operand in changed})
+
+    def append_graph(self, graph: Subgraph) -> int:
+        """Append the operands of an inlined graph; returns the index of the first."""
+        base = len(self.declared)
+        self.declared.extend(graph.operands)
+        for index, where in self._constants.addresses(graph).items():
+            self.constant_addresses[base + index] = where
+        return base
+
+    def append(self, operand: Operand) -> int:
+        """Append an operand; returns its index."""
+        self.declared.append(operand)
+        return len(self.declared) - 1
+
+    def _bind(self, index: int, dimensions: Dimensions) -> BoundOperand:
+        bound = bound_operand(index, self.declared[index], dimensions)
+        halved = bound.type is OperandType.TENSOR_FLOAT32 and self._constants.halved
+        if halved and (self.constant_addresses.get(index), dimensions) in halved:
+            bound.value = HALVED
+        return bound
+
+    def bound(self, index: int) -> BoundOperand:
+        """An operand with the dimensions of this run."""
+        found = self._bound.get(index)
+        if found is None:
+            found = self._bound[index] = self._bind(index, self.declared[index].dimensions)
+        return found
+
+    def set_dimensions(self, index: int, dimensions: Dimensions) -> None:
+        """Merge computed dimensions into an operand; raises OP_FAILED where they contradict."""
+        operand = self.bound(index)
+        operand.dimensions = merge_dimensions(operand.dimensions, dimensions)
+
+    def share_memory(self, index: int, other: int, pinned: bool = False) -> None:
+        """Give an operand the memory of another one."""
+        self.aliases[index] = self.owner(other)
+        if pinned:
+            self.pinned.add(index)
+
+    def owner(self, index: int) -> int:
+        """The operand whose memory an operand has: itself, or the target of its alias."""
+        return self.aliases.get(index, index)
+
+    def root(self, value: Any) -> Any:
+        """The operand or Buffer that a field's value leads to, aliases resolved."""
+        while type(value) is At:
+            value = value.base
+        if type(value) is BoundOperand:
+            return self.aliases.get(value.index, value.index)
+        return value
+
+    def is_omitted(self, index: int) -> bool:
+        """Whether an operand has no value in this run."""
+        owner = self.owner(index)
+        is_absent = self.declared[owner].lifetime is OperandLifeTime.NO_VALUE
+        return is_absent or owner in self._omitted
+
+    def constant_address(self, operand: BoundOperand) -> int | None:
+        """The address of a constant; None for any other operand."""
+        return self.constant_addresses.get(self.owner(operand.index))
+
+    def value(self, index: int) -> bytes:
+        """Contents of an operand; raises NeedsValue where only the run has them."""
+        owner = self.owner(index)
+        where = self.constant_addresses.get(owner)
+        if where is not None:
+            return address.read(where, byte_size(self.declared[owner]))
+        if owner not in self.values:
+            raise NeedsValue(owner)
+        return self.values[owner]
+
+    def input(self, index: int, is_value: bool) -> Any:
+        """An input as its operation takes it: None, the decoded value, or the bound operand."""
+        if self.is_omitted(index):
+            return None
+        if is_value:
+            operand = self.declared[index]
+            value = decoded(operand.type, self.value(index))
+            if operand.extension_data:
+                from nnapi_shim.drivers.cpu.lowering.bounds import marked
+
+                return marked(value, operand.extension_data)
+            return value
+        return self.bound(index)

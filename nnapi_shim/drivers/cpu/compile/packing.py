@@ -1,0 +1,132 @@
+"""Packing: runs the `once` steps of a program, which depend on constants alone, at compilation.
+
+The steps of a program run in one go, when all of them are known, so that the threads share them.
+"""
+
+from collections.abc import Callable
+
+from nnapi_shim import address
+from nnapi_shim.drivers.cpu.program.constants import Constants
+from nnapi_shim.drivers.cpu.program.library import KernelLibrary
+from nnapi_shim.drivers.cpu.program.program import StepsInOrder
+from nnapi_shim.drivers.cpu.program.record import At, Buffer, Step
+from nnapi_shim.errors import Where, op_failed
+from nnapi_shim.hal.enums import ResultCode
+from nnapi_shim.hints import Any
+from nnapi_shim.limits import TooLate
+from nnapi_shim.operations.declare import BoundOperand
+
+WORTH_A_THREAD = 64 << 10
+"""Packed bytes that take longer than another thread takes to begin: some 50 us."""
+
+AddressOf = Callable[[BoundOperand], int | None]
+"""The address of a constant operand; None for any other operand."""
+
+
+class Packing:
+    """The `once` steps of one program. constants: keep the results."""
+
+    def __init__(self, constants: Constants) -> None:
+        self._constants = constants
+        self.steps: list[tuple[str, bytes, int]] = []
+        """Kernel, record and tiles of each step."""
+        self._origins: list[Where] = []
+        """The operation of each step."""
+        self._blocks: dict[Any, address.Block] = {}
+        """Key -> result; the key is everything that the result depends on."""
+        self._shared: dict[int, Any] = {}
+        """Address -> key, of results that depend on the model's own constants alone."""
+        self._row = address.Row()
+        """The memory of the results."""
+        self._bytes = 0
+        self._begun: StepsInOrder | None = None
+        """All steps, on another thread."""
+        self._literals: list[Any] = []
+        """Owners of the `bytes` that steps read."""
+
+    def postpone(self, step: Step, address_of: AddressOf, origin: Where) -> bool:
+        """Take over a `once` step if all its inputs are constant; returns whether they are.
+
+        The key of the result has the kernel and all arguments, so programs of other shapes share
+        the result.
+        """
+        values = [*step.record.values(step.fields)]
+        reads_constants, is_shared, output_at = False, True, 0
+        constants = self._constants
+        for at, name in step.record.addresses:
+            if name == "output":
+                output_at = at
+                continue
+            value = values[at] = _constant(values[at], address_of)
+            if value is None:
+                return False
+            reads_constants |= isinstance(value, int) and value != 0
+            is_shared = is_shared and (constants.is_shared(value) or value in self._shared)
+        output: Buffer = step.fields["output"]
+        key = (step.kernel, *values[:output_at], *values[output_at + 1 :])
+        block = constants.packed(key, is_shared) or self._blocks.get(key)
+        if block is None:
+            block = self._row.block(output.length)
+            values[output_at] = block.address
+            self._add(step, values, origin)
+            self._blocks[key] = block
+            self._bytes += block.length
+            if is_shared:
+                self._shared[block.address] = key
+        output.address = block.address
+        output.holds_weights = reads_constants
+        return True
+
+    def _add(self, step: Step, values: list[Any], origin: Where) -> None:
+        """Add a step with the values of its record; keep the `bytes` among them until it runs."""
+        for at, value in enumerate(values):
+            if isinstance(value, bytes):
+                values[at], owner = address.address_of(value)
+                self._literals.append(owner)
+        self.steps.append((step.kernel, step.record.pack(*values), step.tiles))
+        self._origins.append(origin)
+
+    def begin(self, library: KernelLibrary, deadline_ns: int) -> None:
+        """Run the steps on another thread, if they are much work and a thread is available."""
+        self._row.close()
+        constants = self._constants
+        if constants.crew.threads > 1 and self._bytes >= WORTH_A_THREAD:
+            self._begun = StepsInOrder(library, self.steps, deadline_ns, constants.crew)
+            self._begun.begin((constants, self._blocks, self._literals))
+
+    def run(self, library: KernelLibrary, deadline_ns: int) -> None:
+        """Run the steps, or wait for the thread that does, and keep the results.
+
+        deadline_ns: as in GraphLowering; raises TooLate after it.
+        """
+        if not self.steps:
+            return
+        self._row.close()
+        constants = self._constants
+        steps = self._begun or StepsInOrder(library, self.steps, deadline_ns, constants.crew)
+        code, stopped = steps.result()
+        if code == ResultCode.MISSED_DEADLINE_TRANSIENT:
+            raise TooLate(self._origins[stopped])
+        if code:
+            kernel = self.steps[stopped][0]
+            raise op_failed(
+                f"kernel {kernel} failed while constants were packed",
+                "compilation.constants.packing",
+            )
+        constants.keep(self._blocks, self._shared)
+
+
+def _constant(value: Any, address_of: AddressOf) -> int | bytes | None:
+    """The address, or the literal bytes, in an ADDRESS field of a `once` step; None for what a run
+    has to compute.
+    """
+    offset = 0
+    while isinstance(value, At):
+        offset += value.offset
+        value = value.base
+    if value is None:
+        return 0
+    if isinstance(value, bytes):
+        return value[offset:]
+    where = value.address if isinstance(value, Buffer) else address_of(value)
+    return None if where is None else where + offset

@@ -1,0 +1,22 @@
+"""Operations that passes put in place of several: NNAPI has no single operation for them."""
+
+from collections.abc import Callable, Sequence
+
+from nnapi_shim.drivers.cpu.program.record import Alias, Step
+from nnapi_shim.hal.enums import OperationType
+from nnapi_shim.hints import NamedTuple
+from nnapi_shim.operations.declare import BoundOperand
+
+
+class Fused(NamedTuple):
+    """A fused operation of this device; all its operands are declared.
+
+    type, number: of the operation that messages and profiles report it as.
+    lower: from its operands to its steps.
+    """
+
+    type: OperationType
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    number: int
+    lower: Callable[[Sequence[BoundOperand], Sequence[BoundOperand]], list[Step | Alias]]

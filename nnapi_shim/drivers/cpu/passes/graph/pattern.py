@@ -1,0 +1,225 @@
+"""Patterns of operations, for passes that replace several operations.
+
+    GELU = Op(O.MUL, Op(O.MUL, Operand("x"), SHARE), Number("half"))
+    for match in matches(graph, GELU): ...
+
+A pattern is a tree of operations from the last one back to its operands; an `Op` or an operand that
+stands in it several times is the same one each time. The operations between must not be needed
+elsewhere: each result but the last one is read by the pattern alone, and is no output of the graph.
+"""
+
+from collections.abc import Callable, Iterator
+from struct import unpack
+
+from nnapi_shim.drivers.cpu.passes.graph.rewriter import Item, MutableGraph
+from nnapi_shim.hal.enums import FuseCode, OperandType, OperationType
+from nnapi_shim.hal.types import Operation, element_count
+from nnapi_shim.hints import Any
+
+COMMUTATIVE = (OperationType.ADD, OperationType.MUL)
+BINARY = (*COMMUTATIVE, OperationType.SUB, OperationType.DIV)
+
+
+class Operand:
+    """Any operand."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def accepts(self, graph: MutableGraph, index: int, sibling: int, result: int) -> bool:
+        """Whether it can be this operand of an operation.
+
+        sibling: the other operand of the operation. result: its result.
+        """
+        del graph, index, sibling, result
+        return True
+
+
+class Constants(Operand):
+    """A constant of as many numbers as the last dimension of the other operand has, which has the
+    dimensions of the result.
+    """
+
+    def _count(self, graph: MutableGraph, sibling: int) -> int:
+        return (graph.operands[sibling].dimensions or (0,))[-1]
+
+    def accepts(self, graph: MutableGraph, index: int, sibling: int, result: int) -> bool:
+        """As in Operand."""
+        operands = graph.operands
+        count = self._count(graph, sibling)
+        is_it = graph.is_constant(index) and element_count(operands[index].dimensions) == count
+        return is_it and operands[sibling].dimensions == operands[result].dimensions
+
+
+class Number(Constants):
+    """A constant of one number, beside an operand that has the dimensions of the result."""
+
+    def _count(self, graph: MutableGraph, sibling: int) -> int:
+        del graph, sibling
+        return 1
+
+
+class Op:
+    """An operation of one of some types.
+
+    inputs: patterns of its first inputs; two may be in either order if the operation commutes.
+    accepts: what else is needed.
+    is_real: it computes float32 with static shapes, and has no fused activation.
+    may_be_shared: others may read its result, too.
+    """
+
+    def __init__(
+        self,
+        types: OperationType | tuple[OperationType, ...],
+        *inputs: "Op | Operand",
+        accepts: Callable[[MutableGraph, Operation], bool] | None = None,
+        is_real: bool = False,
+        may_be_shared: bool = False,
+    ) -> None:
+        self.types = types if isinstance(types, tuple) else (types,)
+        self.inputs = inputs
+        self._accepts = accepts
+        self.is_real = is_real
+        self.may_be_shared = may_be_shared
+
+    def begins(self, graph: MutableGraph, item: Operation) -> bool:
+        """Whether an operation can be it, before its inputs are matched."""
+        if item.type not in self.types or len(item.outputs) != 1:
+            return False
+        if self.is_real:
+            if graph.operands[item.outputs[0]].type is not OperandType.TENSOR_FLOAT32:
+                return False
+            if item.type in BINARY and graph.value(item.inputs[2]) != FuseCode.NONE:
+                return False
+        return self._accepts is None or self._accepts(graph, item)
+
+
+def real(
+    type: OperationType,
+    *inputs: "Op | Operand",
+    accepts: Callable[[MutableGraph, Operation], bool] | None = None,
+) -> Op:
+    """An operation of float32, with static shapes and without a fused activation."""
+    return Op(type, *inputs, accepts=accepts, is_real=True)
+
+
+class Match:
+    """Operations and operands that match a pattern.
+
+    results: Op or name of an operand -> index of the operand.
+    uses: result of an operation -> how often the pattern reads it.
+    """
+
+    def __init__(self, graph: MutableGraph, results: dict[Any, int], uses: dict[int, int]) -> None:
+        self.graph = graph
+        self.results = results
+        self.uses = uses
+
+    def __getitem__(self, op: Op) -> Operation:
+        """The operation that matches a part of the pattern."""
+        item = self.graph.operations[self.position(op)]
+        assert isinstance(item, Operation)
+        return item
+
+    def position(self, op: Op) -> int:
+        """Its position."""
+        return self.graph.producer[self.results[op]]
+
+    def operand(self, name: str) -> int:
+        """An operand that the pattern names."""
+        return self.results[name]
+
+    def number(self, name: str) -> float:
+        """The value of a constant of one number."""
+        value: float = unpack("<f", self.graph.contents(self.results[name]))[0]
+        return value
+
+    def is_alone(self) -> bool:
+        """Whether nothing else needs the results of the operations but the last one."""
+        return not any(
+            isinstance(op, Op) and not op.may_be_shared and self._is_needed(index, self.uses[index])
+            for op, index in self.results.items()
+            if index in self.uses
+        )
+
+    def _is_needed(self, index: int, uses: int) -> bool:
+        """Whether an operand is an output of the graph, or has not just so many readers."""
+        return index in self.graph.outputs or len(self.graph.readers.get(index, ())) != uses
+
+    def is_static(self) -> bool:
+        """Whether the shapes of the operations of float32 are static, and as declared."""
+        graph = self.graph
+        for op, index in self.results.items():
+            if isinstance(op, Op) and op.is_real:
+                item = self[op]
+                sources = item.inputs[: 2 if item.type in BINARY else 1]
+                if not graph.is_plain(index, *sources):
+                    return False
+        return True
+
+    def replace(self, op: Op, item: Item | None) -> None:
+        """Replace one of the operations, and remove the others that are not needed elsewhere."""
+        graph, position = self.graph, self.position(op)
+        removed = [other for other in self.results if isinstance(other, Op) and other is not op]
+        for other in removed:  # the last one first
+            index = self.results[other]
+            if not other.may_be_shared or not self._is_needed(index, 1):
+                graph.remove(self.position(other))
+        if item is not None:
+            graph.replace(position, item)
+        else:
+            graph.remove(position)
+
+
+def matches(graph: MutableGraph, pattern: Op) -> Iterator[Match]:
+    """All matches of a pattern in a graph, while a pass rewrites it."""
+    for position, item in graph.each(*pattern.types):
+        for match in _of_operation(pattern, item, Match(graph, {}, {})):
+            if match.is_alone() and match.is_static():
+                yield match
+                if graph.operations[position] is not item:
+                    break
+
+
+def _matched(
+    pattern: "Op | Operand", index: int, sibling: int, result: int, match: Match
+) -> Iterator[Match]:
+    """The ways in which an operand matches, added to a match of other parts."""
+    graph = match.graph
+    key = pattern if isinstance(pattern, Op) else pattern.name
+    uses = match.uses
+    if isinstance(pattern, Op):
+        uses = {**uses, index: uses.get(index, 0) + 1}
+    if key in match.results:
+        if match.results[key] == index:
+            yield Match(graph, match.results, uses)
+    elif not isinstance(pattern, Op):
+        if pattern.accepts(graph, index, sibling, result):
+            yield Match(graph, {**match.results, key: index}, uses)
+    else:
+        position = graph.producer.get(index)
+        item = None if position is None else graph.operations[position]
+        if isinstance(item, Operation):
+            yield from _of_operation(pattern, item, Match(graph, match.results, uses))
+
+
+def _of_operation(pattern: Op, item: Operation, match: Match) -> Iterator[Match]:
+    """The ways in which an operation matches."""
+    graph = match.graph
+    if not pattern.begins(graph, item):
+        return
+    (result,) = item.outputs
+    match = Match(graph, {**match.results, pattern: result}, match.uses)
+    if len(pattern.inputs) < 2:
+        if not pattern.inputs:
+            yield match
+        else:
+            yield from _matched(pattern.inputs[0], item.inputs[0], item.inputs[0], result, match)
+        return
+    pairs = [item.inputs[:2]]
+    if item.type in COMMUTATIVE:
+        pairs.append(pairs[0][::-1])
+    first, second = pattern.inputs
+    for one, other in pairs:
+        for half in _matched(first, one, other, result, match):
+            yield from _matched(second, other, one, result, half)

@@ -1,0 +1,125 @@
+"""Constants of a prepared model: their addresses, the packed copies of them, their digest."""
+
+from nnapi_shim import address
+from nnapi_shim.drivers.cpu.program.shared_constants import shared_constants
+from nnapi_shim.drivers.cpu.program.threads import ALONE, Crew
+from nnapi_shim.errors import NnapiError, op_failed
+from nnapi_shim.hal.enums import OperandLifeTime
+from nnapi_shim.hal.types import DataLocation, Dimensions, Model, Subgraph
+from nnapi_shim.hints import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nnapi_shim.drivers.cpu.program.digest import Digest, Underway
+
+REFERENCE = OperandLifeTime.CONSTANT_REFERENCE
+
+
+class Constants:
+    """The constants of a model, the constants that passes add, and what `once` steps packed."""
+
+    def __init__(self, model: Model, crew: Crew = ALONE) -> None:
+        self.crew = crew
+        """The threads of the model's runs, and of packing."""
+        self._model = model
+        self._packed: dict[Any, address.Block] = {}
+        self._packed_twice: list[address.Block] = []
+        self._shared = shared_constants(model.operand_values)
+        self.values = self._shared.address
+        """Address of the constants that the model itself holds."""
+        self.halved: set[tuple[int, Dimensions]] = set()
+        """Addresses and dimensions of float32 weights that passes allow to be kept as float16."""
+        self._added: list[tuple[int, Any]] = []
+        """Address of each constant that `add` got, and the owner of its memory."""
+        self._digest: Underway | NnapiError | MemoryError | None = None
+
+    @property
+    def are_relaxed(self) -> bool:
+        """Whether float32 may be computed with the range and precision of float16."""
+        return self._model.relax_computation_float32_to_float16
+
+    def addresses(self, graph: Subgraph) -> dict[int, int]:
+        """Operand -> address, of all constants of a graph."""
+        addresses: dict[int, int] = {}
+        for index, operand in enumerate(graph.operands):
+            if operand.lifetime is OperandLifeTime.CONSTANT_COPY:
+                addresses[index] = self.values + operand.location.offset
+            elif operand.lifetime is REFERENCE:
+                pool = self.pool(operand.location.pool_index)
+                addresses[index] = pool + operand.location.offset
+        return addresses
+
+    def pool(self, number: int) -> int:
+        """Address of one of the model's memories; raises UNMAPPABLE."""
+        pools = self._model.pools
+        return pools[number].map() if number < len(pools) else self._added[number - len(pools)][0]
+
+    def add(self, contents: bytes) -> tuple[DataLocation, int]:
+        """Add a constant that the model does not have, as a memory behind the model's memories.
+
+        Returns the location for operands, and the address.
+        """
+        block = address.Block(len(contents))
+        address.view(block.address, len(contents))[:] = contents
+        entry = block.address, block
+        self._added.append(entry)
+        at = len(self._added) - 1
+        while self._added[at] is not entry:  # another thread has added one meanwhile
+            at -= 1
+        return DataLocation(len(self._model.pools) + at, 0, len(contents)), block.address
+
+    def is_added(self, location: DataLocation) -> bool:
+        """Whether a location comes from `add`."""
+        return location.pool_index >= len(self._model.pools)
+
+    # What `once` steps packed
+
+    def is_shared(self, value: int | bytes) -> bool:
+        """Whether the value of an ADDRESS field depends on the model's own constants alone."""
+        return self._shared.has(value)
+
+    def packed(self, key: Any, is_shared: bool) -> address.Block | None:
+        """The block that was packed under a key; None if there is none."""
+        return (self._shared.packed if is_shared else self._packed).get(key)
+
+    def keep(self, blocks: dict[Any, address.Block], shared: dict[int, Any]) -> None:
+        """Keep packed blocks under their keys.
+
+        shared: address -> key, of blocks that depend on the model's own constants alone.
+        """
+        unkept: set[Any] = set()
+        for key, block in blocks.items():
+            if self._packed.setdefault(key, block) is not block:
+                # Another thread has packed the same meanwhile; programs refer to either.
+                self._packed_twice.append(block)
+            # A key may contain the address of a block. If that block is not kept, its address is
+            # one day the address of other memory.
+            is_kept = unkept.isdisjoint(key) and (
+                block.address not in shared or self._shared.keep(key, block)
+            )
+            if not is_kept:
+                unkept.add(block.address)
+
+    # The digest
+
+    def begin_digest(self, digest: "Digest") -> None:
+        """Begin the digest of all constants; of many constants, on another thread."""
+        values = self._model.operand_values
+        ranges = [(self.values, len(values))]
+        try:
+            for graph in (self._model.main, *self._model.referenced):
+                for operand in graph.operands:
+                    if operand.lifetime is REFERENCE:
+                        where = operand.location
+                        ranges.append((self.pool(where.pool_index) + where.offset, where.length))
+            self._digest = digest.begun(b"all", ranges, (self._model, self._shared))
+        except (NnapiError, MemoryError) as error:
+            self._digest = error
+
+    def digest(self) -> bytes:
+        """The digest that `begin_digest` began; raises UNMAPPABLE."""
+        found = self._digest
+        if found is None or isinstance(found, Exception):
+            raise found or op_failed(
+                "the constants could not be looked at", "compilation.constants.unreadable"
+            )
+        return found.result()

@@ -1,0 +1,104 @@
+"""A schedule: the steps of a program in their order, before their memory is planned."""
+
+from collections.abc import Container, Sequence
+
+from nnapi_shim.drivers.cpu.program.program import CHAIN, END
+from nnapi_shim.drivers.cpu.program.record import Step
+from nnapi_shim.errors import Where
+from nnapi_shim.hints import Any, NamedTuple, Protocol
+from nnapi_shim.limits import watched
+from nnapi_shim.operations.declare import BoundOperand
+
+
+class ScheduledStep:
+    """A step in a schedule.
+
+    where: the operation it comes from, for messages.
+    branch_offset: of a step that branches, the distance to its target, in steps; else 0.
+    link: END, CHAIN or BESIDE, as in program.py.
+    """
+
+    __slots__ = ("branch_offset", "link", "step", "where")
+
+    def __init__(self, step: Step, where: Where, branch_offset: int = 0, link: int = END) -> None:
+        self.step = step
+        self.where = where
+        self.branch_offset = branch_offset
+        self.link = link
+
+
+class Operands(Protocol):
+    """The operands that steps name. slots: operand or Buffer -> slot of its address."""
+
+    slots: dict[Any, int]
+    constant_addresses: dict[int, int]
+
+    def root(self, value: Any) -> Any:
+        """The operand or Buffer that a field's value leads to, aliases resolved."""
+
+    def bound(self, index: int) -> BoundOperand:
+        """An operand with the dimensions of this run."""
+
+
+class Rewrite(NamedTuple):
+    """A change by a pass: its name, the operation, and a text for `explain`."""
+
+    name: str
+    where: Where
+    text: str
+
+
+class Schedule:
+    """Steps, and the operands that they name.
+
+    kept: operands and Buffers that later programs of the run read.
+    loops: first and last step of every loop.
+    pass_name: the pass that runs now. rewrites: the changes that passes reported.
+    """
+
+    def __init__(
+        self,
+        steps: list[ScheduledStep],
+        operands: Operands,
+        loops: Sequence[tuple[int, int]] = (),
+        kept: Container[Any] = (),
+    ) -> None:
+        self.steps = steps
+        self.operands = operands
+        self.loops = loops
+        self.kept = kept
+        self.pass_name = ""
+        self.rewrites: list[Rewrite] = []
+        self.root = operands.root
+
+    def report(self, scheduled: ScheduledStep, text: str) -> None:
+        """Record a change to a step by the pass that runs now."""
+        where = scheduled.where
+        self.rewrites.append(Rewrite(self.pass_name, where, f"{where}: {text}"))
+
+    @property
+    def has_branches(self) -> bool:
+        """Whether a step branches."""
+        return any(scheduled.branch_offset for scheduled in self.steps)
+
+    def is_argument(self, root: Any) -> bool:
+        """Whether the memory of an operand or Buffer is not the program's own: an argument of the
+        run, or a constant.
+        """
+        return root in self.operands.slots or root in self.operands.constant_addresses
+
+    def is_temporary(self, root: Any) -> bool:
+        """Whether no one outside of this program reads or writes an operand."""
+        return isinstance(root, int) and not self.is_argument(root) and root not in self.kept
+
+
+def regions(steps: Sequence[ScheduledStep]) -> list[tuple[int, int]]:
+    """The first and the last step of the region of every step."""
+    bounds: list[tuple[int, int]] = []
+    for last, scheduled in enumerate(watched(steps)):
+        if scheduled.link == END:
+            bounds += [(len(bounds), last)] * (last + 1 - len(bounds))
+        elif scheduled.link == CHAIN:
+            assert scheduled.step.tiles == steps[last + 1].step.tiles
+    assert len(bounds) == len(steps)
+    return bounds
