@@ -15,21 +15,25 @@ LIST = ROOT / "tests" / "rule_ids.txt"
 
 HEAD = """# Rules
 
-Written by `make docs` from the refusals in `nnapi_shim/`; do not edit.
+Every refusal names the rule that the call broke. The id of the rule stands at the end of the line
+on stderr, in the field `rule` of `NNAPI_SHIM_LOG=error,json`, and in `NnapiError.rule` in Python.
+`make docs` writes this page from the refusals in `nnapi_shim/`; do not edit it.
 
-Every refusal names its rule: at the end of its line on stderr, as `rule` in the lines of
-`NNAPI_SHIM_LOG=error,json`, and as `NnapiError.rule` in Python. An id begins with the object that
-the rule is about, such as `model`, or with the operation or the family of operations; `operation`
-are rules that many operations share. It does not depend on where the rule is checked, and changes
-only on purpose: programs may compare it. The result code says what a C program sees, and a few
-rules that are checked at several moments have several.
+```text
+... BAD_DATA: CONV_2D (operation 4): filter (input 1, operand 7) has rank 3; it must be 4 [operation.rank]
+```
 
-Messages say what was given, then behind a semicolon what is allowed; what stands in braces is
-filled in. Where a rule was broken comes in front of the message, or behind an operand's name:
-`CONV_2D (operation 4): filter (input 1, operand 7) has rank 3; it must be 4`.
+An id begins with the object of the API, such as `model`, or with an operation or a family of
+operations; `operation` stands for rules that many operations share. An id does not depend on the
+code that checks the rule, so programs may compare it: it changes only on purpose, and the
+[changelog](../CHANGELOG.md) lists the change.
 
-`library.start`, a start that failed, is written in C. A driver of other people names rules of its
-own; without one, its refusals have `driver.refused`.
+A message says what the call passed, then behind a semicolon what is allowed. Braces stand for
+values. The place comes first: `CONV_2D (operation 4): filter (input 1, operand 7)`. The column
+"Result" is the code that a C program gets; a rule that several calls check can have several codes.
+
+Two ids are not in the tables: `library.start`, a failed start, which C code reports, and
+`driver.refused`, for devices of other people that name no rule.
 """
 
 FORM = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9]+(-[a-z0-9]+)*)+")

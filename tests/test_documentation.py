@@ -10,7 +10,7 @@ from nnapi_shim.operations import registry
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-WRITTEN = "Written by `make docs`"
+WRITTEN = "`make docs` writes"
 """What a generated page says of itself."""
 
 

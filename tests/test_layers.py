@@ -81,7 +81,6 @@ IMPORT_BY_NAME = {
     TOOLCHAIN + "build.py": "the sources of a family, and the module that a worker runs",
     "drivers/entry_point.py": "devices of installed packages; the group of entry points",
     "drivers/manifest.py": "devices of other people, whose manifests name them",
-    "drivers/observing.py": "the devices whose runs are observed",
     "drivers/reference/prepared_model.py": "families of formulas, when an operation needs one",
     "formats/save.py": "a table of formats: each needs packages of its own",
     "formats/tflite/exporting/writing.py": "tables of the package tflite",
@@ -165,6 +164,7 @@ CPU_ROOMS = (
     COMPILED_BY,
     ("lowering",),
     ("program",),
+    ("isa",),
 )
 """Rooms of drivers/cpu, and the files above them: each imports itself and what comes later."""
 
