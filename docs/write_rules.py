@@ -20,7 +20,7 @@ on stderr, in the field `rule` of `NNAPI_SHIM_LOG=error,json`, and in `NnapiErro
 `make docs` writes this page from the refusals in `nnapi_shim/`; do not edit it.
 
 ```text
-... BAD_DATA: CONV_2D (operation 4): filter (input 1, operand 7) has rank 3; it must be 4 [operation.rank]
+CONV_2D (operation 4): filter (input 1, operand 7) has rank 3; it must be 4 [operation.rank.exact]
 ```
 
 An id begins with the object of the API, such as `model`, or with an operation or a family of
