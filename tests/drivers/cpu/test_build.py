@@ -192,15 +192,15 @@ EDITING = """
 import os
 os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])  # one worker takes all families
 from nnapi_shim.drivers.cpu.toolchain import build
-give = build._Worker.give
+send = build._Worker.send
 
-def edit_then_give(worker, job):
+def edit_then_send(worker, job):
     if worker.family:  # of an earlier job: the worker has imported what families share
         shared = build.PACKAGE / "drivers" / "cpu" / "toolchain" / "kernel.py"
         shared.write_text(shared.read_text() + "# edited\\n")
-    give(worker, job)
+    send(worker, job)
 
-build._Worker.give = edit_then_give
+build._Worker.send = edit_then_send
 """
 
 
