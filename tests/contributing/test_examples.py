@@ -1,4 +1,4 @@
-"""The worked examples of CONTRIBUTING.md: their steps, applied to a copy, pass their check; none can be left out."""
+"""The worked examples of CONTRIBUTING.md pass their checks in a copy; no step can be left out."""
 
 import os
 import re
