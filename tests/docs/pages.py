@@ -19,6 +19,7 @@ class Block(NamedTuple):
 
     line: of its first line in the page. elsewhere: the test that runs it in place of
     test_blocks.py, or "". needs_shared: whether it reads the trained models beside the repository.
+    comment: the HTML comments directly before it.
     """
 
     page: Path
@@ -27,6 +28,7 @@ class Block(NamedTuple):
     text: str
     elsewhere: str
     needs_shared: bool
+    comment: str
 
 
 def pages() -> list[Path]:
@@ -44,7 +46,7 @@ def blocks(page: Path) -> list[Block]:
     comment = ""
     for token in tokens:
         if token.type == "html_block":
-            comment = token.content
+            comment += token.content
         elif token.type in ("fence", "code_block"):
             elsewhere = _ELSEWHERE.search(comment)
             found.append(
@@ -55,6 +57,7 @@ def blocks(page: Path) -> list[Block]:
                     token.content,
                     elsewhere[1] if elsewhere else "",
                     bool(_SHARED.search(comment)),
+                    comment,
                 )
             )
             comment = ""
