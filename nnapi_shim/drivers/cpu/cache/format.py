@@ -227,12 +227,12 @@ def _shapes(numbers: list[int]) -> Iterator[tuple[int, ...]]:
 
 def _steps(numbers: list[int], texts: list[str]) -> Steps:
     columns = [numbers[at::ROW_WORDS] for at in range(ROW_WORDS)]
-    kernels, firsts, tiles, branch_offsets, links, complaints, kinds, places, names = columns
+    kernels, firsts, tiles, branch_offsets, links, complaints, kinds, place_numbers, names = columns
     for column in (kernels, complaints, kinds, names):
         _require_within(column, len(texts), "text")
     where = [
         Place(texts[kind], number, texts[name]) if number >= 0 else texts[kind]
-        for kind, number, name in zip(kinds, places, names, strict=True)
+        for kind, number, name in zip(kinds, place_numbers, names, strict=True)
     ]
     kernel_names, complaint_texts = [texts[at] for at in kernels], [texts[at] for at in complaints]
     return Steps(kernel_names, firsts, tiles, branch_offsets, links, complaint_texts, where)

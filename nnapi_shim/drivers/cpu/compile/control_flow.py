@@ -135,10 +135,10 @@ def _loop(lowering: GraphLowering, item: Operation) -> None:
 class _Branch:
     """A branch step, appended to a schedule; `land` makes the next step its target."""
 
-    def __init__(self, lowering: GraphLowering, step: Step, place: Where) -> None:
+    def __init__(self, lowering: GraphLowering, step: Step, where: Where) -> None:
         self._lowering = lowering
         self.number = len(lowering.steps)
-        self.scheduled = ScheduledStep(step, place)
+        self.scheduled = ScheduledStep(step, where)
         lowering.steps.append(self.scheduled)
 
     def land(self) -> None:
@@ -180,8 +180,8 @@ def _inlined(
             _set_dimensions(lowering, [base + index], [sizes], f"{where}, input")
     for index, outer in zip(graph.output_indexes, outputs, strict=True):
         operands.share_memory(base + index, outer, pinned=True)
-    outer_position = lowering.place, lowering.base, lowering.depth
-    lowering.place, lowering.base, lowering.depth = f"{where}: ", base, lowering.depth + 1
+    outer_position = lowering.prefix, lowering.base, lowering.depth
+    lowering.prefix, lowering.base, lowering.depth = f"{where}: ", base, lowering.depth + 1
     try:
         for item in graph.operations:
             lowering.lower(
@@ -191,7 +191,7 @@ def _inlined(
                 )
             )
     finally:
-        lowering.place, lowering.base, lowering.depth = outer_position
+        lowering.prefix, lowering.base, lowering.depth = outer_position
     return [operands.bound(base + index).dimensions for index in graph.output_indexes]
 
 

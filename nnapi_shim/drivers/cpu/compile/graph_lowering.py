@@ -55,7 +55,7 @@ class GraphLowering:
         self.next_operation = 0
         self.failure: NnapiError | None = None
         """The error of the operation that ended the lowering."""
-        self.place, self.base, self.depth = "", 0, 0
+        self.prefix, self.base, self.depth = "", 0, 0
         """The position of inlined operations: a prefix for messages, the index of the first operand
         of their graph, and the nesting depth.
         """
@@ -113,7 +113,7 @@ class GraphLowering:
     def place_of(self, item: "Operation | Fused") -> Where:
         """Position of an operation for messages; a Place unless its graph is inlined."""
         place = Place("operation", item.number, OperationType(item.type).name)
-        return f"{self.place}{place}" if self.place else place
+        return f"{self.prefix}{place}" if self.prefix else place
 
     def lower(self, item: "Operation | Fused") -> None:
         """Append the steps of an operation."""
@@ -157,7 +157,7 @@ class GraphLowering:
 
     def resume(self, suspension: NeedsCounts, numbers: tuple[int, ...]) -> None:
         """Continue at an operation whose output sizes the run has computed."""
-        op, where = suspension.op, suspension.place
+        op, where = suspension.op, suspension.where
         outputs = [self.operands.bound(output.index) for output in op.outputs]
         dimensions, steps = suspension.deferred.finish(numbers)
         self.next_operation += 1

@@ -21,9 +21,9 @@ class NeedsValue(Suspension):
 class NeedsCounts(Suspension):
     """An operation has output sizes that depend on the data."""
 
-    def __init__(self, deferred: Deferred, op: BoundOperation, place: Where) -> None:
-        super().__init__(place)
-        self.deferred, self.op, self.place = deferred, op, place
+    def __init__(self, deferred: Deferred, op: BoundOperation, where: Where) -> None:
+        super().__init__(where)
+        self.deferred, self.op, self.where = deferred, op, where
 
 
 class NeedsControl(Suspension):

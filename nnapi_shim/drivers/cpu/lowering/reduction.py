@@ -80,7 +80,7 @@ UNSIGNED = {"qu8": 0, "qs8": 0x80}
 
 
 def lower_mean(op: BoundOperation) -> list[Step]:
-    """The sum / count; quantized: of stored values, with signed bytes shifted by 128 to unsigned."""
+    """Sum / count; quantized: of stored values, with signed bytes shifted by 128 to unsigned."""
     view = _view(op.input.dimensions, reduced_axes(op))
     count = view.repeats * view.length
     flip = UNSIGNED.get(op.variant, 0)

@@ -156,10 +156,12 @@ class KernelLibrary:
 
     def function(self, name: str) -> Callable[..., int]:
         """A kernel as a callable: (address of the record, tile) -> result code."""
-        found = self._functions.get(name)
-        if found is None:
-            found = self._functions[name] = address.function(self.address(name), KERNEL_SIGNATURE)
-        return found
+        function = self._functions.get(name)
+        if function is None:
+            function = self._functions[name] = address.function(
+                self.address(name), KERNEL_SIGNATURE
+            )
+        return function
 
     def _find(self, name: str) -> int:
         symbol = _symbol(self._library, SYMBOL_PREFIX + name)
@@ -197,10 +199,10 @@ def _load(path: str) -> Any:
     cannot be opened.
     """
     with open(path, "rb", buffering=0) as file:
-        for place in (path, os.path.dirname(path)):
-            if os.stat(place).st_mode & 0o002:
+        for checked in (path, os.path.dirname(path)):
+            if os.stat(checked).st_mode & 0o002:
                 log.error(
-                    f"{path} is not used: others can write to {place}; `chmod o-w` mends that"
+                    f"{path} is not used: others can write to {checked}; `chmod o-w` mends that"
                 )
                 return None
         if not _contains(file, f"\0{VERSION_SYMBOL}\0".encode()):

@@ -172,13 +172,13 @@ class SegmentedRun:
                 graphs.append(self._graphs[declared[index].location.offset])
             else:
                 inputs.append(self._located(segment, index, addresses))
-        place = segment.lowering.place_of(item)
+        where = segment.lowering.place_of(item)
         results: list[Located]
         if item.type is OperationType.WHILE:
             count, limits = len(item.outputs), (self._loop_timeout_ns, self._deadline_ns)
-            results = yield loop(self._graph, graphs, inputs, count, place, lease, limits)
+            results = yield loop(self._graph, graphs, inputs, count, where, lease, limits)
         else:
-            results = yield branch(self._graph, graphs, inputs, place, lease)
+            results = yield branch(self._graph, graphs, inputs, where, lease)
         return results
 
     def _located(self, segment: Segment, index: int, addresses: list[int]) -> Located | None:
@@ -192,16 +192,16 @@ class SegmentedRun:
         self,
         graph: CompiledGraph,
         inputs: Sequence[Located | None],
-        place: Where,
+        where: Where,
         lease: FrameLease,
     ) -> Call[list[Located]]:
         """Run a graph on these inputs; the lease owns its outputs."""
-        self._around.append(place)
+        self._around.append(where)
         outputs: list[Located]
         try:
             outputs = yield self._outputs(graph, inputs, lease)
         except NnapiError as error:
-            raise trampoline.at_depth(error, place, len(self._around) - 1) from None
+            raise trampoline.at_depth(error, where, len(self._around) - 1) from None
         finally:
             self._around.pop()
         return outputs

@@ -67,7 +67,7 @@ def _sources(
     positions: list[int] = []
     pending: dict[int, int] = {position: -1}
     """Position of an operation that is not visited yet -> its output operand."""
-    ends: set[int] = set()
+    operand_sources: set[int] = set()
     while pending and len(positions) < MAX_OPERATIONS:
         current = max(pending)
         del pending[current]
@@ -81,8 +81,8 @@ def _sources(
             if producer is not None and producer in elementwise:
                 pending[producer] = index
             else:
-                ends.add(index)
-        reached = ends.union(pending.values())
+                operand_sources.add(index)
+        reached = operand_sources.union(pending.values())
         if len(reached) == 1:
             (source,) = reached
             if graph.operands[source].type in BYTES:

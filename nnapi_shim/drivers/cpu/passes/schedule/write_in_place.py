@@ -35,7 +35,7 @@ def write_in_place(schedule: Schedule) -> None:
     for scheduled in watched(schedule.steps):
         step = scheduled.step
         if is_copy(step) and (
-            _written_there(step, schedule, uses) or _read_there(step, schedule, uses)
+            _redirect_writer(step, schedule, uses) or _redirect_readers(step, schedule, uses)
         ):
             schedule.report(scheduled, "what it would copy is written or read where it lies")
         else:
@@ -69,7 +69,7 @@ def _temporary(step: Step, name: str, schedule: Schedule, uses: dict[Any, _Uses]
     return root if schedule.is_temporary(root) else None
 
 
-def _written_there(step: Step, schedule: Schedule, uses: dict[Any, _Uses]) -> bool:
+def _redirect_writer(step: Step, schedule: Schedule, uses: dict[Any, _Uses]) -> bool:
     """Redirect the producer of the source to write the target."""
     root = _temporary(step, "input", schedule, uses)
     if root is None or len(uses[root].reads) != 1 or len(uses[root].writes) != 1:
@@ -87,12 +87,12 @@ def _written_there(step: Step, schedule: Schedule, uses: dict[Any, _Uses]) -> bo
             return False
         fields["output_stride"] = step.fields["output_step"]
     fields[name] = target
-    there = uses.setdefault(schedule.root(target), _Uses([], []))
-    there.writes.append((writer, name))
+    target_uses = uses.setdefault(schedule.root(target), _Uses([], []))
+    target_uses.writes.append((writer, name))
     return True
 
 
-def _read_there(step: Step, schedule: Schedule, uses: dict[Any, _Uses]) -> bool:
+def _redirect_readers(step: Step, schedule: Schedule, uses: dict[Any, _Uses]) -> bool:
     """Redirect the readers of the target to read the source."""
     root = _temporary(step, "output", schedule, uses)
     if root is None or not _is_dense(step) or len(uses[root].writes) != 1:
