@@ -11,15 +11,15 @@ SERIAL = 8 << 10
 """Micro-kernel steps below which a product has one tile: about 2 us."""
 STEPS_PER_TILE = 8 << 10
 """Micro-kernel steps of a tile, at least: about 2 us. A step is one vector multiplication."""
-FEW_TILES = 4
+MIN_TILES = 4
 """Tiles of the smallest parallel products. A parallel region costs less than 0.5 us; a serial step
 moves its operands between the caches of processors.
 """
-MOST_TILES = 32
+MAX_TILES = 32
 """Tiles, at most, unless the cache size requires more: enough for every number of threads."""
 BYTES_PER_STEP = 16
 """Bytes that the caches deliver per step: the cost of the weights of a matrix-vector product."""
-MOST_STEPS = 1 << 24
+MAX_TILE_STEPS = 1 << 24
 """Steps of a tile of several row tiles, at most: some milliseconds, for filters of many taps."""
 
 SERIAL_NS = 5000
@@ -28,7 +28,7 @@ TILE_NS = 2000
 
 def tiles_of(nanoseconds: int) -> int:
     """The number of tiles of a step with this estimated time on one thread."""
-    return 1 if nanoseconds < SERIAL_NS else min(MOST_TILES, nanoseconds // TILE_NS)
+    return 1 if nanoseconds < SERIAL_NS else min(MAX_TILES, nanoseconds // TILE_NS)
 
 
 class Work(NamedTuple):
@@ -57,8 +57,8 @@ def split(work: Work, panel_columns: int, tiling: Tiling) -> tuple[int, dict[str
     vectors = -(-work.columns // tiling.lanes)
     steps = work.row_tiles * panel_steps * vectors // panel_vectors
     room = (tiling.cache - work.panel_bytes) // max(1, work.row_bytes)
-    room = max(1, min(room, MOST_STEPS // panel_steps))
-    target_tiles = 1 if steps < SERIAL else max(FEW_TILES, min(MOST_TILES, steps // STEPS_PER_TILE))
+    room = max(1, min(room, MAX_TILE_STEPS // panel_steps))
+    target_tiles = 1 if steps < SERIAL else max(MIN_TILES, min(MAX_TILES, steps // STEPS_PER_TILE))
     least = -(-work.row_tiles // room)
 
     def shares(groups: int) -> tuple[int, int]:

@@ -20,7 +20,7 @@ ON_ONE_ROW = (
     O.BIDIRECTIONAL_SEQUENCE_RNN,
 )
 """Operations that may be matrix-vector products with constant weights."""
-LEAST_BYTES = 1 << 20
+MIN_BYTES = 1 << 20
 """Bytes of the float32 weights of an operation, at least: fewer stay in a cache."""
 
 

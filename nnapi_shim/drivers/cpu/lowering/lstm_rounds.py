@@ -10,7 +10,7 @@ from nnapi_shim.drivers.cpu.program.record import ADDRESS, FLOAT32, INT64, At, B
 from nnapi_shim.hints import Any
 from nnapi_shim.operations.lstm_cell import GATES, Cell
 
-OWN = (
+CELL_FIELDS = (
     *(f"recurrent_{gate}" for gate in GATES),
     *(f"peephole_{gate}" for gate in GATES if gate != "cell"),
 )
@@ -18,7 +18,7 @@ OWN = (
 ROUND = record(
     products=ADDRESS,
     aux_products=ADDRESS,
-    **dict.fromkeys(OWN, ADDRESS),
+    **dict.fromkeys(CELL_FIELDS, ADDRESS),
     state=ADDRESS,
     next_state=ADDRESS,
     first_cells=ADDRESS,
@@ -41,11 +41,11 @@ gates: scratch memory, float32 [5, units]. output_state_out, cell_state_out: onl
 """
 
 WRITES = ("next_state", "cells", "gates", "output", "output_state_out", "cell_state_out")
-WORTH = 256 << 10
+MIN_WEIGHT_BYTES = 256 << 10
 """Bytes of weights of a parallel round, at least: about 4 us."""
-MOST_UNITS = 8192
+MAX_UNITS = 8192
 """Units, at most: a tile of more could take 1 ms without a check of the deadline."""
-MOST_ROUNDS = 512
+MAX_ROUNDS = 512
 """Rounds, at most: each is a step of the program."""
 
 
@@ -54,12 +54,12 @@ def is_worth_sharing(cell: Cell, rows: Rows, geometry: Tiling) -> bool:
     gates = sum(weights is not None for weights in cell.recurrent_weights)
     return (
         rows.batches == 1
-        and 1 < rows.steps <= MOST_ROUNDS
+        and 1 < rows.steps <= MAX_ROUNDS
         and cell.projection_weights is None
         and not cell.gains[-1]
         and cell.outputs == cell.units
-        and geometry.columns < cell.units <= MOST_UNITS
-        and gates * 4 * cell.units * cell.outputs >= WORTH
+        and geometry.columns < cell.units <= MAX_UNITS
+        and gates * 4 * cell.units * cell.outputs >= MIN_WEIGHT_BYTES
     )
 
 
@@ -70,7 +70,7 @@ def rounds(
     units, bytes_ = cell.units, 4 * cell.units
     row_bytes = bytes_ * sum(weights is not None for weights in cell.recurrent_weights)
     states = Buffer(2 * bytes_)
-    same = {name: fields[name] for name in OWN} | {
+    same = {name: fields[name] for name in CELL_FIELDS} | {
         "cells": Buffer(bytes_),
         "gates": Buffer(5 * bytes_),
         "table": bytes(8),

@@ -53,7 +53,7 @@ LOCAL_SCRATCH = 12 * LANES
 INSTANCE_SCRATCH = 36 * LANES
 """Per lane: shift, sum and sum of squares as float64, and three float32 factors."""
 
-FEW = 16
+MAX_DIRECT_RADIUS = 16
 """The largest radius for which every window is summed separately."""
 
 
@@ -84,7 +84,7 @@ def lower_local_response_normalization(op: BoundOperation) -> list[Step]:
     """
     outer, length, inner = _along_axis(op)
     radius = min(op.radius, length - 1)
-    if radius > FEW:
+    if radius > MAX_DIRECT_RADIUS:
         kernel = "local_response_running"
         fields = _blocks(outer, length, inner, LOCAL_SCRATCH)
     else:

@@ -43,7 +43,7 @@ BILINEAR = record(
 """lower, upper: int32 source indexes, share: float32 weight of the upper one; sizes as in NEAREST.
 scratch: float32[tiles, 2, count * pixel], for quantized inputs float32[tiles, 2, in_length]."""
 
-FEW = 8
+MAX_PIXEL_ELEMENTS = 8
 """Elements per pixel, at most, in rows that are processed element by element."""
 
 TILE_ROWS = 8
@@ -57,7 +57,7 @@ def lower_resize_nearest_neighbor(op: BoundOperation) -> list[Step]:
     unit = next(size for size in (4, 2, 1) if pixel_bytes % size == 0)
     pixel = pixel_bytes // unit
     column = _nearest(op, view.in_width, view.out_width)
-    by_element = pixel <= FEW
+    by_element = pixel <= MAX_PIXEL_ELEMENTS
     step = Step(
         NEAREST,
         f"resize_nearest_{8 * unit}",
@@ -71,7 +71,7 @@ def lower_resize_nearest_neighbor(op: BoundOperation) -> list[Step]:
 def lower_resize_bilinear(op: BoundOperation) -> list[Step]:
     """Float: interpolates columns of two input rows, then between the two rows."""
     view = _view(op)
-    by_element = view.inner <= FEW
+    by_element = view.inner <= MAX_PIXEL_ELEMENTS
     is_quantized = op.variant in ("qu8", "qs8")
     interpolation_of = _interpolation_quantized if is_quantized else _interpolation_float
     row = interpolation_of(op, view.in_height, view.out_height)

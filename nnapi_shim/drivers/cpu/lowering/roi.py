@@ -41,7 +41,7 @@ TILES = 64
 WEIGHT_STEP = float32(1 / 255)
 """The step of the weights of quantized samples."""
 
-FEW_SAMPLES = 256
+MAX_EXACT_SAMPLES = 256
 """Samples of a bin, at most, whose sum is exact in float32: each is at most 257 * 255."""
 
 ROUNDING = 2.0**-21
@@ -67,7 +67,7 @@ def lower_roi_align(op: BoundOperation) -> list[Step]:
         op.height_sampling_ratio,
         op.width_sampling_ratio,
     )
-    is_many = op.variant in ("qu8", "qs8") and _samples(op) > FEW_SAMPLES
+    is_many = op.variant in ("qu8", "qs8") and _samples(op) > MAX_EXACT_SAMPLES
     name = "roi_align_many" if is_many else "roi_align"
     return _rois(op, ROI_ALIGN, name, sums=Buffer(4 * TILES * depth), **fields)
 

@@ -2,7 +2,7 @@
 
 from struct import iter_unpack, pack
 
-from nnapi_shim.drivers.cpu.lowering.half_precision import LEAST_BYTES, ON_ONE_ROW, can_halve
+from nnapi_shim.drivers.cpu.lowering.half_precision import MIN_BYTES, ON_ONE_ROW, can_halve
 from nnapi_shim.drivers.cpu.passes.graph.rewriter import MutableGraph, title
 from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType
 from nnapi_shim.hal.types import Operand, Operation, byte_size
@@ -24,7 +24,7 @@ def compress_weights_f16(graph: MutableGraph) -> None:
             continue
         matrices = [index for index in dict.fromkeys(item.inputs) if _is_matrix(graph, index)]
         size = sum([byte_size(graph.operands[index]) for index in matrices])
-        if size >= LEAST_BYTES and _are_in_range(graph, matrices):
+        if size >= MIN_BYTES and _are_in_range(graph, matrices):
             weights = [
                 (graph.address(index), graph.operands[index].dimensions) for index in matrices
             ]
