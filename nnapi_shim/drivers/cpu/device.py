@@ -17,7 +17,7 @@ from nnapi_shim.operations import supported
 
 
 class CpuDevice:
-    """Compiled kernels on this machine's processor."""
+    """Runs models with compiled kernels on the processor."""
 
     name = "nnapi-cpu"
     version = __version__
@@ -25,11 +25,11 @@ class CpuDevice:
     feature_level = RUNTIME_LEVEL
 
     def getCapabilities(self) -> Capabilities:
-        """It is the CPU that others compare themselves with: 1 everywhere."""
+        """1 everywhere: the CPU is the reference of the performance ratios."""
         return same_for_all(PerformanceInfo(1.0, 1.0))
 
     def getSupportedOperations(self, model: Model) -> list[bool]:
-        """Everything that is declared; a missing kernel is compiled when it is needed."""
+        """All declared operations; missing kernels are compiled on demand."""
         return supported(model)
 
     def prepareModel(
@@ -40,8 +40,8 @@ class CpuDevice:
         deadline_ns: int | None,
         cache: CacheHandles | None,
     ) -> CpuPreparedModel:
-        """Lower the model, or what of it does not wait for the shapes of a run; or take from the
-        cache what an earlier preparation left there. Raises MISSED_DEADLINE_TRANSIENT.
+        """Compile the model as far as its shapes are static, or load the program from the cache.
+        Raises MISSED_DEADLINE_TRANSIENT.
         """
         try:
             return CpuPreparedModel(
@@ -51,7 +51,7 @@ class CpuDevice:
             raise too_late(late) from None
 
     def wait(self) -> None:
-        """It is ready when its kernels are loaded; raises OP_FAILED where that cannot be."""
+        """Load the kernel library; raises OP_FAILED if that fails."""
         library.current()
 
 

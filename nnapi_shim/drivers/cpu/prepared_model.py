@@ -1,4 +1,4 @@
-"""IPreparedModel and IExecution of the CPU device: picks a program for a request, and runs it."""
+"""IPreparedModel and IExecution of the CPU device: select and run the program for a request."""
 
 from collections.abc import Collection, Sequence
 from time import monotonic_ns
@@ -29,7 +29,7 @@ from nnapi_shim.operations.resolve import require_outputs
 
 
 def too_late(late: TooLate) -> NnapiError:
-    """The error of a compilation that took too long."""
+    """The error of a compilation that exceeded its deadline."""
     code = ResultCode.MISSED_DEADLINE_TRANSIENT
     error = NnapiError(
         code, "making it ready took longer than it may", "compilation.prepare.too-late"
@@ -38,7 +38,7 @@ def too_late(late: TooLate) -> NnapiError:
 
 
 class CpuPreparedModel:
-    """A model lowered to programs, one per combination of shapes and of values that matter."""
+    """A model lowered to programs, one per combination of shapes and shape-determining values."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class CpuPreparedModel:
         """The graphs that IF and WHILE refer to."""
         self._declared: tuple[Dimensions, ...] = ()
         self._usual: Segment | None = None
-        """The first segment of runs with the dimensions that the model declares."""
+        """The first segment of runs with the declared dimensions."""
         operands, main = model.main.operands, model.main
         inputs = tuple([operands[index].dimensions for index in main.input_indexes])
         types = [operands[index].type for index in main.input_indexes]
@@ -74,7 +74,7 @@ class CpuPreparedModel:
             self._usual = self.main.first(inputs, outputs, deadline_ns=deadline_ns)
 
     def _optimized(self, subgraph: Subgraph, deadline_ns: int) -> Subgraph:
-        """The main graph as passes leave it; deadline_ns: as in GraphLowering, raises TooLate."""
+        """The main graph after the graph passes; deadline_ns: as in GraphLowering (TooLate)."""
         from nnapi_shim.drivers.cpu.compile.optimize import optimized
 
         main = self.main
@@ -88,7 +88,7 @@ class CpuPreparedModel:
         outputs: tuple[Dimensions, ...],
         deadline_ns: int,
     ) -> None:
-        """Take the first segment from the cache, or leave it there."""
+        """Load the first segment from the cache, or compile and store it."""
         from nnapi_shim.drivers.cpu.cache.folder import key_of_user
         from nnapi_shim.drivers.cpu.program.digest import Digest
 
@@ -151,7 +151,7 @@ class CpuPreparedModel:
 
 
 class CpuExecution:
-    """A request bound to a prepared model. One run at a time; the runtime sees to that."""
+    """A request bound to a prepared model. The runtime ensures one run at a time."""
 
     _first: Segment | None = None
     _frame: Frame | None = None
@@ -169,7 +169,7 @@ class CpuExecution:
         self._walk: Any = None
         self._block = 0
         self._done: ExecutionResult | None = None
-        """The result of a run that succeeds, where it is known when a frame is bound."""
+        """The result of a successful run, if it is known when a frame is bound."""
         self._has_deadline = False
 
     def __del__(self) -> None:
@@ -178,36 +178,36 @@ class CpuExecution:
 
     @property
     def can_rebind(self) -> bool:
-        """Whether only its addresses can change: the shapes of its outputs are known."""
+        """Whether the output shapes are known, so that only addresses can change between runs."""
         return self._done is not None
 
     def rebind(self, addresses: Sequence[int]) -> None:
-        """Take other addresses, of all inputs and then all outputs, for the next run."""
+        """Set other addresses, of all inputs and then all outputs, for the next run."""
         self._arguments = addresses
         if self._frame is not None:
             self._frame.bind(addresses, self._loop_timeout_ns)
 
     @property
     def again(self) -> tuple[int, int] | None:
-        """Address of the function that runs it once more, and its first argument beside a 0; None
-        where a run needs Python. It returns 0, or a code for `failure`.
+        """Address of a C function that repeats the run, and its first argument (the second is 0);
+        None if a run needs Python. The function returns 0, or a code for `failure`.
         """
         frame = self._frame
         if frame is None or self._done is None or self._measure or self._has_deadline:
             return None
-        if self._walk is not frame.program.walk:  # it is observed
+        if self._walk is not frame.program.walk:  # the run is observed
             return None
         return address.of_function(self._walk), self._block
 
     def failure(self, code: int) -> NnapiError:
-        """The error of a run by `again`."""
+        """The error of a run of the function of `again`."""
         assert self._frame is not None
         return stopped(self._frame, code)
 
     def compute(self, deadline_ns: int | None) -> ExecutionResult:
-        """Run it; raises OP_FAILED and the like, or answers OUTPUT_INSUFFICIENT_SIZE.
+        """Run; returns a result, possibly OUTPUT_INSUFFICIENT_SIZE, or raises NnapiError.
 
-        Raises BAD_DATA for an output that is left out.
+        Raises BAD_DATA for an omitted output.
         """
         started = monotonic_ns() if self._measure or deadline_ns is not None else 0
         if deadline_ns is not None and started >= deadline_ns:
@@ -244,7 +244,7 @@ class CpuExecution:
         return result._replace(timing=Timing(elapsed, elapsed))
 
     def _bind(self, segment: Segment) -> ExecutionResult | None:
-        """Take a frame for the only segment; returns a result if the outputs are too small."""
+        """Bind a frame of the only segment; returns a result only if the outputs are too small."""
         outputs = self._request.outputs
         short = {at for at, length in segment.needed if outputs[at].length < length}
         if short:
@@ -252,7 +252,7 @@ class CpuExecution:
         if segment.program is not None:
             frame = self._frame = segment.frame()
             frame.bind(self._arguments, self._loop_timeout_ns)
-            frame.set_deadline(0)  # it may have one of an earlier run
+            frame.set_deadline(0)  # clears the deadline of an earlier run
             self._walk, self._block = walk_of[0](frame.program, ()), frame.walk_block
         self._done = ExecutionResult(ErrorStatus.NONE, segment.shapes)
         return None

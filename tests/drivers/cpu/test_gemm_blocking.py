@@ -3,7 +3,7 @@
 import pytest
 
 from nnapi_shim.drivers.cpu.isa import TIERS
-from nnapi_shim.drivers.cpu.lowering.gemm_blocking import MOST_TILES, Work, split
+from nnapi_shim.drivers.cpu.lowering.gemm_blocking import MAX_TILES, Work, split
 
 
 def work(rows, depth, columns, tile_rows, width):
@@ -38,8 +38,8 @@ def test_what_is_small_has_one_tile_and_what_is_large_several():
     large, _ = split(work(784, 256, 256, 7, 32), 32, tiling)
     row, _ = split(work(1, 1024, 1000, 1, 64), 64, tiling)
     assert small == 1
-    assert 8 <= large <= 2 * MOST_TILES  # blocks and groups are rounded up
-    assert 8 <= row <= MOST_TILES
+    assert 8 <= large <= 2 * MAX_TILES  # blocks and groups are rounded up
+    assert 8 <= row <= MAX_TILES
 
 
 def test_rows_that_a_tile_divides_leave_nothing_idle():

@@ -55,13 +55,13 @@ def test_rounds_give_what_the_whole_gives(use, sized, monkeypatch):
     sample = example(use, np.random.default_rng(1), 1)
     arguments = (use.operation.type, sample.inputs, sample.outputs)
     found = []
-    monkeypatch.setattr(lstm_rounds, "MOST_ROUNDS", 0)
+    monkeypatch.setattr(lstm_rounds, "MAX_ROUNDS", 0)
     for threads in (1, 1, 2, 5):
         monkeypatch.setenv("NNAPI_SHIM_THREADS", str(threads))
         results = execute(CpuDevice(), *arguments, tensors_are=CONSTANT, first_is=INPUT)
         found.append([np.asarray(result).tobytes() for result in results])
-        monkeypatch.setattr(lstm_rounds, "MOST_ROUNDS", 99)
-        monkeypatch.setattr(lstm_rounds, "WORTH", 0)
+        monkeypatch.setattr(lstm_rounds, "MAX_ROUNDS", 99)
+        monkeypatch.setattr(lstm_rounds, "MIN_WEIGHT_BYTES", 0)
     assert found[1:] == found[:1] * 3
 
 

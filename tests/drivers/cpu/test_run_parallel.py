@@ -6,7 +6,7 @@ import pytest
 from nnapi_shim import Model
 from nnapi_shim.drivers.cpu.compile import layout
 from nnapi_shim.drivers.cpu.passes.schedule import run_parallel
-from nnapi_shim.drivers.cpu.passes.schedule.run_parallel import GROWTH, MOST
+from nnapi_shim.drivers.cpu.passes.schedule.run_parallel import MAX_GROUP, MAX_GROWTH
 from nnapi_shim.drivers.cpu.program.program import BESIDE
 from nnapi_shim.tools.explain import explain
 
@@ -55,14 +55,14 @@ def test_the_arena_hardly_grows(monkeypatch):
     found = [done.name for done in explain(model).passes]
     without, with_it = sizes[0], sizes[-1]
     assert "run_parallel" in found
-    assert without < with_it <= without + GROWTH
+    assert without < with_it <= without + MAX_GROWTH
 
 
 def test_not_too_many_are_looked_through(monkeypatch):
     """Each tile of a region goes by the steps that are in front of its own."""
     model = Model()
     x = model.input("TENSOR_FLOAT32", [64, 64])
-    model.outputs(*[model.transpose(x, [1, 0]) for _ in range(2 * MOST + 3)])
+    model.outputs(*[model.transpose(x, [1, 0]) for _ in range(2 * MAX_GROUP + 3)])
     model.finish()
     joins = []
 
@@ -73,7 +73,7 @@ def test_not_too_many_are_looked_through(monkeypatch):
     monkeypatch.setattr("nnapi_shim.drivers.cpu.compile.graph_lowering.assemble", assembled)
     model.compile("nnapi-cpu")
     regions = "".join("+" if join == BESIDE else " " for join in joins).split()
-    assert [len(region) + 1 for region in regions] == [MOST, MOST, 3]
+    assert [len(region) + 1 for region in regions] == [MAX_GROUP, MAX_GROUP, 3]
 
 
 def test_where_each_needs_the_one_before_nothing_is_looked_for(monkeypatch):

@@ -8,7 +8,7 @@ import pytest
 
 import nnapi_shim
 from nnapi_shim.drivers.cpu.program import threads
-from nnapi_shim.drivers.cpu.program.threads import MOST, available, count, crew
+from nnapi_shim.drivers.cpu.program.threads import MAX_THREADS, available, count, crew
 from nnapi_shim.hal.enums import ExecutionPreference, Priority
 from nnapi_shim.tools.inputs import made_up
 
@@ -25,7 +25,7 @@ NAMES = (
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"), [("1", 1), ("5", 5), ("1000", MOST), ("9" * 30, MOST)]
+    ("text", "expected"), [("1", 1), ("5", 5), ("1000", MAX_THREADS), ("9" * 30, MAX_THREADS)]
 )
 def test_the_setting(monkeypatch, text, expected):
     monkeypatch.setenv("NNAPI_SHIM_THREADS", text)

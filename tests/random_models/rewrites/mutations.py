@@ -26,7 +26,7 @@ M = Mutation
 KEPT = M("index in self.graph.outputs or ", "", "pattern")
 SHARED = M(" or len(self.graph.readers.get(index, ())) != uses", "", "pattern")
 IN_USE = (KEPT, SHARED)
-SCALES = M("(output.scale, output.zero_point) != given", "False", "rewriter")
+SCALES = M("(output.scale, output.zero_point) != expected", "False", "rewriter")
 PATTERN = (
     M("if not graph.is_plain(index, *sources):", "if False:", "pattern"),
     M("and element_count(operands[index].dimensions) == count", "", "pattern"),
@@ -124,10 +124,10 @@ MUTATIONS: dict[str, tuple[Mutation, ...]] = {
         M(" or not graph.is_plain(index)", ""),
         M("if len(reached) == 1:", "if reached:"),
         M("if graph.operands[source].type in BYTES:", "if True:"),
-        M(" and readers <= {position, *gone}", ""),
+        M(" and readers <= {position, *removed}", ""),
         M("if element_count(operand.dimensions) != 1:", "if False:"),
     ),
-    "compress_weights_f16": (M("and _are_in_range(graph, found)", ""),),
+    "compress_weights_f16": (M("and _are_in_range(graph, matrices)", ""),),
     "fuse_additions": (
         M(" and len(readers.get(root, ())) == 1", ""),
         M("and is_one_by_one(step.fields)", ""),
@@ -135,7 +135,7 @@ MUTATIONS: dict[str, tuple[Mutation, ...]] = {
         M(' and schedule.root(first.step.fields["addend"]) not in others', ""),
         M("product.kernel not in ADDING or ", ""),
         M('fields["addend"] is not None or ', ""),
-        M("own, FLIPS[addition.kernel]", "1 - own, FLIPS[addition.kernel]"),
+        M("side, FLIPS[addition.kernel]", "1 - own, FLIPS[addition.kernel]"),
     ),
     "write_in_place": (
         M("return root if schedule.is_temporary(root) else None", "return root"),

@@ -31,8 +31,8 @@ REORDERED = ("fuse_dilation", "fuse_padding", "compress_weights_f16")
 """Passes that let another kernel compute sums."""
 
 SMALL: dict[str, dict[str, Any]] = {
-    "fuse_tiles": {"WORTH": 1 << 10, "TILES": (2, 32)},
-    "fuse_elementwise": {"WORTH": 64, "BLOCK": 128},
+    "fuse_tiles": {"MIN_BYTES": 1 << 10, "TILES": (2, 32)},
+    "fuse_elementwise": {"MIN_ELEMENTS": 64, "BLOCK": 128},
 }
 """Names in the module of a pass that say from which sizes on it acts, which change no result, and
 values that let it act on small models.

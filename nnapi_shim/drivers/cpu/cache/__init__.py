@@ -1,1 +1,1 @@
-"""Compiled programs as files in the folder that the application names."""
+"""The compilation cache: compiled programs in files of the application's cache folder."""

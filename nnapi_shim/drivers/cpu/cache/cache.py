@@ -1,26 +1,26 @@
-"""Prepared models kept in files: the packed constants and the planned program.
+"""Loads prepared models from cache files: the packed constants and the planned program.
 
-A file lies in the program's folder under a name made of its key: the program's token, the model
-with its small constants, the version of this library, its kernels and their tier. What is kept is
-the program for the dimensions that the model declares, if it is one segment. Layout, little-endian:
+A file in the application's cache folder is named by its key: a digest of the application's token,
+the model with its small constants, the version of this library, its kernels and their tier. It
+holds the program for the declared dimensions, if that is one segment. Layout, little-endian:
 
     magic        8 bytes
-    seal        32   keyed digest of all that follows up to the weights
+    seal        32   keyed digest of everything between the seal and the weights
     key         32
     constants   32   keyed digest of all constants of the model
     weights     32   keyed digest of the weights
     lengths      3 x 8: of the description, the literals and the weights
-    description      `format.py`, with zeros up to a multiple of 64
-    literals         what kernels take places from, and what steps made of no constants; each
-                     64-byte aligned
-    weights          packed constants, numbers to compute with; each 64-byte aligned
+    description      `format.py`, zero-padded to a multiple of 64
+    literals         data from which kernels compute addresses, and results of steps without
+                     constant inputs; each 64-byte aligned
+    weights          packed constants, used only as numbers; each 64-byte aligned
 
-All of it is looked at before any of it is used. What decides addresses is a copy in memory of this
-process; weights are mapped, because a copy of them takes longer than all the rest. `folder.py`
-says who could change them then: the user and root. One that is damaged, or another's, is as good as
-none. `writer.py` makes them.
+The whole file is verified before it is used. Everything that determines addresses is verified in a
+private copy; weights are mapped, because copying them would dominate the load time. Only the user
+and root can change a mapped file (`folder.py`). A damaged or foreign file is treated as missing.
+`writer.py` writes the files.
 
-Loading is meant to be much faster than compiling, so this module is all that it imports.
+Loading must be much faster than compiling, so it imports no more than this module does.
 """
 
 import os
@@ -53,22 +53,22 @@ from nnapi_shim.pages import PROT_READ, Pages
 from nnapi_shim.settings import PASSES
 
 MAGIC = b"NNSHIM\x00\x07"
-"""The last byte is the version of the layout."""
+"""The last byte is the layout version."""
 
 HEAD = Struct("<8s32s32s32s32s3q")
 SEALED = 40
-"""Where what the seal is of begins."""
+"""Offset of the first byte that the seal covers."""
 ALIGNMENT = 64
 COPY = OperandLifeTime.CONSTANT_COPY
 SMALL = 1 << 12
-"""Bytes of a constant that is part of the key; larger ones are compared when a file is loaded."""
+"""Bytes of a constant that is part of the key, at most; larger ones are verified at loading."""
 
 Stored = tuple[Program, list[OutputShape], list[tuple[int, int]]]
-"""A program, and the shapes and lengths of its segment's outputs."""
+"""A program, the output shapes of its segment, and (position, bytes) of the written outputs."""
 
 
 class StoredStep:
-    """What messages need to know of a step."""
+    """The attributes of a step that messages need."""
 
     __slots__ = ("complaint", "kernel")
 
@@ -77,11 +77,10 @@ class StoredStep:
 
 
 class Cache:
-    """The file of one model: its name, its key, and what was stored in it.
+    """The cache file of one model: its name, its key and its contents.
 
-    handles: the program's folder and token. `constants` are those of the prepared model, and their
-    digest is under way. Closed by `with`. Raises OSError, ValueError and Untrusted for a folder
-    that cannot be used.
+    handles: the application's folder and token. constants: of the prepared model; their digest has
+    begun. A context manager. Raises OSError, ValueError and Untrusted for an unusable folder.
     """
 
     def __init__(
@@ -112,27 +111,27 @@ class Cache:
         parts = [token, f"{__version__} {self.library.identity} {PASSES.get()}".encode()]
         parts.append(bytes([model.relax_computation_float32_to_float16]))
         for graph in (model.main, *model.referenced):
-            parts += _described(graph, model.operand_values)
+            parts += _serialized(graph, model.operand_values)
         lengths = pack(f"<{len(parts)}q", *map(len, parts))
         return self.digest.of(b"key", pack("<q", len(parts)) + lengths + b"".join(parts))
 
     def load(self) -> Stored | None:
-        """What was stored; None where there is nothing that is whole and this user's."""
+        """The stored program; None if the file is missing, untrusted or damaged."""
         try:
             fd, length = self.folder.open(self.name)
         except FileNotFoundError:
             return None
-        except Untrusted as found:
-            log.warning(f"{found}; the model is compiled and kept again")
+        except Untrusted as error:
+            log.warning(f"{error}; the model is compiled and kept again")
             return None
         except OSError as error:
             log.warning(f"{self.path} cannot be read: {error}; the model is compiled")
             return None
         try:
             return self._loaded(fd, length)
-        except Malformed as found:
+        except Malformed as error:
             log.warning(
-                f"{self.path} is damaged, or another model's ({found}); "
+                f"{self.path} is damaged, or another model's ({error}); "
                 "the model is compiled and kept again"
             )
         except (OSError, ValueError) as error:
@@ -148,45 +147,49 @@ class Cache:
         magic, seal, key, constants, of_weights, *lengths = HEAD.unpack(head)
         if (magic, key) != (MAGIC, self.key):
             raise Malformed("its head is not this model's")
-        described, literals, weights = lengths
-        private = HEAD.size + described + literals
+        description_bytes, literals, weights = lengths
+        private = HEAD.size + description_bytes + literals
         if min(lengths) < 0 or private + weights != length or private % ALIGNMENT:
             raise Malformed(f"it has {length} bytes")
         mapped = Pages.of_file(fd, private, weights, PROT_READ) if weights else None
-        where = mapped.address if mapped else 0
-        begun = self.digest.begun(b"weights", [(where, weights)], mapped)
+        weights_address = mapped.address if mapped else 0
+        weights_digest = self.digest.begun(b"weights", [(weights_address, weights)], mapped)
         block = address.Block(private)
         contents = memoryview(address.view(block.address, private)).cast("B")
         if os.preadv(fd, [contents], 0) != private:
             raise Malformed("it ends early")
-        # Of the copy: what is read above may have been changed meanwhile.
+        # Verify the copy: the file may have changed since the header was read.
         sealed = self.digest.at(b"sealed", block.address + SEALED, private - SEALED)
         if contents[: HEAD.size] != head or not _compare_digest(sealed, seal):
             raise Malformed("its seal is broken")
         description = parsed(
-            contents[HEAD.size : HEAD.size + described], limits(self.model, literals, weights)
+            contents[HEAD.size : HEAD.size + description_bytes],
+            limits(self.model, literals, weights),
         )
         program = self._placed(
-            description, block.address + HEAD.size + described, where, [block, mapped]
+            description,
+            block.address + HEAD.size + description_bytes,
+            weights_address,
+            [block, mapped],
         )
-        if begun.result() != of_weights:
+        if weights_digest.result() != of_weights:
             raise Malformed("its weights have changed")
         if self.constants.digest() != constants:
             raise Malformed("it was made of other constants")
         return program, [OutputShape(shape) for shape in description.shapes], [*description.needed]
 
     def _placed(
-        self, given: Description, literals: int, weights: int, owners: list[Any]
+        self, description: Description, literals: int, weights: int, owners: list[Any]
     ) -> Program:
-        steps = given.steps
+        steps = description.steps
         try:
             kernels = {name: self.library.address(name) for name in set(steps.kernels)}
         except NnapiError as error:
             raise Malformed(error.message) from None
-        filled, patches = words_of(given, kernels)
-        words = memoryview(filled)[len(filled) - len(given.arguments) :].cast("q")
+        template, patches = words_of(description, kernels)
+        words = memoryview(template)[len(template) - len(description.arguments) :].cast("q")
         bases = {LITERAL: literals, WEIGHT: weights}
-        fixed = (given.fixed[field::FIXED_WORDS] for field in range(FIXED_WORDS))
+        fixed = (description.fixed[field::FIXED_WORDS] for field in range(FIXED_WORDS))
         for at, kind, which, offset in zip(*fixed, strict=True):
             if kind == POOL:
                 words[at] = self.constants.pool(which) + offset
@@ -194,10 +197,10 @@ class Cache:
                 words[at] = bases.get(kind, self.constants.values) + offset
         return Program(
             self.library,
-            bytes(filled),
+            bytes(template),
             patches,
-            given.arena_bytes,
-            given.slots,
+            description.arena_bytes,
+            description.slots,
             [*zip(steps.where, map(StoredStep, steps.kernels, steps.complaints), strict=True)],
             [self.constants, *owners],
             crew=self.constants.crew,
@@ -211,21 +214,21 @@ def opened(
     handles: CacheHandles,
     digest: Digest,
 ) -> Cache | None:
-    """The cache of a model; None where no folder can be trusted: that is no error, and is
-    told of where somebody should know.
+    """The cache of a model; None if the folder is unusable or untrusted, which is logged and is not
+    an error.
     """
     try:
         return Cache(model, library, constants, handles, digest)
-    except Untrusted as found:
-        log.warning_once(handles.directory, f"compiled models are not kept: {found}")
+    except Untrusted as error:
+        log.warning_once(handles.directory, f"compiled models are not kept: {error}")
     except (OSError, ValueError) as error:
-        quiet = not isinstance(error, OSError) or error.errno in ABSENT
-        log.write("debug" if quiet else "warning", f"compiled models are not kept: {error}")
+        is_debug = not isinstance(error, OSError) or error.errno in ABSENT
+        log.write("debug" if is_debug else "warning", f"compiled models are not kept: {error}")
     return None
 
 
 def limits(model: Model, literals: int, weights: int) -> Limits:
-    """What the description of a model may refer to."""
+    """The limits that the description of a model must observe."""
     operands, main = model.main.operands, model.main
     return Limits(
         (literals, weights, len(model.operand_values)),
@@ -235,14 +238,14 @@ def limits(model: Model, literals: int, weights: int) -> Limits:
     )
 
 
-def _described(graph: Subgraph, values: bytes) -> list[bytes]:
-    """A graph in a form that only equal graphs share, and its small constants."""
+def _serialized(graph: Subgraph, values: bytes) -> list[bytes]:
+    """A unique serialization of a graph, and its small constants."""
     columns = (*zip(*graph.operands, strict=True),) or 8 * ((),)
     types, dimensions, scales, zero_points, lifetimes, locations, channels, _ = columns
     kinds, inputs, outputs, numbers = (*zip(*graph.operations, strict=True),) or 4 * ((),)
     per_channel = [(at, *channel) for at, channel in enumerate(channels) if channel]
     groups = *dimensions, *inputs, *outputs, graph.input_indexes, graph.output_indexes
-    whole = [
+    integers = [
         len(types),
         len(kinds),
         len(per_channel),
@@ -262,4 +265,4 @@ def _described(graph: Subgraph, values: bytes) -> list[bytes]:
         for lifetime, (_, offset, length) in zip(lifetimes, locations, strict=True)
         if length <= SMALL and lifetime is COPY
     ]
-    return [pack(f"<{len(whole)}q{len(real)}d", *whole, *real), *small]
+    return [pack(f"<{len(integers)}q{len(real)}d", *integers, *real), *small]

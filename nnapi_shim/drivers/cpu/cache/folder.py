@@ -1,15 +1,14 @@
-"""Folders that hold what is believed later: who may write there, and files that appear as a whole;
-and in one of them the key of a user's cached models, random bytes that nobody else can read.
+"""Trusted folders: permission checks, atomic file writes, and the user's secret cache key.
 
-Everything goes by the folder's descriptor, so that no name is looked up twice, and rules are about
-what was opened: an owner who is this process's effective user or root, and nobody else who may
-write. Another process of the same user is not kept out; it could do anything else as well.
+All accesses use the folder's descriptor, so no path is resolved twice. The checks apply to the
+opened file: its owner must be the effective user or root, and no other user may write to it. Other
+processes of the same user are trusted.
 
-Without the key, whoever can put a file into a cache folder could have kernels read and write
-anywhere: a compiled model is a program. It is not in the cache folder, so what came with a folder
-from somewhere else, in an archive for example, is not believed.
+A compiled model is a program: a forged file could make kernels read and write any address. Files
+are therefore authenticated with a secret key, which lies outside the cache folder, so a cache
+folder that comes from elsewhere, such as an archive, is not trusted.
 
-The key has no module of its own: to import one takes a twenty-fifth of what loading a model does.
+The key is in this module because importing another one takes 4% of the time to load a model.
 """
 
 import os
@@ -30,30 +29,30 @@ OTHERS_MAY_READ = 0o077
 PRIVATE = 0o600
 
 ABSENT = (EACCES, ENAMETOOLONG, ENOENT, ENOTDIR, EPERM, EROFS)
-"""Errors of a folder that is not there, or not for this process: nothing is wrong with that."""
+"""Errors of a folder that is missing or inaccessible; these are expected and logged as debug."""
 
 ABANDONED_SECONDS = 600
-"""Age at which a file that is being written belongs to nobody any more."""
+"""Age from which a temporary file counts as abandoned by its writer."""
 
 _CLOSED = os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Untrusted(Exception):  # noqa: N818 (a finding)
-    """Somebody else may have written what is there; the message says what it is."""
+    """Another user may have written the file or folder; the message names it."""
 
 
 class Folder:
-    """An open folder, closed by `with`. Raises Untrusted for one that others may write to."""
+    """An open folder; a context manager. Raises Untrusted if other users may write to it."""
 
     def __init__(self, path: str) -> None:
         self.path = path
         self._fd = above_standard(os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
         try:
-            found = os.fstat(self._fd)
-            # The process's own group may write there, as it may where umask is 002: what is in the
-            # files is another matter.
-            is_own_group = found.st_gid == os.getegid()
-            _require_trusted(found, path, ALL_MAY_WRITE if is_own_group else OTHERS_MAY_WRITE)
+            status = os.fstat(self._fd)
+            # The process's own group may write to the folder, as under umask 002; files in it are
+            # checked separately.
+            is_own_group = status.st_gid == os.getegid()
+            _require_trusted(status, path, ALL_MAY_WRITE if is_own_group else OTHERS_MAY_WRITE)
         except BaseException:
             os.close(self._fd)
             raise
@@ -70,16 +69,16 @@ class Folder:
         self.close()
 
     def close(self) -> None:
-        """Let the folder go."""
+        """Close the descriptor."""
         os.close(self._fd)
 
     def open(self, name: str, forbidden: int = OTHERS_MAY_WRITE) -> tuple[int, int]:
-        """Descriptor and length of a file. Raises Untrusted for what is no plain file, or has one
-        of the `forbidden` bits of its mode.
+        """Open a file; returns descriptor and length. Raises Untrusted if it is not a regular file,
+        or its mode has a `forbidden` bit.
         """
         path = f"{self.path}/{name}"
         try:
-            # A pipe in its place does not make this wait.
+            # O_NONBLOCK: opening a pipe must not block.
             fd = os.open(name, os.O_RDONLY | os.O_NONBLOCK | _CLOSED, dir_fd=self._fd)
         except OSError as error:
             if error.errno == ELOOP:
@@ -87,20 +86,20 @@ class Folder:
             raise
         fd = above_standard(fd)
         try:
-            found = os.fstat(fd)
-            if not S_ISREG(found.st_mode):
+            status = os.fstat(fd)
+            if not S_ISREG(status.st_mode):
                 raise Untrusted(f"{path} is no plain file")
-            _require_trusted(found, path, forbidden)
+            _require_trusted(status, path, forbidden)
         except BaseException:
             os.close(fd)
             raise
-        return fd, found.st_size
+        return fd, status.st_size
 
     def write(self, name: str, contents: bytes, replace: bool = True) -> None:
-        """Write a file that others see as a whole or not at all, and that outlasts a power cut.
+        """Write a file atomically and durably.
 
-        replace: whether one that is there gives way; otherwise it stays, and FileExistsError is
-            raised. Raises OSError, and leaves nothing then.
+        replace: whether to replace an existing file; otherwise raises FileExistsError. Raises
+            OSError and leaves no partial file.
         """
         _require_room(len(contents))
         self._clear(name)
@@ -109,7 +108,7 @@ class Folder:
         fd = above_standard(os.open(beside, flags, PRIVATE, dir_fd=self._fd))
         try:
             try:
-                os.fchmod(fd, PRIVATE)  # an umask may have taken the owner's rights
+                os.fchmod(fd, PRIVATE)  # the umask may have cleared the owner's bits
                 rest = memoryview(contents)
                 while rest:
                     rest = rest[os.write(fd, rest) :]
@@ -126,40 +125,40 @@ class Folder:
         os.fsync(self._fd)
 
     def _name_first(self, beside: str, name: str) -> None:
-        """Give a file its name unless there is one of that name."""
+        """Rename a temporary file unless the name exists."""
         os.link(beside, name, src_dir_fd=self._fd, dst_dir_fd=self._fd)
         self._remove(beside)
 
     def _remove(self, name: str) -> None:
         try:
             os.unlink(name, dir_fd=self._fd)
-        except OSError:  # another process does the same
+        except OSError:  # another process has removed it
             pass
 
     def _clear(self, name: str) -> None:
-        """Remove what writers left beside a file that did not come to their end."""
+        """Remove abandoned temporary files of `name`."""
         from time import time
 
         for other in os.listdir(self._fd):
             if not other.startswith(f"{name}."):
                 continue
             try:
-                found = os.stat(other, dir_fd=self._fd, follow_symlinks=False)
+                status = os.stat(other, dir_fd=self._fd, follow_symlinks=False)
             except OSError:
                 continue
-            if time() - found.st_mtime > ABANDONED_SECONDS:
+            if time() - status.st_mtime > ABANDONED_SECONDS:
                 self._remove(other)
 
 
-def _require_trusted(found: os.stat_result, path: str, forbidden: int) -> None:
-    if found.st_uid not in (os.geteuid(), 0):
-        raise Untrusted(f"{path} belongs to user {found.st_uid}")
-    if found.st_mode & forbidden:
-        raise Untrusted(f"{path} is open to other users, its mode is {S_IMODE(found.st_mode):o}")
+def _require_trusted(status: os.stat_result, path: str, forbidden: int) -> None:
+    if status.st_uid not in (os.geteuid(), 0):
+        raise Untrusted(f"{path} belongs to user {status.st_uid}")
+    if status.st_mode & forbidden:
+        raise Untrusted(f"{path} is open to other users, its mode is {S_IMODE(status.st_mode):o}")
 
 
 def _require_room(length: int) -> None:
-    """Raise OSError for a file beyond the limit of the process, which a signal would end."""
+    """Raise OSError for a file above RLIMIT_FSIZE, where a write would raise SIGXFSZ."""
     from resource import RLIM_INFINITY, RLIMIT_FSIZE, getrlimit
 
     limit = getrlimit(RLIMIT_FSIZE)[0]
@@ -168,9 +167,9 @@ def _require_room(length: int) -> None:
 
 
 def key_of_user() -> bytes | None:
-    """KEY_BYTES random bytes, the same for all processes of a user; None where there is no place
-    for them, or where the program has privileges that its caller lacks: the environment is the
-    caller's then, and so would be the key.
+    """The KEY_BYTES random bytes that all processes of a user share; None if they cannot be stored.
+    None for a program with raised privileges, too: its caller controls the environment, and would
+    control the key.
     """
     if _is_privileged():
         log.write("debug", "compiled models are not kept: the program has raised privileges")
@@ -184,12 +183,12 @@ def key_of_user() -> bytes | None:
             folder = Folder(path)
         with folder:
             return _read_key(folder) or _made_key(folder)
-    except Untrusted as found:
-        log.warning_once(path, f"compiled models are not kept: {found}")
+    except Untrusted as error:
+        log.warning_once(path, f"compiled models are not kept: {error}")
     except (OSError, ValueError) as error:
-        quiet = not isinstance(error, OSError) or error.errno in ABSENT
+        is_debug = not isinstance(error, OSError) or error.errno in ABSENT
         log.write(
-            "debug" if quiet else "warning",
+            "debug" if is_debug else "warning",
             f"compiled models are not kept: no key can be kept in {path}: {error}",
         )
     return None
@@ -203,34 +202,32 @@ def _folder_of_key() -> str:
 
 
 def _read_key(folder: Folder) -> bytes | None:
-    """The key; None where there is none, or half of one."""
+    """The stored key; None if it is missing or incomplete."""
     try:
         fd, length = folder.open(KEY, OTHERS_MAY_READ)
     except FileNotFoundError:
         return None
     try:
-        found = os.read(fd, KEY_BYTES + 1)
+        key = os.read(fd, KEY_BYTES + 1)
     finally:
         os.close(fd)
-    return found if len(found) == KEY_BYTES == length else None
+    return key if len(key) == KEY_BYTES == length else None
 
 
 def _made_key(folder: Folder) -> bytes | None:
-    """A new key, or the one that another process has made meanwhile."""
-    made = os.urandom(KEY_BYTES)
+    """Store a new key; returns it, or the key that another process stored at the same time."""
+    key = os.urandom(KEY_BYTES)
     try:
-        folder.write(KEY, made, replace=False)
+        folder.write(KEY, key, replace=False)
     except FileExistsError:
-        found = _read_key(folder)
-        if found is not None:
-            return found
-        folder.write(KEY, made)  # half of a key
-    return made
+        other_key = _read_key(folder)
+        if other_key is not None:
+            return other_key
+        folder.write(KEY, key)  # replaces an incomplete key
+    return key
 
 
 def _is_privileged() -> bool:
-    """Whether the program was started with more rights than its caller has, or has taken on some
-    of its own since.
-    """
+    """Whether the process has more privileges than its caller (setuid or similar)."""
     has_others = os.getuid() != os.geteuid() or os.getgid() != os.getegid()
     return has_others or is_environment_ignored()

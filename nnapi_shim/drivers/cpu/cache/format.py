@@ -1,18 +1,18 @@
-"""The description of a stored program: plain numbers and texts, each checked for what it refers to.
+"""Serialization of a program without addresses; every reference is checked when it is parsed.
 
     numbers    COUNTS, then the rows below, 8 bytes each
     arguments  words of the argument records, as in a Program; addresses are 0
-    texts      UTF-8, one after another
+    texts      UTF-8, concatenated
 
 Rows of numbers:
 
     steps      kernel (a text), first argument word, tiles, branch offset, link, complaint (a text),
-               kind of the place (a text), its number, its name (a text); number -1: the kind is all
+               kind of the Place (a text), its number, its name (a text); number -1: a plain text
     patches    word, slot, addend
     fixed      word, LITERAL, WEIGHT, VALUE or POOL, which pool, offset
     needed     output, bytes
     shapes     rank and dimensions of every output, in one row
-    ends       where each text ends
+    ends       end offset of each text
 """
 
 from collections.abc import Iterator, Sequence
@@ -33,23 +33,23 @@ from nnapi_shim.drivers.cpu.program.program import (
 from nnapi_shim.errors import Place, Where
 
 LITERAL, WEIGHT, VALUE, POOL = range(4)
-"""What an address leads to: the file's literals or its weights, the model's own constants, or one
-of its memories.
+"""Base of a fixed address: the file's literals or weights, the model's own constants, or one of its
+memories.
 """
 
 COUNTS = ("steps", "patches", "fixed", "needed", "shapes", "ends", "arguments", "arena", "slots")
 ROW_WORDS, PATCH_WORDS, FIXED_WORDS, NEEDED_WORDS = 9, 3, 4, 2
 
 HELPERS = ("bind", "digest", "version")
-"""Kernels, or what is called like one, that are no steps of any program."""
+"""Kernels and symbols that are never steps of a program."""
 
 
 class Malformed(Exception):  # noqa: N818 (a finding)
-    """A description that contradicts itself or the model; the message says where."""
+    """A description that is inconsistent with itself or the model; the message says where."""
 
 
 class Steps:
-    """The steps of a program, column by column; firsts: where the arguments of each begin."""
+    """The steps of a program as columns. firsts: first argument word of each step."""
 
     __slots__ = ("branch_offsets", "complaints", "firsts", "kernels", "links", "tiles", "where")
 
@@ -73,9 +73,7 @@ class Steps:
 
 
 class Description:
-    """All of a program but the addresses. Patches and fixed addresses are rows as above, one after
-    another.
-    """
+    """A program without its addresses. patches and fixed are flat rows, as in the format above."""
 
     __slots__ = (
         "arena_bytes",
@@ -105,8 +103,10 @@ class Description:
 
 
 class Limits:
-    """What a description may refer to: bytes of every place (literals, weights and the model's own
-    constants), of its memories and of the program's inputs, and how many outputs there are.
+    """Sizes of everything that a description may refer to.
+
+    places: bytes of the literals, the weights and the model's own constants. pools: bytes of the
+    model's memories. inputs: bytes of the program's inputs. output_count: number of outputs.
     """
 
     __slots__ = ("inputs", "output_count", "places", "pools")
@@ -118,46 +118,46 @@ class Limits:
         self.inputs, self.output_count = inputs, output_count
 
 
-def packed(given: Description) -> bytes:
-    """A description as bytes."""
+def packed(description: Description) -> bytes:
+    """Serialize a description."""
     texts: dict[str, int] = {}
 
     def text(value: str) -> int:
         return texts.setdefault(value, len(texts))
 
     numbers: list[int] = []
-    steps = given.steps
+    steps = description.steps
     head = zip(
         steps.kernels, steps.firsts, steps.tiles, steps.branch_offsets, steps.links, strict=True
     )
-    said = zip(steps.complaints, steps.where, strict=True)
+    messages = zip(steps.complaints, steps.where, strict=True)
     for (kernel, first, tiles, branch_offset, link), (complaint, where) in zip(
-        head, said, strict=True
+        head, messages, strict=True
     ):
         place = where if isinstance(where, Place) else Place(where, -1)
         numbers += text(kernel), first, tiles, branch_offset, link, text(complaint)
         numbers += text(place.kind), place.number, text(place.name)
-    numbers += *given.patches, *given.fixed, *chain.from_iterable(given.needed)
-    shapes = [number for shape in given.shapes for number in (len(shape), *shape)]
+    numbers += *description.patches, *description.fixed, *chain.from_iterable(description.needed)
+    shapes = [number for shape in description.shapes for number in (len(shape), *shape)]
     encoded = [value.encode() for value in texts]
     ends = [sum(map(len, encoded[: at + 1])) for at in range(len(encoded))]
     counts = [
         len(steps.kernels),
-        len(given.patches) // PATCH_WORDS,
-        len(given.fixed) // FIXED_WORDS,
-        len(given.needed),
+        len(description.patches) // PATCH_WORDS,
+        len(description.fixed) // FIXED_WORDS,
+        len(description.needed),
         len(shapes),
         len(ends),
-        len(given.arguments) // 8,
-        given.arena_bytes,
-        given.slots,
+        len(description.arguments) // 8,
+        description.arena_bytes,
+        description.slots,
     ]
     numbers = [*counts, *numbers, *shapes, *ends]
-    return pack(f"<{len(numbers)}q", *numbers) + given.arguments + b"".join(encoded)
+    return pack(f"<{len(numbers)}q", *numbers) + description.arguments + b"".join(encoded)
 
 
 def parsed(data: memoryview, limits: Limits) -> Description:
-    """A description that was packed, possibly with bytes of 0 behind it. Raises Malformed."""
+    """Parse a serialized description, with or without trailing zeros. Raises Malformed."""
     try:
         return _parsed(data, limits)
     except (IndexError, ValueError, OverflowError, MemoryError) as error:
@@ -186,7 +186,7 @@ def _parsed(data: memoryview, limits: Limits) -> Description:
     _require(argument_words <= len(numbers) - at, "counts")
     arguments = bytes(data[8 * at : 8 * (at + argument_words)])
     texts = _texts(data[8 * (at + argument_words) :], tables[5])
-    given = Description(
+    description = Description(
         _steps(tables[0], texts),
         arguments,
         tables[1],
@@ -196,8 +196,8 @@ def _parsed(data: memoryview, limits: Limits) -> Description:
         [*_shapes(tables[4])],
         [*zip(tables[3][::2], tables[3][1::2], strict=True)],
     )
-    check(given, limits)
-    return given
+    check(description, limits)
+    return description
 
 
 def _require(condition: bool, what: str) -> None:
@@ -206,7 +206,7 @@ def _require(condition: bool, what: str) -> None:
 
 
 def _require_within(numbers: Sequence[int], end: int, what: str) -> None:
-    """Raise Malformed unless all numbers are from 0 to in front of `end`."""
+    """Raise Malformed unless all numbers are in [0, end)."""
     _require(not numbers or (min(numbers) >= 0 and max(numbers) < end), what)
 
 
@@ -227,20 +227,20 @@ def _shapes(numbers: list[int]) -> Iterator[tuple[int, ...]]:
 
 def _steps(numbers: list[int], texts: list[str]) -> Steps:
     columns = [numbers[at::ROW_WORDS] for at in range(ROW_WORDS)]
-    kernels, firsts, tiles, branch_offsets, links, complaints, kinds, places, names = columns
+    kernels, firsts, tiles, branch_offsets, links, complaints, kinds, place_numbers, names = columns
     for column in (kernels, complaints, kinds, names):
         _require_within(column, len(texts), "text")
     where = [
         Place(texts[kind], number, texts[name]) if number >= 0 else texts[kind]
-        for kind, number, name in zip(kinds, places, names, strict=True)
+        for kind, number, name in zip(kinds, place_numbers, names, strict=True)
     ]
-    found, said = [texts[at] for at in kernels], [texts[at] for at in complaints]
-    return Steps(found, firsts, tiles, branch_offsets, links, said, where)
+    kernel_names, complaint_texts = [texts[at] for at in kernels], [texts[at] for at in complaints]
+    return Steps(kernel_names, firsts, tiles, branch_offsets, links, complaint_texts, where)
 
 
-def check(given: Description, limits: Limits) -> None:
-    """Raise Malformed unless all that a description refers to is there."""
-    words, steps = len(given.arguments) // 8, given.steps
+def check(description: Description, limits: Limits) -> None:
+    """Raise Malformed unless every reference of a description is valid."""
+    words, steps = len(description.arguments) // 8, description.steps
     for name in set(steps.kernels):
         _require(name.replace("_", "").isalnum() and name.isascii(), "kernel")
         _require(name.split("_")[0] not in HELPERS, "kernel")
@@ -250,20 +250,20 @@ def check(given: Description, limits: Limits) -> None:
         [*map(add, count(), steps.branch_offsets)], len(steps.branch_offsets) + 1, "branch offset"
     )
     _check_regions(steps)
-    _require(len(given.shapes) == limits.output_count, "shapes")
-    _require_within([*chain.from_iterable(given.shapes)], 1 << 32, "dimension")
-    outputs = dict(given.needed)
+    _require(len(description.shapes) == limits.output_count, "shapes")
+    _require_within([*chain.from_iterable(description.shapes)], 1 << 32, "dimension")
+    outputs = dict(description.needed)
     _require_within([*outputs], limits.output_count, "output")
-    _require_within([*outputs.values(), given.arena_bytes], 1 << 48, "bytes")
+    _require_within([*outputs.values(), description.arena_bytes], 1 << 48, "bytes")
     lengths = [outputs.get(at, 0) for at in range(limits.output_count)]
-    _require(given.slots == FIRST_ARGUMENT_SLOT + len(limits.inputs) + len(lengths), "slots")
-    _check_patches(given, words, [*limits.inputs, *lengths])
-    _check_fixed(given.fixed, words, limits)
+    _require(description.slots == FIRST_ARGUMENT_SLOT + len(limits.inputs) + len(lengths), "slots")
+    _check_patches(description, words, [*limits.inputs, *lengths])
+    _check_fixed(description.fixed, words, limits)
 
 
 def _check_regions(steps: Steps) -> None:
-    """Chained steps have the same tiles; regions of several steps have no branches in them, and no
-    step branches into them.
+    """Require equal tile counts of chained steps, and no branches within or into regions of several
+    steps.
     """
     links, branch_offsets = steps.links, steps.branch_offsets
     _require_within(links, BESIDE + 1, "link")
@@ -275,11 +275,11 @@ def _check_regions(steps: Steps) -> None:
         _require(link != CHAIN or steps.tiles[at] == steps.tiles[at + 1], "link")
 
 
-def _check_patches(given: Description, words: int, arguments: Sequence[int]) -> None:
-    """A patch leads into the arena, into an argument, or to a time."""
-    at, slots, addends = (given.patches[field::PATCH_WORDS] for field in range(PATCH_WORDS))
+def _check_patches(description: Description, words: int, arguments: Sequence[int]) -> None:
+    """Require that a patch refers to the arena, an argument or the loop timeout."""
+    at, slots, addends = (description.patches[field::PATCH_WORDS] for field in range(PATCH_WORDS))
     ends = [-1] * FIRST_ARGUMENT_SLOT + [*arguments]
-    ends[SLOT_ARENA], ends[SLOT_LOOP_TIMEOUT] = given.arena_bytes, 0
+    ends[SLOT_ARENA], ends[SLOT_LOOP_TIMEOUT] = description.arena_bytes, 0
     _require_within(at, words, "patch")
     _require_within(slots, len(ends), "slot")
     _require_within(addends, 1 << 48, "patch")
@@ -295,20 +295,20 @@ def _check_fixed(fixed: Sequence[int], words: int, limits: Limits) -> None:
         _require(0 <= index < len(sizes) and 0 <= offset <= sizes[index], "address")
 
 
-def words_of(given: Description, addresses: dict[str, int]) -> tuple[bytearray, bytes]:
-    """The words of a program and its patches; addresses: of kernels by their names."""
-    steps = given.steps
+def words_of(description: Description, addresses: dict[str, int]) -> tuple[bytearray, bytes]:
+    """The words of a program and its patches. addresses: kernel name -> address."""
+    steps = description.steps
     step_count = len(steps.kernels)
     base = STEP_WORDS * step_count
     head = [0] * base
     head[0::STEP_WORDS] = [addresses[name] for name in steps.kernels]
     head[2::STEP_WORDS], head[3::STEP_WORDS] = steps.tiles, steps.branch_offsets
     head[4::STEP_WORDS] = steps.links
-    own = [0] * (PATCH_WORDS * step_count)  # where the arguments of every step lie
-    own[0::PATCH_WORDS] = range(1, base, STEP_WORDS)
-    own[1::PATCH_WORDS] = [SLOT_WORDS] * step_count
-    own[2::PATCH_WORDS] = [8 * (base + first) for first in steps.firsts]
-    patches = [*given.patches]
+    argument_patches = [0] * (PATCH_WORDS * step_count)  # address of each step's arguments
+    argument_patches[0::PATCH_WORDS] = range(1, base, STEP_WORDS)
+    argument_patches[1::PATCH_WORDS] = [SLOT_WORDS] * step_count
+    argument_patches[2::PATCH_WORDS] = [8 * (base + first) for first in steps.firsts]
+    patches = [*description.patches]
     patches[0::PATCH_WORDS] = [base + at for at in patches[0::PATCH_WORDS]]
-    words = bytearray(pack(f"<{base}q", *head) + given.arguments)
-    return words, pack(f"<{len(own) + len(patches)}q", *own, *patches)
+    words = bytearray(pack(f"<{base}q", *head) + description.arguments)
+    return words, pack(f"<{len(argument_patches) + len(patches)}q", *argument_patches, *patches)

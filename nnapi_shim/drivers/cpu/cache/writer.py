@@ -1,4 +1,4 @@
-"""Writes a prepared model to its file of the cache."""
+"""Writes a prepared model to its cache file."""
 
 from nnapi_shim import address, log
 from nnapi_shim.drivers.cpu.cache.cache import ALIGNMENT, HEAD, MAGIC, SEALED, Cache, limits
@@ -22,7 +22,7 @@ from nnapi_shim.hints import Any
 
 
 def store(cache: Cache, segment: Segment) -> None:
-    """Keep a segment, if it is all of a graph; a folder that cannot be written is no error."""
+    """Store a segment that covers a whole graph; failures are logged and are not errors."""
     program = segment.program
     if not segment.is_whole or program is None:
         return
@@ -31,22 +31,22 @@ def store(cache: Cache, segment: Segment) -> None:
     literals, weights = (b"".join(content.parts[place]) for place in (LITERAL, WEIGHT))
     try:
         check(description, limits(cache.model, len(literals), len(weights)))
-    except Malformed as found:
-        log.write("debug", f"the compiled model is not kept, it would be refused: {found}")
+    except Malformed as error:
+        log.write("debug", f"the compiled model is not kept, it would be refused: {error}")
         return
-    described = packed(description)
-    described += bytes(-(HEAD.size + len(described)) % ALIGNMENT)
-    told = HEAD.pack(
+    description_bytes = packed(description)
+    description_bytes += bytes(-(HEAD.size + len(description_bytes)) % ALIGNMENT)
+    header = HEAD.pack(
         MAGIC,
         bytes(32),
         cache.key,
         cache.constants.digest(),
         cache.digest.of(b"weights", weights),
-        len(described),
+        len(description_bytes),
         len(literals),
         len(weights),
     )
-    sealed = told[SEALED:] + described + literals
+    sealed = header[SEALED:] + description_bytes + literals
     seal = cache.digest.of(b"sealed", sealed)
     try:
         cache.folder.write(cache.name, MAGIC + seal + sealed + weights)
@@ -60,7 +60,7 @@ def _description(segment: Segment, program: Program, content: "_Content") -> Des
     rows = memoryview(program.template)[: 8 * base].cast("q").tolist()
     steps: list[Any] = [step for _, step in program.origins]
     lengths = [step.record.words for step in steps]
-    described = Steps(
+    stored_steps = Steps(
         [step.kernel for step in steps],
         [sum(lengths[:number]) for number in range(len(lengths))],
         rows[2::STEP_WORDS],
@@ -72,16 +72,16 @@ def _description(segment: Segment, program: Program, content: "_Content") -> Des
     arguments = memoryview(bytearray(program.template[8 * base :])).cast("q")
     fixed: list[int] = []
     for at, owner, offset in program.fixed:
-        if at >= base:  # the others are kernels
+        if at >= base:  # smaller ones are kernel addresses
             arguments[at - base] = 0
             fixed += at - base, *content.place(segment, owner, offset)
     numbers = memoryview(program.patch_bytes).cast("q").tolist()
     patches: list[int] = []
     for at, slot, addend in zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True):
-        if at >= base:  # the others are where each step's arguments lie
+        if at >= base:  # smaller ones are the addresses of argument blocks
             patches += at - base, slot, addend
     return Description(
-        described,
+        stored_steps,
         bytes(arguments),
         patches,
         fixed,
@@ -93,24 +93,24 @@ def _description(segment: Segment, program: Program, content: "_Content") -> Des
 
 
 class _Content:
-    """The literals and weights of a file, while they are collected."""
+    """Collects the literals and weights of a file."""
 
     def __init__(self) -> None:
         self.parts: dict[int, list[bytes]] = {LITERAL: [], WEIGHT: []}
         self._lengths = {LITERAL: 0, WEIGHT: 0}
-        self._places: dict[Any, int] = {}
+        self._offsets: dict[Any, int] = {}
 
     def place(self, segment: Segment, owner: Any, offset: int) -> tuple[int, int, int]:
-        """Kind, which pool and offset of what a fixed address leads to."""
+        """Kind, pool number and offset of a fixed address; adds its data if needed."""
         if isinstance(owner, bytes):
             return LITERAL, 0, self._add(LITERAL, owner, owner) + offset
         if isinstance(owner, Buffer):
             assert owner.address is not None
             kind = WEIGHT if owner.holds_weights else LITERAL
             key = owner.address
-            if key not in self._places:
+            if key not in self._offsets:
                 self._add(kind, key, address.read(key, owner.length))
-            return kind, 0, self._places[key] + offset
+            return kind, 0, self._offsets[key] + offset
         lowering = segment.lowering
         operand, constants = lowering.operands.declared[owner], lowering.constants
         where = operand.location
@@ -122,10 +122,10 @@ class _Content:
         return POOL, where.pool_index, where.offset + offset
 
     def _add(self, kind: int, key: Any, data: bytes) -> int:
-        found = self._places.get(key)
-        if found is None:
-            found = self._places[key] = self._lengths[kind]
+        offset = self._offsets.get(key)
+        if offset is None:
+            offset = self._offsets[key] = self._lengths[kind]
             padded = data + bytes(-len(data) % ALIGNMENT)
             self.parts[kind].append(padded)
             self._lengths[kind] += len(padded)
-        return found
+        return offset

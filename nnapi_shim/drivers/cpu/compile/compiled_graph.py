@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 
 
 class CompiledGraph:
-    """A graph of a model, its constants, and a first segment per combination of shapes.
+    """A graph of a model, its constants, and one first segment per combination of shapes.
 
-    optimize: rewrites the graph before it is first lowered, until a deadline as in GraphLowering;
-    operands keep their indexes. declared: the graph before that.
+    optimize: rewrites the graph before the first lowering; takes the deadline of GraphLowering.
+        Operands keep their indexes.
+    declared: the graph before `optimize`.
     """
 
     def __init__(
@@ -47,7 +48,7 @@ class CompiledGraph:
         shapes: list[OutputShape],
         needed: list[tuple[int, int]],
     ) -> None:
-        """Take a segment from the cache for runs with these dimensions."""
+        """Add a segment from the cache for runs with these dimensions."""
         keep(self._first, (inputs, outputs, ()), Segment.loaded(program, shapes, needed))
 
     def first(
@@ -60,15 +61,15 @@ class CompiledGraph:
     ) -> Segment:
         """The first segment of a run with these dimensions.
 
-        omitted: positions of inputs that are left out.
+        omitted: positions of omitted inputs.
         owned: as in OperandTable. deadline_ns: as in GraphLowering; raises TooLate.
         """
         key = inputs, outputs, omitted
-        found = self._first.get(key)
-        if found is None:
+        segment = self._first.get(key)
+        if segment is None:
             lowering = self._lowering(inputs, outputs, omitted, owned, deadline_ns)
-            found = keep(self._first, key, Segment(lowering))
-        return found
+            segment = keep(self._first, key, Segment(lowering))
+        return segment
 
     def _lowering(
         self,
@@ -79,7 +80,7 @@ class CompiledGraph:
         deadline_ns: int,
     ) -> GraphLowering:
         optimize = self._optimize
-        if optimize is not None:  # of two threads, both may do it
+        if optimize is not None:  # two threads may both do this
             with until(deadline_ns):
                 self.subgraph = optimize(self.declared, deadline_ns)
             self._optimize = None
@@ -92,13 +93,13 @@ class CompiledGraph:
             graph,
             self.constants,
             operands,
-            _control,
+            _lower_control_flow,
             deadline_ns,
         )
 
 
-def _control(lowering: GraphLowering, item: Operation) -> None:
-    """Lower an IF or WHILE, which few models have."""
+def _lower_control_flow(lowering: GraphLowering, item: Operation) -> None:
+    """Lower an IF or WHILE; imported on demand, because few models have them."""
     from nnapi_shim.drivers.cpu.compile import control_flow
 
     control_flow.lower(lowering, item)

@@ -1,9 +1,9 @@
-"""Inlines the graphs of IF and WHILE into the program, between steps that branch.
+"""Inlines the graphs of IF and WHILE into the program, between branch steps.
 
-That needs shapes that do not depend on the run: both branches of an IF give outputs of the same
-dimensions, and a round of a WHILE keeps the dimensions of its state. Otherwise, and where a graph
-needs a value of the run or would be too large (`inlining.py`), the run goes from graph to graph
-(NeedsControl).
+Inlining needs static shapes: both branches of an IF produce outputs of the same dimensions, and an
+iteration of a WHILE keeps the dimensions of its state. Otherwise, or if a graph needs run-time
+values or is too large (`inlining.py`), lowering raises NeedsControl and the run executes the graphs
+separately.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from nnapi_shim.hal.types import Dimensions, Operation, Subgraph
 
 
 def lower(lowering: GraphLowering, item: Operation) -> None:
-    """Append an IF or WHILE to a lowering; raises NeedsControl where the run has to decide."""
+    """Append an IF or WHILE to a lowering; raises NeedsControl if it cannot be inlined."""
     check_condition(lowering, item)
     assert lowering.referenced is not None
     if not lowering.referenced.fits(lowering.operands.declared, item, lowering.depth):
@@ -33,7 +33,7 @@ def lower(lowering: GraphLowering, item: Operation) -> None:
 
 
 def check_condition(lowering: GraphLowering, item: Operation) -> None:
-    """The condition of an IF is there."""
+    """Raise OP_FAILED if the condition of an IF is omitted."""
     if item.type is OperationType.IF and lowering.operands.is_omitted(item.inputs[0]):
         raise op_failed("condition is omitted; IF needs it", "operation.input.omitted").at(
             lowering.place_of(item)
@@ -47,27 +47,27 @@ def graph_of(lowering: GraphLowering, index: int) -> Subgraph:
 
 
 class _ShapesDiffer(Exception):  # noqa: N818 (not an error)
-    """The shapes of the results depend on the branch that the run takes."""
+    """The shapes of the results depend on the branch taken."""
 
 
 def _lower_if(lowering: GraphLowering, item: Operation) -> None:
     condition, then, otherwise, *inputs = item.inputs
     operands, outputs = lowering.operands, item.outputs
-    place = lowering.place_of(item)
-    where = operands.constant_addresses.get(operands.owner(condition))
-    if where is not None:
-        chosen = then if address.read(where, 1) != b"\0" else otherwise
-        word = "then" if chosen == then else "else"
-        graph = graph_of(lowering, chosen)
-        sizes = _inlined(lowering, graph, inputs, outputs, f"{place}, {word}")
-        _set_dimensions(lowering, outputs, sizes, place)
+    where = lowering.place_of(item)
+    constant_address = operands.constant_addresses.get(operands.owner(condition))
+    if constant_address is not None:
+        graph_index = then if address.read(constant_address, 1) != b"\0" else otherwise
+        word = "then" if graph_index == then else "else"
+        graph = graph_of(lowering, graph_index)
+        sizes = _inlined(lowering, graph, inputs, outputs, f"{where}, {word}")
+        _set_dimensions(lowering, outputs, sizes, where)
         return
-    test = _Branch(lowering, steps.branch_unless(operands.bound(condition)), place)
-    first = _alternative(lowering, graph_of(lowering, then), inputs, outputs, f"{place}, then")
-    leave = _Branch(lowering, steps.branch(), place)
+    test = _Branch(lowering, steps.branch_unless(operands.bound(condition)), where)
+    first = _alternative(lowering, graph_of(lowering, then), inputs, outputs, f"{where}, then")
+    leave = _Branch(lowering, steps.branch(), where)
     test.land()
     graph = graph_of(lowering, otherwise)
-    second = _alternative(lowering, graph, inputs, outputs, f"{place}, else")
+    second = _alternative(lowering, graph, inputs, outputs, f"{where}, else")
     leave.land()
     if isinstance(first, NnapiError) and isinstance(second, NnapiError):
         raise first
@@ -75,23 +75,23 @@ def _lower_if(lowering: GraphLowering, item: Operation) -> None:
     assert not isinstance(dimensions, NnapiError)
     if not isinstance(second, NnapiError) and second != dimensions:
         raise _ShapesDiffer
-    _set_dimensions(lowering, outputs, dimensions, place)
+    _set_dimensions(lowering, outputs, dimensions, where)
 
 
 def _set_dimensions(
-    lowering: GraphLowering, outputs: Sequence[int], dimensions: Sequence[Dimensions], place: Where
+    lowering: GraphLowering, outputs: Sequence[int], dimensions: Sequence[Dimensions], where: Where
 ) -> None:
     for position, (index, sizes) in enumerate(zip(outputs, dimensions, strict=True)):
-        if 0 in sizes:  # a declared size may win over it
+        if 0 in sizes:  # a declared size may override it
             raise _ShapesDiffer
         try:
             lowering.operands.set_dimensions(index, sizes)
         except NnapiError as error:
-            raise error.at(f"{place}: output {position}") from None
+            raise error.at(f"{where}: output {position}") from None
 
 
 def _lower_while(lowering: GraphLowering, item: Operation) -> None:
-    """A round that cannot run fails only when the run reaches it: the run decides."""
+    """An iteration with an error must fail only when the run reaches it, so it is not inlined."""
     try:
         _loop(lowering, item)
     except NnapiError:
@@ -101,30 +101,30 @@ def _lower_while(lowering: GraphLowering, item: Operation) -> None:
 def _loop(lowering: GraphLowering, item: Operation) -> None:
     condition_graph, body = (graph_of(lowering, index) for index in item.inputs[:2])
     inputs, operands = item.inputs[2:], lowering.operands
-    place = lowering.place_of(item)
+    where = lowering.place_of(item)
     carried = [
         _carried(lowering, index, item.outputs[position] if position < len(item.outputs) else None)
         for position, index in enumerate(inputs[: len(body.output_indexes)])
     ]
     for source, target in zip(inputs, carried, strict=False):
-        lowering.copy(operands.bound(source), operands.bound(target), place)
+        lowering.copy(operands.bound(source), operands.bound(target), where)
     state = [*carried, *inputs[len(carried) :]]
 
-    started = Buffer(8)
-    lowering.steps.append(ScheduledStep(steps.start_clock(started), place))
+    start_time = Buffer(8)
+    lowering.steps.append(ScheduledStep(steps.start_clock(start_time), where))
     first = len(lowering.steps)
     condition = _temporary(lowering, condition_graph, 0)
-    (sizes,) = _inlined(lowering, condition_graph, state, [condition], f"{place}, condition")
+    (sizes,) = _inlined(lowering, condition_graph, state, [condition], f"{where}, condition")
     operands.set_dimensions(condition, sizes)
-    test = _Branch(lowering, steps.loop_test(operands.bound(condition), started), place)
+    test = _Branch(lowering, steps.loop_test(operands.bound(condition), start_time), where)
     results = [_temporary(lowering, body, at) for at in range(len(carried))]
-    dimensions = _inlined(lowering, body, state, results, f"{place}, body")
+    dimensions = _inlined(lowering, body, state, results, f"{where}, body")
     for result, target, sizes in zip(results, carried, dimensions, strict=True):
         if sizes != operands.bound(target).dimensions or 0 in sizes:
             raise _ShapesDiffer
         operands.set_dimensions(result, sizes)
-        lowering.copy(operands.bound(result), operands.bound(target), place)
-    back = _Branch(lowering, steps.branch(), place)
+        lowering.copy(operands.bound(result), operands.bound(target), where)
+    back = _Branch(lowering, steps.branch(), where)
     back.scheduled.branch_offset = first - back.number
     test.land()
     lowering.loops.append((first, len(lowering.steps) - 1))
@@ -133,12 +133,12 @@ def _loop(lowering: GraphLowering, item: Operation) -> None:
 
 
 class _Branch:
-    """A step that branches, appended to a schedule; `land` makes the next step its target."""
+    """A branch step, appended to a schedule; `land` makes the next step its target."""
 
-    def __init__(self, lowering: GraphLowering, step: Step, place: Where) -> None:
+    def __init__(self, lowering: GraphLowering, step: Step, where: Where) -> None:
         self._lowering = lowering
         self.number = len(lowering.steps)
-        self.scheduled = ScheduledStep(step, place)
+        self.scheduled = ScheduledStep(step, where)
         lowering.steps.append(self.scheduled)
 
     def land(self) -> None:
@@ -150,13 +150,13 @@ def _alternative(
     graph: Subgraph,
     inputs: Sequence[int],
     outputs: Sequence[int],
-    place: Where,
+    where: Where,
 ) -> list[Dimensions] | NnapiError:
-    """Inline a branch of an IF; a branch that cannot run becomes a step that fails."""
+    """Inline a branch of an IF; a branch with an error becomes a step that raises it."""
     try:
-        return _inlined(lowering, graph, inputs, outputs, place)
+        return _inlined(lowering, graph, inputs, outputs, where)
     except NnapiError as error:
-        lowering.steps.append(ScheduledStep(steps.fail(error), place))
+        lowering.steps.append(ScheduledStep(steps.fail(error), where))
         return error
 
 
@@ -165,9 +165,9 @@ def _inlined(
     graph: Subgraph,
     inputs: Sequence[int],
     outputs: Sequence[int],
-    place: Where,
+    where: Where,
 ) -> list[Dimensions]:
-    """Lower a graph with operands of the graph around it as its inputs and outputs.
+    """Lower a graph with operands of the outer graph as its inputs and outputs.
 
     Returns the dimensions of its outputs.
     """
@@ -177,11 +177,11 @@ def _inlined(
         operands.share_memory(base + index, outer)
         if not operands.is_omitted(outer):
             sizes = operands.bound(outer).dimensions
-            _set_dimensions(lowering, [base + index], [sizes], f"{place}, input")
+            _set_dimensions(lowering, [base + index], [sizes], f"{where}, input")
     for index, outer in zip(graph.output_indexes, outputs, strict=True):
         operands.share_memory(base + index, outer, pinned=True)
-    outside = lowering.place, lowering.base, lowering.depth
-    lowering.place, lowering.base, lowering.depth = f"{place}: ", base, lowering.depth + 1
+    outer_position = lowering.prefix, lowering.base, lowering.depth
+    lowering.prefix, lowering.base, lowering.depth = f"{where}: ", base, lowering.depth + 1
     try:
         for item in graph.operations:
             lowering.lower(
@@ -191,20 +191,18 @@ def _inlined(
                 )
             )
     finally:
-        lowering.place, lowering.base, lowering.depth = outside
+        lowering.prefix, lowering.base, lowering.depth = outer_position
     return [operands.bound(base + index).dimensions for index in graph.output_indexes]
 
 
 def _temporary(lowering: GraphLowering, graph: Subgraph, position: int) -> int:
-    """A new operand like an output of a graph."""
+    """Append a temporary with the declaration of an output of a graph."""
     like = graph.operands[graph.output_indexes[position]]
     return lowering.operands.append(like._replace(lifetime=OperandLifeTime.TEMPORARY_VARIABLE))
 
 
 def _carried(lowering: GraphLowering, source: int, output: int | None) -> int:
-    """A new operand for the state that a loop carries from round to round, in the memory of its
-    output.
-    """
+    """Append an operand for a loop-carried value, in the memory of the loop's output."""
     operands = lowering.operands
     if operands.is_omitted(source):
         raise _ShapesDiffer

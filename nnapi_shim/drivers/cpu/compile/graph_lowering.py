@@ -1,4 +1,4 @@
-"""Lowers a graph: resolves the shapes of one operation after another, and schedules its steps."""
+"""Lowers a graph: resolves shapes and schedules steps, operation by operation."""
 
 from collections.abc import Callable, Container, Sequence
 
@@ -29,10 +29,10 @@ CONTROL_FLOW = (OperationType.IF, OperationType.WHILE)
 
 
 class GraphLowering:
-    """The lowering of one graph, in the order of its operations, up to where it stopped.
+    """The lowering of one graph, in the order of its operations, up to the current operation.
 
     control: lowers an IF or WHILE.
-    deadline_ns: time.monotonic_ns() after which it ends with TooLate, as in limits.py; 0 for never.
+    deadline_ns: time.monotonic_ns() after which it raises TooLate, as in limits.py; 0 for never.
     """
 
     def __init__(
@@ -54,10 +54,10 @@ class GraphLowering:
         self.deadline_ns = deadline_ns
         self.next_operation = 0
         self.failure: NnapiError | None = None
-        """The error of an operation that cannot run."""
-        self.place, self.base, self.depth = "", 0, 0
+        """The error of the operation that ended the lowering."""
+        self.prefix, self.base, self.depth = "", 0, 0
         """The position of inlined operations: a prefix for messages, the index of the first operand
-        of their graph, and the number of graphs around them.
+        of their graph, and the nesting depth.
         """
         self._begin_program()
 
@@ -70,7 +70,7 @@ class GraphLowering:
         """The changes that passes made to the steps."""
 
     def fork(self, slots: dict[Any, int], deadline_ns: int) -> "GraphLowering":
-        """A lowering that goes on from here, with a new program."""
+        """A copy that continues at the current operation with a new program."""
         other: GraphLowering = object.__new__(GraphLowering)
         other.__dict__ = dict(self.__dict__)
         other.operands = self.operands.copy()
@@ -80,26 +80,26 @@ class GraphLowering:
         return other
 
     def attempt(self, action: Callable[[], None], outputs: Sequence[int]) -> None:
-        """Run an action that appends operands and steps, and of the other operands sets `outputs`
-        alone. If it raises, none of its changes remain.
+        """Run an action that appends operands and steps, and changes no other operands than
+        `outputs`. If it raises, all its changes are undone.
         """
         operands, steps, loops = self.operands, len(self.steps), len(self.loops)
         count = len(operands.declared)
-        before = [operands.bound(index).copy() for index in outputs]
+        copies = [operands.bound(index).copy() for index in outputs]
         try:
             action()
         except BaseException:
-            operands.truncate(count, before)
+            operands.truncate(count, copies)
             del self.steps[steps:], self.loops[loops:]
             raise
 
     # One operation after another
 
     def lower_all(self) -> None:
-        """Lower the operations from where the last call stopped.
+        """Lower the remaining operations.
 
-        An operation that cannot run ends the program; its error is kept in `failure`, for the
-        computation to raise. Raises a Suspension before an operation that needs results of the run.
+        An error of an operation ends the program; the run raises it from `failure`. Raises a
+        Suspension at an operation that needs results of the run.
         """
         operations = self.graph.operations
         while self.next_operation < len(operations) and self.failure is None:
@@ -111,9 +111,9 @@ class GraphLowering:
             self.next_operation += 1
 
     def place_of(self, item: "Operation | Fused") -> Where:
-        """Name of an operation in messages; a Place unless it comes from an inlined graph."""
+        """Position of an operation for messages; a Place unless its graph is inlined."""
         place = Place("operation", item.number, OperationType(item.type).name)
-        return f"{self.place}{place}" if self.place else place
+        return f"{self.prefix}{place}" if self.prefix else place
 
     def lower(self, item: "Operation | Fused") -> None:
         """Append the steps of an operation."""
@@ -146,76 +146,76 @@ class GraphLowering:
     def _lower(self, item: Operation) -> None:
         operands = self.operands
         op = bound_operation(item, operands.declared, operands.input, operands.bound, self.base)
-        hollow = resolve(op)
-        place = self.place_of(item)
+        empty_outputs = resolve(op)
+        where = self.place_of(item)
         if op.match.operation.data_dependent:
-            self._append_of(op, lowering.lower(op), place)
+            self._append_of(op, lowering.lower(op), where)
             return
-        if not all(0 in output.dimensions or output in hollow for output in op.outputs):
-            self._append_of(op, lowering.lower(op), place)
-        self._clear(hollow, place)
+        if not all(0 in output.dimensions or output in empty_outputs for output in op.outputs):
+            self._append_of(op, lowering.lower(op), where)
+        self._clear(empty_outputs, where)
 
     def resume(self, suspension: NeedsCounts, numbers: tuple[int, ...]) -> None:
-        """Go on with an operation whose output sizes are known now."""
-        op, place = suspension.op, suspension.place
+        """Continue at an operation whose output sizes the run has computed."""
+        op, where = suspension.op, suspension.where
         outputs = [self.operands.bound(output.index) for output in op.outputs]
         dimensions, steps = suspension.deferred.finish(numbers)
         self.next_operation += 1
-        hollow = []
+        empty_outputs = []
         try:
             for output, name, sizes in zip(outputs, op.match.output_names, dimensions, strict=True):
                 if not set_output(output, name, sizes, output.scale, output.zero_point):
-                    hollow.append(output)
+                    empty_outputs.append(output)
         except NnapiError as error:
-            self.failure = error.at(place)
+            self.failure = error.at(where)
             return
-        self._append(steps, place)
-        self._clear(hollow, place)
+        self._append(steps, where)
+        self._clear(empty_outputs, where)
 
     # The schedule
 
-    def _append_of(self, op: BoundOperation, steps: Sequence[Any], place: Where) -> None:
-        """Append the steps of an operation; raises NeedsCounts if only the data has its sizes."""
+    def _append_of(self, op: BoundOperation, steps: Sequence[Any], where: Where) -> None:
+        """Append the steps of an operation; raises NeedsCounts for data-dependent output sizes."""
         last = steps[-1] if steps else None
         if isinstance(last, Deferred):
-            self._append(steps[:-1], place)
-            raise NeedsCounts(last, op, place)
-        self._append(steps, place)
+            self._append(steps[:-1], where)
+            raise NeedsCounts(last, op, where)
+        self._append(steps, where)
 
-    def _append(self, steps: Sequence[Step | Alias], place: Where) -> None:
-        """Append steps; `once` steps on constants run when the program is packed."""
+    def _append(self, steps: Sequence[Step | Alias], where: Where) -> None:
+        """Append steps; packing takes over `once` steps with constant inputs."""
         address_of, packing = self.operands.constant_address, self._packing
         for step in steps:
             if isinstance(step, Alias):
-                self._alias(step, place)
-            elif not (step.once and packing.postpone(step, address_of, place)):
-                self.steps.append(ScheduledStep(step, place))
+                self._alias(step, where)
+            elif not (step.once and packing.postpone(step, address_of, where)):
+                self.steps.append(ScheduledStep(step, where))
 
-    def _clear(self, hollow: Sequence[BoundOperand], place: Where) -> None:
-        """Append steps that set outputs to 0."""
-        for output in hollow:
+    def _clear(self, empty_outputs: Sequence[BoundOperand], where: Where) -> None:
+        """Append steps that fill outputs with zeros."""
+        for output in empty_outputs:
             from nnapi_shim.drivers.cpu.lowering.strided import filled
 
-            self._append(filled(output, (byte_size(output),), (1,), b"\0"), place)
+            self._append(filled(output, (byte_size(output),), (1,), b"\0"), where)
 
-    def _alias(self, alias: Alias, place: Where) -> None:
+    def _alias(self, alias: Alias, where: Where) -> None:
         source, target, operands = alias.source, alias.target, self.operands
         if target.index in operands.slots or target.index in operands.pinned:
-            self.copy(source, target, place)
+            self.copy(source, target, where)
         else:
             operands.share_memory(target.index, source.index)
 
-    def copy(self, source: BoundOperand, target: BoundOperand, place: Where) -> None:
-        """Append a copy of all bytes of an operand."""
+    def copy(self, source: BoundOperand, target: BoundOperand, where: Where) -> None:
+        """Append a step that copies all bytes of an operand."""
         if byte_size(target):
             from nnapi_shim.drivers.cpu.lowering.copying import copied_bytes
 
-            self.steps.append(ScheduledStep(copied_bytes(source, target), place))
+            self.steps.append(ScheduledStep(copied_bytes(source, target), where))
 
     # The program
 
     def begin_packing(self) -> None:
-        """Begin the `once` steps on another thread."""
+        """Start the `once` steps on another thread."""
         self._packing.begin(self.library, self.deadline_ns)
 
     def pack(self) -> None:
@@ -224,7 +224,7 @@ class GraphLowering:
         packing.run(self.library, self.deadline_ns)
 
     def needed_later(self) -> set[Any]:
-        """Operands that operations not lowered yet read, and the graph's own outputs."""
+        """The inputs of operations that are not lowered yet, and the graph's outputs."""
         rest = self.graph.operations[self.next_operation :]
         later = {index for item in rest for index in item.inputs} | set(self.graph.output_indexes)
         return {self.operands.owner(index) for index in later}
@@ -240,8 +240,8 @@ class GraphLowering:
         return [at for at, index in enumerate(self.graph.output_indexes) if index in roots]
 
     def program(self, kept: Container[Any] = ()) -> tuple[Program, dict[Any, int]]:
-        """The program of the steps, and the offsets in its arena of the operands and Buffers of
-        `kept` after it has run.
+        """The program of the steps, and the arena offsets of the operands and Buffers of `kept`,
+        which stay valid after it has run.
         """
         schedule = Schedule(self.steps, self.operands, self.loops, kept)
         passes.rewrite_schedule(schedule)

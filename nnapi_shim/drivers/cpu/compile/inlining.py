@@ -1,7 +1,7 @@
-"""Which IFs and WHILEs have graphs small enough to become part of a program.
+"""Decides which IFs and WHILEs are inlined, by the size of their graphs.
 
-That is decided by counting, before anything is lowered: a graph that two others share is counted
-twice, since it is lowered twice, so what is lowered is never many times the model.
+Operands are counted before lowering. A graph that is referenced twice counts twice, because it is
+lowered twice; so the lowered program is bounded by a multiple of the model.
 """
 
 from collections.abc import Sequence
@@ -11,31 +11,31 @@ from nnapi_shim.hal.types import Model, Operand, Operation, Subgraph
 from nnapi_shim.hints import NamedTuple
 
 MAX_INLINED = 4096
-"""Operands of a program up to which graphs become part of it."""
+"""Operands of a program with inlined graphs, at most."""
 
 MAX_GROWTH = 16
-"""Times the operands of the model, the same."""
+"""The same limit, as a multiple of the operands of the model."""
 
 MAX_DEPTH = 32
-"""Graphs inside graphs that become part of a program: each is a few calls inside each other."""
+"""Nesting depth of inlined graphs, at most: each level takes several nested calls."""
 
 
 class Size(NamedTuple):
-    """What a graph brings along: its operands and those of its graphs, and their depth."""
+    """The operands of a graph, including those of its inlined graphs, and the nesting depth."""
 
     operands: int
     depth: int
 
 
 class Referenced:
-    """The graphs that IF and WHILE refer to, and what it takes to lower each in its place."""
+    """The graphs that IF and WHILE refer to, and the size of each when it is inlined."""
 
     def __init__(self, model: Model) -> None:
         self.graphs = model.referenced
         total = len(model.main.operands) + sum(len(graph.operands) for graph in self.graphs)
         self._limit = min(MAX_INLINED, MAX_GROWTH * total)
         self._sizes: list[Size] = []
-        for graph in self.graphs:  # each stands behind those that it refers to
+        for graph in self.graphs:  # each follows the graphs that it refers to
             operands, depth = len(graph.operands), 0
             for item in graph.operations:
                 if item.type in (OperationType.IF, OperationType.WHILE):
@@ -44,21 +44,22 @@ class Referenced:
             self._sizes.append(Size(min(operands, self._limit + 1), depth))
 
     def _size(self, operands: Sequence[Operand], item: Operation) -> Size:
-        """Of an IF or WHILE."""
+        """The size of an IF or WHILE."""
         numbers = [
             operands[index].location.offset
             for index in item.inputs
             if operands[index].lifetime is OperandLifeTime.SUBGRAPH
         ]
-        found = [self._sizes[number] for number in numbers]
+        sizes = [self._sizes[number] for number in numbers]
         own = 0
-        if item.type is OperationType.WHILE:  # its condition, and its state, old and new
+        if item.type is OperationType.WHILE:  # the condition, and the old and the new state
             own = 1 + 2 * len(self.graphs[numbers[1]].output_indexes)
-        return Size(own + sum(size.operands for size in found), 1 + max(s.depth for s in found))
+        return Size(own + sum(size.operands for size in sizes), 1 + max(s.depth for s in sizes))
 
     def fits(self, operands: Sequence[Operand], item: Operation, depth: int) -> bool:
-        """Whether the graphs of an IF or WHILE can become part of a program that has these
-        operands; depth: of the graph that it stands in.
+        """Whether the graphs of an IF or WHILE can be inlined into a program with these operands.
+
+        depth: nesting depth of the graph that contains the operation.
         """
         size = self._size(operands, item)
         return len(operands) + size.operands <= self._limit and depth + size.depth <= MAX_DEPTH

@@ -27,7 +27,7 @@ from nnapi_shim.limits import watched
 def assemble(
     schedule: Schedule, library: KernelLibrary, constants: Constants
 ) -> tuple[Program, dict[Any, int]]:
-    """The program of a schedule, and the arena offsets of what the schedule keeps."""
+    """The program of a schedule, and the arena offsets of its kept operands and Buffers."""
     return _Layout(schedule, library, constants).assembled()
 
 
@@ -70,7 +70,7 @@ class _Layout:
                     ranges[key][2] = number
                 else:
                     ranges[key] = [self._length(key), number, number]
-        # What a loop reads in one round must still be there in the next.
+        # A value from before a loop that the loop reads must stay alive until the loop ends.
         for first, last in sorted(self._schedule.loops, key=lambda loop: loop[1]):
             for span in ranges.values():
                 if span[1] < first <= span[2] < last:
@@ -81,7 +81,7 @@ class _Layout:
         return ranges
 
     def _arena_key(self, value: Any) -> Any:
-        """The operand or Buffer in the arena that a field leads to; None for other memory."""
+        """The operand or Buffer in the arena to which a field refers; None for other memory."""
         if value is None or type(value) is bytes:
             return None
         root = self._schedule.root(value)
@@ -96,9 +96,8 @@ class _Layout:
         return key.length if isinstance(key, Buffer) else byte_size(self._operands.bound(key))
 
     def _share_in_place(self, ranges: dict[Any, list[int]]) -> dict[Any, Any]:
-        """Outputs that take over the memory of an input which no later step reads.
-
-        Output -> first owner of the memory.
+        """Outputs of in-place steps that reuse the memory of an input which no later step reads:
+        output -> first owner of the memory.
         """
         shared: dict[Any, Any] = {}
         for number, scheduled in enumerate(watched(self._steps)):
@@ -117,13 +116,11 @@ class _Layout:
                 and not self._is_used_beside(source, number)
             ):
                 owner = shared[target] = shared.get(source, source)
-                ranges[owner][2] = ranges[target][2]  # it lives as long as the last of them
+                ranges[owner][2] = ranges[target][2]  # lives until the last of them ends
         return shared
 
     def _is_used_beside(self, key: Any, number: int) -> bool:
-        """Whether a step that may run at the same time as step `number` uses what lies in the arena
-        under a key.
-        """
+        """Whether a step that may run in parallel with step `number` uses an operand or Buffer."""
         first, last = self._regions[number]
         groups = [0]
         for scheduled in self._steps[first:last]:
@@ -138,7 +135,7 @@ class _Layout:
         return {self._arena_key(step.fields[name]) for _, name in step.record.addresses}
 
     def _widen(self, ranges: Iterable[list[int]]) -> None:
-        """Memory that a step of a region needs lives as long as the region runs."""
+        """Extend live ranges to whole regions, whose steps run in parallel."""
         for span in watched(ranges):
             span[1] = self._regions[span[1]][0]
             if span[2] < len(self._steps):
@@ -172,7 +169,7 @@ class _Layout:
         )
 
     def _literal(self, data: bytes) -> int:
-        """Address of constant bytes of a lowering; they live as long as the program."""
+        """Address of literal bytes, which live as long as the program."""
         block = self._literals.get(data)
         if block is None:
             block = self._literals[data] = address.Block(len(data))
@@ -180,7 +177,7 @@ class _Layout:
         return block.address
 
     def _address(self, value: Any, arena: dict[Any, int], at: int) -> int:
-        """The word for an ADDRESS field: final, or 0 and a patch."""
+        """The word of an ADDRESS field: the final address, or 0 with a patch."""
         if value is None:
             return 0
         if value is LOOP_TIMEOUT:

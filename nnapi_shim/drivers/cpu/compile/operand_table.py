@@ -1,4 +1,4 @@
-"""The operands of a graph with the dimensions, the values and the memory of one run."""
+"""The operands of a graph, with dimensions, values and memory of one run."""
 
 from collections.abc import Container, Sequence
 
@@ -18,10 +18,10 @@ from nnapi_shim.operations.resolve import merge_dimensions
 
 
 class OperandTable:
-    """Operands by their index in `declared`, to which inlined graphs append theirs.
+    """Operands by index in `declared`; inlined graphs append their operands.
 
-    omitted: indexes of the graph's inputs that the run leaves out.
-    owned: the outputs have no memory of the caller's; they stay in the arena like temporaries.
+    omitted: indexes of the graph's inputs that the run omits.
+    owned: the outputs are temporaries in the arena, not memory of the caller.
     """
 
     def __init__(
@@ -38,11 +38,11 @@ class OperandTable:
         self.declared: list[Operand] = list(graph.operands)
         self.constant_addresses = constants.addresses(graph)
         self.values: dict[int, bytes] = {}
-        """Contents, read from the run, of operands that decide shapes."""
+        """Run-time contents of operands that determine shapes."""
         self.aliases: dict[int, int] = {}
         """Operand -> the operand whose memory it shares."""
         self.pinned: set[int] = set()
-        """Aliases that share the memory of an output: they cannot become another alias."""
+        """Operands that share the memory of an output and cannot be aliased to another operand."""
         self._bound: dict[int, BoundOperand] = {}
         arguments = graph.input_indexes if owned else (*graph.input_indexes, *graph.output_indexes)
         self.slots: dict[Any, int] = {
@@ -59,7 +59,7 @@ class OperandTable:
             self._bound[index] = self._bind(index, dimensions)
 
     def copy(self) -> "OperandTable":
-        """A copy that can change on its own."""
+        """An independent copy."""
         other: OperandTable = object.__new__(OperandTable)
         other.__dict__ = dict(self.__dict__)
         for name in ("declared", "constant_addresses", "values", "aliases", "pinned", "slots"):
@@ -98,10 +98,10 @@ class OperandTable:
 
     def bound(self, index: int) -> BoundOperand:
         """An operand with the dimensions of this run."""
-        found = self._bound.get(index)
-        if found is None:
-            found = self._bound[index] = self._bind(index, self.declared[index].dimensions)
-        return found
+        operand = self._bound.get(index)
+        if operand is None:
+            operand = self._bound[index] = self._bind(index, self.declared[index].dimensions)
+        return operand
 
     def set_dimensions(self, index: int, dimensions: Dimensions) -> None:
         """Merge computed dimensions into an operand; raises OP_FAILED where they contradict."""
@@ -109,17 +109,17 @@ class OperandTable:
         operand.dimensions = merge_dimensions(operand.dimensions, dimensions)
 
     def share_memory(self, index: int, other: int, pinned: bool = False) -> None:
-        """Give an operand the memory of another one."""
+        """Alias an operand to the memory of another operand."""
         self.aliases[index] = self.owner(other)
         if pinned:
             self.pinned.add(index)
 
     def owner(self, index: int) -> int:
-        """The operand whose memory an operand has: itself, or the target of its alias."""
+        """The operand that owns the memory of an operand: itself, or the target of its alias."""
         return self.aliases.get(index, index)
 
     def root(self, value: Any) -> Any:
-        """The operand or Buffer that a field's value leads to, aliases resolved."""
+        """The operand or Buffer to which a field refers, with aliases resolved."""
         while type(value) is At:
             value = value.base
         if type(value) is BoundOperand:
@@ -137,7 +137,7 @@ class OperandTable:
         return self.constant_addresses.get(self.owner(operand.index))
 
     def value(self, index: int) -> bytes:
-        """Contents of an operand; raises NeedsValue where only the run has them."""
+        """Contents of an operand; raises NeedsValue if they are known only at run time."""
         owner = self.owner(index)
         where = self.constant_addresses.get(owner)
         if where is not None:
@@ -147,7 +147,7 @@ class OperandTable:
         return self.values[owner]
 
     def input(self, index: int, is_value: bool) -> Any:
-        """An input as its operation takes it: None, the decoded value, or the bound operand."""
+        """An input in the form its operation expects: None, a decoded value, or a bound operand."""
         if self.is_omitted(index):
             return None
         if is_value:

@@ -23,7 +23,7 @@ def optimized(
     subgraph: Subgraph,
     deadline_ns: int = 0,
 ) -> tuple[Subgraph, Sequence[Rewrite]]:
-    """A graph as passes leave it, and their rewrites.
+    """A graph after the graph passes, and their rewrites.
 
     deadline_ns: as in GraphLowering; raises TooLate.
     """
@@ -35,14 +35,14 @@ def optimized(
 
 
 def rewrites(model: Model) -> Sequence[Rewrite]:
-    """The rewrites by passes when the CPU device compiles a model."""
+    """The rewrites of all passes when the CPU device compiles a model."""
     library, referenced, constants = libraries.current(), Referenced(model), Constants(model)
     subgraph, of_graph = optimized(library, referenced, constants, model.main)
     return [*of_graph, *_of_schedule(CompiledGraph(library, referenced, subgraph, constants))]
 
 
 def _of_schedule(graph: CompiledGraph) -> Iterator[Rewrite]:
-    """The rewrites of the first segment, where its shapes are known before a run."""
+    """The schedule rewrites of the first segment, if the shapes of the arguments are static."""
     main = graph.subgraph
     arguments = [main.operands[index] for index in (*main.input_indexes, *main.output_indexes)]
     if not all(is_known(operand.type, operand.dimensions) for operand in arguments):
@@ -56,7 +56,7 @@ def _of_schedule(graph: CompiledGraph) -> Iterator[Rewrite]:
 
 
 def _evaluated(graph: CompiledGraph, deadline_ns: int) -> Sequence[bytes] | None:
-    """The contents of the outputs of a graph without inputs; None where an operation fails."""
+    """The contents of the outputs of a graph without inputs; None if an operation fails."""
     subgraph = graph.subgraph
     operands = [subgraph.operands[index] for index in subgraph.output_indexes]
     dimensions = tuple([operand.dimensions for operand in operands])

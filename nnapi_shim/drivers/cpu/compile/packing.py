@@ -1,6 +1,6 @@
-"""Packing: runs the `once` steps of a program, which depend on constants alone, at compilation.
+"""Packing: runs the `once` steps of a program, which have only constant inputs, at compilation.
 
-The steps of a program run in one go, when all of them are known, so that the threads share them.
+All `once` steps of a program run together, so that the threads share them.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from nnapi_shim.limits import TooLate
 from nnapi_shim.operations.declare import BoundOperand
 
 WORTH_A_THREAD = 64 << 10
-"""Packed bytes that take longer than another thread takes to begin: some 50 us."""
+"""Packed bytes from which packing takes longer than starting a thread, about 50 us."""
 
 AddressOf = Callable[[BoundOperand], int | None]
 """The address of a constant operand; None for any other operand."""
@@ -33,22 +33,21 @@ class Packing:
         self._origins: list[Where] = []
         """The operation of each step."""
         self._blocks: dict[Any, address.Block] = {}
-        """Key -> result; the key is everything that the result depends on."""
+        """Key -> result; the key is the kernel with all arguments."""
         self._shared: dict[int, Any] = {}
-        """Address -> key, of results that depend on the model's own constants alone."""
+        """Address -> key, of results that depend only on the model's own constants."""
         self._row = address.Row()
         """The memory of the results."""
         self._bytes = 0
-        self._begun: StepsInOrder | None = None
-        """All steps, on another thread."""
+        self._running: StepsInOrder | None = None
+        """The steps, while another thread runs them."""
         self._literals: list[Any] = []
         """Owners of the `bytes` that steps read."""
 
     def postpone(self, step: Step, address_of: AddressOf, origin: Where) -> bool:
         """Take over a `once` step if all its inputs are constant; returns whether they are.
 
-        The key of the result has the kernel and all arguments, so programs of other shapes share
-        the result.
+        The key of a result is the kernel with all arguments, so programs of other shapes share it.
         """
         values = [*step.record.values(step.fields)]
         reads_constants, is_shared, output_at = False, True, 0
@@ -78,7 +77,7 @@ class Packing:
         return True
 
     def _add(self, step: Step, values: list[Any], origin: Where) -> None:
-        """Add a step with the values of its record; keep the `bytes` among them until it runs."""
+        """Add a step with the values of its record; owns literal `bytes` until the step has run."""
         for at, value in enumerate(values):
             if isinstance(value, bytes):
                 values[at], owner = address.address_of(value)
@@ -87,23 +86,25 @@ class Packing:
         self._origins.append(origin)
 
     def begin(self, library: KernelLibrary, deadline_ns: int) -> None:
-        """Run the steps on another thread, if they are much work and a thread is available."""
+        """Start the steps on another thread, if the run has threads and the results are at least
+        WORTH_A_THREAD bytes.
+        """
         self._row.close()
         constants = self._constants
         if constants.crew.threads > 1 and self._bytes >= WORTH_A_THREAD:
-            self._begun = StepsInOrder(library, self.steps, deadline_ns, constants.crew)
-            self._begun.begin((constants, self._blocks, self._literals))
+            self._running = StepsInOrder(library, self.steps, deadline_ns, constants.crew)
+            self._running.begin((constants, self._blocks, self._literals))
 
     def run(self, library: KernelLibrary, deadline_ns: int) -> None:
-        """Run the steps, or wait for the thread that does, and keep the results.
+        """Run the steps, or wait for the thread that runs them, and keep the results.
 
-        deadline_ns: as in GraphLowering; raises TooLate after it.
+        deadline_ns: as in GraphLowering; raises TooLate.
         """
         if not self.steps:
             return
         self._row.close()
         constants = self._constants
-        steps = self._begun or StepsInOrder(library, self.steps, deadline_ns, constants.crew)
+        steps = self._running or StepsInOrder(library, self.steps, deadline_ns, constants.crew)
         code, stopped = steps.result()
         if code == ResultCode.MISSED_DEADLINE_TRANSIENT:
             raise TooLate(self._origins[stopped])
@@ -117,8 +118,8 @@ class Packing:
 
 
 def _constant(value: Any, address_of: AddressOf) -> int | bytes | None:
-    """The address, or the literal bytes, in an ADDRESS field of a `once` step; None for what a run
-    has to compute.
+    """The address or the literal bytes of an ADDRESS field of a `once` step; None if the value is
+    not constant.
     """
     offset = 0
     while isinstance(value, At):

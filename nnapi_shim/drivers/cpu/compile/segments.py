@@ -1,9 +1,9 @@
 """A segment: a compiled part of a graph, and the segments that follow it.
 
-Most graphs are one segment. Where the lowering is suspended (the contents of an operand decide
-shapes, the data decides the sizes of outputs, an IF or WHILE depends on the run), a segment ends,
-and the next one depends on the results of the run. The segment keeps it under these results, so
-that a run with equal results lowers nothing.
+Most graphs are one segment. A segment ends where the lowering is suspended: shapes depend on the
+contents of an operand, output sizes depend on the data, or an IF or WHILE depends on the run. The
+next segment depends on the results of the run; it is cached under them, so a run with equal results
+lowers nothing.
 """
 
 from collections.abc import Sequence
@@ -16,13 +16,13 @@ from nnapi_shim.hints import Any
 from nnapi_shim.limits import until
 
 MAX_KEPT = 16
-"""Segments that a table keeps: those that follow one segment, or the first ones of a graph."""
+"""Segments in a table, at most: the successors of a segment, or the first segments of a graph."""
 
 
 def keep(table: dict[Any, "Segment"], key: Any, segment: "Segment") -> "Segment":
-    """Add to a table; where it is full, the oldest entry is removed."""
+    """Add a segment to a table; a full table evicts its oldest entry."""
     while len(table) >= MAX_KEPT:
-        table.pop(next(iter([*table])), None)  # of a copy: other threads change it
+        table.pop(next(iter([*table])), None)  # copied: other threads may change the table
     table[key] = segment
     return segment
 
@@ -31,12 +31,12 @@ class Segment:
     """Steps that run without Python.
 
     lowering: the lowering of the graph up to the end of this segment.
-    program: the steps, None if there are none.
-    kept: offsets in the arena of what later segments read; their slots follow the other slots.
+    program: the steps; None if there are none.
+    kept: arena offsets of the values that later segments read; their slots follow the other slots.
     suspension: the reason why the segment ends; None in the last segment.
-    failure: the error of an operation that cannot run.
-    shapes: dimensions of the graph's outputs, as far as they are known.
-    needed: per output that the steps write, its position and its bytes.
+    failure: the error of an operation, raised when the run reaches it.
+    shapes: the dimensions of the graph's outputs, as far as they are known.
+    needed: position and bytes of every output that the steps write.
     """
 
     __slots__ = (
@@ -83,8 +83,8 @@ class Segment:
     def loaded(
         cls, program: Program, shapes: list[OutputShape], needed: list[tuple[int, int]]
     ) -> "Segment":
-        """A segment from the cache, which is all of a graph. It has no `lowering` and no `slots`:
-        no segment follows it.
+        """A segment from the cache, which covers a whole graph. It has no `lowering` and no
+        `slots`, because no segment follows it.
         """
         self: Segment = object.__new__(cls)
         self.suspension = self.failure = None
@@ -109,11 +109,11 @@ class Segment:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it is all of a graph, ready to run."""
+        """Whether it covers a whole graph without an error."""
         return self.suspension is None and self.failure is None
 
     def frame(self) -> Frame:
-        """A frame for one run; its user puts it back into `frames`."""
+        """A frame for one run; the caller returns it to `frames`."""
         assert self.program is not None
         try:
             return self.frames.pop()
@@ -121,12 +121,12 @@ class Segment:
             return Frame(self.program)
 
     def next_lowering(self, deadline_ns: int) -> GraphLowering:
-        """The lowering of the next segment, with the deadline of the run that needs it."""
+        """The lowering of the next segment, with the deadline of the current run."""
         return self.lowering.fork(self.slots, deadline_ns)
 
 
 def _buffers(lowering: GraphLowering) -> set[Any]:
-    """The scratch memory of an operation that is not finished."""
+    """The Buffers of the steps: scratch memory of an operation that is not finished."""
     roots = (
         lowering.operands.root(scheduled.step.fields[name])
         for scheduled in lowering.steps

@@ -1,4 +1,4 @@
-"""Suspensions of a lowering: dynamic shapes end a segment until the run has computed them."""
+"""Suspensions of a lowering at dynamic shapes: the segment ends, and the run computes them."""
 
 from nnapi_shim.drivers.cpu.program.record import Deferred
 from nnapi_shim.errors import Where
@@ -7,11 +7,11 @@ from nnapi_shim.operations.declare import BoundOperation
 
 
 class Suspension(Exception):  # noqa: N818 (not an error)
-    """The lowering cannot go on before the steps so far have run."""
+    """The lowering can continue only after the steps so far have run."""
 
 
 class NeedsValue(Suspension):
-    """An operation needs the contents of an operand."""
+    """An operation needs the run-time contents of an operand."""
 
     def __init__(self, operand: int) -> None:
         super().__init__(operand)
@@ -19,15 +19,15 @@ class NeedsValue(Suspension):
 
 
 class NeedsCounts(Suspension):
-    """An operation needs the sizes of its own outputs, which the data decides."""
+    """An operation has output sizes that depend on the data."""
 
-    def __init__(self, deferred: Deferred, op: BoundOperation, place: Where) -> None:
-        super().__init__(place)
-        self.deferred, self.op, self.place = deferred, op, place
+    def __init__(self, deferred: Deferred, op: BoundOperation, where: Where) -> None:
+        super().__init__(where)
+        self.deferred, self.op, self.where = deferred, op, where
 
 
 class NeedsControl(Suspension):
-    """An IF or WHILE whose shapes depend on the branch that the run takes."""
+    """An IF or WHILE that is not inlined."""
 
     def __init__(self, item: Operation) -> None:
         super().__init__(item)

@@ -1,7 +1,7 @@
-"""How an operation becomes steps: one file per family, `lower_<operation>(op)` -> steps.
+"""Lowering of operations to steps: one file per family, `lower_<operation>(op)` -> steps.
 
-A lowering names kernels and fills their records; it sees no memory. It decides all that can be
-decided: paddings, bounds of the activation, multipliers, layouts.
+A lowering selects kernels and fills their records; it accesses no memory. It resolves everything
+static: padding, activation bounds, multipliers and layouts.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ _lowerings: dict[OperationType, Lower] = {}
 
 
 def lower(op: BoundOperation) -> Sequence[Step | Alias]:
-    """Steps of an operation whose operands and outputs are resolved and not all empty."""
+    """The steps of an operation whose shapes are resolved and whose outputs are not all empty."""
     type = op.match.operation.type
     function = _lowerings.get(type)
     if function is None:

@@ -43,12 +43,12 @@ PRELU_QUANTIZED = record(
 ones times alpha."""
 
 TABLE = {"output": ADDRESS, "zero": INT64, "lowest": INT64, "zero_point": INT64}
-"""byte[256]: results by the byte that each number is stored in. zero: zero point of the input."""
+"""output: byte[256], the result for each stored byte. zero: zero point of the input."""
 SQUASHED = record(**TABLE, mantissa=INT64, exponent=INT64, radius=INT64)
 HARD_SWISH = record(
     **TABLE, product=INT64, product_down=INT64, share=INT64, share_up=INT64, share_down=INT64
 )
-"""product, share: 16-bit multipliers, of the input and in front of its limits."""
+"""product, share: 16-bit multipliers of the input, for the product and for the clamped factor."""
 
 
 def lower_relu(op: BoundOperation) -> list[Step]:
@@ -77,12 +77,12 @@ def lower_logistic(op: BoundOperation) -> list[Step]:
 
 
 def lower_elu(op: BoundOperation) -> list[Step]:
-    """Not quantized: the operation has no such form."""
+    """Float only: the operation has no quantized form."""
     return [element_wise(ELU, f"elu_{op.variant}", op, alpha=op.alpha)]
 
 
 def lower_hard_swish(op: BoundOperation) -> list[Step]:
-    """Quantized: a table of all 256 results. Multipliers come from quotients in float32."""
+    """Quantized: a table of all 256 results. Multipliers are float32 quotients."""
     if op.variant in ("f32", "f16"):
         return [element_wise(MAP, f"hard_swish_{op.variant}", op)]
     scale = float32(op.input.scale / 128)
@@ -101,7 +101,7 @@ def lower_hard_swish(op: BoundOperation) -> list[Step]:
 
 
 def lower_prelu(op: BoundOperation) -> list[Step]:
-    """Quantized: positive and negative inputs have a multiplier each, which begin in float32."""
+    """Quantized: one multiplier for positive inputs and one for negative, computed in float32."""
     source, alpha, target = op.input, op.alpha, op.output
     if op.variant in ("f32", "f16"):
         return pairwise(PLAIN, f"prelu_{op.variant}", source, alpha, target)
@@ -125,7 +125,7 @@ def lower_prelu(op: BoundOperation) -> list[Step]:
 
 
 def _clamp(op: BoundOperation, activation: FuseCode) -> Step:
-    """Quantized values are clamped as they are stored: both sides have the same parameters."""
+    """Quantized: clamps stored values, because input and output have the same parameters."""
     if op.variant in ("f32", "f16"):
         low, high = float_bounds(activation)
         return element_wise(CLAMP, f"clamp_{op.variant}", op, low=low, high=high)
@@ -143,7 +143,7 @@ def _squashed(op: BoundOperation, name: str) -> list[Step]:
 
 
 def _through_table(op: BoundOperation, layout: Record, kernel: str, **fields: Any) -> list[Step]:
-    """A kernel that fills a table when the model is compiled, and the step that uses it."""
+    """A step that fills a table at compilation, and the lookup step."""
     table = Buffer(256)
     lowest, _ = QUANTIZED_RANGE[op.output.type]
     fill = Step(

@@ -36,8 +36,8 @@ SUM = record(
     coarse=INT64, fine_high=INT64, fine_low=INT64, fine_nudge=INT64, fine_down=INT64,
     mantissa=INT64,
 )  # fmt: skip
-"""coarse: what input 0 is multiplied by, which has the larger scale. fine_*: the multiplier of the
-other, 64 * high and low; mantissa and ROUNDING: of the sum."""
+"""coarse: multiplier of input 0, which has the larger scale. fine_*: multiplier of input 1, as 64 *
+high and low. mantissa, ROUNDING: of the sum."""
 PRODUCT = record(Space.PAIRS, **WALK_FIELDS, **ZEROS, **RESULT, **SHORT)
 LARGEST = record(Space.PAIRS, **WALK_FIELDS, flip=INT64)
 LARGEST_REQUANTIZED = record(
@@ -45,10 +45,10 @@ LARGEST_REQUANTIZED = record(
     signed=INT64, zero0=FLOAT32, scale0=FLOAT32, zero1=FLOAT32, scale1=FLOAT32,
     sign=FLOAT32, zero_point=FLOAT32, low=FLOAT32, high=FLOAT32,
 )  # fmt: skip
-"""signed: bits to flip in a stored byte that make it an unsigned one, as zero0 and zero1 see it."""
+"""signed: XOR mask that converts a stored byte to unsigned; zero0 and zero1 are unsigned, too."""
 
 SUM_SHIFT = 20
-"""Bits that quantized numbers are shifted by before they are scaled and added."""
+"""Left shift of quantized numbers before they are scaled and added."""
 
 
 def lower_add(op: BoundOperation) -> list[Step]:
@@ -62,7 +62,7 @@ def lower_sub(op: BoundOperation) -> list[Step]:
 
 
 def lower_mul(op: BoundOperation) -> list[Step]:
-    """Quantized: the product of the integers times the scale of the product over the output's."""
+    """Quantized: the integer product times input0.scale * input1.scale / output.scale."""
     if not op.variant.startswith("q"):
         return _plain(op, "mul")
     scale = float32(op.input0.scale * op.input1.scale) / op.output.scale
@@ -71,17 +71,17 @@ def lower_mul(op: BoundOperation) -> list[Step]:
 
 
 def lower_div(op: BoundOperation) -> list[Step]:
-    """Not quantized: the declaration refuses that."""
+    """Float and int32 only: the operation has no quantized form."""
     return _plain(op, "div")
 
 
 def lower_maximum(op: BoundOperation) -> list[Step]:
-    """Quantized numbers with the same parameters are compared as they are stored."""
+    """Quantized operands with equal parameters are compared as stored."""
     return _largest(op, +1)
 
 
 def lower_minimum(op: BoundOperation) -> list[Step]:
-    """The largest in the opposite order."""
+    """The maximum in reversed order."""
     return _largest(op, -1)
 
 
@@ -91,7 +91,7 @@ def lower_pow(op: BoundOperation) -> list[Step]:
 
 
 REVERSED = {"f32": 1 << 31, "f16": 1 << 31, "i32": -1, "qu8": 0xFF, "qs8": 0xFF}
-"""Bits to flip in a number so that the order is reversed; float16 is widened before."""
+"""XOR mask that reverses the order of numbers; float16 is widened to float32 first."""
 
 
 def _largest(op: BoundOperation, sign: int) -> list[Step]:
@@ -102,7 +102,7 @@ def _largest(op: BoundOperation, sign: int) -> list[Step]:
     signed = op.variant == "qs8"
     operands = (op.input0, op.input1, op.output)
     if stays(op.input0, op.output) and stays(op.input1, op.output):
-        # Bytes are compared as unsigned ones: signed ones are 128 lower.
+        # The kernel compares unsigned bytes; signed bytes are 128 lower.
         flip ^= 0x80 if signed else 0
         return pairwise(LARGEST, "largest_b8", *operands, flip=flip)
     if not all(_is_exact_in_float32(operand, op.output) for operand in operands[:2]):
@@ -130,7 +130,7 @@ def _largest(op: BoundOperation, sign: int) -> list[Step]:
 
 
 def _is_exact_in_float32(operand: BoundOperand, target: BoundOperand) -> bool:
-    """Whether the kernel's formula requantizes all 256 stored values as the specification does."""
+    """Whether the kernel's float32 formula requantizes all 256 values as specified."""
     _, unclear = near(operand, target)
     if not unclear:
         return True
@@ -143,8 +143,10 @@ def _is_exact_in_float32(operand: BoundOperand, target: BoundOperand) -> bool:
 
 
 def _sum(op: BoundOperation, name: str, sign: int) -> list[Step]:
-    """The larger scale is half the unit, so that its multiplier is a shift to the left by 19; both
-    roundings of the other are one (see `rounded_twice` in the kernels).
+    """ADD for sign 1, SUB for sign -1.
+
+    The unit is twice the larger scale, so the multiplier of that input is a left shift by 19. Both
+    roundings of the other input are combined (see `rounded_twice` in the kernels).
     """
     if not op.variant.startswith("q"):
         return _plain(op, name)
@@ -153,7 +155,7 @@ def _sum(op: BoundOperation, name: str, sign: int) -> list[Step]:
         coarse, fine, coarse_sign, fine_sign = fine, coarse, sign, 1
     unit = float32(2 * coarse.scale)
     mantissa, exponent = vanishing(*decomposed(fine.scale / unit), SUM_BITS)
-    if exponent == 0:  # a half, as twice that divided by 2 like the others
+    if exponent == 0:  # 1/2: doubled and divided by 2, like the others
         mantissa, exponent = 2 * mantissa, -1
     high, low = halves(fine_sign * mantissa)
     fine_rounding = rounding(exponent)
@@ -184,10 +186,10 @@ def _sum(op: BoundOperation, name: str, sign: int) -> list[Step]:
 
 
 def _plain(op: BoundOperation, name: str) -> list[Step]:
-    if op.variant == "i32":  # which takes no activation
+    if op.variant == "i32":  # has no activation
         return _steps(op, PLAIN, name)
     low, high = float_bounds(op.activation)
-    if low > high:  # of an ADD alone
+    if low > high:  # MovedActivation, only of ADD
         name += "_bounded"
     return _steps(op, FLOAT, name, low=low, high=high)
 

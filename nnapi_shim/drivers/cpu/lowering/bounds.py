@@ -1,4 +1,4 @@
-"""Smallest and largest result of each fused activation (semantics.md 5.1)."""
+"""Lower and upper bounds of fused activations (semantics.md 5.1)."""
 
 from math import copysign, floor, inf
 
@@ -9,17 +9,17 @@ from nnapi_shim.operations.declare import BoundOperand
 from nnapi_shim.operations.rules import float32
 
 MOVED = b"moved"
-"""Extension data of an activation that a pass made of an operation RELU, RELU1 or RELU6."""
+"""Extension data of an activation that a pass fused from a RELU, RELU1 or RELU6 operation."""
 
 
 class MovedActivation(int):
-    """The FuseCode of such an activation. A fused activation keeps NaN; the operation makes the
-    lower bound of it, and gives a zero the sign of that bound.
+    """The FuseCode of an activation that a pass fused. A declared fused activation propagates NaN;
+    the operation replaces NaN by the lower bound, and gives a zero the sign of that bound.
     """
 
 
 def marked(value: int, extension_data: bytes) -> int:
-    """The value of an operand, as its extension data says."""
+    """The FuseCode of an operand; a MovedActivation if its extension data is MOVED."""
     return MovedActivation(value) if extension_data == MOVED else value
 
 
@@ -32,10 +32,10 @@ _REALS = {
 
 
 def float_bounds(activation: int | None) -> tuple[float, float]:
-    """Bounds of real results: with FuseCode.NONE the largest numbers of float32. Those of a
-    MovedActivation are in the other order, which tells kernels of it (codegen/bounds.py).
+    """(low, high) of real results; FuseCode.NONE has the finite range of float32. The bounds of a
+    MovedActivation are swapped, which kernels detect (codegen/bounds.py).
 
-    activation: None for the results of an operation that has no fused activation.
+    activation: None for an operation without a fused activation.
     """
     if activation is None:
         return -inf, inf
@@ -44,9 +44,10 @@ def float_bounds(activation: int | None) -> tuple[float, float]:
 
 
 def quantized_bounds(activation: int | None, operand: BoundOperand) -> tuple[int, int]:
-    """Bounds of stored results: zero_point + round(bound / scale) within the range of the type.
+    """(low, high) of stored results: zero_point + round(bound / scale), clamped to the type.
 
-    The parameters are those of `operand`; the quotient is in float32, halves away from zero.
+    Scale and zero point are those of `operand`; the quotient is float32, and halves are rounded
+    away from zero.
     """
     lowest, highest = QUANTIZED_RANGE[operand.type]
     low, high = (-inf, inf) if activation is None else _REALS[FuseCode(activation)]

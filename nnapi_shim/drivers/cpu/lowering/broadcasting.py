@@ -1,9 +1,9 @@
-"""Two tensors broadcast against each other: the walk that all such operations share.
+"""Iteration over two tensors that are broadcast against each other.
 
-The output is viewed as [outer..., size, length] with as few dimensions as the broadcasting leaves:
-neighbours that both inputs step through alike are merged. Along `length` each input either moves
-with the output or stands still. A short row that repeats (a value per channel, and few channels)
-is repeated in memory first, as often as fills a part that is worth a loop.
+The output is viewed as [outer..., size, length] with as few dimensions as possible: adjacent axes
+with compatible strides in both inputs are merged. Along `length`, the stride of an input is 1 or 0.
+A short row that repeats (a value per channel, with few channels) is first repeated in memory, to
+get long inner loops.
 """
 
 from collections.abc import Sequence
@@ -27,10 +27,10 @@ from nnapi_shim.hints import Any, NamedTuple
 from nnapi_shim.operations.declare import BoundOperand
 
 SHORT = 32
-"""Elements of a row that is repeated in memory; longer ones are worth a loop as they are."""
+"""Elements of a row, at most, that is repeated in memory."""
 
 REPEATED = 1 << 12
-"""Elements that it is repeated to, at most."""
+"""Elements of the repeated row, at most."""
 
 WALK_FIELDS = {
     "input0": ADDRESS,
@@ -50,19 +50,19 @@ WALK_FIELDS = {
     "part_step_0": INT64,
     "part_step_1": INT64,
 }
-"""How a kernel walks through its inputs 0 and 1, everything counted in elements.
+"""The iteration space of inputs 0 and 1; all sizes and strides are in elements.
 
-length, moves_<input>: the innermost axis, along which an input moves (1) or stands still (0).
-size, step_<input>: the axis around it, and how far an input moves along it per index.
-outer, outer_count: int64[outer_count, 3], the axes around that, innermost first: size, step_0,
-step_1. all_rows: rows of `length` elements in the output.
-A tile is `rows` whole rows, or a `part` of one, from which part_step leads to the next."""
+length, moves_<input>: size of the innermost axis, and an input's stride along it, 1 or 0.
+size, step_<input>: size of the next axis, and an input's stride along it.
+outer, outer_count: int64[outer_count, 3], the other axes, innermost first: size, step_0, step_1.
+all_rows: rows of `length` elements in the output.
+A tile is `rows` whole rows, or a `part` of a row; part_step_<input> is the stride between parts."""
 
 PLAIN = record(Space.PAIRS, **WALK_FIELDS)
 
 
 class Axis(NamedTuple):
-    """`size` steps, each of which moves input i by steps[i] elements."""
+    """An axis of `size` indexes; steps[i] is the stride of input i in elements."""
 
     size: int
     steps: tuple[int, int]
@@ -72,7 +72,7 @@ NOWHERE = Axis(1, (0, 0))
 
 
 def walk(shape0: Dimensions, shape1: Dimensions) -> list[Axis]:
-    """At least two axes, outermost first, that lead through two shapes broadcast together."""
+    """The merged axes of two broadcast shapes, at least two, outermost first."""
     rank = max(len(shape0), len(shape1))
     padded0, padded1 = ((1,) * (rank - len(s)) + s for s in (shape0, shape1))
     axes: list[Axis] = []  # innermost first
@@ -101,11 +101,10 @@ def pairwise(
     may_overwrite: bool = True,
     **fields: Any,
 ) -> list[Step]:
-    """Steps that walk a kernel through two inputs of one type. layout: WALK_FIELDS and `fields`.
+    """The steps of a binary kernel with broadcasting. layout: WALK_FIELDS and `fields`.
 
-    sources: where the elements of the inputs lie, if not in the operands themselves.
-    may_overwrite: whether the kernel reads an element for the last time before it writes the one
-        in its place.
+    sources: memory of the inputs, if not the operands themselves.
+    may_overwrite: whether the kernel may run in place.
     """
     operands = (input0, input1)
     element_bytes = ELEMENT_BYTES[input0.type]
@@ -116,7 +115,7 @@ def pairwise(
     axes = walk(input0.dimensions, input1.dimensions)
     inputs: list[Any] = list(sources or operands)
     steps = []
-    tile = TILE if element_bytes > 1 else TILE // 4  # integers take longer
+    tile = TILE if element_bytes > 1 else TILE // 4  # byte kernels take longer per element
     part = min(axes[-1].size, tile)
     part_steps = [part * step for step in axes[-1].steps]
     for i in (0, 1):
@@ -158,8 +157,8 @@ def pairwise(
 
 
 def is_one_by_one(fields: dict[str, Any]) -> bool:
-    """Whether element n of a step's output is made of elements n of both inputs: neither is one
-    number, nor a short row, of which there are copies for a part alone.
+    """Whether a step has no broadcasting: element n of the output depends on elements n of both
+    inputs.
     """
     moves, parts = (
         [fields[f"{name}_{number}"] for number in (0, 1)] for name in ("moves", "part_step")
@@ -168,7 +167,7 @@ def is_one_by_one(fields: dict[str, Any]) -> bool:
 
 
 def _is_short_row(axes: list[Axis], i: int) -> bool:
-    """Whether all of input i is one short row that repeats along the other input."""
+    """Whether input i is one short row that repeats along the other input."""
     return (
         len(axes) == 2
         and axes[0].size > 1

@@ -1,10 +1,10 @@
-"""Tables of 256 requantized bytes, without a loop over them in Python.
+"""Tables of 256 requantized bytes, computed without a Python loop over the values.
 
-All multiples of a ratio are computed by one multiplication of long integers, which have a lane of
-`LANE` bytes for each stored value: a byte of the whole number, and a fraction. A formula that
-rounds to float32 on its way is within a known error of that. So the table is made twice, with the
-error subtracted and added: where both have the same byte, it is the result of the formula. Only
-the others, one in 5,000 of a ratio by chance, are computed by the formula itself.
+One multiplication of long integers computes all multiples of a ratio in fixed point, with a lane of
+`LANE` bytes per stored value: one byte for the integer part, the rest for the fraction. A formula
+with float32 roundings differs from that by a bounded error. So the table is computed twice, with
+the bound subtracted and added: where both bytes agree, they are the result. Only the other values,
+about 1 in 5,000, are computed by the formula itself.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,8 +15,8 @@ from nnapi_shim.hal.types import Operand
 from nnapi_shim.operations.declare import BoundOperand
 
 Formula = Callable[[Sequence[int]], Sequence[int]]
-"""The results for stored values: round((q - z) * s / s_target) + z_target within the type, rounded
-to float32 in no more places than `near` counts."""
+"""Stored values -> stored results: round((q - z) * s / s_target) + z_target, clamped to the type,
+with at most the float32 roundings that `near` counts."""
 
 LANE = 5
 _ONE = 1 << 8 * (LANE - 1)
@@ -27,15 +27,13 @@ _MASKS = [(1 << 8 * LANE * n) - 1 for n in range(_COUNT + 1)]
 _FLIPPED = bytes(n ^ 0x80 for n in range(_COUNT))
 
 _LEAST, _MOST = 2.0**-100, 2.0**100
-"""Scales of which no multiple is subnormal or infinite in float32."""
+"""Bounds of scales without subnormal or infinite multiples in float32."""
 
 
 def rescaled(
     source: BoundOperand | Operand, target: BoundOperand | Operand, formula: Formula
 ) -> bytes:
-    """The results of a formula as they are stored, by the byte that each value of `source` is
-    stored in.
-    """
+    """The table of a formula: the stored result for each stored byte of `source`."""
     table, unclear = near(source, target)
     first, lowest = _lowest(source.type), _lowest(target.type)
     if unclear:
@@ -52,23 +50,23 @@ def rescaled(
 def near(
     source: BoundOperand | Operand, target: BoundOperand | Operand
 ) -> tuple[bytes, Sequence[int]]:
-    """(results, unclear): for all stored values, results and values both counted from the lowest
-    of their type; and those for which a formula may have another result.
+    """(results, unclear): the results for all stored values, and the values for which a formula may
+    give another result. Results and values are relative to the lowest of their types.
     """
     zero = source.zero_point - _lowest(source.type)
     scales = source.scale, target.scale
     if not (min(scales) >= _LEAST and max(scales) <= _MOST and 0 <= zero < _COUNT):
         return bytes(_COUNT), range(_COUNT)
     ratio = source.scale / target.scale
-    # Relative errors of 2^-24 each: of steps of the output, of which up to 257 matter, two in the
-    # ratio, one in the product, one in the sum; and one in each of two products of up to 255 times
-    # the ratio whose difference is taken. 256 units are what the lanes are off by.
+    # Relative errors of 2^-24 each. In up to 257 output steps: two in the ratio, one in the
+    # product, one in the sum. In two products of up to 255 times the ratio, whose difference is
+    # taken: one each. 256 units are the error of the lanes.
     error = int((4 * 257 + 2 * 255 * ratio) * _ONE * 2.0**-24 * 1.01) + 256
     if 2 * error >= _ONE:
         return bytes(_COUNT), range(_COUNT)
     step = max(int(ratio * _ONE + 0.5), 1)
     first = ((2 * (target.zero_point - _lowest(target.type)) + 1) * _ONE >> 1) - zero * step - error
-    # The others are below 0 or above 255, and clear.
+    # The other results are clamped to 0 or 255 with certainty.
     begin = min(max(-(first // step), 0), _COUNT)
     end = min(max(-((first + 2 * error - _COUNT * _ONE) // step), begin), _COUNT)
     count = end - begin

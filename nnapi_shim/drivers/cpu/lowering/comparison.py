@@ -1,6 +1,6 @@
 """EQUAL NOT_EQUAL GREATER GREATER_EQUAL LESS LESS_EQUAL as steps.
 
-Three predicates make all six: the operands are exchanged, the result is negated.
+Three predicates implement all six, with operands swapped or the result negated.
 """
 
 from nnapi_shim.drivers.cpu.lowering.broadcasting import WALK_FIELDS, pairwise
@@ -13,42 +13,42 @@ COMPARE_REALS = record(
     Space.PAIRS, **WALK_FIELDS,
     negate=INT64, signed=INT64, zero0=FLOAT32, scale0=FLOAT32, zero1=FLOAT32, scale1=FLOAT32,
 )  # fmt: skip
-"""negate: 1 to negate the result. signed: bits to flip in a stored byte that make it an unsigned
-one, as zero0 and zero1 see it."""
+"""negate: 1 to negate the result. signed: XOR mask that converts a stored byte to unsigned; zero0
+and zero1 are unsigned, too."""
 
 
 def lower_equal(op: BoundOperation) -> list[Step]:
-    """As it is."""
+    """Equality: x == y."""
     return _compare(op, "equal", op.input0, op.input1)
 
 
 def lower_not_equal(op: BoundOperation) -> list[Step]:
-    """The opposite of x == y, also for NaN."""
+    """The negation of x == y, also for NaN."""
     return _compare(op, "equal", op.input0, op.input1, negate=True)
 
 
 def lower_greater(op: BoundOperation) -> list[Step]:
-    """The same as y < x."""
+    """Swapped operands: y < x."""
     return _compare(op, "less", op.input1, op.input0)
 
 
 def lower_greater_equal(op: BoundOperation) -> list[Step]:
-    """The same as y <= x."""
+    """Swapped operands: y <= x."""
     return _less_equal(op, op.input1, op.input0)
 
 
 def lower_less(op: BoundOperation) -> list[Step]:
-    """As it is."""
+    """Order: x < y."""
     return _compare(op, "less", op.input0, op.input1)
 
 
 def lower_less_equal(op: BoundOperation) -> list[Step]:
-    """For integers the opposite of y < x."""
+    """Order: x <= y."""
     return _less_equal(op, op.input0, op.input1)
 
 
 def _less_equal(op: BoundOperation, x: BoundOperand, y: BoundOperand) -> list[Step]:
-    """Where there is no NaN, x <= y is the opposite of y < x."""
+    """Without NaN, x <= y is the negation of y < x."""
     if op.variant in ("f32", "f16"):
         return _compare(op, "less_equal", x, y)
     return _compare(op, "less", y, x, negate=True)
@@ -57,8 +57,8 @@ def _less_equal(op: BoundOperation, x: BoundOperand, y: BoundOperand) -> list[St
 def _compare(
     op: BoundOperation, name: str, x: BoundOperand, y: BoundOperand, negate: bool = False
 ) -> list[Step]:
-    """Stored bytes are in the order of their real numbers if both have the same parameters, unless
-    the larger ones all read as infinity.
+    """Quantized operands with equal parameters are compared as stored, unless their real values
+    overflow float32.
     """
     if op.variant in ("f32", "f16", "i32"):
         return pairwise(COMPARE, f"{name}_{op.variant}", x, y, op.output, negate=negate)

@@ -1,6 +1,6 @@
-"""The steps of IF and WHILE; `compile/control_flow.py` puts them around the inlined graphs.
+"""The branch steps of IF and WHILE; `compile/control_flow.py` inserts them between inlined graphs.
 
-A step that branches goes on with the step at its branch offset, or with the next one.
+A branch step continues at its branch offset or at the next step.
 """
 
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, LOOP_TIMEOUT, Buffer, Step, record
@@ -15,22 +15,22 @@ FAIL = record(code=INT64)
 
 
 def branch() -> Step:
-    """Branches always."""
+    """An unconditional branch."""
     return Step(JUMP, "jump", writes=())
 
 
 def branch_unless(condition: BoundOperand) -> Step:
-    """Branches where the condition is false."""
+    """A branch that is taken if the condition is false."""
     return Step(CONDITION, "jump_unless", condition=condition, writes=())
 
 
 def start_clock(started: Buffer) -> Step:
-    """Stores the time at which a loop begins."""
+    """Stores the start time of a loop."""
     return Step(CLOCK, "start_clock", output=started)
 
 
 def loop_test(condition: BoundOperand, started: Buffer) -> Step:
-    """Branches out of a loop where the condition is false; fails after the loop timeout."""
+    """A branch out of a loop if the condition is false; fails after the loop timeout."""
     return Step(
         LOOP,
         "loop_test",
@@ -42,5 +42,5 @@ def loop_test(condition: BoundOperand, started: Buffer) -> Step:
 
 
 def fail(error: NnapiError) -> Step:
-    """Ends the run with an error: the branch of an IF that cannot run."""
+    """Ends the run with the error of a branch of an IF."""
     return Step(FAIL, "fail", writes=(), complaint=error.message, code=int(error.code))

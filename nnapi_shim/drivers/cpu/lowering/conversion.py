@@ -32,7 +32,7 @@ DEQUANTIZE_CHANNELS = record(
 
 
 def lower_quantize(op: BoundOperation) -> list[Step]:
-    """Unsigned and signed results differ by their bounds alone, which exclude the zero point."""
+    """Signed and unsigned outputs use the same kernel with other bounds (less the zero point)."""
     source, _ = op.variant.split("_")
     target = op.output
     lowest, highest = QUANTIZED_RANGE[target.type]
@@ -52,7 +52,7 @@ def lower_quantize(op: BoundOperation) -> list[Step]:
 
 
 def lower_dequantize(op: BoundOperation) -> list[Step]:
-    """Symmetric numbers are signed ones with zero point 0."""
+    """Symmetric types are signed with zero point 0."""
     if op.input.channel_quant is not None:
         return [_dequantize_channels(op)]
     source, target = op.variant.split("_")
@@ -70,7 +70,7 @@ def lower_dequantize(op: BoundOperation) -> list[Step]:
 
 
 def lower_cast(op: BoundOperation) -> list[Step | Alias]:
-    """Numbers as they are stored: bytes are integers from 0 to 255."""
+    """Casts stored values; quantized bytes are integers from 0 to 255."""
     source, target = op.variant.split("_")
     if source == target:
         return [Alias(op.input, op.output)]

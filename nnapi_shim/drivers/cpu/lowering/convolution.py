@@ -1,7 +1,7 @@
 """CONV_2D, DEPTHWISE_CONV_2D, GROUPED_CONV_2D and TRANSPOSE_CONV_2D as steps.
 
-All but the depthwise one are matrix products: a row of the input for every output pixel, found
-through a table, by a filter.
+All except DEPTHWISE_CONV_2D are matrix products of input rows, one per output pixel and addressed
+through a table (indirect convolution), and a filter.
 """
 
 from nnapi_shim.drivers.cpu.lowering.depthwise import depthwise
@@ -34,7 +34,7 @@ JOIN_GROUPS = record(
 
 
 def lower_conv_2d(op: BoundOperation) -> list[Step]:
-    """A matrix product whose input rows are found through a table; a 1x1 filter needs none."""
+    """An im2row product for few channels, Winograd for 3x3, otherwise an indirect product."""
     geometry = tiling()
     window = convolution_window(op)
     steps, source = image_in(op.input, op.nchw)
@@ -53,7 +53,7 @@ def lower_conv_2d(op: BoundOperation) -> list[Step]:
 
 
 def lower_depthwise_conv_2d(op: BoundOperation) -> list[Step]:
-    """Every channel has filters of its own."""
+    """Direct depthwise convolution; with one input channel, an im2row product."""
     window = convolution_window(op)
     steps, source = image_in(op.input, op.nchw)
     target, after = image_out(op.output, op.nchw)
@@ -104,7 +104,7 @@ def _groups(
     steps, whole, groups = _joined_groups(op, geometry)
     columns, depth = whole.columns // groups, window.in_depth // groups
     pixels = window.batch * window.in_height * window.in_width
-    # Rows of the single groups, so that each of them begins with a word of its own.
+    # One row per pixel and group, so that each group starts at a whole word.
     input = prepared_input(op, source, pixels * groups, depth, geometry)
     table, rows = window_rows(op, window, input, geometry, groups)
     steps += [*input.steps, *table]
@@ -134,11 +134,11 @@ def _groups(
 
 
 def _joined_groups(op: BoundOperation, geometry: Tiling) -> tuple[list[Step], Filter, int]:
-    """Steps before, the filter of all groups, and how many groups there are then.
+    """(steps before, filter of all groups, number of groups after joining).
 
-    A group that has fewer columns than a vector has lanes leaves the others idle, and one that has
-    few channels most of a word. Groups that are joined see each other's channels with weights of 0:
-    that costs nothing, and nothing is left of integers; of a float that is not finite, NaN would.
+    A group with fewer columns than vector lanes leaves lanes idle. Joined groups read each other's
+    channels with weights of 0, at no extra cost. This is exact for integers only: for floats, 0
+    times infinity or NaN would be NaN.
     """
     whole = whole_filter(op, op.filter)
     groups: int = op.num_groups
@@ -168,7 +168,7 @@ def _joined_groups(op: BoundOperation, geometry: Tiling) -> tuple[list[Step], Fi
 
 
 def lower_transpose_conv_2d(op: BoundOperation) -> list[Step]:
-    """Every output pixel sees some of the filter's taps, which depend on where it lies."""
+    """Convolutions with stride 1, one per phase of the output pixels."""
     from nnapi_shim.drivers.cpu.lowering.transposed import transposed
 
     steps, source = image_in(op.input, op.nchw)

@@ -1,4 +1,4 @@
-"""A copy of all bytes of an operand."""
+"""Copies of whole operands."""
 
 from nnapi_shim.drivers.cpu.program.record import ADDRESS, INT64, Step, record
 from nnapi_shim.hal.types import byte_size

@@ -1,6 +1,6 @@
 """DEPTHWISE_CONV_2D as steps: vectors of channels, several pixels of a row at once.
 
-So is a GROUPED_CONV_2D of groups that have one input channel each.
+GROUPED_CONV_2D with one input channel per group is lowered here, too.
 """
 
 from nnapi_shim.drivers.cpu.lowering.bounds import float_bounds
@@ -34,12 +34,14 @@ EXPAND = record(
 )  # fmt: skip
 
 PRODUCTS_PER_TILE = 1 << 16
-"""Multiplications that are worth a tile of their own: 2 us and more."""
-FEW_TILES, MOST_TILES = 2, 32
-"""Tiles of those that are shared; each has to begin anew, which costs more than in a product."""
+"""Multiplications of a tile, at least: about 2 us."""
+MIN_TILES, MAX_TILES = 2, 32
+"""Number of tiles of a convolution of several tiles; a tile has a higher start-up cost than in a
+matrix product.
+"""
 
 EXPANDED_PER_NS = 4
-"""Bytes that are written in a nanosecond where channels are repeated."""
+"""Bytes per nanosecond that the expansion of channels writes."""
 
 
 def depthwise(
@@ -121,7 +123,7 @@ def _tile_rows(rows: int, window: Window, channels: int) -> int:
     row_products = window.horizontal.output * channels * window.filter_height * window.filter_width
     tiles = rows * row_products // PRODUCTS_PER_TILE
     if tiles > 0:
-        tiles = min(rows, MOST_TILES, max(FEW_TILES, tiles))
+        tiles = min(rows, MAX_TILES, max(MIN_TILES, tiles))
     return -(-rows // max(1, tiles))
 
 
@@ -135,7 +137,7 @@ def _expand(
     element_bytes: int,
     once: bool = False,
 ) -> Step:
-    """Every channel `multiplier` times, cut or padded with 0 to `padded` channels."""
+    """Repeat every channel `multiplier` times, then truncate or zero-pad to `padded` channels."""
     parts = 1 if once else min(pixels, tiles_of(pixels * padded * element_bytes // EXPANDED_PER_NS))
     return Step(
         EXPAND,
@@ -155,31 +157,31 @@ def _expand(
 def _float_fields(
     op: BoundOperation, filter: Filter, padded: int
 ) -> tuple[list[Step], dict[str, Any]]:
-    """The filter is used as it is; float16 is widened, and few channels are padded."""
+    """The float filter: float16 is widened, and few channels are zero-padded."""
     steps = []
     low, high = float_bounds(op.activation)
     fields: dict[str, Any] = {
         **dict.fromkeys(FINISH, 0), "table": None, "input_zero": 0, "low": low, "high": high
     }  # fmt: skip
     channels = filter.columns
-    for name, place, rows in (("filter", filter.source, filter.taps), ("bias", filter.bias, 1)):
+    for name, source, rows in (("filter", filter.source, filter.taps), ("bias", filter.bias, 1)):
         count = rows * channels
         if filter.operand.type is OperandType.TENSOR_FLOAT16:
-            stored, place = place, Buffer(4 * count)
-            conversion = {"input": stored, "output": place, "count": count, "parts": 1}
+            stored, source = source, Buffer(4 * count)
+            conversion = {"input": stored, "output": source, "count": count, "parts": 1}
             steps.append(Step(CONVERT, "widen_f16", once=True, **conversion))
         if padded != channels:
             wide = Buffer(4 * rows * padded)
-            steps.append(_expand(place, wide, rows, channels, 1, padded, 4, once=True))
-            place = wide
-        fields[name] = place
+            steps.append(_expand(source, wide, rows, channels, 1, padded, 4, once=True))
+            source = wide
+        fields[name] = source
     return steps, fields
 
 
 def _quantized_fields(
     op: BoundOperation, filter: Filter, window: Window, padded: int
 ) -> tuple[list[Step], dict[str, Any]]:
-    """The filter becomes pairs of int16 for two rows at once, its zero point subtracted."""
+    """The quantized filter, packed as pairs of int16 for two rows, less its zero point."""
     channels = filter.columns
     flip, zero = signed_zero(filter.operand)
     packed = Buffer(2 * filter.taps * padded * 4)
@@ -203,11 +205,11 @@ def _quantized_fields(
         bias = Buffer(4 * padded)
         steps.append(_expand(filter.bias, bias, 1, channels, 1, padded, 4, once=True))
     factors = [*filter.multipliers, *[0.0] * (padded - channels)]
-    step, places = table(factors, signed_zero(op.output)[1])
+    step, table_buffer = table(factors, signed_zero(op.output)[1])
     return [*steps, step], {
         "filter": packed,
         "bias": bias,
-        "table": places,
+        "table": table_buffer,
         "input_zero": op.input.zero_point,
         **finish(op.activation, op.output),
     }

@@ -1,10 +1,9 @@
 """The quantized depthwise convolution from interleaved rows, see codegen/interleave.py.
 
-Outputs are computed in segments of a row, whose interleaved input fits into the first-level cache.
-Blocks of a fixed number of neighbouring outputs are computed at once: of a slab of the channels,
-or, where a slab is all of them, of several pixels that are `joined`. The last block, the last slab
-and the last segment begin earlier where they would go beyond the end, and store the same values
-again.
+Outputs are computed in segments of a row whose interleaved input fits into the L1 cache. A block is
+a fixed number of adjacent outputs: of one slab of channels, or, if a slab has all channels, of
+several `joined` pixels. The last block, slab and segment start earlier instead of passing the end,
+and store some values twice.
 """
 
 from struct import pack
@@ -44,19 +43,20 @@ PACK_INTERLEAVED = record(
 )  # fmt: skip
 
 BLOCK_VECTORS = 4
-"""Vectors of a block: of their sums a whole vector of bytes is made."""
+"""Vectors of int32 sums in a block, which are narrowed to one vector of bytes."""
 INTERLEAVED_WORDS = 4096
-"""Words into which a segment is interleaved, on the stack."""
-MOST_JOINED = 8
+"""Words of an interleaved segment, at most; they are on the stack."""
+MAX_JOINED = 8
 UNPACKED = [part + 4 * at for part in range(4) for at in range(4)]
-"""Where the 32 bits of 64 bytes have to be for their words to be in order, once instructions that
-work on 128 bits at a time have unpacked them twice."""
+"""The permutation of the 32-bit words of 64 bytes that compensates for two unpack instructions on
+128-bit lanes."""
 PIECE, CALL, TAP, FINISHED = 20, 30, 6, 35
-"""Cycles, about: to interleave a piece; to begin a block, a tap of it, and to finish its sums."""
+"""Estimated cycles: to interleave a piece, to start a block, for a tap of it, and to requantize its
+sums."""
 
 
 class Blocks(NamedTuple):
-    """How a row is cut. Of a segment's input, each of the `planes` has every stride-th column."""
+    """The blocking of a row. Each of the `planes` of a segment holds every stride-th column."""
 
     slab: int
     joined: int
@@ -65,12 +65,12 @@ class Blocks(NamedTuple):
     planes: int
 
     def column(self, at: int, stride: int) -> int:
-        """Where the input column `at` of a segment lies among the columns of all planes."""
+        """The position of the input column `at` of a segment among the columns of all planes."""
         return at % stride * self.plane + at // stride
 
 
 def blocks(op: BoundOperation, window: Window, channels: int, tiling: Tiling) -> Blocks | None:
-    """The way that takes least time, estimated in cycles; None if there is none."""
+    """The blocking with the lowest estimated cost in cycles; None if there is none."""
     width = BLOCK_VECTORS * tiling.lanes
     outputs, stride = window.horizontal.output, op.stride_width
     reach = (window.filter_width - 1) * op.dilation_width
@@ -83,7 +83,7 @@ def blocks(op: BoundOperation, window: Window, channels: int, tiling: Tiling) ->
         if room < 1:
             continue
         segments = -(-outputs // room)
-        for joined in range(1, MOST_JOINED + 1 if slab == channels else 2):
+        for joined in range(1, MAX_JOINED + 1 if slab == channels else 2):
             segment = -(-outputs // segments)
             segment = min(-(-segment // joined) * joined, outputs)
             if segment > room or segment < joined or joined * slab < width:
@@ -123,10 +123,10 @@ def lower_interleaved(
         for word in range(words)
         for at in range(0, window.filter_width * op.dilation_width, op.dilation_width)
     ] * parts
-    columns, places = _places(op, window, channels, cut, tiling)
+    columns, vector_offsets = _vector_offsets(op, window, channels, cut, tiling)
     rows_together = 1
     if op.dilation_height == 1:
-        # As many as there is room for in words that are interleaved anyway.
+        # The padding of the interleaved words has room for further rows.
         further_rows = words * tiling.group - window.filter_height
         rows_together += min(further_rows // op.stride_height, window.vertical.output - 1)
     step = op.stride_height
@@ -187,7 +187,7 @@ def lower_interleaved(
             plane=cut.plane,
             planes=cut.planes,
             columns=columns,
-            places=places,
+            places=vector_offsets,
             flip=flip,
             input_zero=zero,
             **shared,
@@ -197,23 +197,23 @@ def lower_interleaved(
 
 
 def _is_scattered(channels: int, slab: int, stride: int, planes: int, tiling: Tiling) -> bool:
-    """Whether all columns of a segment lie one behind the other, whole vectors of every plane."""
+    """Whether the columns of a segment are contiguous whole vectors of several planes."""
     return slab == channels and planes == stride > 1 and channels % tiling.lanes == 0
 
 
-def _places(
+def _vector_offsets(
     op: BoundOperation, window: Window, channels: int, cut: Blocks, tiling: Tiling
 ) -> tuple[int, bytes | None]:
-    """Columns that a segment sees, and where the vectors of all of them go, if they lie one behind
-    the other and are not interleaved in that order.
+    """The number of input columns of a segment, and, if `_is_scattered`, the target offset of each
+    of their vectors.
     """
     stride = op.stride_width
     columns = (cut.segment - 1) * stride + (window.filter_width - 1) * op.dilation_width + 1
     if not _is_scattered(channels, cut.slab, stride, cut.planes, tiling):
         return columns, None
-    places = [
+    vector_offsets = [
         4 * (cut.column(at, stride) * channels + first)
         for at in range(columns)
         for first in range(0, channels, tiling.lanes)
     ]
-    return columns, pack(f"<{len(places)}q", *places)
+    return columns, pack(f"<{len(vector_offsets)}q", *vector_offsets)

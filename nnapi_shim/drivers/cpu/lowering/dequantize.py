@@ -1,7 +1,7 @@
-"""Numbers of any type as float32 and back, around kernels that compute with real numbers.
+"""Conversion of operands of any type to float32 and back, around float32 kernels.
 
-Positions and scores of boxes go through here: float16 is widened, quantized numbers become
-(q - zero_point) * scale; back they are rounded once.
+It is used for coordinates and scores of boxes: float16 is widened, quantized values become
+(q - zero_point) * scale; results are rounded once.
 """
 
 from nnapi_shim.drivers.cpu.lowering.conversion import DEQUANTIZE
@@ -29,9 +29,9 @@ _NAMES = {
 
 
 def reals(operand: BoundOperand, source: Any = None) -> tuple[list[Step], Any]:
-    """Steps before, and where the numbers of an operand then lie as float32; None if it is empty.
+    """(steps before, memory of an operand as float32); the memory is None if it is empty.
 
-    source: where its elements lie, if not in the operand itself.
+    source: memory of the elements, if not the operand itself.
     """
     source = source or operand
     count = element_count(operand.dimensions)
@@ -55,7 +55,7 @@ def reals(operand: BoundOperand, source: Any = None) -> tuple[list[Step], Any]:
 
 
 def from_reals(operand: BoundOperand) -> tuple[Any, list[Step]]:
-    """Where to write an operand as float32, and steps after that store its elements."""
+    """(memory for an operand as float32, steps after that store its elements)."""
     if operand.type == T.TENSOR_FLOAT32:
         return operand, []
     count = element_count(operand.dimensions)

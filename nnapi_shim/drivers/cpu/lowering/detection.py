@@ -1,6 +1,6 @@
 """AXIS_ALIGNED_BBOX_TRANSFORM, DETECTION_POSTPROCESSING and HEATMAP_MAX_KEYPOINT as steps.
 
-All compute with float32; other types are converted before and after.
+All compute in float32; other types are converted before and after.
 """
 
 from nnapi_shim.drivers.cpu.lowering.dequantize import from_reals, reals
@@ -34,7 +34,7 @@ DETECTIONS = {
     "first_label": INT64,
     "rows": INT64,
 }
-"""scores: [batch, anchors, classes], boxes: [batch, anchors, 4]; outputs of so many rows each."""
+"""scores: [batch, anchors, classes], boxes: [batch, anchors, 4]. rows: of each output."""
 MERGE_CLASSES = record(**DETECTIONS, chosen=ADDRESS, counts=ADDRESS, capacity=INT64)
 FAST_NMS = record(
     **DETECTIONS, limit=INT64, each=INT64, score_threshold=FLOAT32, iou_threshold=FLOAT32
@@ -45,11 +45,11 @@ KEYPOINTS = record(
 )  # fmt: skip
 
 TILE_BOXES = 1 << 8
-"""Boxes that a tile computes, about."""
+"""Boxes per tile, about."""
 
 
 def lower_axis_aligned_bbox_transform(op: BoundOperation) -> list[Step]:
-    """A tile is some rois, with the boxes of all classes."""
+    """A tile is several rois with the boxes of all classes."""
     count, classes = op.rois.dimensions[0], op.deltas.dimensions[1] // 4
     first, rois = reals(op.rois)
     second, deltas = reals(op.deltas)
@@ -153,7 +153,7 @@ def lower_detection_postprocessing(op: BoundOperation) -> list[Step]:
 
 
 def _decode(op: BoundOperation) -> tuple[list[Step], Buffer]:
-    """The steps that decode the boxes of all anchors, and where those then lie."""
+    """(steps that decode the boxes of all anchors, memory of the boxes)."""
     batches, count, length = op.deltas.dimensions
     first, deltas = reals(op.deltas)
     second, anchors = reals(op.anchors)
@@ -178,7 +178,7 @@ def _decode(op: BoundOperation) -> tuple[list[Step], Buffer]:
 
 
 def lower_heatmap_max_keypoint(op: BoundOperation) -> list[Step]:
-    """Maps are searched one by one, so they have to lie one after the other: NCHW."""
+    """Searches heatmap by heatmap, so they must be contiguous: NCHW."""
     count, keypoints = op.out_scores.dimensions
     size = op.heatmaps.dimensions[2]
     before, source = [], op.heatmaps

@@ -1,4 +1,4 @@
-"""Element-wise work: how it is cut into tiles, and the steps that have one element in, one out."""
+"""Element-wise steps: tiling, unary steps, byte tables and requantization."""
 
 from array import array
 from collections.abc import Iterable, Sequence
@@ -27,16 +27,18 @@ MAP = record(Space.ELEMENTS, input=ADDRESS, output=ADDRESS, **ELEMENTS)
 LOOKUP = record(Space.ELEMENTS, input=ADDRESS, output=ADDRESS, **ELEMENTS, table=ADDRESS)
 
 TILE = 1 << 14
-"""Elements per tile, of which the dearest kernels do two in a nanosecond, the others eight."""
+"""Elements per tile: kernels process 2 to 8 elements per nanosecond."""
 
 
 def shared(count: int, part: int = TILE) -> dict[str, Any]:
-    """How a Step cuts `count` elements: its tiles, of which the last may be short, and ELEMENTS."""
+    """The tiles of a Step over `count` elements, and values for ELEMENTS; the last tile may be
+    short.
+    """
     return {"tiles": -(-count // part), "count": count, "part": part}
 
 
 def element_wise(layout: Record, kernel: str, op: BoundOperation, **fields: Any) -> Step:
-    """A step from op.input to op.output; in place where their elements have one size."""
+    """A step from op.input to op.output, in place if the element sizes are equal."""
     count = element_count(op.output.dimensions)
     same_size = ELEMENT_BYTES[op.input.type] == ELEMENT_BYTES[op.output.type]
     return Step(
@@ -51,14 +53,14 @@ def element_wise(layout: Record, kernel: str, op: BoundOperation, **fields: Any)
 
 
 def translated(op: BoundOperation, table: Any) -> Step:
-    """Quantized: every number by a table of all 256 results, a constant or a Buffer, by the byte
-    that each is stored in.
+    """A lookup step for quantized bytes. table: the result for each of the 256 stored bytes, a
+    constant or a Buffer.
     """
     return element_wise(LOOKUP, "lookup_b8", op, table=table)
 
 
 def requantize(operand: BoundOperand, target: BoundOperand) -> tuple[list[Step], Any]:
-    """Steps before, and where an operand then lies in the scale and zero point of `target`."""
+    """(steps before, memory of an operand in the scale and zero point of `target`)."""
     if stays(operand, target):
         return [], operand
     count = element_count(operand.dimensions)
@@ -75,16 +77,16 @@ def requantize(operand: BoundOperand, target: BoundOperand) -> tuple[list[Step],
 
 
 def stays(operand: BoundOperand, target: BoundOperand) -> bool:
-    """Whether `requantized` changes nothing: the parameters are the same, and no number that the
-    operand stands for exceeds float32.
+    """Whether `requantized` is the identity: the parameters are equal, and no real value overflows
+    float32.
     """
     same = (operand.scale, operand.zero_point) == (target.scale, target.zero_point)
     return same and operand.scale <= FLOAT32_MAX / 255
 
 
 def requantized(operand: BoundOperand, target: BoundOperand) -> Formula:
-    """round((q - z) * s / s_target + z_target) of stored values within the type, the product in
-    float32 (semantics.md 5.5).
+    """round((q - z) * s / s_target + z_target) of stored values, clamped to the type; the product
+    is float32 (semantics.md 5.5).
     """
 
     def formula(values: Sequence[int]) -> list[int]:
@@ -95,24 +97,24 @@ def requantized(operand: BoundOperand, target: BoundOperand) -> Formula:
     return formula
 
 
-# Tables have 256 results, so each step of a formula is a list of all of them: calls of functions
-# for each would take as long as the rest of compiling an operation.
+# A step of a formula processes a list of all 256 values: a function call per value would take as
+# long as the rest of the lowering.
 
 
 def byte_table(type: OperandType, results: list[int]) -> bytes:
-    """The results for all stored values of a type, by the byte that each is stored in."""
+    """A table by stored byte, from the results for all values of a type in ascending order."""
     lowest, _ = QUANTIZED_RANGE[type]
     results = [result & 255 for result in results]
     return bytes(results[-lowest:] + results[:-lowest])  # bytes are read as unsigned
 
 
 def singles(values: Iterable[float]) -> Sequence[float]:
-    """Each rounded to the nearest float32; infinity where none is large enough."""
+    """Round each value to the nearest float32, or infinity."""
     return array("f", values)
 
 
 def all_saturated(values: Iterable[float], type: OperandType) -> list[int]:
-    """The nearest stored value of each, halves away from zero; of NaN the lowest."""
+    """Round each value to the type, halves away from zero; NaN becomes the lowest value."""
     lowest, highest = QUANTIZED_RANGE[type]
     return [
         (int(value + 0.5) if value >= 0 else -int(0.5 - value))
@@ -123,7 +125,7 @@ def all_saturated(values: Iterable[float], type: OperandType) -> list[int]:
 
 
 def all_rounded_away(values: Iterable[float]) -> list[float]:
-    """The nearest integer of each, halves away from zero; infinities and NaN stay what they are."""
+    """Round each value to the nearest integer, halves away from zero; keeps infinities and NaN."""
     return [
         copysign(floor(abs(value) + 0.5), value) if -inf < value < inf else value
         for value in values

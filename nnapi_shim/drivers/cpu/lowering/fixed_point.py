@@ -1,4 +1,4 @@
-"""Real multipliers as the fixed-point numbers that kernels multiply by."""
+"""Conversion of real multipliers to fixed point."""
 
 from math import copysign, frexp
 
@@ -14,20 +14,20 @@ def decomposed(multiplier: float) -> tuple[int, int]:
         mantissa, exponent = mantissa // 2, exponent + 1
     if exponent < -31:
         return 0, 0
-    # A number shifted by 31 bits is at the end of its range in any case.
+    # A shift by 31 bits saturates every number in any case.
     return mantissa, min(exponent, 31)
 
 
 ROUNDING = {"nudge": INT64, "away": INT64, "down": INT64}
-"""The two roundings of a product in one (see `rounded_twice` in the kernels): nudge is added to it,
-and away to a negative one, before it is shifted by down."""
+"""Two roundings of a product combined (see `rounded_twice` in the kernels): nudge is added to the
+product, away is added to a negative product, then it is shifted right by down."""
 
 SHORT = {"high": INT64, "low": INT64, "shift": INT64, **ROUNDING}
-"""A multiplier of numbers of up to 16 bits and a sign; see `scaled_short` in the kernels."""
+"""A multiplier of numbers of 16 bits and a sign; see `scaled_short` in the kernels."""
 
 SHORT_BITS = 16
 SUM_BITS = 28
-"""Bits of the sums of ADD, and of what is added."""
+"""Bits of the sums of ADD and of their terms."""
 
 
 def rounding(exponent: int) -> dict[str, Any]:
@@ -43,25 +43,25 @@ def halves(mantissa: int) -> tuple[int, int]:
 
 
 def vanishing(mantissa: int, exponent: int, bits: int) -> tuple[int, int]:
-    """A multiplier of numbers of so many bits, or 0 if it leaves less than half of 1 of them."""
+    """A multiplier of `bits`-bit numbers, or 0 if all its products are below 1/2."""
     return (0, 0) if exponent < -bits else (mantissa, exponent)
 
 
 def short_multiplier(multiplier: float) -> dict[str, Any]:
-    """Values for SHORT. The results are right where they fit a byte, zero point included; others
-    are beyond it, on the same side.
+    """Values for SHORT. Results that fit a byte, with the zero point, are exact; others exceed the
+    byte on the correct side.
     """
-    # NaN is no scale's fault but an infinite one's; it counts as too large, too.
+    # NaN arises only from infinite scales and counts as too large.
     largest = multiplier if multiplier < FLOAT32_MAX else FLOAT32_MAX
     mantissa, exponent = vanishing(*decomposed(largest), SHORT_BITS)
     high, low = halves(mantissa)
-    # A number shifted by 13 bits does not overflow, and is far beyond a byte.
+    # A shift by 13 bits does not overflow and exceeds a byte.
     shift = 14 - min(max(exponent, 0), 13)
     return {"high": high, "low": low, "shift": shift, **rounding(min(exponent, 0))}
 
 
 def input_radius(exponent: int, integer_bits: int) -> int:
-    """The distance from the zero point where numbers leave a 32-bit format with so many integer
-    bits (semantics.md 5.7); exponent: that of the multiplier, above 0.
+    """The largest distance from the zero point that a 32-bit format with `integer_bits` represents
+    (semantics.md 5.7). exponent: of the multiplier, above 0.
     """
     return ((1 << integer_bits) - 1) << (31 - integer_bits) >> exponent

@@ -1,8 +1,8 @@
-"""An ADD behind a matrix product, at the end of its micro-kernel: constants of both, in one block.
+"""The constants of an ADD in the epilogue of a matrix product.
 
-What the product gives, within its own bounds, is what the addition is given; so results are those
-of one after the other. Integers are computed as `add_guarded` does it, see binary.py and
-float_shortcut.py: `own` is the product's, `other` what is added; stored numbers are taken as int8.
+The epilogue adds to the clamped results of the product, so the results are those of two separate
+steps. Quantized additions are computed like `add_guarded` (binary.py, float_shortcut.py). `own` is
+the product's result, `other` the addend; stored values are int8.
 """
 
 from nnapi_shim.drivers.cpu.lowering.fixed_point import ROUNDING
@@ -11,7 +11,7 @@ from nnapi_shim.drivers.cpu.program.record import ADDRESS, FLOAT32, INT64, recor
 from nnapi_shim.hints import Any
 
 ADDEND = {"addend": ADDRESS, "addend_stride": INT64, "addition": ADDRESS}
-"""Fields of a product: where the rows lie that are added, or 0, and the block."""
+"""Fields of a product: the rows of the addend (or 0), their stride, and the ADDITION block."""
 
 ADDITION = record(
     low=FLOAT32, high=FLOAT32,
@@ -23,21 +23,21 @@ ADDITION = record(
 )  # fmt: skip
 """low, high: bounds of the sums. is_coarse: whether `own` is input 0 of the addition's SUM.
 
-middle: units where both stored numbers are 0. Of these, within 128, the products are half as large
-as those in float_shortcut.py, and so are their errors; that makes room for the error of this
-number, an eighth of a unit.
+middle: the result in units where both stored values are 0. Stored int8 are within 128, so the
+products and their errors are half of those in float_shortcut.py, which leaves room for the error of
+`middle`, 1/8 of a unit.
 """
 
 
 def float_addition(fields: dict[str, Any]) -> bytes:
-    """The block for a step of lowering/binary.py that adds floats."""
+    """The ADDITION block of a float addition step (lowering/binary.py)."""
     block = dict.fromkeys(ADDITION.fields, 0) | {"low": fields["low"], "high": fields["high"]}
     return ADDITION.pack(*block.values())
 
 
 def quantized_addition(fields: dict[str, Any], own: int, flip: int) -> bytes:
-    """The block for one that adds bytes. own: which of its inputs the product's result is; flip:
-    what makes these bytes int8.
+    """The ADDITION block of a quantized addition step. own: its input that the product computes.
+    flip: XOR mask that converts its bytes to int8.
     """
     units = [fields[name] for name in CLOSE_SUM][:2]
     zeros = [fields["zero0"] + flip, fields["zero1"] + flip]

@@ -1,7 +1,7 @@
-"""The matrix product behind CONV_2D and FULLY_CONNECTED as steps.
+"""The matrix product (GEMM) of convolutions and FULLY_CONNECTED as steps.
 
-Output rows are pixels (or rows of a batch), columns are output channels. Input rows are found
-through a table of offsets, one per output row and filter tap, so that nothing is copied.
+Output rows are pixels (or rows of a batch), columns are output channels. Input rows are addressed
+through a table of offsets, one per output row and filter tap, without im2col copies.
 """
 
 from struct import pack
@@ -38,7 +38,7 @@ ROWS = {
     "table_step": INT64,
     "tail_rows": INT64,
 }
-"""How a kernel finds the input rows: see Rows. depth: what it reads of each of them."""
+"""The addresses of the input rows: see Rows. depth: elements that are read of each row."""
 
 GEMM = record(
     Space.MATRIX,
@@ -60,7 +60,7 @@ GEMM = record(
     group_panels=INT64,
 )
 ROW_NS, SUMMED_PER_NS = 2, 16
-"""What a row takes whose elements are added up, and how many of these a nanosecond takes."""
+"""Nanoseconds per row of a row sum, and elements summed per nanosecond."""
 ROW_SUMS = record(**ROWS, output=ADDRESS, parts=INT64, tile_rows=INT64, factor=INT64, flip=INT64)
 OFFSETS = record(
     output=ADDRESS,
@@ -81,18 +81,18 @@ OFFSETS = record(
 )
 
 ADDING = "gemm_f32", "gemm_odd_f32", "gemm_q8", "gemm_odd_q8"
-"""Kernels that take an `addend`; for few rows that is not worth the time to compile it."""
+"""Kernels with an `addend` epilogue; kernels for few rows have none, to save build time."""
 
 FINISH_STEPS = {"f32": 2, "q8": 6}
-"""What the end of a vector of sums costs, in multiplications of vectors."""
+"""Cost of the epilogue of a vector of sums, in vector multiplications."""
 
 
 class Rows(NamedTuple):
-    """Where input rows lie, for `images` times `image_rows` output rows.
+    """The addresses of the input rows of `images` times `image_rows` output rows.
 
-    The row that tap t reads for row m of tile n of image i starts at
-    source + i * image_bytes + n * tile_bytes + table[n * table_step][t][m]; the last tile of an
-    image has a table of its own, `tail_table`, in which its last row is repeated.
+    The input row of tap t for row m of tile n of image i starts at
+    source + i * image_bytes + n * tile_bytes + table[n * table_step][t][m]. The last tile of an
+    image uses `tail_table`, which repeats the last row.
     """
 
     source: Any
@@ -112,7 +112,7 @@ class Rows(NamedTuple):
         return -(-self.image_rows // self.tile_rows)
 
     def fields(self, depth: int, zero: bytes) -> dict[str, Any]:
-        """Values for the fields ROWS; `zero` is the row that lies outside of every image."""
+        """Values for the fields ROWS; `zero` is the row for taps outside of the image."""
         return {
             "table": self.table,
             "tail_table": self.tail_table,
@@ -131,7 +131,7 @@ class Rows(NamedTuple):
 
 
 def consecutive_rows(source: Any, count: int, row_bytes: int, tile_rows: int) -> Rows:
-    """Rows that follow each other in memory: one small table serves all tiles."""
+    """Contiguous rows: all tiles share one small table."""
     tail = count - (-(-count // tile_rows) - 1) * tile_rows
     offsets = [row * row_bytes for row in range(tile_rows)]
     offsets += [min(row, tail - 1) * row_bytes for row in range(tile_rows)]
@@ -177,8 +177,8 @@ def product_with(
 ) -> list[Step]:
     """Pack a filter and multiply: act(rows x filter + bias).
 
-    activation: None where the operation has none.
-    output_columns: from a row of the target to the next, if it has more columns than the filter.
+    activation: None if the operation has none.
+    output_columns: columns of a row of the target, if more than those of the filter.
     """
     halved = is_halved(filter.operand, rows.tile_rows)
     packed = packed_filter(op, filter, input, depth, rows.tile_rows, tiling, halved)
@@ -234,7 +234,7 @@ def product_with(
 
 
 def _row_sums(filter: BoundOperand, input: Input, rows: Rows, depth: int) -> tuple[Step, Buffer]:
-    """The step that computes what is to be added to every row for the filter's zero point."""
+    """The step that computes the correction of every row for the filter's zero point."""
     count = rows.images * rows.image_rows
     sums = Buffer(4 * count)
     parts = min(

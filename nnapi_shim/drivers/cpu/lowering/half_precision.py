@@ -1,5 +1,7 @@
-"""Weights that are kept as float16 where a model allows it: where they are read once for one row of
-an input, memory decides, and they are half the bytes. Sums are float32 all the same.
+"""float16 weights of matrix-vector products, in models that allow reduced precision.
+
+A matrix-vector product reads each weight once, so memory bandwidth limits it; float16 halves the
+bytes. Accumulation is float32.
 """
 
 from nnapi_shim.drivers.cpu.lowering.tiling import tier
@@ -17,16 +19,16 @@ ON_ONE_ROW = (
     O.UNIDIRECTIONAL_SEQUENCE_RNN,
     O.BIDIRECTIONAL_SEQUENCE_RNN,
 )
-"""Operations that read weights for one row, or for one sequence again and again."""
-LEAST_BYTES = 1 << 20
-"""Of float32 weights that are read together: fewer stay in a cache, which is as fast."""
+"""Operations that may be matrix-vector products with constant weights."""
+MIN_BYTES = 1 << 20
+"""Bytes of the float32 weights of an operation, at least: fewer stay in a cache."""
 
 
 class Halved:
-    """The `value` that the device gives to operands that may be kept so."""
+    """The `value` of operands whose weights may be packed as float16."""
 
     def reshape(self, dimensions: Dimensions) -> "Halved":
-        """That of the same elements with other dimensions."""
+        """The `value` of the same elements with other dimensions."""
         return self
 
 
@@ -34,10 +36,10 @@ HALVED = Halved()
 
 
 def can_halve() -> bool:
-    """Whether the kernels of this process know such weights."""
+    """Whether the kernels of this process support float16 weights."""
     return tier().float16
 
 
 def is_halved(weights: BoundOperand, tile_rows: int) -> bool:
-    """Whether they are, for a micro-kernel of so many rows."""
+    """Whether weights are packed as float16 for a micro-kernel of `tile_rows` rows."""
     return tile_rows == 1 and weights.value is HALVED

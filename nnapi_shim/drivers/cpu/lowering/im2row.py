@@ -1,13 +1,13 @@
-"""Convolutions of few channels as matrix products: what a filter row sees lies in one piece.
+"""Convolutions of few channels as matrix products (im2row): a filter row reads contiguous memory.
 
-Of one to four channels a tap is less than a word, and most of it a table of where it lies. Here the
-columns of a filter row are part of the depth: of a copy of the image whose rows have their padding
-beside them, a filter row reads consecutive bytes. Outputs of few columns leave lanes idle: several
-neighbouring pixels are one row of the product then, of a filter that has all of them, each with
-weights of 0 where it sees nothing. That is free for integers; a float of 0 times NaN would be NaN.
+With 1 to 4 channels, a tap is at most a word, and an offset table per tap would dominate. Here a
+whole filter row is the depth of the product: the image is copied with padded rows, so that a filter
+row reads consecutive bytes. With few output columns, several adjacent pixels are joined to one row
+of the product, to fill the lanes; the joined filter has zeros where a pixel reads nothing. This is
+exact for integers only: for floats, 0 times NaN would be NaN.
 
-A filter with a zero point becomes one without for u8 x s8: two int8 whose sum is weight - zero, one
-tap behind the other, read the same input.
+For u8 x s8, a filter with a zero point is split into several int8 taps that read the same input and
+whose sum is weight - zero.
 """
 
 from nnapi_shim.drivers.cpu.lowering.gemm import product_with
@@ -27,26 +27,26 @@ PAD_ROWS = record(
     input=ADDRESS, output=ADDRESS, parts=INT64, rows=INT64, row=INT64, pitch=INT64,
     before=INT64, fill=INT64, flip=INT64, zero=INT64,
 )  # fmt: skip
-"""row, pitch, before: elements of an input row, of an output row, and of that in front."""
+"""row, pitch, before: elements of an input row, of an output row, and of the leading padding."""
 FOLD_FILTER = record(
     filter=ADDRESS, output=ADDRESS, columns=INT64, rows=INT64, row=INT64, parts=INT64,
     joined=INT64, step=INT64, depth=INT64, fill=INT64, flip=INT64, zero=INT64,
 )  # fmt: skip
 
-MOST_CHANNELS = 4
-MOST_DEPTH = 64
-"""Elements of a filter row: wider ones have words enough."""
+MAX_CHANNELS = 4
+MAX_DEPTH = 64
+"""Elements of a filter row, at most; longer rows are efficient without im2row."""
 PADDED_PER_NS = 8
-"""Bytes of the copy that a nanosecond takes."""
+"""Bytes of the copy per nanosecond."""
 ROW_COST, VECTOR_COST = 12, 8
-"""What it takes to finish a row of sums, and a vector of it, in multiplications of vectors."""
+"""Cost of the epilogue per row of sums and per vector, in vector multiplications."""
 
 
 def is_foldable(op: BoundOperation, window: Window) -> bool:
-    """Whether what a filter row sees is one piece of memory that is worth it."""
+    """Whether a filter row is contiguous in the image, and short enough for im2row."""
     return (
-        window.in_depth <= MOST_CHANNELS
-        and 1 < window.filter_width * window.in_depth <= MOST_DEPTH
+        window.in_depth <= MAX_CHANNELS
+        and 1 < window.filter_width * window.in_depth <= MAX_DEPTH
         and op.dilation_width == 1
         and op.stride_width <= window.filter_width
     )
@@ -91,13 +91,13 @@ def folded(
 
 
 def _reach(op: BoundOperation, window: Window, joined: int) -> tuple[int, int]:
-    """For `joined` outputs: elements from what they see to what the next see, and elements seen."""
+    """(stride, size) in elements of the input window of `joined` outputs."""
     stride = op.stride_width * window.in_depth
     return joined * stride, (joined - 1) * stride + window.filter_width * window.in_depth
 
 
 def _joined(op: BoundOperation, filter: Filter, window: Window, parts: int, tiling: Tiling) -> int:
-    """How many outputs at once take the least, by what has to be multiplied and finished."""
+    """The number of joined outputs with the lowest cost of multiplications and epilogues."""
 
     def cost(count: int) -> float:
         vectors = -(-count * filter.columns // tiling.lanes)
@@ -122,7 +122,7 @@ def _padded_rows(
     pitch = in_width * step
     values: dict[str, Any] = {"fill": 0, "flip": 0, "zero": 0}
     outside, rest = bytes(4 * words), dict[str, Any]()
-    kernel, size, scale = "pad_rows_8", 1, 1  # bytes of what it writes, such elements per channel
+    kernel, size, scale = "pad_rows_8", 1, 1  # bytes per element, elements per channel
     if not is_quantized(op):
         scale = 4
     else:
@@ -139,7 +139,7 @@ def _padded_rows(
     length = rows * pitch * scale * size
     buffer = Buffer(length)
     parts = min(rows, tiles_of(length // PADDED_PER_NS))
-    made = Step(
+    pad_step = Step(
         PAD_ROWS,
         kernel,
         tiles=parts,
@@ -152,7 +152,7 @@ def _padded_rows(
         before=window.horizontal.head * window.in_depth * scale,
         **values,
     )
-    return Input([made], buffer, step * scale * size, words, outside, **rest)
+    return Input([pad_step], buffer, step * scale * size, words, outside, **rest)
 
 
 def _folded_filter(

@@ -1,6 +1,6 @@
 """CONCATENATION PACK TILE as steps.
 
-Joined inputs have a step each, which writes its share of every row of the output.
+Each input has a step that writes its part of every row of the output.
 """
 
 from collections.abc import Sequence
@@ -32,24 +32,24 @@ TILE_BYTES = 1 << 15
 
 
 def lower_concatenation(op: BoundOperation) -> list[Step]:
-    """Bytes are copied; quantized inputs with other parameters than the output are requantized."""
+    """Copies inputs; requantizes quantized inputs with other parameters than the output."""
     output = op.output
     size = ELEMENT_BYTES[output.type]
     row_bytes = size * prod(output.dimensions[op.axis :])
-    steps, at = [], 0
+    steps, offset = [], 0
     for operand in op.inputs:
         count = size * prod(operand.dimensions[op.axis :])
         if element_count(operand.dimensions):
             rows = element_count(operand.dimensions) * size // count
             same = (operand.scale, operand.zero_point) == (output.scale, output.zero_point)
-            place = (operand, At(output, at), rows, count, count, row_bytes)
-            steps.append(copy_rows(*place) if same else _requantize(op, *place))
-        at += count
+            arguments = (operand, At(output, offset), rows, count, count, row_bytes)
+            steps.append(copy_rows(*arguments) if same else _requantize(op, *arguments))
+        offset += count
     return steps
 
 
 def lower_pack(op: BoundOperation) -> list[Step | Alias]:
-    """A row of an input holds what one index of the axes in front of the new one stands for."""
+    """Copies inputs; a row of an input has the elements of one index of the axes before `axis`."""
     if len(op.inputs) == 1:
         return [Alias(op.inputs[0], op.output)]
     dimensions = op.output.dimensions
@@ -62,7 +62,7 @@ def lower_pack(op: BoundOperation) -> list[Step | Alias]:
 
 
 def lower_tile(op: BoundOperation) -> list[Step | Alias]:
-    """Every axis twice: for the repetitions the input stands still."""
+    """A copy with two axes per dimension; the input stride of the repetitions is 0."""
     size = ELEMENT_BYTES[op.input.type]
     axes = []
     for length, times, step, output_step in zip(
@@ -79,7 +79,7 @@ def lower_tile(op: BoundOperation) -> list[Step | Alias]:
 def copy_rows(
     source: Any, target: Any, rows: int, count: int, input_step: int, output_step: int
 ) -> Step:
-    """Copy rows of `count` bytes; the steps lead from a row to the next, 0 repeats it."""
+    """Copy rows of `count` bytes. input_step, output_step: strides of the rows; 0 repeats a row."""
     axes = Axis(rows, input_step, output_step), Axis(count, 1, 1)
     return copied(source, target, axes, 1, once=isinstance(target, Buffer))
 
@@ -112,7 +112,7 @@ def _requantize(
 def requantized(operand: BoundOperand, target: BoundOperand) -> Formula:
     """zero_point + round(stored * scale + offset), in float32 (semantics.md 9).
 
-    Signed values are seen as unsigned ones, 128 higher, which moves both zero points.
+    Signed values are shifted by 128 to unsigned, with both zero points.
     """
     kind, zero_point = target.type, target.zero_point
     lowest, _ = QUANTIZED_RANGE[kind]

@@ -26,10 +26,10 @@ LSH = record(
 )  # fmt: skip
 
 TILE_BYTES = 1 << 15
-"""About how many bytes a tile copies."""
+"""Bytes per tile, about."""
 
 TILE_HASHED_BYTES = 1 << 18
-"""About how many bytes a tile hashes."""
+"""Hashed bytes per tile, about."""
 
 
 def lower_gather(op: BoundOperation) -> list[Step]:
@@ -69,7 +69,7 @@ def _gather(source: BoundOperand, indices: BoundOperand, target: BoundOperand, a
 def lower_hashtable_lookup(op: BoundOperation) -> list[Step]:
     """A binary search for every lookup.
 
-    Differs: the reference takes values to have as many keys as rows, and reads on otherwise.
+    Difference: the reference assumes one key per row of values, and reads out of bounds otherwise.
     """
     count, rows = op.lookups.dimensions[0], op.values.dimensions[0]
     row_bytes = byte_size(op.values) // rows
@@ -93,13 +93,13 @@ def lower_hashtable_lookup(op: BoundOperation) -> list[Step]:
 
 
 def lower_lsh_projection(op: BoundOperation) -> list[Step]:
-    """A tile is some hashes with all of their bits; items are hashed one after another."""
+    """A tile is several hashes with all of their bits; items are hashed sequentially."""
     hashes, bits = op.hash.dimensions
     items = op.input.dimensions[0]
     item_bytes = byte_size(op.input) // items
     tile_hashes = max(1, TILE_HASHED_BYTES // (bits * items * (item_bytes + 4)))
     tiles = -(-hashes // tile_hashes)
-    # A sum for each bit, then a seed and an item one behind the other.
+    # A float64 sum per bit, then a seed and an item.
     scratch_step = -(-(8 * min(hashes, tile_hashes) * bits + 4 + item_bytes) // 64) * 64
     steps, seeds = _as_float32(op.hash)
     weight: Any = None

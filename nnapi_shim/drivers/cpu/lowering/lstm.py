@@ -1,9 +1,9 @@
 """LSTM, and LSTM over sequences, as steps.
 
-What the gates take from the input is one matrix product over all steps in time, into scratch memory
-[rows, gates, units], a row for each batch and step. One kernel then runs a direction of a sequence,
-or, where there is much to do for one batch, one each of its steps (lstm_rounds.py).
-float16 is widened first: constants at compilation.
+The input contribution of the gates is one matrix product over all time steps, into scratch memory
+[rows, gates, units] with one row per batch and time step. Then one kernel runs a direction of a
+sequence, or, for a large cell with batch size 1, one kernel call per time step (lstm_rounds.py).
+float16 is widened first, constants at compilation.
 """
 
 from math import inf
@@ -71,14 +71,15 @@ RECURRENCE = record(
     proj_clip=FLOAT32,
     halved=INT64,
 )
-"""One direction of a sequence; see ../kernels/lstm.py. What the cell lacks has address 0.
+"""One direction of a sequence; see ../kernels/lstm.py. Absent operands have address 0.
 
 products, aux_products: float32 [rows, gates, units]. recurrent_*, projection: packed filters,
-of float16 if they are halved.
-step_rows, batch_rows: from a row (of products and of output) to that of the next step or batch.
+in float16 if `halved`.
+step_rows, batch_rows: stride in rows (of products and output) of a time step and of a batch.
 output_stride: bytes of a row of the output.
-output_table, unit_table: offsets of rows of `outputs` or `units` numbers, then those of the last
-tile of rows, as the micro-kernels want them. unused: bytes for each batch to be set to 0.
+output_table, unit_table: row offsets for rows of `outputs` or `units` elements, then those of the
+last tile of rows, for the micro-kernels. unused, unused_bytes: an output that is zero-filled, and
+its bytes per batch.
 """
 
 WRITES = ("output", "output_state_out", "cell_state_out", "unused", "scratch")
@@ -87,9 +88,9 @@ NO_GATES = (None,) * len(GATES)
 
 
 class Results(NamedTuple):
-    """Where a direction writes: outputs of all steps and final states as float32, or None.
+    """The outputs of a direction: outputs of all time steps and final states as float32, or None.
 
-    stride: bytes of a row of `output`. unused: an operand to be set to 0.
+    stride: bytes of a row of `output`. unused: an operand that is zero-filled.
     """
 
     output: Any
@@ -100,24 +101,24 @@ class Results(NamedTuple):
 
 
 def lower_lstm(op: BoundOperation) -> list[Step]:
-    """A sequence of one step; there is nothing to tell of the scratch output, which is set to 0."""
-    found, batches = cell(op), op.input.dimensions[0]
+    """A sequence of one time step; the scratch output is zero-filled."""
+    parameters, batches = cell(op), op.input.dimensions[0]
     results, after = _results([op.output_state_out, op.cell_state_out, op.output])
     output_state, cell_state, output = results
     before, source = float_in(op.input)
-    wanted = Results(output, 4 * found.outputs, output_state, cell_state, op.scratch)
+    targets = Results(output, 4 * parameters.outputs, output_state, cell_state, op.scratch)
     rows = Rows(1, batches, batches, 1)
-    return before + _sequence(op, found, [source], rows, False, wanted) + after
+    return before + _sequence(op, parameters, [source], rows, False, targets) + after
 
 
 def lower_unidirectional_sequence_lstm(op: BoundOperation) -> list[Step]:
     """One direction."""
-    found = cell(op)
+    parameters = cell(op)
     results, after = _results(op.outputs)
     output, output_state, cell_state = (*results, None, None)[:3]
     before, source = float_in(op.input)
-    wanted = Results(output, 4 * found.outputs, output_state, cell_state)
-    return before + _sequence(op, found, [source], _rows(op), False, wanted) + after
+    targets = Results(output, 4 * parameters.outputs, output_state, cell_state)
+    return before + _sequence(op, parameters, [source], _rows(op), False, targets) + after
 
 
 def lower_bidirectional_sequence_lstm(op: BoundOperation) -> list[Step]:
@@ -125,23 +126,25 @@ def lower_bidirectional_sequence_lstm(op: BoundOperation) -> list[Step]:
     cells = [direction(op, prefix) for prefix in DIRECTIONS]
     results, after = _results(op.outputs)
     if op.merge_outputs:
-        stride = 4 * sum(found.outputs for found in cells)
-        places = [(results[0], stride), (At(results[0], 4 * cells[0].outputs), stride)]
+        stride = 4 * sum(parameters.outputs for parameters in cells)
+        outputs = [(results[0], stride), (At(results[0], 4 * cells[0].outputs), stride)]
         states = results[1:]
     else:
-        places = [(results[at], 4 * found.outputs) for at, found in enumerate(cells)]
+        outputs = [(results[at], 4 * parameters.outputs) for at, parameters in enumerate(cells)]
         states = results[2:]
     states = states or [None] * 4
     steps = []
-    for at, (found, operand) in enumerate(zip(cells, (op.input, backward_input(op)), strict=True)):
+    for at, (parameters, operand) in enumerate(
+        zip(cells, (op.input, backward_input(op)), strict=True)
+    ):
         operands = [operand, op.aux_input] if is_cross_linked(op) else [operand]
         sources = []
         for each in operands:
             before, source = float_in(each)
             steps += before
             sources.append(source)
-        wanted = Results(*places[at], *states[2 * at : 2 * at + 2])
-        steps += _sequence(op, found, sources, _rows(op), at == 1, wanted)
+        targets = Results(*outputs[at], *states[2 * at : 2 * at + 2])
+        steps += _sequence(op, parameters, sources, _rows(op), at == 1, targets)
     return steps + after
 
 
@@ -150,9 +153,9 @@ def _rows(op: BoundOperation) -> Rows:
 
 
 def _results(outputs: list[BoundOperand]) -> tuple[list[Any], list[Step]]:
-    """Where to write outputs as float32, and the steps that store them."""
-    found = [float_out(operand) for operand in outputs]
-    return [place for place, _ in found], [step for _, steps in found for step in steps]
+    """(memory of the outputs as float32, steps that store them)."""
+    targets = [float_out(operand) for operand in outputs]
+    return [target for target, _ in targets], [step for _, steps in targets for step in steps]
 
 
 def _sequence(
@@ -170,7 +173,7 @@ def _sequence(
     tiles = -(-rows.batches // tile_batches)
     units, outputs = cell.units, cell.outputs
     steps, fields = _parameters(op, cell, tile_rows, geometry)
-    # Normalised gates add the bias later.
+    # With layer normalisation, the bias is added after it.
     biases = NO_GATES if cell.gains[-1] else cell.biases
     products = [_products(op, sources[0], rows, cell.input_weights, biases, geometry)]
     if len(sources) > 1:
@@ -220,7 +223,7 @@ def _sequence(
 def _parameters(
     op: BoundOperation, cell: Cell, tile_rows: int, geometry: Tiling
 ) -> tuple[list[Step], dict[str, Any]]:
-    """The fields that name operands of the cell: packed matrices, the rest as float32."""
+    """The fields for operands of the cell: packed matrices, and vectors as float32."""
     vectors: dict[str, BoundOperand | None] = {
         "output_state_in": cell.output_state,
         "cell_state_in": cell.cell_state,
@@ -237,8 +240,8 @@ def _parameters(
     for name, operand in vectors.items():
         more, fields[name] = float_in(operand)
         steps += more
-    there = [weights for weights, _ in matrices.values() if weights is not None]
-    halved = all(is_halved(weights, tile_rows) for weights in there)
+    all_weights = [weights for weights, _ in matrices.values() if weights is not None]
+    halved = all(is_halved(weights, tile_rows) for weights in all_weights)
     fields["halved"] = int(halved)
     for name, (weights, bias) in matrices.items():
         fields[name] = None
@@ -256,20 +259,20 @@ def _products(
     biases: Gates,
     geometry: Tiling,
 ) -> tuple[list[Step], Buffer]:
-    """What the gates take from an input: [rows, gates, units]."""
+    """The contribution of an input to the gates: [rows, gates, units]."""
     count = rows.total
     gates = [pair for pair in zip(matrices, biases, strict=True) if pair[0] is not None]
     units, depth = gates[0][0].dimensions
     buffer = Buffer(4 * count * len(gates) * units)
     input = prepared_input(op, source, count, depth, geometry)
-    places = consecutive_rows(source, count, 4 * depth, geometry.tile_rows(count))
+    input_rows = consecutive_rows(source, count, 4 * depth, geometry.tile_rows(count))
     steps: list[Step] = []
     for at, (weights, bias) in enumerate(gates):
         steps += product_with(
             op,
             matrix(weights, bias),
             input,
-            places,
+            input_rows,
             depth,
             At(buffer, 4 * at * units),
             geometry,

@@ -1,4 +1,4 @@
-"""QUANTIZED_16BIT_LSTM and QUANTIZED_LSTM as steps: tables of the activations, and one kernel."""
+"""QUANTIZED_16BIT_LSTM and QUANTIZED_LSTM as steps: activation tables and one kernel."""
 
 from struct import pack
 
@@ -11,7 +11,7 @@ from nnapi_shim.operations.lstm_quantized import quantized_cell, state_bits, van
 from nnapi_shim.operations.rules import float32
 
 ACTIVATION_TABLE = record(output=ADDRESS, integer_bits=INT64)
-"""output: int16[65536], the result for each 16-bit number at that number + 32768."""
+"""output: int16[65536]; entry x + 32768 is the result for the int16 x."""
 
 
 def _of_gates(*kinds: str) -> dict[str, str]:
@@ -61,8 +61,9 @@ CELL_8 = record(
     low=INT64,
     high=INT64,
 )
-"""gates: int64[4, 9]: (mantissa, exponent) of the products with input, output state, cell state and
-of layer normalisation, and what stands for a variance below 1. What the cell lacks has address 0.
+"""gates: int64[4, 9]: (mantissa, exponent) of the products with input, output state and cell state
+and of layer normalisation, and the substitute of a variance below 1. Absent operands have address
+0.
 """
 
 
@@ -149,7 +150,7 @@ def lower_quantized_lstm(op: BoundOperation) -> list[Step]:
 
 
 def effective(*factors: float, divisor: float) -> float:
-    """The product of the factors over the divisor, in float32 after every step."""
+    """The product of the factors over the divisor, rounded to float32 after every operation."""
     product = factors[0]
     for factor in factors[1:]:
         product = float32(min(product * factor, FLOAT32_MAX))
@@ -175,7 +176,7 @@ def _gate_scales(op: BoundOperation, cell: Cell, at: int, bits: int) -> bytes:
 
 
 def _steps(bound: float, scale: float, largest: int) -> int:
-    """A bound in whole steps of a scale; 0 for one that is not positive: there is no bound."""
+    """A bound in whole steps of a scale; 0 (no bound) if it is not positive."""
     return int(float32(min(bound / scale, largest))) if bound > 0 else 0
 
 

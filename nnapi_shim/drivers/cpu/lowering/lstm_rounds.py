@@ -1,7 +1,7 @@
-"""A long LSTM of one batch, step in time by step in time, each shared between threads.
+"""An LSTM sequence of batch size 1 as rounds: one parallel step per time step.
 
-What a round needs of the one before is its output alone: a tile computes all gates of some units.
-A thread gets about the same units each time, so their weights stay in its cache.
+A tile computes all gates of several units; it needs only the output of the previous round. A thread
+gets about the same units in each round, so their weights stay in its cache.
 """
 
 from nnapi_shim.drivers.cpu.lowering.recurrent import Rows
@@ -10,15 +10,15 @@ from nnapi_shim.drivers.cpu.program.record import ADDRESS, FLOAT32, INT64, At, B
 from nnapi_shim.hints import Any
 from nnapi_shim.operations.lstm_cell import GATES, Cell
 
-OWN = (
+CELL_FIELDS = (
     *(f"recurrent_{gate}" for gate in GATES),
     *(f"peephole_{gate}" for gate in GATES if gate != "cell"),
 )
-"""The fields that both kernels have for a cell."""
+"""The fields of a cell that both LSTM kernels have."""
 ROUND = record(
     products=ADDRESS,
     aux_products=ADDRESS,
-    **dict.fromkeys(OWN, ADDRESS),
+    **dict.fromkeys(CELL_FIELDS, ADDRESS),
     state=ADDRESS,
     next_state=ADDRESS,
     first_cells=ADDRESS,
@@ -33,44 +33,44 @@ ROUND = record(
     cell_clip=FLOAT32,
     halved=INT64,
 )
-"""A round; a tile is a panel's units. What is not there has address 0.
+"""A round; a tile is the units of a panel. Absent operands have address 0.
 
-products, aux_products: float32 [gates, units] of this time. state, next_state, first_cells, cells,
-output: float32 [units]; first_cells is where the first round has its cell state from.
-gates: scratch memory, float32 [5, units]. output_state_out, cell_state_out: of the last round.
+products, aux_products: float32 [gates, units] of this time step. state, next_state, first_cells,
+cells, output: float32 [units]; first_cells: initial cell state, only in the first round.
+gates: scratch memory, float32 [5, units]. output_state_out, cell_state_out: only in the last round.
 """
 
 WRITES = ("next_state", "cells", "gates", "output", "output_state_out", "cell_state_out")
-WORTH = 256 << 10
-"""Bytes of weights from which on a round is shared: it takes about 4 us."""
-MOST_UNITS = 8192
-"""A tile of more may take a millisecond, in which nobody looks at the clock."""
-MOST_ROUNDS = 512
-"""Each is a step of the program."""
+MIN_WEIGHT_BYTES = 256 << 10
+"""Bytes of weights of a parallel round, at least: about 4 us."""
+MAX_UNITS = 8192
+"""Units, at most: a tile of more could take 1 ms without a check of the deadline."""
+MAX_ROUNDS = 512
+"""Rounds, at most: each is a step of the program."""
 
 
 def is_worth_sharing(cell: Cell, rows: Rows, geometry: Tiling) -> bool:
-    """Whether a sequence has rounds that are shared."""
+    """Whether a sequence is lowered to rounds."""
     gates = sum(weights is not None for weights in cell.recurrent_weights)
     return (
         rows.batches == 1
-        and 1 < rows.steps <= MOST_ROUNDS
+        and 1 < rows.steps <= MAX_ROUNDS
         and cell.projection_weights is None
         and not cell.gains[-1]
         and cell.outputs == cell.units
-        and geometry.columns < cell.units <= MOST_UNITS
-        and gates * 4 * cell.units * cell.outputs >= WORTH
+        and geometry.columns < cell.units <= MAX_UNITS
+        and gates * 4 * cell.units * cell.outputs >= MIN_WEIGHT_BYTES
     )
 
 
 def rounds(
     cell: Cell, rows: Rows, backward: bool, geometry: Tiling, fields: dict[str, Any]
 ) -> list[Step]:
-    """The steps of a sequence. fields: of the kernel that runs all of it."""
+    """The rounds of a sequence. fields: of the kernel for whole sequences."""
     units, bytes_ = cell.units, 4 * cell.units
     row_bytes = bytes_ * sum(weights is not None for weights in cell.recurrent_weights)
     states = Buffer(2 * bytes_)
-    same = {name: fields[name] for name in OWN} | {
+    same = {name: fields[name] for name in CELL_FIELDS} | {
         "cells": Buffer(bytes_),
         "gates": Buffer(5 * bytes_),
         "table": bytes(8),

@@ -35,8 +35,8 @@ SIZES = {
     "tile_rows": INT64,
     "matrix_tiles": INT64,
 }
-"""A tile is tile_rows rows of a matrix. rhs_bytes: from a matrix of rhs to the next, or 0. sums: 4
-bytes for each of up to PART columns, for every tile."""
+"""A tile is tile_rows rows of a matrix. rhs_bytes: stride of the matrices of rhs, or 0. sums: 4
+bytes for each of up to PART columns, per tile."""
 
 MATMUL = record(**SIZES)
 MATMUL_QUANTIZED = record(
@@ -51,16 +51,16 @@ MATMUL_QUANTIZED = record(
 )
 
 PART = 1024
-"""Columns whose sums are collected at a time: they stay in the first-level cache."""
+"""Columns that are accumulated at a time: the sums stay in the L1 cache."""
 
 FEW_ROWS = 2
-"""Rows up to which it does not pay to pack the matrix that they are multiplied by."""
+"""Rows of lhs up to which packing rhs does not pay."""
 
 FEW_COLUMNS = 4
-"""Columns that leave most lanes of the packed product empty: sums along the depth are better."""
+"""Columns up to which dot products along the depth are faster than the packed product."""
 
 PRODUCTS_PER_TILE = 1 << 20
-"""Multiplications that are worth a tile of their own."""
+"""Multiplications per tile, at most."""
 
 
 def lower_fully_connected(op: BoundOperation) -> list[Step]:
@@ -76,9 +76,9 @@ def lower_fully_connected(op: BoundOperation) -> list[Step]:
 
 
 def lower_batch_matmul(op: BoundOperation) -> list[Step]:
-    """First both sides are brought into the order that the kernels want: [count, rows, depth] of
-    lhs; of rhs [count, columns, depth] for sums along the depth and where it is quantized and to be
-    packed, otherwise [count, depth, columns]. float16 is widened then, and narrowed after.
+    """Both sides are first transposed to the layout of the kernel: lhs to [count, rows, depth]; rhs
+    to [count, columns, depth] for dot products and for quantized packing, otherwise to [count,
+    depth, columns]. Then float16 is widened; the results are narrowed.
     """
     sizes = matrices(op)
     count, rhs_count = prod(sizes.batch), prod(op.rhs.dimensions[:-2])
@@ -110,7 +110,7 @@ def lower_batch_matmul(op: BoundOperation) -> list[Step]:
 def _ordered(
     source: Any, operand: BoundOperand, is_transposed: bool, count: int
 ) -> tuple[list[Step], Any]:
-    """`count` matrices of the sizes of those in `operand`, turned round if they are transposed."""
+    """Copy `count` matrices with the dimensions of `operand`, transposed, if is_transposed."""
     if not is_transposed:
         return [], source
     rows, columns = operand.dimensions[-2:]
@@ -126,23 +126,25 @@ def _ordered(
 
 
 def _repeated(rhs: BoundOperand, sizes: Matrices) -> tuple[list[Step], Any]:
-    """The matrices of rhs, those that several of lhs are multiplied by as often as that."""
+    """The matrices of rhs, broadcast to the batch dimensions of the product."""
     if prod(rhs.dimensions[:-2]) == prod(sizes.batch):
         return [], rhs
     size = ELEMENT_BYTES[rhs.type]
     rows, columns = rhs.dimensions[-2:]
     buffer = Buffer(prod(sizes.batch) * rows * columns * size)
-    wanted = (*sizes.batch, rows, columns)
+    target_dimensions = (*sizes.batch, rows, columns)
     steps = zip(rhs.dimensions, strides(rhs.dimensions, size), strict=True)
     axes = [
         Axis(length, step if own > 1 else 0, target)
-        for length, (own, step), target in zip(wanted, steps, strides(wanted, size), strict=True)
+        for length, (own, step), target in zip(
+            target_dimensions, steps, strides(target_dimensions, size), strict=True
+        )
     ]
     return [copied(rhs, buffer, axes, size, once=True)], buffer
 
 
 def _product(op: BoundOperation, sizes: Matrices, lhs: Any, rhs: Any, target: Any) -> list[Step]:
-    """A product of images and filters: every matrix of lhs is an image."""
+    """A packed product: every matrix of lhs is an image, every matrix of rhs its filter."""
     geometry = tiling()
     count, rows, depth, columns = prod(sizes.batch), sizes.rows, sizes.depth, sizes.columns
     factors = [_scale(op)] * columns if is_quantized(op) else []
@@ -160,7 +162,7 @@ def _product(op: BoundOperation, sizes: Matrices, lhs: Any, rhs: Any, target: An
 def _unpacked_product(
     op: BoundOperation, sizes: Matrices, lhs: Any, rhs: Any, target: Any, along_depth: bool
 ) -> Step:
-    """Both sides as they are, in the order that the kernel takes them in."""
+    """A product without packing; lhs and rhs have the layout of the kernel."""
     count, rows, depth, columns = prod(sizes.batch), sizes.rows, sizes.depth, sizes.columns
     tile_rows = min(rows, max(1, PRODUCTS_PER_TILE // (depth * columns)))
     matrix_tiles = -(-rows // tile_rows)
@@ -170,7 +172,7 @@ def _unpacked_product(
     if is_quantized(op):
         layout = MATMUL_QUANTIZED
         low, high = quantized_bounds(FuseCode.NONE, op.output)
-        # A multiplier that is too large for a float32 takes every sum but 0 beyond 8 bits.
+        # A multiplier beyond float32 saturates every sum except 0.
         mantissa, exponent = decomposed(min(_scale(op), FLOAT32_MAX))
         quantized = {
             "lhs_zero": op.lhs.zero_point,
@@ -200,7 +202,7 @@ def _unpacked_product(
 
 
 def _scale(op: BoundOperation) -> float:
-    """The step of the sums in steps of the output (semantics.md 7.6)."""
+    """lhs.scale * rhs.scale / output.scale (semantics.md 7.6)."""
     product = float32(op.lhs.scale * op.rhs.scale)
     scale: float = product / op.output.scale
     return scale

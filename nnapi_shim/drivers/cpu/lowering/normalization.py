@@ -1,8 +1,8 @@
 """L2_NORMALIZATION, LOCAL_RESPONSE_NORMALIZATION and INSTANCE_NORMALIZATION as steps.
 
-The input is viewed as [outer, length, inner], of which `length` is normalized. Where inner is 1
-that is a row; otherwise up to LANES lanes side by side are worked on together. float16 is widened
-before and narrowed after.
+The input is viewed as [outer, length, inner], and `length` is normalized. If inner is 1, that is a
+row; otherwise up to LANES adjacent lanes are processed together. float16 is widened before and
+narrowed after.
 """
 
 from math import prod
@@ -24,7 +24,7 @@ from nnapi_shim.hints import Any
 from nnapi_shim.operations.declare import BoundOperation
 
 LANES = 1024
-"""Lanes that are worked on together, and neighbours whose windows are."""
+"""Lanes, or adjacent windows, that are processed together."""
 
 VIEW = {
     "input": ADDRESS,
@@ -35,30 +35,30 @@ VIEW = {
     "tile_blocks": INT64,
     "scratch": ADDRESS,
 }
-"""A tile is `tile_blocks` rows or blocks of lanes, and has a part of `scratch` to itself."""
+"""A tile is `tile_blocks` rows or blocks of lanes, and owns a part of `scratch`."""
 
 L2 = record(**VIEW)
 L2_BYTES = record(**VIEW, flip=INT64, zero=INT64, zero_point=INT64, late=INT64)
-"""flip is xor-ed to the bytes, then zero added; zero_point is added to the results. late: whether
-results, not numbers, are multiplied by 128."""
+"""flip: XOR mask of the bytes; then zero is added. zero_point is added to the results. late:
+whether results instead of inputs are multiplied by 128."""
 LOCAL = record(**VIEW, radius=INT64, bias=FLOAT32, alpha=FLOAT32, beta=FLOAT32)
 INSTANCE = record(**VIEW, fold=INT64, gamma=FLOAT64, beta=FLOAT32, epsilon=FLOAT64)
 
 L2_SCRATCH = 12 * LANES
 """float64 sums and float32 factors of the lanes."""
 L2_BYTES_SCRATCH = 16 * LANES
-"""Per lane the sum of squares, then the multiplier, and how its product is rounded, as int32."""
+"""int32 per lane: the sum of squares, then the multiplier and the rounding of its product."""
 LOCAL_SCRATCH = 12 * LANES
-"""float64 sums of the lanes, and as float32 those of a part of the output."""
+"""float64 sums of the lanes, and float32 sums of a part of the output."""
 INSTANCE_SCRATCH = 36 * LANES
-"""Per lane what is subtracted, the sum and the sum of squares as float64, three float32 factors."""
+"""Per lane: shift, sum and sum of squares as float64, and three float32 factors."""
 
-FEW = 16
-"""Largest radius up to which the squares of every window are summed anew."""
+MAX_DIRECT_RADIUS = 16
+"""The largest radius for which every window is summed separately."""
 
 
 def lower_l2_normalization(op: BoundOperation) -> list[Step]:
-    """Quantized: in fixed point and steps of 1/128, of unsigned numbers less their zero point."""
+    """Quantized: in fixed point with steps of 1/128."""
     outer, length, inner = _along_axis(op)
     kernel = "l2_normalization" if inner == 1 else "l2_normalization_lanes"
     if op.variant in ("f32", "f16"):
@@ -73,19 +73,18 @@ def lower_l2_normalization(op: BoundOperation) -> list[Step]:
         flip=lowest & 0xFF,
         zero=lowest - op.input.zero_point,
         zero_point=op.output.zero_point,
-        # The reference has a formula of its own for signed numbers along the last axis.
+        # The reference uses another formula for signed bytes along the last axis.
         late=op.variant == "qs8" and op.axis % rank == rank - 1,
     )
 
 
 def lower_local_response_normalization(op: BoundOperation) -> list[Step]:
-    """Small windows are summed one by one, neighbours together, wherever the axis lies: along all
-    of [length, inner], those that count together are `inner` apart. In large ones a running sum
-    along the axis takes in one square and drops another.
+    """Small windows are summed separately, adjacent windows together: in [length, inner], the
+    elements of a window are `inner` apart. Large windows use a running sum along the axis.
     """
     outer, length, inner = _along_axis(op)
     radius = min(op.radius, length - 1)
-    if radius > FEW:
+    if radius > MAX_DIRECT_RADIUS:
         kernel = "local_response_running"
         fields = _blocks(outer, length, inner, LOCAL_SCRATCH)
     else:
@@ -129,7 +128,7 @@ def _steps(op: BoundOperation, layout: Record, kernel: str, **fields: Any) -> li
 
 
 def _blocks(outer: int, length: int, inner: int, scratch_bytes: int) -> dict[str, Any]:
-    """Values for VIEW but for the operands, and the number of tiles."""
+    """The number of tiles, and values for VIEW except the operands."""
     blocks = outer * -(-inner // LANES)
     tile_blocks = max(1, TILE // (length * min(inner, LANES)))
     tiles = -(-blocks // tile_blocks)

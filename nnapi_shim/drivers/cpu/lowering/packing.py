@@ -1,15 +1,17 @@
-"""Filters and inputs in the form that the micro-kernels read them.
+"""Packing of filters and inputs into the layout of the micro-kernels.
 
-A filter [columns, taps, depth] is cut into panels of as many columns as a micro-kernel computes,
-stored word by word of the depth; a panel begins with the bias and, if quantized, the multipliers of
-its columns (requantization.py). This happens at compilation where the filter is constant.
+A filter [columns, taps, depth] is partitioned into panels of the micro-kernel's width, stored word
+by word of the depth. A panel begins with the bias and, if quantized, the multipliers of its columns
+(requantization.py). Constant filters are packed at compilation.
 
-Quantized inputs depend on the tier. For s16 x s16 they are widened to int16 less their zero point,
-weights as well, and nothing is left to correct. For u8 x s8 they are used as they are, which leaves
+The layout of quantized inputs depends on the tier. For s16 x s16, inputs and weights are widened to
+int16 less their zero points, without further correction. For u8 x s8, bytes are multiplied as
+stored, which needs corrections:
 
     sum((x - zx) * (w - zw)) = sum(x * w) - zx * sum(w) + count * zx * zw - zw * sum(x)
 
-The first two corrections go into the bias, the last is added per row; symmetric filters have none.
+The corrections with sum(w) and count are part of the bias; the one with sum(x) is added per row,
+and is 0 for symmetric filters.
 """
 
 from collections.abc import Sequence
@@ -61,8 +63,8 @@ PACK_QUANTIZED = record(
     zero_point=INT64,
     panels=INT64,
 )
-"""zero_point: of the output, as of an int8. A tile is a panel of one of the matrices, which are
-matrix_bytes apart when they are packed."""
+"""zero_point: of the output as int8. matrix_bytes: stride of the packed matrices. A tile is a panel
+of one of the matrices."""
 PREPARE = record(
     input=ADDRESS,
     output=ADDRESS,
@@ -76,18 +78,18 @@ PREPARE = record(
 
 FLOAT_HEAD_BYTES = 4
 QUANTIZED_HEAD_BYTES = 4 + COLUMN_BYTES
-"""Per column, in front of a panel: the bias, and what becomes of quantized sums."""
+"""Bytes per column at the start of a panel: the bias, and the requantization constants."""
 
 PREPARED_PER_NS = 6
-"""Bytes of prepared input that a nanosecond takes."""
+"""Bytes of prepared input per nanosecond."""
 
 
 class Input(NamedTuple):
-    """Input rows as the micro-kernels read them: after `steps`, in `source`.
+    """Input rows in the layout of the micro-kernels: `source`, after `steps` have run.
 
-    row_bytes, words: size of a row; of that, the 32-bit words that are multiplied.
-    outside: a row of zeros, as the taps outside of an image read it.
-    zero: the zero point that is still in the values, once `flip` was xor-ed to every byte.
+    row_bytes, words: bytes of a row, and the number of its 32-bit words that are multiplied.
+    outside: a row of zero points, which taps outside of the image read.
+    zero: zero point of the values after XOR of every byte with `flip`; 0 if it is subtracted.
     sums: the kernel that sums rows.
     """
 
@@ -104,9 +106,9 @@ class Input(NamedTuple):
 class Filter(NamedTuple):
     """A filter [columns, taps, depth] and its bias [columns]: operands, parts of them or Buffers.
 
-    operand: whose type and zero point the filter has. multipliers: of its columns, if quantized.
-    matrices: how many filters there are, one behind the other: one for each image of the input.
-    depth_first: each is stored as [depth, columns], as float32 and without a bias.
+    operand: has the type and zero point of the filter. multipliers: per column, if quantized.
+    matrices: number of contiguous filters, one per image of the input.
+    depth_first: the layout is [depth, columns], float32 without a bias.
     """
 
     source: Any
@@ -120,9 +122,9 @@ class Filter(NamedTuple):
 
 
 class Packed(NamedTuple):
-    """A packed filter: after `step`, in `buffer`. `corrected`: no zero point is left in it.
+    """A packed filter: `buffer`, after `step` has run. corrected: needs no correction per row.
 
-    image_bytes: from the filter of an image to that of the next, 0 if they have the same.
+    image_bytes: stride of the filters of images; 0 if all images share one filter.
     """
 
     step: Step
@@ -135,33 +137,33 @@ class Packed(NamedTuple):
 
 
 def int8_parts(filter: BoundOperand) -> int:
-    """How many int8 add up to any weight less the zero point."""
+    """The number of int8 summands that represent any weight less the zero point."""
     _, zero = signed_zero(filter)
     return 1 if zero == 0 else 2 if zero > -128 else 3  # 127 + 128 is 255
 
 
 def is_quantized(op: BoundOperation) -> bool:
-    """Whether the operands are 8-bit integers; they are float32 or float16 otherwise."""
+    """Whether the operands are 8-bit integers; otherwise they are float32 or float16."""
     return op.variant.startswith("q")
 
 
 def multipliers(op: BoundOperation, filter: BoundOperand, columns: int) -> Sequence[float]:
-    """Per output channel: the step of the sums in steps of the output (semantics.md 5.4)."""
+    """Per output channel: input.scale * filter.scale / output.scale (semantics.md 5.4)."""
     quant = filter.channel_quant
     scales = quant.scales if quant else [filter.scale]
-    found = [float32(op.input.scale * scale) / op.output.scale for scale in scales]
-    return found if quant else found * columns
+    factors = [float32(op.input.scale * scale) / op.output.scale for scale in scales]
+    return factors if quant else factors * columns
 
 
 def whole_filter(op: BoundOperation, operand: BoundOperand) -> Filter:
-    """An operand [columns, ..., depth] with the bias of `op`."""
+    """The Filter of an operand [columns, ..., depth] with the bias of `op`."""
     columns = operand.dimensions[0]
     factors = multipliers(op, operand, columns) if is_quantized(op) else ()
     return Filter(operand, op.bias, columns, prod(operand.dimensions[1:-1]), operand, factors)
 
 
 def prepared_input(op: BoundOperation, source: Any, rows: int, depth: int, tiling: Tiling) -> Input:
-    """Rows of `depth` elements; float16 has been widened before."""
+    """The Input of rows of `depth` elements; float16 must be widened before."""
     if not is_quantized(op):
         return Input([], source, 4 * depth, depth, bytes(4 * depth))
     words = -(-depth // tiling.group)
@@ -169,14 +171,16 @@ def prepared_input(op: BoundOperation, source: Any, rows: int, depth: int, tilin
     flip, zero = signed_zero(op.input)
     if tiling.group == 2:
         kernel = "prepare_s16"
-        found = Input([], source, row_bytes, words, bytes(row_bytes), sums="row_sums_s16")
+        prepared = Input([], source, row_bytes, words, bytes(row_bytes), sums="row_sums_s16")
     else:
         kernel = "prepare_u8"
         outside = bytes([op.input.zero_point & 0xFF]) * row_bytes
         to_unsigned = 0x80 ^ flip
-        found = Input([], source, row_bytes, words, outside, zero + 128, to_unsigned, "row_sums_u8")
+        prepared = Input(
+            [], source, row_bytes, words, outside, zero + 128, to_unsigned, "row_sums_u8"
+        )
         if row_bytes == depth:
-            return found
+            return prepared
     buffer = Buffer(rows * row_bytes)
     parts = min(rows, tiles_of(rows * row_bytes // PREPARED_PER_NS))
     step = Step(
@@ -192,7 +196,7 @@ def prepared_input(op: BoundOperation, source: Any, rows: int, depth: int, tilin
         flip=flip,
         zero=zero,
     )
-    return found._replace(steps=[step], source=buffer)
+    return prepared._replace(steps=[step], source=buffer)
 
 
 def packed_filter(
@@ -204,13 +208,13 @@ def packed_filter(
     tiling: Tiling,
     halved: bool = False,
 ) -> Packed:
-    """A filter of `op`, for an input whose rows have `depth` elements, `tile_rows` at a time.
+    """Pack a filter of `op` for rows of `depth` elements and a micro-kernel of `tile_rows` rows.
 
-    halved: float32 is kept as float16.
+    halved: float32 is packed as float16.
     """
     columns, taps = filter.columns, filter.taps
     if is_quantized(op):
-        # A single row reads every weight once: it takes int8 on all tiers.
+        # A matrix-vector product is bound by memory: int8 weights on all tiers.
         word_bytes = tiling.group if tile_rows == 1 else 4
         kernel = f"pack_s{8 * word_bytes // tiling.group}"
         column_bytes = QUANTIZED_HEAD_BYTES + taps * input.words * word_bytes

@@ -12,21 +12,21 @@ from nnapi_shim.operations.padding import REFLECT, paddings
 
 
 def lower_pad(op: BoundOperation) -> list[Step | Alias]:
-    """Filled with what stands for 0."""
+    """Pads with the stored value of 0."""
     zero = bytes([op.output.zero_point & 255]) * ELEMENT_BYTES[op.output.type]
     return _padded(op, zero)
 
 
 def lower_pad_v2(op: BoundOperation) -> list[Step | Alias]:
-    """Filled with pad_value; of an INT32 for a quantized tensor the lowest 8 bits."""
+    """Pads with pad_value; for quantized tensors with its low 8 bits."""
     if op.variant in ("qu8", "qs8"):
         return _padded(op, bytes([op.pad_value & 255]))
     return _padded(op, pack("<" + STRUCT_CODES[op.output.type], op.pad_value))
 
 
 def lower_mirror_pad(op: BoundOperation) -> list[Step | Alias]:
-    """From the innermost axis to the outermost, each border is copied from the output itself, where
-    it is complete along the axes further in.
+    """Copies the input, then the borders of each axis, innermost first, within the output, which is
+    then complete along the inner axes.
     """
     if not any(op.paddings):
         return [Alias(op.input, op.output)]
@@ -51,8 +51,8 @@ def lower_mirror_pad(op: BoundOperation) -> list[Step | Alias]:
                 *map(Axis, op.output.dimensions[axis + 1 :], steps[axis + 1 :], steps[axis + 1 :]),
             ]
             if count:
-                place = inside + source * step, inside + first * step
-                from_, to = (At(op.output, offset) for offset in place)
+                offsets = inside + source * step, inside + first * step
+                from_, to = (At(op.output, offset) for offset in offsets)
                 result.append(copied(from_, to, border, size))
     return result
 
@@ -66,13 +66,13 @@ def _padded(op: BoundOperation, value: bytes) -> list[Step | Alias]:
 def padded(
     source: BoundOperand, target: Any, pairs: Sequence[tuple[int, int]], value: bytes
 ) -> list[Step | Alias]:
-    """Steps that write a tensor with elements `value` (before, after) along each axis; negative
-    numbers of them cut elements off.
+    """Steps that pad a tensor with `value`. pairs: elements (before, after) per axis; negative
+    numbers crop.
     """
     sizes = source.dimensions
     outer = [before + n + after for n, (before, after) in zip(sizes, pairs, strict=True)]
     input_steps, steps = strides(sizes, len(value)), strides(outer, len(value))
-    # What is left of the input lies from first to end along each axis of the output.
+    # The kept part of the input is at [first, end) along each axis of the output.
     firsts = [min(max(before, 0), n) for n, (before, _) in zip(outer, pairs, strict=True)]
     ends = [
         max(first, min(before + n, limit))
@@ -88,6 +88,6 @@ def padded(
         inside -= firsts[axis] * steps[axis]
         for first, end in ((0, firsts[axis]), (ends[axis], outer[axis])):
             region = (*kept[:axis], end - first, *outer[axis + 1 :])
-            place = At(target, inside + first * steps[axis])
-            result += filled(place, region, steps, value)
+            border = At(target, inside + first * steps[axis])
+            result += filled(border, region, steps, value)
     return result

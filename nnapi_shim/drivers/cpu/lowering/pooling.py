@@ -17,7 +17,7 @@ from nnapi_shim.operations.declare import BoundOperation
 from nnapi_shim.operations.shapes import window
 
 TAPS_PER_ELEMENT = 4
-"""Taps that take as long as an element of other operations."""
+"""Taps that cost as much as an element of an element-wise operation."""
 
 GEOMETRY = {
     "input": ADDRESS,
@@ -25,13 +25,13 @@ GEOMETRY = {
     "rows": INT64,
     "tile_rows": INT64,
     **{
-        f"{what}_{axis}": INT64
+        f"{name}_{axis}": INT64
         for axis in ("height", "width")
-        for what in ("in", "out", "filter", "stride", "pad")
+        for name in ("in", "out", "filter", "stride", "pad")
     },
     "depth": INT64,
 }
-"""Images in NHWC order; rows: of all output images together, of which a tile is tile_rows."""
+"""Images in NHWC order. rows: of all output images; a tile is tile_rows of them."""
 
 MAX_POOL = record(**GEOMETRY, low=FLOAT32, high=FLOAT32)
 MAX_POOL_RAW = record(**GEOMETRY, low=INT64, high=INT64)
@@ -39,19 +39,19 @@ AVERAGE_POOL = record(**GEOMETRY, low=FLOAT32, high=FLOAT32, zeros=ADDRESS, sums
 
 
 def lower_max_pool_2d(op: BoundOperation) -> list[Step]:
-    """Quantized values are compared as they are stored."""
+    """Quantized: compares stored values."""
     low, high = _bounds(op)
     layout = MAX_POOL if op.variant in ("f32", "f16") else MAX_POOL_RAW
     return _pool(op, layout, "max_pool", low=low, high=high)
 
 
 def lower_average_pool_2d(op: BoundOperation) -> list[Step]:
-    """Sums are kept in memory, one per channel; a row of zeros stands in for missing taps."""
+    """Accumulates one sum per channel in memory; taps outside of the image read a row of zeros."""
     return _average(op, "average_pool")
 
 
 def lower_l2_pool_2d(op: BoundOperation) -> list[Step]:
-    """The average of the squares, and its root; float16 is widened before and narrowed after."""
+    """The root of the mean square; float16 is widened before and narrowed after."""
     return _average(op, "l2_pool")
 
 
@@ -77,13 +77,13 @@ def _pool(op: BoundOperation, layout: Record, name: str, **fields: Any) -> list[
     else:
         before, source = to_nhwc(op.input, op.nchw)
         target, after = from_nhwc(op.output, op.nchw)
-    seen = window(op, op.filter_height, op.filter_width)
-    rows = seen.batch * seen.vertical.output
-    row_work = seen.horizontal.output * seen.in_depth * op.filter_height * op.filter_width
+    geometry = window(op, op.filter_height, op.filter_width)
+    rows = geometry.batch * geometry.vertical.output
+    row_work = geometry.horizontal.output * geometry.in_depth * op.filter_height * op.filter_width
     tile_rows = max(1, TILE * TAPS_PER_ELEMENT // row_work)
     tiles = -(-rows // tile_rows)
     if "sums" in layout.fields:
-        fields["sums"] = Buffer(8 * seen.in_depth * tiles)
+        fields["sums"] = Buffer(8 * geometry.in_depth * tiles)
     step = Step(
         layout,
         f"{name}_{kind}",
@@ -92,17 +92,17 @@ def _pool(op: BoundOperation, layout: Record, name: str, **fields: Any) -> list[
         output=target,
         rows=rows,
         tile_rows=tile_rows,
-        in_height=seen.in_height,
-        in_width=seen.in_width,
-        out_height=seen.vertical.output,
-        out_width=seen.horizontal.output,
+        in_height=geometry.in_height,
+        in_width=geometry.in_width,
+        out_height=geometry.vertical.output,
+        out_width=geometry.horizontal.output,
         filter_height=op.filter_height,
         filter_width=op.filter_width,
         stride_height=op.stride_height,
         stride_width=op.stride_width,
-        pad_height=seen.vertical.head,
-        pad_width=seen.horizontal.head,
-        depth=seen.in_depth,
+        pad_height=geometry.vertical.head,
+        pad_width=geometry.horizontal.head,
+        depth=geometry.in_depth,
         **fields,
     )
     return [*before, step, *after]

@@ -1,7 +1,7 @@
 """BOX_WITH_NMS_LIMIT and GENERATE_PROPOSALS as steps.
 
-The steps fill scratch memory for the most boxes that there can be; when their number is known,
-what was found is stored in the outputs.
+The steps write into scratch memory for the largest possible number of boxes; when the number is
+known, the boxes are stored in the outputs.
 """
 
 from collections.abc import Sequence
@@ -45,7 +45,7 @@ PROPOSALS = record(
 
 
 def lower_box_with_nms_limit(op: BoundOperation) -> Sequence[Step | Deferred]:
-    """Soft suppression class by class; then the best of all classes, image by image."""
+    """Soft NMS per class, then a merge of all classes per image."""
     rois, classes = op.scores.dimensions
     first, scores = reals(op.scores)
     second, boxes = reals(op.rois)
@@ -81,7 +81,7 @@ def lower_box_with_nms_limit(op: BoundOperation) -> Sequence[Step | Deferred]:
     )
     out_scores, out_rois = Buffer(4 * most), Buffer(16 * most)
     out_classes, out_batch_index = Buffer(4 * most), Buffer(4 * most)
-    found = Buffer(8)
+    count_buffer = Buffer(8)
     merge = Step(
         MERGE_IMAGES,
         "merge_images",
@@ -98,7 +98,7 @@ def lower_box_with_nms_limit(op: BoundOperation) -> Sequence[Step | Deferred]:
         out_rois=out_rois,
         out_classes=out_classes,
         out_batch_index=out_batch_index,
-        found=found,
+        found=count_buffer,
         cursors=Buffer(8 * classes),
         order=Buffer(8 * lists),
         scratch=Buffer(scratch_bytes(lists)),
@@ -120,11 +120,11 @@ def lower_box_with_nms_limit(op: BoundOperation) -> Sequence[Step | Deferred]:
             ]
         return [(count,), (count, 4), (count,), (count,)], steps
 
-    return [*first, *second, suppress, merge, Deferred(found, finish)]
+    return [*first, *second, suppress, merge, Deferred(count_buffer, finish)]
 
 
 def lower_generate_proposals(op: BoundOperation) -> Sequence[Step | Deferred]:
-    """A tile is an image. Boxes are computed after sorting: for the best pre_nms_top_n only."""
+    """A tile is an image. Boxes are decoded after sorting, only for the best pre_nms_top_n."""
     batches, height, width, count = nhwc(op.scores.dimensions, op.nchw)
     capacity = height * width * count
     before, source = to_nhwc(op.scores, op.nchw)
@@ -137,7 +137,7 @@ def lower_generate_proposals(op: BoundOperation) -> Sequence[Step | Deferred]:
     most = pre_nms if op.post_nms_top_n < 0 else min(pre_nms, op.post_nms_top_n)
     length = batches * max(1, most)
     out_scores, out_rois, out_images = Buffer(4 * length), Buffer(16 * length), Buffer(4 * length)
-    found = Buffer(8 * batches)
+    counts = Buffer(8 * batches)
     step = Step(
         PROPOSALS,
         "generate_proposals",
@@ -151,7 +151,7 @@ def lower_generate_proposals(op: BoundOperation) -> Sequence[Step | Deferred]:
         out_scores=out_scores,
         out_rois=out_rois,
         out_batch_index=out_images,
-        found=found,
+        found=counts,
         scratch=Buffer(batches * scratch_bytes(capacity)),
         width=width,
         count=count,
@@ -169,11 +169,11 @@ def lower_generate_proposals(op: BoundOperation) -> Sequence[Step | Deferred]:
         steps, row = [], 0
         for image, number in enumerate(numbers):
             if number:
-                place = image * most
+                first_row = image * most
                 steps += [
-                    store(At(out_scores, 4 * place), op.out_scores, row, number),
-                    store(At(out_rois, 16 * place), op.out_rois, 4 * row, 4 * number),
-                    store(At(out_images, 4 * place), op.out_batch_index, row, number),
+                    store(At(out_scores, 4 * first_row), op.out_scores, row, number),
+                    store(At(out_rois, 16 * first_row), op.out_rois, 4 * row, 4 * number),
+                    store(At(out_images, 4 * first_row), op.out_batch_index, row, number),
                 ]
             row += number
         return [(row,), (row, 4), (row,)], steps
@@ -186,5 +186,5 @@ def lower_generate_proposals(op: BoundOperation) -> Sequence[Step | Deferred]:
         *third,
         *fourth,
         step,
-        Deferred(found, finish),
+        Deferred(counts, finish),
     ]

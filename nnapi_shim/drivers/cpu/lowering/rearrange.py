@@ -1,7 +1,7 @@
-"""Data put in another order: TRANSPOSE REVERSE CHANNEL_SHUFFLE, blocks moved between space, depth
-and batch as steps; and the changes of layout and of number format around other kernels.
+"""TRANSPOSE, REVERSE, CHANNEL_SHUFFLE, SPACE/DEPTH/BATCH operations as steps, and conversions
+of layout and number format around other kernels.
 
-An operation here splits the axes of its input, and takes the parts in another order.
+The operations split the axes of the input and permute the parts.
 """
 
 from collections.abc import Sequence
@@ -18,16 +18,16 @@ from nnapi_shim.operations.shapes import nhwc
 CONVERT = record(input=ADDRESS, output=ADDRESS, count=INT64, parts=INT64)
 
 TILE_BYTES = 256 << 10
-"""Bytes of output that one tile of these steps writes, about."""
+"""Output bytes of a tile of a conversion, about."""
 
 
 def lower_transpose(op: BoundOperation) -> list[Step | Alias]:
-    """The axes in another order."""
+    """Permutes the axes."""
     return _moved(op, op.input.dimensions, op.perm or (1, 0))
 
 
 def lower_reverse(op: BoundOperation) -> list[Step | Alias]:
-    """From the last element along the axis to the first."""
+    """A copy with a negative input stride along the axis."""
     (axis,) = op.axis
     axes = _in_order(op.input.dimensions, range(len(op.input.dimensions)), _size(op))
     size, step, _ = axes[axis]
@@ -36,7 +36,7 @@ def lower_reverse(op: BoundOperation) -> list[Step | Alias]:
 
 
 def lower_channel_shuffle(op: BoundOperation) -> list[Step | Alias]:
-    """[.., groups, size of a group, ..] -> [.., size of a group, groups, ..]."""
+    """[.., groups, group size, ..] -> [.., group size, groups, ..]."""
     dimensions = op.input.dimensions
     axis = op.axis % len(dimensions)
     outer, inner = prod(dimensions[:axis]), prod(dimensions[axis + 1 :])
@@ -45,7 +45,7 @@ def lower_channel_shuffle(op: BoundOperation) -> list[Step | Alias]:
 
 
 def lower_depth_to_space(op: BoundOperation) -> list[Step | Alias]:
-    """The depth is split into rows, columns and depth of blocks."""
+    """Splits the depth into block rows, block columns and depth."""
     batch, height, width, depth = nhwc(op.input.dimensions, op.nchw)
     block = op.block_size
     parts = block, block, depth // block**2
@@ -55,7 +55,7 @@ def lower_depth_to_space(op: BoundOperation) -> list[Step | Alias]:
 
 
 def lower_space_to_depth(op: BoundOperation) -> list[Step | Alias]:
-    """Height and width are split into blocks and what is in them."""
+    """Splits height and width into blocks and positions in a block."""
     batch, height, width, depth = nhwc(op.input.dimensions, op.nchw)
     block = op.block_size
     blocks = height // block, block, width // block, block
@@ -65,7 +65,7 @@ def lower_space_to_depth(op: BoundOperation) -> list[Step | Alias]:
 
 
 def lower_batch_to_space_nd(op: BoundOperation) -> list[Step | Alias]:
-    """The batch is split into rows, columns and batch of blocks."""
+    """Splits the batch into block rows, block columns and batch."""
     batch, *image = op.input.dimensions
     down, across = op.block_shape
     parts = down, across, batch // (down * across)
@@ -75,8 +75,8 @@ def lower_batch_to_space_nd(op: BoundOperation) -> list[Step | Alias]:
 
 
 def lower_space_to_batch_nd(op: BoundOperation) -> list[Step | Alias]:
-    """The image is padded in memory first; its height and width are split into blocks."""
-    # Images are moved for others, too, which need none of this.
+    """Pads the image in memory, then splits height and width into blocks."""
+    # Imported here: most users of this module need neither.
     from nnapi_shim.drivers.cpu.lowering.padding import padded
     from nnapi_shim.operations.rearrange import padded_image
 
@@ -105,12 +105,12 @@ def _size(op: BoundOperation) -> int:
 def _moved(
     op: BoundOperation, dimensions: Sequence[int], order: Sequence[int]
 ) -> list[Step | Alias]:
-    """The input, seen with other dimensions, with its axes in this order."""
+    """Copy the input, viewed with these dimensions, with permuted axes."""
     return moved(op.input, op.output, _in_order(dimensions, order, _size(op)))
 
 
 def _in_order(dimensions: Sequence[int], order: Sequence[int], size: int) -> list[Axis]:
-    """The axes of elements of `size` bytes, taken in another order."""
+    """The axes of a copy that permutes dimensions of elements of `size` bytes."""
     steps = strides(dimensions, size)
     sizes = [dimensions[axis] for axis in order]
     return [
@@ -120,7 +120,7 @@ def _in_order(dimensions: Sequence[int], order: Sequence[int], size: int) -> lis
 
 
 def to_nhwc(operand: BoundOperand, nchw: bool) -> tuple[list[Step], Any]:
-    """Steps before, and where the image then lies in NHWC order."""
+    """(steps before, memory of the image in NHWC order)."""
     if not nchw:
         return [], operand
     batch, depth, height, width = operand.dimensions
@@ -129,7 +129,7 @@ def to_nhwc(operand: BoundOperand, nchw: bool) -> tuple[list[Step], Any]:
 
 
 def from_nhwc(operand: BoundOperand, nchw: bool) -> tuple[Any, list[Step]]:
-    """Where to write an image in NHWC order, and steps after that bring it into the operand."""
+    """(memory for an image in NHWC order, steps after that copy it to the operand)."""
     if not nchw:
         return operand, []
     batch, depth, height, width = operand.dimensions
@@ -140,25 +140,25 @@ def from_nhwc(operand: BoundOperand, nchw: bool) -> tuple[Any, list[Step]]:
 def transpose(
     source: Any, target: Any, like: BoundOperand, count: int, rows: int, columns: int
 ) -> Step:
-    """[count, rows, columns] -> [count, columns, rows] of elements as `like` has them."""
+    """[count, rows, columns] -> [count, columns, rows]; `like` has the element type."""
     axes = _in_order((count, rows, columns), (0, 2, 1), ELEMENT_BYTES[like.type])
     return copied(source, target, axes, ELEMENT_BYTES[like.type])
 
 
 def widened(source: Any, count: int) -> tuple[list[Step], Buffer]:
-    """The step that turns `count` float16 numbers into float32, and where they then lie."""
+    """(step that widens `count` float16 numbers, memory of the float32 numbers)."""
     buffer = Buffer(4 * count)
     return [convert("widen_f16", source, buffer, count)], buffer
 
 
 def narrowed(target: Any, count: int) -> tuple[Buffer, list[Step]]:
-    """Where to write float32 numbers, and the step that stores them as float16."""
+    """(memory for float32 numbers, step after that stores them as float16)."""
     buffer = Buffer(4 * count)
     return buffer, [convert("narrow_f16", buffer, target, count)]
 
 
 def convert(kernel: str, source: Any, target: Any, count: int) -> Step:
-    """`count` numbers by widen_f16 or narrow_f16."""
+    """Convert `count` numbers with the kernel widen_f16 or narrow_f16."""
     parts = -(-4 * count // TILE_BYTES)
     return Step(CONVERT, kernel, tiles=parts, input=source, output=target, count=count, parts=parts)
 

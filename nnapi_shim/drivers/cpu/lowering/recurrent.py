@@ -1,4 +1,4 @@
-"""What the recurrent operations share: float32 operands, packed matrices, products of all steps."""
+"""Shared by the recurrent operations: float32 operands, packed matrices, input products."""
 
 from nnapi_shim.drivers.cpu.lowering.gemm import consecutive_rows, product_with
 from nnapi_shim.drivers.cpu.lowering.packing import Filter, packed_filter, prepared_input
@@ -11,13 +11,13 @@ from nnapi_shim.hints import Any, NamedTuple
 from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 
 TILE_ROWS = 4
-"""Tiles of a micro-kernel's rows in a tile of a recurrence; each of these reads all weights."""
+"""Micro-kernel row tiles in a tile of a recurrence; each tile reads all weights."""
 
 
 class Rows(NamedTuple):
-    """How the rows of a sequence lie, one for each batch and step.
+    """The layout of a sequence: one row per batch and time step.
 
-    step_rows, batch_rows: from a row to that of the next step or batch.
+    step_rows, batch_rows: strides in rows of a time step and of a batch.
     """
 
     steps: int
@@ -37,7 +37,7 @@ def rows_of(steps: int, batches: int, time_major: bool) -> Rows:
 
 
 def float_in(operand: BoundOperand | None) -> tuple[list[Step], Any]:
-    """An operand as float32: constants are widened at compilation."""
+    """(steps before, memory of an operand as float32); constants are widened at compilation."""
     if operand is None or operand.type is not OperandType.TENSOR_FLOAT16:
         return [], operand
     steps, buffer = widened(operand, element_count(operand.dimensions))
@@ -47,14 +47,14 @@ def float_in(operand: BoundOperand | None) -> tuple[list[Step], Any]:
 
 
 def float_out(operand: BoundOperand | None) -> tuple[Any, list[Step]]:
-    """Where to write float32 numbers, and the steps that store them; nowhere for no operand."""
+    """(memory for an operand as float32, steps after); memory is None for no operand."""
     if operand is None or operand.type is not OperandType.TENSOR_FLOAT16:
         return operand, []
     return narrowed(operand, element_count(operand.dimensions))
 
 
 def matrix(weights: BoundOperand, bias: BoundOperand | None = None) -> Filter:
-    """Weights [columns, depth] and a bias [columns], or one of zeros."""
+    """The Filter of weights [columns, depth] and a bias [columns]; None for a bias of 0."""
     columns = weights.dimensions[0]
     return Filter(weights, bias or bytes(4 * columns), columns, 1, weights)
 
@@ -67,17 +67,17 @@ def packed(
     bias: BoundOperand | None = None,
     halved: bool = False,
 ) -> tuple[list[Step], Buffer]:
-    """Weights and a bias as the micro-kernels read them, for a recurrence; halved: as float16."""
+    """(step, packed weights and bias) for a recurrence; halved: as float16."""
     depth = weights.dimensions[1]
     input = prepared_input(op, None, 0, depth, geometry)
-    found = packed_filter(op, matrix(weights, bias), input, depth, tile_rows, geometry, halved)
-    return [found.step], found.buffer
+    filter = packed_filter(op, matrix(weights, bias), input, depth, tile_rows, geometry, halved)
+    return [filter.step], filter.buffer
 
 
 def products(
     op: BoundOperation, source: Any, count: int, weights: Filter, depth: int, geometry: Tiling
 ) -> tuple[list[Step], Buffer]:
-    """What a cell takes from its input: float32 [count, columns] from rows of `depth` numbers."""
+    """(steps, input contribution of a cell): float32 [count, columns] from rows of `depth`."""
     target = Buffer(4 * count * weights.columns)
     input = prepared_input(op, source, count, depth, geometry)
     rows = consecutive_rows(source, count, 4 * depth, geometry.tile_rows(count))

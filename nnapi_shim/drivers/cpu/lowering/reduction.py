@@ -1,10 +1,10 @@
 """MEAN and the REDUCE operations as steps.
 
-The input is viewed as [outer, repeats, rows, length, inner], of which `repeats` and `length` are
-reduced: neighbours that are both reduced or both kept are merged, which leaves no more. Where inner
-is 1 a run of `length` elements becomes one ("rows"); otherwise runs of `inner` elements are joined,
-in lanes side by side ("lanes"). Short runs are joined several at once: `fold` of them count as one,
-and the lanes that belong together are joined at the end.
+The input is viewed as [outer, repeats, rows, length, inner], where `repeats` and `length` are
+reduced: adjacent axes that are both reduced or both kept are merged, so five axes suffice. If inner
+is 1, a run of `length` elements is reduced to one ("rows"); otherwise runs of `inner` elements are
+combined lane by lane ("lanes"). `fold` short runs are processed as one, and their lanes are
+combined at the end.
 """
 
 from collections.abc import Collection
@@ -31,13 +31,13 @@ from nnapi_shim.operations.declare import BoundOperand, BoundOperation
 from nnapi_shim.operations.reduction import reduced_axes
 
 LANES = 1024
-"""Lanes that are joined at a time."""
+"""Lanes that are processed at a time."""
 
 ROUNDS = 8
-"""Times, at least, that all lanes are joined before they are joined with each other."""
+"""Iterations over all lanes, at least, before folded lanes are combined."""
 
 LANE_ROOM = 10
-"""Bytes of a lane: its result so far, and of bytes a sum of 16 bits."""
+"""Bytes per lane: the partial result, and a 16-bit sum of bytes."""
 
 VIEW = {
     "input": ADDRESS,
@@ -51,16 +51,16 @@ VIEW = {
     "tile_blocks": INT64,
     "lanes": ADDRESS,
 }
-"""A tile is `tile_blocks` outputs if inner is 1, otherwise blocks of up to LANES lanes. lanes: for
-each tile, LANES * LANE_ROOM bytes."""
+"""A tile is `tile_blocks` outputs if inner is 1, otherwise blocks of up to LANES lanes. lanes:
+scratch memory of LANES * LANE_ROOM bytes per tile."""
 
 SUM = record(Space.RUNS, **VIEW, divisor=FLOAT64, flip=INT64, excess=FLOAT64)
-"""(sum - excess) / divisor, of bytes with `flip` xor-ed to them."""
+"""(sum - excess) / divisor, of bytes XOR `flip`."""
 PRODUCT = record(Space.RUNS, **VIEW)
 EXTREME = record(Space.RUNS, **VIEW, flip=INT64, start=FLOAT32)
-"""The maximum, of numbers whose bits are xor-ed with `flip`; at least `start`."""
+"""The maximum of numbers whose bits are XORed with `flip`; at least `start`."""
 EXTREME_BYTES = record(Space.RUNS, **VIEW, flip=INT64, is_truth=INT64)
-"""The same of bytes, as unsigned numbers; is_truth: the result is 1 or 0."""
+"""The maximum of unsigned bytes XOR `flip`. is_truth: the result is 1 or 0."""
 
 LAYER_NORM = record(
     input=ADDRESS, output=ADDRESS, gain=ADDRESS, bias=ADDRESS,
@@ -68,7 +68,7 @@ LAYER_NORM = record(
 )  # fmt: skip
 """(x - mean) / sqrt(variance + least) * gain + bias of each row; a tile is tile_rows rows."""
 NORMALISED_PER_NS = 4
-"""Elements of it that a nanosecond takes."""
+"""Elements of LAYER_NORM per nanosecond."""
 
 SIGN = -(2**31)
 """The sign bit of a float32, as an int32."""
@@ -76,11 +76,11 @@ SIGN = -(2**31)
 LARGEST = {"f32": FLOAT32_MAX, "f16": 65504.0}
 
 UNSIGNED = {"qu8": 0, "qs8": 0x80}
-"""What is xor-ed to stored bytes to make unsigned numbers of them that keep their order."""
+"""XOR mask that converts stored bytes to unsigned bytes in the same order."""
 
 
 def lower_mean(op: BoundOperation) -> list[Step]:
-    """The sum / count; quantized, of what is stored: signed bytes as unsigned ones, 128 higher."""
+    """Sum / count; quantized: of stored values, with signed bytes shifted by 128 to unsigned."""
     view = _view(op.input.dimensions, reduced_axes(op))
     count = view.repeats * view.length
     flip = UNSIGNED.get(op.variant, 0)
@@ -88,7 +88,7 @@ def lower_mean(op: BoundOperation) -> list[Step]:
 
 
 def layer_norm(source: Any, target: BoundOperand, gain: Any, bias: Any, least: float) -> Step:
-    """That of the last dimension of float32."""
+    """The step of a float32 layer normalisation over the last dimension."""
     *outer, length = target.dimensions
     rows = prod(outer)
     tile_rows = -(-rows // tiles_of(rows * length // NORMALISED_PER_NS))
@@ -109,24 +109,24 @@ def layer_norm(source: Any, target: BoundOperand, gain: Any, bias: Any, least: f
 
 
 def lower_reduce_sum(op: BoundOperation) -> list[Step]:
-    """The mean without the division."""
+    """The sum with divisor 1."""
     return _steps(op, SUM, "sum", divisor=1.0, flip=0, excess=0.0)
 
 
 def lower_reduce_prod(op: BoundOperation) -> list[Step]:
-    """Products."""
+    """The product."""
     return _steps(op, PRODUCT, "product")
 
 
 def lower_reduce_max(op: BoundOperation) -> list[Step]:
-    """Signed bytes are flipped to unsigned ones."""
+    """The maximum; signed bytes are converted to unsigned."""
     if op.variant in LARGEST:
         return _steps(op, EXTREME, "extreme", flip=0, start=-LARGEST[op.variant])
     return _extreme_byte(op, flip=UNSIGNED[op.variant])
 
 
 def lower_reduce_min(op: BoundOperation) -> list[Step]:
-    """The maximum of flipped numbers."""
+    """The maximum in reversed order."""
     if op.variant in LARGEST:
         return _steps(op, EXTREME, "extreme", flip=SIGN, start=-LARGEST[op.variant])
     return _extreme_byte(op, flip=0xFF ^ UNSIGNED[op.variant])
@@ -147,7 +147,7 @@ def _extreme_byte(op: BoundOperation, flip: int, is_truth: bool = False) -> list
 
 
 class View(NamedTuple):
-    """Sizes of the input as the kernels see it."""
+    """The five-dimensional view of the input."""
 
     outer: int
     repeats: int
@@ -157,7 +157,7 @@ class View(NamedTuple):
 
 
 def _view(dimensions: Dimensions, axes: Collection[int]) -> View:
-    """Alternating sizes that are kept and reduced, from the innermost outwards."""
+    """Merge adjacent axes to alternating kept and reduced sizes, innermost first."""
     sizes = [1]
     for axis in reversed(range(len(dimensions))):
         if dimensions[axis] == 1:

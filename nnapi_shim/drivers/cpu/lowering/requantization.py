@@ -1,4 +1,4 @@
-"""Multipliers of quantized sums as the kernels take them: see codegen/requantization.py."""
+"""Requantization constants of quantized sums; see codegen/requantization.py."""
 
 from collections.abc import Sequence
 from struct import pack
@@ -12,11 +12,11 @@ from nnapi_shim.operations.declare import BoundOperand
 REQUANTIZATION_TABLE = record(multipliers=ADDRESS, output=ADDRESS, width=INT64, zero_point=INT64)
 
 COLUMN_BYTES = 20
-"""Size of a table's entries."""
+"""Bytes per column of a requantization table."""
 
 
 def signed_zero(operand: BoundOperand) -> tuple[int, int]:
-    """(what to xor to a stored value to make it an int8, the zero point of that)."""
+    """(XOR mask that converts stored bytes to int8, zero point of the int8)."""
     if operand.type is OperandType.TENSOR_QUANT8_ASYMM:
         return 0x80, operand.zero_point - 128
     return 0, operand.zero_point
@@ -28,7 +28,7 @@ def float64s(values: Sequence[float]) -> bytes:
 
 
 def table(multipliers: Sequence[float], zero_point: int) -> tuple[Step, Buffer]:
-    """The step that makes a table at compilation, and where it does; zero_point: as of `finish`."""
+    """(step that fills a table at compilation, table); zero_point: as in `finish`."""
     width = len(multipliers)
     output = Buffer(COLUMN_BYTES * width)
     numbers = float64s(multipliers)
@@ -50,11 +50,11 @@ FINISH = {
     "high": FLOAT32,
     "output_flip": INT64,
 }
-"""Fields that say what becomes of quantized sums."""
+"""Fields of the epilogue of quantized sums."""
 
 
 def finish(activation: int | None, target: BoundOperand) -> dict[str, Any]:
-    """Values of FINISH: zero point and bounds of the output as of an int8, and what to xor then."""
+    """Values for FINISH: zero point and bounds of the output as int8, and the final XOR mask."""
     smallest, largest = quantized_bounds(activation, target)
     flip, zero_point = signed_zero(target)
     return {

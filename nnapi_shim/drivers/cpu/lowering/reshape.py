@@ -10,7 +10,7 @@ from nnapi_shim.operations.declare import BoundOperation
 
 
 def lower_reshape(op: BoundOperation) -> list[Alias]:
-    """The same bytes under other dimensions."""
+    """An alias: the bytes stay the same."""
     return [Alias(op.input, op.output)]
 
 
@@ -18,12 +18,12 @@ lower_squeeze = lower_expand_dims = lower_reshape
 
 
 def lower_rank(op: BoundOperation) -> list[Step]:
-    """A number that is known here."""
+    """A constant at compilation."""
     rank = pack("<i", len(op.input.dimensions))
     return filled(op.rank, (1,), (len(rank),), rank)
 
 
 def lower_fill(op: BoundOperation) -> list[Step]:
-    """One value everywhere."""
+    """Fills the output with one value."""
     value = pack("<" + STRUCT_CODES[op.output.type], op.value)
     return filled(op.output, (element_count(op.output.dimensions),), (len(value),), value)

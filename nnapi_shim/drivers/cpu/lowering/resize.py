@@ -1,8 +1,8 @@
 """RESIZE_BILINEAR and RESIZE_NEAREST_NEIGHBOR as steps.
 
-Both layouts are seen as [outer, height, width, inner]: NHWC has its depth inside, NCHW outside.
-Which pixels a row and a column of the output come from stands in tables. A pixel of few elements is
-taken apart: its row then is one of single elements, in a table of its own.
+Both layouts are viewed as [outer, height, width, inner]: the depth is inner for NHWC, outer for
+NCHW. Tables hold the source pixels of each output row and column. Rows with few elements per pixel
+are processed element by element, with a table per element.
 """
 
 from array import array
@@ -28,8 +28,8 @@ GEOMETRY = {
     "count": INT64,
     "pixel": INT64,
 }
-"""rows: of all output images together, of which a tile is tile_rows. in_length: elements of a row
-of the input. A row of the output is `count` pixels of `pixel` elements."""
+"""rows: of all output images; a tile is tile_rows of them. in_length: elements of an input row. An
+output row is `count` pixels of `pixel` elements."""
 
 NEAREST = record(**GEOMETRY, row=ADDRESS, column=ADDRESS)
 """row: int32[out_height], column: int32[count], pixels of the input."""
@@ -40,49 +40,51 @@ BILINEAR = record(
     lower_column=ADDRESS, upper_column=ADDRESS, column_share=ADDRESS,
     scratch=ADDRESS,
 )  # fmt: skip
-"""lower, upper: int32, share: of the upper one, float32; of as many as in NEAREST. scratch:
-float32[tiles, 2, count * pixel], where the input is quantized float32[tiles, 2, in_length]."""
+"""lower, upper: int32 source indexes, share: float32 weight of the upper one; sizes as in NEAREST.
+scratch: float32[tiles, 2, count * pixel], for quantized inputs float32[tiles, 2, in_length]."""
 
-FEW = 8
-"""Elements of a pixel up to which it is taken apart."""
+MAX_PIXEL_ELEMENTS = 8
+"""Elements per pixel, at most, in rows that are processed element by element."""
 
 TILE_ROWS = 8
-"""Rows of a tile, at least: the first one of them has two rows of the input to prepare."""
+"""Rows of a tile, at least: the first row of a tile has the extra cost of two input rows."""
 
 
 def lower_resize_nearest_neighbor(op: BoundOperation) -> list[Step]:
-    """Copies, in the largest units that pixels consist of."""
-    seen = _view(op)
-    pixel_bytes = seen.inner * ELEMENT_BYTES[op.input.type]
+    """Copies pixels in units of 4, 2 or 1 bytes."""
+    view = _view(op)
+    pixel_bytes = view.inner * ELEMENT_BYTES[op.input.type]
     unit = next(size for size in (4, 2, 1) if pixel_bytes % size == 0)
     pixel = pixel_bytes // unit
-    column = _nearest(op, seen.in_width, seen.out_width)
-    apart = pixel <= FEW
+    column = _nearest(op, view.in_width, view.out_width)
+    by_element = pixel <= MAX_PIXEL_ELEMENTS
     step = Step(
         NEAREST,
         f"resize_nearest_{8 * unit}",
-        **_geometry(op, seen, pixel, apart),
-        row=_int32s(_nearest(op, seen.in_height, seen.out_height)),
-        column=_int32s(_apart(column, pixel) if apart else column),
+        **_geometry(op, view, pixel, by_element),
+        row=_int32s(_nearest(op, view.in_height, view.out_height)),
+        column=_int32s(_element_indexes(column, pixel) if by_element else column),
     )
     return [step]
 
 
 def lower_resize_bilinear(op: BoundOperation) -> list[Step]:
-    """Floats: between columns first, for two rows of the input at a time, then between these."""
-    seen = _view(op)
-    apart = seen.inner <= FEW
+    """Float: interpolates columns of two input rows, then between the two rows."""
+    view = _view(op)
+    by_element = view.inner <= MAX_PIXEL_ELEMENTS
     is_quantized = op.variant in ("qu8", "qs8")
-    between = _between_stored if is_quantized else _between_floats
-    row = between(op, seen.in_height, seen.out_height)
-    column = between(op, seen.in_width, seen.out_width)
-    if apart:
-        shares = [share for share in column.share for _ in range(seen.inner)]
-        column = _Between(
-            _apart(column.lower, seen.inner), _apart(column.upper, seen.inner), shares
+    interpolation_of = _interpolation_quantized if is_quantized else _interpolation_float
+    row = interpolation_of(op, view.in_height, view.out_height)
+    column = interpolation_of(op, view.in_width, view.out_width)
+    if by_element:
+        shares = [share for share in column.share for _ in range(view.inner)]
+        column = _Interpolation(
+            _element_indexes(column.lower, view.inner),
+            _element_indexes(column.upper, view.inner),
+            shares,
         )
-    geometry = _geometry(op, seen, seen.inner, apart)
-    width = seen.in_width if is_quantized else seen.out_width
+    geometry = _geometry(op, view, view.inner, by_element)
+    width = view.in_width if is_quantized else view.out_width
     step = Step(
         BILINEAR,
         f"resize_bilinear_{op.variant}",
@@ -93,13 +95,13 @@ def lower_resize_bilinear(op: BoundOperation) -> list[Step]:
         lower_column=_int32s(column.lower),
         upper_column=_int32s(column.upper),
         column_share=array("f", column.share).tobytes(),
-        scratch=Buffer(geometry["tiles"] * 2 * width * seen.inner * 4),
+        scratch=Buffer(geometry["tiles"] * 2 * width * view.inner * 4),
     )
     return [step]
 
 
 class _View(NamedTuple):
-    """[outer, height, width, inner] before and after."""
+    """[outer, height, width, inner] of input and output."""
 
     outer: int
     in_height: int
@@ -116,26 +118,26 @@ def _view(op: BoundOperation) -> _View:
     return _View(outer, in_height, in_width, out_height, out_width, inner)
 
 
-def _geometry(op: BoundOperation, seen: _View, pixel: int, apart: bool) -> dict[str, Any]:
-    """Fields of GEOMETRY, and the number of tiles."""
-    rows = seen.outer * seen.out_height
-    tile_rows = max(TILE_ROWS, TILE // (seen.out_width * pixel))
+def _geometry(op: BoundOperation, view: _View, pixel: int, by_element: bool) -> dict[str, Any]:
+    """The number of tiles, and values for GEOMETRY."""
+    rows = view.outer * view.out_height
+    tile_rows = max(TILE_ROWS, TILE // (view.out_width * pixel))
     return {
         "tiles": -(-rows // tile_rows),
         "input": op.input,
         "output": op.output,
         "rows": rows,
         "tile_rows": tile_rows,
-        "in_height": seen.in_height,
-        "out_height": seen.out_height,
-        "in_length": seen.in_width * pixel,
-        "count": seen.out_width * pixel if apart else seen.out_width,
-        "pixel": 1 if apart else pixel,
+        "in_height": view.in_height,
+        "out_height": view.out_height,
+        "in_length": view.in_width * pixel,
+        "count": view.out_width * pixel if by_element else view.out_width,
+        "pixel": 1 if by_element else pixel,
     }
 
 
-def _apart(column: Sequence[int], pixel: int) -> list[int]:
-    """The elements of pixels that lie next to each other."""
+def _element_indexes(column: Sequence[int], pixel: int) -> list[int]:
+    """Pixel indexes -> element indexes."""
     return [start * pixel + i for start in column for i in range(pixel)]
 
 
@@ -147,42 +149,44 @@ def _int32s(values: Sequence[int]) -> bytes:
 
 
 def _steps(op: BoundOperation, size: int, resized: int) -> tuple[float, Sequence[float]]:
-    """0 or 1/2, the centre of a pixel, and (y + centre) * scale for each y of the output."""
+    """(centre of a pixel: 0 or 1/2, (y + centre) * scale for each output index y)."""
     corners = 1 if op.align_corners and resized > 1 else 0
     scale = float32(float32(size - corners) / float32(resized - corners))
     centre = 0.5 if op.half_pixel_centers else 0.0
-    places = array("f", range(resized))
+    coordinates = array("f", range(resized))
     if centre:
-        places = array("f", (place + centre for place in places))
-    return centre, array("f", (place * scale for place in places))
+        coordinates = array("f", (coordinate + centre for coordinate in coordinates))
+    return centre, array("f", (coordinate * scale for coordinate in coordinates))
 
 
 def _nearest(op: BoundOperation, size: int, resized: int) -> list[int]:
-    """Index of the input for each of the output; halves are rounded up, none is below 0."""
+    """The nearest input index for each output index; halves are rounded up."""
     _, steps = _steps(op, size, resized)
     half = 0.5 if op.align_corners else 0.0
     return [min(floor(step + half), size - 1) for step in steps]
 
 
-class _Between(NamedTuple):
-    """The two indexes of the input for each of the output, and the share of the upper one."""
+class _Interpolation(NamedTuple):
+    """Per output index: two input indexes, and the weight of the upper one."""
 
     lower: Sequence[int]
     upper: Sequence[int]
     share: Sequence[float]
 
 
-def _between_stored(op: BoundOperation, size: int, resized: int) -> _Between:
+def _interpolation_quantized(op: BoundOperation, size: int, resized: int) -> _Interpolation:
     centre, steps = _steps(op, size, resized)
-    at = array("f", (step - centre for step in steps))
-    # Of more than 2^24 pixels the last place is rounded to `size`.
-    lower = [min(max(floor(place), 0), size - 1) for place in at]
-    upper = [min(ceil(place), size - 1) for place in at]
-    return _Between(lower, upper, [place - low for place, low in zip(at, lower, strict=True)])
+    coordinates = array("f", (step - centre for step in steps))
+    # With more than 2^24 pixels, the last coordinate is rounded to `size`.
+    lower = [min(max(floor(coordinate), 0), size - 1) for coordinate in coordinates]
+    upper = [min(ceil(coordinate), size - 1) for coordinate in coordinates]
+    return _Interpolation(
+        lower, upper, [coordinate - low for coordinate, low in zip(coordinates, lower, strict=True)]
+    )
 
 
-def _between_floats(op: BoundOperation, size: int, resized: int) -> _Between:
-    """Outside of the first and the last pixel both are the same, and so is any mean of them."""
-    lower, upper, share = _between_stored(op, size, resized)
+def _interpolation_float(op: BoundOperation, size: int, resized: int) -> _Interpolation:
+    """As quantized, with weight 0 where both input indexes are equal."""
+    lower, upper, share = _interpolation_quantized(op, size, resized)
     share = [s if low < high else 0.0 for s, low, high in zip(share, lower, upper, strict=True)]
-    return _Between(lower, upper, share)
+    return _Interpolation(lower, upper, share)

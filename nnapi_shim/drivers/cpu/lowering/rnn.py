@@ -1,7 +1,7 @@
 """RNN, UNIDIRECTIONAL_SEQUENCE_RNN, BIDIRECTIONAL_SEQUENCE_RNN and SVDF as steps.
 
-What a cell takes from its input is one matrix product over all steps in time, into scratch memory;
-one kernel then runs a direction of a sequence. float16 is widened first.
+The input contribution of a cell is one matrix product over all time steps, into scratch memory.
+Then one kernel runs a direction of a sequence. float16 is widened first.
 """
 
 from nnapi_shim.drivers.cpu.lowering.gemm import consecutive_rows
@@ -29,11 +29,11 @@ RECURRENCE = record(
     step_rows=INT64, batch_rows=INT64, output_stride=INT64, units=INT64, activation=INT64,
     halved=INT64,
 )  # fmt: skip
-"""One direction; see lowering/recurrent.py for rows and for `recurrent`, the packed weights, of
-float16 if they are halved.
+"""One direction; step_rows and batch_rows as in lowering/recurrent.py.
 
-output_stride: bytes of a row of the output. table: offsets of rows of `units` numbers, then those
-of the last tile of rows, as the micro-kernels want them.
+recurrent: packed weights, in float16 if `halved`. output_stride: bytes of a row of the output.
+table: row offsets for rows of `units` elements, then those of the last tile of rows, for the
+micro-kernels.
 """
 
 SVDF = record(
@@ -43,11 +43,11 @@ SVDF = record(
 )  # fmt: skip
 
 TILE_STATE = 1 << 16
-"""Numbers of a state that are worth a tile of their own."""
+"""State elements of a tile, about."""
 
 
 class Cell(NamedTuple):
-    """One direction. inputs: (input, weights), of which the second is auxiliary."""
+    """One direction. inputs: (input, weights) of the input and, if present, the auxiliary input."""
 
     inputs: list[tuple[BoundOperand, BoundOperand]]
     recurrent_weights: BoundOperand
@@ -56,7 +56,7 @@ class Cell(NamedTuple):
 
 
 def lower_rnn(op: BoundOperation) -> list[Step]:
-    """A sequence of one step; output and state are the same."""
+    """A sequence of one time step; output and state are equal."""
     cell = Cell([(op.input, op.weights)], op.recurrent_weights, op.bias, op.hidden_state_in)
     rows = rows_of(1, op.input.dimensions[0], True)
     return _whole(op, cell, rows, op.output, op.hidden_state_out)
@@ -72,7 +72,7 @@ def lower_unidirectional_sequence_rnn(op: BoundOperation) -> list[Step]:
 def _whole(
     op: BoundOperation, cell: Cell, rows: Rows, output: BoundOperand, state: BoundOperand | None
 ) -> list[Step]:
-    """A direction that has an output of its own."""
+    """A direction with a separate output."""
     target, after = float_out(output)
     stride = 4 * cell.state_in.dimensions[1]
     return [*_direction(op, cell, rows, False, target, stride, state), *after]
@@ -94,14 +94,14 @@ def lower_bidirectional_sequence_rnn(op: BoundOperation) -> list[Step]:
     target, after = float_out(op.fw_output)
     if op.merge_outputs:
         both = fw_stride + bw_stride
-        places = [(target, both), (At(target, fw_stride), both)]
+        targets = [(target, both), (At(target, fw_stride), both)]
     else:
         bw_target, more = float_out(op.bw_output)
         after += more
-        places = [(target, fw_stride), (bw_target, bw_stride)]
+        targets = [(target, fw_stride), (bw_target, bw_stride)]
     rows = rows_of(*time_and_batch(op), op.time_major)
-    steps = _direction(op, cells[0], rows, False, *places[0], op.fw_hidden_state_out)
-    steps += _direction(op, cells[1], rows, True, *places[1], op.bw_hidden_state_out)
+    steps = _direction(op, cells[0], rows, False, *targets[0], op.fw_hidden_state_out)
+    steps += _direction(op, cells[1], rows, True, *targets[1], op.bw_hidden_state_out)
     return [*steps, *after]
 
 
@@ -114,7 +114,7 @@ def _direction(
     stride: int,
     state: BoundOperand | None,
 ) -> list[Step]:
-    """Outputs go to `target`, whose rows are `stride` bytes apart, the last one to `state`."""
+    """Write outputs to `target` with a row stride of `stride` bytes, the last output to `state`."""
     geometry = tiling()
     units = cell.state_in.dimensions[1]
     tile_rows = 1 if rows.batches == 1 else geometry.few_rows
@@ -122,14 +122,14 @@ def _direction(
     tiles = -(-rows.batches // tile_batches)
     halved = is_halved(cell.recurrent_weights, tile_rows)
     steps, recurrent = packed(op, cell.recurrent_weights, tile_rows, geometry, halved=halved)
-    found: list[Any] = []
+    input_products: list[Any] = []
     for bias, (operand, weights) in zip((cell.bias, None), cell.inputs, strict=False):
         more, source = float_in(operand)
         steps += more
         filter, depth = matrix(weights, bias), weights.dimensions[1]
         more, product = products(op, source, rows.total, filter, depth, geometry)
         steps += more
-        found.append(product)
+        input_products.append(product)
     more, state_in = float_in(cell.state_in)
     state_out, after = float_out(state)
     step = Step(
@@ -137,8 +137,8 @@ def _direction(
         "rnn",
         tiles=tiles,
         writes=("output", "state_out", "scratch"),
-        products=found[0],
-        aux_products=found[1] if len(found) > 1 else None,
+        products=input_products[0],
+        aux_products=input_products[1] if len(input_products) > 1 else None,
         recurrent=recurrent,
         table=consecutive_rows(None, rows.batches, 4 * units, tile_rows).table,
         state_in=state_in,

@@ -1,4 +1,4 @@
-"""ROI_ALIGN and ROI_POOLING as steps: one that walks from roi to roi, on images in NHWC order."""
+"""ROI_ALIGN and ROI_POOLING as steps: one kernel call per tile of rois, on images in NHWC order."""
 
 from math import ceil
 
@@ -25,33 +25,33 @@ ROIS = {
     **dict.fromkeys(("count", "tile_rois"), INT64),
     **dict.fromkeys(("height_stride", "width_stride"), FLOAT32),
 }
-"""count: number of rois, of which a tile is tile_rois."""
+"""count: number of rois; a tile is tile_rois of them."""
 
 ROI_ALIGN = record(
     **ROIS, sums=ADDRESS, ratio_height=INT64, ratio_width=INT64,
     scale=FLOAT32, zero_in=INT64, zero_out=INT64, low=INT64, high=INT64,
 )  # fmt: skip
-"""scale: of weight steps times input steps, over that of the output."""
+"""scale: weight step * input.scale / output.scale."""
 ROI_POOL = record(**ROIS, low=FLOAT32, high=FLOAT32, zero=FLOAT32)
 ROI_POOL_RAW = record(**ROIS, low=INT64, high=INT64, zero=INT64)
 
 TILES = 64
-"""Tiles at most, each of which has sums of its own."""
+"""Tiles, at most: each has its own sums."""
 
 WEIGHT_STEP = float32(1 / 255)
-"""Of the weights of quantized samples."""
+"""The step of the weights of quantized samples."""
 
-FEW_SAMPLES = 256
+MAX_EXACT_SAMPLES = 256
 """Samples of a bin, at most, whose sum is exact in float32: each is at most 257 * 255."""
 
 ROUNDING = 2.0**-21
-"""More than a reciprocal, a product, a difference and a quotient in float32 are off together."""
+"""Upper bound of the combined error of a float32 reciprocal, product, difference and quotient."""
 
 INFINITY = float("inf")
 
 
 def lower_roi_align(op: BoundOperation) -> list[Step]:
-    """Sums of samples lie in memory, one per channel; quantized ones are rescaled at the end."""
+    """Accumulates one sum per channel in memory; quantized sums are requantized at the end."""
     fields: dict[str, Any] = {"scale": 1, "zero_in": 0, "zero_out": 0, "low": 0, "high": 0}
     if op.variant in ("qu8", "qs8"):
         low, high = QUANTIZED_RANGE[op.output.type]
@@ -67,14 +67,14 @@ def lower_roi_align(op: BoundOperation) -> list[Step]:
         op.height_sampling_ratio,
         op.width_sampling_ratio,
     )
-    is_many = op.variant in ("qu8", "qs8") and _samples(op) > FEW_SAMPLES
+    is_many = op.variant in ("qu8", "qs8") and _samples(op) > MAX_EXACT_SAMPLES
     name = "roi_align_many" if is_many else "roi_align"
     return _rois(op, ROI_ALIGN, name, sums=Buffer(4 * TILES * depth), **fields)
 
 
 def _samples(op: BoundOperation) -> int:
-    """Of a bin, at most: it is no larger than the feature map, but for the rounding of the
-    reciprocals of strides.
+    """Samples of a bin, at most: a bin is not larger than the feature map, apart from rounding of
+    the reciprocal strides.
     """
     _, height, width, _ = nhwc(op.input.dimensions, op.nchw)
     rows = op.height_sampling_ratio or ceil(height * (1 + ROUNDING) / op.out_height)
@@ -83,7 +83,7 @@ def _samples(op: BoundOperation) -> int:
 
 
 def lower_roi_pooling(op: BoundOperation) -> list[Step]:
-    """Quantized numbers are compared as they are stored."""
+    """Quantized: compares stored values."""
     if op.variant in ("f32", "f16"):
         return _rois(op, ROI_POOL, "roi_pool", low=-INFINITY, high=INFINITY, zero=0)
     low, high = QUANTIZED_RANGE[op.input.type]

@@ -13,21 +13,21 @@ SAMPLE = record(
 )  # fmt: skip
 
 TILE_CLASSES = 1 << 14
-"""Exponentials that are worth a tile of their own."""
+"""Exponentials of a tile, about."""
 
 TILE_SAMPLES = 1 << 12
-"""Samples that are; an even number, because the generator makes two at once."""
+"""Samples of a tile; even, because the generator produces pairs."""
 
 
 def lower_random_multinomial(op: BoundOperation) -> list[Step]:
-    """The sums of the exponentials up to each class; then every sample is searched in them."""
-    batch, classes, *_ = op.logits.dimensions  # rows of what else there is are not read
+    """Cumulative sums of the exponentials per class, then a search in them per sample."""
+    batch, classes, *_ = op.logits.dimensions  # further dimensions are ignored
     sums = Buffer(8 * batch * classes)
     tile_rows = max(1, TILE_CLASSES // classes)
     samples = batch * op.sample_count
     seeds: Any = op.seeds
     more: list[Step] = []
-    if element_count(seeds.dimensions) == 1:  # the kernel reads two
+    if element_count(seeds.dimensions) == 1:  # the kernel reads two seeds
         seeds = Buffer(8)
         more = [
             copied(op.seeds, seeds, [Axis(1, 4, 4)], 4),

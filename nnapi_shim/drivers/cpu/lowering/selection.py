@@ -22,9 +22,9 @@ EXTREME = record(
     tile_blocks=INT64,
     scratch=ADDRESS,
 )
-"""Of [outer, length, inner]. A tile is tile_blocks rows if inner is 1, otherwise blocks of up to
-LANES lanes. flip: what is xor-ed to the bits of every element, which turns their order round.
-scratch: 4 bytes per lane and tile."""
+"""The argument of the maximum along `length` of [outer, length, inner]. A tile is tile_blocks rows
+if inner is 1, otherwise blocks of up to LANES lanes. flip: XOR mask of every element, which
+reverses the order for ARGMIN. scratch: 4 bytes per lane and tile."""
 
 TOPK = record(
     input=ADDRESS,
@@ -39,29 +39,29 @@ TOPK = record(
     scratch=ADDRESS,
     scratch_bytes=INT64,
 )
-"""capacity: candidates that there is room for; a tile has `scratch_bytes` of scratch."""
+"""capacity: of the candidate buffer; a tile has `scratch_bytes` of scratch."""
 
 LANES = 1024
-"""Lanes that are searched together where the axis is not the innermost one."""
+"""Lanes that are processed together if the axis is not the innermost one."""
 
 CHUNK = 64
-"""Elements of a row that are looked at between two looks at the room for candidates."""
+"""Elements of a row between two checks of the free capacity for candidates."""
 
 ROOM = 2048
-"""Candidates that are worth sorting at once, if there are so many."""
+"""The smallest capacity of the candidate buffer, for rows of at least as many elements."""
 
 MANY_TILES = 16
-"""Tiles of a TOPK_V2: each has memory of its own."""
+"""Tiles of a TOPK_V2, at most: each has its own scratch memory."""
 
 DIGITS = 4 * 256 * 8
-"""Bytes of the counts of four digits that candidates are sorted by."""
+"""Bytes of the histograms of four digits of the radix sort."""
 
 BYTE_ORDER = {"qu8": 0, "qs8": 0x80}
-"""What makes unsigned numbers of stored bytes."""
+"""XOR mask that converts stored bytes to unsigned."""
 
 
 def lower_select(op: BoundOperation) -> list[Step]:
-    """Quantized inputs with other parameters than the output are requantized before."""
+    """Requantizes quantized inputs with other parameters than the output, then selects."""
     steps, sources = [], [op.input1, op.input2]
     if op.output.type in QUANTIZED_RANGE:  # a TENSOR_INT32 may have a scale, too
         for i, operand in enumerate(sources):
@@ -82,18 +82,18 @@ def lower_select(op: BoundOperation) -> list[Step]:
 
 
 def lower_argmax(op: BoundOperation) -> list[Step]:
-    """Stored values are compared: the type has one scale."""
+    """Compares stored values: all elements have the same scale."""
     return _extreme(op, BYTE_ORDER.get(op.variant, 0))
 
 
 def lower_argmin(op: BoundOperation) -> list[Step]:
-    """The maximum in the reverse order."""
+    """The maximum in reversed order."""
     reverse = {"f32": -(2**31), "f16": -(2**31), "i32": -1, "qu8": 0xFF, "qs8": 0x7F}
     return _extreme(op, reverse[op.variant])
 
 
 def _extreme(op: BoundOperation, flip: int) -> list[Step]:
-    """float16 is widened before."""
+    """ARGMAX of elements XOR `flip`; float16 is widened first."""
     dimensions = op.input.dimensions
     axis = op.axis % len(dimensions)
     outer, length, inner = prod(dimensions[:axis]), dimensions[axis], prod(dimensions[axis + 1 :])
@@ -119,8 +119,8 @@ def _extreme(op: BoundOperation, flip: int) -> list[Step]:
 
 
 def lower_topk_v2(op: BoundOperation) -> list[Step]:
-    """Candidates are collected, and sorted whenever their room is full, to keep the best k. float16
-    is widened before and narrowed after.
+    """Collects candidates in a buffer; sorts it when it is full, and keeps the best k. float16 is
+    widened before and narrowed after.
     """
     before, source = image_in(op.input, False)
     values, after = image_out(op.values, False)
@@ -151,5 +151,5 @@ def lower_topk_v2(op: BoundOperation) -> list[Step]:
 
 
 def _stored(variant: str) -> str:
-    """The variant as the kernels see it, which take all bytes alike."""
+    """The kernel suffix of a variant: one for all byte types, and float32 for float16."""
     return {"qu8": "b8", "qs8": "b8", "f16": "f32"}.get(variant, variant)

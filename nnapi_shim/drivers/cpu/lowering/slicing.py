@@ -8,37 +8,37 @@ from nnapi_shim.operations.slicing import Range, ranges, slice_sizes
 
 
 def lower_slice(op: BoundOperation) -> list[Step | Alias]:
-    """From `begin` on, `size` elements per axis."""
+    """Copies `size` elements per axis, from `begin`."""
     (sizes,) = slice_sizes(op)
-    taken = [Range(first, length, 1) for first, length in zip(op.begin, sizes, strict=True)]
-    return _taken(op, op.output, taken)
+    slices = [Range(first, length, 1) for first, length in zip(op.begin, sizes, strict=True)]
+    return _slice(op, op.output, slices)
 
 
 def lower_strided_slice(op: BoundOperation) -> list[Step | Alias]:
-    """Every stride-th element of a range per axis; a dropped axis has one."""
-    return _taken(op, op.output, ranges(op))
+    """Copies every stride-th element of a range per axis; a dropped axis has one element."""
+    return _slice(op, op.output, ranges(op))
 
 
 def lower_split(op: BoundOperation) -> list[Step | Alias]:
-    """Each output is a range along the axis."""
-    taken = [Range(0, size, 1) for size in op.input.dimensions]
+    """Copies a range along the axis per output."""
+    slices = [Range(0, size, 1) for size in op.input.dimensions]
     length = op.input.dimensions[op.axis] // op.num_splits
     steps = []
     for number, output in enumerate(op.outputs):
-        taken[op.axis] = Range(number * length, length, 1)
-        steps += _taken(op, output, taken)
+        slices[op.axis] = Range(number * length, length, 1)
+        steps += _slice(op, output, slices)
     return steps
 
 
-def _taken(op: BoundOperation, target: BoundOperand, taken: list[Range]) -> list[Step | Alias]:
+def _slice(op: BoundOperation, target: BoundOperand, slices: list[Range]) -> list[Step | Alias]:
     size = ELEMENT_BYTES[op.input.type]
     steps = strides(op.input.dimensions, size)
-    lengths = [length for _, length, _ in taken]
+    lengths = [length for _, length, _ in slices]
     axes = [
         Axis(length, stride * step, output_step)
         for (_, length, stride), step, output_step in zip(
-            taken, steps, strides(lengths, size), strict=True
+            slices, steps, strides(lengths, size), strict=True
         )
     ]
-    offset = sum(start * step for (start, _, _), step in zip(taken, steps, strict=True))
+    offset = sum(start * step for (start, _, _), step in zip(slices, steps, strict=True))
     return moved(op.input, target, axes, offset)

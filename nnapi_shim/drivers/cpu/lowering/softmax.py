@@ -21,23 +21,24 @@ SHAPE = {"outer": INT64, "length": INT64, "inner": INT64, "tile_rows": INT64}
 SOFTMAX = record(Space.ROWS, input=ADDRESS, output=ADDRESS, **SHAPE, beta=FLOAT32)
 SOFTMAX_LANES = record(input=ADDRESS, output=ADDRESS, **SHAPE, beta=FLOAT32, scratch=ADDRESS)
 POWERS = record(output=ADDRESS, mantissa=INT64, exponent=INT64, radius=INT64)
-"""output: int32[POWERS_COUNT]: at index i the exponential, without integer bits, of a number that
-is 255 - i below the maximum; 0 where that is more than `radius`."""
+"""output: int32[POWERS_COUNT]: entry i is exp of a difference of i - 255 steps from the maximum, in
+fixed point without integer bits; 0 for differences above `radius`."""
 POWERS_COUNT = 511
-"""An input that changes meanwhile may have numbers above the maximum: they count as the maximum."""
+"""Entries above 255: if the input changes during the run, values may exceed the maximum; they are
+treated as the maximum."""
 SOFTMAX_TABLE = record(input=ADDRESS, output=ADDRESS, **SHAPE, table=ADDRESS, scratch=ADDRESS)
 SCRATCH = 256 * 4
-"""Bytes for each tile: the exponentials of a lane of up to 256 numbers, or results by bytes."""
+"""Bytes per tile: the exponentials of a lane of up to 256 elements, or the results by byte."""
 LOG_SOFTMAX = record(
     input=ADDRESS, output=ADDRESS, **SHAPE, beta=FLOAT32, flip=INT64, scratch=ADDRESS
 )
-"""flip: what is xor-ed to the bits of every number."""
+"""flip: XOR mask of the bits of every element."""
 
 EXPONENTIAL = 4
-"""How many elements of other operations take as long as one here."""
+"""Cost of an element, in elements of an element-wise operation."""
 
 LANES = 256
-"""Lanes that are worked on together where the axis is not the innermost one."""
+"""Lanes that are processed together if the axis is not the innermost one."""
 
 LOG_SCRATCH = LANES * 12
 """Bytes of float64 sums and float32 maxima of the lanes."""
@@ -49,8 +50,8 @@ SIGN = -(2**31)
 def lower_softmax(op: BoundOperation) -> list[Step]:
     """View the input as [outer, length, inner]; `length` runs along the axis.
 
-    Floating point: rows (inner = 1) and lanes have kernels of their own. Quantized: the
-    exponentials of all differences from the maximum come from a table.
+    Float: separate kernels for rows (inner = 1) and lanes. Quantized: the exponentials of all
+    differences from the maximum are in a table.
     """
     outer, length, inner = _view(op)
     if op.variant in ("qu8", "qs8"):
@@ -69,9 +70,8 @@ def lower_softmax(op: BoundOperation) -> list[Step]:
 
 
 def lower_log_softmax(op: BoundOperation) -> list[Step]:
-    """A negative beta is the same as a positive one and negated numbers: what is subtracted in
-    front of the exponentials, the maximum, cancels out. float16 is widened before and narrowed
-    after.
+    """A negative beta is replaced by its magnitude and negated inputs, which gives the same result,
+    because the subtracted maximum cancels out. float16 is widened before and narrowed after.
     """
     outer, length, inner = _view(op)
     kernel, scratch = "log_softmax_f32", None
@@ -95,7 +95,7 @@ def _view(op: BoundOperation) -> tuple[int, int, int]:
 
 
 def _rows(op: BoundOperation, rows: int, row_elements: int) -> dict[str, Any]:
-    """What all records begin with, and the number of tiles for `rows` that are worked on alone."""
+    """The number of tiles for `rows` independent rows, and the common fields of all records."""
     outer, length, inner = _view(op)
     tile_rows = max(1, TILE // EXPONENTIAL // row_elements)
     return {
@@ -110,7 +110,7 @@ def _rows(op: BoundOperation, rows: int, row_elements: int) -> dict[str, Any]:
 
 
 def _powers(op: BoundOperation) -> tuple[Step, Buffer]:
-    """The table of exponentials, filled when the model is compiled (semantics.md 8.4)."""
+    """(step that fills the table of exponentials at compilation, table) (semantics.md 8.4)."""
     table = Buffer(4 * POWERS_COUNT)
     mantissa, exponent = decomposed(min(op.beta * op.input.scale * 2.0**26, 2.0**31 - 1))
     fill = Step(

@@ -1,9 +1,9 @@
-"""Copies between strided views of memory: what nearly all data movement becomes.
+"""Strided copies, to which nearly all data movement is lowered.
 
-A copy is a source, a target, and axes that both are stepped through along. Axes that both sides
-step through as one are merged, what is left of the innermost is a run of bytes, and the pair of
-axes along which source and target are contiguous is transposed in blocks. A filled region is a
-copy from a constant that stands still.
+A copy has a source, a target, and axes with a stride on both sides. Axes with compatible strides
+are merged, and a contiguous innermost axis becomes a run of bytes. If the source is contiguous
+along one axis and the target along another, the two are transposed in blocks. A fill is a copy from
+a constant with stride 0.
 """
 
 from collections.abc import Iterable, Sequence
@@ -27,9 +27,9 @@ PLACES = {
     "rows": INT64,
     "part": INT64,
 }
-"""A line is what a kernel has loops for. Several along an `inner` axis lie some bytes apart; other
-axes, int64[rank, 3], innermost first, of size and bytes per index, lead through all `lines`. A tile
-is `tile_lines` of them or, where that is 1, a `part` of one: some of its `rows`."""
+"""A line is the unit that the loops of a kernel process. Lines have an `inner` axis with a stride
+on both sides, and outer axes: int64[rank, 3], innermost first, size and both strides. A tile is
+`tile_lines` of all `lines` or, if that is 1, a `part` of the `rows` of a line."""
 
 COPY = record(
     Space.COPIES,
@@ -50,26 +50,26 @@ TRANSPOSE = record(
 )
 
 TILE_BYTES = 1 << 15
-"""About how many bytes a tile copies."""
+"""Bytes per tile, about."""
 
-MOST_BYTES = 1 << 24
-"""Bytes of a strip of a matrix that are worth being shared out among tiles."""
+MAX_STRIP_BYTES = 1 << 24
+"""Bytes of a strip of a matrix, at most, in one tile."""
 
 PATTERN_BYTES = 1 << 12
-"""Bytes of the constant that large regions are filled from."""
+"""Bytes of the constant from which large regions are filled, at most."""
 
 SIDE = {1: 16, 2: 8, 4: 8}
-"""Side of the squares that are transposed in registers, by element size."""
+"""Side of the squares that are transposed in registers, per element size."""
 
 STRIP_BYTES = 128
-"""Two lines of the cache: matrices are transposed in strips as wide as this, on both sides."""
+"""Two cache lines: the width of the strips in which matrices are transposed."""
 
 INTERLEAVED_LINES = (2, 3, 4)
-"""Short sides of matrices whose long side is worked on in vectors."""
+"""Short sides of matrices that are interleaved or deinterleaved with vectors of the long side."""
 
 
 class Axis(NamedTuple):
-    """`size` steps, each of which moves the source and the target by some bytes."""
+    """An axis of `size` indexes, with the strides of source and target in bytes."""
 
     size: int
     input: int
@@ -77,7 +77,7 @@ class Axis(NamedTuple):
 
 
 def strides(dimensions: Sequence[int], size: int) -> list[int]:
-    """Bytes from one index to the next, per dimension, of elements of `size` bytes."""
+    """The strides in bytes of a dense tensor with elements of `size` bytes."""
     result = []
     for length in reversed(dimensions):
         result.append(size)
@@ -88,8 +88,8 @@ def strides(dimensions: Sequence[int], size: int) -> list[int]:
 def moved(
     source: BoundOperand, target: BoundOperand, axes: Iterable[Axis], offset: int = 0
 ) -> list[Step | Alias]:
-    """Steps that write all of an operand from elements of another one of the same type; no step
-    where both hold the same bytes. offset: of the source's first element, in bytes.
+    """Steps that copy elements to a whole operand of the same type; an Alias if the bytes are the
+    same. offset: of the source's first element, in bytes.
     """
     axes = list(axes)
     size = ELEMENT_BYTES[target.type]
@@ -102,12 +102,12 @@ def moved(
 def copied(source: Any, target: Any, axes: Iterable[Axis], size: int, once: bool = False) -> Step:
     """The step that copies elements of `size` bytes.
 
-    source, target: where the element at index 0 of all axes lies. Bytes of the target are written
-    once, and none of them is read.
+    source, target: memory of the element at index 0 of all axes. Every byte of the target is
+    written once and never read.
     """
     merged = _merged(axes)
     if any(axis.size == 0 for axis in merged):
-        return _runs(source, target, [Axis(0, 0, 0), Axis(1, 0, 0)], size, once)  # of no tiles
+        return _runs(source, target, [Axis(0, 0, 0), Axis(1, 0, 0)], size, once)  # zero tiles
     length = size
     if merged and merged[-1].input == merged[-1].output == size:
         length *= merged.pop().size
@@ -127,7 +127,7 @@ def copied(source: Any, target: Any, axes: Iterable[Axis], size: int, once: bool
 def filled(
     target: Any, dimensions: Sequence[int], steps: Sequence[int], value: bytes
 ) -> list[Step]:
-    """Steps that store `value` everywhere in a region: its size and bytes per index by axis."""
+    """Steps that fill a region with `value`. steps: strides of the dimensions in bytes."""
     merged = _merged(Axis(n, 0, step) for n, step in zip(dimensions, steps, strict=True))
     if any(axis.size == 0 for axis in merged):
         return []
@@ -146,7 +146,7 @@ def filled(
 
 
 def _merged(axes: Iterable[Axis]) -> list[Axis]:
-    """As few axes as lead to the same places, in the order of the target; none has size 1."""
+    """Merge compatible axes, in the order of the target's strides; removes axes of size 1."""
     merged: list[Axis] = []
     for axis in sorted((a for a in axes if a.size != 1), key=lambda a: -a.output):
         if merged:
@@ -159,7 +159,7 @@ def _merged(axes: Iterable[Axis]) -> list[Axis]:
 
 
 def _pieces(count: int, length: int) -> int:
-    """A number that divides `count`, so that as many parts of `length` bytes make good tiles."""
+    """A divisor of `count` that cuts `length` bytes into pieces of about TILE_BYTES; else 1."""
     least = -(-length // TILE_BYTES)
     return next((n for n in range(least, 4 * least) if count % n == 0), 1)
 
@@ -191,8 +191,8 @@ def _transposed(
 ) -> Step:
     """Copy matrices; the source is contiguous along `rows`, the target along `columns`."""
     strip = STRIP_BYTES // size
-    # Rows that are too few to be shared out among tiles, or of which a strip is too long for one.
-    if rows.size < 4 * strip or columns.size * strip * size > MOST_BYTES:
+    # Split columns if there are too few rows for several tiles, or a strip is too long for a tile.
+    if rows.size < 4 * strip or columns.size * strip * size > MAX_STRIP_BYTES:
         pieces = _pieces(columns.size, min(rows.size, 4 * strip) * columns.size * size)
         if pieces > 1:
             columns = columns._replace(size=columns.size // pieces)
@@ -216,9 +216,9 @@ def _transposed(
 
 
 def _split(outer: Sequence[Axis], rows: int, row_bytes: int, block: int) -> dict[str, Any]:
-    """The fields that lead to the lines, and how these are cut into tiles.
+    """The number of tiles, and the fields PLACES.
 
-    A part consists of whole blocks of rows; the last one takes what is left over, too.
+    A part is a multiple of `block` rows; the last part includes the remainder.
     """
     lines = prod(axis.size for axis in outer)
     part = max(TILE_BYTES // row_bytes // block, 1) * block

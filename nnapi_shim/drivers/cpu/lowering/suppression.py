@@ -1,10 +1,10 @@
-"""Scratch memory of non-maximum suppression, and how its work is cut into tiles."""
+"""Scratch memory and tiling of non-maximum suppression."""
 
 HISTOGRAM_BYTES = 8 * 256
-"""Counts of one digit, for sorting."""
+"""Bytes of the histogram of one digit of the radix sort."""
 
 PARTS = 16
-"""Into how many tiles classes are cut at most: each needs scratch memory of its own."""
+"""Tiles of the classes, at most: each has its own scratch memory."""
 
 
 def scratch_bytes(capacity: int) -> int:
@@ -16,6 +16,6 @@ def scratch_bytes(capacity: int) -> int:
 
 
 def parts(count: int) -> tuple[int, int]:
-    """(tiles, number per tile) of `count` independent things."""
+    """(tiles, items per tile) of `count` independent items."""
     each = max(1, -(-count // PARTS))
     return max(1, -(-count // each)), each

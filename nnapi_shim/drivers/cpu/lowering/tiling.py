@@ -1,4 +1,4 @@
-"""The tier of the kernels that this process uses, for which lowering packs."""
+"""The tier of the kernels of this process, and its micro-kernel geometry."""
 
 from nnapi_shim.drivers.cpu.isa import TIERS
 from nnapi_shim.drivers.cpu.isa.tier import Tier, Tiling
@@ -8,12 +8,12 @@ __all__ = ["Tiling", "round_up", "tier", "tiling"]
 
 
 def tier() -> Tier:
-    """The tier."""
+    """The tier of the loaded kernels."""
     return TIERS[library.current().tier]
 
 
 def tiling() -> Tiling:
-    """Its geometry."""
+    """The geometry of the tier's micro-kernels."""
     return tier().tiling
 
 

@@ -1,9 +1,9 @@
-"""TRANSPOSE_CONV_2D as steps: convolutions with stride 1, whose pixels are interleaved.
+"""TRANSPOSE_CONV_2D as steps: convolutions with stride 1 whose output pixels are interleaved.
 
-Along each axis, output y sees tap i of input h where h * stride + i = y + head. So outputs with the
-same phase, (y + head) % stride, see the same taps: phase, phase + stride, ... of inputs that follow
-each other. They form a grid; their number in it, (y + head) // stride, is the input that the first
-of these taps belongs to.
+Along each axis, output y reads input h with tap i if h * stride + i = y + head. All outputs of a
+phase, (y + head) % stride, use the same taps (phase, phase + stride, ...) on consecutive inputs.
+The outputs of a phase form a grid; the grid index (y + head) // stride is the input of the first of
+these taps.
 """
 
 from nnapi_shim.drivers.cpu.lowering.gemm import product_with
@@ -35,28 +35,28 @@ class Side(NamedTuple):
 
     @property
     def phases(self) -> int:
-        """Phases that see a tap; they come first."""
+        """The number of phases with at least one tap: the first ones."""
         return min(self.stride, self.extent)
 
     def taps(self, phase: int) -> int:
-        """How many taps a phase sees."""
+        """The number of taps of a phase."""
         return -(-(self.extent - phase) // self.stride)
 
     def grid(self, phase: int) -> tuple[int, int]:
-        """First number in the grid that lies in the output, and how many of them do."""
+        """(first grid index within the output, number of grid indexes within it) of a phase."""
         first = -(-max(0, self.span.head - phase) // self.stride)
         end = (self.span.output - 1 + self.span.head - phase) // self.stride + 1
         return first, max(0, end - first)
 
     @property
     def whole_grid(self) -> tuple[int, int]:
-        """The same for all phases together."""
+        """The same for the union of all phases."""
         first = self.span.head // self.stride
         return first, (self.span.output - 1 + self.span.head) // self.stride + 1 - first
 
 
 class Task(NamedTuple):
-    """What all convolutions of an operation have in common."""
+    """The common parameters of all convolutions of an operation."""
 
     op: BoundOperation
     input: Input
@@ -72,11 +72,11 @@ class Task(NamedTuple):
 
 
 def transposed(op: BoundOperation, source: Any, target: Any, geometry: Tiling) -> list[Step]:
-    """`source` and `target` are in NHWC order, float32 or quantized.
+    """The steps of a TRANSPOSE_CONV_2D; `source` and `target` are NHWC, float32 or quantized.
 
-    Where all phases see as many taps, they are columns of one convolution, which fills the vectors
-    if there are few channels. Otherwise each is one of its own: taps with weights of 0 would make
-    NaN of inputs that are not finite.
+    If all phases have equally many taps, they are columns of one convolution, which fills vectors
+    even with few channels. Otherwise each phase is a convolution: padding with taps of weight 0
+    would turn non-finite inputs into NaN.
     """
     batch, height, width, depth = nhwc(op.input.dimensions, op.nchw)
     vertical, horizontal = transpose_spans(op)
@@ -88,7 +88,7 @@ def transposed(op: BoundOperation, source: Any, target: Any, geometry: Tiling) -
     if down.stride == across.stride == 1:
         return steps + _convolution(task, (0, 0), (1, 1), down.grid(0), across.grid(0), target)
     if down.stride > down.extent or across.stride > across.extent:
-        steps += _blank(task, target)
+        steps += _fill_without_input(task, target)
     phases = [(p, q) for p in range(down.phases) for q in range(across.phases)]
     if down.extent % down.stride == across.extent % across.stride == 0:
         pixels = batch * down.whole_grid[1] * across.whole_grid[1]
@@ -96,8 +96,8 @@ def transposed(op: BoundOperation, source: Any, target: Any, geometry: Tiling) -
         grids = down.whole_grid, across.whole_grid
         steps += _convolution(task, (0, 0), (down.phases, across.phases), *grids, results)
         for number, phase in enumerate(phases):
-            place = At(results, number * task.pixel_bytes)
-            steps.append(_placed(task, phase, place, len(phases), *grids, target))
+            phase_results = At(results, number * task.pixel_bytes)
+            steps.append(_copy_phase(task, phase, phase_results, len(phases), *grids, target))
         return steps
     for phase in phases:
         grids = down.grid(phase[0]), across.grid(phase[1])
@@ -105,7 +105,7 @@ def transposed(op: BoundOperation, source: Any, target: Any, geometry: Tiling) -
         if pixels:
             results = Buffer(pixels * task.pixel_bytes)
             steps += _convolution(task, phase, (1, 1), *grids, results)
-            steps.append(_placed(task, phase, results, 1, *grids, target))
+            steps.append(_copy_phase(task, phase, results, 1, *grids, target))
     return steps
 
 
@@ -117,7 +117,7 @@ def _convolution(
     columns: tuple[int, int],
     target: Any,
 ) -> list[Step]:
-    """Some phases from the first one on: [batch, grid rows, grid columns, phases, channels]."""
+    """Compute several phases: [batch, grid rows, grid columns, phases, channels]."""
     op, down, across = task.op, task.down, task.across
     channels, _, filter_width, depth = op.filter.dimensions
     taps_down, taps_across = down.taps(phase[0]), across.taps(phase[1])
@@ -125,7 +125,7 @@ def _convolution(
     size = ELEMENT_BYTES[op.filter.type]
     tap = depth * size
     line = filter_width * tap
-    # The last tap that is seen belongs to the first input.
+    # Taps are in reverse order: the last tap belongs to the first input.
     start = (phase[0] + (taps_down - 1) * down.stride) * line
     start += (phase[1] + (taps_across - 1) * across.stride) * tap
     filter = Buffer(count * channels * taps * tap)
@@ -155,7 +155,7 @@ def _convolution(
 def _product(
     task: Task, filter: Any, phases: int, taps: int, view: View, batch: int, target: Any
 ) -> list[Step]:
-    """The outputs that `view` describes, of a filter [phases, channels, taps, depth]."""
+    """The product of the window rows of `view` and a filter [phases, channels, taps, depth]."""
     op = task.op
     channels, _, _, depth = op.filter.dimensions
     steps = []
@@ -175,7 +175,7 @@ def _product(
     ]
 
 
-def _placed(
+def _copy_phase(
     task: Task,
     phase: tuple[int, int],
     results: Any,
@@ -184,7 +184,7 @@ def _placed(
     columns: tuple[int, int],
     target: Any,
 ) -> Step:
-    """Copy a phase to where it belongs, from grids whose pixels hold `phases` of them."""
+    """Copy a phase to the output, from grid pixels that hold `phases` phases."""
     down, across, pixel = task.down, task.across, task.pixel_bytes
     height, width = down.span.output, across.span.output
     first_row, row_count = down.grid(phase[0])
@@ -193,19 +193,23 @@ def _placed(
     y = first_row * down.stride + phase[0] - down.span.head
     x = first_column * across.stride + phase[1] - across.span.head
     size = 1 if is_quantized(task.op) else 4
-    place = phases * pixel
+    grid_pixel_bytes = phases * pixel
     axes = [
-        Axis(task.op.input.dimensions[0], rows[1] * columns[1] * place, height * width * pixel),
-        Axis(row_count, columns[1] * place, down.stride * width * pixel),
-        Axis(column_count, place, across.stride * pixel),
+        Axis(
+            task.op.input.dimensions[0],
+            rows[1] * columns[1] * grid_pixel_bytes,
+            height * width * pixel,
+        ),
+        Axis(row_count, columns[1] * grid_pixel_bytes, down.stride * width * pixel),
+        Axis(column_count, grid_pixel_bytes, across.stride * pixel),
         Axis(pixel // size, size, size),
     ]
-    source = At(results, skipped * place)
+    source = At(results, skipped * grid_pixel_bytes)
     return copied(source, At(target, (y * width + x) * pixel), axes, size)
 
 
-def _blank(task: Task, target: Any) -> list[Step]:
-    """Outputs that see no input, to all pixels: those that see one are written later."""
+def _fill_without_input(task: Task, target: Any) -> list[Step]:
+    """Fill all output pixels with the value of a pixel without input; the phases overwrite it."""
     op, pixel = task.op, Buffer(task.pixel_bytes)
     channels, _, _, depth = op.filter.dimensions
     size = ELEMENT_BYTES[op.filter.type]
@@ -215,7 +219,7 @@ def _blank(task: Task, target: Any) -> list[Step]:
         Axis(channels, task.down.extent * task.across.extent * tap, tap),
         Axis(depth, size, size),
     ]
-    # A filter of one tap, which lies outside of the image.
+    # A filter with a single tap, outside of the image.
     view = View(1, 1, task.down.size, task.across.size, 1, 1, pad_top=1)
     size = task.pixel_bytes // channels
     pixels = op.input.dimensions[0] * task.down.span.output * task.across.span.output

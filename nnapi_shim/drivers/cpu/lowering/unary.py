@@ -24,7 +24,7 @@ def lower_abs(op: BoundOperation) -> list[Step]:
 
 
 def lower_exp(op: BoundOperation) -> list[Step]:
-    """A polynomial."""
+    """A polynomial approximation."""
     return [element_wise(MAP, f"exp_{op.variant}", op)]
 
 
@@ -34,7 +34,7 @@ def lower_floor(op: BoundOperation) -> list[Step]:
 
 
 def lower_log(op: BoundOperation) -> list[Step]:
-    """A polynomial."""
+    """A polynomial approximation."""
     return [element_wise(MAP, f"log_{op.variant}", op)]
 
 
@@ -52,8 +52,8 @@ def lower_rsqrt(op: BoundOperation) -> list[Step]:
 
 
 def inverse_roots(source: BoundOperand, target: BoundOperand) -> list[int]:
-    """The results of RSQRT for all values of `source`, from the lowest on: in float32 after every
-    step. They have one type.
+    """The results of RSQRT for all values of `source` in ascending order, rounded to float32 after
+    every operation. Both operands have the same type.
     """
     lowest, highest = QUANTIZED_RANGE[source.type]
     numbers = singles([n * source.scale for n in range(1, highest - source.zero_point + 1)])
@@ -63,12 +63,12 @@ def inverse_roots(source: BoundOperand, target: BoundOperand) -> list[int]:
     zero = target.zero_point
     most = highest - zero
     results = [int(step + 0.5) + zero if step < most else highest for step in steps]
-    # The reference ends up at infinity for 0 and below, too, where there is no root.
+    # The reference returns infinity for 0 and for negative values.
     return [highest] * (source.zero_point - lowest + 1) + results
 
 
 def lower_sin(op: BoundOperation) -> list[Step]:
-    """A polynomial, and a table for large numbers."""
+    """A polynomial approximation, and a table for the reduction of large arguments."""
     return [element_wise(SINE, f"sin_{op.variant}", op, table=_powers_over_pi())]
 
 
@@ -82,9 +82,9 @@ TWO_OVER_PI = 0xA2F9836E4E441529FC2757D1F534DDC0DB6295993C439041FE5163ABDEBBC561
 
 
 def _powers_over_pi() -> bytes:
-    """uint64[128]: 2^(i - 23) / pi in units of 2^-63, without its multiples of 2.
+    """uint64[128]: 2^(i - 23) / pi modulo 2, in units of 2^-63.
 
-    A float32 with the exponent i is an integer times 2^(i - 23), and an angle of so many half turns
-    times that integer; two half turns make no difference.
+    A float32 with exponent i is an integer n times 2^(i - 23), so the angle is n * 2^(i - 23) / pi
+    half turns; multiples of 2 half turns are periods of the sine.
     """
     return pack("<128Q", *((TWO_OVER_PI >> (217 - i)) & (2**64 - 1) for i in range(128)))

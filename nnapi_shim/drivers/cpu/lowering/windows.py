@@ -1,4 +1,4 @@
-"""The rows of a matrix product that the windows of a convolution see: a table of their offsets."""
+"""The input rows of a convolution's windows: a table of offsets for the matrix product."""
 
 from nnapi_shim.drivers.cpu.lowering.gemm import OFFSETS, Rows, consecutive_rows
 from nnapi_shim.drivers.cpu.lowering.packing import Input
@@ -10,8 +10,8 @@ from nnapi_shim.operations.shapes import Window
 
 
 class View(NamedTuple):
-    """How outputs see an image: output (y, x) and tap (i, j) see pixel
-    (y * stride_height - pad_top + i * dilation_height, and likewise across).
+    """The geometry of a convolution: output (y, x) and tap (i, j) read the pixel in row
+    y * stride_height - pad_top + i * dilation_height, and in the corresponding column.
     """
 
     out_height: int
@@ -31,7 +31,7 @@ class View(NamedTuple):
 def window_rows(
     op: BoundOperation, window: Window, input: Input, geometry: Tiling, groups: int = 1
 ) -> tuple[list[Step], Rows]:
-    """Steps before, and the rows that a window sees."""
+    """(steps before, input rows of the windows); a 1x1 filter needs no table."""
     image_pixels = window.in_height * window.in_width
     image_outputs = window.vertical.output * window.horizontal.output
     if image_outputs == image_pixels and window.filter_height == window.filter_width == 1:
@@ -58,9 +58,9 @@ def window_rows(
 def view_rows(
     view: View, input: Input, batch: int, geometry: Tiling, groups: int = 1
 ) -> tuple[list[Step], Rows]:
-    """The step that writes the table of one image, and the rows it describes.
+    """(step that fills the offset table of one image, input rows).
 
-    groups: rows of the input per pixel, of which a product takes the first.
+    groups: input rows per pixel; a product reads the first of them.
     """
     taps = view.filter_height * view.filter_width
     image_rows = view.out_height * view.out_width

@@ -1,9 +1,9 @@
 """CONV_2D of 3x3 in float32 by Winograd's F(2x2, 3x3): 16 products for 4 outputs in place of 36.
 
-The filter becomes 16 matrices [depth, columns], packed as panels; every 4x4 patch of the input
-becomes 16 rows, by which they are multiplied, and the 16 results become 2x2 outputs. Sums are a
-ninth as long as direct ones, so that the error is smaller than theirs. An infinity would reach
-outputs that do not see it: outputs that are not finite are computed directly.
+The filter is transformed to 16 matrices [depth, columns], packed as panels; every 4x4 patch of the
+input to 16 rows, which are multiplied by them; the 16 results to 2x2 outputs. Sums have 1/9 of the
+terms of direct convolution, so the error is smaller. An infinity would spread to outputs whose
+windows do not contain it: non-finite outputs are recomputed directly.
 """
 
 from struct import pack
@@ -43,9 +43,9 @@ WINOGRAD = record(
     low=FLOAT32,
     high=FLOAT32,
 )
-"""A tile is `share` patches by a group of panels; it takes `block` patches at a time. direct: the
-filter as it was. table: for 1, 2 ... rows that are left, the offsets of a tile of rows. rows: of
-all patches, block by block, where several groups need them; 0 where a tile makes its own.
+"""A tile is `share` patches by a group of panels; it processes `block` patches at a time. direct:
+the original filter. table: for 1, 2 ... remaining rows, the offsets of a tile of rows. rows:
+transformed rows of all patches, block by block, if several groups share them; otherwise 0.
 """
 PACK_WINOGRAD = record(
     filter=ADDRESS, bias=ADDRESS, output=ADDRESS, columns=INT64, depth=INT64, width=INT64
@@ -55,17 +55,17 @@ PACK_WINOGRAD = record(
 POINTS = 16
 """Elements of a patch, and matrices of a filter."""
 BLOCK_BYTES = 384 << 10
-"""What the 16 rows of the patches of a block may fill of the second-level cache."""
-MOST_ROW_BYTES = 4 << 20
-"""Size of the rows of all patches up to which groups of panels may share them."""
-LEAST_PATCHES = 12
-"""Patches below which the filter, 16/9 of its size, is too much to read."""
+"""Bytes of the transformed rows of a block, at most: a share of the L2 cache."""
+MAX_ROW_BYTES = 4 << 20
+"""Bytes of the transformed rows of all patches, at most, that groups of panels share."""
+MIN_PATCHES = 12
+"""Patches, at least: for fewer, reading the transformed filter (16/9 of the size) dominates."""
 ENOUGH_TILES = 8
-"""Every tile has memory of its own."""
+"""Tiles, at most: each has its own scratch memory."""
 
 
 def pays(op: BoundOperation, window: Window, tiling: Tiling) -> bool:
-    """Whether an operation is one for which this is made, and large enough."""
+    """Whether a convolution is a large enough 3x3 float32 convolution for Winograd."""
     return (
         op.variant == "f32"
         and window.filter_height == window.filter_width == 3
@@ -73,19 +73,19 @@ def pays(op: BoundOperation, window: Window, tiling: Tiling) -> bool:
         and op.dilation_height == op.dilation_width == 1
         and window.in_depth % tiling.lanes == 0
         and op.filter.dimensions[0] % tiling.lanes == 0
-        and patches(window) >= LEAST_PATCHES
+        and patches(window) >= MIN_PATCHES
     )
 
 
 def patches(window: Window) -> int:
-    """How many 2x2 outputs there are."""
+    """The number of 2x2 output patches."""
     return window.batch * -(-window.vertical.output // 2) * -(-window.horizontal.output // 2)
 
 
 def winograd(
     op: BoundOperation, window: Window, source: Any, target: Any, columns: int, tiling: Tiling
 ) -> list[Step]:
-    """Pack the filter, and multiply."""
+    """Transform and pack the filter, and multiply."""
     depth, count = window.in_depth, patches(window)
     panels = -(-columns // tiling.columns)
     filter = Buffer(POINTS * columns * (depth + 1) * 4)
@@ -130,7 +130,7 @@ def winograd(
         "high": high,
     }
     steps = [packing]
-    # A patch, a row of outputs that nobody wants, what tells that some are not finite, sums.
+    # A patch, a row for discarded outputs, the non-finite flags, sums.
     scratch_bytes = patch_bytes + 4 * tiling.columns * (1 + POINTS * block) + 64
     if groups == 1:
         scratch_bytes += block * patch_bytes
@@ -157,7 +157,7 @@ def winograd(
 
 
 def _offsets(rows: int, row_bytes: int) -> bytes:
-    """For each number of rows up to `rows`: byte offsets, of which the last is repeated."""
+    """For each number of rows up to `rows`: byte offsets of `rows` rows; the last is repeated."""
     offsets = [min(row, n) * row_bytes for n in range(rows) for row in range(rows)]
     return pack(f"<{len(offsets)}q", *offsets)
 
@@ -165,17 +165,17 @@ def _offsets(rows: int, row_bytes: int) -> bytes:
 def _split(
     count: int, depth: int, columns: int, panels: int, tiling: Tiling
 ) -> tuple[int, int, int]:
-    """Patches of a block and of a tile, and panels of a tile: what reads least.
+    """(patches of a block, patches of a tile, panels of a tile) with the least memory traffic.
 
-    Blocks make the filter be read again, groups of panels the rows of the patches.
+    Every block reads the filter again, every group of panels the rows of the patches.
     """
     step, patch_bytes = tiling.rows, 4 * POINTS * depth
     steps = count * POINTS * (depth + 4) * columns // tiling.lanes
-    wanted = 1 if steps < SERIAL else max(1, min(ENOUGH_TILES, steps // STEPS_PER_TILE))
+    target_tiles = 1 if steps < SERIAL else max(1, min(ENOUGH_TILES, steps // STEPS_PER_TILE))
 
     def shares(groups: int) -> tuple[int, int, int]:
         group_panels = -(-panels // groups)
-        parts = min(-(-count // step), -(-wanted // -(-panels // group_panels)))
+        parts = min(-(-count // step), -(-target_tiles // -(-panels // group_panels)))
         if groups > 1:
             block = -(-count // parts)
             return block, block, group_panels
@@ -187,9 +187,9 @@ def _split(
     def traffic(groups: int) -> tuple[int, int]:
         block, share, group_panels = shares(groups)
         groups = -(-panels // group_panels)
-        missing = wanted - -(-count // share) * groups
+        missing = target_tiles - -(-count // share) * groups
         rows = (groups + (groups > 1)) * count * patch_bytes
         return max(0, missing), -(-count // block) * columns * patch_bytes + rows
 
-    most = panels if count * patch_bytes <= MOST_ROW_BYTES else 1
+    most = panels if count * patch_bytes <= MAX_ROW_BYTES else 1
     return shares(min(range(1, most + 1), key=traffic))

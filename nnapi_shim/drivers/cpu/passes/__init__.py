@@ -1,14 +1,13 @@
-"""Passes: rewrites of a graph before it is lowered, and of the schedule behind lowering.
+"""Passes: rewrites of a graph before lowering, and of the schedule after lowering.
 
-Results stay the same, bit by bit, and NaN stays NaN. Two passes let another kernel compute sums of
-floats, fuse_dilation and fuse_padding: sums in another order may be rounded otherwise, exceed
-float32 on the way or not, and have the other sign if they are 0. compress_weights_f16 rounds
-weights to float16, if they are not among its numbers, and may change the order of sums, too.
-Outputs of the program are computed as the model says, and so is everything that a run may refuse:
-passes act where shapes and quantization are static, and as declared.
+Results stay bit-identical, and NaN stays NaN, with three exceptions. fuse_dilation and fuse_padding
+select another kernel, which may accumulate float sums in another order: rounding, overflow of
+intermediate sums and the sign of a zero may differ. compress_weights_f16 rounds weights to float16
+and may change the order of accumulation. Passes act only where shapes and quantization are static
+and as declared, so the outputs of the program and the errors of a run stay those of the model.
 
-A pass is a function in a file of its name, and a row of a table here. Every rewrite that it reports
-is in `nnapi-shim explain`.
+A pass is a function in a file of its name, and a row of a table here. `nnapi-shim explain` lists
+every rewrite that a pass reports.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,21 +25,21 @@ from nnapi_shim.settings import PASSES
 
 O = OperationType  # noqa: E741
 ALL = "all"
-"""In the setting, for the names of all passes."""
+"""In the setting: all passes."""
 VALUED = (
     OperandLifeTime.CONSTANT_COPY,
     OperandLifeTime.CONSTANT_REFERENCE,
     OperandLifeTime.NO_VALUE,
 )
 Evaluate = Callable[[Subgraph], Sequence[bytes] | None]
-"""The contents of the outputs of a graph that has constants alone, or None where it fails."""
+"""Evaluates a graph without inputs: the contents of its outputs, or None on failure."""
 
 
 class GraphPass(NamedTuple):
     """A pass over a graph: passes/graph/<name>.py.
 
-    applies: whether a graph may have a match; the pass is not imported for others.
-    relaxed: for models alone whose float32 may have the range and precision of float16.
+    applies: whether a graph may have a match; otherwise the pass is not imported.
+    relaxed: only for models that allow float16 range and precision for float32.
     """
 
     name: str
@@ -51,7 +50,7 @@ class GraphPass(NamedTuple):
 class SchedulePass(NamedTuple):
     """A pass over a schedule: passes/schedule/<name>.py.
 
-    applies: whether a schedule may have a match; the pass is not imported for others.
+    applies: whether a schedule may have a match; otherwise the pass is not imported.
     """
 
     name: str
@@ -69,7 +68,7 @@ def _of(*types: OperationType) -> Callable[[Subgraph], bool]:
 
 
 def _computes_constants(graph: Subgraph) -> bool:
-    """Whether an operation reads constants alone."""
+    """Whether an operation has only constant inputs."""
     operands = graph.operands
     for item in watched(graph.operations):
         if item.inputs and all(operands[index].lifetime in VALUED for index in item.inputs):
@@ -85,8 +84,8 @@ def _has(*spaces: str) -> Callable[[Schedule], bool]:
 def _follow(
     first: Sequence[str], second: Sequence[str], least_tiles: int = 0
 ) -> Callable[[Schedule], bool]:
-    """Whether a step of one of the second spaces follows one of the first, and one of the two has
-    so many tiles.
+    """Whether a step with a space of `second` directly follows a step with a space of `first`, and
+    one of the two has at least `least_tiles` tiles.
     """
 
     def applies(schedule: Schedule) -> bool:
@@ -134,7 +133,7 @@ NAMES = tuple([each.name for each in (*GRAPH_PASSES, *SCHEDULE_PASSES)])
 
 
 def left_out() -> frozenset[str]:
-    """The passes that the setting leaves out."""
+    """The passes that the setting disables."""
     names = set(PASSES.get().replace(",", " ").replace("-", "").split())
     for name in sorted(names.difference(NAMES) - {ALL}):
         PASSES.refuse(name, f"allowed are {', '.join(NAMES)}, and {ALL}")
@@ -144,9 +143,9 @@ def left_out() -> frozenset[str]:
 def rewrite_graph(
     subgraph: Subgraph, constants: Constants, evaluate: Evaluate
 ) -> tuple[Subgraph, Sequence[Rewrite]]:
-    """A graph that gives the same results in fewer steps, and the rewrites that lead to it.
+    """An equivalent graph with fewer steps, and the rewrites that produced it.
 
-    constants: those of its model; passes add the constants that they compute.
+    constants: the constants of the model; passes add the constants that they compute.
     """
     without = left_out()
     names = [
@@ -168,7 +167,7 @@ def rewrite_graph(
 
 
 def rewrite_schedule(schedule: Schedule) -> None:
-    """Let the passes over schedules change one."""
+    """Apply the schedule passes to a schedule."""
     without = left_out()
     for each in SCHEDULE_PASSES:
         if each.name not in without and each.applies(schedule):

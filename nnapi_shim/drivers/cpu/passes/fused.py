@@ -1,4 +1,4 @@
-"""Operations that passes put in place of several: NNAPI has no single operation for them."""
+"""Fused operations: each replaces several operations, and NNAPI has no equivalent."""
 
 from collections.abc import Callable, Sequence
 
@@ -11,8 +11,8 @@ from nnapi_shim.operations.declare import BoundOperand
 class Fused(NamedTuple):
     """A fused operation of this device; all its operands are declared.
 
-    type, number: of the operation that messages and profiles report it as.
-    lower: from its operands to its steps.
+    type, number: the operation that messages and profiles name for it.
+    lower: lowers inputs and outputs to steps.
     """
 
     type: OperationType

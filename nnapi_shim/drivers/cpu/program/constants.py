@@ -1,4 +1,4 @@
-"""Constants of a prepared model: their addresses, the packed copies of them, their digest."""
+"""Constants of a prepared model: their addresses, their packed copies and their digest."""
 
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu.program.shared_constants import shared_constants
@@ -15,7 +15,7 @@ REFERENCE = OperandLifeTime.CONSTANT_REFERENCE
 
 
 class Constants:
-    """The constants of a model, the constants that passes add, and what `once` steps packed."""
+    """The constants of a model, constants added by passes, and results of `once` steps."""
 
     def __init__(self, model: Model, crew: Crew = ALONE) -> None:
         self.crew = crew
@@ -25,11 +25,11 @@ class Constants:
         self._packed_twice: list[address.Block] = []
         self._shared = shared_constants(model.operand_values)
         self.values = self._shared.address
-        """Address of the constants that the model itself holds."""
+        """Address of the model's own constants (CONSTANT_COPY)."""
         self.halved: set[tuple[int, Dimensions]] = set()
-        """Addresses and dimensions of float32 weights that passes allow to be kept as float16."""
+        """Addresses and dimensions of float32 weights that are packed as float16."""
         self._added: list[tuple[int, Any]] = []
-        """Address of each constant that `add` got, and the owner of its memory."""
+        """Address of each constant added by `add`, and the owner of its memory."""
         self._digest: Underway | NnapiError | MemoryError | None = None
 
     @property
@@ -38,7 +38,7 @@ class Constants:
         return self._model.relax_computation_float32_to_float16
 
     def addresses(self, graph: Subgraph) -> dict[int, int]:
-        """Operand -> address, of all constants of a graph."""
+        """Operand -> address, for all constants of a graph."""
         addresses: dict[int, int] = {}
         for index, operand in enumerate(graph.operands):
             if operand.lifetime is OperandLifeTime.CONSTANT_COPY:
@@ -54,16 +54,13 @@ class Constants:
         return pools[number].map() if number < len(pools) else self._added[number - len(pools)][0]
 
     def add(self, contents: bytes) -> tuple[DataLocation, int]:
-        """Add a constant that the model does not have, as a memory behind the model's memories.
-
-        Returns the location for operands, and the address.
-        """
+        """Add a constant as a pool after the model's pools; returns its location and address."""
         block = address.Block(len(contents))
         address.view(block.address, len(contents))[:] = contents
         entry = block.address, block
         self._added.append(entry)
         at = len(self._added) - 1
-        while self._added[at] is not entry:  # another thread has added one meanwhile
+        while self._added[at] is not entry:  # another thread has appended an entry
             at -= 1
         return DataLocation(len(self._model.pools) + at, 0, len(contents)), block.address
 
@@ -71,10 +68,10 @@ class Constants:
         """Whether a location comes from `add`."""
         return location.pool_index >= len(self._model.pools)
 
-    # What `once` steps packed
+    # Results of `once` steps
 
     def is_shared(self, value: int | bytes) -> bool:
-        """Whether the value of an ADDRESS field depends on the model's own constants alone."""
+        """Whether the value of an ADDRESS field depends only on the model's own constants."""
         return self._shared.has(value)
 
     def packed(self, key: Any, is_shared: bool) -> address.Block | None:
@@ -84,15 +81,15 @@ class Constants:
     def keep(self, blocks: dict[Any, address.Block], shared: dict[int, Any]) -> None:
         """Keep packed blocks under their keys.
 
-        shared: address -> key, of blocks that depend on the model's own constants alone.
+        shared: address -> key, of blocks that depend only on the model's own constants.
         """
         unkept: set[Any] = set()
         for key, block in blocks.items():
             if self._packed.setdefault(key, block) is not block:
-                # Another thread has packed the same meanwhile; programs refer to either.
+                # Another thread has packed the same; programs may refer to both blocks.
                 self._packed_twice.append(block)
-            # A key may contain the address of a block. If that block is not kept, its address is
-            # one day the address of other memory.
+            # A key may contain the address of a block. If that block is not kept, its address may
+            # be reused for other memory.
             is_kept = unkept.isdisjoint(key) and (
                 block.address not in shared or self._shared.keep(key, block)
             )
@@ -102,7 +99,7 @@ class Constants:
     # The digest
 
     def begin_digest(self, digest: "Digest") -> None:
-        """Begin the digest of all constants; of many constants, on another thread."""
+        """Begin the digest of all constants, on another thread if there is much data."""
         values = self._model.operand_values
         ranges = [(self.values, len(values))]
         try:
@@ -117,9 +114,9 @@ class Constants:
 
     def digest(self) -> bytes:
         """The digest that `begin_digest` began; raises UNMAPPABLE."""
-        found = self._digest
-        if found is None or isinstance(found, Exception):
-            raise found or op_failed(
+        state = self._digest
+        if state is None or isinstance(state, Exception):
+            raise state or op_failed(
                 "the constants could not be looked at", "compilation.constants.unreadable"
             )
-        return found.result()
+        return state.result()

@@ -1,19 +1,19 @@
-"""A keyed digest at the speed of memory: nobody foresees or matches one without the key.
+"""A message authentication code at memory bandwidth.
 
-Construction, a tree of three levels, the lower ones as in RFC 4418 (UMAC) and in Adiantum:
+The construction has three levels; the lower two are NH as in RFC 4418 (UMAC) and Adiantum:
 
-    blocks  8,192 bytes each: those of every range of memory, then what remains of the ranges, one
-            after another, filled up with zeros
-    NH      per block 4 numbers of 64 bits, from a key as long as the block: number p is the sum of
-            (m[i] + k[i + 2p]) * (m[i + 1] + k[i + 1 + 2p]) over all even i, m and k being words of
-            32 bits, their sums modulo 2^32 (`kernels/digest.py`)
-    NH      the same of these numbers, with a key of its own
-    digest  keyed BLAKE2b, 32 bytes, of a label, how long each range is, and the last numbers
+    blocks  8,192 bytes each: the whole blocks of every memory range, then the concatenated rests of
+            the ranges, zero-padded
+    NH      4 hashes of 64 bits per block, with a key of the block's length: hash p is the sum over
+            all even i of (m[i] + k[i + 2p]) * (m[i + 1] + k[i + 1 + 2p]), where m and k are 32-bit
+            words added modulo 2^32 (`kernels/digest.py`)
+    NH      the same of these hashes, with a second key
+    digest  keyed BLAKE2b, 32 bytes, of a label, the length of each range, and the last hashes
 
-Two different blocks have the same numbers with a probability of 2^-128 for a key that their author
-does not know, on each level, and BLAKE2b with a key of its own tells nobody anything of the
-numbers. All keys are random bytes (`cache/folder.py`). A hash that needs no secret takes five times
-as long (BLAKE3) or more (SHA-256): loading a model would take as long as a third of compiling it.
+Without the key, two different blocks collide with probability 2^-128 on each level, and BLAKE2b
+with a third key hides the hashes. All keys are random bytes (`cache/folder.py`). Unkeyed hashes
+take five times as long (BLAKE3) or more (SHA-256): loading would then take a third of the time of
+compiling.
 """
 
 from _blake2 import blake2b
@@ -37,7 +37,7 @@ _LEVEL_KEY_BYTES = BLOCK + 8 * (PASSES - 1)
 KEY_BYTES = _FINAL_KEY_BYTES + 2 * _LEVEL_KEY_BYTES
 
 WORTH_A_THREAD = 2 << 20
-"""Bytes whose digest takes about twice as long as another thread takes to begin."""
+"""Bytes from which a digest takes about twice as long as starting a thread."""
 
 Range = tuple[int, int]
 """Address and length."""
@@ -55,33 +55,36 @@ class Digest:
         self.kernel_address = library.address("digest")
 
     def of(self, label: bytes, data: bytes | bytearray | memoryview) -> bytes:
-        """The digest of bytes; the label says what they are."""
+        """The digest of bytes. label: domain separation."""
         where, keep = address.address_of(data)
-        found = self.at(label, where, len(data))
+        result = self.at(label, where, len(data))
         del keep
-        return found
+        return result
 
     def at(self, label: bytes, where: int, length: int) -> bytes:
         """The digest of `length` bytes at an address."""
         return Underway(self, label, [(where, length)], None).result()
 
     def begun(self, label: bytes, ranges: Sequence[Range], owner: Any) -> "Underway":
-        """The digest of several ranges of memory, on its way if there is much of it; what happens
-        to them meanwhile is the owner's to decide, which is kept until then.
+        """Begin the digest of several memory ranges, on another thread from WORTH_A_THREAD bytes.
+
+        owner: owns the memory; it is kept alive until the digest is complete.
         """
-        found = Underway(self, label, ranges, owner)
+        digest = Underway(self, label, ranges, owner)
         if sum([length for _, length in ranges]) >= WORTH_A_THREAD:
-            found.begin()
-        return found
+            digest.begin()
+        return digest
 
 
 class Underway:
-    """A digest that a thread may have begun on; whoever asks for the result takes part in it."""
+    """A digest in progress, possibly on another thread; `result` joins the work."""
 
     def __init__(self, digest: Digest, label: bytes, ranges: Sequence[Range], owner: Any) -> None:
         self._digest, self._owner = digest, owner
         self._task: NativeTask | None = None
-        self._said = label.ljust(8, b"\0") + pack(f"<{len(ranges)}q", *[each for _, each in ranges])
+        self._label = label.ljust(8, b"\0") + pack(
+            f"<{len(ranges)}q", *[each for _, each in ranges]
+        )
         rows: list[int] = []
         rests: list[bytes] = []
         blocks = 0
@@ -102,7 +105,7 @@ class Underway:
         self._work = _Work(digest, 0, rows, blocks)
 
     def begin(self) -> None:
-        """Have a thread begin; where none is to be had, nothing has begun yet."""
+        """Start a thread; if none can be created, `result` does all the work."""
         owner = self._work, self._last, self._owner
         self._task = NativeTask(self._digest.kernel_address, self._work.record, owner)
 
@@ -117,7 +120,7 @@ class Underway:
         above = _Work(digest, 1, [blocks, where], blocks)
         above.run()
         del keep
-        state = blake2b(self._said, key=digest.final, digest_size=DIGEST_BYTES)
+        state = blake2b(self._label, key=digest.final, digest_size=DIGEST_BYTES)
         state.update(memoryview(above.numbers)[: blocks * _NUMBERS])
         return state.digest()
 
@@ -127,7 +130,7 @@ class Underway:
 
 
 class _Work:
-    """NH of blocks, for any number of threads that call the kernel with the record."""
+    """NH of blocks, shared by all threads that call the kernel with the record."""
 
     def __init__(self, digest: Digest, level: int, rows: Sequence[int], blocks: int) -> None:
         self._kernel = digest.kernel
@@ -137,5 +140,5 @@ class _Work:
         self.record, self._packed = address.address_of(DIGEST.pack(*addresses, blocks))
 
     def run(self) -> None:
-        """Do what nobody else does yet."""
+        """Process the blocks that no other thread has taken."""
         self._kernel(self.record, 0)

@@ -1,6 +1,6 @@
-"""Kernel name -> compiled function: the built library of this processor's tier, else the JIT.
+"""Kernel lookup: the built library of this processor's tier, else the JIT compiler.
 
-isa/ has the tiers. A library holds every kernel under the symbol `nnk_<name>`.
+isa/ defines the tiers. A library exports every kernel as the symbol `nnk_<name>`.
 """
 
 import os
@@ -17,10 +17,10 @@ from nnapi_shim.settings import JIT, KERNELS, TIER
 
 KERNEL_SIGNATURE = "int32_t(*)(uintptr_t, int64_t)"
 STEP_SIGNATURE = "int32_t(*)(uintptr_t, int64_t, int64_t)"
-"""Kernels of steps may take a deadline behind the tile."""
+"""Kernels of steps may take a deadline after the tile."""
 SYMBOL_PREFIX = "nnk_"
 VERSION_SYMBOL = SYMBOL_PREFIX + "version_" + __version__.replace(".", "_")
-"""A symbol that only libraries built for this version of the package have."""
+"""A symbol that only libraries of this package version export."""
 
 RTLD_NOW = 2
 
@@ -30,55 +30,55 @@ _signature = address.type_of(KERNEL_SIGNATURE)
 
 
 def processor_tiers() -> list[str]:
-    """Tiers that this processor can run, best first."""
+    """Tiers that this processor supports, best first."""
     best = _processor_tier()
     return list(DEFAULT_TIERS[DEFAULT_TIERS.index(best) :]) if best in DEFAULT_TIERS else []
 
 
 def _processor_tier() -> str:
-    """What the C library says."""
+    """The best tier, as the C library detects it."""
     tier = c_function("nnapi_shim_getProcessorTier", "const char *(*)(void)")
     return address.text(tier()).decode()
 
 
 def c_function(name: str, signature: str) -> Callable[..., Any]:
-    """A function of the C library that the process has loaded, else of the one built here."""
-    found = address.loaded_function(name, signature, [folders.LIBRARY])
-    if found is None:
+    """A function of the loaded C library, else of the installed one."""
+    loaded = address.loaded_function(name, signature, [folders.LIBRARY])
+    if loaded is None:
         files = [os.path.join(folder, folders.LIBRARY) for folder in folders.library_folders()]
-        found = address.loaded_function(name, signature, files, load=True)
-    if found is None:
+        loaded = address.loaded_function(name, signature, files, load=True)
+    if loaded is None:
         raise op_failed(
             f"{folders.LIBRARY} is in none of {', '.join(folders.library_folders())}; "
             "`make library` builds it, or install nnapi_shim again",
             "kernel.library-missing",
         )
-    _kept.append(found[1])
-    return found[0]
+    _kept.append(loaded[1])
+    return loaded[0]
 
 
 _kept: list[Any] = []
-"""Libraries with functions of C: they stay loaded."""
+"""Loaded C libraries; they are never unloaded."""
 
 
 def allowed_tiers() -> list[str]:
-    """Tiers to choose from, best first: what the processor has, up to NNAPI_SHIM_TIER. The portable
-    tier is for whoever asks for it.
+    """Tiers to choose from, best first: those of the processor, up to NNAPI_SHIM_TIER. The portable
+    tier is used only if the setting names it.
     """
     tiers = processor_tiers()
-    wanted = TIER.get()
-    if not wanted:
+    limit = TIER.get()
+    if not limit:
         return tiers
-    if wanted not in NATIVE_TIERS:
-        TIER.refuse(wanted, f"allowed are {', '.join(NATIVE_TIERS)}")
+    if limit not in NATIVE_TIERS:
+        TIER.refuse(limit, f"allowed are {', '.join(NATIVE_TIERS)}")
         return tiers
-    if wanted == PORTABLE:
+    if limit == PORTABLE:
         return [PORTABLE]
-    return [tier for tier in tiers if NATIVE_TIERS.index(tier) >= NATIVE_TIERS.index(wanted)]
+    return [tier for tier in tiers if NATIVE_TIERS.index(tier) >= NATIVE_TIERS.index(limit)]
 
 
 def library_folders() -> list[str]:
-    """Where the built kernels may lie: what the setting says, else where all libraries are."""
+    """The search path of the kernel libraries: the setting, else the folders of all libraries."""
     return [KERNELS.get()] if KERNELS.get() else folders.library_folders()
 
 
@@ -88,7 +88,7 @@ def library_name(tier: str) -> str:
 
 
 Compile = Callable[[str, str], int]
-"""Compiles a kernel for a tier, by their names: its address."""
+"""Compiles a kernel: (kernel name, tier name) -> address."""
 
 
 def _no_compiler() -> Compile:
@@ -99,9 +99,9 @@ _load_compiler = [_no_compiler]
 
 
 def use_compiler(load: Callable[[], Compile]) -> None:
-    """Set what compiles kernels that the built libraries lack.
+    """Set the compiler of kernels that the built libraries lack.
 
-    load: imports the compiler; raises ImportError where a package is missing.
+    load: imports the compiler; raises ImportError if a package is missing.
     """
     _load_compiler[0] = load
 
@@ -115,7 +115,7 @@ class KernelLibrary:
         self._library: Any = None
         runner = c_function("nnapi_shim_getProgramRunner", "uint64_t(*)(void)")
         self.run_program = address.function(runner(), KERNEL_SIGNATURE)
-        """Runs what a WALK record leads to (program.py): a run of a program."""
+        """The C function that runs a program; takes a WALK record (program.py)."""
         tiers = allowed_tiers()
         if not tiers:
             raise op_failed(
@@ -123,10 +123,10 @@ class KernelLibrary:
                 "device.processor",
             )
         self.tier = tiers[0]
-        """Tier whose kernels are used; lowering packs constants for it."""
+        """The tier of the kernels; lowering packs constants for it."""
         self._path = ""
         self._compiles = False
-        """Whether a kernel has been compiled by the JIT, which is logged once."""
+        """Whether the JIT has compiled a kernel; only the first one logs a warning."""
         for tier in tiers:
             for folder in library_folders():
                 path = os.path.join(folder, library_name(tier))
@@ -141,25 +141,27 @@ class KernelLibrary:
 
     @property
     def identity(self) -> str:
-        """What differs between two builds of the kernels: the tier, the file's size and time."""
+        """Identifies a build of the kernels: tier, file size and modification time."""
         if not self._path:
             return self.tier
-        found = os.stat(self._path)
-        return f"{self.tier} {found.st_size} {found.st_mtime_ns}"
+        status = os.stat(self._path)
+        return f"{self.tier} {status.st_size} {status.st_mtime_ns}"
 
     def address(self, name: str) -> int:
         """Address of a kernel; compiles it when the built library lacks it."""
-        found = self._addresses.get(name)
-        if found is None:
-            found = self._addresses[name] = self._find(name)
-        return found
+        kernel_address = self._addresses.get(name)
+        if kernel_address is None:
+            kernel_address = self._addresses[name] = self._find(name)
+        return kernel_address
 
     def function(self, name: str) -> Callable[..., int]:
         """A kernel as a callable: (address of the record, tile) -> result code."""
-        found = self._functions.get(name)
-        if found is None:
-            found = self._functions[name] = address.function(self.address(name), KERNEL_SIGNATURE)
-        return found
+        function = self._functions.get(name)
+        if function is None:
+            function = self._functions[name] = address.function(
+                self.address(name), KERNEL_SIGNATURE
+            )
+        return function
 
     def _find(self, name: str) -> int:
         symbol = _symbol(self._library, SYMBOL_PREFIX + name)
@@ -191,22 +193,22 @@ class KernelLibrary:
 
 
 def _load(path: str) -> Any:
-    """A kernel library, or None and a message when it is damaged or of another version.
+    """Load a kernel library; None, with a log message, if it is damaged or of another version.
 
-    It is looked at before it is loaded, which runs what it has to run first. Raises OSError where
-    it is there, and cannot be opened now.
+    The file is checked before loading, because loading runs its initialisers. Raises OSError if it
+    cannot be opened.
     """
     with open(path, "rb", buffering=0) as file:
-        for place in (path, os.path.dirname(path)):
-            if os.stat(place).st_mode & 0o002:
+        for checked in (path, os.path.dirname(path)):
+            if os.stat(checked).st_mode & 0o002:
                 log.error(
-                    f"{path} is not used: others can write to {place}; `chmod o-w` mends that"
+                    f"{path} is not used: others can write to {checked}; `chmod o-w` mends that"
                 )
                 return None
         if not _contains(file, f"\0{VERSION_SYMBOL}\0".encode()):
             log.error(f"{path} is not of version {__version__} and is not used; {_CURE}")
             return None
-        if not _is_whole(file.fileno()):  # the loader would not see it, and crash
+        if not _is_whole(file.fileno()):  # the loader does not detect this, and crashes
             log.error(f"{path} is cut off and is not used; {_CURE}")
             return None
     try:
@@ -216,23 +218,23 @@ def _load(path: str) -> Any:
         return None
 
 
-def _contains(file: BinaryIO, wanted: bytes) -> bool:
-    """Whether a file has these bytes; those that are names of symbols stand near its begin."""
-    seen = b""  # the end of what was read before
+def _contains(file: BinaryIO, pattern: bytes) -> bool:
+    """Whether a file contains these bytes; symbol names stand near its start."""
+    window = b""  # the end of the previous part
     while part := file.read(_PART):
-        seen += part
-        if wanted in seen:
+        window += part
+        if pattern in window:
             return True
-        seen = seen[-len(wanted) :]
+        window = window[-len(pattern) :]
     return False
 
 
 _PART = 1 << 15
-"""Bytes that are read at once."""
+"""Bytes per read."""
 
 
 def _is_whole(file: int) -> bool:
-    """Whether an ELF file reaches to its table of sections, which comes last."""
+    """Whether an ELF file contains its section header table, which comes last."""
     header = os.pread(file, 64, 0)
     (start,) = unpack_from("<Q", header, 40)
     size, count = unpack_from("<HH", header, 58)
@@ -240,7 +242,7 @@ def _is_whole(file: int) -> bool:
 
 
 def _symbol(library: Any, name: str) -> Any:
-    """A function of a library (None: no library), or None."""
+    """A function of a library; None if there is no library or no such symbol."""
     try:
         return library.load_function(_signature, name)
     except AttributeError:

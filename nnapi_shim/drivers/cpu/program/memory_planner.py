@@ -1,4 +1,4 @@
-"""Live ranges -> offsets in one arena."""
+"""Memory planner: assigns arena offsets to live ranges."""
 
 from bisect import insort
 from collections.abc import Iterable, Sequence
@@ -9,7 +9,7 @@ from nnapi_shim.limits import watched
 ALIGNMENT = 64
 
 _COMPARISONS = 1 << 19
-"""Of two ranges, that looking for a smaller arena may take: a few milliseconds at most."""
+"""Comparisons of two ranges, at most, in the search for a smaller arena: a few milliseconds."""
 _ATTEMPTS = 40
 
 
@@ -22,11 +22,11 @@ class LiveRange(NamedTuple):
 
 
 def plan(ranges: Sequence[LiveRange]) -> tuple[list[int], int]:
-    """Offsets such that ranges that live at the same time do not overlap, and the arena's size.
+    """Offsets such that simultaneously live ranges do not overlap, and the arena's size.
 
-    A scan in the order of first use comes first: it is linear in practice. Where it takes more than
-    what lives at the same time, the largest range is placed first, then the next; and as long as
-    one lies above what is needed, it is placed earlier in another attempt.
+    The first attempt is a best-fit scan in the order of first use, linear in practice. If its arena
+    exceeds the peak of live bytes, ranges are placed largest first; each further attempt places the
+    range at the top of the arena earlier.
     """
     best = _scanned(ranges)
     least = most_alive(ranges)
@@ -35,32 +35,32 @@ def plan(ranges: Sequence[LiveRange]) -> tuple[list[int], int]:
     for attempt in range(attempts):
         if best[1] == least:
             break
-        found = offsets, size = _placed(ranges, order)
-        best = min(best, found, key=lambda each: each[1])
-        place = next(
-            place
-            for place, at in enumerate(order)
+        candidate = offsets, size = _placed_in_order(ranges, order)
+        best = min(best, candidate, key=lambda each: each[1])
+        index = next(
+            index
+            for index, at in enumerate(order)
             if offsets[at] + _rounded(ranges[at].length) == size
         )
-        order.insert(place // 2 if attempt % 2 else 0, order.pop(place))
+        order.insert(index // 2 if attempt % 2 else 0, order.pop(index))
     return best
 
 
 def most_alive(ranges: Iterable[LiveRange]) -> int:
-    """The largest sum of bytes that live at the same time: no arena is smaller."""
+    """The peak of live bytes, a lower bound of the arena's size."""
     changes: list[tuple[int, int]] = []
     for length, first, last in watched(ranges):
         length = _rounded(length)
         changes += (first, length), (last + 1, -length)
     most = alive = 0
-    for _, change in sorted(changes):  # at one step, what ends comes before what begins
+    for _, change in sorted(changes):  # at equal steps, ends sort before begins
         alive += change
         most = max(most, alive)
     return most
 
 
-def _placed(ranges: Sequence[LiveRange], order: Iterable[int]) -> tuple[list[int], int]:
-    """Offsets and size where each range in turn gets the tightest gap between those before it."""
+def _placed_in_order(ranges: Sequence[LiveRange], order: Iterable[int]) -> tuple[list[int], int]:
+    """Offsets and size when each range in turn gets the tightest gap between placed ranges."""
     offsets = [0] * len(ranges)
     taken: list[tuple[int, int, int, int]] = []  # (begin, end, first, last), sorted
     size = 0
@@ -84,20 +84,20 @@ def _placed(ranges: Sequence[LiveRange], order: Iterable[int]) -> tuple[list[int
 
 
 def _scanned(ranges: Sequence[LiveRange]) -> tuple[list[int], int]:
-    """Offsets and size of one scan in the order of first use with a free list, best fit.
+    """Offsets and size of a best-fit scan with a free list, in the order of first use.
 
-    What a chain of equal operations needs is found exactly: two buffers that alternate.
+    It is optimal for a chain of equal operations: two alternating buffers.
     """
     offsets = [0] * len(ranges)
     free: list[tuple[int, int]] = []  # (offset, length), sorted by offset, never adjacent
     ends: list[tuple[int, int]] = []  # (last step, range), sorted
     size = 0
     for index in watched(sorted(range(len(ranges)), key=lambda i: ranges[i].first)):
-        wanted = ranges[index]
-        while ends and ends[0][0] < wanted.first:
+        current = ranges[index]
+        while ends and ends[0][0] < current.first:
             done = ends.pop(0)[1]
             _release(free, offsets[done], _rounded(ranges[done].length))
-        length = _rounded(wanted.length)
+        length = _rounded(current.length)
         fitting = [(hole[1], at) for at, hole in enumerate(free) if hole[1] >= length]
         if fitting:
             at = min(fitting)[1]
@@ -110,7 +110,7 @@ def _scanned(ranges: Sequence[LiveRange]) -> tuple[list[int], int]:
         else:
             offset, size = size, size + length
         offsets[index] = offset
-        insort(ends, (wanted.last, index))
+        insort(ends, (current.last, index))
     return offsets, size
 
 
@@ -119,7 +119,7 @@ def _rounded(length: int) -> int:
 
 
 def _release(free: list[tuple[int, int]], offset: int, length: int) -> None:
-    """Give a range back, joined with the holes beside it."""
+    """Free a range, and merge it with adjacent holes."""
     insort(free, (offset, length))
     at = free.index((offset, length))
     if at + 1 < len(free) and offset + length == free[at + 1][0]:

@@ -8,22 +8,22 @@ Layout of the words of a program:
 A step whose kernel returns a number below 0 branches: its branch offset is the distance to the next
 step to run. Any other is followed by the next one.
 
-Linked steps are a region, which runs as a whole; the link of a step is its relation to the next
+Linked steps form a region, which runs as a unit; the link of a step is its relation to the next
 step:
 
-    END      nothing: the region ends with this step
-    CHAIN    tile t of the next step runs right behind tile t of this one, on the same thread. Both
-             have the same number of tiles; tile t of the next step needs nothing that another tile
-             of this one writes, and no tile writes what another one reads or writes
-    BESIDE   neither needs the other, nor do the steps that they are chained with: any of their
-             tiles may run at the same time
+    END      the region ends with this step
+    CHAIN    tile t of the next step runs right after tile t of this one, on the same thread. Both
+             have the same number of tiles. Tile t of the next step reads nothing that another tile
+             of this one writes, and no tile writes memory that another one accesses
+    BESIDE   the two steps and the steps chained with them are independent: their tiles may run in
+             parallel
 
-A region of several steps has no branches in it, and no step branches into it.
+A region of several steps contains no branch, and no step branches into it.
 
 Words that hold addresses are patched when a frame is bound: patch {at, slot, addend} stores
 addresses[slot] + addend. Slots: the words themselves, the arena, the loop timeout in ns, then the
-addresses that the run gives: the graph's inputs and outputs, and what earlier programs of the run
-have kept. Constants have fixed addresses and are part of the template.
+addresses of the run: the graph's inputs and outputs, and the values that earlier programs of the
+run have kept. Constants have fixed addresses and are part of the template.
 """
 
 from collections.abc import Sequence
@@ -57,11 +57,11 @@ class Origin(Protocol):
 
     @property
     def complaint(self) -> str:
-        """What is wrong with the values that it met when it fails."""
+        """The error message for illegal values."""
 
 
 class Program:
-    """Immutable: what a part of a graph compiles to for given shapes."""
+    """The immutable compiled form of a part of a graph for static shapes."""
 
     __slots__ = (
         "_bind",
@@ -103,20 +103,20 @@ class Program:
         self.origins = origins
         """Per step: its operation and the step, for messages and profiles."""
         self.owners = (owners, keep)
-        """Whatever must live as long as the program: constants, packed constants."""
+        """Objects that must live as long as the program: constants and packed constants."""
         self.fixed = fixed
-        """Words of the template that hold addresses: the word, what the address leads to (the name
-        of a kernel, literal bytes, a packed Buffer, the index of a constant) and how far into it.
+        """Words of the template that hold addresses: the word, the target (a kernel's name, literal
+        bytes, a packed Buffer, or the index of a constant) and the offset in it.
         """
         self.crew = crew
-        """The threads that its runs may take."""
+        """The threads of its runs."""
         self.walk = library.run_program
         self._bind = library.function("bind")
-        """The compiled helper, which takes a BIND record."""
+        """The compiled function that applies patches; takes a BIND record."""
 
 
 class Frame:
-    """One run in flight: its own words and arena. Not thread-safe; a run holds it alone."""
+    """The words and the arena of one run in flight. Not thread-safe: one run at a time."""
 
     __slots__ = ("_addresses", "_arena", "_bind", "_slots", "_walk", "_words", "program")
 
@@ -136,7 +136,7 @@ class Frame:
         )
 
     def bind(self, arguments: Sequence[int], loop_timeout_ns: int) -> None:
-        """Set the addresses that the run gives, in the order of their slots."""
+        """Set the addresses of the run's arguments, in the order of their slots."""
         program = self.program
         program.slots.pack_into(
             self._slots, 0, self._words.address, self._arena.address, loop_timeout_ns, *arguments
@@ -144,7 +144,7 @@ class Frame:
         program._bind(self._bind.address, 0)
 
     def set_deadline(self, deadline_ns: int) -> None:
-        """time.monotonic_ns() after which the walk stops in front of a step; 0 for never."""
+        """time.monotonic_ns() after which the walk stops before the next step; 0 for never."""
         address.view(self._walk.address + 24, 8)[:] = deadline_ns.to_bytes(8, "little")
 
     @property
@@ -168,7 +168,7 @@ class Frame:
 
 
 class StepsInOrder:
-    """Steps without branches, one after the other: kernel, argument block and tiles of each."""
+    """A sequence of steps without branches: kernel, argument block and tiles of each."""
 
     def __init__(
         self,
@@ -189,12 +189,12 @@ class StepsInOrder:
         self._task: NativeTask | None = None
 
     def begin(self, owner: Any) -> None:
-        """Run them on another thread, if one can be made; owner: as in NativeTask."""
+        """Start them on another thread, if one can be created; owner: as in NativeTask."""
         runner = address.of_function(self._run)
         self._task = NativeTask(runner, self._words.address, (self._words, owner))
 
     def result(self) -> tuple[int, int]:
-        """Run them, or wait for the thread that does: the result code, and its step."""
+        """Run them, or wait for the thread; returns the result code and the step that stopped."""
         code = None if self._task is None else self._task.result()
         if code is None:
             code = self._run(self._words.address, 0)

@@ -1,7 +1,7 @@
 """Argument records of kernels: the contract between lowering and kernels.
 
-A record is a row of 8-byte words, one per field, so that an address can be patched by its word
-number. Records are declared beside the lowering that fills them, and import nothing heavy.
+A record is a sequence of 8-byte words, one per field, so that an address can be patched by its word
+number. Records are declared next to the lowering that fills them.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,12 +23,12 @@ _FORMATS = {ADDRESS: "q", INT64: "q", FLOAT32: "f4x", FLOAT64: "d"}
 
 
 class Space:
-    """Iteration spaces: the loops of a kernel, as far as passes may cut its tiles in another way.
-    Each is declared with the fields that cut it.
+    """Iteration spaces: the loop structure of a kernel, for passes that repartition its tiles. A
+    record with a space has the fields that set its partition.
     """
 
     WHOLE = "whole"
-    """Passes leave its tiles as they are."""
+    """Passes do not repartition it."""
     ELEMENTS = "elements"
     """Element by element (lowering/elements.py)."""
     PAIRS = "pairs"
@@ -36,7 +36,7 @@ class Space:
     RUNS = "runs"
     """Runs of elements, each reduced or normalised (lowering/reduction.py)."""
     ROWS = "rows"
-    """Rows, each made of one row of the input (lowering/softmax.py)."""
+    """Rows, each computed from one row of the input (lowering/softmax.py)."""
     COPIES = "copies"
     """Runs of bytes that are copied (lowering/strided.py)."""
     MATRIX = "matrix"
@@ -46,7 +46,7 @@ class Space:
 
 
 class Record:
-    """Field names and kinds (ADDRESS, INT64, FLOAT32, FLOAT64) in order; the iteration space."""
+    """Field names and kinds in order (ADDRESS, INT64, FLOAT32, FLOAT64); the iteration space."""
 
     __slots__ = ("_pack", "addresses", "fields", "space", "unpack", "values", "words")
 
@@ -59,11 +59,11 @@ class Record:
         self.values: Callable[[dict[str, Any]], Sequence[Any]] = (
             itemgetter(*fields) if self.words > 1 else lambda values: [values[n] for n in fields]
         )
-        """From values by name to values in order."""
+        """Values by field name -> values in order."""
         self.addresses = [(at, n) for at, (n, k) in enumerate(fields.items()) if k == ADDRESS]
 
     def pack(self, *values: Any) -> bytes:
-        """The words of a record; a float that float32 cannot hold becomes its largest number."""
+        """The words of a record; values beyond float32 are clamped to its finite range."""
         try:
             return self._pack(*values)
         except OverflowError:
@@ -81,12 +81,12 @@ def record(space: str = Space.WHOLE, /, **fields: str) -> Record:
 
 
 class Buffer:
-    """Memory that a lowering asks for: `length` bytes, 64-byte aligned.
+    """Memory that a lowering requests: `length` bytes, 64-byte aligned.
 
-    It lives in the arena from the first to the last step that names it, unless a `once` step
-    fills it from constants: then it is filled at compilation and kept with the prepared model,
-    and `address` says where. `holds_weights` then says that it was made of the model's own
-    constants: numbers to compute with, which never tell a kernel where to read or write.
+    It lives in the arena from the first to the last step that names it. If a `once` step fills it
+    from constants, it is filled at compilation and kept with the prepared model at `address`.
+    `holds_weights` is then True if it was computed from the model's constants: pure numbers, from
+    which kernels never compute addresses.
     """
 
     __slots__ = ("address", "holds_weights", "length")
@@ -114,12 +114,12 @@ class Step:
     fields: a value for each field of the record. An ADDRESS field takes a BoundOperand, a Buffer,
         an At, constant `bytes` (kept with the program, 64-byte aligned), LOOP_TIMEOUT, or None for
         address 0.
-    tiles: into how many independent calls (tile 0..tiles-1) the work can be split.
-    once: the step depends on its operands alone; if they are constants it runs at compilation.
+    tiles: number of independent calls (tile 0..tiles-1) of the kernel.
+    once: the step is a pure function of its operands; it runs at compilation if they are constants.
     in_place: name of the ADDRESS field whose operand may share memory with the field `output`:
         element-wise kernels that read an element before they write it.
     writes: names of the ADDRESS fields that the kernel writes.
-    complaint: what is wrong with the values that it met when it answers with a result code.
+    complaint: the error message for illegal values, when the kernel returns a result code.
     """
 
     __slots__ = ("complaint", "fields", "in_place", "kernel", "once", "record", "tiles", "writes")
@@ -147,13 +147,13 @@ class Step:
 
 
 LOOP_TIMEOUT = object()
-"""In an ADDRESS field: not an address but the time that a loop of this run may take, in ns."""
+"""In an ADDRESS field: the loop timeout of the run in ns, instead of an address."""
 
 
 class Alias:
-    """In place of a step: `target` holds the same bytes as `source`.
+    """Instead of a step: `target` has the same bytes as `source`.
 
-    A temporary shares the source's memory, at no cost; anything else is copied.
+    A temporary shares the source's memory; any other target is copied.
     """
 
     __slots__ = ("source", "target")
@@ -167,10 +167,10 @@ Finish = Callable[[tuple[int, ...]], tuple[Sequence[Dimensions], Sequence[Step |
 
 
 class Deferred:
-    """Last among the steps of an operation whose output sizes only the data decides.
+    """The last of the steps of an operation with data-dependent output sizes.
 
     The steps before it write `counts`, int64 numbers, and their results into Buffers of the largest
-    possible size. After they have run, `finish(numbers)` gives the dimensions of every output of
+    possible size. After they have run, `finish(numbers)` returns the dimensions of every output of
     the operation, and the steps that fill the outputs from the Buffers.
     """
 

@@ -1,4 +1,4 @@
-"""A schedule: the steps of a program in their order, before their memory is planned."""
+"""A schedule: the ordered steps of a program, before memory planning."""
 
 from collections.abc import Container, Sequence
 
@@ -34,7 +34,7 @@ class Operands(Protocol):
     constant_addresses: dict[int, int]
 
     def root(self, value: Any) -> Any:
-        """The operand or Buffer that a field's value leads to, aliases resolved."""
+        """The operand or Buffer to which a field refers, with aliases resolved."""
 
     def bound(self, index: int) -> BoundOperand:
         """An operand with the dimensions of this run."""
@@ -53,7 +53,7 @@ class Schedule:
 
     kept: operands and Buffers that later programs of the run read.
     loops: first and last step of every loop.
-    pass_name: the pass that runs now. rewrites: the changes that passes reported.
+    pass_name: the current pass. rewrites: the changes that passes reported.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Schedule:
         self.root = operands.root
 
     def report(self, scheduled: ScheduledStep, text: str) -> None:
-        """Record a change to a step by the pass that runs now."""
+        """Record a change to a step by the current pass."""
         where = scheduled.where
         self.rewrites.append(Rewrite(self.pass_name, where, f"{where}: {text}"))
 
@@ -82,13 +82,11 @@ class Schedule:
         return any(scheduled.branch_offset for scheduled in self.steps)
 
     def is_argument(self, root: Any) -> bool:
-        """Whether the memory of an operand or Buffer is not the program's own: an argument of the
-        run, or a constant.
-        """
+        """Whether an operand or Buffer is an argument of the run or a constant."""
         return root in self.operands.slots or root in self.operands.constant_addresses
 
     def is_temporary(self, root: Any) -> bool:
-        """Whether no one outside of this program reads or writes an operand."""
+        """Whether an operand is used only within this program."""
         return isinstance(root, int) and not self.is_argument(root) and root not in self.kept
 
 

@@ -1,4 +1,4 @@
-"""The constants that a model itself holds, and the blocks packed of them: for all compilations."""
+"""Constants and packed blocks that all compilations of a model share."""
 
 from _weakref import ref
 
@@ -7,9 +7,9 @@ from nnapi_shim.hints import Any
 
 
 class SharedConstants:
-    """The constants that a model itself holds, and the blocks that were packed of them alone.
+    """The own constants of a model, and the blocks packed from them.
 
-    All compilations of the model share them, and those of other models that hold equal constants.
+    All compilations of the model, and of other models with equal constants, share them.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -19,7 +19,7 @@ class SharedConstants:
         self._packed_at: set[int] = set()
 
     def has(self, value: int | bytes) -> bool:
-        """Whether the value of an ADDRESS field of a step leads to nothing but these constants."""
+        """Whether the value of an ADDRESS field refers only to these constants or blocks."""
         if isinstance(value, bytes) or value == 0 or value in self._packed_at:
             return True
         return self.address <= value < self.address + len(self.data)
@@ -33,29 +33,29 @@ class SharedConstants:
 
 
 WORTH_SHARING = 1 << 14
-"""Bytes of constants from which on those of other models are compared."""
+"""Bytes of constants, at least, that are compared with those of other models."""
 
 _known: dict[int, "ref[SharedConstants]"] = {}
-"""By the id of their bytes, which they keep."""
+"""id of the bytes -> the constants, which keep the bytes alive."""
 
 
 def shared_constants(data: bytes) -> SharedConstants:
     """The constants that all owners of these bytes, or of equal bytes, share."""
     known = _known.get(id(data))
-    found = known() if known is not None else None
-    if found is None and len(data) >= WORTH_SHARING:
-        found = _equal(data)
-    if found is None:
-        found = SharedConstants(data)
+    constants = known() if known is not None else None
+    if constants is None and len(data) >= WORTH_SHARING:
+        constants = _equal(data)
+    if constants is None:
+        constants = SharedConstants(data)
         number = id(data)
-        _known[number] = ref(found, lambda _: _known.pop(number, None))
-    return found
+        _known[number] = ref(constants, lambda _: _known.pop(number, None))
+    return constants
 
 
 def _equal(data: bytes) -> SharedConstants | None:
-    """Those of another model with equal bytes; models of other lengths are not compared."""
+    """The shared constants of another model with equal bytes; None if there are none."""
     for known in [*_known.values()]:
-        found = known()
-        if found is not None and len(found.data) == len(data) and found.data == data:
-            return found
+        constants = known()
+        if constants is not None and len(constants.data) == len(data) and constants.data == data:
+            return constants
     return None

@@ -1,6 +1,6 @@
-"""How many threads a run may take: the setting, else what the process may use of the machine.
+"""The number of threads of a run: the setting, else the processors available to the process.
 
-The threads themselves are C's (native/pool.c).
+native/pool.c has the threads.
 """
 
 import os
@@ -10,14 +10,14 @@ from nnapi_shim.hal.enums import ExecutionPreference, Priority
 from nnapi_shim.hints import NamedTuple
 from nnapi_shim.settings import THREADS
 
-MOST = 64
-"""Threads that a run takes at most, with the one that calls: native/pool.c has no more."""
+MAX_THREADS = 64
+"""Threads of a run, at most, including the calling thread: the limit of native/pool.c."""
 
 
 class Crew(NamedTuple):
     """The threads of a run.
 
-    threads: how many, with the one that calls. rank: 0 for runs that are helped before others.
+    threads: their number, including the calling thread. rank: 0 for the highest priority.
     """
 
     threads: int
@@ -29,40 +29,40 @@ ALONE = Crew(1, RANKS[Priority.MEDIUM])
 
 
 def crew(preference: ExecutionPreference, priority: Priority) -> Crew:
-    """The threads of a compilation's runs: one where power is to be saved."""
+    """The threads of a compilation's runs: one for LOW_POWER."""
     saves = preference is ExecutionPreference.LOW_POWER
     return Crew(1 if saves else count(), RANKS[priority])
 
 
 def count() -> int:
-    """How many threads a run takes: NNAPI_SHIM_THREADS, else as many as the process may use."""
+    """The number of threads of a run: NNAPI_SHIM_THREADS, else the available processors."""
     text = THREADS.get()
     if text and text != "0":
         if text.isascii() and text.isdigit():
-            return max(1, min(int(text[:9]), MOST))
+            return max(1, min(int(text[:9]), MAX_THREADS))
         THREADS.refuse(text, "allowed are whole numbers from 0, which means all processors")
     if not _available:
-        _available.append(min(available(), MOST))
+        _available.append(min(available(), MAX_THREADS))
     return _available[0]
 
 
 _available: list[int] = []
-"""What this process may use, once it was asked for: files were read for it."""
+"""Cached number of available processors; computing it reads files."""
 
 
 def available(proc: str = "/proc/self") -> int:
-    """Processors that the calling thread may use, or fewer if its group has no more time."""
+    """Processors that the calling thread may use, limited by the quotas of its control groups."""
     try:
-        found = len(os.sched_getaffinity(0))
+        processors = len(os.sched_getaffinity(0))
     except OSError:
-        found = os.cpu_count() or 1
+        processors = os.cpu_count() or 1
     for quota in _quotas(proc):
-        found = min(found, quota)
-    return max(1, found)
+        processors = min(processors, quota)
+    return max(1, processors)
 
 
 def _quotas(proc: str) -> Iterator[int]:
-    """Processors' worth of time that control groups leave, rounded up."""
+    """CPU quotas of the enclosing control groups in processors, rounded up."""
     try:
         groups = _read(f"{proc}/cgroup").splitlines()
         mounts = [*_mounts(_read(f"{proc}/mountinfo"))]
@@ -73,19 +73,19 @@ def _quotas(proc: str) -> Iterator[int]:
         if not path:
             continue
         for root, point, kind, options in mounts:
-            second = kind == "cgroup2" and not controllers
-            first = kind == "cgroup" and "cpu" in controllers.split(",") and "cpu" in options
-            if not first and not second:
+            is_v2 = kind == "cgroup2" and not controllers
+            is_v1 = kind == "cgroup" and "cpu" in controllers.split(",") and "cpu" in options
+            if not is_v1 and not is_v2:
                 continue
             inside = os.path.relpath(path, root)
             below = [] if inside.startswith("..") else inside.split("/")
-            for depth in range(len(below) + 1):  # every group around it has a say
+            for depth in range(len(below) + 1):  # every enclosing group has a quota
                 folder = os.path.join(point, *below[:depth])
-                yield from _quota(folder, second)
+                yield from _quota(folder, is_v2)
 
 
 def _mounts(table: str) -> Iterator[tuple[str, str, str, list[str]]]:
-    """Root, mount point, type and options of every control group file system."""
+    """Root, mount point, type and options of each mounted control group file system."""
     for line in table.splitlines():
         fields, _, rest = line.partition(" - ")
         root, point = fields.split()[3:5]
@@ -94,9 +94,9 @@ def _mounts(table: str) -> Iterator[tuple[str, str, str, list[str]]]:
             yield root, point, kind, options.split(",")
 
 
-def _quota(folder: str, second: bool) -> Iterator[int]:
+def _quota(folder: str, is_v2: bool) -> Iterator[int]:
     try:
-        if second:
+        if is_v2:
             quota, period = _read(f"{folder}/cpu.max").split()
         else:
             quota, period = (_read(f"{folder}/cpu.cfs_{name}_us") for name in ("quota", "period"))

@@ -1,1 +1,1 @@
-"""Runs of programs: from segment to segment, step by step where somebody observes."""
+"""Execution of programs: segment by segment, or step by step while runs are observed."""

@@ -1,4 +1,4 @@
-"""IF and WHILE between graphs: chooses a graph, or runs two in turns."""
+"""Executes IF and WHILE that are not inlined."""
 
 from collections.abc import Callable, Sequence
 from time import monotonic_ns
@@ -21,21 +21,21 @@ class Located(NamedTuple):
 
 
 Inputs = Sequence[Located | None]
-"""Of a graph; None for one that is omitted."""
+"""The inputs of a graph; None for an omitted one."""
 RunGraph = Callable[[CompiledGraph, Inputs, Where, FrameLease], Call[list[Located]]]
-"""Runs a graph on inputs, as the trampoline does; the lease has its outputs."""
+"""Runs a graph as a coroutine of the trampoline; the lease owns its outputs."""
 
 
 def branch(
-    run: RunGraph, graphs: Sequence[CompiledGraph], inputs: Inputs, place: Where, lease: FrameLease
+    run: RunGraph, graphs: Sequence[CompiledGraph], inputs: Inputs, where: Where, lease: FrameLease
 ) -> Call[list[Located]]:
-    """The outputs of an IF. graphs: then and else. inputs: the condition, and those of both."""
+    """The outputs of an IF. graphs: then and else. inputs: the condition, then the graph inputs."""
     condition = inputs[0]
     assert condition is not None
-    chosen = address.read(condition.address, 1) != b"\0"
-    graph, word = (graphs[0], "then") if chosen else (graphs[1], "else")
+    condition_holds = address.read(condition.address, 1) != b"\0"
+    graph, word = (graphs[0], "then") if condition_holds else (graphs[1], "else")
     results: list[Located]
-    results = yield run(graph, inputs[1:], f"{place}, {word}", lease)
+    results = yield run(graph, inputs[1:], f"{where}, {word}", lease)
     return results
 
 
@@ -44,28 +44,28 @@ def loop(
     graphs: Sequence[CompiledGraph],
     inputs: Inputs,
     output_count: int,
-    place: Where,
+    where: Where,
     lease: FrameLease,
     limits: tuple[int, int],
 ) -> Call[list[Located]]:
-    """The state of a WHILE after its last round. graphs: condition and body.
+    """The state of a WHILE after its last iteration. graphs: condition and body.
 
     limits: the loop timeout, and the deadline of the run, in ns; 0 for no deadline.
     """
-    started = monotonic_ns()
+    start_ns = monotonic_ns()
     condition, body = graphs
     state = inputs
     last_lease = FrameLease()
     while True:
         test_lease = FrameLease()
-        (test,) = yield run(condition, state, f"{place}, condition", test_lease)
+        (test,) = yield run(condition, state, f"{where}, condition", test_lease)
         goes_on = address.read(test.address, 1) != b"\0"
         test_lease.release()
         if not goes_on:
             break
-        _check_time(started, place, limits)
+        _check_time(start_ns, where, limits)
         next_lease = FrameLease()
-        results = yield run(body, state, f"{place}, body", next_lease)
+        results = yield run(body, state, f"{where}, body", next_lease)
         state = [*results, *inputs[len(results) :]]
         last_lease.release()
         last_lease = next_lease
@@ -75,7 +75,7 @@ def loop(
         if result is None:
             raise NnapiError(
                 ResultCode.OP_FAILED,
-                f"{place}: input {position} is omitted",
+                f"{where}: input {position} is omitted",
                 "while.output-omitted",
             )
         if result is inputs[position]:
@@ -86,14 +86,14 @@ def loop(
     return carried
 
 
-def _check_time(started: int, place: Where, limits: tuple[int, int]) -> None:
+def _check_time(start_ns: int, where: Where, limits: tuple[int, int]) -> None:
     now = monotonic_ns()
     loop_timeout_ns, deadline_ns = limits
     late = deadline_ns and now >= deadline_ns
-    if late or now - started > loop_timeout_ns:
-        what = "the computation" if late else "the loop"
+    if late or now - start_ns > loop_timeout_ns:
+        subject = "the computation" if late else "the loop"
         raise NnapiError(
             ResultCode.MISSED_DEADLINE_TRANSIENT,
-            f"{place}: {what} took longer than it may",
+            f"{where}: {subject} took longer than it may",
             "execution.deadline.passed" if late else "while.timeout",
         )

@@ -1,4 +1,4 @@
-"""What a kernel met that it refused: found again in its arguments, for the message."""
+"""Error messages of kernels: searches the arguments of a failed step for the illegal value."""
 
 from collections.abc import Iterator
 from struct import iter_unpack, unpack
@@ -12,28 +12,28 @@ from nnapi_shim.operations.faults import box_reversed, index_outside, roi_outsid
 
 
 def explanation(kernel: str, frame: Frame, step: int) -> NnapiError | None:
-    """What was wrong with the values that a step met; None where nobody looks for it."""
+    """The error for the illegal value that a step met; None for other kernels."""
     if kernel == "gather":
         from nnapi_shim.drivers.cpu.lowering.lookup import GATHER
 
-        given = _fields(frame, step, GATHER)
-        return _outside("indices", given["indices"], given["count"], given["size"])
+        fields = _fields(frame, step, GATHER)
+        return _outside("indices", fields["indices"], fields["count"], fields["size"])
     if kernel.startswith(("roi_align", "roi_pool")):
         from nnapi_shim.drivers.cpu.lowering.roi import ROIS
 
-        given = _fields(frame, step, record(**ROIS))  # what both have in front
-        found = _batch_index(given) or _box_reversed("rois", given["rois"], given["count"])
-        return found or _roi_outside(given)
+        fields = _fields(frame, step, record(**ROIS))  # the common leading fields
+        error = _batch_index(fields) or _box_reversed("rois", fields["rois"], fields["count"])
+        return error or _roi_outside(fields)
     if kernel == "bbox_transform":
         from nnapi_shim.drivers.cpu.lowering.detection import BBOX_TRANSFORM
 
-        given = _fields(frame, step, BBOX_TRANSFORM)
-        return _batch_index(given) or _box_reversed("rois", given["rois"], given["count"])
+        fields = _fields(frame, step, BBOX_TRANSFORM)
+        return _batch_index(fields) or _box_reversed("rois", fields["rois"], fields["count"])
     if kernel == "soft_nms":
         from nnapi_shim.drivers.cpu.lowering.proposal import SOFT_NMS
 
-        given = _fields(frame, step, SOFT_NMS)
-        return _box_reversed("rois", given["boxes"], given["rois"] * given["classes"])
+        fields = _fields(frame, step, SOFT_NMS)
+        return _box_reversed("rois", fields["boxes"], fields["rois"] * fields["classes"])
     if kernel == "max_keypoints":
         from nnapi_shim.drivers.cpu.lowering.detection import KEYPOINTS
 
@@ -42,21 +42,21 @@ def explanation(kernel: str, frame: Frame, step: int) -> NnapiError | None:
     if kernel == "generate_proposals":
         from nnapi_shim.drivers.cpu.lowering.proposal import PROPOSALS
 
-        given = _fields(frame, step, PROPOSALS)
+        fields = _fields(frame, step, PROPOSALS)
         images = _tiles(frame, step)
-        found = _nan(given["scores"], images * given["capacity"])
-        return found or _box_reversed("anchors", given["anchors"], given["count"])
+        error = _nan(fields["scores"], images * fields["capacity"])
+        return error or _box_reversed("anchors", fields["anchors"], fields["count"])
     return None
 
 
 def _tiles(frame: Frame, step: int) -> int:
-    """How many tiles a step has."""
+    """The number of tiles of a step."""
     (tiles,) = unpack("<q", address.read(frame.words + STEP_BYTES * step + 16, 8))
     return int(tiles)
 
 
 def _fields(frame: Frame, step: int, layout: Record) -> dict[str, Any]:
-    """The arguments of a step, by the names of its record; addresses are those of this run."""
+    """The arguments of a step by field name, with the addresses of this run."""
     (block,) = unpack("<q", address.read(frame.words + STEP_BYTES * step + 8, 8))
     return dict(
         zip(layout.fields, layout.unpack(address.read(block, 8 * layout.words)), strict=True)

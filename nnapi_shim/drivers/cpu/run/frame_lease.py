@@ -1,4 +1,4 @@
-"""Frame leases: the memory of the results of a run, until it is released."""
+"""Frame leases: own the memory of a run's results until they are released."""
 
 from nnapi_shim import address
 from nnapi_shim.drivers.cpu.compile.segments import Segment
@@ -6,7 +6,7 @@ from nnapi_shim.drivers.cpu.program.program import Frame
 
 
 class FrameLease:
-    """Frames and blocks of memory in which results lie, until the lease is released."""
+    """The frames and memory blocks that hold results, until `release`."""
 
     def __init__(self) -> None:
         self._frames: list[tuple[Segment, Frame]] = []
@@ -19,14 +19,14 @@ class FrameLease:
         return frame
 
     def copy(self, source: int, length: int) -> int:
-        """Address of a copy of `length` bytes."""
+        """Copy `length` bytes into a new block; returns its address."""
         block = address.Block(length)
         address.copy(block.address, source, length)
         self._blocks.append(block)
         return block.address
 
     def zeros(self, length: int) -> int:
-        """Address of `length` bytes of 0."""
+        """Allocate `length` zero bytes; returns their address."""
         block = address.Block(length)
         self._blocks.append(block)
         return block.address
@@ -37,7 +37,7 @@ class FrameLease:
         self._blocks += other._blocks
 
     def release(self) -> None:
-        """Give the frames back for other runs."""
+        """Return the frames to their segments for other runs, and free the blocks."""
         for segment, frame in self._frames:
             segment.frames.append(frame)
         self._frames, self._blocks = [], []

@@ -1,5 +1,5 @@
-"""A run of a graph of several segments: goes from segment to segment, and lowers the next one where
-no run has had equal results before.
+"""Runs a graph of several segments, and lowers the next segment unless an earlier run had equal
+results.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ from nnapi_shim.operations.trampoline import Call
 
 
 class Insufficient(Exception):  # noqa: N818 (a result, not an error)
-    """A buffer of the caller is too small: which outputs do not fit, and all shapes so far."""
+    """Output buffers are too small. positions: of these outputs. segment: has the known shapes."""
 
     def __init__(self, segment: Segment, positions: set[int]) -> None:
         super().__init__(positions)
@@ -35,8 +35,8 @@ class Insufficient(Exception):  # noqa: N818 (a result, not an error)
 class SegmentedRun:
     """One run of a prepared model.
 
-    graphs: those that IF and WHILE refer to.
-    deadline_ns: time.monotonic_ns() after which it ends with MISSED_DEADLINE_TRANSIENT, or 0.
+    graphs: the graphs that IF and WHILE refer to.
+    deadline_ns: time.monotonic_ns() after which it raises MISSED_DEADLINE_TRANSIENT; 0 for never.
     """
 
     def __init__(
@@ -46,16 +46,17 @@ class SegmentedRun:
         self._loop_timeout_ns = loop_timeout_ns
         self._deadline_ns = deadline_ns
         self._around: list[Where] = []
-        """The positions of the graphs around the one that runs, outermost first."""
+        """The positions of the enclosing graphs, outermost first."""
 
     def segments(
         self, segment: Segment, addresses: list[int], capacities: Sequence[int], lease: FrameLease
     ) -> Segment:
-        """Run a segment and all that follow; the last one.
+        """Run a segment and its successors; returns the last one.
 
-        addresses: of the arguments, in the order of their slots; those of kept memory follow.
-        capacities: bytes of the memory of each output.
-        Raises Insufficient, TooLate, and NnapiError for what fails.
+        addresses: of the arguments, in the order of their slots; addresses of kept memory are
+            appended.
+        capacities: bytes of each output buffer.
+        Raises Insufficient, TooLate, and NnapiError.
         """
         return trampoline.run(self._segments(segment, addresses, capacities, lease))
 
@@ -66,7 +67,7 @@ class SegmentedRun:
         capacities: Sequence[int] | None,
         lease: FrameLease,
     ) -> Call[Segment]:
-        """The same of any graph; capacities: None if outputs are not the caller's."""
+        """`segments` of any graph; capacities: None if the outputs are not the caller's buffers."""
         while True:
             if segment.failure is not None:
                 raise segment.failure.again()
@@ -148,7 +149,7 @@ class SegmentedRun:
         positions = {index: at for at, index in enumerate(segment.lowering.graph.output_indexes)}
         for index, result in zip(item.outputs, results, strict=True):
             length = byte_size(following.lowering.operands.bound(index))
-            if length and 0 in result.dimensions:  # a declared size won: there is no data
+            if length and 0 in result.dimensions:  # the declared size overrides it: no data exists
                 result = result._replace(address=lease.zeros(length))
             if index not in segment.slots:
                 addresses.append(result.address)
@@ -171,13 +172,13 @@ class SegmentedRun:
                 graphs.append(self._graphs[declared[index].location.offset])
             else:
                 inputs.append(self._located(segment, index, addresses))
-        place = segment.lowering.place_of(item)
+        where = segment.lowering.place_of(item)
         results: list[Located]
         if item.type is OperationType.WHILE:
             count, limits = len(item.outputs), (self._loop_timeout_ns, self._deadline_ns)
-            results = yield loop(self._graph, graphs, inputs, count, place, lease, limits)
+            results = yield loop(self._graph, graphs, inputs, count, where, lease, limits)
         else:
-            results = yield branch(self._graph, graphs, inputs, place, lease)
+            results = yield branch(self._graph, graphs, inputs, where, lease)
         return results
 
     def _located(self, segment: Segment, index: int, addresses: list[int]) -> Located | None:
@@ -191,16 +192,16 @@ class SegmentedRun:
         self,
         graph: CompiledGraph,
         inputs: Sequence[Located | None],
-        place: Where,
+        where: Where,
         lease: FrameLease,
     ) -> Call[list[Located]]:
-        """Run a graph on these inputs; the lease has its outputs."""
-        self._around.append(place)
+        """Run a graph on these inputs; the lease owns its outputs."""
+        self._around.append(where)
         outputs: list[Located]
         try:
             outputs = yield self._outputs(graph, inputs, lease)
         except NnapiError as error:
-            raise trampoline.at_depth(error, place, len(self._around) - 1) from None
+            raise trampoline.at_depth(error, where, len(self._around) - 1) from None
         finally:
             self._around.pop()
         return outputs
@@ -211,7 +212,9 @@ class SegmentedRun:
         subgraph = graph.subgraph
         dimensions = tuple(
             [
-                () if item is None else _taken(subgraph.operands[index].dimensions, item, position)
+                ()
+                if item is None
+                else _input_dimensions(subgraph.operands[index].dimensions, item, position)
                 for position, (index, item) in enumerate(
                     zip(subgraph.input_indexes, inputs, strict=True)
                 )
@@ -236,9 +239,9 @@ class SegmentedRun:
         return outputs
 
 
-def _taken(declared: Dimensions, given: Located, position: int) -> Dimensions:
+def _input_dimensions(declared: Dimensions, argument: Located, position: int) -> Dimensions:
     try:
-        return given_dimensions(declared, given.dimensions)
+        return given_dimensions(declared, argument.dimensions)
     except NnapiError as error:
         raise error.at(f"input {position}") from None
 
@@ -246,7 +249,7 @@ def _taken(declared: Dimensions, given: Located, position: int) -> Dimensions:
 def _with_results(
     segment: Segment, item: Operation, key: tuple[Dimensions, ...], deadline_ns: int
 ) -> GraphLowering:
-    """The lowering behind an IF or WHILE that the run has evaluated."""
+    """The lowering that continues after an IF or WHILE with these output dimensions."""
     lowering = segment.next_lowering(deadline_ns)
     slots = lowering.operands.slots
     for position, (index, dimensions) in enumerate(zip(item.outputs, key, strict=True)):
@@ -261,7 +264,7 @@ def _with_results(
 
 
 def _address(segment: Segment, value: Any, addresses: Sequence[int]) -> int:
-    """Address of an operand or Buffer after a segment has run; 0 for one without bytes."""
+    """Address of an operand or Buffer after a segment has run; 0 if it has no bytes."""
     operands = segment.lowering.operands
     owner = operands.owner(value) if isinstance(value, int) else value
     constant = operands.constant_addresses.get(owner)

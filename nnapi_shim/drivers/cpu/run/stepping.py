@@ -1,4 +1,4 @@
-"""Runs a program step by step, and reports each step to those who observe runs."""
+"""Runs a program step by step, and reports each step to the observers."""
 
 from collections.abc import Callable, Sequence
 from time import monotonic_ns
@@ -14,27 +14,27 @@ from nnapi_shim.hints import Any
 
 NAME = "nnapi-cpu"
 _STOPPED = 16
-"""Offset in a WALK record of the step at which it stopped."""
+"""Offset of the field `stopped` in a WALK record."""
 
 
 def begin() -> None:
-    """Walk step by step in runs that are bound from now on."""
+    """Run step by step in executions that are bound from now on."""
     walks.walk_of[0] = stepwise
 
 
 def end() -> None:
-    """Walk as always."""
+    """Restore the compiled walk."""
     walks.walk_of[0] = walks.compiled_walk
 
 
 def stepwise(program: Program, around: Sequence[Where]) -> Callable[[int, int], int]:
-    """A function in place of `program.walk`, which reports each step.
+    """A replacement of `program.walk` that reports each step.
 
-    around: the positions of the graphs around it, when the walk begins.
+    around: the positions of the enclosing graphs.
     """
 
     def walk(block: int, tile: int) -> int:
-        del tile  # a walk is one
+        del tile  # a walk has one tile
         steps, count, _, deadline, *crew = address.words(block, "int64_t", WALK.words)
         table = address.words(steps, "int64_t", STEP_WORDS * count)
         own = address.Block(WALK_BYTES)
@@ -42,16 +42,16 @@ def stepwise(program: Program, around: Sequence[Where]) -> Callable[[int, int], 
         while number < count:
             at = STEP_WORDS * number
             kernel, arguments, tiles, branch_offset, _ = table[at : at + STEP_WORDS]
-            began = monotonic_ns()
+            start_ns = monotonic_ns()
             if branch_offset:
                 code = _called(kernel, arguments, tiles, deadline)
             else:
                 record = WALK.pack(steps + STEP_BYTES * number, 1, 0, deadline, *crew)
                 address.view(own.address, WALK_BYTES)[:] = record
                 code = program.walk(own.address, 0)
-            ended = monotonic_ns()
+            end_ns = monotonic_ns()
             where, step = program.origins[number]
-            report(NAME, step.kernel, around, where, began, ended)
+            report(NAME, step.kernel, around, where, start_ns, end_ns)
             if code > 0:
                 address.view(block + _STOPPED, 8)[:] = number.to_bytes(8, "little")
                 return code
@@ -62,7 +62,7 @@ def stepwise(program: Program, around: Sequence[Where]) -> Callable[[int, int], 
 
 
 def _called(kernel: int, arguments: int, tiles: int, deadline: int) -> int:
-    """The answer of a step that may branch; a walk of one step does not return it."""
+    """The result code of a branch step, which a compiled walk of one step does not return."""
     function: Any = address.function(kernel, STEP_SIGNATURE)
     code = 0
     for tile in range(tiles):

@@ -1,4 +1,4 @@
-"""Walks: what runs a program, and the error of a walk that stopped."""
+"""Walks: functions that run a program, and the error of a stopped walk."""
 
 from collections.abc import Callable, Sequence
 
@@ -8,30 +8,30 @@ from nnapi_shim.hal.enums import ResultCode
 
 
 def compiled_walk(program: Program, around: Sequence[Where]) -> Callable[[int, int], int]:
-    """One compiled call for all steps of a program."""
-    del around  # no one observes it
+    """The compiled function that runs all steps of a program."""
+    del around  # only observers need it
     return program.walk
 
 
 walk_of = [compiled_walk]
-"""The walk that runs are bound with: another function while they are observed (stepping.py)."""
+"""The walk of new executions; stepping.py replaces it while runs are observed."""
 
 
 def stopped(frame: Frame, code: int) -> NnapiError:
-    """The error of a walk that a step stopped."""
+    """The error of the step that stopped a walk."""
     where, step = frame.program.origins[frame.stopped()]
     if code == ResultCode.MISSED_DEADLINE_TRANSIENT:
         is_loop = step.kernel == "loop_test"
-        what = "the loop" if is_loop else "the computation"
+        subject = "the loop" if is_loop else "the computation"
         return NnapiError(
             ResultCode(code),
-            f"{where}: {what} took longer than it may",
+            f"{where}: {subject} took longer than it may",
             "while.timeout" if is_loop else "execution.deadline.passed",
         )
     if step.kernel == "fail":
         return NnapiError(ResultCode(code), step.complaint, "if.branch")
     from nnapi_shim.drivers.cpu.run.explanation import explanation
 
-    refused = explanation(step.kernel, frame, frame.stopped())
-    error = refused or NnapiError(ResultCode(code), step.complaint, "operation.value")
+    explained = explanation(step.kernel, frame, frame.stopped())
+    error = explained or NnapiError(ResultCode(code), step.complaint, "operation.value")
     return error.at(where)

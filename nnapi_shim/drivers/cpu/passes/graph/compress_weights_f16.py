@@ -1,43 +1,45 @@
-"""Large weights of models that allow it are kept as float16, where they are read for one row."""
+"""Stores large weight matrices of matrix-vector products as float16, in models that allow it."""
 
 from struct import iter_unpack, pack
 
-from nnapi_shim.drivers.cpu.lowering.half_precision import LEAST_BYTES, ON_ONE_ROW, can_halve
+from nnapi_shim.drivers.cpu.lowering.half_precision import MIN_BYTES, ON_ONE_ROW, can_halve
 from nnapi_shim.drivers.cpu.passes.graph.rewriter import MutableGraph, title
 from nnapi_shim.hal.enums import OperandLifeTime, OperandType, OperationType
 from nnapi_shim.hal.types import Operand, Operation, byte_size
 
 O = OperationType  # noqa: E741
 SMALLEST, LARGEST = 2.0**-14, 65504.0
-"""Of the normal numbers of float16."""
+"""The smallest and the largest normal float16."""
 
 
 def compress_weights_f16(graph: MutableGraph) -> None:
-    """Constant matrices of an operation on one row, or one sequence: all of them, if the largest
-    weight of each row is a normal float16, or 0. What is smaller is then off by no more than the
-    largest may be.
+    """Compress all constant matrices of an operation with batch size 1, if the largest magnitude in
+    each matrix row is 0 or a normal float16. The rounding error of every weight is then at most
+    that of the largest weight in its row.
     """
     if not can_halve():
         return
     for _, item in list(graph.each(*ON_ONE_ROW)):
         if _batches(graph, item) != 1:
             continue
-        found = [index for index in dict.fromkeys(item.inputs) if _is_matrix(graph, index)]
-        size = sum([byte_size(graph.operands[index]) for index in found])
-        if size >= LEAST_BYTES and _are_in_range(graph, found):
-            places = [(graph.address(index), graph.operands[index].dimensions) for index in found]
-            graph.constants.halved.update(places)
+        matrices = [index for index in dict.fromkeys(item.inputs) if _is_matrix(graph, index)]
+        size = sum([byte_size(graph.operands[index]) for index in matrices])
+        if size >= MIN_BYTES and _are_in_range(graph, matrices):
+            weights = [
+                (graph.address(index), graph.operands[index].dimensions) for index in matrices
+            ]
+            graph.constants.halved.update(weights)
             graph.report(item, f"{title(item)}: {size >> 10} KiB of weights are kept as float16")
 
 
 def _batches(graph: MutableGraph, item: Operation) -> int:
-    """Rows or sequences that the weights are multiplied with at once; 0 if that is not known."""
+    """The batch size of an operation; 0 if it is unknown."""
     if item.type is O.FULLY_CONNECTED:
         return (graph.operands[item.outputs[0]].dimensions or (0,))[0]
     names = graph.named(item)
     dimensions = graph.operands[names["input"]].dimensions
-    at = 1 if "time_major" in names and graph.value(names["time_major"]) else 0
-    return dimensions[at] if len(dimensions) > at else 0
+    axis = 1 if "time_major" in names and graph.value(names["time_major"]) else 0
+    return dimensions[axis] if len(dimensions) > axis else 0
 
 
 def _is_matrix(graph: MutableGraph, index: int) -> bool:
@@ -47,17 +49,19 @@ def _is_matrix(graph: MutableGraph, index: int) -> bool:
 
 
 def _are_in_range(graph: MutableGraph, indexes: list[int]) -> bool:
-    """Whether the largest of each row is; the kernels that find it pass over NaN, which stays."""
+    """Whether the largest magnitude of each row is 0 or a normal float16. The reductions ignore
+    NaN, which float16 represents.
+    """
     axis = graph.constant(Operand(OperandType.TENSOR_INT32, (1,)), pack("<i", 1))
-    keeps = graph.scalar(OperandType.BOOL, False)
+    keep_dimensions = graph.scalar(OperandType.BOOL, False)
     operands, operations = list(graph.operands), []
     for index in indexes:
         for type in (O.REDUCE_MAX, O.REDUCE_MIN):
-            operations.append(Operation(type, (index, axis, keeps), (len(operands),)))
+            operations.append(Operation(type, (index, axis, keep_dimensions), (len(operands),)))
             rows = operands[index].dimensions[:1]
-            kind = OperandLifeTime.SUBGRAPH_OUTPUT
-            operands.append(Operand(OperandType.TENSOR_FLOAT32, rows, lifetime=kind))
-    found = graph.evaluate(
+            lifetime = OperandLifeTime.SUBGRAPH_OUTPUT
+            operands.append(Operand(OperandType.TENSOR_FLOAT32, rows, lifetime=lifetime))
+    extremes = graph.evaluate(
         graph.subgraph._replace(
             operands=tuple(operands),
             operations=tuple(operations),
@@ -65,9 +69,9 @@ def _are_in_range(graph: MutableGraph, indexes: list[int]) -> bool:
             output_indexes=tuple([item.outputs[0] for item in operations]),
         )
     )
-    if found is None:
+    if extremes is None:
         return False
-    for highest, lowest in zip(found[::2], found[1::2], strict=True):
+    for highest, lowest in zip(extremes[::2], extremes[1::2], strict=True):
         for (high,), (low,) in zip(
             iter_unpack("<f", highest), iter_unpack("<f", lowest), strict=True
         ):

@@ -1,4 +1,4 @@
-"""Operations on constants alone are computed when the model is compiled."""
+"""Constant folding: evaluates operations with only constant inputs at compilation."""
 
 from nnapi_shim.drivers.cpu.passes.graph.rewriter import MutableGraph, title
 from nnapi_shim.hal.enums import OperandLifeTime, OperationType
@@ -6,14 +6,18 @@ from nnapi_shim.hal.types import Operation, byte_size
 from nnapi_shim.limits import watched
 
 O = OperationType  # noqa: E741
-LEFT = (O.IF, O.WHILE, O.RANDOM_MULTINOMIAL)
-MOST_BYTES = 1 << 20
-MOST_GROWTH = 4
-"""Bytes of results that are kept, whatever they were made of, and times what they were made of."""
+NEVER_FOLDED = (O.IF, O.WHILE, O.RANDOM_MULTINOMIAL)
+MAX_BYTES = 1 << 20
+MAX_GROWTH = 4
+"""An operation is folded if its results have at most MAX_BYTES, or at most MAX_GROWTH times the
+bytes of its inputs.
+"""
 
 
 def fold_constants(graph: MutableGraph) -> None:
-    """Compute everything that depends on constants alone; if any of it fails, the runs do."""
+    """Evaluate all operations that depend only on constants. If one fails, none is folded, and the
+    run reports the error.
+    """
     folded: dict[int, Operation] = {}
     known: set[int] = set()
     needed: dict[int, None] = {}
@@ -25,14 +29,14 @@ def fold_constants(graph: MutableGraph) -> None:
             needed |= dict.fromkeys([index for index in item.inputs if index in known])
     if not folded:
         return
-    found = graph.evaluate(
+    results = graph.evaluate(
         graph.subgraph._replace(
             operations=tuple(folded.values()), input_indexes=(), output_indexes=tuple(needed)
         )
     )
-    if found is None:
+    if results is None:
         return
-    for index, contents in watched(zip(needed, found, strict=True)):
+    for index, contents in watched(zip(needed, results, strict=True)):
         graph.make_constant(index, contents)
     for position, item in watched(folded.items()):
         graph.remove(position)
@@ -40,17 +44,17 @@ def fold_constants(graph: MutableGraph) -> None:
 
 
 def _is_folded(graph: MutableGraph, item: Operation, known: set[int]) -> bool:
-    """Whether an operation is computed. known: the results that are computed already."""
+    """Whether an operation is folded. known: results of operations that are folded."""
     operands = graph.operands
-    if item.type in LEFT or not item.inputs or not graph.outputs.isdisjoint(item.outputs):
+    if item.type in NEVER_FOLDED or not item.inputs or not graph.outputs.isdisjoint(item.outputs):
         return False
-    made_of = 0
+    input_bytes = 0
     for index in item.inputs:
         if operands[index].lifetime is not OperandLifeTime.NO_VALUE:
             if index not in known and not graph.is_constant(index):
                 return False
-            made_of += byte_size(operands[index])
+            input_bytes += byte_size(operands[index])
     if not graph.is_plain(*item.outputs):
         return False
-    made = sum([byte_size(operands[index]) for index in item.outputs])
-    return made <= max(MOST_BYTES, MOST_GROWTH * made_of)
+    output_bytes = sum([byte_size(operands[index]) for index in item.outputs])
+    return output_bytes <= max(MAX_BYTES, MAX_GROWTH * input_bytes)

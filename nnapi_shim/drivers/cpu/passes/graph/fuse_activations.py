@@ -1,4 +1,4 @@
-"""A RELU, RELU1 or RELU6 becomes the fused activation of the operation before it."""
+"""Fuses RELU, RELU1 and RELU6 into the preceding operation."""
 
 from nnapi_shim.drivers.cpu.lowering.bounds import MOVED
 from nnapi_shim.drivers.cpu.passes.graph.pattern import Op, matches
@@ -19,7 +19,7 @@ OF_FLOATS = (
     O.MAX_POOL_2D,
     O.TRANSPOSE_CONV_2D,
 )
-"""Those whose kernels treat NaN as the operation RELU does; other fused activations keep NaN."""
+"""Float operations whose fused activation treats NaN as RELU does; others propagate NaN."""
 FLOATS = (OperandType.TENSOR_FLOAT32, OperandType.TENSOR_FLOAT16)
 
 
@@ -33,8 +33,8 @@ ACTIVATION = Op(tuple(CODES), PRODUCER)
 
 
 def fuse_activations(graph: MutableGraph) -> None:
-    """RELU, RELU1 and RELU6 behind an operation without an activation; where it is quantized, the
-    scale and zero point are the same on both sides, and the bounds in both.
+    """Fuse RELU, RELU1 and RELU6 into an operation with activation NONE. Quantized operands have
+    the same scale and zero point on both sides, so the clamping bounds are the same, too.
     """
     codes: dict[tuple[FuseCode, bytes], int] = {}
     for match in matches(graph, ACTIVATION):
@@ -49,7 +49,7 @@ def fuse_activations(graph: MutableGraph) -> None:
         if graph.value(named["activation"]) != FuseCode.NONE:
             continue
         code = CODES[OperationType(item.type)]
-        # A maximum passes NaN over, and begins with the bound.
+        # MAX_POOL_2D ignores NaN: its maximum starts at the lower bound.
         mark = MOVED if is_float and first.type != O.MAX_POOL_2D else b""
         if (code, mark) not in codes:
             codes[code, mark] = graph.scalar(OperandType.INT32, code, mark)

@@ -1,5 +1,5 @@
-"""SPACE_TO_BATCH_ND, a convolution without padding and with strides of 1, and BATCH_TO_SPACE_ND
-become a dilated convolution, which files made with TensorFlow express like that.
+"""Fuses SPACE_TO_BATCH_ND, a convolution with stride 1 and no padding, and BATCH_TO_SPACE_ND into a
+dilated convolution. TensorFlow exports dilated convolutions in this form.
 """
 
 from nnapi_shim.drivers.cpu.passes.graph.pattern import Op, matches
@@ -23,7 +23,7 @@ JOINED = Op(O.BATCH_TO_SPACE_ND, CONVOLUTION)
 
 
 def fuse_dilation(graph: MutableGraph) -> None:
-    """Three operations in a row, with the same blocks on both sides."""
+    """Fuse the three operations where both block sizes are equal."""
     for match in matches(graph, JOINED):
         first, item, last = match[SPLIT], match[CONVOLUTION], match[JOINED]
         window = axes(graph, item)
@@ -50,7 +50,7 @@ def _dilated(
     window: tuple[WindowAxis, WindowAxis],
     blocks: tuple[int, int],
 ) -> tuple[WindowAxis, WindowAxis] | None:
-    """The axes of the dilated convolution; None where its result has other dimensions."""
+    """The window axes of the dilated convolution; None if its output dimensions would differ."""
     paddings = graph.value(first.inputs[2])
     image, result = graph.operands[first.inputs[0]].dimensions, graph.operands[target].dimensions
     if image[0] != result[0]:
@@ -66,7 +66,7 @@ def _dilated(
 
 
 def _blocks(graph: MutableGraph, first: Operation, last: Operation) -> tuple[int, int] | None:
-    """The blocks of both operations; None where these differ."""
+    """The block size that both operations share; None if theirs differ or are not constant."""
     if not graph.is_plain(*first.inputs, *first.outputs, *last.inputs, *last.outputs):
         return None
     for item in (first, last):

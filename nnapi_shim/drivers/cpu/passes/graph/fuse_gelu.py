@@ -1,4 +1,6 @@
-"""GELU by its formula with TANH, nine operations, becomes one step that rounds as they do."""
+"""Fuses the nine operations of the tanh approximation of GELU into one step, with the same
+rounding.
+"""
 
 from collections.abc import Sequence
 
@@ -25,7 +27,7 @@ GELU = real(O.MUL, Number("half"), real(O.MUL, SHARE, X))
 
 
 def fuse_gelu(graph: MutableGraph) -> None:
-    """GELU of float32; the factors of each product but the last two in any order."""
+    """Fuse float32 GELU; the two inputs of an ADD or MUL may be in either order."""
     for match in matches(graph, GELU):
         numbers: dict[str, Any] = {name: match.number(name) for name in NUMBERS}
         source = match.operand("x")
@@ -38,19 +40,19 @@ def fuse_gelu(graph: MutableGraph) -> None:
 
 
 def is_ordinary(cubic: float, inner: float, one: float, half: float) -> bool:
-    """Whether the step, which clamps nothing but the product with x, and that from above, gives
-    the results of the operations, which clamp all their products and sums.
+    """Whether the fused step gives the results of the separate operations. The operations clamp all
+    products and sums to finite float32; the step clamps only the product with x, from above.
 
-    The argument of the TANH exceeds float32 only from |x| = 2^39 on. It is then more than 2^97 with
-    and without clamps, with the sign of x, and its hyperbolic tangent is the same. A negative x is
-    multiplied with 0 to 1.
+    The argument of TANH overflows float32 only for |x| >= 2^39. Its magnitude then exceeds 2^97
+    with and without clamps, with the sign of x, so the hyperbolic tangent is the same. A negative x
+    is multiplied by a factor in [0, 1].
     """
     factors_are = all(2.0**-10 <= factor <= 16 for factor in (cubic, inner))
     return factors_are and one == 1 and abs(half) <= 1
 
 
 class _Gelu:
-    """The step for it."""
+    """The lowering of a fused GELU with its constants."""
 
     def __init__(self, numbers: dict[str, Any]) -> None:
         self._numbers = numbers

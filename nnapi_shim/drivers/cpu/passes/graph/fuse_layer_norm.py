@@ -1,4 +1,4 @@
-"""Layer normalisation by its formula, nine operations, becomes one step that rounds as they do."""
+"""Fuses the nine operations of a layer normalisation into one step, with the same rounding."""
 
 from collections.abc import Sequence
 
@@ -20,15 +20,15 @@ from nnapi_shim.operations.declare import BoundOperand
 
 O = OperationType  # noqa: E741
 LEAST, MOST = 2.0**-60, 2.0**60
-"""Bounds of the addend of the variance, and of the size of other constants: with these, no quotient
-is larger than the root of the length, and no result comes near the largest float32.
+"""Bounds of epsilon, the addend of the variance, and of the magnitude of gain and bias. Within
+them, no quotient exceeds sqrt(length), and no result overflows float32.
 """
 LONGEST = 1 << 18
-"""Numbers in a row: the kernel looks at the clock between rows alone."""
+"""The largest row length: the kernel checks the deadline only between rows."""
 
 
 def _is_over_last(graph: MutableGraph, item: Operation) -> bool:
-    """Whether a MEAN is over the last dimension, which it keeps."""
+    """Whether a MEAN reduces the last dimension and keeps it with size 1."""
     source, axes, keeps = item.inputs
     last = len(graph.operands[source].dimensions) - 1
     keep = graph.value(keeps)
@@ -49,7 +49,7 @@ LAYER_NORM = real(O.ADD, Constants("bias"), real(O.MUL, Constants("gain"), QUOTI
 
 
 def fuse_layer_norm(graph: MutableGraph) -> None:
-    """Layer normalisation of float32 over the last dimension, with constant gain and bias."""
+    """Fuse float32 layer normalisation over the last dimension, with constant gain and bias."""
     for match in matches(graph, LAYER_NORM):
         source, gain, bias = map(match.operand, ("x", "gain", "bias"))
         operands, least = graph.operands, match.number("least")
@@ -69,12 +69,12 @@ def fuse_layer_norm(graph: MutableGraph) -> None:
 
 
 def _is_ordinary(graph: MutableGraph, index: int) -> bool:
-    """Whether products and sums with the numbers of a constant stay finite."""
+    """Whether products and sums with the values of a constant stay finite."""
     return all(abs(number) <= MOST for number in graph.value(index))
 
 
 class _LayerNorm:
-    """The step for it."""
+    """The lowering of a fused layer normalisation. least: epsilon, added to the variance."""
 
     def __init__(self, least: float) -> None:
         self._least = least

@@ -1,4 +1,4 @@
-"""Zeros put around an image become the padding of the convolution behind."""
+"""Fuses zero padding of an image into the padding of the following convolution."""
 
 from collections.abc import Sequence
 
@@ -15,10 +15,9 @@ CONVOLUTION = Op(CONVOLUTIONS, PADDED)
 
 
 def fuse_padding(graph: MutableGraph) -> None:
-    """PAD and PAD_V2 of height and width before a convolution, with the number that means 0.
+    """Fuse PAD and PAD_V2 of height and width, with the zero value, into a convolution.
 
-    Padding of a convolution is smaller than its window: with more around an image, the outermost
-    elements would be read by windows of padding alone.
+    The padding must be smaller than the dilated window, as explicit padding requires.
     """
     for match in matches(graph, CONVOLUTION):
         item, first = match[CONVOLUTION], match[PADDED]
@@ -38,8 +37,8 @@ def fuse_padding(graph: MutableGraph) -> None:
 
 
 def _zeros(graph: MutableGraph, item: Operation) -> Sequence[tuple[int, int]] | None:
-    """The zeros that a PAD adds before and behind height and width; None if it does anything else,
-    or its paddings are no constants.
+    """The zero padding (head, tail) of height and width; None if the operation pads other
+    dimensions or another value, or its paddings are not constant.
     """
     source, target = item.inputs[0], item.outputs[0]
     paddings = graph.value(item.inputs[1])

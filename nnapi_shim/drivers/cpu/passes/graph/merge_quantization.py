@@ -1,7 +1,6 @@
-"""A QUANTIZE of the result of a DEQUANTIZE: bytes become bytes, by a table where they differ.
+"""Merges DEQUANTIZE and QUANTIZE into a lookup in a table of 256 bytes, or removes an identity.
 
-The table has the results of the two operations for each of the 256 values, in float32 and rounded
-twice as they do it.
+The table has the results of the two operations for all 256 values, with both float32 roundings.
 """
 
 from collections.abc import Sequence
@@ -24,7 +23,7 @@ QUANTIZE = Op(OperationType.QUANTIZE, DEQUANTIZE)
 
 
 def merge_quantization(graph: MutableGraph) -> None:
-    """A QUANTIZE whose input a DEQUANTIZE writes, of bytes with a scale and in float32."""
+    """Merge each QUANTIZE whose input is the float32 result of a DEQUANTIZE of quantized bytes."""
     for match in matches(graph, QUANTIZE):
         item, first = match[QUANTIZE], match[DEQUANTIZE]
         real, target, source = item.inputs[0], item.outputs[0], first.inputs[0]
@@ -47,7 +46,7 @@ def merge_quantization(graph: MutableGraph) -> None:
 
 
 class Translation:
-    """Bytes through a table."""
+    """The lowering of a lookup of bytes in a table of 256 bytes."""
 
     def __init__(self, table: bytes) -> None:
         self._table = table
@@ -55,7 +54,7 @@ class Translation:
     def lower(
         self, inputs: Sequence[BoundOperand], outputs: Sequence[BoundOperand]
     ) -> list[Step | Alias]:
-        """One step for all of them."""
+        """One lookup step."""
         count = element_count(outputs[0].dimensions)
         step = Step(
             LOOKUP,
@@ -75,7 +74,7 @@ def _table(source: Operand, target: Operand) -> bytes:
 
 
 def requantized(source: Operand, target: Operand) -> Formula:
-    """QUANTIZE of DEQUANTIZE, each rounded to float32."""
+    """QUANTIZE(DEQUANTIZE(q)), each rounded to float32."""
     lowest, highest = QUANTIZED_RANGE[target.type]
     low, high = lowest - target.zero_point, highest - target.zero_point
 

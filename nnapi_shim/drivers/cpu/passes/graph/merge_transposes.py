@@ -1,4 +1,4 @@
-"""Removes transposes that undo each other; two others become one."""
+"""Removes pairs of inverse transposes, and merges other pairs into one transpose."""
 
 from struct import pack
 
@@ -12,7 +12,7 @@ SECOND = Op(OperationType.TRANSPOSE, FIRST)
 
 
 def merge_transposes(graph: MutableGraph) -> None:
-    """A TRANSPOSE of the result of another one."""
+    """Merge each TRANSPOSE whose input is the result of a TRANSPOSE."""
     for match in matches(graph, SECOND):
         item, first = match[SECOND], match[FIRST]
         target, between, source = item.outputs[0], item.inputs[0], first.inputs[0]

@@ -1,11 +1,11 @@
-"""Patterns of operations, for passes that replace several operations.
+"""Pattern matching on graphs, for passes that replace several operations.
 
     GELU = Op(O.MUL, Op(O.MUL, Operand("x"), SHARE), Number("half"))
     for match in matches(graph, GELU): ...
 
-A pattern is a tree of operations from the last one back to its operands; an `Op` or an operand that
-stands in it several times is the same one each time. The operations between must not be needed
-elsewhere: each result but the last one is read by the pattern alone, and is no output of the graph.
+A pattern is an expression tree from the last operation back to its operands. An `Op` or operand
+name that occurs several times matches the same operand each time. Each result except the last one
+must have no reader outside the match, and must not be an output of the graph.
 """
 
 from collections.abc import Callable, Iterator
@@ -27,17 +27,17 @@ class Operand:
         self.name = name
 
     def accepts(self, graph: MutableGraph, index: int, sibling: int, result: int) -> bool:
-        """Whether it can be this operand of an operation.
+        """Whether the operand `index` matches.
 
-        sibling: the other operand of the operation. result: its result.
+        sibling: the other input of the operation. result: its output.
         """
         del graph, index, sibling, result
         return True
 
 
 class Constants(Operand):
-    """A constant of as many numbers as the last dimension of the other operand has, which has the
-    dimensions of the result.
+    """A constant with one element per element of the last dimension of its sibling. The sibling has
+    the dimensions of the result.
     """
 
     def _count(self, graph: MutableGraph, sibling: int) -> int:
@@ -47,12 +47,12 @@ class Constants(Operand):
         """As in Operand."""
         operands = graph.operands
         count = self._count(graph, sibling)
-        is_it = graph.is_constant(index) and element_count(operands[index].dimensions) == count
-        return is_it and operands[sibling].dimensions == operands[result].dimensions
+        is_match = graph.is_constant(index) and element_count(operands[index].dimensions) == count
+        return is_match and operands[sibling].dimensions == operands[result].dimensions
 
 
 class Number(Constants):
-    """A constant of one number, beside an operand that has the dimensions of the result."""
+    """A constant with one element, whose sibling has the dimensions of the result."""
 
     def _count(self, graph: MutableGraph, sibling: int) -> int:
         del graph, sibling
@@ -60,12 +60,12 @@ class Number(Constants):
 
 
 class Op:
-    """An operation of one of some types.
+    """An operation of one of several types.
 
-    inputs: patterns of its first inputs; two may be in either order if the operation commutes.
-    accepts: what else is needed.
+    inputs: patterns of its first inputs; in either order if the operation is commutative.
+    accepts: an additional condition.
     is_real: it computes float32 with static shapes, and has no fused activation.
-    may_be_shared: others may read its result, too.
+    may_be_shared: operations outside the match may read its result.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Op:
         self.may_be_shared = may_be_shared
 
     def begins(self, graph: MutableGraph, item: Operation) -> bool:
-        """Whether an operation can be it, before its inputs are matched."""
+        """Whether an operation matches, apart from its inputs."""
         if item.type not in self.types or len(item.outputs) != 1:
             return False
         if self.is_real:
@@ -106,8 +106,8 @@ def real(
 class Match:
     """Operations and operands that match a pattern.
 
-    results: Op or name of an operand -> index of the operand.
-    uses: result of an operation -> how often the pattern reads it.
+    results: Op -> index of its output, and operand name -> index.
+    uses: output of an operation -> number of times that the pattern reads it.
     """
 
     def __init__(self, graph: MutableGraph, results: dict[Any, int], uses: dict[int, int]) -> None:
@@ -116,13 +116,13 @@ class Match:
         self.uses = uses
 
     def __getitem__(self, op: Op) -> Operation:
-        """The operation that matches a part of the pattern."""
+        """The operation that matches an Op of the pattern."""
         item = self.graph.operations[self.position(op)]
         assert isinstance(item, Operation)
         return item
 
     def position(self, op: Op) -> int:
-        """Its position."""
+        """The position of the operation that matches an Op."""
         return self.graph.producer[self.results[op]]
 
     def operand(self, name: str) -> int:
@@ -130,12 +130,12 @@ class Match:
         return self.results[name]
 
     def number(self, name: str) -> float:
-        """The value of a constant of one number."""
+        """The value of a constant with one element."""
         value: float = unpack("<f", self.graph.contents(self.results[name]))[0]
         return value
 
     def is_alone(self) -> bool:
-        """Whether nothing else needs the results of the operations but the last one."""
+        """Whether no result except the last one is used outside the match."""
         return not any(
             isinstance(op, Op) and not op.may_be_shared and self._is_needed(index, self.uses[index])
             for op, index in self.results.items()
@@ -143,11 +143,11 @@ class Match:
         )
 
     def _is_needed(self, index: int, uses: int) -> bool:
-        """Whether an operand is an output of the graph, or has not just so many readers."""
+        """Whether an operand is an output of the graph, or its number of reads is not `uses`."""
         return index in self.graph.outputs or len(self.graph.readers.get(index, ())) != uses
 
     def is_static(self) -> bool:
-        """Whether the shapes of the operations of float32 are static, and as declared."""
+        """Whether the shapes of all `is_real` operations are static and as declared."""
         graph = self.graph
         for op, index in self.results.items():
             if isinstance(op, Op) and op.is_real:
@@ -158,7 +158,9 @@ class Match:
         return True
 
     def replace(self, op: Op, item: Item | None) -> None:
-        """Replace one of the operations, and remove the others that are not needed elsewhere."""
+        """Replace the operation of an Op (None removes it), and remove the other operations that
+        have no use outside the match.
+        """
         graph, position = self.graph, self.position(op)
         removed = [other for other in self.results if isinstance(other, Op) and other is not op]
         for other in removed:  # the last one first
@@ -184,7 +186,7 @@ def matches(graph: MutableGraph, pattern: Op) -> Iterator[Match]:
 def _matched(
     pattern: "Op | Operand", index: int, sibling: int, result: int, match: Match
 ) -> Iterator[Match]:
-    """The ways in which an operand matches, added to a match of other parts."""
+    """Extend a match by each way in which an operand matches a pattern."""
     graph = match.graph
     key = pattern if isinstance(pattern, Op) else pattern.name
     uses = match.uses
@@ -204,7 +206,7 @@ def _matched(
 
 
 def _of_operation(pattern: Op, item: Operation, match: Match) -> Iterator[Match]:
-    """The ways in which an operation matches."""
+    """Extend a match by each way in which an operation matches a pattern."""
     graph = match.graph
     if not pattern.begins(graph, item):
         return

@@ -1,7 +1,7 @@
-"""A graph that passes rewrite: operations may be replaced or removed, operands only be added.
+"""The mutable graph of graph passes: operations may be replaced or removed, operands only added.
 
-Operands keep their indexes, so that inputs, outputs and messages are those of the model. A pass
-reads declarations alone: where dimensions are dynamic, it leaves the graph as it is.
+Operands keep their indexes, so inputs, outputs and messages stay those of the model. A pass reads
+only declared shapes: where dimensions are dynamic, it leaves the graph unchanged.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -26,7 +26,7 @@ from nnapi_shim.operations.resolve import resolve
 L = OperandLifeTime
 CONSTANTS = (L.CONSTANT_COPY, L.CONSTANT_REFERENCE)
 SCALED = (*QUANTIZED_RANGE, OperandType.TENSOR_INT32)
-"""Types that may have a scale: of int32, biases have one."""
+"""Types that may have a scale; int32 biases have one."""
 
 
 Item = Operation | Fused
@@ -35,10 +35,9 @@ Item = Operation | Fused
 class MutableGraph:
     """The main graph of a model while passes rewrite it.
 
-    operations: in an order in which they can run; None for a removed one.
-    evaluate: the contents of the outputs of a graph that has constants alone, or None where it
-        fails.
-    pass_name: the pass that runs now. rewrites: the changes that passes reported.
+    operations: in a topological order; None for a removed operation.
+    evaluate: evaluates a graph without inputs: the contents of its outputs, or None on failure.
+    pass_name: the current pass. rewrites: the changes that passes reported.
     """
 
     def __init__(
@@ -58,14 +57,14 @@ class MutableGraph:
         self.producer: dict[int, int] = {}
         """Operand -> position of the operation that writes it."""
         self.readers: dict[int, list[int]] = {}
-        """Operand -> positions of the operations that read it, once for each time."""
+        """Operand -> positions of the operations that read it, one entry per read."""
         self._addresses = constants.addresses(subgraph)
         self._plain: dict[int, bool] = {}
         for position, item in enumerate(watched(subgraph.operations)):
             self._enter(position, item)
 
     def rewritten(self) -> Subgraph:
-        """The graph as it is now."""
+        """The current graph as a Subgraph."""
         operations = tuple([item for item in self.operations if item is not None])
         return self.subgraph._replace(
             operands=tuple(self.operands), operations=cast("tuple[Operation, ...]", operations)
@@ -74,14 +73,16 @@ class MutableGraph:
     # Queries
 
     def each(self, *types: OperationType) -> Iterator[tuple[int, Operation]]:
-        """Position and operation of all of these types that are not removed before their turn."""
+        """Position and operation of each operation of these types; skips those that are removed
+        during the iteration.
+        """
         for position in watched(range(len(self.operations))):
             item = self.operations[position]
             if isinstance(item, Operation) and item.type in types:
                 yield position, item
 
     def named(self, item: Operation) -> dict[str, int]:
-        """The operands of an operation by their declared names; a repeated one is the last."""
+        """Declared name -> operand of an operation; the last operand of a repeated name."""
         match = declaration_of(OperationType(item.type)).match(
             tuple([self.operands[index].type for index in item.inputs]),
             tuple([self.operands[index].type for index in item.outputs]),
@@ -90,17 +91,17 @@ class MutableGraph:
         return dict(zip(names, item.inputs + item.outputs, strict=True))
 
     def is_constant(self, index: int) -> bool:
-        """Whether the model, or a pass, has its value."""
+        """Whether an operand is a constant of the model or of a pass."""
         return self.operands[index].lifetime in CONSTANTS
 
     def value(self, index: int) -> Any:
-        """A number, or a tuple of those of a tensor; None for what is no constant."""
+        """The value of a constant: a number, or a tuple for a tensor; None for other operands."""
         if not self.is_constant(index):
             return None
         return decoded(self.operands[index].type, self.contents(index))
 
     def address(self, index: int) -> int:
-        """Where a constant lies."""
+        """The address of a constant."""
         return self._addresses[index]
 
     def contents(self, index: int) -> bytes:
@@ -113,7 +114,7 @@ class MutableGraph:
         return all(self._plain.get(index) or self._is_plain(index) for index in indexes)
 
     def _is_plain(self, index: int) -> bool:
-        """The same of one operand; the answer is kept, because passes do not change it."""
+        """`is_plain` of one operand; the answer is cached, because passes do not change it."""
         pending = [index]
         while pending:
             look()
@@ -124,13 +125,13 @@ class MutableGraph:
             elif not (is_known(operand.type, operand.dimensions) and isfinite(operand.scale)):
                 self._plain[at] = False
             else:
-                self._look_at(at, pending)
+                self._check_operand(at, pending)
         return self._plain[index]
 
-    def _look_at(self, index: int, pending: list[int]) -> None:
-        """Compare an operand with what its operation gives it, or add to `pending` those that
-        have to be known before: of many operations, the result has the scale and zero point of an
-        input, whatever it declares.
+    def _check_operand(self, index: int, pending: list[int]) -> None:
+        """Decide whether an operand is as its producer computes it, or push the inputs that must be
+        decided first: many operations copy scale and zero point from an input, whatever the output
+        declares.
         """
         position = self.producer.get(index)
         item = None if position is None else self.operations[position]
@@ -150,19 +151,19 @@ class MutableGraph:
                 self._plain[index] = are_plain and self._is_as_declared(item)
 
     def _is_as_declared(self, item: Operation) -> bool:
-        """Whether an operation succeeds, as far as can be told, and gives its outputs dimensions,
-        scales and zero points that they declare. Not where only a run knows those of an input.
+        """Whether an operation passes all static checks, and its outputs get the dimensions, scales
+        and zero points that they declare. False if those of an input are dynamic.
         """
-        given = [self.operands[index] for index in item.inputs]
-        if not all(it.lifetime is L.NO_VALUE or is_known(it.type, it.dimensions) for it in given):
+        inputs = [self.operands[index] for index in item.inputs]
+        if not all(it.lifetime is L.NO_VALUE or is_known(it.type, it.dimensions) for it in inputs):
             return False
         try:
-            op = bound_operation(item, self.operands, self._given, self._bound)
+            op = bound_operation(item, self.operands, self._input, self._bound)
             operation = op.match.operation
             parameters = operation.quantization(op)
             if any(
-                output.type in SCALED and (output.scale, output.zero_point) != given
-                for output, given in zip(op.outputs, parameters, strict=True)
+                output.type in SCALED and (output.scale, output.zero_point) != expected
+                for output, expected in zip(op.outputs, parameters, strict=True)
             ):
                 return False
             are_known = all(self._has_value(item.inputs[at]) for at in op.match.value_positions)
@@ -170,7 +171,7 @@ class MutableGraph:
         except NnapiError:
             return False
 
-    def _given(self, index: int, is_value: bool) -> Any:
+    def _input(self, index: int, is_value: bool) -> Any:
         if self.operands[index].lifetime is L.NO_VALUE:
             return None
         if not is_value or not self.is_constant(index):
@@ -196,7 +197,7 @@ class MutableGraph:
     # Changes
 
     def report(self, item: Item, text: str) -> None:
-        """Record a change by the pass that runs now; the text names operations by their titles."""
+        """Record a change by the current pass; the text names operations by their titles."""
         where = Place("operation", item.number, OperationType(item.type).name)
         self.rewrites.append(Rewrite(self.pass_name, where, text))
 
@@ -218,7 +219,7 @@ class MutableGraph:
         self.operations[position] = None
 
     def replace_uses(self, index: int, other: int) -> None:
-        """Let all readers of an operand read another one."""
+        """Replace all reads of an operand by reads of another operand."""
         for position in dict.fromkeys(self.readers.get(index, ())):
             item = self.operations[position]
             assert item is not None
@@ -226,12 +227,12 @@ class MutableGraph:
             self.replace(position, item._replace(inputs=inputs))
 
     def scalar(self, type: OperandType, value: Any, extension_data: bytes = b"") -> int:
-        """A new constant: a number."""
+        """Add a scalar constant; returns its index."""
         operand = Operand(type, extension_data=extension_data)
         return self.constant(operand, pack(f"<{STRUCT_CODES[type]}", value))
 
     def constant(self, operand: Operand, contents: bytes) -> int:
-        """A new constant like an operand."""
+        """Add a constant with the type and dimensions of `operand`; returns its index."""
         location, where = self.constants.add(contents)
         self.operands.append(operand._replace(lifetime=L.CONSTANT_REFERENCE, location=location))
         index = len(self.operands) - 1
@@ -239,7 +240,7 @@ class MutableGraph:
         return index
 
     def make_constant(self, index: int, contents: bytes) -> None:
-        """Make a constant of an operand that an operation writes."""
+        """Turn the result of an operation into a constant."""
         location, where = self.constants.add(contents)
         operand = self.operands[index]
         self.operands[index] = operand._replace(lifetime=L.CONSTANT_REFERENCE, location=location)
@@ -253,5 +254,5 @@ class MutableGraph:
 
 
 def title(item: Item) -> str:
-    """An operation in words."""
+    """Number and type of an operation, for messages."""
     return f"operation {item.number} {OperationType(item.type).name}"

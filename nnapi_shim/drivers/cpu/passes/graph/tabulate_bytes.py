@@ -1,8 +1,8 @@
-"""Element-wise functions of one byte become a table of 256 bytes.
+"""Replaces a chain of element-wise operations on one quantized operand by a table of 256 bytes.
 
-A quantized x times its LOGISTIC, or a GELU in float32 between DEQUANTIZE and QUANTIZE: however many
-operations they are, they have one result for each of 256 numbers. The kernels that would compute
-the operations in a run compute these results at compilation.
+Examples: a quantized x * LOGISTIC(x), or a float32 GELU between DEQUANTIZE and QUANTIZE. The result
+is a function of one byte, so it has 256 values. The kernels of the operations compute these values
+at compilation.
 """
 
 from collections.abc import Iterator
@@ -15,82 +15,82 @@ from nnapi_shim.hal.types import Operation, element_count
 from nnapi_shim.limits import watched
 from nnapi_shim.operations import operation
 
-WORTH = 4096
-"""Elements from which on it is worth to compute 256 others first."""
-MOST = 32
-"""Operations that become one table."""
+MIN_ELEMENTS = 4096
+"""Elements of the result, at least: the table costs 256 evaluations at compilation."""
+MAX_OPERATIONS = 32
+"""Operations of one table, at most."""
 
 
 def tabulate_bytes(graph: MutableGraph) -> None:
-    """An operation with a quantized result, and those before it, down to one operand of bytes, if
-    some of them are not needed elsewhere.
+    """Replace an element-wise operation with a quantized result, and the operations before it back
+    to one quantized operand, if at least one of these operations becomes dead.
     """
-    each = {
+    elementwise = {
         position
         for position, item in enumerate(watched(graph.operations))
-        if isinstance(item, Operation) and _is_each(graph, item)
+        if isinstance(item, Operation) and _is_elementwise(graph, item)
     }
-    for position in watched(sorted(each, reverse=True)):
+    for position in watched(sorted(elementwise, reverse=True)):
         item = graph.operations[position]
         if not isinstance(item, Operation):
             continue
         target = item.outputs[0]
         operand = graph.operands[target]
-        if operand.type not in BYTES or element_count(operand.dimensions) < WORTH:
+        if operand.type not in BYTES or element_count(operand.dimensions) < MIN_ELEMENTS:
             continue
-        found = None
-        for source, places in _sources(graph, position, each):
-            gone = _needed_here_alone(graph, position, places)
-            if gone:
-                found = source, places, gone
-        if found is None:
+        match = None
+        for source, positions in _sources(graph, position, elementwise):
+            removed = _removable(graph, position, positions)
+            if removed:
+                match = source, positions, removed
+        if match is None:
             continue
-        source, places, gone = found
-        table = _table(graph, source, places, target)
+        source, positions, removed = match
+        table = _table(graph, source, positions, target)
         if table is None:
             continue
         lower = Translation(table).lower
         fused = Fused(OperationType(item.type), (source,), (target,), item.number, lower)
         graph.replace(position, fused)
-        each.discard(position)
-        for place in gone:
-            graph.remove(place)
-        graph.report(item, f"{title(item)}: a table, in place of {len(gone) + 1} operations")
+        elementwise.discard(position)
+        for other in removed:
+            graph.remove(other)
+        graph.report(item, f"{title(item)}: a table, in place of {len(removed) + 1} operations")
 
 
-def _sources(graph: MutableGraph, position: int, each: set[int]) -> Iterator[tuple[int, list[int]]]:
-    """Operands of bytes on which alone an operation depends, and the positions of the operations
-    between, the nearest operand first. each: positions of the element-wise operations.
+def _sources(
+    graph: MutableGraph, position: int, elementwise: set[int]
+) -> Iterator[tuple[int, list[int]]]:
+    """Quantized operands that are the single source of an operation, nearest first, each with the
+    positions of the operations between. elementwise: positions of the element-wise operations.
     """
-    places: list[int] = []
+    positions: list[int] = []
     pending: dict[int, int] = {position: -1}
-    """Position of an operation that is not looked at yet -> what it writes."""
-    ends: set[int] = set()
-    while pending and len(places) < MOST:
-        place = max(pending)
-        del pending[place]
-        item = graph.operations[place]
+    """Position of an operation that is not visited yet -> its output operand."""
+    operand_sources: set[int] = set()
+    while pending and len(positions) < MAX_OPERATIONS:
+        current = max(pending)
+        del pending[current]
+        item = graph.operations[current]
         assert item is not None
-        places.append(place)
+        positions.append(current)
         for index in item.inputs:
             if graph.is_constant(index):
                 continue
             producer = graph.producer.get(index)
-            if producer is not None and producer in each:
+            if producer is not None and producer in elementwise:
                 pending[producer] = index
             else:
-                ends.add(index)
-        reached = ends.union(pending.values())
+                operand_sources.add(index)
+        reached = operand_sources.union(pending.values())
         if len(reached) == 1:
             (source,) = reached
             if graph.operands[source].type in BYTES:
-                yield source, places[::-1]
+                yield source, positions[::-1]
 
 
-def _is_each(graph: MutableGraph, item: Operation) -> bool:
-    """Whether an operation goes element by element through operands of the same dimensions, beside
-    constants of one number.
-    """
+def _is_elementwise(graph: MutableGraph, item: Operation) -> bool:
+    """Whether an operation is element-wise on operands of equal dimensions and scalar constants."""
     if not operation(OperationType(item.type)).elementwise:
         return False
     dimensions = graph.operands[item.outputs[0]].dimensions
@@ -109,38 +109,38 @@ def _is_each(graph: MutableGraph, item: Operation) -> bool:
     return read > 0
 
 
-def _needed_here_alone(graph: MutableGraph, position: int, places: list[int]) -> list[int]:
-    """The producers of an operation that become dead without it; the last one first."""
-    gone: list[int] = []
-    for place in reversed(places):
-        if place == position:
+def _removable(graph: MutableGraph, position: int, positions: list[int]) -> list[int]:
+    """Positions of the operations that become dead when `position` is replaced; last first."""
+    removed: list[int] = []
+    for other in reversed(positions):
+        if other == position:
             continue
-        item = graph.operations[place]
+        item = graph.operations[other]
         assert item is not None
         output = item.outputs[0]
         readers = set(graph.readers.get(output, ()))
-        if output not in graph.outputs and readers <= {position, *gone}:
-            gone.append(place)
-    return gone
+        if output not in graph.outputs and readers <= {position, *removed}:
+            removed.append(other)
+    return removed
 
 
-def _table(graph: MutableGraph, source: int, places: list[int], target: int) -> bytes | None:
-    """The result of the operations for each byte; None where that fails."""
+def _table(graph: MutableGraph, source: int, positions: list[int], target: int) -> bytes | None:
+    """The result of the operations for each byte value; None on failure."""
     operand = graph.operands[source]
     dimensions = (*[1] * (len(operand.dimensions) - 1), 256)
-    given = graph.constant(operand._replace(dimensions=dimensions), bytes(range(256)))
+    all_bytes = graph.constant(operand._replace(dimensions=dimensions), bytes(range(256)))
     operands, operations = list(graph.operands), []
-    for place in places:
-        item = graph.operations[place]
+    for position in positions:
+        item = graph.operations[position]
         assert isinstance(item, Operation)
-        inputs = tuple([given if index == source else index for index in item.inputs])
+        inputs = tuple([all_bytes if index == source else index for index in item.inputs])
         operations.append(item._replace(inputs=inputs))
         for index in item.outputs:
             operands[index] = operands[index]._replace(
                 dimensions=dimensions, lifetime=OperandLifeTime.TEMPORARY_VARIABLE
             )
     operands[target] = operands[target]._replace(lifetime=OperandLifeTime.SUBGRAPH_OUTPUT)
-    found = graph.evaluate(
+    results = graph.evaluate(
         graph.subgraph._replace(
             operands=tuple(operands),
             operations=tuple(operations),
@@ -148,4 +148,4 @@ def _table(graph: MutableGraph, source: int, places: list[int], target: int) -> 
             output_indexes=(target,),
         )
     )
-    return None if found is None else found[0]
+    return None if results is None else results[0]

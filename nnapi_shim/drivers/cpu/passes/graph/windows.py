@@ -1,4 +1,4 @@
-"""The windows of convolutions, for passes that change them."""
+"""Convolution windows: reads and rewrites padding, stride and dilation for passes."""
 
 from array import array
 from math import isfinite
@@ -10,12 +10,12 @@ from nnapi_shim.hints import NamedTuple
 from nnapi_shim.operations.shapes import span
 
 CONVOLUTIONS = (OperationType.CONV_2D, OperationType.DEPTHWISE_CONV_2D)
-MOST_WEIGHTS = 1 << 17
-"""Weights of a filter up to which they are checked."""
+MAX_WEIGHTS = 1 << 17
+"""Weights of a filter, at most, that is checked for NaN and infinity."""
 
 
 class WindowAxis(NamedTuple):
-    """One axis of a window: the size of the filter, and the padding before and behind the image."""
+    """One axis of a window. size: of the filter. head, tail: padding before and after it."""
 
     size: int
     stride: int
@@ -25,18 +25,18 @@ class WindowAxis(NamedTuple):
 
     @property
     def extent(self) -> int:
-        """Elements that the window covers."""
+        """Size of the dilated window."""
         return (self.size - 1) * self.dilation + 1
 
     @property
     def is_legal(self) -> bool:
-        """Whether explicit padding may be so."""
+        """Whether the padding is legal as explicit padding."""
         return 0 <= self.head < self.extent and 0 <= self.tail < self.extent
 
 
 def axes(graph: MutableGraph, item: Operation) -> tuple[WindowAxis, WindowAxis] | None:
-    """Height and width of a convolution's window; None where it is not known, not allowed, or the
-    image is not in the order NHWC.
+    """The height and width axes of a convolution's window; None if they are unknown or illegal, or
+    the layout is not NHWC.
     """
     named = graph.named(item)
     if not graph.is_plain(*item.inputs, *item.outputs):
@@ -54,18 +54,21 @@ def axes(graph: MutableGraph, item: Operation) -> tuple[WindowAxis, WindowAxis] 
     filter = graph.operands[named["filter"]].dimensions
     if len(image) != 4 or len(filter) != 4:
         return None
-    found = []
-    for at, along, head, tail in ((1, "height", "top", "bottom"), (2, "width", "left", "right")):
-        size = filter[at]
+    result = []
+    for dimension, along, head, tail in (
+        (1, "height", "top", "bottom"),
+        (2, "width", "left", "right"),
+    ):
+        size = filter[dimension]
         stride, dilation = numbers[f"stride_{along}"], numbers.get(f"dilation_{along}", 1)
         if stride < 1 or dilation < 1:
             return None
-        given = numbers.get(f"pad_{head}"), numbers.get(f"pad_{tail}")
+        padding = numbers.get(f"pad_{head}"), numbers.get(f"pad_{tail}")
         extent = (size - 1) * dilation + 1
-        window = span(image[at], extent, stride, numbers.get("padding"), *given)
+        window = span(image[dimension], extent, stride, numbers.get("padding"), *padding)
         axis = WindowAxis(size, stride, dilation, window.head, window.tail)
-        found.append(axis)
-    return found[0], found[1]
+        result.append(axis)
+    return result[0], result[1]
 
 
 def with_axes(
@@ -76,7 +79,7 @@ def with_axes(
     height: WindowAxis,
     width: WindowAxis,
 ) -> Operation:
-    """A convolution of another image, or with another result, and with these axes."""
+    """A copy of a convolution with another input, output and window."""
     named = graph.named(item)
     numbers = (
         *(width.head, width.tail, height.head, height.tail),
@@ -92,8 +95,8 @@ def with_axes(
 
 
 def is_finite(graph: MutableGraph, index: int) -> bool:
-    """Whether a filter has no infinite number and no NaN, so that 0 times it is 0; quantized ones
-    have none.
+    """Whether a filter has no NaN and no infinity, so that 0 * weight is 0; true for quantized
+    filters.
     """
     operand = graph.operands[index]
     codes = {OperandType.TENSOR_FLOAT32: "f"}
@@ -102,4 +105,4 @@ def is_finite(graph: MutableGraph, index: int) -> bool:
     if operand.type not in codes or not graph.is_constant(index):
         return False
     weights = array(codes[operand.type], graph.contents(index))
-    return len(weights) <= MOST_WEIGHTS and isfinite(sum(weights))
+    return len(weights) <= MAX_WEIGHTS and isfinite(sum(weights))

@@ -1,7 +1,7 @@
-"""Chains: steps that follow each other tile by tile, on the same thread.
+"""Chains: consecutive steps that run tile by tile on the same thread.
 
-All steps of a chain are cut into the same units (pixels, rows), and unit n of a step needs unit n
-alone of the steps before it in the chain.
+All steps of a chain are partitioned into the same units (pixels or rows). Unit n of a step reads
+only unit n of the results of earlier steps in the chain.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,12 +13,12 @@ from nnapi_shim.limits import look, watched
 
 
 class Cut(NamedTuple):
-    """The ways to cut a step into tiles.
+    """How a step can be partitioned into tiles.
 
-    units: into so many at most.
-    size: of the step, as the pass counts it.
-    by_unit: fields of which a tile reads its own units alone.
-    set: (units, share) lets a tile be `share` of `units` units.
+    units: the largest number of units.
+    size: the size of the step, in the measure of the pass.
+    by_unit: ADDRESS fields of which a tile reads only its own units.
+    set: set(units, share) makes a tile `share` of `units` units.
     """
 
     units: int
@@ -28,9 +28,9 @@ class Cut(NamedTuple):
 
 
 class Chain(NamedTuple):
-    """The cuts of steps that follow each other, and the units that all of them are cut into.
+    """The cuts of consecutive steps, and the units into which all of them are partitioned.
 
-    share: units of a tile; 0 leaves the steps as they are.
+    share: units of a tile; 0 leaves the steps unchanged.
     """
 
     cuts: Sequence[Cut]
@@ -39,9 +39,9 @@ class Chain(NamedTuple):
 
 
 def fuse_chains(schedule: Schedule, chain_at: Callable[[Schedule, int], Chain], text: str) -> None:
-    """Cut and link the chains of a schedule.
+    """Partition and link the chains of a schedule.
 
-    chain_at: the longest chain that begins at a step. text: for `explain`, behind the first step.
+    chain_at: the longest chain that begins at a step. text: suffix of the text for `explain`.
     """
     if schedule.has_branches:
         return
@@ -59,7 +59,7 @@ def fuse_chains(schedule: Schedule, chain_at: Callable[[Schedule, int], Chain], 
 
 
 def _cut(schedule: Schedule, steps: Sequence[ScheduledStep], chain: Chain) -> None:
-    """Cut all steps of a chain alike."""
+    """Partition all steps of a chain into the same tiles."""
     read_by_others: set[Any] = set()
     for scheduled, cut in watched(zip(steps, chain.cuts, strict=True)):
         step, root = scheduled.step, schedule.root
@@ -68,6 +68,6 @@ def _cut(schedule: Schedule, steps: Sequence[ScheduledStep], chain: Chain) -> No
         for _, name in step.record.addresses:
             if name not in cut.by_unit and name != "output":
                 read_by_others.add(root(step.fields[name]))
-        # Other tiles of the steps before may still read what it would write over.
+        # In place, it would overwrite data that other tiles of earlier steps may still read.
         if step.in_place and root(step.fields[step.in_place]) in read_by_others:
             step.in_place = ""

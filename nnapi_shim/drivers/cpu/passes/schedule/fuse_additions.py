@@ -1,7 +1,8 @@
-"""Moves an ADD of two tensors of the same dimensions to the end of the product that computes one of
-them.
+"""Fuses an ADD of two tensors of equal dimensions into the epilogue of the matrix product that
+computes one of them.
 
-The sums of the product are in registers then; they are not written, read and written once more.
+The epilogue adds while the accumulators are in registers, which saves a write and a read of the
+product.
 """
 
 from nnapi_shim.drivers.cpu.lowering.broadcasting import is_one_by_one
@@ -14,12 +15,12 @@ from nnapi_shim.limits import watched
 from nnapi_shim.operations.declare import BoundOperand
 
 FLIPS = {"add_guarded_qu8": 0x80, "add_guarded_qs8": 0}
-"""Kernels that add bytes -> what makes these int8."""
+"""Kernels that add quantized bytes -> the XOR mask that converts a byte to int8."""
 FLOATS = ("add_f32", "add_bounded_f32")
 
 
 def fuse_additions(schedule: Schedule) -> None:
-    """Let products add; a product that does takes the place of the ADD."""
+    """Fuse additions into products; the fused product moves to the position of the ADD."""
     steps = schedule.steps
     if schedule.has_branches:
         return
@@ -27,14 +28,14 @@ def fuse_additions(schedule: Schedule) -> None:
     readers: dict[Any, list[int]] = {}
     for number, scheduled in enumerate(watched(steps)):
         for name, root in _roots(schedule, scheduled.step):
-            where = writers if name in scheduled.step.writes else readers
-            where.setdefault(root, []).append(number)
-    gone: set[int] = set()
+            table = writers if name in scheduled.step.writes else readers
+            table.setdefault(root, []).append(number)
+    removed: set[int] = set()
     for number, scheduled in enumerate(watched(steps)):
         step = scheduled.step
         if not _is_plain(step):
             continue
-        best, own = -1, 0
+        best, side_of_product = -1, 0
         for side in (0, 1):
             value = step.fields[f"input{side}"]
             root = schedule.root(value)
@@ -42,18 +43,18 @@ def fuse_additions(schedule: Schedule) -> None:
             if is_free and len(writers.get(root, ())) == 1:
                 at = writers[root][0]
                 if at > best and _is_whole(steps[at].step, step):
-                    best, own = at, side
-        if best < 0 or not _may_wait(schedule, steps, best, number):
+                    best, side_of_product = at, side
+        if best < 0 or not _inputs_survive(schedule, steps, best, number):
             continue
         first = steps[best]
         others = [root for _, root in _roots(schedule, first.step)]
-        _add(first.step, step, own)
+        _add(first.step, step, side_of_product)
         if step.kernel in FLOATS and schedule.root(first.step.fields["addend"]) not in others:
             first.step.in_place = "addend"  # no other tile reads it
-        gone.add(best)
+        removed.add(best)
         steps[number] = ScheduledStep(first.step, first.where, link=scheduled.link)
         schedule.report(scheduled, f"added at the end of {first.where}")
-    steps[:] = [scheduled for number, scheduled in enumerate(steps) if number not in gone]
+    steps[:] = [scheduled for number, scheduled in enumerate(steps) if number not in removed]
 
 
 def _roots(schedule: Schedule, step: Step) -> list[tuple[str, Any]]:
@@ -61,13 +62,15 @@ def _roots(schedule: Schedule, step: Step) -> list[tuple[str, Any]]:
 
 
 def _is_plain(step: Step) -> bool:
-    """Whether a step adds two tensors element by element."""
+    """Whether a step adds two tensors without broadcasting."""
     is_addition = step.kernel in FLOATS or step.kernel in FLIPS
     return is_addition and is_one_by_one(step.fields)
 
 
 def _is_whole(product: Step, addition: Step) -> bool:
-    """Whether a step is a product that computes all that is added, and can add it."""
+    """Whether a step is a product that computes one whole input of the addition, and whose kernel
+    has the epilogue.
+    """
     if product.kernel not in ADDING or not isinstance(product.fields["output"], BoundOperand):
         return False
     fields = product.fields
@@ -78,8 +81,8 @@ def _is_whole(product: Step, addition: Step) -> bool:
     return bool(rows * fields["columns"] == addition.fields["length"])
 
 
-def _may_wait(schedule: Schedule, steps: list[ScheduledStep], first: int, last: int) -> bool:
-    """Whether what a step reads is still there where a later one is."""
+def _inputs_survive(schedule: Schedule, steps: list[ScheduledStep], first: int, last: int) -> bool:
+    """Whether no step between `first` and `last` overwrites an input of step `first`."""
     read = {root for _, root in _roots(schedule, steps[first].step)}
     for scheduled in watched(steps[first + 1 : last]):
         step = scheduled.step
@@ -88,13 +91,13 @@ def _may_wait(schedule: Schedule, steps: list[ScheduledStep], first: int, last: 
     return True
 
 
-def _add(product: Step, addition: Step, own: int) -> None:
-    """Give a product the other input of an addition, its constants, and its output."""
-    given, fields = addition.fields, product.fields
+def _add(product: Step, addition: Step, side: int) -> None:
+    """Set the epilogue of a product. side: the input of the addition that the product computes."""
+    source, fields = addition.fields, product.fields
     if addition.kernel in FLOATS:
-        fields["addition"] = float_addition(given)
+        fields["addition"] = float_addition(source)
     else:
-        fields["addition"] = quantized_addition(given, own, FLIPS[addition.kernel])
-    fields["addend"] = given[f"input{1 - own}"]
+        fields["addition"] = quantized_addition(source, side, FLIPS[addition.kernel])
+    fields["addend"] = source[f"input{1 - side}"]
     fields["addend_stride"] = fields["output_stride"]
-    fields["output"] = given["output"]
+    fields["output"] = source["output"]

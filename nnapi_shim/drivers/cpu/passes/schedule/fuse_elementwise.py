@@ -1,8 +1,9 @@
-"""Chains element-wise steps block by block, while a block is in the first-level cache: GELU, layer
-normalisation, or numbers that are dequantized and quantized again.
+"""Chains element-wise steps block by block, so that a block stays in the L1 cache: GELU, layer
+normalisation, or element-wise steps between DEQUANTIZE and QUANTIZE.
 
-All steps of a chain are cut into the same rows. A row of a step needs that row alone of the steps
-before it; what all rows need, such as a number per channel, comes from steps before the chain.
+All steps of a chain are partitioned into the same rows. A row of a step reads only that row of the
+results of earlier steps in the chain. Operands that all rows read, such as a value per channel, are
+computed before the chain.
 """
 
 from collections.abc import Callable
@@ -16,9 +17,9 @@ from nnapi_shim.hints import Any
 from nnapi_shim.limits import watched
 
 BLOCK = 2048
-"""Elements of a block, at most: three blocks of float32 fit into the first-level cache."""
-WORTH = 8192
-"""Elements of a step from which on it is chained: fewer stay in the cache anyway."""
+"""Elements of a block, at most: three float32 blocks fit into the L1 cache."""
+MIN_ELEMENTS = 8192
+"""Elements of a chained step, at least: smaller results stay in the cache anyway."""
 
 
 def fuse_elementwise(schedule: Schedule) -> None:
@@ -34,15 +35,15 @@ def _chain(schedule: Schedule, at: int) -> Chain:
     for number in watched(range(at, len(steps))):
         scheduled = steps[number]
         if scheduled.link != END:
-            break  # it is linked to the next one already
+            break  # already linked to the next step
         if number > 0 and steps[number - 1].link != END:
-            break  # the one before is linked to it
+            break  # the previous step is linked to it
         cut = _cut(scheduled.step)
         if cut is None or not _reads_rows(scheduled.step, cut, written, root):
             break
         finest = gcd(rows, cut.units)
         largest = max(cut.size, *[other.size for other in cuts], 0)
-        if largest < WORTH or largest // finest > BLOCK:
+        if largest < MIN_ELEMENTS or largest // finest > BLOCK:
             break
         cuts.append(cut)
         rows = finest
@@ -53,7 +54,7 @@ def _chain(schedule: Schedule, at: int) -> Chain:
 
 
 def _reads_rows(step: Step, cut: Cut, written: dict[Any, Any], root: Callable[[Any], Any]) -> bool:
-    """Whether a step reads, of the results of the chain before it, the same rows alone."""
+    """Whether each tile of a step reads only its own rows of the results of the chain."""
     for _, name in step.record.addresses:
         value = step.fields[name]
         source = root(value)
@@ -66,7 +67,7 @@ def _reads_rows(step: Step, cut: Cut, written: dict[Any, Any], root: Callable[[A
 
 
 def _cut(step: Step) -> Cut | None:
-    """The cut of a step into rows; its size is in elements that it reads, at most, or writes."""
+    """The cut of a step into rows, sized in elements; None if the step cannot be chained."""
     cut = _CUTS.get(step.record.space)
     if cut is None or step.writes != ("output",) or step.fields["output"] is None:
         return None
@@ -74,7 +75,7 @@ def _cut(step: Step) -> Cut | None:
 
 
 def _elements(step: Step) -> Cut:
-    """Element by element."""
+    """Element-wise steps with one output."""
     fields, count = step.fields, step.fields["count"]
 
     def cut(rows: int, share: int) -> None:
@@ -89,13 +90,13 @@ def _pairs(step: Step) -> Cut | None:
 
 
 def _flat(step: Step) -> Cut | None:
-    """Two inputs, each of which is one number or as many as the output."""
+    """Two inputs, each a scalar or of the size of the output."""
     fields, count = step.fields, step.fields["length"]
     moves = fields["moves_0"], fields["moves_1"]
     if fields["part"] < count and (fields["part_step_0"], fields["part_step_1"]) != tuple(
         fields["part"] * moving for moving in moves
     ):
-        return None  # a short row that is repeated
+        return None  # an input is a short row that repeats
 
     def cut(rows: int, share: int) -> None:
         part = fields["part"] = count // rows * share
@@ -106,9 +107,9 @@ def _flat(step: Step) -> Cut | None:
 
 
 def _broadcast(step: Step) -> Cut:
-    """Rows that are combined with others, with one number each, or all with the same.
+    """Rows, each combined with a row, with a scalar per row, or with one row for all.
 
-    Rows of more than one part are longer than a BLOCK, which no chain takes.
+    Rows of more than one part are longer than BLOCK and are never chained.
     """
     fields = step.fields
     all_rows, length = fields["all_rows"], fields["length"]
@@ -125,7 +126,7 @@ def _broadcast(step: Step) -> Cut:
 
 
 def _runs(step: Step) -> Cut | None:
-    """Runs of elements that follow each other, each reduced or normalised."""
+    """Runs of consecutive elements, each reduced or normalised."""
     fields = step.fields
     if (fields["inner"], fields["repeats"]) != (1, 1):
         return None
@@ -137,7 +138,7 @@ def _rows(step: Step) -> Cut:
 
 
 def _rows_of(step: Step, count: int, name: str) -> Cut:
-    """`count` rows; the field `name` has those of a tile."""
+    """A cut into `count` rows; the field `name` holds the rows of a tile."""
     fields = step.fields
 
     def cut(rows: int, share: int) -> None:

@@ -1,8 +1,8 @@
-"""Chains matrix products tile by tile, while the result of a step is in the cache of the next.
+"""Chains matrix products tile by tile, so that the result of a step is in the cache for the next.
 
-A depthwise convolution and the 1x1 convolution behind it, a product and the addition behind it:
-both compute rows of pixels, and a pixel needs that pixel alone. Cut at the same pixels, tile t of
-the second runs right behind tile t of the first, on the same thread.
+Examples: a depthwise convolution and a 1x1 convolution, or a product and an addition. Both steps
+compute pixels, and a pixel of the second reads only that pixel of the first. Both are partitioned
+at the same pixels; tile t of the second runs right after tile t of the first, on the same thread.
 """
 
 from collections.abc import Sequence
@@ -14,24 +14,22 @@ from nnapi_shim.drivers.cpu.program.record import At, Space, Step
 from nnapi_shim.drivers.cpu.program.schedule import Schedule, ScheduledStep
 from nnapi_shim.hints import Any
 
-WORTH = 512 << 10
-"""Bytes between two steps from which on they are chained: fewer stay in the cache anyway."""
-MOST_WEIGHTS = 64 << 10
-"""Bytes of weights, which every tile of a chain reads."""
+MIN_BYTES = 512 << 10
+"""Bytes of the result between two chained steps, at least: fewer stay in the cache anyway."""
+MAX_WEIGHT_BYTES = 64 << 10
+"""Bytes of weights of a chained product, at most: every tile reads all of them."""
 TILES = 8, 32
-"""Tiles of a chain, at least and at most."""
+"""The smallest and the largest number of tiles of a chain."""
 NO_FIELDS: frozenset[str] = frozenset()
 
 
 def fuse_tiles(schedule: Schedule) -> None:
-    """Chain products with the steps behind them."""
+    """Chain products and depthwise convolutions with the steps that read their results."""
     fuse_chains(schedule, _chain, "tile by tile")
 
 
 def _chain(schedule: Schedule, at: int) -> Chain:
-    """The longest chain that begins at a step; the size of a cut is the pixels between which it can
-    be cut.
-    """
+    """The longest chain that begins at a step. The size of a cut is its granularity in pixels."""
     steps, last = schedule.steps, at
     first = _cut(steps[at].step)
     if first is None:
@@ -47,13 +45,13 @@ def _chain(schedule: Schedule, at: int) -> Chain:
 
 
 def _share(steps: Sequence[ScheduledStep], cuts: Sequence[Cut]) -> int:
-    """Pixels of a tile; 0 if there are too few steps, or would be too few tiles."""
+    """Pixels of a tile; 0 for fewer than two steps or too few tiles."""
     if len(cuts) < 2:
         return 0
-    pixels, whole = cuts[0].units, lcm(*[cut.size for cut in cuts])
+    pixels, granularity = cuts[0].units, lcm(*[cut.size for cut in cuts])
     least, most = TILES
-    wanted = min(most, max(least, *[scheduled.step.tiles for scheduled in steps]))
-    share = -(-pixels // (wanted * whole)) * whole
+    tiles = min(most, max(least, *[scheduled.step.tiles for scheduled in steps]))
+    share = -(-pixels // (tiles * granularity)) * granularity
     return share if -(-pixels // share) >= least else 0
 
 
@@ -71,7 +69,7 @@ def _cut(step: Step) -> Cut | None:
 
 
 def _cut_behind(first: Step, second: Step, schedule: Schedule) -> Cut | None:
-    """The cut of a step that can be chained to another one; None for any other step."""
+    """The cut of a step that can be chained after `first`; None for any other step."""
     source, root = first.fields["output"], schedule.root
     if isinstance(source, At) or max(first.tiles, second.tiles) < 2:
         return None
@@ -82,14 +80,14 @@ def _cut_behind(first: Step, second: Step, schedule: Schedule) -> Cut | None:
         if not is_row_by_row or isinstance(fields["input"], At) or root(fields["input"]) != written:
             return None
         bytes_between = fields["image_rows"] * fields["tile_bytes"] // max(1, _tile_rows(second))
-        return _product(second) if bytes_between >= WORTH else None
+        return _product(second) if bytes_between >= MIN_BYTES else None
     if first.record.space == Space.MATRIX and second.record.space == Space.PAIRS:
         return _sum(first, second, written, schedule)
     return None
 
 
 def _tile_rows(step: Step) -> int:
-    """Rows of a tile of the micro-kernel; 0 where the fields do not have it."""
+    """Rows of a micro-kernel tile; 0 if the fields do not determine them."""
     fields = step.fields
     if fields["image_tiles"] < 2:
         return 0
@@ -97,12 +95,12 @@ def _tile_rows(step: Step) -> int:
 
 
 def _product(step: Step) -> Cut | None:
-    """A product of one image, whose weights are few enough to be read by each tile."""
+    """The cut of a product of one image with at most MAX_WEIGHT_BYTES of weights."""
     fields = step.fields
     rows, panels = _tile_rows(step), fields["panels"]
     if rows < 2 or fields["row_tiles"] != fields["image_tiles"]:
         return None
-    if panels * fields["panel_bytes"] > MOST_WEIGHTS or fields["image_filter"]:
+    if panels * fields["panel_bytes"] > MAX_WEIGHT_BYTES or fields["image_filter"]:
         return None
 
     def blocks(_: int, pixels: int) -> None:
@@ -113,7 +111,7 @@ def _product(step: Step) -> Cut | None:
 
 
 def _sum(first: Step, second: Step, written: Any, schedule: Schedule) -> Cut | None:
-    """An operation on two tensors of the same dimensions, one of which a product writes."""
+    """The cut of a binary operation without broadcasting that reads the result of a product."""
     fields, columns = second.fields, first.fields["columns"]
     sources = [fields["input0"], fields["input1"]]
     if not is_one_by_one(fields) or any(isinstance(source, At) for source in sources):
@@ -122,7 +120,7 @@ def _sum(first: Step, second: Step, written: Any, schedule: Schedule) -> Cut | N
         return None
     if first.fields["output_stride"] % columns or first.fields["output_stride"] // columns > 4:
         return None
-    if first.fields["image_rows"] * first.fields["output_stride"] < WORTH:
+    if first.fields["image_rows"] * first.fields["output_stride"] < MIN_BYTES:
         return None
 
     def parts(_: int, pixels: int) -> None:

@@ -1,7 +1,7 @@
-"""Lets small steps that do not depend on each other run in parallel.
+"""Runs small independent steps in parallel.
 
-A step of few tiles leaves threads without work. It is moved behind an earlier step that it does not
-depend on: the transposes of an attention, the sums of rows of a detector's heads.
+A step of few tiles leaves threads idle. It is moved next to an earlier small step that it does not
+depend on. Examples: the transposes of an attention, the reductions of a detector's heads.
 """
 
 from collections.abc import Container, Mapping, Sequence
@@ -15,23 +15,23 @@ from nnapi_shim.hints import Any
 from nnapi_shim.limits import watched
 from nnapi_shim.operations.declare import BoundOperand
 
-MOST_TILES = 7
-"""A step of more tiles is shared well alone."""
-WORTH = 16 << 10
-"""Bytes that a step reads and writes, at least: below that a worker cannot wake up in time."""
-MOST = 8
-"""How many run side by side: a tile is looked for among all of them."""
-GROWTH = 128 << 10
-"""Bytes by which the arena may grow: steps that run side by side need their memory together."""
-ATTEMPTS = 8
-"""How often a step is left where it is because the arena would grow."""
+MAX_TILES = 7
+"""Tiles of a small step, at most: more tiles occupy the threads alone."""
+MIN_BYTES = 16 << 10
+"""Bytes that a small step reads and writes, at least: below that a thread wakes up too late."""
+MAX_GROUP = 8
+"""Units of a group, at most: a thread searches all of them for its next tile."""
+MAX_GROWTH = 128 << 10
+"""Bytes by which the arena may grow: parallel steps need their memory at the same time."""
+MAX_ATTEMPTS = 8
+"""Regroupings, at most, after a group exceeded MAX_GROWTH; each excludes one unit."""
 
 
 class _Unit:
-    """A step, or several that are chained.
+    """A step, or a chain of steps.
 
-    reads, writes: what they name but constants. over: (what is read, what may be written over it).
-    is_small: whether they may run beside others.
+    reads, writes: operands and Buffers, without constants. over: (input, output) pairs of steps in
+    place. is_small: whether the unit may run in parallel with others.
     """
 
     __slots__ = ("is_small", "over", "reads", "steps", "writes")
@@ -48,7 +48,7 @@ class _Unit:
             for _, name in step.record.addresses:
                 root = schedule.root(fields[name])
                 if isinstance(root, Buffer):
-                    # Scratch memory, perhaps: nobody else's meanwhile.
+                    # Possibly scratch memory: exclusive while the step runs.
                     if root.address is None:
                         self.writes.add(root)
                 elif isinstance(root, int):
@@ -62,8 +62,8 @@ class _Unit:
 
 
 def _is_small(steps: Sequence[ScheduledStep], schedule: Schedule) -> bool:
-    """Whether the steps of a chain have few tiles, and read and write enough to wake a thread."""
-    if steps[0].step.tiles > MOST_TILES:
+    """Whether the steps of a chain have few tiles and at least MIN_BYTES of operands."""
+    if steps[0].step.tiles > MAX_TILES:
         return False
     roots = {
         schedule.root(value)
@@ -72,7 +72,7 @@ def _is_small(steps: Sequence[ScheduledStep], schedule: Schedule) -> bool:
         if isinstance(value := scheduled.step.fields[name], (BoundOperand, Buffer, At))
     }
     sizes = (_size(root, schedule) for root in roots if isinstance(root, (int, Buffer)))
-    return sum(sizes) >= WORTH
+    return sum(sizes) >= MIN_BYTES
 
 
 def _size(root: Any, schedule: Schedule) -> int:
@@ -83,7 +83,7 @@ _Groups = list[list[_Unit]]
 
 
 def run_parallel(schedule: Schedule) -> None:
-    """Move small steps together."""
+    """Group small independent steps."""
     if schedule.has_branches or _is_chain(schedule):
         return
     chains = _chains(schedule.steps)
@@ -100,10 +100,10 @@ def run_parallel(schedule: Schedule) -> None:
         for unit in units
         for root in unit.reads | unit.writes
     }
-    before, _ = _most_alive([[unit] for unit in units], sizes, kept)
-    for _ in range(ATTEMPTS):
-        alive, at = _most_alive(groups, sizes, kept)
-        if alive <= before + GROWTH:
+    initial_peak, _ = _peak_bytes([[unit] for unit in units], sizes, kept)
+    for _ in range(MAX_ATTEMPTS):
+        peak, at = _peak_bytes(groups, sizes, kept)
+        if peak <= initial_peak + MAX_GROWTH:
             _move(schedule, groups)
             return
         groups[at][-1].is_small = False
@@ -111,13 +111,13 @@ def run_parallel(schedule: Schedule) -> None:
 
 
 def _is_chain(schedule: Schedule) -> bool:
-    """Whether each step that is small enough needs the one before it: most graphs are like that,
-    and there is nothing to look for in them.
+    """Whether each step of few tiles depends on the step before it. Most graphs are such chains and
+    have no parallel steps.
     """
     before: ScheduledStep | None = None
     for scheduled in watched(schedule.steps):
         step = scheduled.step
-        if before is not None and before.link == END and step.tiles <= MOST_TILES:
+        if before is not None and before.link == END and step.tiles <= MAX_TILES:
             written = {schedule.root(before.step.fields[name]) for name in before.step.writes}
             written.discard(None)
             fields, addresses = step.fields, step.record.addresses
@@ -139,10 +139,12 @@ def _chains(steps: Sequence[ScheduledStep]) -> list[list[ScheduledStep]]:
 
 
 def _grouped(units: Sequence[_Unit]) -> _Groups:
-    """Units that run side by side: each small one with the last ones that it can run beside."""
+    """Group units that run in parallel: a small unit joins the last group that it does not depend
+    on.
+    """
     groups: _Groups = []
     small: list[int] = []
-    written: dict[Any, int] = {}  # in which group last, as is read
+    written: dict[Any, int] = {}  # root -> last group that writes it; `read` likewise
     read: dict[Any, int] = {}
     for unit in watched(units):
         behind = -1
@@ -153,7 +155,7 @@ def _grouped(units: Sequence[_Unit]) -> _Groups:
         if unit.is_small and small and small[-1] > behind:
             at = small[-1]
             groups[at].append(unit)
-            if len(groups[at]) == MOST:
+            if len(groups[at]) == MAX_GROUP:
                 small.pop()
         else:
             at = len(groups)
@@ -167,8 +169,8 @@ def _grouped(units: Sequence[_Unit]) -> _Groups:
     return groups
 
 
-def _most_alive(groups: _Groups, sizes: Mapping[Any, int], kept: Container[Any]) -> tuple[int, int]:
-    """The most bytes that are alive at the same time, and the group at which they are."""
+def _peak_bytes(groups: _Groups, sizes: Mapping[Any, int], kept: Container[Any]) -> tuple[int, int]:
+    """The peak number of live bytes, and the group where it occurs."""
     spans: dict[Any, tuple[int, int]] = {}  # first and last group
     for at, group in enumerate(watched(groups)):
         for unit in group:
@@ -180,7 +182,7 @@ def _most_alive(groups: _Groups, sizes: Mapping[Any, int], kept: Container[Any])
             for source, target in group[0].over:
                 both = spans.get(source, (at, at + 1))[1], spans.get(target, (at + 1, at))[0]
                 if both == (at, at) and sizes[source] == sizes[target]:
-                    begins[target] = at + 1  # until then it is the source's memory
+                    begins[target] = at + 1  # shares the source's memory before
     changes = [0] * (len(groups) + 2)
     for root, (_, last) in spans.items():
         behind = len(groups) if root in kept else last + 1

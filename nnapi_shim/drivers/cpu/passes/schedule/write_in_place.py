@@ -1,7 +1,7 @@
-"""Removes copies: a step writes its part of a tensor, or reads it, in the tensor itself.
+"""Removes copies: steps read or write a part of a tensor directly.
 
-A step writes its part of the result of CONCATENATION and PACK there; a step behind SPLIT and SLICE
-reads its part there.
+The producer of an input of CONCATENATION or PACK writes into the result; the reader of a result of
+SPLIT or SLICE reads from the input.
 """
 
 from nnapi_shim.drivers.cpu.program.record import At, Space, Step
@@ -13,14 +13,14 @@ from nnapi_shim.operations.declare import BoundOperand
 
 
 class _Uses(NamedTuple):
-    """Steps that name an operand: (step, field) of those that write it, and of those that read."""
+    """The uses of an operand: (step, field) of each write and of each read."""
 
     writes: list[tuple[Step, str]]
     reads: list[tuple[Step, str]]
 
 
 def write_in_place(schedule: Schedule) -> None:
-    """Remove copies of temporaries, as far as the other steps can do without them."""
+    """Remove copies of temporaries where the producer or the readers can use the other memory."""
     if schedule.has_branches:
         return
     uses: dict[Any, _Uses] = {}
@@ -35,7 +35,7 @@ def write_in_place(schedule: Schedule) -> None:
     for scheduled in watched(schedule.steps):
         step = scheduled.step
         if is_copy(step) and (
-            _written_there(step, schedule, uses) or _read_there(step, schedule, uses)
+            _redirect_writer(step, schedule, uses) or _redirect_readers(step, schedule, uses)
         ):
             schedule.report(scheduled, "what it would copy is written or read where it lies")
         else:
@@ -44,7 +44,7 @@ def write_in_place(schedule: Schedule) -> None:
 
 
 def is_copy(step: Step) -> bool:
-    """Whether a step copies runs of bytes that follow each other in the source or the target."""
+    """Whether a step copies runs of bytes that are contiguous in the source or the target."""
     fields = step.fields
     if step.record.space != Space.COPIES or fields["lines"] != 1:
         return False
@@ -52,14 +52,14 @@ def is_copy(step: Step) -> bool:
 
 
 def _is_dense(step: Step) -> bool:
-    """Whether what a step copies lies in one piece on both sides."""
+    """Whether the copied bytes are contiguous in the source and in the target."""
     fields = step.fields
     steps = fields["input_step"], fields["output_step"]
     return fields["rows"] == 1 or steps == 2 * (fields["bytes"],)
 
 
 def _temporary(step: Step, name: str, schedule: Schedule, uses: dict[Any, _Uses]) -> Any:
-    """The operand all of which a field of a copy names, if its memory is nobody else's; or None."""
+    """The temporary that a field of a copy covers completely; None for any other memory."""
     value = step.fields[name]
     root = schedule.root(value)
     if not isinstance(value, BoundOperand) or root not in uses:
@@ -69,8 +69,8 @@ def _temporary(step: Step, name: str, schedule: Schedule, uses: dict[Any, _Uses]
     return root if schedule.is_temporary(root) else None
 
 
-def _written_there(step: Step, schedule: Schedule, uses: dict[Any, _Uses]) -> bool:
-    """Let the step that writes what is copied write it where it is copied to."""
+def _redirect_writer(step: Step, schedule: Schedule, uses: dict[Any, _Uses]) -> bool:
+    """Redirect the producer of the source to write the target."""
     root = _temporary(step, "input", schedule, uses)
     if root is None or len(uses[root].reads) != 1 or len(uses[root].writes) != 1:
         return False
@@ -79,7 +79,7 @@ def _written_there(step: Step, schedule: Schedule, uses: dict[Any, _Uses]) -> bo
     if name != "output" or not isinstance(fields[name], BoundOperand):
         return False
     if not _is_dense(step):
-        # Rows of a product may lie apart.
+        # A product can write strided rows.
         size = step.fields["bytes"]
         if writer.record.space != Space.MATRIX or fields["output_stride"] != size:
             return False
@@ -87,13 +87,13 @@ def _written_there(step: Step, schedule: Schedule, uses: dict[Any, _Uses]) -> bo
             return False
         fields["output_stride"] = step.fields["output_step"]
     fields[name] = target
-    there = uses.setdefault(schedule.root(target), _Uses([], []))
-    there.writes.append((writer, name))
+    target_uses = uses.setdefault(schedule.root(target), _Uses([], []))
+    target_uses.writes.append((writer, name))
     return True
 
 
-def _read_there(step: Step, schedule: Schedule, uses: dict[Any, _Uses]) -> bool:
-    """Let the steps that read the copy read what is copied."""
+def _redirect_readers(step: Step, schedule: Schedule, uses: dict[Any, _Uses]) -> bool:
+    """Redirect the readers of the target to read the source."""
     root = _temporary(step, "output", schedule, uses)
     if root is None or not _is_dense(step) or len(uses[root].writes) != 1:
         return False
