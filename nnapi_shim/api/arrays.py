@@ -75,23 +75,23 @@ def elements(value: ArrayLike, type: T) -> Array:
     The array itself where it is one already, else a converted copy. Conversion may round to a
     float type, and changes nothing else. Raises BAD_DATA for values that do not fit.
     """
-    wanted = DTYPES.get(type)
-    if wanted is None:
+    dtype = DTYPES.get(type)
+    if dtype is None:
         raise bad_data(f"{type.name} holds nothing that an array can give", "array.no-elements")
     array = as_array(value)
-    if array.dtype != wanted:
-        array = _converted(array, wanted, type)
+    if array.dtype != dtype:
+        array = _converted(array, dtype, type)
     return np.require(array, requirements=["C", "ALIGNED"])
 
 
-def _converted(array: Array, wanted: np.dtype[Any], type: T) -> Array:
+def _converted(array: Array, dtype: np.dtype[Any], type: T) -> Array:
     if array.dtype.kind not in "biuf":
         raise bad_data(f"values of {array.dtype} cannot be those of {type.name}", "array.type")
     with np.errstate(invalid="ignore"):  # what is not a number is found below
-        result = array.astype(wanted)
-    if wanted.kind != "f" and not np.array_equal(result, array):
+        result = array.astype(dtype)
+    if dtype.kind != "f" and not np.array_equal(result, array):
         raise bad_data(
-            f"not all values of this {array.dtype} array are {wanted}, as {type.name} is",
+            f"not all values of this {array.dtype} array are {dtype}, as {type.name} is",
             "array.values",
         )
     return result

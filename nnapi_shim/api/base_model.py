@@ -143,10 +143,10 @@ def _restored(kind: type[WholeModel], state: pickling.State, carried: Carrying) 
     return kind.restored(state, carried)
 
 
-def require_model(given: object) -> WholeModel:
+def require_model(model: object) -> WholeModel:
     """A model as it is; raises TypeError for anything else."""
-    if not isinstance(given, WholeModel):
-        is_path = isinstance(given, str | PathLike)
-        told = "; nnapi_shim.load reads a file" if is_path else ""
-        raise wrong_type("model", given, f"a nnapi_shim.Model{told}")
-    return given
+    if not isinstance(model, WholeModel):
+        is_path = isinstance(model, str | PathLike)
+        hint = "; nnapi_shim.load reads a file" if is_path else ""
+        raise wrong_type("model", model, f"a nnapi_shim.Model{hint}")
+    return model

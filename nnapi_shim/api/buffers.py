@@ -78,8 +78,8 @@ def target(what: str, value: Any, type: OperandType, dimensions: Dimensions) -> 
             if other.flags.writeable and address(other) == address(shared):
                 return other
         return shared
-    wanted = "an array, a tensor or a buffer, which is written to"
-    raise wrong_type(what, value, wanted)
+    expected = "an array, a tensor or a buffer, which is written to"
+    raise wrong_type(what, value, expected)
 
 
 def is_buffer(value: object) -> bool:
@@ -111,20 +111,20 @@ def _shaped(buffer: Any, type: OperandType, dimensions: Dimensions) -> Array:
     view = memoryview(buffer)
     if not view.contiguous:
         return np.asarray(view)
-    wanted = DTYPES.get(type)
+    dtype = DTYPES.get(type)
     is_raw = isinstance(buffer, RAW) or (view.format in "Bbc" and view.ndim == 1)
-    if wanted is None or not is_raw:
-        found: Array = np.asarray(view)
+    if dtype is None or not is_raw:
+        array: Array = np.asarray(view)
     else:
-        if view.nbytes % wanted.itemsize:
+        if view.nbytes % dtype.itemsize:
             raise bad_data(
-                f"{view.nbytes} bytes are given; elements of {type.name} have {wanted.itemsize}",
+                f"{view.nbytes} bytes are given; elements of {type.name} have {dtype.itemsize}",
                 "buffer.length",
             )
-        found = np.frombuffer(view, wanted)
-    if found.ndim != 1 or len(dimensions) == 1:
-        return found
-    return found.reshape(_dimensions(found.size, type, dimensions))
+        array = np.frombuffer(view, dtype)
+    if array.ndim != 1 or len(dimensions) == 1:
+        return array
+    return array.reshape(_dimensions(array.size, type, dimensions))
 
 
 def _dimensions(count: int, type: OperandType, dimensions: Dimensions) -> Dimensions:

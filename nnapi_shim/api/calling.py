@@ -69,31 +69,31 @@ class Calling:
     operation: Callable[..., Any]
     """`Model.operation`."""
 
-    def _one(self, type: OperationType, given: Mapping[str, Any], output: Output) -> Operand:
+    def _one(self, type: OperationType, arguments: Mapping[str, Any], output: Output) -> Operand:
         """The output of an operation with one."""
-        (result,) = self._several(type, given, output, None)
+        (result,) = self._several(type, arguments, output, None)
         return result
 
     def _several(
         self,
         type: OperationType,
-        given: Mapping[str, Any],
+        arguments: Mapping[str, Any],
         output: Output,
         count: int | None,
     ) -> tuple[Operand, ...]:
         """The outputs of an operation; count: how many, where that is free."""
-        scale, zero_point, wanted = output.scale, output.zero_point, output.type
+        scale, zero_point, output_type = output.scale, output.zero_point, output.type
         if output.like is not None:
             if scale is not None:
-                told = "scale and like are both given; one says what the output is to have"
-                raise bad_data(told, "model.operation.scale-and-like").at(type.name)
+                message = "scale and like are both given; one says what the output is to have"
+                raise bad_data(message, "model.operation.scale-and-like").at(type.name)
             scale, zero_point = output.like.scale, output.like.zero_point
-            if wanted is None and type in (OperationType.QUANTIZE, OperationType.CAST):
-                wanted = output.like.type
+            if output_type is None and type in (OperationType.QUANTIZE, OperationType.CAST):
+                output_type = output.like.type
         result = self.operation(
             type,
-            inputs_of(declaration_of(type), given),
-            output=wanted,
+            inputs_of(declaration_of(type), arguments),
+            output=output_type,
             output_count=count,
             dimensions=output.dimensions,
             scale=scale,
@@ -103,12 +103,12 @@ class Calling:
         return result if isinstance(result, tuple) else (result,)
 
 
-def inputs_of(declaration: Operation, given: Mapping[str, Any]) -> list[Any]:
+def inputs_of(declaration: Operation, arguments: Mapping[str, Any]) -> list[Any]:
     """The inputs of an operation in their order, in the shortest form that has all that is given.
 
     Raises BAD_DATA where no form has all of it.
     """
-    values = _spread(declaration, given)
+    values = _spread(declaration, arguments)
     defaults = declaration.defaults
     said = {name for name, value in values.items() if not _is(value, defaults.get(name))}
     needed = said - {name for name, value in values.items() if value is None}
@@ -145,7 +145,7 @@ def _is_there(declaration: Operation, name: str, values: Mapping[str, Any]) -> b
     return default is not None or all(name in form.inputs.names for form in declaration.forms)
 
 
-def _no_form(declaration: Operation, given: set[str]) -> NnapiError:
+def _no_form(declaration: Operation, arguments: set[str]) -> NnapiError:
     forms = declaration.forms
     common = set.intersection(*(set(accepted.inputs.names) for accepted in forms))
     ways = dict.fromkeys(
@@ -156,16 +156,16 @@ def _no_form(declaration: Operation, given: set[str]) -> NnapiError:
         )
         for accepted in forms
     )
-    told = ", ".join(sorted(given - common)) or "nothing"
+    names = ", ".join(sorted(arguments - common)) or "nothing"
     return bad_data(
-        f"{told} given; it takes {' or '.join(way for way in ways if way)}",
+        f"{names} given; it takes {' or '.join(way for way in ways if way)}",
         "model.operation.arguments",
     )
 
 
-def _spread(declaration: Operation, given: Mapping[str, Any]) -> dict[str, Any]:
+def _spread(declaration: Operation, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments by the names of inputs: padding, stride and the like stand for several of them."""
-    values = dict(given)
+    values = dict(arguments)
     names = {name for accepted in declaration.forms for name in accepted.inputs.names}
     for name in PAIRS:
         if f"{name}_width" in names:
@@ -174,10 +174,10 @@ def _spread(declaration: Operation, given: Mapping[str, Any]) -> dict[str, Any]:
     padding = values.get("padding")
     if "padding" in names and isinstance(padding, list | tuple):
         if len(padding) != len(PADS):
-            told = (
+            message = (
                 f"padding is {shown(padding)}; it must be a scheme, or (left, right, top, bottom)"
             )
-            raise bad_data(told, "model.operation.padding").at(declaration.type.name)
+            raise bad_data(message, "model.operation.padding").at(declaration.type.name)
         del values["padding"]
         values |= dict(zip(PADS, padding, strict=True))
     elif isinstance(padding, str):

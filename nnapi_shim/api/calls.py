@@ -108,8 +108,8 @@ class ModelCalls(WholeModel):
             return
         array = elements(value, item.type)
         if item.is_known and array.shape != item.dimensions:
-            told = f"operand {index} {item}: the value has dimensions {list(array.shape)}"
-            raise self.runtime.named(bad_data(told, "model.set-operand-value.dimensions"))
+            message = f"operand {index} {item}: the value has dimensions {list(array.shape)}"
+            raise self.runtime.named(bad_data(message, "model.set-operand-value.dimensions"))
         self.runtime.set_operand_value(index, address(array), array.nbytes)
         item.value, item.is_omitted = array, False
 
@@ -119,10 +119,10 @@ class ModelCalls(WholeModel):
         """Give a TENSOR_QUANT8_SYMM_PER_CHANNEL operand its scales along a dimension."""
         index = self._index(operand)
         channel_dim = integer("channel_dim", channel_dim)
-        given = [
+        items = [
             number("a scale", scale) for scale in listed("scales", scales, "a list of numbers")
         ]
-        rounded = tuple(np.asarray(given, np.float32).tolist())
+        rounded = tuple(np.asarray(items, np.float32).tolist())
         self.runtime.set_operand_symm_per_channel_quant_params(index, channel_dim, rounded)
         self._operands[index].channel_quant = SymmPerChannelQuantParams(rounded, channel_dim)
 
@@ -186,8 +186,8 @@ class ModelCalls(WholeModel):
         return index
 
     def _indexes(self, operands: Iterable[Operand | int]) -> list[int]:
-        given = listed("the list of operands", operands, "a list of Operands")
-        return [self._index(operand) for operand in given]
+        items = listed("the list of operands", operands, "a list of Operands")
+        return [self._index(operand) for operand in items]
 
     def _release_values(self) -> None:
         for operand in self._operands:
@@ -198,9 +198,9 @@ def sizes_of(dimensions: Sizes) -> tuple[int, ...]:
     """Dimensions of a program as those of the runtime; 0 for an unknown one."""
     if dimensions is None:
         return ()
-    wanted = "a size, or None for an unknown one"
+    expected = "a size, or None for an unknown one"
     return tuple(
-        0 if size is None else integer(f"dimension {at}", size, wanted)
+        0 if size is None else integer(f"dimension {at}", size, expected)
         for at, size in enumerate(listed("dimensions", dimensions, "a list of sizes"))
     )
 

@@ -173,10 +173,10 @@ class Compilation:
         need not be known: a first attempt asks the device where they are not.
         Raises NnapiError.
         """
-        given = self._in_order(inputs, named) if named else inputs
+        values = self._in_order(inputs, named) if named else inputs
         if intermediates:
-            return self.intermediates(*given)
-        results = self._run(given, None if out is None else self._targets(out))
+            return self.intermediates(*values)
+        results = self._run(values, None if out is None else self._targets(out))
         return results[0] if len(results) == 1 else tuple(results)
 
     def run_named(self, inputs: Mapping[str, Value | None]) -> dict[str, Array]:
@@ -229,32 +229,32 @@ class Compilation:
         lies between its operations as outputs; a device may then not fuse what it fuses else.
         States are carried as by `run`. Raises NnapiError.
         """
-        given = self._in_order(inputs, named) if named else inputs
+        values = self._in_order(inputs, named) if named else inputs
         with self._making:
             if self._exposed is None:
                 self._exposed = exposed(self.runtime, self._graph)
         runner, indexes = self._exposed
         if self._states:
-            arguments, _, results = self._carrying(runner, given, None)
+            arguments, _, results = self._carrying(runner, values, None)
         else:
-            arguments, results = list(given), runner.run(given)
+            arguments, results = list(values), runner.run(values)
         return Intermediates(self._graph, runner.as_arrays(arguments), results, indexes)
 
     def _in_order(
         self, inputs: Sequence[Value | None], named: Mapping[str, Value | None]
     ) -> list[Value | None]:
         """The inputs by position; raises BAD_DATA for names that do not stand for the others."""
-        wanted = self.input_names[len(inputs) :]
+        remaining = self.input_names[len(inputs) :]
         for name in named:
-            if name not in wanted:
+            if name not in remaining:
                 if name in self.input_names:
                     raise bad_data(f"input {name!r} is given twice", "compilation.run.input-twice")
                 raise unknown("input", name, list(self.input_names))
-        missing = [name for name in wanted if name not in named]
+        missing = [name for name in remaining if name not in named]
         if missing:
-            told = f"nothing is given for {', '.join(map(repr, missing))}; None omits an input"
-            raise bad_data(told, "compilation.run.input-missing")
-        return [*inputs, *(named[name] for name in wanted)]
+            message = f"nothing is given for {', '.join(map(repr, missing))}; None omits an input"
+            raise bad_data(message, "compilation.run.input-missing")
+        return [*inputs, *(named[name] for name in remaining)]
 
     def _run(self, inputs: Sequence[Value | None], out: Sequence[Any] | None) -> Sequence[Array]:
         """The outputs that `run` gives."""
@@ -269,29 +269,29 @@ class Compilation:
         the outputs that `run` gives, all outputs.
         """
         if len(inputs) != len(self._taken):
-            told = f"{len(inputs)} inputs given; the model has {len(self._taken)}"
-            raise bad_data(told, "compilation.run.input-count")
+            message = f"{len(inputs)} inputs given; the model has {len(self._taken)}"
+            raise bad_data(message, "compilation.run.input-count")
         targets = None
         if out is not None:
             targets = [None] * len(self.all_outputs)
             for position, target in zip(self._given, out, strict=True):
                 targets[position] = target
-        given: list[Any] = [None] * len(self.all_inputs)
+        values: list[Any] = [None] * len(self.all_inputs)
         for position, value in zip(self._taken, inputs, strict=True):
-            given[position] = value
+            values[position] = value
         with self._running:
             for state, carried in zip(self._states, self._state, strict=True):
-                given[state.input] = carried
-            results = runner.run(given, targets)
+                values[state.input] = carried
+            results = runner.run(values, targets)
             self._state = [results[state.output] for state in self._states]
-        return given, [results[position] for position in self._given], results
+        return values, [results[position] for position in self._given], results
 
     def _targets(self, out: Any) -> Sequence[Any]:
         """Where outputs are to be written to, one for each."""
         targets = out if isinstance(out, list | tuple) else [out]
         if len(targets) != len(self.outputs):
-            told = f"{len(targets)} places for outputs given; the model has {len(self.outputs)}"
-            raise bad_data(told, "compilation.run.output-count")
+            message = f"{len(targets)} places for outputs given; the model has {len(self.outputs)}"
+            raise bad_data(message, "compilation.run.output-count")
         return targets
 
     def __reduce_ex__(self, protocol: Any) -> Any:

@@ -39,21 +39,21 @@ def chosen(choice: Choice) -> list[IDevice]:
 
     Raises BAD_DATA for a name that no device has, one that is given twice, and an empty list.
     """
-    wanted = "the name of a device, a Device, or a list of them"
-    choice = [choice] if isinstance(choice, str | Device) else listed("devices", choice, wanted)
+    expected = "the name of a device, a Device, or a list of them"
+    choice = [choice] if isinstance(choice, str | Device) else listed("devices", choice, expected)
     drivers = {driver.name: driver for driver in device_manager.devices()}
-    found: dict[str, IDevice] = {}
+    selected: dict[str, IDevice] = {}
     for item in choice:
         if not isinstance(item, str | Device):
             raise wrong_type("a device", item, "a name or a Device")
         name = item if isinstance(item, str) else item.name
         if name not in drivers:
             raise unknown("device", name, list(drivers))
-        if name in found:
+        if name in selected:
             raise bad_data(f"device {name!r} stands in the list twice", "device.list.twice")
-        found[name] = drivers[name]
-    if not found:
+        selected[name] = drivers[name]
+    if not selected:
         raise bad_data(
             "the list of devices is empty; leave it out to allow every device", "device.list.empty"
         )
-    return list(found.values())
+    return list(selected.values())

@@ -45,8 +45,8 @@ def counts(graph: GraphView) -> str:
     rest = len(kinds) - len(shown)
     if rest > 0:
         shown.append(f"{rest} other kinds")
-    told = f" ({', '.join(shown)})" if shown else ""
-    return f"{len(graph.operands)} operands, {len(graph.operations)} operations{told}"
+    suffix = f" ({', '.join(shown)})" if shown else ""
+    return f"{len(graph.operands)} operands, {len(graph.operations)} operations{suffix}"
 
 
 def rows(graph: GraphView) -> Iterator[Row]:

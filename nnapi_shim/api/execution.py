@@ -199,10 +199,10 @@ def _at(role: str, arguments: Sequence[Argument], index: int) -> Argument:
 
 def _require_writable(index: int, argument: Argument, array: Array) -> None:
     """Raise BAD_DATA unless an output can be written to an array as it is."""
-    wanted = DTYPES[argument.type]
-    if array.dtype != wanted:
+    dtype = DTYPES[argument.type]
+    if array.dtype != dtype:
         raise bad_data(
-            f"output {index} is given as {array.dtype}; {argument.type.name} needs {wanted}",
+            f"output {index} is given as {array.dtype}; {argument.type.name} needs {dtype}",
             "execution.set-output.array-type",
         )
     if not (array.flags.c_contiguous and array.flags.writeable and array.flags.aligned):

@@ -32,9 +32,9 @@ def submit(work: Callable[[], Any]) -> "Future[Any]":
 def _pool(pools: dict[int, ThreadPoolExecutor], threads: int) -> ThreadPoolExecutor:
     generation = process.generation[0]
     with _lock:
-        found = pools.get(generation)
-        if found is None:
+        pool = pools.get(generation)
+        if pool is None:
             pools.clear()
-            found = ThreadPoolExecutor(threads, thread_name_prefix="nnapi_shim")
-            pools[generation] = found
-        return found
+            pool = ThreadPoolExecutor(threads, thread_name_prefix="nnapi_shim")
+            pools[generation] = pool
+        return pool

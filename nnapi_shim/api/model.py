@@ -123,24 +123,24 @@ class Model(ModelCalls, Methods):
         name: of the output; a list of names if there are several.
         """
         kind = member(OperationType, type)
-        wanted = None if output is None else member(OperandType, output)
+        output_type = None if output is None else member(OperandType, output)
         inputs = listed("inputs", inputs, "a list of operands, numbers and arrays")
         if output_count is not None:
             output_count = integer("output_count", output_count, "a whole number from 1", 1)
         zero_point = integer("zero_point", zero_point, "a whole number", None)
-        for given in inputs:
-            if isinstance(given, Operand):
-                self._index(given)
+        for item in inputs:
+            if isinstance(item, Operand):
+                self._index(item)
         try:
             if kind in (OperationType.IF, OperationType.WHILE):
                 operands = list(map(self._any_input, inputs))
-                models = [given.alone for given in inputs if isinstance(given, Model)]
+                models = [item.alone for item in inputs if isinstance(item, Model)]
                 outputs = control_flow.results(kind, models, output_count)
             else:
-                plain = [given for given in inputs if not isinstance(given, Model)]
+                plain = [item for item in inputs if not isinstance(item, Model)]
                 if len(plain) < len(inputs):
                     raise bad_data("only IF and WHILE take models", "model.operation.models")
-                use = chosen_use(declaration_of(kind), plain, wanted, output_count)
+                use = chosen_use(declaration_of(kind), plain, output_type, output_count)
                 operands = list(map(self._input, plain, use.inputs))
                 outputs = results(use, operands, sizes_of(dimensions), _float32(scale), zero_point)
         except NnapiError as error:
@@ -153,28 +153,28 @@ class Model(ModelCalls, Methods):
         self.add_operation(kind, operands, created)
         return created[0] if len(created) == 1 else created
 
-    def _any_input(self, given: "Input | Model") -> Operand:
+    def _any_input(self, value: "Input | Model") -> Operand:
         """An input whose type is its own: a constant of the type of its elements, a model."""
-        if isinstance(given, Operand):
-            return given
-        if not isinstance(given, Model):
-            return self._input(given, OperandType.INT32 if given is None else natural_type(given))
+        if isinstance(value, Operand):
+            return value
+        if not isinstance(value, Model):
+            return self._input(value, OperandType.INT32 if value is None else natural_type(value))
         operand = self.add_operand(OperandType.MODEL)
-        self.set_operand_value_from_model(operand, given)
+        self.set_operand_value_from_model(operand, value)
         return operand
 
     def outputs(self, *operands: Operand) -> None:
         """Say which operands are the outputs, in this order; inputs are those of `input()`."""
         if len(operands) == 1 and isinstance(operands[0], list | tuple):
-            told = "an Operand; several stand side by side: outputs(a, b)"
-            raise wrong_type("an output", operands[0], told)
+            expected = "an Operand; several stand side by side: outputs(a, b)"
+            raise wrong_type("an output", operands[0], expected)
         self.identify_inputs_and_outputs(self._inputs, operands)
 
-    def _input(self, given: Input, type: OperandType) -> Operand:
-        if isinstance(given, Operand):
-            return given
-        if given is not None:
-            return self.constant(given, type)
+    def _input(self, value: Input, type: OperandType) -> Operand:
+        if isinstance(value, Operand):
+            return value
+        if value is not None:
+            return self.constant(value, type)
         scale = float(type in ASYMMETRIC or type in SYMMETRIC)  # these must have one
         # SQUEEZE looks at the rank of the axes, whether there are any or not.
         operand = self.add_operand(type, None if type in SCALARS else (0,), scale)
@@ -211,12 +211,20 @@ class Model(ModelCalls, Methods):
         Model.__init__(model)
         item = model._model = pickling.restored(state)
         assert item.part is not None
-        for index, seen in enumerate(model.operands):
-            operand = Operand(index, seen.type, seen.dimensions, seen.scale, seen.zero_point)
-            operand.name, operand.is_omitted = seen.name, seen.is_omitted
-            operand.channel_quant = seen.channel_quant
+        for index, restored_operand in enumerate(model.operands):
+            operand = Operand(
+                index,
+                restored_operand.type,
+                restored_operand.dimensions,
+                restored_operand.scale,
+                restored_operand.zero_point,
+            )
+            operand.name, operand.is_omitted = restored_operand.name, restored_operand.is_omitted
+            operand.channel_quant = restored_operand.channel_quant
             model._operands.append(operand)
-        model._inputs = [model._operands[seen.index] for seen in model.input_operands]
+        model._inputs = [
+            model._operands[restored_operand.index] for restored_operand in model.input_operands
+        ]
         model._has_outputs = True
         model._carried = carried
         return model
@@ -244,18 +252,22 @@ class Model(ModelCalls, Methods):
 def _with_operand(error: NnapiError, inputs: Sequence[Any]) -> NnapiError:
     """A refusal of the type of an input, with the index of the operand that was given."""
     role = error.place("input")
-    given = inputs[role.number] if role is not None else None
-    if not isinstance(given, Operand) or error.place("operand") or "operand" in error.message:
+    operand = inputs[role.number] if role is not None else None
+    if not isinstance(operand, Operand) or error.place("operand") or "operand" in error.message:
         return error
-    told = error.message.replace(")", f", operand {given.index})", 1)
-    return error.worded(told).about(Place("operand", given.index))
+    message = error.message.replace(")", f", operand {operand.index})", 1)
+    return error.worded(message).about(Place("operand", operand.index))
 
 
-def _names(given: str | Sequence[str], count: int) -> list[str]:
+def _names(name_or_names: str | Sequence[str], count: int) -> list[str]:
     """Names of `count` outputs; one text names a single one."""
-    if isinstance(given, str) and (count == 1 or not given):
-        return [given] * count
-    names = [given] if isinstance(given, str) else listed("name", given, "a name, or a list")
+    if isinstance(name_or_names, str) and (count == 1 or not name_or_names):
+        return [name_or_names] * count
+    names = (
+        [name_or_names]
+        if isinstance(name_or_names, str)
+        else listed("name", name_or_names, "a name, or a list")
+    )
     if len(names) != count:
         raise bad_data(
             f"{len(names)} names given; the operation has {count} outputs",

@@ -30,18 +30,18 @@ def state_of(part: Part, protocol: int) -> State:
     Constants in memories of the program are copied. protocol: that of pickle.
     """
     parts = in_order(part)
-    places = {id(other): place for place, other in enumerate(parts)}
-    return {"version": VERSION, "parts": [_part(other, places, protocol) for other in parts]}
+    indexes = {id(other): index for index, other in enumerate(parts)}
+    return {"version": VERSION, "parts": [_part(other, indexes, protocol) for other in parts]}
 
 
-def _part(part: Part, places: Mapping[int, int], protocol: int) -> State:
+def _part(part: Part, indexes: Mapping[int, int], protocol: int) -> State:
     own = part.own
     prefixes = {prefix: name for name, prefix in own.extension_prefixes}
     values: Any = own.operand_values
     if protocol >= _OUT_OF_BAND and values:
         values = pickle.PickleBuffer(values)
     return {
-        "operands": [_operand(part, operand, places, prefixes) for operand in own.main.operands],
+        "operands": [_operand(part, operand, indexes, prefixes) for operand in own.main.operands],
         "operations": [
             (_code(item.type, prefixes), item.inputs, item.outputs)
             for item in sorted(own.main.operations, key=lambda item: item.number)
@@ -55,7 +55,7 @@ def _part(part: Part, places: Mapping[int, int], protocol: int) -> State:
 
 
 def _operand(
-    part: Part, operand: hal.Operand, places: Mapping[int, int], prefixes: Mapping[int, str]
+    part: Part, operand: hal.Operand, indexes: Mapping[int, int], prefixes: Mapping[int, str]
 ) -> tuple[Any, ...]:
     where = operand.location
     value: Any = None
@@ -65,7 +65,7 @@ def _operand(
         start = part.own.pools[where.pool_index].map()
         value = address.read(start + where.offset, where.length)
     elif operand.lifetime is L.SUBGRAPH:
-        value = places[id(part.inner[where.offset])]
+        value = indexes[id(part.inner[where.offset])]
     return (
         _code(operand.type, prefixes),
         operand.dimensions,
@@ -95,8 +95,8 @@ def restored(state: State) -> runtime.Model:
     describes.
     """
     if state["version"] != VERSION:
-        told = f"the model was pickled as version {state['version']}; this is version {VERSION}"
-        raise bad_data(told, "model.pickle.version")
+        message = f"the model was pickled as version {state['version']}; this is version {VERSION}"
+        raise bad_data(message, "model.pickle.version")
     models: list[runtime.Model] = []
     for part in state["parts"]:
         models.append(_model(part, models))

@@ -70,8 +70,8 @@ def quantize(
         quotient = values / scales
         whole = np.trunc(quotient)
         whole += np.copysign(np.abs(quotient - whole) >= 0.5, quotient)
-        found = np.clip(np.nan_to_num(whole, nan=np.inf) + np.float64(zero_point), low, high)
-    result: Array = found.astype(DTYPES[kind])
+        stored = np.clip(np.nan_to_num(whole, nan=np.inf) + np.float64(zero_point), low, high)
+    result: Array = stored.astype(DTYPES[kind])
     return result
 
 
@@ -125,12 +125,12 @@ def quantization_of(
     lowest, highest = _range(kind)
     is_channels = kind is T.TENSOR_QUANT8_SYMM_PER_CHANNEL
     if low.shape != high.shape or low.ndim != is_channels:
-        wanted = "two lists of the same length" if is_channels else "two numbers"
-        told = f"the range is {shown(minimum)} to {shown(maximum)}; {kind.name} needs {wanted}"
-        raise bad_data(told, "quantization.range-symmetric")
+        expected = "two lists of the same length" if is_channels else "two numbers"
+        message = f"the range is {shown(minimum)} to {shown(maximum)}; {kind.name} needs {expected}"
+        raise bad_data(message, "quantization.range-symmetric")
     if not (np.isfinite(low).all() and np.isfinite(high).all() and (low <= high).all()):
-        told = f"the range is {shown(minimum)} to {shown(maximum)}; it must go up, and be finite"
-        raise bad_data(told, "quantization.range-order")
+        message = f"the range is {shown(minimum)} to {shown(maximum)}; it must go up, and be finite"
+        raise bad_data(message, "quantization.range-order")
     low, high = np.minimum(low, 0), np.maximum(high, 0)
     if kind in ASYMMETRIC:
         scale = _positive((high - low) / (highest - lowest))
@@ -157,23 +157,23 @@ def _real(array: ArrayLike) -> Array:
 
 def _scales(scale: Scale, values: Array, channel_dim: int) -> Array:
     """Scales in float32, along their dimension if there are several."""
-    found = np.asarray(as_array(scale))
-    if found.ndim == 0:
+    scales = np.asarray(as_array(scale))
+    if scales.ndim == 0:
         number("scale", scale)
-    if found.dtype.kind not in "iuf" or not (found > 0).all() or found.ndim > 1:
+    if scales.dtype.kind not in "iuf" or not (scales > 0).all() or scales.ndim > 1:
         raise bad_data(f"scale is {shown(scale)}; it must be above 0", "quantization.scale")
-    found = found.astype(np.float32)
-    if found.ndim == 0:
-        return found
-    if not 0 <= channel_dim < values.ndim or values.shape[channel_dim] != found.size:
+    scales = scales.astype(np.float32)
+    if scales.ndim == 0:
+        return scales
+    if not 0 <= channel_dim < values.ndim or values.shape[channel_dim] != scales.size:
         raise bad_data(
-            f"{found.size} scales are given for dimension {channel_dim} of {list(values.shape)}; "
+            f"{scales.size} scales are given for dimension {channel_dim} of {list(values.shape)}; "
             "there must be one for each index",
             "quantization.scale-count",
         )
     along = [1] * values.ndim
     along[channel_dim] = -1
-    return found.reshape(along)
+    return scales.reshape(along)
 
 
 def _range(kind: T) -> tuple[int, int]:

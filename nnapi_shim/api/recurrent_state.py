@@ -28,14 +28,14 @@ class Carrying:
     def add(self, target: int, source: int, initial: Array | None) -> None:
         """The output operand `source` becomes the input operand `target`; BAD_DATA for a second."""
         if target in self._said:
-            told = f"operand {target} is carried already; an input has one output to come from"
-            raise bad_data(told, "compilation.carry.twice").about(Place("operand", target))
+            message = f"operand {target} is carried already; an input has one output to come from"
+            raise bad_data(message, "compilation.carry.twice").about(Place("operand", target))
         self._said[target] = source, initial
 
     def positions(self, graph: GraphView) -> list[Carried]:
         """The states, in the order of the inputs; raises BAD_DATA for operands that do not fit."""
         inputs, outputs = graph.input_operands, graph.output_operands
-        found = []
+        states = []
         for target, (source, initial) in self._said.items():
             into, come = graph.operands[target], graph.operands[source]
             for operand, role, among in ((into, "input", inputs), (come, "output", outputs)):
@@ -47,8 +47,8 @@ class Carrying:
                     ).about(Place("operand", operand.index))
             _require_same(into, come)
             start = _initial(into, come) if initial is None else _checked(into, initial)
-            found.append(Carried(inputs.index(into), outputs.index(come), start))
-        return sorted(found, key=lambda state: state.input)
+            states.append(Carried(inputs.index(into), outputs.index(come), start))
+        return sorted(states, key=lambda state: state.input)
 
 
 def _require_same(into: OperandView, come: OperandView) -> None:

@@ -76,10 +76,10 @@ class Runner:
         out: where to write outputs to; None in place of one stands for a new array.
         """
         if len(values) != len(self._input_types):
-            told = f"{len(values)} inputs given; the model has {len(self._input_types)}"
-            raise bad_data(told, "compilation.run.input-count")
-        for value, wanted in zip(values, self._input_types, strict=True):
-            if type(value) is not np.ndarray or value.dtype != wanted:
+            message = f"{len(values)} inputs given; the model has {len(self._input_types)}"
+            raise bad_data(message, "compilation.run.input-count")
+        for value, expected in zip(values, self._input_types, strict=True):
+            if type(value) is not np.ndarray or value.dtype != expected:
                 values = self.as_arrays(values)
                 break
             flags = value.flags
@@ -157,7 +157,7 @@ class Runner:
         if kept is None:
             if len(self._kept) >= _MOST_SHAPES:
                 self._kept = {}
-            types = (wanted for wanted in self._output_types if wanted is not None)
+            types = (type for type in self._output_types if type is not None)
             kept = _Kept(tuple(zip(shapes, types, strict=True)), [])
             self._kept[key] = kept
         kept.free.append(execution)
@@ -183,10 +183,10 @@ def _run_again(
         results = [np.empty(shape, dtype) for shape, dtype in kept.outputs]
         addresses = [address_of(array)[0] for array in (*inputs, *results)]
     else:
-        given = _targets(kept, out)
-        if given is None:
+        targets = _targets(kept, out)
+        if targets is None:
             return None
-        results = given
+        results = targets
         addresses = [address_of(array)[0] for array in (*inputs, *results)]
         if _share_bytes((*inputs, *results), addresses, len(inputs)):
             return None

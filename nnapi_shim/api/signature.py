@@ -49,17 +49,17 @@ class Result(NamedTuple):
     zero_point: int
 
 
-def _accepts(type: T, given: Input) -> bool:
+def _accepts(type: T, value: Input) -> bool:
     """Whether an input can be an operand of this type."""
-    if given is None:
+    if value is None:
         return True
-    if isinstance(given, Operand):
-        return given.type is type
-    array = as_array(given)
+    if isinstance(value, Operand):
+        return value.type is type
+    array = as_array(value)
     if (array.ndim == 0) is not (type in SCALARS):
         return False
-    if isinstance(given, np.ndarray) and array.ndim:
-        return natural_type(given) is type and type not in QUANTIZED_RANGE
+    if isinstance(value, np.ndarray) and array.ndim:
+        return natural_type(value) is type and type not in QUANTIZED_RANGE
     return type in _FITTING.get(array.dtype.kind, ())
 
 
@@ -82,9 +82,9 @@ def chosen_use(
     if not uses:
         types = _natural_types(inputs)
         outputs = [
-            wanted[1]
-            for wanted, _ in declaration.uses(len(inputs), output_count)
-            if wanted[0] == types
+            signature[1]
+            for signature, _ in declaration.uses(len(inputs), output_count)
+            if signature[0] == types
         ]
         declaration.match(types, outputs[0] if outputs else _any_outputs(declaration, output_count))
         raise bad_data(
@@ -118,8 +118,8 @@ def _any_outputs(declaration: Operation, count: int | None) -> tuple[T, ...]:
 def _natural_types(inputs: Sequence[Input]) -> tuple[T, ...]:
     """The types that inputs have by themselves; an omitted one counts as a number."""
     return tuple(
-        given.type if isinstance(given, Operand) else natural_type(0 if given is None else given)
-        for given in inputs
+        value.type if isinstance(value, Operand) else natural_type(0 if value is None else value)
+        for value in inputs
     )
 
 

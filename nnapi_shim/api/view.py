@@ -203,17 +203,17 @@ class OperationView:
         """
         match = self.match
         repeated = match.repeated if match else ()
-        found: dict[str, Any] = {name: [] for name in repeated if name}
+        by_name: dict[str, Any] = {name: [] for name in repeated if name}
         for names, operands in (
             (self.roles, self.inputs),
             (self.output_roles, self.outputs),
         ):
             for name, operand in zip(names, operands, strict=True):
                 if name in repeated:
-                    found[name].append(operand)
+                    by_name[name].append(operand)
                 else:
-                    found[name] = operand
-        return found
+                    by_name[name] = operand
+        return by_name
 
 
 def _numbered(kind: str, operands: Sequence[OperandView]) -> tuple[str, ...]:
@@ -242,9 +242,9 @@ class GraphView:
             )
         else:
             source = _Source(model.operands, model.operations, model.inputs, model.outputs)
-        told = names or {}
+        operand_names = names or {}
         self.operands = tuple(
-            OperandView(self, index, operand, told.get(index, ""))
+            OperandView(self, index, operand, operand_names.get(index, ""))
             for index, operand in enumerate(source.operands)
         )
         """All operands, by their numbers."""
@@ -267,11 +267,11 @@ class GraphView:
     @cached_property
     def readers(self) -> Mapping[int, Sequence[OperationView]]:
         """Index of an operand -> the operations that read it."""
-        found: dict[int, list[OperationView]] = {}
+        result: dict[int, list[OperationView]] = {}
         for item in self.operations:
             for index in dict.fromkeys(operand.index for operand in item.inputs):
-                found.setdefault(index, []).append(item)
-        return found
+                result.setdefault(index, []).append(item)
+        return result
 
     def contents(self, index: int) -> Any:
         """The bytes of a constant, which keep its memory; None where there are none to be seen."""

@@ -118,8 +118,8 @@ static inline bool is_near(double value, double expected, double absolute, doubl
         && fabs(value - expected) <= absolute + relative * fabs(expected);
 }
 
-static inline void told(int call, int output, size_t wrong, size_t count, double value,
-                        double expected)
+static inline void report(int call, int output, size_t wrong, size_t count, double value,
+                          double expected)
 {
     compared++;
     if (wrong == 0)
@@ -140,9 +140,9 @@ static inline void told(int call, int output, size_t wrong, size_t count, double
                 && wrong++ == 0)                                                               \
                 first = at;                                                                    \
         if (wrong == 0)                                                                        \
-            told(call, output, 0, length / BYTES, 0, 0);                                       \
+            report(call, output, 0, length / BYTES, 0, 0);                                     \
         else                                                                                   \
-            told(call, output, wrong, length / BYTES, DECODE(value + first),                   \
+            report(call, output, wrong, length / BYTES, DECODE(value + first),                 \
                  DECODE(expected + first));                                                    \
     }
 COMPARE(compare_f4, 4, single)
@@ -155,7 +155,7 @@ static inline void compare_bytes(int call, int output, const unsigned char *valu
     for (size_t at = 0; at < length; at++)
         if (value[at] != expected[at] && wrong++ == 0)
             first = at;
-    told(call, output, wrong, length, length == 0 ? 0 : value[first],
+    report(call, output, wrong, length, length == 0 ? 0 : value[first],
          length == 0 ? 0 : expected[first]);
 }
 

@@ -140,14 +140,14 @@ class C:
             return self._type(name, value, before)
         if value.kind == "scales":
             dim, scales = value.value
-            given = "NULL"
+            scales_name = "NULL"
             if scales is not None:
                 numbers = ", ".join(map(_real, scales)) or "0"
                 before.append(f"static const float {name}_scales[] = {{{numbers}}};")
-                given = f"{name}_scales"
+                scales_name = f"{name}_scales"
             before.append(
                 f"const ANeuralNetworksSymmPerChannelQuantParams {name} = "
-                f"{{{dim}u, {len(scales or ())}u, {given}}};"
+                f"{{{dim}u, {len(scales or ())}u, {scales_name}}};"
             )
             return f"&{name}"
         if value.kind == "buffer":
@@ -188,8 +188,8 @@ class C:
             return f"&{name}"
         assert value.kind == "outs"
         if parameter.name == "dimensions":
-            given = ", ".join(front)
-            before.append(f"{value.of} *{name} = sizes({given}, {len(expected or ())});")
+            arguments = ", ".join(front)
+            before.append(f"{value.of} *{name} = sizes({arguments}, {len(expected or ())});")
         else:
             before.append(f"static {value.of} {name}[{self._operations}];")
         if is_compared:
@@ -201,14 +201,14 @@ class C:
 
     def _type(self, name: str, value: Value, before: list[str]) -> str:
         code, sizes, count, scale, zero_point = value.value
-        given = "NULL"
+        sizes_name = "NULL"
         if sizes:
             numbers = ", ".join(f"{size}u" for size in sizes)
             before.append(f"static const uint32_t {name}_sizes[] = {{{numbers}}};")
-            given = f"{name}_sizes"
+            sizes_name = f"{name}_sizes"
         before.append(
             f"const ANeuralNetworksOperandType {name} = "
-            f"{{{code}, {count}u, {given}, {_real(scale)}, {zero_point}}};"
+            f"{{{code}, {count}u, {sizes_name}, {_real(scale)}, {zero_point}}};"
         )
         return f"&{name}"
 

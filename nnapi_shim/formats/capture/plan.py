@@ -151,19 +151,19 @@ class _Plan:
     # Arguments
 
     def _value(self, call: Call, parameter: Parameter) -> Value:
-        given = call.arguments[parameter.name]
+        argument = call.arguments[parameter.name]
         kind, short = parameter.kind, _SHORT[call.function]
         if kind == "fd":
             return self._descriptor(call)
         if kind == "int":
-            return Value("int", self._number(call, parameter, given), parameter.of)
+            return Value("int", self._number(call, parameter, argument), parameter.of)
         if kind == "float":
-            return Value("float", float(given))
+            return Value("float", float(argument))
         if kind == "handle":
-            return Value("handle", given, parameter.of)
+            return Value("handle", argument, parameter.of)
         if kind == "foreign" and call.result != 0:
             raise _CannotError("what it was given was refused, and is no part of the capture")
-        if given is None:
+        if argument is None:
             return Value("null")
         if kind == "foreign":
             if not 0 < call.size <= MAX_BYTES:
@@ -176,19 +176,19 @@ class _Plan:
         if kind in ("out", "outs", "text"):
             return Value(kind, None, parameter.of)
         if kind == "string":
-            return Value("string", "" if short == "Compilation_setCaching" else given)
+            return Value("string", "" if short == "Compilation_setCaching" else argument)
         if kind == "token":
-            return Value("token", bytes.fromhex(given))
+            return Value("token", bytes.fromhex(argument))
         if kind == "type":
-            return Value("type", _type(given))
+            return Value("type", _type(argument))
         if kind == "scales":
-            return Value("scales", _scales(given))
+            return Value("scales", _scales(argument))
         if kind in ("numbers", "handles"):
-            if isinstance(given, dict):
+            if isinstance(argument, dict):
                 raise _CannotError("it was given a shorter list than it said")
-            return Value(kind, given, parameter.of)
+            return Value(kind, argument, parameter.of)
         if kind == "bytes":
-            return Value("data", given)
+            return Value("data", argument)
         assert kind == "buffer"
         length = call.arguments["length"]
         if length > MAX_BYTES:
@@ -196,12 +196,12 @@ class _Plan:
         self._buffers += 1
         return Value("buffer", f"buffer {self._buffers}", length)
 
-    def _number(self, call: Call, parameter: Parameter, given: int | str) -> int:
-        if isinstance(given, str):
-            return int(OperationType[given])
+    def _number(self, call: Call, parameter: Parameter, argument: int | str) -> int:
+        if isinstance(argument, str):
+            return int(OperationType[argument])
         if parameter.name == "duration" and _SHORT[call.function] in _LIMITS:
             return 0  # another device, or machine, takes another time
-        return given
+        return argument
 
     def _descriptor(self, call: Call) -> Value:
         if _SHORT[call.function] == "Event_createFromSyncFenceFd":
@@ -254,19 +254,21 @@ class _Plan:
     # What later calls need
 
     def _learn(self, call: Call, values: list[Value]) -> None:
-        short, given, made = _SHORT[call.function], call.arguments, call.results
-        if short == "Model_addOperand" and "FLOAT16" in str((given.get("type") or {}).get("type")):
-            self._half.add(given["model"])
+        short, arguments, made = _SHORT[call.function], call.arguments, call.results
+        if short == "Model_addOperand" and "FLOAT16" in str(
+            (arguments.get("type") or {}).get("type")
+        ):
+            self._half.add(arguments["model"])
         if call.result != 0:
             return
-        relaxes = short == "Model_relaxComputationFloat32toFloat16" and given["allow"]
-        refers = short == "Model_setOperandValueFromModel" and given["value"] in self._half
+        relaxes = short == "Model_relaxComputationFloat32toFloat16" and arguments["allow"]
+        refers = short == "Model_setOperandValueFromModel" and arguments["value"] in self._half
         if relaxes or refers:
-            self._half.add(given["model"])
+            self._half.add(arguments["model"])
         elif short.startswith("Compilation_create"):
-            self._models[made["compilation"]] = given["model"]
+            self._models[made["compilation"]] = arguments["model"]
         elif short == "Execution_create":
-            self._models[made["execution"]] = given["compilation"]
+            self._models[made["execution"]] = arguments["compilation"]
         elif any(value.kind == "memory file" for value in values):
             self._memories.add(made["memory"])
         elif short.startswith(("Execution_setInput", "Execution_setOutput")):
@@ -274,29 +276,29 @@ class _Plan:
             self._bind(call, role, values)
 
     def _bind(self, call: Call, role: str, values: list[Value]) -> None:
-        given = call.arguments
-        bound = self._bound.setdefault(given["execution"], {})
-        key = role, given["index"]
+        arguments = call.arguments
+        bound = self._bound.setdefault(arguments["execution"], {})
+        key = role, arguments["index"]
         bound.pop(key, None)  # nothing is put where it was: this call may be left out
         buffers = [value for value in values if value.kind == "buffer"]
         if buffers:
             bound[key] = _Bound(buffers[0].value, 0)
-        elif values and given.get("memory") in self._memories:
-            bound[key] = _Bound(given["memory"], given["offset"])
+        elif values and arguments.get("memory") in self._memories:
+            bound[key] = _Bound(arguments["memory"], arguments["offset"])
 
 
-def _type(given: dict[str, Any]) -> tuple[int, list[int] | None, int, float, int]:
+def _type(argument: dict[str, Any]) -> tuple[int, list[int] | None, int, float, int]:
     """Code, dimensions, dimensionCount, scale, zeroPoint."""
-    if "at" in given:
+    if "at" in argument:
         raise _CannotError("it was given an operand type that could not be read")
-    code, sizes, count = given["type"], given["dimensions"], given["dimensionCount"]
+    code, sizes, count = argument["type"], argument["dimensions"], argument["dimensionCount"]
     number = int(OperandType[code]) if isinstance(code, str) else code
-    return number, sizes, count, float(given["scale"]), given["zeroPoint"]
+    return number, sizes, count, float(argument["scale"]), argument["zeroPoint"]
 
 
-def _scales(given: dict[str, Any]) -> tuple[int, list[float] | None]:
+def _scales(argument: dict[str, Any]) -> tuple[int, list[float] | None]:
     """The dimension of the channels, and their scales."""
-    if "at" in given:
+    if "at" in argument:
         raise _CannotError("it was given scales that could not be read")
-    scales = given["scales"]
-    return given["channelDim"], None if scales is None else [float(scale) for scale in scales]
+    scales = argument["scales"]
+    return argument["channelDim"], None if scales is None else [float(scale) for scale in scales]

@@ -1,4 +1,4 @@
-"""From a Graph to the nodes of another format, by a table with a rule for each operation."""
+"""From an ExportGraph to the nodes of another format, by a table with a rule for each operation."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nnapi_shim.errors import NnapiError, bad_data
-from nnapi_shim.formats.graph.tensor import Array, Graph, Node, Tensor, constant
+from nnapi_shim.formats.graph.tensor import Array, ExportGraph, Node, Tensor, constant
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.hal.quantization import SCALARS
@@ -48,7 +48,7 @@ class Emitted(NamedTuple):
     options: dict[str, Any]
 
 
-class Builder:
+class ExportBuilder:
     """Goes through a graph and collects what its operations become.
 
     Subclasses say `rules` and `format`, and how values are converted (`cast`, `dequantize`,
@@ -65,7 +65,7 @@ class Builder:
 
     # The way through
 
-    def run(self, graph: Graph) -> None:
+    def run(self, graph: ExportGraph) -> None:
         """Express all operations; what cannot be is kept in `refusals`."""
         self.refusals += graph.foreign
         for node in graph.nodes:
@@ -170,9 +170,9 @@ class Builder:
         else:
             inner.outputs = outputs
         self.express(inner)
-        for made, wanted in zip(outputs, node.outputs, strict=True):
-            if made is not wanted:
-                self.store(made, wanted)
+        for made, expected in zip(outputs, node.outputs, strict=True):
+            if made is not expected:
+                self.store(made, expected)
 
     @staticmethod
     def _bias_scales(node: Node) -> Array | None:
@@ -340,7 +340,7 @@ def known(t: Tensor, name: str) -> Dimensions:
     return t.dimensions
 
 
-def with_size(b: Builder, node: Node, emit: Callable[[Tensor], object]) -> None:
+def with_size(b: ExportBuilder, node: Node, emit: Callable[[Tensor], object]) -> None:
     """Emit what drops dimensions. Where none is left, NNAPI has dimensions [1], and others []."""
     out = node.outputs[0]
     axes = node.named.get("axes")
@@ -376,10 +376,10 @@ def same_parameters(*names: str) -> Callable[[Node], bool]:
     """Whether these tensors (lists count) have one type, scale and zero point."""
 
     def all_same(node: Node) -> bool:
-        found: set[Any] = set()
+        parameters: set[Any] = set()
         for name in names:
             value = node.named[name]
-            found |= {t.parameters for t in (value if isinstance(value, list) else [value])}
-        return len(found) == 1
+            parameters |= {t.parameters for t in (value if isinstance(value, list) else [value])}
+        return len(parameters) == 1
 
     return all_same

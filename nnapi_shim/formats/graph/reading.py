@@ -1,11 +1,11 @@
-"""From a model to a Graph: operands by name, constants as values, shapes as far as they follow."""
+"""Reads a model into an ExportGraph: operands by name, constant values, inferred shapes."""
 
 from typing import Any
 
 from nnapi_shim.api.model import Model
 from nnapi_shim.api.view import GraphView, OperandView, OperationView
 from nnapi_shim.errors import NnapiError, bad_data
-from nnapi_shim.formats.graph.tensor import Graph, Node, Tensor
+from nnapi_shim.formats.graph.tensor import ExportGraph, Node, Tensor
 from nnapi_shim.hal.quantization import SCALARS
 from nnapi_shim.hal.types import Dimensions
 from nnapi_shim.operations import declare
@@ -20,7 +20,7 @@ LARGEST = 2**31 - 2**24
 """Bytes of constants that a file can hold: its offsets have 32 bits with a sign."""
 
 
-def read(model: Model) -> Graph:
+def read(model: Model) -> ExportGraph:
     """The graph of a finished model, those that IF and WHILE refer to within it."""
     try:
         graph = _Reader("").graph(model)
@@ -52,7 +52,7 @@ class _Reader:
         self.unnamed: dict[int, str] = {}
         self.inner = 0
 
-    def graph(self, view: Model | GraphView) -> Graph:
+    def graph(self, view: Model | GraphView) -> ExportGraph:
         """The whole graph."""
         inputs = [
             self.tensor(operand, f"input_{at}") for at, operand in enumerate(view.input_operands)
@@ -62,7 +62,7 @@ class _Reader:
         nodes = [self.node(item) for item in view.operations if item.match is not None]
         outputs = [self.tensor(operand) for operand in view.output_operands]
         self.infer(view)
-        graph = Graph(inputs, outputs, nodes)
+        graph = ExportGraph(inputs, outputs, nodes)
         graph.foreign = [
             f"operation {item.number} {item.name}: it is none of the specification"
             for item in view.operations
@@ -75,14 +75,14 @@ class _Reader:
 
         Inputs and outputs are called as `Compilation.input_names` has them.
         """
-        found = self.tensors.get(operand.index)
-        if found is None:
+        cached = self.tensors.get(operand.index)
+        if cached is None:
             index = operand.index
             name = operand.name or unnamed or self.unnamed.get(index) or f"operand_{index}"
             name = name.encode("utf-8", "replace").decode()  # bytes of a C program are any
             name = self.prefix + (name if name not in self.names else f"{name}_{operand.index}")
             self.names.add(name)
-            found = self.tensors[operand.index] = Tensor(
+            cached = self.tensors[operand.index] = Tensor(
                 operand.type,
                 operand.dimensions,
                 operand.scale,
@@ -91,7 +91,7 @@ class _Reader:
                 value=operand.value,
                 channel_quant=operand.channel_quant,
             )
-        return found
+        return cached
 
     def node(self, item: OperationView) -> Node:
         """An operation; sets what follows from it for its outputs."""
@@ -130,9 +130,9 @@ class _Reader:
         Where sizes of inputs are not known it is done for two guesses, and what comes out the same
         is known.
         """
-        found = [self.guessed(view, guess) for guess in range(len(GUESSES))]
+        guesses = [self.guessed(view, guess) for guess in range(len(GUESSES))]
         for index, tensor in self.tensors.items():
-            sizes = [sizes[index] for sizes in found if index in sizes]
+            sizes = [sizes[index] for sizes in guesses if index in sizes]
             if len(sizes) == len(GUESSES) and tensor.value is None:
                 first, *others = sizes
                 if all(len(other) == len(first) for other in others):
@@ -141,36 +141,36 @@ class _Reader:
 
     def guessed(self, view: Model | GraphView, guess: int) -> dict[int, Dimensions]:
         """Dimensions of all operands where unknown sizes are as one of GUESSES says."""
-        found: dict[int, Dimensions] = {}
+        dimensions: dict[int, Dimensions] = {}
         for index, tensor in self.tensors.items():
             if tensor.type in SCALARS or tensor.dimensions or tensor.value is not None:
-                found[index] = _filled(tensor.dimensions, guess)
+                dimensions[index] = _filled(tensor.dimensions, guess)
         declared = [operation for operation in view.operations if operation.match is not None]
         for index in {o.index for operation in declared for o in operation.outputs}:
             if 0 in self.tensors[index].dimensions:
-                del found[index]
+                del dimensions[index]
         for operation in declared:
-            self.resolve(operation, found, guess)
-        return found
+            self.resolve(operation, dimensions, guess)
+        return dimensions
 
-    def resolve(self, item: OperationView, found: dict[int, Dimensions], guess: int) -> None:
+    def resolve(self, item: OperationView, dimensions: dict[int, Dimensions], guess: int) -> None:
         """Dimensions of the outputs of an operation, from those of its inputs."""
         match = item.match
         assert match is not None
         known = all(
-            operand.is_omitted or operand.is_constant or operand.index in found
+            operand.is_omitted or operand.is_constant or operand.index in dimensions
             for operand in item.inputs
         )
         if item.name not in ("IF", "WHILE") and known:
             values = [
-                self.bound(operand, at in match.value_positions, found)
+                self.bound(operand, at in match.value_positions, dimensions)
                 for at, operand in enumerate(item.inputs)
             ]
             tensors = [self.tensors[operand.index] for operand in item.outputs]
             outputs = [BoundOperand(-1, t.type, (), t.scale, t.zero_point) for t in tensors]
             if all(value is not declare.UNSET for value in values):
                 op = match.operation.bind(
-                    match, values, outputs, lambda at: self.sized(item.inputs[at], found)
+                    match, values, outputs, lambda at: self.sized(item.inputs[at], dimensions)
                 )
                 try:
                     resolve(op)
@@ -179,23 +179,23 @@ class _Reader:
                 for operand, tensor, output in zip(item.outputs, tensors, outputs, strict=False):
                     tensor.scale, tensor.zero_point = output.scale, output.zero_point
                     if not (match.operation.data_dependent and 0 in output.dimensions):
-                        found[operand.index] = output.dimensions
+                        dimensions[operand.index] = output.dimensions
         for operand in item.outputs:
-            if operand.index not in found and operand.dimensions:
-                found[operand.index] = _filled(operand.dimensions, guess)
+            if operand.index not in dimensions and operand.dimensions:
+                dimensions[operand.index] = _filled(operand.dimensions, guess)
 
-    def sized(self, operand: OperandView, found: dict[int, Dimensions]) -> BoundOperand:
+    def sized(self, operand: OperandView, known: dict[int, Dimensions]) -> BoundOperand:
         """An operand with the dimensions that were found."""
         t = self.tensor(operand)
-        sizes = found.get(operand.index, t.dimensions)
+        sizes = known.get(operand.index, t.dimensions)
         return BoundOperand(-1, t.type, sizes, t.scale, t.zero_point, t.channel_quant)
 
-    def bound(self, operand: OperandView, is_value: bool, found: dict[int, Dimensions]) -> Any:
+    def bound(self, operand: OperandView, is_value: bool, known: dict[int, Dimensions]) -> Any:
         """An input as declarations take it."""
         if operand.is_omitted:
             return None
         if not is_value:
-            return self.sized(operand, found)
+            return self.sized(operand, known)
         value = operand.value
         if value is None:
             return declare.UNSET

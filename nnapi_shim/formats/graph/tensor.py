@@ -137,18 +137,18 @@ class Node:
     @property
     def tensors(self) -> list[Tensor]:
         """All tensors that it reads, constants included."""
-        found: list[Tensor] = []
+        result: list[Tensor] = []
         for name in self.input_names:
             value = self.named[name]
-            found += [
+            result += [
                 v
                 for v in (value if isinstance(value, list) else [value])
                 if v is not None and isinstance(v, Tensor)
             ]
-        return found
+        return result
 
 
-class Graph:
+class ExportGraph:
     """A graph: nodes in an order in which they can run."""
 
     def __init__(self, inputs: list[Tensor], outputs: list[Tensor], nodes: list[Node]) -> None:

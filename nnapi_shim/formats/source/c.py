@@ -198,10 +198,12 @@ def _function(
         inputs, outputs = (
             [o.index for o in list] for list in (operation.inputs, operation.outputs)
         )
-        told = ", ".join(label(operand) for operand in operation.inputs if not operand.is_scalar)
+        inputs_text = ", ".join(
+            label(operand) for operand in operation.inputs if not operand.is_scalar
+        )
         made = ", ".join(label(operand) for operand in operation.outputs)
         lines += [
-            f"    /* {operation.number}: {told} -> {made} */",
+            f"    /* {operation.number}: {inputs_text} -> {made} */",
             f"    TRY(ANeuralNetworksModel_addOperation(model, ANEURALNETWORKS_{operation.name}, "
             f"{len(inputs)}, {_list(inputs)}, {len(outputs)}, {_list(outputs)}));",
         ]

@@ -14,20 +14,20 @@ def graphs_of(model: Model) -> list[GraphView]:
 
     Raises BAD_DATA for operands and operations of extensions, which have no names in source.
     """
-    found: list[GraphView] = []
+    graphs: list[GraphView] = []
     waiting: list[tuple[GraphView, bool]] = [(model.graph, False)]
     while waiting:
         graph, is_done = waiting.pop()
-        if graph in found:
+        if graph in graphs:
             continue
         if is_done:
-            found.append(graph)
+            graphs.append(graph)
             continue
         _require_plain(graph)
         waiting.append((graph, True))
         inner = [operand.subgraph for operand in graph.operands]
         waiting += [(other, False) for other in inner if other is not None]
-    return found
+    return graphs
 
 
 def _require_plain(graph: GraphView) -> None:

@@ -100,7 +100,7 @@ def _function(
 
 def _names(graph: GraphView) -> dict[int, str]:
     """A variable for each operand: its name, or its role where it is first read."""
-    found: dict[int, str] = {}
+    variables: dict[int, str] = {}
     used = {"model", "nnapi_shim", "np", "Path", "CONSTANTS"}
     roles: dict[int, str] = {}
     for operation in graph.operations:
@@ -120,8 +120,8 @@ def _names(graph: GraphView) -> dict[int, str]:
         while name in used:
             name += "_"
         used.add(name)
-        found[operand.index] = name
-    return found
+        variables[operand.index] = name
+    return variables
 
 
 def _listed(operands: Sequence[OperandView], names: dict[int, str]) -> str:

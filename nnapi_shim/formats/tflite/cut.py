@@ -61,8 +61,8 @@ def cut(
 def _scales(tensor: Any) -> list[int]:
     """Tensors that hold the scales and zero points of a tensor's blocks."""
     details = getattr(tensor.quantization, "details", None)
-    found = [getattr(details, name, -1) for name in ("scales", "zeroPoints")]
-    return [index for index in found if index >= 0]
+    indexes = [getattr(details, name, -1) for name in ("scales", "zeroPoints")]
+    return [index for index in indexes if index >= 0]
 
 
 def _drop_unused(model: Any, used: Container[int]) -> None:

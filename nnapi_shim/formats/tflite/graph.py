@@ -27,7 +27,7 @@ class Operator(NamedTuple):
         return f"operator {self.number} {self.name}"
 
 
-class Graph(NamedTuple):
+class FileGraph(NamedTuple):
     """A graph of a file; inputs and outputs are indexes of tensors."""
 
     number: int
@@ -38,30 +38,30 @@ class Graph(NamedTuple):
     outputs: tuple[int, ...]
 
 
-def require_all(place: str, indexes: Sequence[int | None]) -> tuple[int, ...]:
+def require_all(location: str, indexes: Sequence[int | None]) -> tuple[int, ...]:
     """Indexes, none of which may be omitted."""
-    found = tuple(index for index in indexes if index is not None)
-    if len(found) < len(indexes):
+    present = tuple(index for index in indexes if index is not None)
+    if len(present) < len(indexes):
         raise bad_data(
-            f"{place}: an input or output is tensor -1", "import.tflite.file.argument-omitted"
+            f"{location}: an input or output is tensor -1", "import.tflite.file.argument-omitted"
         )
-    return found
+    return present
 
 
 def tensor_indexes(
-    place: str, indexes: Sequence[int], tensors: Sequence[Tensor]
+    location: str, indexes: Sequence[int], tensors: Sequence[Tensor]
 ) -> Iterator[int | None]:
     """Indexes of tensors of a graph; -1 is None."""
     for at, index in enumerate(indexes):
         if not -1 <= index < len(tensors):
             raise bad_data(
-                f"{place} {at} is tensor {index}; the graph has {len(tensors)}",
+                f"{location} {at} is tensor {index}; the graph has {len(tensors)}",
                 "import.tflite.file.tensor-index",
             )
         yield None if index < 0 else index
 
 
-def check_order(where: str, graph: Graph) -> None:
+def check_order(where: str, graph: FileGraph) -> None:
     """Require that each tensor is written once, before it is read."""
     inputs = set(graph.inputs)
     if len(inputs) < len(graph.inputs):

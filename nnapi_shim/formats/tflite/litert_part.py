@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from nnapi_shim.api.arrays import Array
 from nnapi_shim.errors import bad_data
 from nnapi_shim.formats.tflite.cut import cut, litert
-from nnapi_shim.formats.tflite.file import DTYPES, File, Graph, Tensor
+from nnapi_shim.formats.tflite.file import DTYPES, File, FileGraph, Tensor
 from nnapi_shim.formats.tflite.parts import Part
 
 
@@ -20,7 +20,7 @@ class LitertPart:
 
     devices = ("LiteRT",)
 
-    def __init__(self, file: File, graph: Graph, part: Part) -> None:
+    def __init__(self, file: File, graph: FileGraph, part: Part) -> None:
         self._graph = graph
         self._part = part
         self._data = cut(file, graph.number, part.operators, part.inputs, part.outputs)
@@ -47,28 +47,28 @@ class LitertPart:
             raise self._refused(error) from None
 
     def _refused(self, error: Exception) -> Exception:
-        told = " ".join(str(error).split())
+        message = " ".join(str(error).split())
         return bad_data(
-            f"LiteRT refuses {self._part.operators[0]} or what follows it: {told}",
+            f"LiteRT refuses {self._part.operators[0]} or what follows it: {message}",
             "import.tflite.litert-refuses",
         )
 
     def run(self, values: dict[int, Array]) -> None:
         """Compute the part's outputs from what is there."""
-        given = [self._given(index, values) for index in self._part.inputs]
+        arrays = [self._given(index, values) for index in self._part.inputs]
         try:
-            self._resize(given)
+            self._resize(arrays)
         except (RuntimeError, ValueError) as error:
             if self._is_plain:
                 raise self._refused(error) from None
             self._give_up_delegate()  # states are those of the last shapes, as after a resize
             try:
-                self._resize(given)
+                self._resize(arrays)
             except (RuntimeError, ValueError) as again:
                 raise self._refused(again) from None
         interpreter = self._interpreter
         try:
-            for detail, value in zip(interpreter.get_input_details(), given, strict=True):
+            for detail, value in zip(interpreter.get_input_details(), arrays, strict=True):
                 interpreter.set_tensor(detail["index"], value)
             interpreter.invoke()
         except (RuntimeError, ValueError) as error:
@@ -77,9 +77,9 @@ class LitertPart:
         for index, detail in zip(self._part.outputs, details, strict=True):
             values[index] = interpreter.get_tensor(detail["index"])
 
-    def _resize(self, given: list[Array]) -> None:
+    def _resize(self, arrays: list[Array]) -> None:
         interpreter = self._interpreter
-        shapes = [value.shape for value in given]
+        shapes = [value.shape for value in arrays]
         if shapes == self._shapes:
             return
         for detail, shape in zip(interpreter.get_input_details(), shapes, strict=True):

@@ -12,7 +12,7 @@ from nnapi_shim.api.arrays import Array
 from nnapi_shim.api.compilation import Compilation, unique_names
 from nnapi_shim.api.devices import Choice
 from nnapi_shim.errors import bad_data
-from nnapi_shim.formats.tflite.file import File, Graph, Tensor
+from nnapi_shim.formats.tflite.file import File, FileGraph, Tensor
 from nnapi_shim.formats.tflite.importing.model import Names, Reason
 from nnapi_shim.formats.tflite.importing.tensors import OPERAND_TYPES
 from nnapi_shim.formats.tflite.litert_part import LitertPart, converted, value_of
@@ -30,7 +30,7 @@ class PartialModel:
     it has none.
     """
 
-    def __init__(self, file: File, graph: Graph, names: Names) -> None:
+    def __init__(self, file: File, graph: FileGraph, names: Names) -> None:
         self._file = file
         self.graph = graph
         self.inputs = unique_names(
@@ -49,11 +49,11 @@ class PartialModel:
         return tuple(reason for part in self.parts for reason in part.reasons)
 
     def __repr__(self) -> str:
-        told = ", ".join(
+        summary = ", ".join(
             f"{len(part.operators)} operators on {'LiteRT' if part.model is None else 'NNAPI'}"
             for part in self.parts
         )
-        return f"<PartialModel: {told}>"
+        return f"<PartialModel: {summary}>"
 
     def compile(self, devices: Choice | None = None, **options: Any) -> "PartialCompilation":
         """Make all parts ready.
@@ -103,19 +103,19 @@ class PartialCompilation:
         Raises NnapiError.
         """
         graph = self.model.graph
-        given = list(inputs)
-        for name in self.model.inputs[len(given) :]:
+        arguments = list(inputs)
+        for name in self.model.inputs[len(arguments) :]:
             if name not in named:
                 raise bad_data(
                     f"input {name!r} is not given", "import.tflite.partial.input-missing"
                 )
-            given.append(named.pop(name))
-        if named or len(given) != len(graph.inputs):
-            wanted = ", ".join(map(repr, self.model.inputs))
-            raise bad_data(f"the model has the inputs {wanted}", "import.tflite.partial.inputs")
+            arguments.append(named.pop(name))
+        if named or len(arguments) != len(graph.inputs):
+            expected = ", ".join(map(repr, self.model.inputs))
+            raise bad_data(f"the model has the inputs {expected}", "import.tflite.partial.inputs")
         values = {
             index: converted(graph.tensors[index], value)
-            for index, value in zip(graph.inputs, given, strict=True)
+            for index, value in zip(graph.inputs, arguments, strict=True)
         }
         with self._lock:
             for step in self._steps:
@@ -133,7 +133,7 @@ class PartialCompilation:
 class _Model:
     """A part that runs on devices."""
 
-    def __init__(self, graph: Graph, part: Part, compilation: Compilation) -> None:
+    def __init__(self, graph: FileGraph, part: Part, compilation: Compilation) -> None:
         self._graph = graph
         self._part = part
         self._compilation = compilation
@@ -141,8 +141,8 @@ class _Model:
 
     def run(self, values: dict[int, Array]) -> None:
         """Compute the part's outputs from what is there."""
-        given = [value_of(self._graph.tensors[index], values) for index in self._part.inputs]
-        results = self._compilation.run(*(np.atleast_1d(value) for value in given))
+        arrays = [value_of(self._graph.tensors[index], values) for index in self._part.inputs]
+        results = self._compilation.run(*(np.atleast_1d(value) for value in arrays))
         if len(self._part.outputs) == 1:
             results = (results,)
         for index, result in zip(self._part.outputs, results, strict=True):

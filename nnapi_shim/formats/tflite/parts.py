@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from nnapi_shim.api.model import Model
-from nnapi_shim.formats.tflite.file import File, Graph, Operator
+from nnapi_shim.formats.tflite.file import File, FileGraph, Operator
 from nnapi_shim.formats.tflite.importing.model import Names, Reason, attempt
 
 HELD_TOGETHER = {"ASSIGN_VARIABLE", "CALL_ONCE", "READ_VARIABLE", "VAR_HANDLE"}
@@ -32,7 +32,7 @@ class Part(NamedTuple):
     reasons: tuple[Reason, ...] = ()
 
 
-def parts_of(file: File, graph: Graph, names: Names) -> Iterator[Part]:
+def parts_of(file: File, graph: FileGraph, names: Names) -> Iterator[Part]:
     """The parts, in an order in which they can run.
 
     Operators of constants alone, such as a DEQUANTIZE of weights, stand in every part that reads
@@ -47,7 +47,7 @@ def parts_of(file: File, graph: Graph, names: Names) -> Iterator[Part]:
         outside = {operator.number for operator in graph.operators} if is_held and why else set(why)
         within = () if is_held else fixed - outside
         moved = [operator for operator in graph.operators if operator.number not in within]
-        parts, again = [], False
+        parts, retry = [], False
         for operators, is_outside in _runs(graph, moved, outside):
             # LiteRT computes all that is fixed; a model what NNAPI has operations for.
             copied = () if is_held else fixed if is_outside else within
@@ -55,44 +55,51 @@ def parts_of(file: File, graph: Graph, names: Names) -> Iterator[Part]:
             if not part.outputs and not is_held:
                 continue  # nobody asks for what they compute
             if is_outside:
-                told = (reason for operator in operators for reason in why.get(operator.number, ()))
-                parts.append(part._replace(reasons=tuple(told)))
+                known_reasons = (
+                    reason for operator in operators for reason in why.get(operator.number, ())
+                )
+                parts.append(part._replace(reasons=tuple(known_reasons)))
                 continue
             model, reasons = attempt(file, _graph(graph, part), _names(names, graph, part))
             if model is None:
                 _note(why, reasons, operators)
-                again = True
+                retry = True
                 break
             parts.append(part._replace(model=model))
-        if not again:
+        if not retry:
             yield from parts
             return
 
 
-def _fixed(graph: Graph) -> set[int]:
+def _fixed(graph: FileGraph) -> set[int]:
     """Numbers of operators that give the same in every run, and no output of the graph."""
-    found: set[int] = set()
+    fixed: set[int] = set()
     known = {tensor.number for tensor in graph.tensors if tensor.is_constant}
-    given = {*graph.inputs, *graph.outputs}
+    boundary = {*graph.inputs, *graph.outputs}
     for operator in graph.operators:
         inputs = [index for index in operator.inputs if index is not None]
         is_plain = operator.custom is None and operator.name not in RANDOM | HELD_TOGETHER
-        if is_plain and inputs and known.issuperset(inputs) and given.isdisjoint(operator.outputs):
-            found.add(operator.number)
+        if (
+            is_plain
+            and inputs
+            and known.issuperset(inputs)
+            and boundary.isdisjoint(operator.outputs)
+        ):
+            fixed.add(operator.number)
             known.update(operator.outputs)
-    return found
+    return fixed
 
 
 def _with_fixed(
-    graph: Graph, operators: Sequence[Operator], fixed: Collection[int]
+    graph: FileGraph, operators: Sequence[Operator], fixed: Collection[int]
 ) -> list[Operator]:
     """Operators, and in front of them those of constants that they read from."""
     chosen = {operator.number for operator in operators}
-    wanted = {index for operator in operators for index in operator.inputs}
+    needed = {index for operator in operators for index in operator.inputs}
     for operator in reversed(graph.operators):
-        if operator.number in fixed and not wanted.isdisjoint(operator.outputs):
+        if operator.number in fixed and not needed.isdisjoint(operator.outputs):
             chosen.add(operator.number)
-            wanted.update(operator.inputs)
+            needed.update(operator.inputs)
     return [operator for operator in graph.operators if operator.number in chosen]
 
 
@@ -115,7 +122,7 @@ def _note(
 
 
 def _runs(
-    graph: Graph, operators: Sequence[Operator], outside: Collection[int]
+    graph: FileGraph, operators: Sequence[Operator], outside: Collection[int]
 ) -> Iterator[tuple[list[Operator], bool]]:
     """Operators of one kind that can run together, as many as there are at a time.
 
@@ -138,7 +145,7 @@ def _runs(
         waiting, is_outside = rest, not is_outside
 
 
-def _part(graph: Graph, operators: Sequence[Operator], within: Collection[int]) -> Part:
+def _part(graph: FileGraph, operators: Sequence[Operator], within: Collection[int]) -> Part:
     """What goes in and comes out of operators that run together.
 
     within: numbers of operators of constants that every part has for itself.
@@ -158,22 +165,22 @@ def _part(graph: Graph, operators: Sequence[Operator], within: Collection[int]) 
         if operator.number not in inside
         for index in operator.inputs
     } | set(graph.outputs)
-    given = tuple(
+    inputs = tuple(
         index
         for operator in operators
         if operator.number not in within
         for index in operator.outputs
         if index in used
     )
-    return Part(tuple(operators), tuple(read), given, None)
+    return Part(tuple(operators), tuple(read), inputs, None)
 
 
-def _graph(graph: Graph, part: Part) -> Graph:
+def _graph(graph: FileGraph, part: Part) -> FileGraph:
     """A part as a graph of its own."""
     return graph._replace(operators=part.operators, inputs=part.inputs, outputs=part.outputs)
 
 
-def _names(names: Names, graph: Graph, part: Part) -> Names:
+def _names(names: Names, graph: FileGraph, part: Part) -> Names:
     """The names of those inputs and outputs of a part that are the whole's."""
     return Names(
         {index: name for index, name in names.inputs.items() if index in part.inputs},

@@ -38,8 +38,8 @@ def package() -> ModuleType:
 def names(enumeration: str) -> dict[int, str]:
     """Code -> name, of an enumeration of the schema such as BuiltinOperator."""
     members = vars(getattr(package(), enumeration))
-    found = {code: name for name, code in members.items() if isinstance(code, int)}
-    return {**NEWER.get(enumeration, {}), **found}
+    result = {code: name for name, code in members.items() if isinstance(code, int)}
+    return {**NEWER.get(enumeration, {}), **result}
 
 
 @cache

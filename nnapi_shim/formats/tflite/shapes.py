@@ -3,14 +3,14 @@
 from collections.abc import Mapping, Sequence
 
 from nnapi_shim.errors import bad_data
-from nnapi_shim.formats.tflite.file import Graph
+from nnapi_shim.formats.tflite.file import FileGraph
 from nnapi_shim.formats.tflite.importing.model import Names
 
 Shapes = Mapping[str, Sequence[int]]
 """Name of an input -> its sizes."""
 
 
-def shaped(graph: Graph, names: Names, shapes: Shapes) -> Graph:
+def shaped(graph: FileGraph, names: Names, shapes: Shapes) -> FileGraph:
     """The graph with these dimensions of its inputs; those of other tensors follow from them.
 
     Raises BAD_DATA for an input that the graph does not have, for another rank, and for sizes that
@@ -26,17 +26,17 @@ def shaped(graph: Graph, names: Names, shapes: Shapes) -> Graph:
                 "import.tflite.shapes.input",
             )
         tensor = tensors[called[name]]
-        given = tuple(sizes) if isinstance(sizes, list | tuple) else (sizes,)
-        if not all(type(size) is int and 0 < size < 2**31 for size in given):
+        requested = tuple(sizes) if isinstance(sizes, list | tuple) else (sizes,)
+        if not all(type(size) is int and 0 < size < 2**31 for size in requested):
             raise bad_data(
                 f"shapes: input {name!r} is given {sizes!r}; sizes are whole numbers from 1 on",
                 "import.tflite.shapes.sizes",
             )
-        if len(given) != len(tensor.shape):
+        if len(requested) != len(tensor.shape):
             raise bad_data(
-                f"shapes: input {name!r} is given {list(given)}; in the file it has "
+                f"shapes: input {name!r} is given {list(requested)}; in the file it has "
                 f"{len(tensor.shape)} dimensions, {list(tensor.dimensions)} with 0 for a free one",
                 "import.tflite.shapes.rank",
             )
-        tensors[tensor.number] = tensor._replace(shape=given, dimensions=given)
+        tensors[tensor.number] = tensor._replace(shape=requested, dimensions=requested)
     return graph._replace(tensors=tuple(tensors))

@@ -97,14 +97,15 @@ class Tensor(NamedTuple):
         return self.zero_points[0] if len(self.zero_points) == 1 else 0
 
 
-def elements(place: str, tensor: Tensor, data: Array) -> Array:
+def elements(location: str, tensor: Tensor, data: Array) -> Array:
     """The elements of a constant."""
     count = math.prod(tensor.shape)
     is_packed = tensor.type == "INT4"
     size = (count + 1) // 2 if is_packed else count * np.dtype(DTYPES[tensor.type]).itemsize
     if data.nbytes != size:
         raise bad_data(
-            f"{place}: {data.nbytes} bytes of data; {tensor.type}{list(tensor.shape)} has {size}",
+            f"{location}: {data.nbytes} bytes of data; "
+            f"{tensor.type}{list(tensor.shape)} has {size}",
             "import.tflite.tensor.data-size",
         )
     if is_packed:
@@ -112,5 +113,5 @@ def elements(place: str, tensor: Tensor, data: Array) -> Array:
         whole: Array = halves.reshape(-1)[:count].reshape(tensor.shape)
         return whole
     is_other = tensor.type == "BOOL" and (data > 1).any()
-    found: Array = data != 0 if is_other else data.view(DTYPES[tensor.type])
-    return found.reshape(tensor.shape)
+    result: Array = data != 0 if is_other else data.view(DTYPES[tensor.type])
+    return result.reshape(tensor.shape)

@@ -1,11 +1,11 @@
 """Operations on boxes, in terms of simpler ones."""
 
-from nnapi_shim.formats.graph.builder import Builder, RefusedError
+from nnapi_shim.formats.graph.builder import ExportBuilder, RefusedError
 from nnapi_shim.formats.graph.tensor import Node, Tensor
 from nnapi_shim.hal.enums import OperandType as T
 
 
-def axis_aligned_bbox_transform(b: Builder, op: Node) -> None:
+def axis_aligned_bbox_transform(b: ExportBuilder, op: Node) -> None:
     """Centres moved by deltas of the size, sizes by their exponents, all within the image."""
     count, width = op.deltas.dimensions
     if not count:

@@ -4,14 +4,14 @@ from typing import Any
 
 import numpy as np
 
-from nnapi_shim.formats.graph.builder import Builder, RefusedError, known
+from nnapi_shim.formats.graph.builder import ExportBuilder, RefusedError, known
 from nnapi_shim.formats.graph.tensor import Node, Tensor, constant
 from nnapi_shim.operations.shapes import Window, window
 
 
-def padded(b: Builder, x: Tensor, seen: Window, value: float | None = None) -> Tensor:
+def padded(b: ExportBuilder, x: Tensor, geometry: Window, value: float | None = None) -> Tensor:
     """An image with the padding of a window; value: what stands there, 0 by itself."""
-    rows, columns = seen.vertical, seen.horizontal
+    rows, columns = geometry.vertical, geometry.horizontal
     paddings = (0, 0, rows.head, rows.tail, columns.head, columns.tail, 0, 0)
     batch, height, width, depth = x.dimensions
     sizes = (batch, height + rows.head + rows.tail, width + columns.head + columns.tail, depth)
@@ -26,17 +26,17 @@ def pool_window(op: Node) -> Window:
     return window(op, op.filter_height, op.filter_width)  # type: ignore[arg-type]
 
 
-def average_by_sums(b: Builder, op: Node) -> None:
+def average_by_sums(b: ExportBuilder, op: Node) -> None:
     """Explicit padding, which counts not: the mean with zeros, times window size over count."""
-    seen = pool_window(op)
+    geometry = pool_window(op)
     size = op.filter_height * op.filter_width
     counts = np.outer(
-        _counts(seen.in_height, op.filter_height, op.stride_height, seen.vertical),
-        _counts(seen.in_width, op.filter_width, op.stride_width, seen.horizontal),
+        _counts(geometry.in_height, op.filter_height, op.stride_height, geometry.vertical),
+        _counts(geometry.in_width, op.filter_width, op.stride_width, geometry.horizontal),
     )
     whole = op.output.like()
     plain = {"padding": 2, "pad_left": None, "pad_right": None, "pad_top": None, "pad_bottom": None}
-    inner = op.with_operands([whole], input=padded(b, op.input, seen), activation=0, **plain)
+    inner = op.with_operands([whole], input=padded(b, op.input, geometry), activation=0, **plain)
     b.express(inner)
     scaled = b.mul(whole, constant((size / counts)[None, :, :, None].astype(np.float32)))
     b.activated(scaled, op.activation, op.output)
@@ -48,7 +48,7 @@ def _counts(size: int, extent: int, stride: int, span: object) -> Any:
     return np.minimum(starts + extent, size) - np.maximum(starts, 0)
 
 
-def l2_pool(b: Builder, op: Node) -> None:
+def l2_pool(b: ExportBuilder, op: Node) -> None:
     """The root of the mean of squares."""
     squares = b.mul(op.input, op.input)
     whole = op.output.like()
@@ -67,7 +67,7 @@ def l2_pool(b: Builder, op: Node) -> None:
     b.activated(b.unary("SQRT", whole), op.activation, op.output)
 
 
-def channel_shuffle(b: Builder, op: Node) -> None:
+def channel_shuffle(b: ExportBuilder, op: Node) -> None:
     """[.., groups, size / groups, ..] transposed."""
     sizes = known(op.input, "input")
     axis = op.axis % len(sizes)
@@ -78,7 +78,7 @@ def channel_shuffle(b: Builder, op: Node) -> None:
     b.reshape(b.transpose(split, (0, 2, 1, 3)), sizes, op.output)
 
 
-def instance_normalization(b: Builder, op: Node) -> None:
+def instance_normalization(b: ExportBuilder, op: Node) -> None:
     """Deviations from the mean over height and width, over their spread."""
     deviation = b.sub(op.input, b.mean(op.input, (1, 2)))
     variance = b.mean(b.mul(deviation, deviation), (1, 2))
@@ -86,7 +86,7 @@ def instance_normalization(b: Builder, op: Node) -> None:
     b.add(b.mul(b.mul(deviation, spread), op.gamma), op.beta, op.output)
 
 
-def elu(b: Builder, op: Node) -> None:
+def elu(b: ExportBuilder, op: Node) -> None:
     """max(0, x) + min(0, alpha * (exp(x) - 1))."""
     if op.alpha < 0:
         grown = b.mul(b.sub(b.unary("EXP", op.input), 1.0), op.alpha)
@@ -96,7 +96,7 @@ def elu(b: Builder, op: Node) -> None:
     b.add(b.unary("RELU", op.input), b.mul(below, op.alpha), op.output)
 
 
-def grouped_conv_2d(b: Builder, op: Node) -> None:
+def grouped_conv_2d(b: ExportBuilder, op: Node) -> None:
     """A convolution for each group of channels."""
     sizes = known(op.input, "input")
     filters = known(op.filter, "filter")
@@ -117,7 +117,7 @@ def grouped_conv_2d(b: Builder, op: Node) -> None:
     b.concatenate(parts, 3, op.output)
 
 
-def _part(b: Builder, x: Tensor, rows: slice) -> Tensor:
+def _part(b: ExportBuilder, x: Tensor, rows: slice) -> Tensor:
     """Rows of the first dimension; of a constant at once."""
     sizes = (rows.stop - rows.start, *x.dimensions[1:])
     if x.value is None:
@@ -130,7 +130,7 @@ def _part(b: Builder, x: Tensor, rows: slice) -> Tensor:
     return part
 
 
-def depth_to_space(b: Builder, op: Node) -> None:
+def depth_to_space(b: ExportBuilder, op: Node) -> None:
     """[n, h, w, block, block, depth] transposed."""
     n, h, w, depth = known(op.input, "input")
     size = op.block_size
@@ -140,7 +140,7 @@ def depth_to_space(b: Builder, op: Node) -> None:
     b.reshape(moved, (n, h * size, w * size, depth), op.output)
 
 
-def space_to_depth(b: Builder, op: Node) -> None:
+def space_to_depth(b: ExportBuilder, op: Node) -> None:
     """[n * h, block, w, block * depth] transposed."""
     n, h, w, depth = known(op.input, "input")
     size = op.block_size
@@ -149,7 +149,7 @@ def space_to_depth(b: Builder, op: Node) -> None:
     b.reshape(moved, (n, h // size, w // size, depth * size * size), op.output)
 
 
-def batch_to_space(b: Builder, op: Node) -> None:
+def batch_to_space(b: ExportBuilder, op: Node) -> None:
     """[rows, columns, n, h, w, depth] transposed."""
     batch, h, w, depth = known(op.input, "input")
     rows, columns = op.block_shape
@@ -159,7 +159,7 @@ def batch_to_space(b: Builder, op: Node) -> None:
     b.reshape(moved, (n, h * rows, w * columns, depth), op.output)
 
 
-def space_to_batch(b: Builder, op: Node) -> None:
+def space_to_batch(b: ExportBuilder, op: Node) -> None:
     """Padded, [n, h, rows, w, columns, depth] transposed."""
     n, h, w, depth = known(op.input, "input")
     rows, columns = op.block_shape
@@ -175,7 +175,7 @@ def space_to_batch(b: Builder, op: Node) -> None:
     b.reshape(moved, (n * rows * columns, h // rows, w // columns, depth), op.output)
 
 
-def along_last(b: Builder, op: Node, axis: int, kind: str) -> None:
+def along_last(b: ExportBuilder, op: Node, axis: int, kind: str) -> None:
     """An operation along `axis` as one along the last axis, between transpositions."""
     rank = op.input.rank
     perm = [at for at in range(rank) if at != axis] + [axis]

@@ -30,7 +30,7 @@ def sequence(b: Any, op: Node) -> None:
     steps, batch, _ = x.dimensions
     cells = complete(op.output_state_in, "output_state_in")[1]
     one = (1, batch, cells)
-    given = [
+    inputs = [
         x,
         _beside(op, input_names()),
         _beside(op, recurrent_names()),
@@ -40,16 +40,16 @@ def sequence(b: Any, op: Node) -> None:
         b.reshape(op.cell_state_in, one),
     ]
     made = [Tensor(op.output.type, sizes) for sizes in ((steps, *one), one, one)]
-    b.emit("LSTM", given, made, hidden_size=cells)
+    b.emit("LSTM", inputs, made, hidden_size=cells)
     outputs = b.reshape(made[0], (steps, batch, cells))
     if op.time_major:
         b.copy(outputs, op.output)
     else:
         b.transpose(outputs, (1, 0, 2), op.output)
     for state, name in zip(made[1:], ("output_state_out", "cell_state_out"), strict=True):
-        wanted = op.named.get(name)
-        if wanted is not None:
-            b.copy(b.reshape(state, (batch, cells)), wanted)
+        output = op.named.get(name)
+        if output is not None:
+            b.copy(b.reshape(state, (batch, cells)), output)
 
 
 def _beside(op: Node, names: list[str], *more: Any) -> Tensor:

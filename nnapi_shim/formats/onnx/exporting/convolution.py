@@ -35,8 +35,8 @@ def _window(op: Any, kernel: tuple[int, int]) -> dict[str, Any]:
     if op.padding is not None and 0 in (op.input.dimensions or (0,))[1:]:
         return {**options, "auto_pad": "SAME_UPPER" if op.padding == 1 else "VALID"}
     known(op.input, "input")
-    seen = window(op, *kernel)
-    rows, columns = seen.vertical, seen.horizontal
+    geometry = window(op, *kernel)
+    rows, columns = geometry.vertical, geometry.horizontal
     return {**options, "pads": [rows.head, columns.head, rows.tail, columns.tail]}
 
 

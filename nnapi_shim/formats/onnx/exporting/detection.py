@@ -74,14 +74,14 @@ def _detection(b: Any, op: Node) -> None:
     by_class = b.transpose(scores, (0, 2, 1))
     if op.use_regular_nms:
         flat, labels = _per_class(b, op, boxes, by_class)
-        found = b.node("Gather", [b.reshape(boxes, (count, 4)), flat], sizes=(), axis=0)
+        selected = b.node("Gather", [b.reshape(boxes, (count, 4)), flat], sizes=(), axis=0)
         values = _at(b, by_class, labels, flat)
     else:
-        found, values, labels = _best_classes(b, op, boxes, scores, by_class)
+        selected, values, labels = _best_classes(b, op, boxes, scores, by_class)
     rows = op.out_scores.dimensions[1]
     if op.is_background_in_label:
         labels = b.node("Add", [labels, longs(1)], sizes=(), type=INT64)
-    _padded(b, found, (rows, 4), op.out_boxes)
+    _padded(b, selected, (rows, 4), op.out_boxes)
     _padded(b, values, (rows,), op.out_scores)
     whole = b.node("Cast", [labels], sizes=(), type=T.TENSOR_INT32, to=code(T.TENSOR_INT32))
     _padded(b, whole, (rows,), op.out_classes)
@@ -119,8 +119,8 @@ def _suppressed(b: Any, op: Node, boxes: Tensor, scores: Tensor, most: int) -> T
     return b.node("NonMaxSuppression", [boxes, scores, *parameters], sizes=(), type=INT64)  # type: ignore[no-any-return]
 
 
-def _index(b: Any, found: Tensor, at: int) -> Tensor:
-    return b.node("Gather", [found, longs(at)], sizes=(), type=INT64, axis=1)  # type: ignore[no-any-return]
+def _index(b: Any, selected: Tensor, at: int) -> Tensor:
+    return b.node("Gather", [selected, longs(at)], sizes=(), type=INT64, axis=1)  # type: ignore[no-any-return]
 
 
 def _at(b: Any, by_class: Tensor, labels: Tensor, anchors: Tensor) -> Tensor:
@@ -139,8 +139,8 @@ def _limit(b: Any, values: Tensor, most: int) -> Tensor:
 
 def _per_class(b: Any, op: Node, boxes: Tensor, by_class: Tensor) -> tuple[Tensor, Tensor]:
     """Suppression in each class; the best of all together."""
-    found = _suppressed(b, op, boxes, by_class, op.max_detections_per_class)
-    labels, anchors = _index(b, found, 1), _index(b, found, 2)
+    selected = _suppressed(b, op, boxes, by_class, op.max_detections_per_class)
+    labels, anchors = _index(b, selected, 1), _index(b, selected, 2)
     values = _at(b, by_class, labels, anchors)
     best, order = Tensor(values.type, ()), Tensor(INT64, ())  # type: ignore[arg-type]
     b.emit("TopK", [values, _limit(b, values, op.max_num_detections)], [best, order], axis=0)
@@ -155,8 +155,8 @@ def _best_classes(
     """One suppression by the best class of each box; then the best classes of what is left."""
     _, classes, count = by_class.dimensions
     best = b.node("ReduceMax", [by_class, longs([1])], sizes=(1, 1, count), keepdims=1)
-    found = _suppressed(b, op, boxes, best, op.max_num_detections)
-    anchors = _index(b, found, 2)
+    selected = _suppressed(b, op, boxes, best, op.max_num_detections)
+    anchors = _index(b, selected, 2)
     each = min(op.max_classes_per_detection, classes)
     rows = b.node("Gather", [b.reshape(scores, (count, classes)), anchors], sizes=(), axis=0)
     values, labels = Tensor(rows.type, ()), Tensor(INT64, ())  # type: ignore[arg-type]

@@ -6,7 +6,7 @@ from nnapi_shim.api.model import Model
 from nnapi_shim.errors import bad_data
 from nnapi_shim.formats.graph.builder import Emitted
 from nnapi_shim.formats.graph.reading import read
-from nnapi_shim.formats.graph.tensor import Graph
+from nnapi_shim.formats.graph.tensor import ExportGraph
 from nnapi_shim.formats.output_file import Target
 from nnapi_shim.hal.quantization import SCALARS
 
@@ -26,7 +26,7 @@ def export(model: Model, path: Path) -> dict[Target, bytes]:
     return {path: written(graph, nodes)}
 
 
-def expressed(model: Model) -> tuple[Graph, list[Emitted]]:
+def expressed(model: Model) -> tuple[ExportGraph, list[Emitted]]:
     """What is written: the graph of a finished model, and the nodes of ONNX that express it."""
     from nnapi_shim.formats.onnx.exporting.folding import folded
     from nnapi_shim.formats.onnx.exporting.table import OnnxBuilder

@@ -150,16 +150,16 @@ def _hashtable_lookup(b: Any, op: Node) -> None:
     columns = b.node("Unsqueeze", [op.lookups, longs([1])], sizes=())
     same = b.node("Equal", [columns, op.keys], sizes=(), type=T.TENSOR_BOOL8)
     numbers = b.node("Cast", [same], sizes=(), type=T.TENSOR_INT32, to=code(T.TENSOR_INT32))
-    found = b.node("ReduceMax", [numbers, longs([1])], sizes=(), type=T.TENSOR_INT32, keepdims=0)
+    hits = b.node("ReduceMax", [numbers, longs([1])], sizes=(), type=T.TENSOR_INT32, keepdims=0)
     where = b.node("ArgMax", [numbers], sizes=(), type=INT64, axis=1, keepdims=0)
     rows = b.node("Gather", [op.values, where], sizes=(), axis=0)
     shape = longs([-1] + [1] * (op.values.rank - 1))
-    hit = b.node("Reshape", [found, shape], sizes=())
+    hit = b.node("Reshape", [hits, shape], sizes=())
     is_hit = b.node("Cast", [hit], sizes=(), type=T.TENSOR_BOOL8, to=code(T.TENSOR_BOOL8))
     dtypes = {T.TENSOR_FLOAT32: np.float32, T.TENSOR_INT32: np.int32}
     zero = raw(np.zeros((), dtypes.get(op.values.type, np.uint8)), op.values.type)
     b.emit("Where", [is_hit, rows, zero], [op.output])
-    b.emit("Cast", [found], [op.hits], to=code(op.hits.type))
+    b.emit("Cast", [hits], [op.hits], to=code(op.hits.type))
 
 
 def _tile(b: Any, op: Node) -> None:

@@ -74,16 +74,16 @@ def _local_response(b: Any, op: Node) -> None:
 
 def _argument(kind: str) -> Rule:
     def lower(b: Any, op: Node) -> None:
-        found = b.node(kind, [op.input], like=op.output, type=INT64, axis=op.axis, keepdims=0)
-        with_size(b, op, lambda out: b.cast(found, out))
+        index = b.node(kind, [op.input], like=op.output, type=INT64, axis=op.axis, keepdims=0)
+        with_size(b, op, lambda out: b.cast(index, out))
 
     return Rule(f"{kind}, Cast", lower)
 
 
 def _topk(b: Any, op: Node) -> None:
-    found = op.indices.like(type=INT64)
-    b.emit("TopK", [op.input, longs([op.k])], [op.values, found], axis=-1)
-    b.emit("Cast", [found], [op.indices], to=code(T.TENSOR_INT32))
+    indices = op.indices.like(type=INT64)
+    b.emit("TopK", [op.input, longs([op.k])], [op.values, indices], axis=-1)
+    b.emit("Cast", [indices], [op.indices], to=code(T.TENSOR_INT32))
 
 
 def _multinomial(b: Any, op: Node) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from nnapi_shim.formats.graph.builder import Builder
+from nnapi_shim.formats.graph.builder import ExportBuilder
 from nnapi_shim.formats.graph.tensor import Array, Tensor
 from nnapi_shim.formats.onnx.exporting import (
     arithmetic,
@@ -37,7 +37,7 @@ with int8 tensors; so this is written as arithmetic.
 """
 
 
-class OnnxBuilder(Builder):
+class OnnxBuilder(ExportBuilder):
     """Collects nodes. Quantized operations are float ones between DequantizeLinear and
     QuantizeLinear; constants stay quantized.
     """
@@ -52,12 +52,12 @@ class OnnxBuilder(Builder):
     # Conversions
 
     def cast(self, x: Tensor, out: Tensor) -> Tensor:
-        """As Builder says."""
+        """As ExportBuilder says."""
         self.emit("Cast", [x], [out], to=code(out.type))
         return out
 
     def dequantize(self, x: Tensor, out: Tensor) -> None:
-        """As Builder says."""
+        """As ExportBuilder says."""
         if x.type in WIDE:
             whole = self.cast(x, x.like(type=T.TENSOR_FLOAT32))
             self.mul(self.sub(whole, float(x.zero_point)), x.scale, out)
@@ -67,7 +67,7 @@ class OnnxBuilder(Builder):
         self.emit("DequantizeLinear", [x, *parameters_of(x)], [out])
 
     def quantize(self, x: Tensor, out: Tensor) -> None:
-        """As Builder says."""
+        """As ExportBuilder says."""
         if out.type in WIDE:
             rounded = self.node("Round", [self.binary("DIV", x, out.scale)], like=x)
             low, high = (float(bound) for bound in QUANTIZED_RANGE[out.type])

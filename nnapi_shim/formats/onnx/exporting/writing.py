@@ -9,7 +9,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from nnapi_shim.formats.graph.builder import Emitted
-from nnapi_shim.formats.graph.tensor import Graph, Tensor
+from nnapi_shim.formats.graph.tensor import ExportGraph, Tensor
 from nnapi_shim.formats.onnx.exporting.inner import Inner
 from nnapi_shim.formats.onnx.exporting.types import TYPES
 
@@ -17,7 +17,7 @@ OPSET, IR_VERSION = 19, 9
 """The first with all nodes that are used, and the version of the format that it came with."""
 
 
-def written(graph: Graph, nodes: Sequence[Emitted]) -> bytes:
+def written(graph: ExportGraph, nodes: Sequence[Emitted]) -> bytes:
     """The file of a graph."""
     return _Writer().model(graph, nodes)
 
@@ -44,7 +44,7 @@ class _Writer:
             self.kept.append(t)
         return self.names[id(t)]
 
-    def model(self, graph: Graph, nodes: Sequence[Emitted]) -> bytes:
+    def model(self, graph: ExportGraph, nodes: Sequence[Emitted]) -> bytes:
         """The whole model."""
         for t in (*graph.inputs, *graph.outputs):
             self.name(t)

@@ -6,12 +6,12 @@ import numpy as np
 
 from nnapi_shim.api.arrays import DTYPES
 from nnapi_shim.formats.graph.builder import Emitted
-from nnapi_shim.formats.graph.tensor import Graph, Tensor
+from nnapi_shim.formats.graph.tensor import ExportGraph, Tensor
 from nnapi_shim.formats.tflite.exporting.cells import without_kept
 from nnapi_shim.formats.tflite.exporting.subgraph import RESOURCE, Subgraph
 
 
-def with_variables(builder: Any, graph: Graph) -> None:
+def with_variables(builder: Any, graph: ExportGraph) -> None:
     """Replace carried inputs and outputs of the model by variables.
 
     A subgraph that runs once gives them their first values. Inputs are read in front of all

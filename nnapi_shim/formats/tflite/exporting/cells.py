@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from nnapi_shim.formats.graph.expansion import recurrent
-from nnapi_shim.formats.graph.tensor import Graph, Node, Tensor
+from nnapi_shim.formats.graph.tensor import ExportGraph, Node, Tensor
 from nnapi_shim.operations.lstm_cell import (
     bias_names,
     gain_names,
@@ -23,7 +23,7 @@ ACTIVATIONS = (0, 1, 3, 4)
 """Codes that both have: none, RELU, RELU6, TANH."""
 
 
-def keep_states(graph: Graph) -> None:
+def keep_states(graph: ExportGraph) -> None:
     """Mark the states of a model that operators keep; they are not carried any more."""
     pairs = {
         (id(graph.inputs[source]), id(graph.outputs[result])): (source, result, first)
@@ -34,10 +34,10 @@ def keep_states(graph: Graph) -> None:
         if node.kind != "UNIDIRECTIONAL_SEQUENCE_LSTM" or not _has_operator(node):
             continue
         states = [(node.named[a], node.named.get(b)) for a, b in STATES]
-        found = [pairs.get((id(a), id(b))) for a, b in states]
+        carried = [pairs.get((id(a), id(b))) for a, b in states]
         looked_at = [id(tensor) for pair in states for tensor in pair]
-        if all(map(_is_zero, found)) and sum(map(looked_at.count, readers)) == len(states):
-            graph.carried = [state for state in graph.carried if state not in found]
+        if all(map(_is_zero, carried)) and sum(map(looked_at.count, readers)) == len(states):
+            graph.carried = [state for state in graph.carried if state not in carried]
             for state, _ in states:
                 state.is_variable = True
 
@@ -61,7 +61,7 @@ def sequence(b: Any, op: Node) -> None:
     )
 
 
-def without_kept(tensors: Iterable[Tensor], graph: Graph) -> list[Tensor]:
+def without_kept(tensors: Iterable[Tensor], graph: ExportGraph) -> list[Tensor]:
     """Inputs or outputs of the model, less the states that operators keep."""
     kept = {
         id(node.named[name])
@@ -77,9 +77,9 @@ def _has_operator(node: Node) -> bool:
     """Whether the operator has all of it: weights of the model, no layer normalisation."""
     weights = [*input_names(), *recurrent_names(), *peephole_names(), *bias_names()]
     weights += projection_names()
-    given = [node.named.get(name) for name in weights]
+    operands = [node.named.get(name) for name in weights]
     return (
-        all(tensor is None or tensor.value is not None for tensor in given)
+        all(tensor is None or tensor.value is not None for tensor in operands)
         and all(node.named.get(name) is None for name in gain_names())
         and not any(tensor.is_quantized for tensor in node.tensors)
         and not any(tensor.type.name.endswith("16") for tensor in node.tensors)

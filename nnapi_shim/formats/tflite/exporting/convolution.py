@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from nnapi_shim.formats.graph.builder import Builder, RefusedError, Rule, known
+from nnapi_shim.formats.graph.builder import ExportBuilder, RefusedError, Rule, known
 from nnapi_shim.formats.graph.expansion import images
 from nnapi_shim.formats.graph.tensor import Node, Tensor
 from nnapi_shim.formats.tflite.exporting.kinds import eight_bits, ints, only
@@ -22,25 +22,25 @@ SAME, VALID = 0, 1
 """Padding in TensorFlow Lite's schema."""
 
 
-def padding_of(b: Builder, op: Node, seen: Window) -> tuple[Tensor, int]:
+def padding_of(b: ExportBuilder, op: Node, geometry: Window) -> tuple[Tensor, int]:
     """The image, padded where neither scheme says as much as explicit paddings, and the scheme."""
-    rows, columns = seen.vertical, seen.horizontal
+    rows, columns = geometry.vertical, geometry.horizontal
     if not (rows.head or rows.tail or columns.head or columns.tail):
         return op.input, VALID
     extents = [
         (size - 1) * getattr(op, f"dilation_{name}", 1) + 1
-        for size, name in ((seen.filter_height, "height"), (seen.filter_width, "width"))
+        for size, name in ((geometry.filter_height, "height"), (geometry.filter_width, "width"))
     ]
     same = (
-        span(seen.in_height, extents[0], op.stride_height, 1, None, None),
-        span(seen.in_width, extents[1], op.stride_width, 1, None, None),
+        span(geometry.in_height, extents[0], op.stride_height, 1, None, None),
+        span(geometry.in_width, extents[1], op.stride_width, 1, None, None),
     )
     if same == (rows, columns):
         return op.input, SAME
-    return images.padded(b, op.input, seen), VALID
+    return images.padded(b, op.input, geometry), VALID
 
 
-def _padded(b: Builder, op: Any) -> tuple[Tensor, int]:
+def _padded(b: ExportBuilder, op: Any) -> tuple[Tensor, int]:
     """The image of a convolution and its scheme; with a scheme, whatever the image's size is."""
     if op.padding is not None:
         return op.input, SAME if op.padding == 1 else VALID
@@ -66,7 +66,7 @@ def quantized(lower: Any) -> Any:
     point than 0: image and result change their sign, or image, filter and result.
     """
 
-    def changed(b: Builder, op: Node) -> None:
+    def changed(b: ExportBuilder, op: Node) -> None:
         to = None
         filter = op.filter
         if op.input.type is U8 and filter.type is C8:
@@ -107,7 +107,7 @@ def bias_of(op: Node, weights: Tensor) -> Tensor:
 
 
 @quantized
-def _conv_2d(b: Builder, op: Node) -> None:
+def _conv_2d(b: ExportBuilder, op: Node) -> None:
     x, padding = _padded(b, op)
     b.emit(
         "CONV_2D",
@@ -124,7 +124,7 @@ def _conv_2d(b: Builder, op: Node) -> None:
 
 
 @quantized
-def _depthwise(b: Builder, op: Node) -> None:
+def _depthwise(b: ExportBuilder, op: Node) -> None:
     x, padding = _padded(b, op)
     b.emit(
         "DEPTHWISE_CONV_2D",
@@ -142,7 +142,7 @@ def _depthwise(b: Builder, op: Node) -> None:
 
 
 @quantized
-def _transpose_conv(b: Builder, op: Node) -> None:
+def _transpose_conv(b: ExportBuilder, op: Node) -> None:
     """The whole result without padding, and of that the part that the padding leaves."""
     known(op.input, "input")
     rows, columns = transpose_spans(op)  # type: ignore[arg-type]
@@ -160,8 +160,8 @@ def _transpose_conv(b: Builder, op: Node) -> None:
     ):
         if whole - (size - 1) * stride - extent >= stride:
             raise RefusedError("output_shape is larger than what its input reaches")
-    wanted = (batch, rows.output, columns.output, depth)
-    whole = op.output if full == wanted else op.output.like(full)
+    expected = (batch, rows.output, columns.output, depth)
+    whole = op.output if full == expected else op.output.like(full)
     options: dict[str, Any] = {
         "StrideW": op.stride_width,
         "StrideH": op.stride_height,
@@ -177,10 +177,10 @@ def _transpose_conv(b: Builder, op: Node) -> None:
         **options,
     )
     if whole is not op.output:
-        b.slice(whole, (0, rows.head, columns.head, 0), wanted, op.output)
+        b.slice(whole, (0, rows.head, columns.head, 0), expected, op.output)
 
 
-def _shape_of(b: Builder, x: Tensor, sizes: tuple[int, ...]) -> Tensor:
+def _shape_of(b: ExportBuilder, x: Tensor, sizes: tuple[int, ...]) -> Tensor:
     """Dimensions as a tensor, the first of them that of an image."""
     all_sizes = Tensor(T.TENSOR_INT32, (4,))
     kind = type_code(T.TENSOR_INT32)
@@ -189,7 +189,7 @@ def _shape_of(b: Builder, x: Tensor, sizes: tuple[int, ...]) -> Tensor:
     return b.concatenate([first, ints(sizes[1:])], 0)
 
 
-def _fully_connected(b: Builder, op: Node) -> None:
+def _fully_connected(b: ExportBuilder, op: Node) -> None:
     b.emit(
         "FULLY_CONNECTED",
         [op.input, op.weights, op.bias],
@@ -199,7 +199,7 @@ def _fully_connected(b: Builder, op: Node) -> None:
     )
 
 
-def _batch_matmul(b: Builder, op: Node) -> None:
+def _batch_matmul(b: ExportBuilder, op: Node) -> None:
     if op.lhs.type is T.TENSOR_INT32:
         raise RefusedError("TensorFlow Lite has no products of TENSOR_INT32 matrices")
     b.emit(

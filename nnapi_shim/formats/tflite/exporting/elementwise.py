@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from nnapi_shim.formats.graph.builder import Builder, Rule
+from nnapi_shim.formats.graph.builder import ExportBuilder, Rule
 from nnapi_shim.formats.graph.expansion import images, roots
 from nnapi_shim.formats.graph.expansion.conversion import dequantize, quantize
 from nnapi_shim.formats.graph.tensor import Node, Tensor, constant
@@ -16,7 +16,7 @@ U8 = T.TENSOR_QUANT8_ASYMM
 def fused(kind: str, table: str) -> Rule:
     """A binary operation with a fused activation, whose codes are NNAPI's."""
 
-    def lower(b: Builder, op: Node) -> None:
+    def lower(b: ExportBuilder, op: Node) -> None:
         b.emit(
             kind,
             [op.input0, op.input1],
@@ -28,7 +28,7 @@ def fused(kind: str, table: str) -> Rule:
     return Rule(kind, lower, native=eight_bits)
 
 
-def _div(b: Builder, op: Node) -> None:
+def _div(b: ExportBuilder, op: Node) -> None:
     """Whole numbers are rounded down, and give 0 divided by 0, where the kernel fails."""
     pair = [op.input0, op.input1]
     if op.output.type is T.TENSOR_INT32 and (op.input1.value is None or not op.input1.value.all()):
@@ -48,7 +48,7 @@ def _div(b: Builder, op: Node) -> None:
 def plain(kind: str, table: str = "", native: object = None) -> Rule:
     """An operation on one or two tensors without parameters."""
 
-    def lower(b: Builder, op: Node) -> None:
+    def lower(b: ExportBuilder, op: Node) -> None:
         inputs = [op.named[name] for name in op.input_names]
         options = {"table": table} if table else {}
         b.emit(kind, inputs, op.outputs, **options)
@@ -59,7 +59,7 @@ def plain(kind: str, table: str = "", native: object = None) -> Rule:
 def compared(kind: str, table: str) -> Rule:
     """A comparison; bool tensors have an order in NNAPI, and none in TensorFlow Lite."""
 
-    def lower(b: Builder, op: Node) -> None:
+    def lower(b: ExportBuilder, op: Node) -> None:
         pair = [op.input0, op.input1]
         if op.input0.type is T.TENSOR_BOOL8 and kind not in ("EQUAL", "NOT_EQUAL"):
             pair = [b.cast(t, t.like(type=T.TENSOR_INT32)) for t in pair]
@@ -68,7 +68,7 @@ def compared(kind: str, table: str) -> Rule:
     return Rule(kind, lower, native=one_kind("input0", "input1"))
 
 
-def converted(b: Builder, x: Tensor, out: Tensor) -> None:
+def converted(b: ExportBuilder, x: Tensor, out: Tensor) -> None:
     """CAST between number types; only bytes and halves need care."""
     b.emit(
         "CAST",
@@ -80,7 +80,7 @@ def converted(b: Builder, x: Tensor, out: Tensor) -> None:
     )
 
 
-def _cast(b: Builder, op: Node) -> None:
+def _cast(b: ExportBuilder, op: Node) -> None:
     """Numbers that do not fit into a byte become the nearest that do; scales do not count."""
     x, out = op.input, op.output
     if x.type is out.type:
@@ -115,14 +115,14 @@ def _shape(x: Tensor) -> Tensor:
     return constant(np.asarray([n or -1 for n in x.dimensions], np.int32))
 
 
-def _elu(b: Builder, op: Node) -> None:
+def _elu(b: ExportBuilder, op: Node) -> None:
     if op.alpha == 1:
         b.emit("ELU", [op.input], [op.output])
     else:
         images.elu(b, op)
 
 
-def _pow(b: Builder, op: Node) -> None:
+def _pow(b: ExportBuilder, op: Node) -> None:
     b.emit("POW", [op.base, op.exponent], [op.output], table="PowOptions")
 
 
@@ -131,7 +131,7 @@ def _fits(node: Node) -> bool:
     return eight_bits(node) and node.input.dimensions == node.output.dimensions
 
 
-def _prelu(b: Builder, op: Node) -> None:
+def _prelu(b: ExportBuilder, op: Node) -> None:
     if op.input.dimensions == op.output.dimensions:
         b.emit("PRELU", [op.input, op.alpha], [op.output])
     else:
@@ -142,7 +142,7 @@ def _is_quantized(node: Node) -> bool:
     return bool(node.output.is_quantized)
 
 
-def _rsqrt(b: Builder, op: Node) -> None:
+def _rsqrt(b: ExportBuilder, op: Node) -> None:
     """The kernel for bytes refuses numbers that have no root."""
     if op.output.is_quantized:
         roots.quantized_rsqrt(b, op)

@@ -23,11 +23,11 @@ def one_kind(*names: str) -> Any:
     """As eight_bits, and these tensors (lists count) have one scale and zero point."""
 
     def check(node: Node) -> bool:
-        found: set[Any] = set()
+        parameters: set[Any] = set()
         for name in names:
             value = node.named[name]
-            found |= {t.parameters for t in (value if isinstance(value, list) else [value])}
-        return len(found) == 1 and eight_bits(node)
+            parameters |= {t.parameters for t in (value if isinstance(value, list) else [value])}
+        return len(parameters) == 1 and eight_bits(node)
 
     return check
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from nnapi_shim.formats.graph.builder import Builder, Rule, known, last_axis, with_size
+from nnapi_shim.formats.graph.builder import ExportBuilder, Rule, known, last_axis, with_size
 from nnapi_shim.formats.graph.expansion import images
 from nnapi_shim.formats.graph.tensor import Node
 from nnapi_shim.formats.tflite.exporting.convolution import SAME, VALID, padding_of
@@ -12,19 +12,19 @@ from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE
 
 
-def _pool(b: Builder, op: Node, kind: str) -> None:
+def _pool(b: ExportBuilder, op: Node, kind: str) -> None:
     """A pooling operation; explicit padding is what SAME says, or stands in front."""
     x, padding = op.input, SAME if op.padding == 1 else VALID
     if op.padding is None:
-        seen = images.pool_window(op)
+        geometry = images.pool_window(op)
         before = len(b.emitted)
-        x, padding = padding_of(b, op, seen)
+        x, padding = padding_of(b, op, geometry)
         if x is not op.input:
             del b.emitted[before:]
             if kind == "MAX_POOL_2D":
                 bounds = QUANTIZED_RANGE.get(op.input.type)
                 lowest = bounds[0] if bounds else float(np.finfo(np.float32).min)
-                x = images.padded(b, op.input, seen, lowest)
+                x = images.padded(b, op.input, geometry, lowest)
             else:
                 images.average_by_sums(b, op)
                 return
@@ -42,11 +42,11 @@ def _pool(b: Builder, op: Node, kind: str) -> None:
     )
 
 
-def _average(b: Builder, op: Node) -> None:
+def _average(b: ExportBuilder, op: Node) -> None:
     _pool(b, op, "AVERAGE_POOL_2D")
 
 
-def _max(b: Builder, op: Node) -> None:
+def _max(b: ExportBuilder, op: Node) -> None:
     _pool(b, op, "MAX_POOL_2D")
 
 
@@ -56,7 +56,7 @@ def _implicit(node: Node) -> bool:
 
 
 def _reduction(kind: str, native: object = None) -> Rule:
-    def lower(b: Builder, op: Node) -> None:
+    def lower(b: ExportBuilder, op: Node) -> None:
         inputs = [op.input, ints(op.axes)]
         keep = bool(op.keep_dims)
         with_size(
@@ -66,14 +66,14 @@ def _reduction(kind: str, native: object = None) -> Rule:
     return Rule(kind, lower, native=native or (lambda node: False), dynamic=("axes",))  # type: ignore[arg-type]
 
 
-def _softmax(b: Builder, op: Node) -> None:
+def _softmax(b: ExportBuilder, op: Node) -> None:
     if not last_axis(op):
         images.along_last(b, op, op.axis % op.input.rank, "SOFTMAX")
         return
     b.emit("SOFTMAX", [op.input], [op.output], table="SoftmaxOptions", Beta=op.beta)
 
 
-def _log_softmax(b: Builder, op: Node) -> None:
+def _log_softmax(b: ExportBuilder, op: Node) -> None:
     if not last_axis(op):
         images.along_last(b, op, op.axis % op.input.rank, "LOG_SOFTMAX")
         return
@@ -81,14 +81,14 @@ def _log_softmax(b: Builder, op: Node) -> None:
     b.emit("LOG_SOFTMAX", [x], [op.output], table="LogSoftmaxOptions")
 
 
-def _l2_normalization(b: Builder, op: Node) -> None:
+def _l2_normalization(b: ExportBuilder, op: Node) -> None:
     if not last_axis(op):
         images.along_last(b, op, op.axis % op.input.rank, "L2_NORMALIZATION")
         return
     b.emit("L2_NORMALIZATION", [op.input], [op.output], table="L2NormOptions")
 
 
-def _local_response(b: Builder, op: Node) -> None:
+def _local_response(b: ExportBuilder, op: Node) -> None:
     sizes = known(op.input, "input")
     axis = op.axis % len(sizes)
     if axis != len(sizes) - 1:
@@ -112,7 +112,7 @@ def _local_response(b: Builder, op: Node) -> None:
 
 
 def _resize(kind: str, table: str) -> Rule:
-    def lower(b: Builder, op: Node) -> None:
+    def lower(b: ExportBuilder, op: Node) -> None:
         _, height, width, _ = known(op.output, "output")
         b.emit(
             kind,
@@ -127,7 +127,7 @@ def _resize(kind: str, table: str) -> Rule:
 
 
 def _argument(kind: str, table: str, field: str) -> Rule:
-    def lower(b: Builder, op: Node) -> None:
+    def lower(b: ExportBuilder, op: Node) -> None:
         inputs = [op.input, ints(op.axis)]
         options = {"table": table, field: type_code(T.TENSOR_INT32)}
         with_size(b, op, lambda out: b.emit(kind, inputs, [out], **options))
@@ -135,7 +135,7 @@ def _argument(kind: str, table: str, field: str) -> Rule:
     return Rule(kind, lower, native=eight_bits)
 
 
-def _topk(b: Builder, op: Node) -> None:
+def _topk(b: ExportBuilder, op: Node) -> None:
     b.emit("TOPK_V2", [op.input, ints(op.k)], [op.values, op.indices], table="TopKV2Options")
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from nnapi_shim.formats.graph.builder import Builder, RefusedError, Rule
+from nnapi_shim.formats.graph.builder import ExportBuilder, RefusedError, Rule
 from nnapi_shim.formats.graph.expansion import boxes, recurrent
 from nnapi_shim.formats.graph.tensor import Node, Tensor, constant
 from nnapi_shim.formats.tflite.exporting import cells
@@ -53,7 +53,7 @@ def _while(b: Any, op: Node) -> None:
     )
 
 
-def _lsh_projection(b: Builder, op: Node) -> None:
+def _lsh_projection(b: ExportBuilder, op: Node) -> None:
     """Dense is 2 in both; sparse is 3 in NNAPI, and 1 here. The deprecated sparse projection, 1,
     is the same without what tells the rows apart.
     """
@@ -72,7 +72,7 @@ def _lsh_projection(b: Builder, op: Node) -> None:
         b.sub(made, constant((np.arange(rows) << bits).astype(np.int32)), op.output)
 
 
-def _multinomial(b: Builder, op: Node) -> None:
+def _multinomial(b: ExportBuilder, op: Node) -> None:
     if op.seeds.value is None:
         raise RefusedError("seeds is not a constant of the model")
     seeds = [*op.seeds.value.ravel().tolist(), 0][:2]
@@ -86,7 +86,7 @@ def _multinomial(b: Builder, op: Node) -> None:
     )
 
 
-def _detection(b: Builder, op: Node) -> None:
+def _detection(b: ExportBuilder, op: Node) -> None:
     """TFLite_Detection_PostProcess, for one image; its classes are float32."""
     from flatbuffers import flexbuffers
 
@@ -107,7 +107,7 @@ def _detection(b: Builder, op: Node) -> None:
         "use_regular_nms": bool(op.use_regular_nms),
     }
     rows = op.max_num_detections * op.max_classes_per_detection
-    wanted = op.out_scores.dimensions[1]
+    expected = op.out_scores.dimensions[1]
     whole = op.out_scores.dimensions == (1, rows)
     boxes, scores = (
         (op.out_boxes, op.out_scores)
@@ -123,9 +123,9 @@ def _detection(b: Builder, op: Node) -> None:
         custom=bytes(flexbuffers.Dumps(options)),
     )
     if not whole:
-        b.slice(boxes, (0, 0, 0), (1, wanted, 4), op.out_boxes)
-        b.slice(scores, (0, 0), (1, wanted), op.out_scores)
-        labels = b.slice(labels, (0, 0), (1, wanted))
+        b.slice(boxes, (0, 0, 0), (1, expected, 4), op.out_boxes)
+        b.slice(scores, (0, 0), (1, expected), op.out_scores)
+        labels = b.slice(labels, (0, 0), (1, expected))
     if op.is_background_in_label:
         labels = b.add(labels, 1.0)
     each = min(op.max_classes_per_detection, classes - 1)
@@ -141,7 +141,7 @@ def _weights_beside(groups: list[list[Tensor]], like: Tensor) -> Tensor:
     return Tensor(like.type, value.shape, like.scale, like.zero_point, value=value)
 
 
-def _quantized_16bit_lstm(b: Builder, op: Node) -> None:
+def _quantized_16bit_lstm(b: ExportBuilder, op: Node) -> None:
     """The basic cell, whose gates are input, cell, forget, output in one matrix.
 
     NNAPI pairs the input with the recurrent weights, and the output with the others.

@@ -1,7 +1,7 @@
 """What each operation becomes in TensorFlow Lite."""
 
-from nnapi_shim.formats.graph.builder import Builder
-from nnapi_shim.formats.graph.tensor import Graph, Tensor
+from nnapi_shim.formats.graph.builder import ExportBuilder
+from nnapi_shim.formats.graph.tensor import ExportGraph, Tensor
 from nnapi_shim.formats.tflite.exporting import (
     convolution,
     elementwise,
@@ -22,7 +22,7 @@ RULES = {
 """Operation -> what becomes of it."""
 
 
-class TfliteBuilder(Builder):
+class TfliteBuilder(ExportBuilder):
     """Collects operators; subgraphs of IF and WHILE stand behind the model's."""
 
     rules = RULES
@@ -32,7 +32,7 @@ class TfliteBuilder(Builder):
         super().__init__()
         self.subgraphs: list[Subgraph] = [] if subgraphs is None else subgraphs
 
-    def subgraph(self, graph: Graph, name: str, passed: int | None = None) -> int:
+    def subgraph(self, graph: ExportGraph, name: str, passed: int | None = None) -> int:
         """Express a graph as the next subgraph; its index.
 
         passed: how many inputs it must give back in all: those behind its own outputs unchanged.
@@ -49,12 +49,12 @@ class TfliteBuilder(Builder):
         return index
 
     def cast(self, x: Tensor, out: Tensor) -> Tensor:
-        """As Builder says."""
+        """As ExportBuilder says."""
         elementwise.converted(self, x, out)
         return out
 
     def dequantize(self, x: Tensor, out: Tensor) -> None:
-        """As Builder says."""
+        """As ExportBuilder says."""
         if x.type is T.TENSOR_QUANT16_ASYMM:
             whole = self.cast(x, x.like(type=T.TENSOR_FLOAT32))
             self.mul(self.sub(whole, float(x.zero_point)), x.scale, out)
@@ -62,7 +62,7 @@ class TfliteBuilder(Builder):
             self.emit("DEQUANTIZE", [x], [out], table="DequantizeOptions")
 
     def quantize(self, x: Tensor, out: Tensor) -> None:
-        """As Builder says."""
+        """As ExportBuilder says."""
         if out.type is T.TENSOR_QUANT16_ASYMM:
             steps = self.binary("DIV", x, out.scale)
             rounded = steps.like()

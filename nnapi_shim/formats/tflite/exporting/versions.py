@@ -24,30 +24,30 @@ def version(operator: Emitted) -> int:
     tensors = [t for t in (*operator.inputs, *operator.outputs) if t is not None]
     types = {t.type for t in tensors}
     kind, options = operator.kind, operator.options
-    found = _SIGNED.get(kind, 2) if types & SIGNED else 1
+    result = _SIGNED.get(kind, 2) if types & SIGNED else 1
     if (
         kind == "DEPTHWISE_CONV_2D"
         and options.get("DilationWFactor", 1) + options.get("DilationHFactor", 1) > 2
     ):
-        found = max(found, 2)
+        result = max(result, 2)
     elif kind == "TRANSPOSE_CONV":
         if len(operator.inputs) > 3:
-            found = 3
+            result = 3
         if options.get("FusedActivationFunction"):
-            found = 4
+            result = 4
     elif kind == "FULLY_CONNECTED" and len(operator.inputs) < 3:
-        found = 6
+        result = 6
     elif kind.startswith("RESIZE_") and options.get("HalfPixelCenters"):
-        found = 3
+        result = 3
     elif kind == "DEQUANTIZE":
         if T.TENSOR_FLOAT16 in types:
-            found = 3
+            result = 3
         if any(t.channel_quant for t in tensors):
-            found = 5
+            result = 5
         if T.TENSOR_QUANT16_SYMM in types:
-            found = 4
+            result = 4
     elif kind == "CAST" and types & {T.TENSOR_FLOAT16, T.TENSOR_QUANT16_ASYMM}:
-        found = 4
+        result = 4
     elif kind == "QUANTIZE" and T.TENSOR_QUANT16_SYMM in types:
-        found = 2
-    return found
+        result = 2
+    return result

@@ -39,8 +39,8 @@ def divide(graph: Importing, operator: Operator) -> None:
     size = graph.make("DIV", [*sizes, NONE])
     zero = np.zeros(1, np.int32)
     negative = graph.make("NOT_EQUAL", [graph.make("LESS", [i, zero]) for i in (a, b)])
-    given = [graph.broadcast(negative, shape), graph.make("NEG", [size]), size]
-    graph.give(operator, bounded(graph, graph.make("SELECT", given), activation(operator)))
+    operands = [graph.broadcast(negative, shape), graph.make("NEG", [size]), size]
+    graph.give(operator, bounded(graph, graph.make("SELECT", operands), activation(operator)))
 
 
 def common(*operands: Operand) -> tuple[int, ...]:

@@ -32,14 +32,14 @@ def _choose(
         no = graph.make("LOGICAL_AND", [graph.make("LOGICAL_NOT", [condition]), other])
         graph.add("LOGICAL_OR", [yes, no], operator)
         return
-    given = [condition, one, other]
-    if len({operand.dimensions for operand in given}) > 1 or not one.is_known:
-        shape = common(*given)
-        given = [graph.broadcast(operand, shape) for operand in given]
-    if (given[1].scale, given[1].zero_point) != (given[2].scale, given[2].zero_point):
+    operands = [condition, one, other]
+    if len({operand.dimensions for operand in operands}) > 1 or not one.is_known:
+        shape = common(*operands)
+        operands = [graph.broadcast(operand, shape) for operand in operands]
+    if (operands[1].scale, operands[1].zero_point) != (operands[2].scale, operands[2].zero_point):
         kind, scale, zero_point = graph.parameters(graph.tensor(operator.outputs[0]))
-        given[1:] = [graph.requantized(o, kind, scale, zero_point) for o in given[1:]]
-    graph.add("SELECT", given, operator)
+        operands[1:] = [graph.requantized(o, kind, scale, zero_point) for o in operands[1:]]
+    graph.add("SELECT", operands, operator)
 
 
 LOWERINGS: dict[str, Lowering] = {

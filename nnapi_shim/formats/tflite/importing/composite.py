@@ -33,27 +33,27 @@ def composite(graph: Importing, operator: Operator) -> None:
         )
     size = OPERATOR_BYTES * (1 + len(inner.operators)) + TENSOR_BYTES * len(inner.tensors)
     graph.room.take(size, f"what graph {number} has in place of a composite")
-    places = {tensor.number: graph.add_tensor(tensor) for tensor in inner.tensors}
+    indexes = {tensor.number: graph.add_tensor(tensor) for tensor in inner.tensors}
     wide = wide_tensors(inner)
-    graph.wide -= set(places.values())
-    graph.wide |= {places[index] for index in wide}
+    graph.wide -= set(indexes.values())
+    graph.wide |= {indexes[index] for index in wide}
     for outside, index in zip(operator.inputs, inner.inputs, strict=True):
-        graph.alias(places[index], outside)
+        graph.alias(indexes[index], outside)
     graph.nested.append(number)
     try:
         for item in inner.operators:
-            inputs = tuple(None if index is None else places[index] for index in item.inputs)
+            inputs = tuple(None if index is None else indexes[index] for index in item.inputs)
             graph.lower(
                 item._replace(
                     inputs=inputs,
-                    outputs=tuple(places[index] for index in item.outputs),
-                    intermediates=tuple(places[index] for index in item.intermediates),
+                    outputs=tuple(indexes[index] for index in item.outputs),
+                    intermediates=tuple(indexes[index] for index in item.intermediates),
                 )
             )
     finally:
         graph.nested.pop()
     for outside, index in zip(operator.outputs, inner.outputs, strict=True):
-        graph.alias(outside, places[index])
+        graph.alias(outside, indexes[index])
 
 
 LOWERINGS: dict[str, Lowering] = {"STABLEHLO_COMPOSITE": composite}

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from nnapi_shim.formats.tflite.file import Graph, Operator
+from nnapi_shim.formats.tflite.file import FileGraph, Operator
 from nnapi_shim.formats.tflite.importing.graph import Importing
 from nnapi_shim.formats.tflite.importing.plain import Lowering
 from nnapi_shim.formats.tflite.importing.reason import reason
@@ -34,12 +34,12 @@ def while_(graph: Importing, operator: Operator) -> None:
 
 
 def _give(graph: Importing, operator: Operator, results: Any) -> None:
-    found = list(results) if isinstance(results, tuple) else [results]
-    if len(found) != len(operator.outputs):
+    outputs = list(results) if isinstance(results, tuple) else [results]
+    if len(outputs) != len(operator.outputs):
         raise reason(
-            f"its graphs have {len(found)} outputs", "import.tflite.control-flow.output-count"
+            f"its graphs have {len(outputs)} outputs", "import.tflite.control-flow.output-count"
         )
-    for at, result in enumerate(found):
+    for at, result in enumerate(outputs):
         graph.define(operator.outputs[at], result)
 
 
@@ -105,7 +105,7 @@ def call_once(graph: Importing, operator: Operator) -> None:
             )
 
 
-def _numbered(graph: Importing, number: int) -> Graph:
+def _numbered(graph: Importing, number: int) -> FileGraph:
     if not 0 <= number < len(graph.file.graphs):
         raise reason(
             f"graph {number}; the file has {len(graph.file.graphs)}", "import.tflite.graph-index"

@@ -22,22 +22,22 @@ def cast(graph: Importing, operator: Operator) -> None:
             graph.fold(target.number, value.astype(DTYPES[target.type]))
         return
     data = graph.operand(source)
-    wanted, scale, zero_point = graph.parameters(target)
-    if wanted is T.TENSOR_BOOL8 and data.type in _NUMBERS:
+    type, scale, zero_point = graph.parameters(target)
+    if type is T.TENSOR_BOOL8 and data.type in _NUMBERS:
         graph.add("NOT_EQUAL", [data, np.zeros(1, _NUMBERS[data.type])], operator)
-    elif data.type is T.TENSOR_BOOL8 and wanted in _NUMBERS:
+    elif data.type is T.TENSOR_BOOL8 and type in _NUMBERS:
         if not data.is_known:
             raise reason(
                 "only a run tells the dimensions of its input", "import.tflite.dynamic-dimensions"
             )
-        number = float if wanted is T.TENSOR_FLOAT32 else int
+        number = float if type is T.TENSOR_FLOAT32 else int
         values = [graph.filled(data.dimensions, number(value)) for value in (1, 0)]
         graph.add("SELECT", [data, *values], operator)
     else:
         made = graph.make(
             "CAST",
             [data],
-            output=wanted,
+            output=type,
             dimensions=data.dimensions,
             scale=scale or None,
             zero_point=zero_point,

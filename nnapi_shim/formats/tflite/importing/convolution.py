@@ -106,8 +106,8 @@ def depthwise(graph: Importing, operator: Operator) -> None:
 def _add(
     graph: Importing, type: str, operator: Operator, inputs: list[Any], rest: list[Any]
 ) -> None:
-    given = [*inputs, *strides(operator), activation(operator), *rest]
-    graph.add(type, given, operator)
+    operands = [*inputs, *strides(operator), activation(operator), *rest]
+    graph.add(type, operands, operator)
 
 
 def _need_rank(data: Operand, filter: Operand, rank: int) -> None:
@@ -169,9 +169,9 @@ def transposed_with_bias(graph: Importing, operator: Operator) -> None:
         sizes = [(height - 1) * stride_h + filter_h, (width - 1) * stride_w + filter_w]
     biased = bias(graph, operator, 2, data, filter, depth)
     code = PaddingCode.SAME if edges == _SAME else PaddingCode.VALID
-    given: list[Any] = [data, filter, biased, graph.sizes([batch, *sizes, depth]), code]
-    given += [stride_w, stride_h, FuseCode.NONE, False]
-    graph.add("TRANSPOSE_CONV_2D", given, operator)
+    operands: list[Any] = [data, filter, biased, graph.sizes([batch, *sizes, depth]), code]
+    operands += [stride_w, stride_h, FuseCode.NONE, False]
+    graph.add("TRANSPOSE_CONV_2D", operands, operator)
 
 
 def fully_connected(graph: Importing, operator: Operator) -> None:
@@ -193,8 +193,8 @@ def fully_connected(graph: Importing, operator: Operator) -> None:
         if len(shape) not in (0, 2, 3, 4):
             data = graph.reshaped(data, [-1, size])
         biased = bias(graph, operator, 2, data, filter, units)
-        given: list[Any] = [data, filter, biased, activation(operator)]
-        result = graph.like("FULLY_CONNECTED", given, graph.tensor(operator.outputs[0]))
+        operands: list[Any] = [data, filter, biased, activation(operator)]
+        result = graph.like("FULLY_CONNECTED", operands, graph.tensor(operator.outputs[0]))
     if operator.options.get("KeepNumDims", False) and len(shape) not in (0, 2):
         free = [size or -1 for size in shape[:-1]]
         if free.count(-1) > 1:
@@ -219,9 +219,9 @@ def _by_pixels(graph: Importing, operator: Operator, data: Operand, filter: Oper
     )
     data = graph.reshaped(data, [-1, 1, 1, size])
     biased = bias(graph, operator, 2, data, image, units)
-    given: list[Any] = [data, image, biased, PaddingCode.VALID, 1, 1, activation(operator)]
+    operands: list[Any] = [data, image, biased, PaddingCode.VALID, 1, 1, activation(operator)]
     pixels = graph.tensor(operator.outputs[0])._replace(dimensions=(0, 1, 1, units))
-    result = graph.like("CONV_2D", given, pixels)
+    result = graph.like("CONV_2D", operands, pixels)
     return graph.reshaped(result, [-1, units])
 
 

@@ -76,12 +76,12 @@ _MOVES = """CONCATENATION DEQUANTIZE QUANTIZE RESHAPE SLICE SQUEEZE STRIDED_SLIC
 def _is_share(graph: Importing, index: int | None) -> bool:
     """Whether the numbers of a tensor are 0 or more, by what gives them or by their scale."""
     origins = {output: item for item in graph.graph.operators for output in item.outputs}
-    waiting, seen = [index], set[int | None]()
+    waiting, visited = [index], set[int | None]()
     while waiting:
         index = waiting.pop()
-        if index in seen:
+        if index in visited:
             continue
-        seen.add(index)
+        visited.add(index)
         tensor, item = graph.tensor(index), origins.get(index) if index is not None else None
         low = {"INT8": -128, "UINT8": 0}.get(tensor.type)
         if tensor.scale and low == tensor.zero_point:

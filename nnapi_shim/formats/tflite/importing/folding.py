@@ -38,8 +38,8 @@ def _strided(options: Mapping[str, Any], values: Sequence[Array]) -> Array:
             parts.append(
                 slice(None if begins >> at & 1 else first, None if ends >> at & 1 else last, step)
             )
-    found: Array = np.asarray(data[tuple(parts)])
-    return found
+    result: Array = np.asarray(data[tuple(parts)])
+    return result
 
 
 def _slice(options: Mapping[str, Any], values: Sequence[Array]) -> Array:
@@ -48,8 +48,8 @@ def _slice(options: Mapping[str, Any], values: Sequence[Array]) -> Array:
         slice(first, None if count == -1 else first + count)
         for first, count in zip(begin.tolist(), size.tolist(), strict=True)
     ]
-    found: Array = data[tuple(parts)]
-    return found
+    result: Array = data[tuple(parts)]
+    return result
 
 
 def _gather(options: Mapping[str, Any], values: Sequence[Array]) -> Array:
@@ -61,8 +61,8 @@ def _gather(options: Mapping[str, Any], values: Sequence[Array]) -> Array:
 def _floor_divide(options: Mapping[str, Any], values: Sequence[Array]) -> Array:
     if not values[1].all():
         raise ValueError("division by 0")
-    found: Array = values[0] // values[1]
-    return found
+    result: Array = values[0] // values[1]
+    return result
 
 
 def _axes(values: Sequence[Array]) -> tuple[int, ...]:
@@ -122,13 +122,13 @@ def folded(graph: Importing, operator: Operator) -> bool:
             return False  # a constant may be packed with itself as often as there are inputs
         values.append(value.astype(np.int64))
     try:
-        found = fold(options, values)
+        result = fold(options, values)
     except (IndexError, TypeError, ValueError):
         return False  # its lowering says what is wrong with it
-    if found.size > MOST:
+    if result.size > MOST:
         return False
-    if is_partial and (found < 0).any():
-        graph.partial[target.number] = found
+    if is_partial and (result < 0).any():
+        graph.partial[target.number] = result
     else:
-        graph.fold(target.number, found.astype(DTYPES[target.type]))
+        graph.fold(target.number, result.astype(DTYPES[target.type]))
     return True

@@ -70,8 +70,8 @@ def gelu(graph: Importing, data: Operand) -> Operand:
     rest = graph.make("SUB", [_number(2), tail, NONE])
     weight = graph.make("SELECT", [graph.make("LESS", [data, _number(0)]), tail, rest])
     half = graph.make("MUL", [data, _number(0.5), NONE])
-    found: Operand = graph.make("MUL", [half, weight, NONE])
-    return found
+    result: Operand = graph.make("MUL", [half, weight, NONE])
+    return result
 
 
 LOWERINGS: dict[str, Lowering] = {"COS": cosine, "ROUND": round_}

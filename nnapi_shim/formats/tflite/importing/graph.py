@@ -12,7 +12,7 @@ from nnapi_shim.api.operand import Operand
 from nnapi_shim.api.signature import Input
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.formats.tflite.allocation import Room
-from nnapi_shim.formats.tflite.file import DTYPES, File, Graph, Operator, Tensor
+from nnapi_shim.formats.tflite.file import DTYPES, File, FileGraph, Operator, Tensor
 from nnapi_shim.formats.tflite.importing.operations import Operations
 from nnapi_shim.formats.tflite.importing.reason import reason
 from nnapi_shim.formats.tflite.importing.tensors import (
@@ -46,7 +46,7 @@ class Importing(Operations):
     """
 
     def __init__(
-        self, file: File, graph: Graph, *, room: Room | None = None, is_inner: bool = False
+        self, file: File, graph: FileGraph, *, room: Room | None = None, is_inner: bool = False
     ) -> None:
         super().__init__()
         self.file = file
@@ -108,11 +108,11 @@ class Importing(Operations):
         """The value of a tensor that is constant, or that follows from constants and shapes."""
         if index is None:
             return None
-        found = self._values.get(index)
+        cached = self._values.get(index)
         tensor = self.tensor(index)
-        if found is None and tensor.value is None and self._is_empty(tensor):
+        if cached is None and tensor.value is None and self._is_empty(tensor):
             return self.room.empty(tensor.shape, DTYPES.get(tensor.type), str(tensor))
-        return tensor.value if found is None else found
+        return tensor.value if cached is None else cached
 
     def _is_empty(self, tensor: Tensor) -> bool:
         """Whether it is a constant of no elements, which has no data in the file either."""
@@ -293,13 +293,13 @@ class Importing(Operations):
 
     def carried_states(self) -> list[State]:
         """All states. Operands that no operation writes are copied, to be outputs."""
-        found = []
+        states = []
         for name, operand in self.first.items():
             self.carry(operand, self.variables[name])
         for state in self._states.values():
             output = state.output
-            found.append(state._replace(output=self.own_output(output)))
-        return found
+            states.append(state._replace(output=self.own_output(output)))
+        return states
 
     def output(self, index: int) -> Operand:
         """The operand of an output: an operation writes it, and it is no other output."""

@@ -16,13 +16,13 @@ _KINDS = {1: 3}
 def embedding(graph: Importing, operator: Operator) -> None:
     """Of a quantized table that gives real numbers, one of real numbers is made."""
     lookups, values = operator.inputs
-    wanted = graph.parameters(graph.tensor(operator.outputs[0]))[0]
+    type = graph.parameters(graph.tensor(operator.outputs[0]))[0]
     table_type = graph.tensor(values).type
-    if wanted is T.TENSOR_FLOAT32 and table_type not in ("FLOAT32", "INT8", "UINT8", "INT4"):
+    if type is T.TENSOR_FLOAT32 and table_type not in ("FLOAT32", "INT8", "UINT8", "INT4"):
         raise reason(
             f"real numbers from a table of {table_type}", "import.tflite.embedding-lookup.type"
         )
-    table = graph.reals(values) if wanted is T.TENSOR_FLOAT32 else graph.operand(values)
+    table = graph.reals(values) if type is T.TENSOR_FLOAT32 else graph.operand(values)
     graph.add("EMBEDDING_LOOKUP", [graph.operand(lookups), table], operator)
 
 

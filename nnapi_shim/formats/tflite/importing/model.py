@@ -8,7 +8,7 @@ from nnapi_shim.api.model import Model
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.errors import NnapiError, bad_data
 from nnapi_shim.formats.tflite.allocation import Room
-from nnapi_shim.formats.tflite.file import File, Graph, Operator
+from nnapi_shim.formats.tflite.file import File, FileGraph, Operator
 from nnapi_shim.formats.tflite.importing import ranks, wide
 from nnapi_shim.formats.tflite.importing.folding import folded
 from nnapi_shim.formats.tflite.importing.graph import Importing
@@ -16,7 +16,7 @@ from nnapi_shim.formats.tflite.importing.reason import reason
 from nnapi_shim.formats.tflite.importing.table import LOWERINGS, why_not
 from nnapi_shim.formats.tflite.importing.tensors import require_understood
 
-MOST_TOLD = 40
+MOST_REASONS = 40
 """Different reasons that a message has room for."""
 MOST_PLACES = 3
 """Operators that are named for each of them."""
@@ -33,8 +33,8 @@ class Reason(NamedTuple):
     why: str
 
     def __str__(self) -> str:
-        place = self.name if self.number is None else f"operator {self.number} {self.name}"
-        return f"{place}: {self.why}"
+        location = self.name if self.number is None else f"operator {self.number} {self.name}"
+        return f"{location}: {self.why}"
 
 
 class Names(NamedTuple):
@@ -44,26 +44,26 @@ class Names(NamedTuple):
     outputs: Mapping[int, str] = {}
 
 
-def imported(file: File, graph: Graph, names: Names | None = None) -> Model:
+def imported(file: File, graph: FileGraph, names: Names | None = None) -> Model:
     """The finished model of a graph.
 
     Raises BAD_DATA with all operators that have no place in it.
     """
     model, reasons = attempt(file, graph, names or Names())
     if reasons:
-        raise told(graph, reasons)
+        raise import_error(graph, reasons)
     assert model is not None
     return model
 
 
-def told(graph: Graph, reasons: Sequence[Reason]) -> NnapiError:
+def import_error(graph: FileGraph, reasons: Sequence[Reason]) -> NnapiError:
     """One line with all reasons, each with how many operators it concerns and which are first."""
     groups: dict[tuple[str, str], list[Reason]] = {}
     for item in reasons:
         key = item.name if item.number is not None else str(item)
         groups.setdefault((key, item.why), []).append(item)
-    shown = "; ".join(map(_grouped, list(groups.values())[:MOST_TOLD]))
-    more = f"; and {len(groups) - MOST_TOLD} more" if len(groups) > MOST_TOLD else ""
+    shown = "; ".join(map(_grouped, list(groups.values())[:MOST_REASONS]))
+    more = f"; and {len(groups) - MOST_REASONS} more" if len(groups) > MOST_REASONS else ""
     count = len({item.number for item in reasons if item.number is not None})
     what = f"{count} of {len(graph.operators)} operators have" if count else "the graph has"
     return bad_data(
@@ -79,14 +79,14 @@ def _grouped(reasons: Sequence[Reason]) -> str:
     """Equal reasons of operators of one kind."""
     if len(reasons) == 1:
         return str(reasons[0])
-    places = ", ".join(str(item.number) for item in reasons[:MOST_PLACES])
+    numbers = ", ".join(str(item.number) for item in reasons[:MOST_PLACES])
     more = ", ..." if len(reasons) > MOST_PLACES else ""
     first = reasons[0]
-    return f"{len(reasons)} operators {first.name} ({places}{more}): {first.why}"
+    return f"{len(reasons)} operators {first.name} ({numbers}{more}): {first.why}"
 
 
 def attempt(
-    file: File, graph: Graph, names: Names, shared: "Shared | None" = None
+    file: File, graph: FileGraph, names: Names, shared: "Shared | None" = None
 ) -> tuple[Model | None, list[Reason]]:
     """The model of a graph and nothing, or nothing and the reasons why it is none."""
     is_inner = shared is not None
@@ -102,7 +102,9 @@ def attempt(
             importing.take(index)
             if index in importing.wide:
                 stored = importing.taken[index]
-                importing.define(index, wide.taken(importing, importing.tensor(index), stored))
+                importing.define(
+                    index, wide.from_stored(importing, importing.tensor(index), stored)
+                )
         except NnapiError as error:
             reasons.append(Reason(None, f"input {importing.tensor(index)}", error.said))
     for operator in graph.operators:
@@ -153,7 +155,7 @@ def _finish(importing: Importing, names: Names) -> None:
     for index in graph.outputs:
         if index in importing.wide:
             tensor, real = importing.tensor(index), importing.operand(index)
-            outputs.append(importing.own_output(wide.given(importing, tensor, real)))
+            outputs.append(importing.own_output(wide.to_stored(importing, tensor, real)))
         else:
             outputs.append(importing.output(index))
         model.name_operand(outputs[-1], names.outputs.get(index) or importing.tensor(index).name)
@@ -198,10 +200,10 @@ class Shared:
             self._models[number] = model or reason(
                 f"graph {number}: {reasons[0]}", "import.tflite.inner-graph"
             )
-        found = self._models[number]
-        if isinstance(found, NnapiError):
-            raise found.again()
-        return found
+        cached = self._models[number]
+        if isinstance(cached, NnapiError):
+            raise cached.again()
+        return cached
 
 
 MOST_NESTED = 32

@@ -22,8 +22,8 @@ def _paddings(graph: Importing, index: int | None) -> Input:
 
 def pad(graph: Importing, operator: Operator) -> None:
     """With zeros."""
-    given = [graph.operand(operator.inputs[0]), _paddings(graph, operator.inputs[1])]
-    graph.add("PAD", given, operator)
+    operands = [graph.operand(operator.inputs[0]), _paddings(graph, operator.inputs[1])]
+    graph.add("PAD", operands, operator)
 
 
 def pad_with(graph: Importing, operator: Operator) -> None:
@@ -35,8 +35,8 @@ def pad_with(graph: Importing, operator: Operator) -> None:
     number = value.reshape(-1)[0].item()
     if data.type is T.TENSOR_FLOAT32:
         number = real_values(graph.tensor(operator.inputs[2]), value).item()
-    given: Input = int(number) if data.type in BYTES else float(number)
-    graph.add("PAD_V2", [data, _paddings(graph, operator.inputs[1]), given], operator)
+    fill: Input = int(number) if data.type in BYTES else float(number)
+    graph.add("PAD_V2", [data, _paddings(graph, operator.inputs[1]), fill], operator)
 
 
 def mirror(graph: Importing, operator: Operator) -> None:

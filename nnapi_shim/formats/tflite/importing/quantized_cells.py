@@ -27,10 +27,10 @@ def is_quantized_cell(graph: Importing, operator: Operator) -> bool:
     """Whether QUANTIZED_LSTM computes an operator: one without projection and normalisation."""
     inputs = operator.inputs
     first = graph.tensor(inputs[0])
-    given = [inputs[at] for at in (16, 17, *range(20, 24)) if at < len(inputs)]
+    biases = [inputs[at] for at in (16, 17, *range(20, 24)) if at < len(inputs)]
     return (
         first.type == "INT8"
-        and not any(index is not None for index in given)
+        and not any(index is not None for index in biases)
         and graph.tensor(inputs[19]).type == "INT16"
         and graph.tensor(inputs[18]).zero_point != -128
     )
@@ -71,8 +71,8 @@ def quantized_sequence(graph: Importing, operator: Operator) -> None:
     output, state, outputs = first, cell, []
     for part in [parts] if steps == 1 else parts:
         step = graph.reshaped(part, [batch, data.dimensions[2] + values.size])
-        given = [step, *constants, None, None, output, state, *rest]
-        output, state, result = graph.make("QUANTIZED_LSTM", given)
+        operands = [step, *constants, None, None, output, state, *rest]
+        output, state, result = graph.make("QUANTIZED_LSTM", operands)
         outputs.append(result)
     graph.carry(first, output)
     graph.carry(cell, state)
@@ -81,8 +81,8 @@ def quantized_sequence(graph: Importing, operator: Operator) -> None:
 
 def _hidden_scale(graph: Importing, operator: Operator) -> float:
     between = operator.intermediates
-    told = graph.tensor(between[4]).scale if len(between) > 4 else 0.0
-    return told or graph.tensor(operator.inputs[18]).scale
+    scale = graph.tensor(between[4]).scale if len(between) > 4 else 0.0
+    return scale or graph.tensor(operator.inputs[18]).scale
 
 
 def _state(graph: Importing, tensor: Tensor) -> Operand:

@@ -167,12 +167,12 @@ def elementwise(graph: Importing, operator: Operator, lower: Lowering) -> None:
             groups.append([axis])
         last = kind
     _few(groups)
-    given = [
+    inputs = [
         _view(graph, index, tuple(_size(shape, group) for group in groups) or (1,))
         for index, shape in zip(operator.inputs, padded, strict=True)
     ]
     made = tuple(_size(full, group) for group in groups) or (1,)
-    _run(graph, operator, lower, given, [(made, full)])
+    _run(graph, operator, lower, inputs, [(made, full)])
 
 
 def _same(graph: Importing, operator: Operator, shape: Sequence[int]) -> None:
@@ -229,11 +229,11 @@ def transpose(graph: Importing, operator: Operator, lower: Lowering) -> None:
     kept = [axis for axis in range(len(shape)) if shape[axis] != 1]
     runs: list[list[int]] = []
     for axis in (axis for axis in perm if shape[axis] != 1):
-        place = kept.index(axis)
-        if runs and runs[-1][-1] == place - 1:
-            runs[-1].append(place)
+        position = kept.index(axis)
+        if runs and runs[-1][-1] == position - 1:
+            runs[-1].append(position)
         else:
-            runs.append([place])
+            runs.append([position])
     _few(runs)
     if len(runs) < 2:
         _same(graph, operator, result)
@@ -241,9 +241,9 @@ def transpose(graph: Importing, operator: Operator, lower: Lowering) -> None:
     before = sorted(runs)
     sizes = tuple(_size(tuple(shape[axis] for axis in kept), run) for run in before)
     order = [before.index(run) for run in runs]
-    given = [_view(graph, operator.inputs[0], sizes), _numbers(graph, operator.inputs[1], order)]
+    inputs = [_view(graph, operator.inputs[0], sizes), _numbers(graph, operator.inputs[1], order)]
     made = tuple(sizes[at] for at in order)
-    _run(graph, operator, lower, given, [(made, result)])
+    _run(graph, operator, lower, inputs, [(made, result)])
 
 
 def reduce(graph: Importing, operator: Operator, lower: Lowering) -> None:
@@ -259,15 +259,15 @@ def reduce(graph: Importing, operator: Operator, lower: Lowering) -> None:
             groups.append([axis])
     _few(groups)
     sizes = tuple(_size(shape, group) for group in groups)
-    places = [at for at, group in enumerate(groups) if group[0] in axes]
+    positions = [at for at, group in enumerate(groups) if group[0] in axes]
     keep = bool(operator.options.get("KeepDims", False))
     full = tuple(1 if at in axes else n for at, n in enumerate(shape) if keep or at not in axes)
-    made = tuple(1 if at in places else size for at, size in enumerate(sizes))
-    given = [
+    made = tuple(1 if at in positions else size for at, size in enumerate(sizes))
+    inputs = [
         _view(graph, operator.inputs[0], sizes),
-        _numbers(graph, operator.inputs[1], places),
+        _numbers(graph, operator.inputs[1], positions),
     ]
-    _run(graph, operator, lower, given, [(made, full)], KeepDims=True)
+    _run(graph, operator, lower, inputs, [(made, full)], KeepDims=True)
 
 
 def along_last(graph: Importing, operator: Operator, lower: Lowering) -> None:
@@ -282,11 +282,11 @@ def concatenation(graph: Importing, operator: Operator, lower: Lowering) -> None
     shapes = [_shape(graph, index) for index in operator.inputs]
     axis = axis_of(int(operator.options.get("Axis", 0)), len(shapes[0]))
     views = [_around(shape, axis) for shape in shapes]
-    given = [_view(graph, index, view) for index, view in zip(operator.inputs, views, strict=True)]
+    inputs = [_view(graph, index, view) for index, view in zip(operator.inputs, views, strict=True)]
     total = sum(shape[axis] for shape in shapes)
     made = (views[0][0], total, views[0][2])
     full = (*shapes[0][:axis], total, *shapes[0][axis + 1 :])
-    _run(graph, operator, lower, given, [(made, full)], Axis=1)
+    _run(graph, operator, lower, inputs, [(made, full)], Axis=1)
 
 
 def _around(shape: Shape, axis: int) -> Shape:
@@ -301,8 +301,8 @@ def fully_connected(graph: Importing, operator: Operator, lower: Lowering) -> No
     rows = math.prod(shape) // size
     keeps = bool(operator.options.get("KeepNumDims", False))
     full = (*shape[:-1], units) if keeps else (rows, units)
-    given = [_view(graph, data, (rows, size)), weights, *rest]
-    _run(graph, operator, lower, given, [((rows, units), full)], KeepNumDims=False)
+    inputs = [_view(graph, data, (rows, size)), weights, *rest]
+    _run(graph, operator, lower, inputs, [((rows, units), full)], KeepNumDims=False)
 
 
 def batch_matmul(graph: Importing, operator: Operator, lower: Lowering) -> None:
@@ -316,12 +316,12 @@ def batch_matmul(graph: Importing, operator: Operator, lower: Lowering) -> None:
     lead, flags = math.prod(one[:-2]), operator.options
     rows = one[-1 if flags.get("AdjX", False) else -2]
     columns = other[-2 if flags.get("AdjY", False) else -1]
-    given = [
+    inputs = [
         _view(graph, index, (lead, *shape[-2:]))
         for index, shape in zip(operator.inputs, (one, other), strict=True)
     ]
     made = (lead, rows, columns), (*one[:-2], rows, columns)
-    _run(graph, operator, lower, given, [made])
+    _run(graph, operator, lower, inputs, [made])
 
 
 def slices(graph: Importing, operator: Operator, lower: Lowering) -> None:
@@ -335,9 +335,9 @@ def slices(graph: Importing, operator: Operator, lower: Lowering) -> None:
     sizes = tuple(_size(shape, group) for group in groups)
     made = tuple(_size(tuple(size), group) for group in groups)
     starts = [begin[group[0]] for group in groups]
-    given = [_view(graph, data, sizes)]
-    given += [_numbers(graph, i, v) for i, v in zip(ranges, (starts, made), strict=True)]
-    _run(graph, operator, lower, given, [(made, tuple(size))])
+    inputs = [_view(graph, data, sizes)]
+    inputs += [_numbers(graph, i, v) for i, v in zip(ranges, (starts, made), strict=True)]
+    _run(graph, operator, lower, inputs, [(made, tuple(size))])
 
 
 def pads(graph: Importing, operator: Operator, lower: Lowering) -> None:
@@ -350,8 +350,8 @@ def pads(graph: Importing, operator: Operator, lower: Lowering) -> None:
     pairs = [around[group[0]] for group in groups]
     made = tuple(n + sum(pair) for n, pair in zip(sizes, pairs, strict=True))
     full = tuple(n + sum(pair) for n, pair in zip(shape, around, strict=True))
-    given = [_view(graph, data, sizes), _numbers(graph, paddings, pairs), *rest]
-    _run(graph, operator, lower, given, [(made, full)])
+    inputs = [_view(graph, data, sizes), _numbers(graph, paddings, pairs), *rest]
+    _run(graph, operator, lower, inputs, [(made, full)])
 
 
 PLANS: dict[str, Plan] = {

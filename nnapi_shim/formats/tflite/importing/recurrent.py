@@ -34,7 +34,7 @@ class _Cell:
         """An option."""
         return self.operator.options.get(name, default)
 
-    def given(self, at: int) -> Operand | None:
+    def real_input(self, at: int) -> Operand | None:
         """An input as real numbers; None where it is left out."""
         inputs = self.operator.inputs
         index = inputs[at] if at < len(inputs) else None
@@ -42,25 +42,25 @@ class _Cell:
 
     def range(self, first: int, end: int) -> list[Operand | None]:
         """Inputs in a row."""
-        return [self.given(at) for at in range(first, end)]
+        return [self.real_input(at) for at in range(first, end)]
 
     def biases(self, first: int, end: int, weights: int) -> list[Operand | None]:
         """Biases in a row; quantized ones without a scale are in units of input times weights."""
-        found = []
+        result = []
         graph, inputs = self.graph, self.operator.inputs
         for at in range(first, end):
             index = inputs[at] if at < len(inputs) else None
             value = graph.value(index)
             if index is None or value is None or value.dtype != np.int32:
-                found.append(self.given(at))
+                result.append(self.real_input(at))
                 continue
             tensor = graph.tensor(index)
             if not tensor.scales:
                 data, matrix = graph.tensor(inputs[0]), graph.tensor(inputs[weights + at - first])
                 scale = data.scale * matrix.scale
                 tensor = tensor._replace(scales=(scale,), zero_points=(0,))
-            found.append(graph.model.constant(real_values(tensor, value)))
-        return found
+            result.append(graph.model.constant(real_values(tensor, value)))
+        return result
 
     def state(self, at: int) -> Operand:
         """The input that brings a state."""
@@ -104,9 +104,9 @@ def lstm(graph: Importing, operator: Operator) -> None:
         _basic_lstm(graph, operator)
         return
     cell = _Cell(graph, operator)
-    given = _lstm_inputs(cell)
+    operands = _lstm_inputs(cell)
     norms = cell.range(20, 24)
-    inputs = given if norms == [None] * 4 else [*given, *norms]
+    inputs = operands if norms == [None] * 4 else [*operands, *norms]
     cell.give("LSTM", inputs, 4, (1, 2))
 
 
@@ -206,9 +206,9 @@ def _basic_lstm(graph: Importing, operator: Operator) -> None:
     inputs: list[Any]
     if graph.tensor(data).type == "FLOAT32":
         cells = [graph.model.constant(np.ascontiguousarray(part[:, :size])) for part in parts]
-        again = [graph.model.constant(np.ascontiguousarray(part[:, size:])) for part in parts]
+        recurrent = [graph.model.constant(np.ascontiguousarray(part[:, size:])) for part in parts]
         constants = [graph.model.constant(part) for part in biases]
-        inputs = [graph.operand(data), *cells, *again, *[None] * 3, *constants, None, None]
+        inputs = [graph.operand(data), *cells, *recurrent, *[None] * 3, *constants, None, None]
         inputs += [*graph.operands((output, state)), 4, 0.0, 0.0]
         _, hidden, cell, _ = graph.make("LSTM", inputs)
     else:

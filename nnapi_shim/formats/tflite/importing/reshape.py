@@ -67,8 +67,8 @@ def squeeze(graph: Importing, operator: Operator) -> None:
         sizes = [size for at, size in enumerate(data.dimensions) if at not in dropped]
         to_shape(graph, operator, data, sizes)
         return
-    given = np.array(axes, np.int32) if axes else None
-    graph.add("SQUEEZE", [data, given], operator)
+    axes_value = np.array(axes, np.int32) if axes else None
+    graph.add("SQUEEZE", [data, axes_value], operator)
 
 
 def expand_dims(graph: Importing, operator: Operator) -> None:
@@ -87,8 +87,8 @@ def _with_numbers(graph: Importing, operator: Operator, type: str) -> None:
     """An operation whose second input is a list of numbers, constant or computed."""
     data, numbers = operator.inputs
     value = graph.value(numbers)
-    given = graph.operand(numbers) if value is None else graph.sizes(value.reshape(-1).tolist())
-    graph.add(type, [graph.operand(data), given], operator)
+    second = graph.operand(numbers) if value is None else graph.sizes(value.reshape(-1).tolist())
+    graph.add(type, [graph.operand(data), second], operator)
 
 
 def transpose(graph: Importing, operator: Operator) -> None:
@@ -215,11 +215,11 @@ def one_hot(graph: Importing, operator: Operator) -> None:
     if not 0 <= axis <= len(sizes) or depth < 1:
         raise reason(f"axis {axis} of {list(sizes)}, depth {depth}", "import.tflite.one-hot.axis")
     own = [*sizes[:axis], 1, *sizes[axis:]]
-    places = graph.room.counted(depth, np.int32, "its depth")
-    places = places.reshape([-1] + [1] * (len(sizes) - axis))
+    classes = graph.room.counted(depth, np.int32, "its depth")
+    classes = classes.reshape([-1] + [1] * (len(sizes) - axis))
     data = graph.reshaped(graph.operand(index), own)
-    is_on = graph.make("EQUAL", [data, places])
-    full = common(data, graph.model.constant(places))
+    is_on = graph.make("EQUAL", [data, classes])
+    full = common(data, graph.model.constant(classes))
     values = [
         graph.broadcast(graph.reshaped(graph.operand(i), [1] * len(full)), full) for i in (on, off)
     ]
@@ -232,8 +232,8 @@ def reverse(graph: Importing, operator: Operator) -> None:
     axes = graph.numbers(operator.inputs[1], "its axis")
     rank = len(data.dimensions)
     for axis in axes:
-        place = axis + rank if axis < 0 else axis
-        data = graph.make("REVERSE", [data, np.array([place], np.int32)])
+        dimension = axis + rank if axis < 0 else axis
+        data = graph.make("REVERSE", [data, np.array([dimension], np.int32)])
     graph.give(operator, data if axes else graph.copy(data))
 
 

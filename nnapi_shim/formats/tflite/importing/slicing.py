@@ -28,8 +28,8 @@ def _known(graph: Importing, index: int | None) -> Input:
 def slice_(graph: Importing, operator: Operator) -> None:
     """From a place and of a size."""
     data, begin, size = operator.inputs
-    given = [graph.operand(data), _known(graph, begin), _known(graph, size)]
-    graph.add("SLICE", given, operator)
+    operands = [graph.operand(data), _known(graph, begin), _known(graph, size)]
+    graph.add("SLICE", operands, operator)
 
 
 def strided(graph: Importing, operator: Operator) -> None:
@@ -49,26 +49,26 @@ def strided(graph: Importing, operator: Operator) -> None:
     begin, end, strides = (graph.numbers(i, "its range") for i in operator.inputs[1:4])
     if options.get("Offset", False):
         end = [a + b for a, b in zip(begin, end, strict=True)]
-    found = _ranges(data.dimensions, begin, end, strides, masks)
-    starts = [item.start for item in found.ranges]
+    parts = _ranges(data.dimensions, begin, end, strides, masks)
+    starts = [item.start for item in parts.ranges]
     if data.type is T.TENSOR_INT32:
-        if any(item.step != 1 for item in found.ranges):
+        if any(item.step != 1 for item in parts.ranges):
             raise reason(
                 "NNAPI has no strided slices of integers", "import.tflite.strided-slice.type"
             )
-        sizes = [len(item) for item in found.ranges]
+        sizes = [len(item) for item in parts.ranges]
         part = graph.make("SLICE", [data, graph.sizes(starts), graph.sizes(sizes)])
     else:
         # Behind the first element in front of a tensor lies -1, which would be its last one.
         ends = [
             item.stop if item.stop >= 0 else -size - 1
-            for item, size in zip(found.ranges, data.dimensions, strict=True)
+            for item, size in zip(parts.ranges, data.dimensions, strict=True)
         ]
-        steps = [item.step for item in found.ranges]
+        steps = [item.step for item in parts.ranges]
         part = graph.make(
             "STRIDED_SLICE", [data, *map(graph.sizes, (starts, ends, steps)), 0, 0, 0]
         )
-    to_shape(graph, operator, part, found.shape)
+    to_shape(graph, operator, part, parts.shape)
 
 
 _MASKS = ("BeginMask", "EndMask", "ShrinkAxisMask", "EllipsisMask", "NewAxisMask")
@@ -103,20 +103,20 @@ def _ranges(
     masks: list[int],
 ) -> _Ranges:
     begin_mask, end_mask, shrink, ellipsis, new = masks
-    found = _Ranges()
+    result = _Ranges()
     count = len(begin)
     if not len(end) == len(strides) == count:
         raise reason("its ranges are of different lengths", "import.tflite.strided-slice.ranges")
     for at in range(count):
         bit = 1 << at
-        axis = len(found.ranges)
+        axis = len(result.ranges)
         if ellipsis & bit:
             behind = sum(not new >> later & 1 for later in range(at + 1, count))
             for size in dimensions[axis : len(dimensions) - behind]:
-                found.ranges.append(range(size))
-                found.shape.append(size)
+                result.ranges.append(range(size))
+                result.shape.append(size)
         elif new & bit:
-            found.shape.append(1)
+            result.shape.append(1)
         else:
             if axis >= len(dimensions):
                 raise reason(
@@ -132,20 +132,20 @@ def _ranges(
                         "a dimension that goes away has a stride below 0",
                         "import.tflite.strided-slice.shrink-stride",
                     )
-                place = 0 if begin_mask & bit else axis_of(begin[at], size)
-                found.ranges.append(range(place, place + 1))
+                start = 0 if begin_mask & bit else axis_of(begin[at], size)
+                result.ranges.append(range(start, start + 1))
                 continue
             bounds = slice(
                 None if begin_mask & bit else begin[at], None if end_mask & bit else end[at], step
             )
-            found.ranges.append(range(*bounds.indices(size)))
-            found.shape.append(len(found.ranges[-1]))
-    for size in dimensions[len(found.ranges) :]:
-        found.ranges.append(range(size))
-        found.shape.append(size)
-    if not all(map(len, found.ranges)):
+            result.ranges.append(range(*bounds.indices(size)))
+            result.shape.append(len(result.ranges[-1]))
+    for size in dimensions[len(result.ranges) :]:
+        result.ranges.append(range(size))
+        result.shape.append(size)
+    if not all(map(len, result.ranges)):
         raise reason("nothing is left of it", "import.tflite.strided-slice.empty")
-    return found
+    return result
 
 
 def gather(graph: Importing, operator: Operator) -> None:
@@ -183,8 +183,8 @@ def gather_nd(graph: Importing, operator: Operator) -> None:
         total = product if total is None else graph.make("ADD", [total, product, NONE])
     flat = graph.reshaped(total, lead)
     rows = graph.reshaped(data, [math.prod(sizes), *data.dimensions[count:]])
-    found = graph.make("GATHER", [rows, 0, flat])
-    graph.give(operator, graph.reshaped(found, [*lead, *data.dimensions[count:]]))
+    gathered = graph.make("GATHER", [rows, 0, flat])
+    graph.give(operator, graph.reshaped(gathered, [*lead, *data.dimensions[count:]]))
 
 
 def top_k(graph: Importing, operator: Operator) -> None:

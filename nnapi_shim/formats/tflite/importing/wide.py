@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 
 from nnapi_shim.api.operand import Operand
-from nnapi_shim.formats.tflite.file import Graph, Operator, Tensor
+from nnapi_shim.formats.tflite.file import FileGraph, Operator, Tensor
 from nnapi_shim.formats.tflite.importing.graph import Importing
 from nnapi_shim.formats.tflite.importing.operations import NONE
 from nnapi_shim.formats.tflite.importing.reason import reason
@@ -55,7 +55,7 @@ STORED = frozenset(_STORED.split())
 """Operators of which LiteRT compares or copies stored elements."""
 
 
-def wide_tensors(graph: Graph) -> set[int]:
+def wide_tensors(graph: FileGraph) -> set[int]:
     """Numbers of the tensors that are kept as real numbers: not those of cells, whose states NNAPI
     has in 16 bits.
     """
@@ -72,22 +72,22 @@ def _is_quantized(tensor: Tensor) -> bool:
     return tensor.type == "INT16" and bool(tensor.scales)
 
 
-def taken(graph: Importing, tensor: Tensor, stored: Operand) -> Operand:
+def from_stored(graph: Importing, tensor: Tensor, stored: Operand) -> Operand:
     """The real numbers that an input of the model stands for."""
-    found: Operand = graph.make("CAST", [stored], output=T.TENSOR_FLOAT32)
+    result: Operand = graph.make("CAST", [stored], output=T.TENSOR_FLOAT32)
     if tensor.zero_point:
-        found = graph.make("SUB", [found, _number(tensor.zero_point), NONE])
-    real: Operand = graph.make("MUL", [found, _number(tensor.scale), NONE])
+        result = graph.make("SUB", [result, _number(tensor.zero_point), NONE])
+    real: Operand = graph.make("MUL", [result, _number(tensor.scale), NONE])
     return real
 
 
-def given(graph: Importing, tensor: Tensor, real: Operand) -> Operand:
+def to_stored(graph: Importing, tensor: Tensor, real: Operand) -> Operand:
     """The elements of an output of the model."""
     steps = _steps(graph, tensor, real)
     if tensor.zero_point:
         steps = graph.make("ADD", [steps, _number(tensor.zero_point), NONE])
-    found: Operand = graph.make("CAST", [steps], output=T.TENSOR_INT32)
-    return found
+    result: Operand = graph.make("CAST", [steps], output=T.TENSOR_INT32)
+    return result
 
 
 def _number(value: float) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
@@ -108,8 +108,8 @@ def _steps(graph: Importing, tensor: Tensor, real: Operand) -> Operand:
     steps = graph.make("MUL", [real, _number(1 / np.float64(tensor.scale)), NONE])
     steps = graph.make("MAXIMUM", [graph.make("MINIMUM", [steps, _number(high)]), _number(low)])
     steps = graph.make("ADD", [steps, _number(ROUNDER), NONE])
-    found: Operand = graph.make("SUB", [steps, _number(ROUNDER), NONE])
-    return found
+    result: Operand = graph.make("SUB", [steps, _number(ROUNDER), NONE])
+    return result
 
 
 def notes(operators: Mapping[str, int]) -> tuple[str, ...]:
@@ -140,8 +140,8 @@ def rounded(graph: Importing, operator: Operator, wide: Collection[int]) -> None
 
 
 def _on_grid(graph: Importing, tensor: Tensor, real: Operand) -> Operand:
-    found: Operand = graph.make("MUL", [_steps(graph, tensor, real), _number(tensor.scale), NONE])
-    return found
+    result: Operand = graph.make("MUL", [_steps(graph, tensor, real), _number(tensor.scale), NONE])
+    return result
 
 
 def check(graph: Importing, operator: Operator) -> None:
