@@ -1,4 +1,4 @@
-"""load: a model from a file, whatever made it."""
+"""load: reads a model from a file of any supported format."""
 
 import os
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Captures as models: what a program has built, built again (docs/capture.md)."""
+"""Rebuilds the models of a capture (docs/capture.md)."""
 
 from os import PathLike
 from typing import Any
@@ -15,8 +15,8 @@ _BY_NAME = "nnapi_shim_setOperandName"
 
 
 def models_in(capture: Capture) -> list[str]:
-    """The models that the program has finished, by their handles, in the order of their making;
-    those that others refer to by IF and WHILE come last.
+    """The handles of the finished models, in the order of creation; models that IF and WHILE of
+    others refer to come last.
     """
     finished = [
         str(call.arguments.get("model"))
@@ -32,11 +32,11 @@ def models_in(capture: Capture) -> list[str]:
 
 
 def load_capture(capture: str | PathLike[str] | Capture, name: str | None = None) -> Model:
-    """One of the models that a program has built, the first by default; finished.
+    """A finished model of a capture, by default the first.
 
-    name: what models_in calls it, such as "model 2".
+    name: a name from models_in, such as "model 2".
 
-    Raises BAD_DATA for what is no capture or has no such model, OSError where there is no file.
+    Raises BAD_DATA if the file is no capture or has no such model, OSError if it does not exist.
     """
     recording = capture if isinstance(capture, Capture) else read(capture)
     models = models_in(recording)
@@ -69,7 +69,9 @@ class _Builder:
                 self._calls.setdefault(str(call.arguments.get("model")), []).append(call)
 
     def built(self, handle: str) -> Model:
-        """A model; those that it refers to first. However deep: no function calls itself."""
+        """Build a model after the models that it refers to; iterative, so depth is not limited by
+        the stack.
+        """
         waiting = [handle]
         while waiting:
             current = waiting[-1]
@@ -144,7 +146,7 @@ class _Builder:
             operand = model.operands[index]
             dimensions = operand.dimensions
             is_raw = tuple(value.shape) != tuple(dimensions)
-            if is_raw:  # the contents of a type that arrays do not have
+            if is_raw:  # the type has no numpy element type
                 from nnapi_shim.api.arrays import DTYPES
 
                 value = value.view(DTYPES[operand.type]).reshape(dimensions)

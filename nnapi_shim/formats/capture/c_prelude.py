@@ -1,4 +1,4 @@
-"""What every C program begins with that is written from a capture."""
+"""The fixed first part of a C program that replays a capture."""
 
 PRELUDE = r"""/*
  * @TITLE@

@@ -1,4 +1,4 @@
-"""A capture as a C program, which needs the headers of NNAPI and the C library alone."""
+"""Writes a capture as a C program that needs the NNAPI headers and the C library."""
 
 import math
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ _PER_LINE = 20
 
 
 class C:
-    """Writes calls in C99; one function for each."""
+    """Writes each call as a C99 function."""
 
     def __init__(self) -> None:
         self._handles: dict[str, str] = {}
@@ -24,7 +24,7 @@ class C:
         self._headers = {"android/NeuralNetworks.h"}
 
     def call(self, plan: Planned, data: Data) -> Iterator[str]:
-        """The function of a call."""
+        """The C function of a call."""
         call = plan.call
         if plan.why_not:
             yield f"/* call {call.number}, {call.function}, is left out: {plan.why_not} */"
@@ -84,7 +84,7 @@ class C:
         return _name(handle) if own == kind else f"({C_TYPES[kind]} *)(void *){_name(handle)}"
 
     def _bytes(self, target: str) -> str:
-        """Where contents go: a buffer, or the bytes of a memory."""
+        """The C expression of the target of contents: a buffer, or the mapped bytes of a memory."""
         return f"{_name(target)}_bytes" if target in self._memories else _name(target)
 
     def _argument(
@@ -97,9 +97,9 @@ class C:
         before: list[str],
         after: list[str],
     ) -> str:
-        """An argument as an expression; what it needs goes in front of the call and behind it.
+        """An argument as an expression, with the statements before and after the call.
 
-        front: the arguments in front of it.
+        front: the expressions of the preceding arguments.
         """
         call, name = plan.call, f"the_{parameter.name}"
         expected = call.results.get(parameter.name)
@@ -215,7 +215,7 @@ class C:
     # The whole program
 
     def program(self, title: str, calls: list[str], data: bytes, file: str) -> str:
-        """The source."""
+        """The source of the program."""
         from nnapi_shim.formats.capture.c_prelude import PRELUDE
 
         if file:
@@ -277,7 +277,7 @@ def _name(handle: str) -> str:
 
 
 def _number(value: int, kind: str) -> str:
-    """A literal that a C type holds."""
+    """A literal within the range of a C type."""
     if value == RANGES["int64_t"][0]:
         return "INT64_MIN"
     is_wide = not RANGES["int32_t"][0] < value <= RANGES["int32_t"][1]
@@ -293,7 +293,7 @@ def _real(value: float) -> str:
 
 
 def _string(text: str) -> str:
-    """A literal; other bytes than plain letters are octal, which ends by itself."""
+    """A string literal; non-alphanumeric bytes are octal escapes of three digits."""
     encoded = text.encode(errors="surrogateescape")
     plain = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 ._-+/:,;=()[]"
     return '"' + "".join(chr(c) if c in plain else f"\\{c:03o}" for c in encoded) + '"'

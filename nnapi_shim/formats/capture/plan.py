@@ -1,9 +1,8 @@
-"""A capture as calls to be made: what each is given, what is filled in before, what is compared.
- The replay makes them, and the reproducers are written from them.
+"""Plans the calls of a capture: arguments, contents to fill in before, results to compare after.
 
-Nothing in a plan is an address, and no length in it is longer than what it is the length of. That
-what a capture says makes sense has been looked at when it was read (recording/checking.py); here it
-is decided what can be repeated of it.
+The replay executes the plan, and the reproducers are written from it. A plan has no addresses, and
+no length exceeds the data it belongs to. recording/checking.py validates a capture when it is read;
+this module decides which calls can be repeated.
 """
 
 from collections.abc import Iterator
@@ -14,7 +13,7 @@ from nnapi_shim.recording.reading import Call, Capture
 from nnapi_shim.recording.vocabulary import PARAMETERS, RUNS, Parameter
 
 MAX_BYTES = 1 << 32
-"""Of an argument or a memory; more is not made for what a file says."""
+"""The most bytes of an argument or a memory; a capture that declares more is not replayed."""
 
 _SHORT = {name: name.removeprefix("ANeuralNetworks") for name in PARAMETERS}
 _LIMITS = ("Compilation_setTimeout", "Execution_setTimeout")
@@ -45,7 +44,7 @@ class Value(NamedTuple):
 
 
 class Fill(NamedTuple):
-    """Contents to be put into a buffer or memory, `offset` bytes behind its beginning."""
+    """Contents to copy into a buffer or memory, at `offset` bytes."""
 
     target: str
     offset: int
@@ -53,10 +52,10 @@ class Fill(NamedTuple):
 
 
 class Check(NamedTuple):
-    """Contents that are to be in a buffer or memory then.
+    """Contents that a buffer or memory must have after the call.
 
-    output: which output it is, -1 for a memory that was copied to.
-    absolute, relative: the tolerance; both 0 if every byte counts.
+    output: the index of the output, -1 for a memory that was copied to.
+    absolute, relative: the tolerance; both 0 for an exact comparison.
     """
 
     target: str
@@ -68,10 +67,10 @@ class Check(NamedTuple):
 
 
 class Planned(NamedTuple):
-    """A call to be made.
+    """A planned call.
 
-    values: its arguments. compared: parameters whose variables are to hold what call.results says.
-    why_not: why it cannot be made; "" if it can.
+    values: its arguments. compared: parameters whose variables are compared with call.results.
+        why_not: why the call cannot be repeated; "" if it can.
     """
 
     call: Call
@@ -84,19 +83,19 @@ class Planned(NamedTuple):
 
     @property
     def made(self) -> str:
-        """The handle of what a call makes that has succeeded."""
+        """The handle that a successful call creates."""
         return str(next(value.value for value in self.values if value.kind == "made"))
 
 
 class _Bound(NamedTuple):
-    """Where an argument of an execution lies."""
+    """The location of an execution's argument."""
 
     target: str
     offset: int
 
 
 class _CannotError(Exception):
-    """A call cannot be made again; the message says why."""
+    """The call cannot be repeated; the message says why."""
 
 
 def planned(capture: Capture) -> Iterator[Planned]:
@@ -107,14 +106,14 @@ def planned(capture: Capture) -> Iterator[Planned]:
 
 
 class _Plan:
-    """What the calls so far have said."""
+    """The state after the calls so far."""
 
     def __init__(self) -> None:
         self._bound: dict[str, dict[tuple[str, int], _Bound]] = {}
         self._memories: set[str] = set()
-        """Those that contents can be put into."""
+        """Memories that can be written to."""
         self._half: set[str] = set()
-        """Models that may be computed with half precision."""
+        """Models with relaxed float32 precision."""
         self._models: dict[str, str] = {}
         """Compilation -> model; execution -> compilation."""
         self._buffers = 0
@@ -170,7 +169,7 @@ class _Plan:
                 raise _CannotError("its hardware buffer is of a format that nobody can read")
             return Value("memory file", call.size, 0)
         if kind == "made":
-            # A call that failed may have left there what was there, or what it likes.
+            # A failed call may leave the variable unchanged or write any value.
             made = call.results[parameter.name] if call.result == 0 else None
             return Value("made", made, parameter.of)
         if kind in ("out", "outs", "text"):
@@ -200,7 +199,7 @@ class _Plan:
         if isinstance(argument, str):
             return int(OperationType[argument])
         if parameter.name == "duration" and _SHORT[call.function] in _LIMITS:
-            return 0  # another device, or machine, takes another time
+            return 0  # durations differ between machines
         return argument
 
     def _descriptor(self, call: Call) -> Value:
@@ -225,7 +224,7 @@ class _Plan:
         return fills
 
     def _memory_fill(self, item: dict[str, Any]) -> Fill | None:
-        """None for a memory that nothing can be put into."""
+        """The contents to write into a memory; None if it cannot be written to."""
         is_known = item["memory"] in self._memories
         return Fill(item["memory"], item["offset"], item["contents"]) if is_known else None
 
@@ -245,7 +244,7 @@ class _Plan:
         return checks
 
     def _tolerance(self, execution: str, dtype: str) -> tuple[float, float]:
-        """What float outputs may differ by: five units in the last place, or so."""
+        """The tolerance of float outputs: about five units in the last place."""
         model = self._models.get(self._models.get(execution, ""), "")
         if dtype == "<f2" or (dtype == "<f4" and model in self._half):
             return _HALF, _HALF
@@ -279,7 +278,7 @@ class _Plan:
         arguments = call.arguments
         bound = self._bound.setdefault(arguments["execution"], {})
         key = role, arguments["index"]
-        bound.pop(key, None)  # nothing is put where it was: this call may be left out
+        bound.pop(key, None)  # a call that is left out must not keep the old location
         buffers = [value for value in values if value.kind == "buffer"]
         if buffers:
             bound[key] = _Bound(buffers[0].value, 0)

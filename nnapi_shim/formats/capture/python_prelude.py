@@ -1,4 +1,4 @@
-"""What every Python program begins with that is written from a capture."""
+"""The fixed first part of a Python program that replays a capture."""
 
 PRELUDE = '''"""@TITLE@
 

@@ -1,4 +1,4 @@
-"""A capture as a Python program, which needs nnapi_shim and numpy."""
+"""Writes a capture as a Python program that needs nnapi_shim and numpy."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +11,7 @@ _PER_LINE = 60
 
 
 class Python:
-    """Writes calls as lines that the helpers in PRELUDE understand."""
+    """Writes each call as calls of the helpers in PRELUDE."""
 
     def __init__(self) -> None:
         self._operations = 1
@@ -51,7 +51,7 @@ class Python:
     def _argument(
         self, plan: Planned, parameter: Parameter, value: Value, data: Data, front: list[str]
     ) -> str:
-        """An argument as an expression; front: those in front of it."""
+        """An argument as an expression; front: the expressions of the preceding arguments."""
         kind, content = value.kind, value.value
         if kind == "null" or (kind == "handle" and content is None):
             return "NULL"

@@ -13,15 +13,15 @@ from nnapi_shim.operations.declare import BoundOperand
 from nnapi_shim.operations.resolve import resolve
 
 GUESSES = ((2, 96), (3, 160))
-"""What unknown sizes might be: the first dimension, which often counts images, and others."""
+"""Trial sizes for unknown dimensions: the first dimension (often the batch), the others."""
 
 
 LARGEST = 2**31 - 2**24
-"""Bytes of constants that a file can hold: its offsets have 32 bits with a sign."""
+"""The most bytes of constants in a file: its offsets are signed 32-bit."""
 
 
 def read(model: Model) -> ExportGraph:
-    """The graph of a finished model, those that IF and WHILE refer to within it."""
+    """The graph of a finished model, with the models of IF and WHILE inside."""
     try:
         graph = _Reader("").graph(model)
     except RecursionError:
@@ -53,7 +53,7 @@ class _Reader:
         self.inner = 0
 
     def graph(self, view: Model | GraphView) -> ExportGraph:
-        """The whole graph."""
+        """Read the whole graph."""
         inputs = [
             self.tensor(operand, f"input_{at}") for at, operand in enumerate(view.input_operands)
         ]
@@ -71,15 +71,16 @@ class _Reader:
         return graph
 
     def tensor(self, operand: OperandView, unnamed: str = "") -> Tensor:
-        """The tensor of an operand, always the same; `unnamed`: what one without a name is called.
+        """The tensor of an operand, one object for each; `unnamed`: the name if the operand has
+        none.
 
-        Inputs and outputs are called as `Compilation.input_names` has them.
+        Inputs and outputs have the names of `Compilation.input_names` and `output_names`.
         """
         cached = self.tensors.get(operand.index)
         if cached is None:
             index = operand.index
             name = operand.name or unnamed or self.unnamed.get(index) or f"operand_{index}"
-            name = name.encode("utf-8", "replace").decode()  # bytes of a C program are any
+            name = name.encode("utf-8", "replace").decode()  # a C program may pass any bytes
             name = self.prefix + (name if name not in self.names else f"{name}_{operand.index}")
             self.names.add(name)
             cached = self.tensors[operand.index] = Tensor(
@@ -94,7 +95,7 @@ class _Reader:
         return cached
 
     def node(self, item: OperationView) -> Node:
-        """An operation; sets what follows from it for its outputs."""
+        """Read an operation; infers the dimensions and parameters of its outputs."""
         match = item.match
         assert match is not None
         outputs = [self.tensor(operand) for operand in item.outputs]
@@ -113,7 +114,7 @@ class _Reader:
         return Node(item.name, named, outputs, item.number)
 
     def operand(self, operand: OperandView, is_value: bool) -> Any:
-        """What the name of an input stands for."""
+        """The value bound to an input's name."""
         if operand.is_omitted:
             return None
         if operand.subgraph is not None:
@@ -125,10 +126,10 @@ class _Reader:
         return self.tensor(operand)
 
     def infer(self, view: Model | GraphView) -> None:
-        """Set dimensions and parameters that follow from what is known.
+        """Set the dimensions and parameters that follow from the known ones.
 
-        Where sizes of inputs are not known it is done for two guesses, and what comes out the same
-        is known.
+        With unknown input sizes, shapes are inferred for two trial sizes; a size that is equal in
+        both is known.
         """
         guesses = [self.guessed(view, guess) for guess in range(len(GUESSES))]
         for index, tensor in self.tensors.items():
@@ -140,7 +141,7 @@ class _Reader:
                     tensor.dimensions = tuple(c[0] if len(set(c)) == 1 else 0 for c in columns)
 
     def guessed(self, view: Model | GraphView, guess: int) -> dict[int, Dimensions]:
-        """Dimensions of all operands where unknown sizes are as one of GUESSES says."""
+        """The dimensions of all operands with unknown sizes replaced by one entry of GUESSES."""
         dimensions: dict[int, Dimensions] = {}
         for index, tensor in self.tensors.items():
             if tensor.type in SCALARS or tensor.dimensions or tensor.value is not None:
@@ -154,7 +155,7 @@ class _Reader:
         return dimensions
 
     def resolve(self, item: OperationView, dimensions: dict[int, Dimensions], guess: int) -> None:
-        """Dimensions of the outputs of an operation, from those of its inputs."""
+        """Infer the dimensions of an operation's outputs from those of its inputs."""
         match = item.match
         assert match is not None
         known = all(
@@ -175,7 +176,7 @@ class _Reader:
                 try:
                     resolve(op)
                 except NnapiError:
-                    outputs = []  # what a run would refuse; the other runtime has its own word
+                    outputs = []  # an execution would refuse it; the target runtime decides
                 for operand, tensor, output in zip(item.outputs, tensors, outputs, strict=False):
                     tensor.scale, tensor.zero_point = output.scale, output.zero_point
                     if not (match.operation.data_dependent and 0 in output.dimensions):
@@ -185,13 +186,13 @@ class _Reader:
                 dimensions[operand.index] = _filled(operand.dimensions, guess)
 
     def sized(self, operand: OperandView, known: dict[int, Dimensions]) -> BoundOperand:
-        """An operand with the dimensions that were found."""
+        """An operand with its inferred dimensions."""
         t = self.tensor(operand)
         sizes = known.get(operand.index, t.dimensions)
         return BoundOperand(-1, t.type, sizes, t.scale, t.zero_point, t.channel_quant)
 
     def bound(self, operand: OperandView, is_value: bool, known: dict[int, Dimensions]) -> Any:
-        """An input as declarations take it."""
+        """An input in the form that declarations take."""
         if operand.is_omitted:
             return None
         if not is_value:
@@ -204,6 +205,6 @@ class _Reader:
 
 
 def _filled(sizes: Dimensions, guess: int) -> Dimensions:
-    """Dimensions with a guess in place of each unknown size."""
+    """Dimensions with each unknown size replaced by the trial size."""
     first, others = GUESSES[guess]
     return tuple(n or (others if at else first) for at, n in enumerate(sizes))

@@ -1,4 +1,4 @@
-"""Operations on images, and rearrangements, in terms of simpler ones."""
+"""Decompositions of operations on images and of rearrangements."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from nnapi_shim.operations.shapes import Window, window
 
 
 def padded(b: ExportBuilder, x: Tensor, geometry: Window, value: float | None = None) -> Tensor:
-    """An image with the padding of a window; value: what stands there, 0 by itself."""
+    """Pad an image as a window needs it, with `value` (0 by default)."""
     rows, columns = geometry.vertical, geometry.horizontal
     paddings = (0, 0, rows.head, rows.tail, columns.head, columns.tail, 0, 0)
     batch, height, width, depth = x.dimensions
@@ -21,13 +21,15 @@ def padded(b: ExportBuilder, x: Tensor, geometry: Window, value: float | None = 
 
 
 def pool_window(op: Node) -> Window:
-    """The window of a pooling operation; its image is known."""
+    """The window of a pooling operation; the image dimensions are known."""
     known(op.input, "input")
     return window(op, op.filter_height, op.filter_width)  # type: ignore[arg-type]
 
 
 def average_by_sums(b: ExportBuilder, op: Node) -> None:
-    """Explicit padding, which counts not: the mean with zeros, times window size over count."""
+    """AVERAGE_POOL_2D with explicit padding, which NNAPI excludes from the count: the mean over the
+    zero-padded image, times window size / number of valid elements.
+    """
     geometry = pool_window(op)
     size = op.filter_height * op.filter_width
     counts = np.outer(
@@ -43,13 +45,13 @@ def average_by_sums(b: ExportBuilder, op: Node) -> None:
 
 
 def _counts(size: int, extent: int, stride: int, span: object) -> Any:
-    """How many elements of an axis each position of the window sees."""
+    """The number of valid elements under each window position along one axis."""
     starts = np.arange(span.output) * stride - span.head  # type: ignore[attr-defined]
     return np.minimum(starts + extent, size) - np.maximum(starts, 0)
 
 
 def l2_pool(b: ExportBuilder, op: Node) -> None:
-    """The root of the mean of squares."""
+    """The square root of the mean of squares."""
     squares = b.mul(op.input, op.input)
     whole = op.output.like()
     b.express(
@@ -68,7 +70,7 @@ def l2_pool(b: ExportBuilder, op: Node) -> None:
 
 
 def channel_shuffle(b: ExportBuilder, op: Node) -> None:
-    """[.., groups, size / groups, ..] transposed."""
+    """Transpose [.., groups, size / groups, ..]."""
     sizes = known(op.input, "input")
     axis = op.axis % len(sizes)
     before, after = sizes[:axis], sizes[axis + 1 :]
@@ -79,7 +81,7 @@ def channel_shuffle(b: ExportBuilder, op: Node) -> None:
 
 
 def instance_normalization(b: ExportBuilder, op: Node) -> None:
-    """Deviations from the mean over height and width, over their spread."""
+    """(x - mean) / standard deviation over height and width, times gamma plus beta."""
     deviation = b.sub(op.input, b.mean(op.input, (1, 2)))
     variance = b.mean(b.mul(deviation, deviation), (1, 2))
     spread = b.unary("RSQRT", b.add(variance, op.epsilon))
@@ -97,7 +99,7 @@ def elu(b: ExportBuilder, op: Node) -> None:
 
 
 def grouped_conv_2d(b: ExportBuilder, op: Node) -> None:
-    """A convolution for each group of channels."""
+    """One convolution for each group of channels."""
     sizes = known(op.input, "input")
     filters = known(op.filter, "filter")
     groups = op.num_groups
@@ -118,7 +120,7 @@ def grouped_conv_2d(b: ExportBuilder, op: Node) -> None:
 
 
 def _part(b: ExportBuilder, x: Tensor, rows: slice) -> Tensor:
-    """Rows of the first dimension; of a constant at once."""
+    """Rows of the first dimension; a constant is sliced at once."""
     sizes = (rows.stop - rows.start, *x.dimensions[1:])
     if x.value is None:
         return b.slice(x, (rows.start, *[0] * (x.rank - 1)), sizes)
@@ -131,7 +133,7 @@ def _part(b: ExportBuilder, x: Tensor, rows: slice) -> Tensor:
 
 
 def depth_to_space(b: ExportBuilder, op: Node) -> None:
-    """[n, h, w, block, block, depth] transposed."""
+    """Transpose [n, h, w, block, block, depth]."""
     n, h, w, depth = known(op.input, "input")
     size = op.block_size
     depth //= size * size
@@ -141,7 +143,7 @@ def depth_to_space(b: ExportBuilder, op: Node) -> None:
 
 
 def space_to_depth(b: ExportBuilder, op: Node) -> None:
-    """[n * h, block, w, block * depth] transposed."""
+    """Transpose [n * h, block, w, block * depth]."""
     n, h, w, depth = known(op.input, "input")
     size = op.block_size
     split = b.reshape(op.input, (n * (h // size), size, w // size, size * depth))
@@ -150,7 +152,7 @@ def space_to_depth(b: ExportBuilder, op: Node) -> None:
 
 
 def batch_to_space(b: ExportBuilder, op: Node) -> None:
-    """[rows, columns, n, h, w, depth] transposed."""
+    """Transpose [rows, columns, n, h, w, depth]."""
     batch, h, w, depth = known(op.input, "input")
     rows, columns = op.block_shape
     n = batch // (rows * columns)
@@ -160,7 +162,7 @@ def batch_to_space(b: ExportBuilder, op: Node) -> None:
 
 
 def space_to_batch(b: ExportBuilder, op: Node) -> None:
-    """Padded, [n, h, rows, w, columns, depth] transposed."""
+    """Pad, then transpose [n, h, rows, w, columns, depth]."""
     n, h, w, depth = known(op.input, "input")
     rows, columns = op.block_shape
     top, bottom, left, right = op.paddings
@@ -176,7 +178,7 @@ def space_to_batch(b: ExportBuilder, op: Node) -> None:
 
 
 def along_last(b: ExportBuilder, op: Node, axis: int, kind: str) -> None:
-    """An operation along `axis` as one along the last axis, between transpositions."""
+    """Lower an operation along `axis` as one along the last axis, between transpositions."""
     rank = op.input.rank
     perm = [at for at in range(rank) if at != axis] + [axis]
     moved = b.transpose(op.input, perm)

@@ -1,4 +1,4 @@
-"""Recurrent operations as products, sums and activations, step by step."""
+"""Recurrent operations unrolled into matrix products, sums and activations."""
 
 from collections.abc import Sequence
 from types import SimpleNamespace
@@ -11,10 +11,10 @@ from nnapi_shim.formats.graph.tensor import Node, Tensor, constant
 from nnapi_shim.operations.lstm_cell import GATES, STATES, Cell, cell
 
 FLAT = 1e-8
-"""What layer normalisation adds to the variance, as NNAPI does."""
+"""Epsilon that NNAPI's layer normalisation adds to the variance."""
 
 MOST_STEPS = 512
-"""Longer sequences would make files that are larger than useful."""
+"""Sequences are unrolled up to this number of steps; the size of the file grows with it."""
 
 
 def lstm(b: ExportBuilder, op: Node) -> None:
@@ -28,7 +28,7 @@ def lstm(b: ExportBuilder, op: Node) -> None:
 
 
 def unidirectional_sequence_lstm(b: ExportBuilder, op: Node) -> None:
-    """A step after the other."""
+    """The unrolled sequence."""
     steps = _steps(b, op.input, bool(op.time_major))
     outputs, state, memory = _run(b, op, _cell(op), steps)
     _joined(b, outputs, bool(op.time_major), op.output)
@@ -36,7 +36,7 @@ def unidirectional_sequence_lstm(b: ExportBuilder, op: Node) -> None:
 
 
 def bidirectional_sequence_lstm(b: ExportBuilder, op: Node) -> None:
-    """A cell in the order of time and one against it."""
+    """One forward cell and one backward cell."""
     both = []
     names: list[tuple[str, Tensor]] = []
     is_crossed = (
@@ -59,12 +59,12 @@ def bidirectional_sequence_lstm(b: ExportBuilder, op: Node) -> None:
 
 
 def _cell(op: Any, prefix: str = "", states: Sequence[str] = STATES) -> Cell:
-    """The cell of a node, which has the names of a bound operation."""
+    """The operands of a cell, by the names of the bound operation."""
     return cell(op, prefix, states)
 
 
 def _both(b: ExportBuilder, op: Node, both: list[list[Tensor]]) -> None:
-    """The outputs of both directions, merged or not."""
+    """The outputs of both directions, merged or separate."""
     time_major = bool(op.time_major)
     if op.merge_outputs:
         merged = [b.concatenate([fw, bw], 1) for fw, bw in zip(*both, strict=True)]
@@ -102,7 +102,7 @@ def _step(
     state: Tensor,
     memory: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    """Output and cell state after a step; formulas as in the reference device."""
+    """The output and cell state after one step; formulas as in the reference device."""
 
     def gate(which: int, cell_state: Tensor) -> Tensor:
         gain, bias = cell.gains[which], cell.biases[which]
@@ -179,7 +179,7 @@ def rnn(b: ExportBuilder, op: Node) -> None:
 
 
 def unidirectional_sequence_rnn(b: ExportBuilder, op: Node) -> None:
-    """A step after the other."""
+    """The unrolled sequence."""
     time_major = bool(op.time_major)
     state, outputs = op.hidden_state_in, []
     for x in _steps(b, op.input, time_major):
@@ -190,7 +190,7 @@ def unidirectional_sequence_rnn(b: ExportBuilder, op: Node) -> None:
 
 
 def bidirectional_sequence_rnn(b: ExportBuilder, op: Node) -> None:
-    """A cell in the order of time and one against it."""
+    """One forward cell and one backward cell."""
     time_major = bool(op.time_major)
     both, states = [], []
     for prefix in ("fw_", "bw_"):
@@ -233,7 +233,7 @@ def _rnn_step(
 
 
 def svdf(b: ExportBuilder, op: Node) -> None:
-    """The state with a new last entry, times the weights in time, summed up over each rank."""
+    """Shift the state, append the new entry, multiply by the time weights, sum over each rank."""
     filters, memory = known(op.weights_time, "weights_time")
     batch = complete(op.input, "input")[0]
     state = b.reshape(op.state_in, (batch, filters, memory))
@@ -264,9 +264,9 @@ def svdf(b: ExportBuilder, op: Node) -> None:
 
 
 def quantized_lstm(b: ExportBuilder, op: Any) -> None:
-    """QUANTIZED_LSTM in float32: results may differ by what its whole numbers round.
+    """QUANTIZED_LSTM in float32; results may differ by the rounding of the integer kernel.
 
-    Without layer normalisation NNAPI adds no biases, and takes gates as numbers in units of 2^-12.
+    Without layer normalisation, NNAPI adds no biases and scales the gates by 2^-12.
     """
     operands = cell(op, "", ("prev_output", "prev_cell_state"))
     if any(gain is not None for gain in operands.gains):

@@ -1,4 +1,4 @@
-"""Roots of quantized tensors, and PRELU of tensors that grow."""
+"""RSQRT of quantized tensors, and PRELU with broadcast inputs."""
 
 from nnapi_shim.formats.graph.builder import ExportBuilder
 from nnapi_shim.formats.graph.tensor import Node
@@ -7,9 +7,9 @@ from nnapi_shim.hal.quantization import QUANTIZED_RANGE
 
 
 def quantized_rsqrt(b: ExportBuilder, op: Node) -> None:
-    """In float32; of 0 and of negative numbers the largest number that the output has.
+    """RSQRT in float32; for 0 and negative inputs the largest value of the output type.
 
-    Inputs are raised to what gives more than that, so that nothing is infinite.
+    Inputs are clamped to a positive minimum whose result saturates, so that no result is infinite.
     """
     out = op.output
     highest = (QUANTIZED_RANGE[out.type][1] - out.zero_point + 1) * out.scale

@@ -1,4 +1,4 @@
-"""Sequences of LSTM cells as one node of ONNX."""
+"""LSTM sequences as the ONNX operator LSTM."""
 
 from typing import Any
 
@@ -17,12 +17,12 @@ from nnapi_shim.operations.lstm_cell import (
 )
 
 ORDER = (0, 3, 1, 2)
-"""Of the gates in ONNX, input, output, forget, cell, among those of GATES."""
+"""Positions in GATES of ONNX's gate order: input, output, forget, cell."""
 TANH = 4
 
 
 def sequence(b: Any, op: Node) -> None:
-    """The node, or a step after the other."""
+    """Emit LSTM, or the unrolled sequence if LSTM cannot express the cell."""
     if not _has_node(op):
         recurrent.unidirectional_sequence_lstm(b, op)
         return
@@ -53,13 +53,15 @@ def sequence(b: Any, op: Node) -> None:
 
 
 def _beside(op: Node, names: list[str], *more: Any) -> Tensor:
-    """The constants of all gates below each other, for one direction."""
+    """The constants of all gates stacked along the first axis, for one direction."""
     values = [op.named[names[gate]].value for gate in ORDER]
     return constant(np.concatenate([np.concatenate(values)[None], *more], -1))
 
 
 def _has_node(op: Node) -> bool:
-    """Whether the node has all of it: four gates of the model's weights, activated by TANH."""
+    """Whether LSTM expresses the cell: four gates with constant weights, TANH, no clipping,
+    peepholes, projection or layer normalisation.
+    """
     weights = [*input_names(), *recurrent_names(), *bias_names()]
     absent = [*peephole_names(), *projection_names(), *gain_names()]
     values = [op.named.get(name) for name in weights]

@@ -14,12 +14,12 @@ from nnapi_shim.hal.enums import OperandType as T
 
 
 def _own(graph: ExportGraph) -> ExportGraph:
-    """The same with tensors of its own: names count in all graphs of an ONNX model."""
+    """A copy of the graph with new tensors: ONNX names are unique across nested graphs."""
     return copy.deepcopy(graph)
 
 
 def _within(b: Any, graph: ExportGraph, inputs: list[Tensor], into: Any) -> list[Tensor]:
-    """Express a graph with the given inputs; its outputs."""
+    """Lower a graph with the given inputs; returns its outputs."""
     own = _own(graph)
     for outer, inner in zip(inputs, own.inputs, strict=True):
         into.emit("Identity", [outer], [inner])
@@ -51,7 +51,7 @@ def _if(b: Any, op: Node) -> None:
 
 
 def _while(b: Any, op: Node) -> None:
-    """The condition once in front, and behind each round; what the body does not give stays."""
+    """Loop; the condition is evaluated before the loop and after each iteration."""
     inputs = _no_omitted(op)
     start = _scalar(b, _within(b, op.condition_model, inputs, b)[0])
     inner = type(b)()

@@ -1,4 +1,4 @@
-"""Convolutions, windows, products of matrices. ONNX has channels first."""
+"""Convolutions, pooling and matrix products. ONNX images are NCHW."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,11 +14,11 @@ from nnapi_shim.operations.convolution import transpose_spans
 from nnapi_shim.operations.shapes import window
 
 FIRST, LAST = (0, 3, 1, 2), (0, 2, 3, 1)
-"""From channels last to channels first, and back."""
+"""Permutations from NHWC to NCHW, and back."""
 
 
 def on_image(b: Any, op: Node, kind: str, others: Sequence[Tensor | None], **options: Any) -> None:
-    """A node on an image with channels first, then its activation, then channels last again."""
+    """Emit a node on the image in NCHW, then its activation, then transpose back to NHWC."""
     image = b.transpose(op.input, FIRST)
     sizes = tuple(op.output.dimensions[axis] for axis in FIRST) if op.output.dimensions else ()
     made = op.output.like(sizes)
@@ -30,7 +30,7 @@ def on_image(b: Any, op: Node, kind: str, others: Sequence[Tensor | None], **opt
 
 
 def _window(op: Any, kernel: tuple[int, int]) -> dict[str, Any]:
-    """Kernel, strides and padding; a scheme in place of numbers where an image has any size."""
+    """Kernel, strides and padding; auto_pad for images of unknown size."""
     options = {"kernel_shape": list(kernel), "strides": [op.stride_height, op.stride_width]}
     if op.padding is not None and 0 in (op.input.dimensions or (0,))[1:]:
         return {**options, "auto_pad": "SAME_UPPER" if op.padding == 1 else "VALID"}
@@ -56,13 +56,13 @@ def _grouped(b: Any, op: Node) -> None:
 
 
 def _depthwise(b: Any, op: Node) -> None:
-    """A group for each channel of the input."""
+    """Conv with one group for each input channel."""
     groups = op.filter.dimensions[3] // op.depth_multiplier
     _conv(b, op, b.transpose(op.filter, (3, 0, 1, 2)), groups)
 
 
 def _transpose_conv(b: Any, op: Node) -> None:
-    """Paddings cut the whole result; what it lacks is added behind it."""
+    """ConvTranspose; `pads` crop the full result, `output_padding` extends it at the end."""
     known(op.input, "input")
     spans = transpose_spans(op)  # type: ignore[arg-type]
     kernel = op.filter.dimensions[1:3]
@@ -94,7 +94,7 @@ def _pool(kind: str, **more: Any) -> Rule:
 
 
 def _sizes(b: Any, x: Tensor, height: int, width: int) -> Tensor:
-    """[batch, depth, height, width]; the batch that of an image where it is not known."""
+    """[batch, depth, height, width]; an unknown batch is read from the image at run time."""
     batch, _, _, depth = x.dimensions
     if batch:
         return longs([batch, depth, height, width])

@@ -1,4 +1,4 @@
-"""Boxes and regions."""
+"""Boxes and regions of interest."""
 
 from typing import Any
 
@@ -12,11 +12,11 @@ from nnapi_shim.formats.onnx.exporting.convolution import FIRST, LAST
 from nnapi_shim.formats.onnx.exporting.types import INT64, code
 from nnapi_shim.hal.enums import OperandType as T
 
-CHOSEN = "NonMaxSuppression lowers no scores, and has other rules for equal ones"
+CHOSEN = "NonMaxSuppression has no soft suppression and orders equal scores differently"
 
 
 def _scaled_rois(b: Any, op: Node) -> Tensor:
-    """Regions in the units of the feature map."""
+    """Regions scaled to the feature map."""
     strides = [op.width_stride, op.height_stride] * 2
     factors = constant(1 / np.asarray(strides, np.float32))
     return b.mul(op.rois, factors)  # type: ignore[no-any-return]
@@ -65,7 +65,7 @@ def _roi_pooling(b: Any, op: Node) -> None:
 
 
 def _detection(b: Any, op: Node) -> None:
-    """One image: decoded boxes, NonMaxSuppression, then rows up to the number that is wanted."""
+    """One image: decode boxes, NonMaxSuppression, pad to the maximal number of detections."""
     batch, count, classes = op.scores.dimensions
     if batch != 1:
         raise RefusedError(f"only one image is expressed, and not {batch}")
@@ -110,7 +110,7 @@ def _decoded(b: Any, op: Node, count: int) -> Tensor:
 
 
 def _suppressed(b: Any, op: Node, boxes: Tensor, scores: Tensor, most: int) -> Tensor:
-    """[found, 3]: image, class, box. Scores are [1, classes, boxes]."""
+    """[selected, 3]: image, class, box. Scores are [1, classes, boxes]."""
     parameters = [
         longs([most]),
         constant([float(op.iou_threshold)]),
@@ -124,7 +124,7 @@ def _index(b: Any, selected: Tensor, at: int) -> Tensor:
 
 
 def _at(b: Any, by_class: Tensor, labels: Tensor, anchors: Tensor) -> Tensor:
-    """The scores of classes and anchors."""
+    """The scores at pairs of class and anchor."""
     pairs = [b.node("Unsqueeze", [t, longs([1])], sizes=(), type=INT64) for t in (labels, anchors)]
     where = b.node("Concat", pairs, sizes=(), type=INT64, axis=1)
     table = b.reshape(by_class, by_class.dimensions[1:])
@@ -132,13 +132,13 @@ def _at(b: Any, by_class: Tensor, labels: Tensor, anchors: Tensor) -> Tensor:
 
 
 def _limit(b: Any, values: Tensor, most: int) -> Tensor:
-    """How many of them are wanted: a tensor of one number."""
+    """min(number of values, `most`), a one-element tensor."""
     count = b.node("Shape", [values], sizes=(1,), type=INT64)
     return b.node("Min", [count, longs([most])], like=count)  # type: ignore[no-any-return]
 
 
 def _per_class(b: Any, op: Node, boxes: Tensor, by_class: Tensor) -> tuple[Tensor, Tensor]:
-    """Suppression in each class; the best of all together."""
+    """Suppression in each class, then the best detections of all classes."""
     selected = _suppressed(b, op, boxes, by_class, op.max_detections_per_class)
     labels, anchors = _index(b, selected, 1), _index(b, selected, 2)
     values = _at(b, by_class, labels, anchors)
@@ -152,7 +152,9 @@ def _per_class(b: Any, op: Node, boxes: Tensor, by_class: Tensor) -> tuple[Tenso
 def _best_classes(
     b: Any, op: Node, boxes: Tensor, scores: Tensor, by_class: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """One suppression by the best class of each box; then the best classes of what is left."""
+    """One suppression by the best class of each box, then the best classes of the remaining
+    boxes.
+    """
     _, classes, count = by_class.dimensions
     best = b.node("ReduceMax", [by_class, longs([1])], sizes=(1, 1, count), keepdims=1)
     selected = _suppressed(b, op, boxes, best, op.max_num_detections)
@@ -174,7 +176,7 @@ def _best_classes(
 
 
 def _padded(b: Any, x: Tensor, sizes: tuple[int, ...], out: Tensor) -> None:
-    """Rows with zeros behind them, as [1, rows, ..]."""
+    """Rows padded with zeros, as [1, rows, ..]."""
     rows = b.node("Shape", [x], sizes=(1,), type=INT64, start=0, end=1)
     missing = b.node("Sub", [longs([sizes[0]]), rows], like=rows)
     before = longs([0] * len(sizes))
@@ -186,12 +188,12 @@ def _padded(b: Any, x: Tensor, sizes: tuple[int, ...], out: Tensor) -> None:
 
 RULES = {
     "DETECTION_POSTPROCESSING": Rule(
-        "Sub, Mul, Exp, Add, NonMaxSuppression, TopK, Gather, Pad", _detection, "for one image"
+        "Sub, Mul, Exp, Add, NonMaxSuppression, TopK, Gather, Pad", _detection, "one image only"
     ),
     "AXIS_ALIGNED_BBOX_TRANSFORM": Rule(
         "Sub, Mul, Exp, Add, Min, Max", boxes.axis_aligned_bbox_transform
     ),
-    "ROI_ALIGN": Rule("RoiAlign", _roi_align, "samples outside of the image count otherwise"),
+    "ROI_ALIGN": Rule("RoiAlign", _roi_align, "samples outside the image are weighted differently"),
     "ROI_POOLING": Rule("MaxRoiPool", _roi_pooling),
     "BOX_WITH_NMS_LIMIT": Rule("", None, CHOSEN),
     "GENERATE_PROPOSALS": Rule("", None, CHOSEN),

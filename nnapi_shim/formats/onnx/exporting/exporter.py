@@ -1,4 +1,4 @@
-"""From a model to the bytes of an .onnx file."""
+"""Exports a model as .onnx bytes."""
 
 from pathlib import Path
 
@@ -12,8 +12,8 @@ from nnapi_shim.hal.quantization import SCALARS
 
 
 def export(model: Model, path: Path) -> dict[Target, bytes]:
-    """The file of a finished model; raises BAD_DATA with all operations that have no counterpart,
-    and where the package of the extra `onnx` is missing.
+    """The .onnx file of a finished model. Raises BAD_DATA with all operations that ONNX cannot
+    express, and if the package of the extra `onnx` is missing.
     """
     try:
         from nnapi_shim.formats.onnx.exporting.writing import written
@@ -27,7 +27,7 @@ def export(model: Model, path: Path) -> dict[Target, bytes]:
 
 
 def expressed(model: Model) -> tuple[ExportGraph, list[Emitted]]:
-    """What is written: the graph of a finished model, and the nodes of ONNX that express it."""
+    """The graph of a finished model and the ONNX nodes that express it."""
     from nnapi_shim.formats.onnx.exporting.folding import folded
     from nnapi_shim.formats.onnx.exporting.table import OnnxBuilder
 

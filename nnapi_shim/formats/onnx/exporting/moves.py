@@ -1,4 +1,4 @@
-"""Operations that move elements: their shapes, parts and orders."""
+"""Operations that move elements: reshape, slice, pad, transpose, gather."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ def _reshape(b: Any, op: Node) -> None:
 
 def _squeeze(b: Any, op: Node) -> None:
     axes = [] if op.axes is None else [longs(sorted({axis % op.input.rank for axis in op.axes}))]
-    if op.output.dimensions == (1,):  # what is left of all dimensions: here it would be []
+    if op.output.dimensions == (1,):  # all dimensions were removed: [] in ONNX
         b.reshape(op.input, (1,), op.output)
         return
     b.emit("Squeeze", [op.input, *axes], [op.output])
@@ -68,7 +68,7 @@ def _slice(b: Any, op: Node) -> None:
 
 
 def _strided_slice(b: Any, op: Node) -> None:
-    """Masks as bounds that are cut to the tensor's; axes that go are squeezed."""
+    """Slice with the masks resolved into bounds, then Squeeze of the shrunk axes."""
     starts, ends, steps, gone = [], [], [], []
     for axis, (begin, end, step) in enumerate(zip(op.begin, op.end, op.strides, strict=True)):
         bit = 1 << axis
@@ -97,7 +97,7 @@ def _transpose(b: Any, op: Node) -> None:
 
 
 def _pads(b: Any, paddings: Any) -> Tensor:
-    """All heads, then all tails."""
+    """All begin paddings, then all end paddings."""
     if isinstance(paddings, tuple):
         return longs(np.asarray(paddings).reshape(-1, 2).T.ravel())
     moved = b.node("Transpose", [b.longs(paddings)], sizes=(), perm=[1, 0])
@@ -109,7 +109,7 @@ def _pad(b: Any, op: Node) -> None:
 
 
 def _pad_v2(b: Any, op: Node) -> None:
-    """The value of a quantized tensor is a stored element."""
+    """PAD_V2; the value of a quantized tensor is a stored element."""
     x = op.input
     dtypes = {T.TENSOR_QUANT8_ASYMM: np.uint8, T.TENSOR_QUANT8_ASYMM_SIGNED: np.int8}
     if x.type in dtypes:
@@ -121,7 +121,7 @@ def _pad_v2(b: Any, op: Node) -> None:
 
 
 def _mirror_pad(b: Any, op: Node) -> None:
-    """What stands where, by an index along each axis: ONNX has no symmetric padding."""
+    """Gather with mirrored indices along each axis: ONNX's Pad has no SYMMETRIC mode."""
     sizes = list(known(op.input, "input"))
     x = op.input
     pairs = np.asarray(op.paddings).reshape(-1, 2)
@@ -146,7 +146,7 @@ def _embedding_lookup(b: Any, op: Node) -> None:
 
 
 def _hashtable_lookup(b: Any, op: Node) -> None:
-    """The first key that equals each lookup; zero bytes where none does."""
+    """The first key equal to each lookup; zeros if there is none."""
     columns = b.node("Unsqueeze", [op.lookups, longs([1])], sizes=())
     same = b.node("Equal", [columns, op.keys], sizes=(), type=T.TENSOR_BOOL8)
     numbers = b.node("Cast", [same], sizes=(), type=T.TENSOR_INT32, to=code(T.TENSOR_INT32))

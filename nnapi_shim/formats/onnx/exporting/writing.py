@@ -1,4 +1,4 @@
-"""Emitted nodes as an ONNX model, made and checked by the package `onnx`."""
+"""Serializes emitted nodes as an ONNX model with the package `onnx`, which also checks it."""
 
 import json
 from collections.abc import Sequence
@@ -14,16 +14,16 @@ from nnapi_shim.formats.onnx.exporting.inner import Inner
 from nnapi_shim.formats.onnx.exporting.types import TYPES
 
 OPSET, IR_VERSION = 19, 9
-"""The first with all nodes that are used, and the version of the format that it came with."""
+"""The first opset with all operators in use, and the IR version released with it."""
 
 
 def written(graph: ExportGraph, nodes: Sequence[Emitted]) -> bytes:
-    """The file of a graph."""
+    """The serialized model."""
     return _Writer().model(graph, nodes)
 
 
 class _Writer:
-    """Gives every tensor a name of its own, in all graphs."""
+    """Gives every tensor a unique name across all nested graphs."""
 
     def __init__(self) -> None:
         self.names: dict[int, str] = {}
@@ -31,7 +31,7 @@ class _Writer:
         self.kept: list[Tensor] = []
 
     def name(self, t: Tensor | None) -> str:
-        """The name of a tensor, always the same; empty for an omitted one."""
+        """The name of a tensor; "" for an omitted one."""
         if t is None:
             return ""
         if id(t) not in self.names:
@@ -45,7 +45,7 @@ class _Writer:
         return self.names[id(t)]
 
     def model(self, graph: ExportGraph, nodes: Sequence[Emitted]) -> bytes:
-        """The whole model."""
+        """The ModelProto."""
         for t in (*graph.inputs, *graph.outputs):
             self.name(t)
         made = self.graph("model", graph.inputs, graph.outputs, nodes)
@@ -71,7 +71,7 @@ class _Writer:
         outputs: Sequence[Tensor],
         nodes: Sequence[Emitted],
     ) -> Any:
-        """A graph; constants that its nodes read become initializers."""
+        """A GraphProto; constants that its nodes read become initializers."""
         constants: dict[int, Tensor] = {}
         made: list[Any] = []
         for node in nodes:
@@ -84,7 +84,7 @@ class _Writer:
         return helper.make_graph(made, name, ins, outs, initializer=listed)
 
     def node(self, node: Emitted, number: int) -> Any:
-        """A node; attributes that are graphs are made by the way."""
+        """A NodeProto; Inner attributes become GraphProto attributes."""
         attributes = {
             key: self.graph(value.name, value.inputs, value.outputs, value.nodes)
             if isinstance(value, Inner)
@@ -96,7 +96,7 @@ class _Writer:
         return helper.make_node(node.kind, inputs, outputs, name=label, **attributes)
 
     def value(self, t: Tensor) -> Any:
-        """What a graph says of an input or output: unknown sizes have names."""
+        """The ValueInfoProto of an input or output; unknown sizes get symbolic names."""
         name = self.name(t)
         sizes = [n or f"{name}_size_{at}" for at, n in enumerate(t.dimensions)]
         is_open = not t.dimensions and str(getattr(t.type, "name", "")).startswith("TENSOR")

@@ -1,4 +1,4 @@
-"""States that go from one run to the next, as variables of TensorFlow Lite."""
+"""Carried states as TensorFlow Lite resource variables."""
 
 from typing import Any
 
@@ -12,10 +12,10 @@ from nnapi_shim.formats.tflite.exporting.subgraph import RESOURCE, Subgraph
 
 
 def with_variables(builder: Any, graph: ExportGraph) -> None:
-    """Replace carried inputs and outputs of the model by variables.
+    """Replace carried inputs and outputs by resource variables.
 
-    A subgraph that runs once gives them their first values. Inputs are read in front of all
-    operators, outputs assigned behind them.
+    A subgraph that CALL_ONCE runs sets the initial values. Variables are read before all operators
+    and assigned after them.
     """
     main = builder.subgraphs[0]
     main.inputs[:] = without_kept(main.inputs, graph)

@@ -1,4 +1,4 @@
-"""Convolutions and products of matrices."""
+"""Convolutions and matrix products."""
 
 from typing import Any
 
@@ -19,11 +19,11 @@ U8, S8, C8 = (
     T.TENSOR_QUANT8_SYMM_PER_CHANNEL,
 )
 SAME, VALID = 0, 1
-"""Padding in TensorFlow Lite's schema."""
+"""Padding codes of the TensorFlow Lite schema."""
 
 
 def padding_of(b: ExportBuilder, op: Node, geometry: Window) -> tuple[Tensor, int]:
-    """The image, padded where neither scheme says as much as explicit paddings, and the scheme."""
+    """The image and the padding scheme; the image is padded if neither SAME nor VALID matches."""
     rows, columns = geometry.vertical, geometry.horizontal
     if not (rows.head or rows.tail or columns.head or columns.tail):
         return op.input, VALID
@@ -41,7 +41,7 @@ def padding_of(b: ExportBuilder, op: Node, geometry: Window) -> tuple[Tensor, in
 
 
 def _padded(b: ExportBuilder, op: Any) -> tuple[Tensor, int]:
-    """The image of a convolution and its scheme; with a scheme, whatever the image's size is."""
+    """As padding_of; an implicit scheme needs no known image size."""
     if op.padding is not None:
         return op.input, SAME if op.padding == 1 else VALID
     known(op.input, "input")
@@ -49,7 +49,7 @@ def _padded(b: ExportBuilder, op: Any) -> tuple[Tensor, int]:
 
 
 def weighted(node: Node) -> bool:
-    """Quantized uses that the kernels have, perhaps after a change of sign."""
+    """Whether the kernels support this quantized use, possibly after a sign change."""
     weights: Any = node.named.get("filter", node.named.get("weights"))
     kinds = {U8, S8, C8}
     if any(t.type not in kinds for t in (node.input, weights, node.output)):
@@ -60,10 +60,11 @@ def weighted(node: Node) -> bool:
 
 
 def quantized(lower: Any) -> Any:
-    """A convolution whose quantized operands are first made those that the kernels take.
+    """A convolution whose quantized operands are converted to types that the kernels support.
 
-    They take no unsigned images with a filter per channel, and no signed filter with another zero
-    point than 0: image and result change their sign, or image, filter and result.
+    The kernels support neither unsigned images with per-channel filters nor signed filters with a
+    zero point other than 0. The signedness of image and result, or of image, filter and result, is
+    changed.
     """
 
     def changed(b: ExportBuilder, op: Node) -> None:
@@ -92,7 +93,7 @@ def quantized(lower: Any) -> Any:
 
 
 def bias_of(op: Node, weights: Tensor) -> Tensor:
-    """The bias; with the scales of the channels where the filter has them."""
+    """The bias; for a per-channel filter with per-channel scales."""
     bias: Tensor = op.bias
     if weights.channel_quant is None:
         return bias
@@ -143,7 +144,7 @@ def _depthwise(b: ExportBuilder, op: Node) -> None:
 
 @quantized
 def _transpose_conv(b: ExportBuilder, op: Node) -> None:
-    """The whole result without padding, and of that the part that the padding leaves."""
+    """TRANSPOSE_CONV with VALID padding, then a SLICE that applies the padding."""
     known(op.input, "input")
     rows, columns = transpose_spans(op)  # type: ignore[arg-type]
     batch, height, width, _ = op.input.dimensions
@@ -181,7 +182,7 @@ def _transpose_conv(b: ExportBuilder, op: Node) -> None:
 
 
 def _shape_of(b: ExportBuilder, x: Tensor, sizes: tuple[int, ...]) -> Tensor:
-    """Dimensions as a tensor, the first of them that of an image."""
+    """The shape as a tensor whose first size is the image's batch."""
     all_sizes = Tensor(T.TENSOR_INT32, (4,))
     kind = type_code(T.TENSOR_INT32)
     b.emit("SHAPE", [x], [all_sizes], table="ShapeOptions", OutType=kind)
@@ -201,7 +202,7 @@ def _fully_connected(b: ExportBuilder, op: Node) -> None:
 
 def _batch_matmul(b: ExportBuilder, op: Node) -> None:
     if op.lhs.type is T.TENSOR_INT32:
-        raise RefusedError("TensorFlow Lite has no products of TENSOR_INT32 matrices")
+        raise RefusedError("TensorFlow Lite has no matrix product of TENSOR_INT32")
     b.emit(
         "BATCH_MATMUL",
         [op.lhs, op.rhs],
@@ -213,9 +214,13 @@ def _batch_matmul(b: ExportBuilder, op: Node) -> None:
 
 
 RULES = {
-    "CONV_2D": Rule("CONV_2D; PAD in front for other explicit paddings", _conv_2d, native=weighted),
+    "CONV_2D": Rule(
+        "CONV_2D; preceded by PAD for other explicit paddings", _conv_2d, native=weighted
+    ),
     "DEPTHWISE_CONV_2D": Rule(
-        "DEPTHWISE_CONV_2D; PAD in front for other explicit paddings", _depthwise, native=weighted
+        "DEPTHWISE_CONV_2D; preceded by PAD for other explicit paddings",
+        _depthwise,
+        native=weighted,
     ),
     "GROUPED_CONV_2D": Rule(
         "SLICE, CONV_2D for each group, CONCATENATION", images.grouped_conv_2d, native=weighted

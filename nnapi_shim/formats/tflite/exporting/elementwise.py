@@ -1,4 +1,4 @@
-"""Sums, products, comparisons, activations, conversions."""
+"""Arithmetic, comparisons, activations and conversions."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ U8 = T.TENSOR_QUANT8_ASYMM
 
 
 def fused(kind: str, table: str) -> Rule:
-    """A binary operation with a fused activation, whose codes are NNAPI's."""
+    """A binary operation with a fused activation; the codes equal NNAPI's."""
 
     def lower(b: ExportBuilder, op: Node) -> None:
         b.emit(
@@ -29,7 +29,7 @@ def fused(kind: str, table: str) -> Rule:
 
 
 def _div(b: ExportBuilder, op: Node) -> None:
-    """Whole numbers are rounded down, and give 0 divided by 0, where the kernel fails."""
+    """Integer DIV as FLOOR_DIV; gives 0 for a divisor of 0, for which the kernel fails."""
     pair = [op.input0, op.input1]
     if op.output.type is T.TENSOR_INT32 and (op.input1.value is None or not op.input1.value.all()):
         zero, one = (constant(np.asarray([n], np.int32)) for n in (0, 1))
@@ -57,7 +57,7 @@ def plain(kind: str, table: str = "", native: object = None) -> Rule:
 
 
 def compared(kind: str, table: str) -> Rule:
-    """A comparison; bool tensors have an order in NNAPI, and none in TensorFlow Lite."""
+    """A comparison; bool tensors are cast first, since TensorFlow Lite does not order them."""
 
     def lower(b: ExportBuilder, op: Node) -> None:
         pair = [op.input0, op.input1]
@@ -69,7 +69,7 @@ def compared(kind: str, table: str) -> Rule:
 
 
 def converted(b: ExportBuilder, x: Tensor, out: Tensor) -> None:
-    """CAST between number types; only bytes and halves need care."""
+    """Emit CAST between number types; callers handle bytes and float16."""
     b.emit(
         "CAST",
         [x],
@@ -81,7 +81,7 @@ def converted(b: ExportBuilder, x: Tensor, out: Tensor) -> None:
 
 
 def _cast(b: ExportBuilder, op: Node) -> None:
-    """Numbers that do not fit into a byte become the nearest that do; scales do not count."""
+    """CAST; values outside the range of a byte saturate, scales are ignored."""
     x, out = op.input, op.output
     if x.type is out.type:
         b.emit("RESHAPE", [x, _shape(x)], [out], table="ReshapeOptions")
@@ -127,7 +127,7 @@ def _pow(b: ExportBuilder, op: Node) -> None:
 
 
 def _fits(node: Node) -> bool:
-    """Bytes, of which alpha has no more than the input."""
+    """Whether the operands are quantized and alpha has no more elements than the input."""
     return eight_bits(node) and node.input.dimensions == node.output.dimensions
 
 
@@ -143,7 +143,7 @@ def _is_quantized(node: Node) -> bool:
 
 
 def _rsqrt(b: ExportBuilder, op: Node) -> None:
-    """The kernel for bytes refuses numbers that have no root."""
+    """RSQRT; the 8-bit kernel rejects non-positive inputs, so they are clamped first."""
     if op.output.is_quantized:
         roots.quantized_rsqrt(b, op)
     else:
@@ -154,7 +154,7 @@ RULES = {
     "ADD": fused("ADD", "AddOptions"),
     "SUB": fused("SUB", "SubOptions"),
     "MUL": fused("MUL", "MulOptions"),
-    "DIV": Rule("DIV, FLOOR_DIV; EQUAL, SELECT_V2 where a divisor may be 0", _div),
+    "DIV": Rule("DIV, FLOOR_DIV; EQUAL, SELECT_V2 if a divisor may be 0", _div),
     "MAXIMUM": plain("MAXIMUM", "MaximumMinimumOptions", one_kind("input0", "input1", "output")),
     "MINIMUM": plain("MINIMUM", "MaximumMinimumOptions", one_kind("input0", "input1", "output")),
     "POW": Rule("POW", _pow),
@@ -180,7 +180,7 @@ RULES = {
     "RELU6": plain("RELU6", native=eight_bits),
     "TANH": plain("TANH", native=eight_bits),
     "LOGISTIC": plain("LOGISTIC", native=eight_bits),
-    "ELU": Rule("ELU; RELU, MINIMUM, EXP, SUB, MUL, ADD where alpha is not 1", _elu),
+    "ELU": Rule("ELU; RELU, MINIMUM, EXP, SUB, MUL, ADD if alpha is not 1", _elu),
     "HARD_SWISH": plain("HARD_SWISH", "HardSwishOptions", eight_bits),
     "PRELU": Rule("PRELU", _prelu, native=_fits),
     "CAST": Rule("CAST; RESHAPE between equal types", _cast, native=anything),

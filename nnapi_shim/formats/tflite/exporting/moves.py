@@ -1,4 +1,4 @@
-"""Operations that move elements: their shapes, parts and orders."""
+"""Operations that move elements: reshape, slice, pad, transpose, gather."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ def _reshape(b: ExportBuilder, op: Node) -> None:
 
 def _squeeze(b: ExportBuilder, op: Node) -> None:
     axes = () if op.axes is None else op.axes
-    if op.output.dimensions == (1,):  # what is left of all dimensions: here it would be []
+    if op.output.dimensions == (1,):  # all dimensions were removed: [] in TensorFlow Lite
         b.reshape(op.input, (1,), op.output)
         return
     b.emit("SQUEEZE", [op.input], [op.output], table="SqueezeOptions", SqueezeDims=tuple(axes))
@@ -67,7 +67,7 @@ def _slice(b: ExportBuilder, op: Node) -> None:
 
 
 def _strided_slice(b: ExportBuilder, op: Node) -> None:
-    """As NNAPI has it; but what is left of all dimensions is [1] there, and [] here."""
+    """STRIDED_SLICE; with all dimensions removed NNAPI has [1], TensorFlow Lite []."""
     rank = op.input.rank
     if rank and op.shrink_axis_mask & ((1 << rank) - 1) == (1 << rank) - 1:
         single = op.output.like(())
@@ -105,7 +105,7 @@ def _pad(b: ExportBuilder, op: Node) -> None:
 
 
 def _pad_v2(b: ExportBuilder, op: Node) -> None:
-    """The value has the type, scale and zero point of the input."""
+    """PADV2; the value has the type, scale and zero point of the input."""
     x = op.input
     value = Tensor(x.type, (), x.scale, x.zero_point)
     dtypes = {T.TENSOR_QUANT8_ASYMM: np.uint8, T.TENSOR_QUANT8_ASYMM_SIGNED: np.int8}

@@ -1,4 +1,4 @@
-"""Windows, sums along axes, normalisation, sizes of images."""
+"""Pooling, reductions, normalisation and resizing."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from nnapi_shim.hal.quantization import QUANTIZED_RANGE
 
 
 def _pool(b: ExportBuilder, op: Node, kind: str) -> None:
-    """A pooling operation; explicit padding is what SAME says, or stands in front."""
+    """A pooling operator; explicit padding becomes SAME if it matches, else a preceding PAD."""
     x, padding = op.input, SAME if op.padding == 1 else VALID
     if op.padding is None:
         geometry = images.pool_window(op)
@@ -51,7 +51,7 @@ def _max(b: ExportBuilder, op: Node) -> None:
 
 
 def _implicit(node: Node) -> bool:
-    """Bytes without explicit padding, which only the mean of float32 has."""
+    """Whether types are 8-bit and padding is not explicit; that is decomposed in float32 only."""
     return eight_bits(node) and node.padding is not None
 
 
@@ -144,7 +144,7 @@ RULES = {
         "AVERAGE_POOL_2D; PAD and MUL for other explicit paddings", _average, native=_implicit
     ),
     "MAX_POOL_2D": Rule(
-        "MAX_POOL_2D; PADV2 in front for other explicit paddings", _max, native=eight_bits
+        "MAX_POOL_2D; preceded by PADV2 for other explicit paddings", _max, native=eight_bits
     ),
     "L2_POOL_2D": Rule("MUL, AVERAGE_POOL_2D, SQRT", images.l2_pool),
     "MEAN": _reduction("MEAN", eight_bits),
@@ -154,17 +154,15 @@ RULES = {
     "REDUCE_MIN": _reduction("REDUCE_MIN", eight_bits),
     "REDUCE_ALL": _reduction("REDUCE_ALL"),
     "REDUCE_ANY": _reduction("REDUCE_ANY"),
-    "SOFTMAX": Rule(
-        "SOFTMAX; TRANSPOSE where the axis is not the last", _softmax, native=eight_bits
-    ),
-    "LOG_SOFTMAX": Rule("LOG_SOFTMAX; MUL where beta is not 1", _log_softmax),
+    "SOFTMAX": Rule("SOFTMAX; TRANSPOSE if the axis is not the last", _softmax, native=eight_bits),
+    "LOG_SOFTMAX": Rule("LOG_SOFTMAX; MUL if beta is not 1", _log_softmax),
     "L2_NORMALIZATION": Rule(
-        "L2_NORMALIZATION; TRANSPOSE where the axis is not the last",
+        "L2_NORMALIZATION; TRANSPOSE if the axis is not the last",
         _l2_normalization,
         native=eight_bits,
     ),
     "LOCAL_RESPONSE_NORMALIZATION": Rule(
-        "LOCAL_RESPONSE_NORMALIZATION; TRANSPOSE where the axis is not the last", _local_response
+        "LOCAL_RESPONSE_NORMALIZATION; TRANSPOSE if the axis is not the last", _local_response
     ),
     "INSTANCE_NORMALIZATION": Rule("MEAN, SUB, MUL, ADD, RSQRT", images.instance_normalization),
     "RESIZE_BILINEAR": _resize("RESIZE_BILINEAR", "ResizeBilinearOptions"),
@@ -174,7 +172,7 @@ RULES = {
     "TOPK_V2": Rule(
         "TOPK_V2",
         _topk,
-        "of equal elements TensorFlow Lite names the first, NNAPI the last",
+        "for equal elements TensorFlow Lite returns the first index, NNAPI the last",
         native=one_kind("input", "values"),
     ),
 }

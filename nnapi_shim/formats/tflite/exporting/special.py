@@ -1,4 +1,4 @@
-"""Recurrent cells, control flow, detection, and what has no counterpart."""
+"""Recurrent cells, control flow, detection, and operations without a counterpart."""
 
 from typing import Any
 
@@ -11,9 +11,9 @@ from nnapi_shim.formats.tflite.exporting import cells
 from nnapi_shim.formats.tflite.exporting.kinds import anything, ints
 from nnapi_shim.hal.enums import OperandType as T
 
-STEPS = "FULLY_CONNECTED, ADD, MUL, LOGISTIC, TANH, step by step"
+STEPS = "FULLY_CONNECTED, ADD, MUL, LOGISTIC, TANH, unrolled by steps"
 IN_FLOAT = "in float32, without layer normalisation"
-CHOSEN = "TensorFlow Lite has no suppression that gives as many boxes as the data ask for"
+CHOSEN = "TensorFlow Lite has no suppression with a data-dependent number of boxes"
 
 
 def _no_omitted(op: Node) -> None:
@@ -37,7 +37,7 @@ def _if(b: Any, op: Node) -> None:
 
 
 def _while(b: Any, op: Node) -> None:
-    """The body gives back all that it takes: what it does not change, too."""
+    """WHILE; the body also returns the inputs that it does not change."""
     _no_omitted(op)
     inputs = op.inputs
     condition = b.subgraph(op.condition_model, f"condition_{op.number}")
@@ -54,8 +54,8 @@ def _while(b: Any, op: Node) -> None:
 
 
 def _lsh_projection(b: ExportBuilder, op: Node) -> None:
-    """Dense is 2 in both; sparse is 3 in NNAPI, and 1 here. The deprecated sparse projection, 1,
-    is the same without what tells the rows apart.
+    """DENSE is 2 in both; SPARSE is 3 in NNAPI and 1 in TensorFlow Lite. NNAPI's deprecated SPARSE
+    (1) equals SPARSE without the row offsets.
     """
     inputs = [b.real(op.hash), op.input] + ([] if op.weight is None else [b.real(op.weight)])
     is_bare = op.type == 1
@@ -87,12 +87,12 @@ def _multinomial(b: ExportBuilder, op: Node) -> None:
 
 
 def _detection(b: ExportBuilder, op: Node) -> None:
-    """TFLite_Detection_PostProcess, for one image; its classes are float32."""
+    """TFLite_Detection_PostProcess for one image; its classes are float32."""
     from flatbuffers import flexbuffers
 
     batch, _, classes = op.scores.dimensions
     if batch != 1:
-        raise RefusedError(f"TFLite_Detection_PostProcess takes one image, and not {batch}")
+        raise RefusedError(f"TFLite_Detection_PostProcess takes one image, not {batch}")
     options = {
         "max_detections": op.max_num_detections,
         "max_classes_per_detection": op.max_classes_per_detection,
@@ -129,22 +129,23 @@ def _detection(b: ExportBuilder, op: Node) -> None:
     if op.is_background_in_label:
         labels = b.add(labels, 1.0)
     each = min(op.max_classes_per_detection, classes - 1)
-    if not op.use_regular_nms and each > 1:  # the kernel counts boxes, NNAPI their classes
+    if not op.use_regular_nms and each > 1:  # the kernel limits boxes, NNAPI pairs of box and class
         count = b.mul(count, float(each))
     b.cast(labels, op.out_classes)
     b.cast(count, op.num_detections)
 
 
 def _weights_beside(groups: list[list[Tensor]], like: Tensor) -> Tensor:
-    """Constants joined: each list side by side, the lists one below the other."""
+    """Constants joined to one matrix: each list horizontally, the lists vertically."""
     value = np.vstack([np.hstack([part.value for part in row]) for row in groups])  # type: ignore[misc]
     return Tensor(like.type, value.shape, like.scale, like.zero_point, value=value)
 
 
 def _quantized_16bit_lstm(b: ExportBuilder, op: Node) -> None:
-    """The basic cell, whose gates are input, cell, forget, output in one matrix.
+    """The basic LSTM kernel with one weight matrix; its gate order is input, cell, forget, output.
 
-    NNAPI pairs the input with the recurrent weights, and the output with the others.
+    NNAPI joins the input with the recurrent weights, and the previous output with the input
+    weights.
     """
     order = ("input", "cell", "forget", "output")
     names = [f"{kind}_to_{gate}_weights" for kind in ("input", "recurrent") for gate in order]
@@ -176,7 +177,7 @@ def _quantized_16bit_lstm(b: ExportBuilder, op: Node) -> None:
 RULES = {
     "LSTM": Rule(STEPS, recurrent.lstm),
     "UNIDIRECTIONAL_SEQUENCE_LSTM": Rule(
-        f"UNIDIRECTIONAL_SEQUENCE_LSTM where its states are only carried; else {STEPS}",
+        f"UNIDIRECTIONAL_SEQUENCE_LSTM if its states are only carried; else {STEPS}",
         cells.sequence,
     ),
     "BIDIRECTIONAL_SEQUENCE_LSTM": Rule(STEPS, recurrent.bidirectional_sequence_lstm),
@@ -190,10 +191,10 @@ RULES = {
     "WHILE": Rule("WHILE", _while, native=anything),
     "LSH_PROJECTION": Rule("LSH_PROJECTION", _lsh_projection, native=anything),
     "RANDOM_MULTINOMIAL": Rule(
-        "MULTINOMIAL", _multinomial, "other numbers of the same distribution"
+        "MULTINOMIAL", _multinomial, "same distribution, another sequence of random numbers"
     ),
     "DETECTION_POSTPROCESSING": Rule(
-        "TFLite_Detection_PostProcess (custom), CAST", _detection, "for one image"
+        "TFLite_Detection_PostProcess (custom), CAST", _detection, "one image only"
     ),
     "AXIS_ALIGNED_BBOX_TRANSFORM": Rule(
         "SLICE, SUB, MUL, EXP, ADD, MINIMUM, MAXIMUM, CONCATENATION",

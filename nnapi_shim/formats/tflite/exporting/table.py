@@ -1,4 +1,4 @@
-"""What each operation becomes in TensorFlow Lite."""
+"""The rule of each operation for TensorFlow Lite."""
 
 from nnapi_shim.formats.graph.builder import ExportBuilder
 from nnapi_shim.formats.graph.tensor import ExportGraph, Tensor
@@ -19,11 +19,11 @@ RULES = {
     **pooling.RULES,
     **special.RULES,
 }
-"""Operation -> what becomes of it."""
+"""Operation -> rule."""
 
 
 class TfliteBuilder(ExportBuilder):
-    """Collects operators; subgraphs of IF and WHILE stand behind the model's."""
+    """Collects operators; the subgraphs of IF and WHILE follow the main graph."""
 
     rules = RULES
     format = "TensorFlow Lite"
@@ -33,9 +33,10 @@ class TfliteBuilder(ExportBuilder):
         self.subgraphs: list[Subgraph] = [] if subgraphs is None else subgraphs
 
     def subgraph(self, graph: ExportGraph, name: str, passed: int | None = None) -> int:
-        """Express a graph as the next subgraph; its index.
+        """Lower a graph as the next subgraph; returns its index.
 
-        passed: how many inputs it must give back in all: those behind its own outputs unchanged.
+        passed: the number of inputs that it must return; inputs after its own outputs are returned
+            unchanged.
         """
         index = len(self.subgraphs)
         inner = self if index == 0 else TfliteBuilder(self.subgraphs)
@@ -49,12 +50,12 @@ class TfliteBuilder(ExportBuilder):
         return index
 
     def cast(self, x: Tensor, out: Tensor) -> Tensor:
-        """As ExportBuilder says."""
+        """Emit CAST."""
         elementwise.converted(self, x, out)
         return out
 
     def dequantize(self, x: Tensor, out: Tensor) -> None:
-        """As ExportBuilder says."""
+        """Emit DEQUANTIZE."""
         if x.type is T.TENSOR_QUANT16_ASYMM:
             whole = self.cast(x, x.like(type=T.TENSOR_FLOAT32))
             self.mul(self.sub(whole, float(x.zero_point)), x.scale, out)
@@ -62,7 +63,7 @@ class TfliteBuilder(ExportBuilder):
             self.emit("DEQUANTIZE", [x], [out], table="DequantizeOptions")
 
     def quantize(self, x: Tensor, out: Tensor) -> None:
-        """As ExportBuilder says."""
+        """Emit QUANTIZE."""
         if out.type is T.TENSOR_QUANT16_ASYMM:
             steps = self.binary("DIV", x, out.scale)
             rounded = steps.like()

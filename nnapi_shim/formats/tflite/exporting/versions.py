@@ -1,4 +1,6 @@
-"""Versions of operators: the first that has what a use needs, so that old runtimes can tell."""
+"""Operator versions: the first version with the features in use, so that old runtimes can refuse
+it.
+"""
 
 from nnapi_shim.formats.graph.builder import Emitted
 from nnapi_shim.hal.enums import OperandType as T
@@ -16,11 +18,11 @@ _SIGNED_SINCE = {
     4: "FULLY_CONNECTED",
 }
 _SIGNED = {name: number for number, names in _SIGNED_SINCE.items() for name in names.split()}
-"""Operator -> version that has int8; 2 for all others."""
+"""Operator -> first version with int8; 2 for all others."""
 
 
 def version(operator: Emitted) -> int:
-    """The version of an operator that this use of it needs."""
+    """The version that this use of an operator needs."""
     tensors = [t for t in (*operator.inputs, *operator.outputs) if t is not None]
     types = {t.type for t in tensors}
     kind, options = operator.kind, operator.options
