@@ -96,7 +96,7 @@ class ExportBuilder:
         """Lower one operation by its rule; raises RefusedError."""
         rule = self.rules.get(node.kind)
         if rule is None:
-            raise RefusedError("it is none of the specification")
+            raise RefusedError("the specification does not define it")
         if rule.lower is None:
             raise RefusedError(rule.why)
         self._require_constants(node, rule)
@@ -129,7 +129,7 @@ class ExportBuilder:
         source = node.named[image]
         output = node.outputs[0]
         if node.kind in ("HEATMAP_MAX_KEYPOINT", "GENERATE_PROPOSALS"):
-            raise RefusedError("channels come first")
+            raise RefusedError("its layout is NCHW")
         moved = output.like(_picked(output.dimensions, (0, 2, 3, 1)))
         changed = {image: self.transpose(source, (0, 2, 3, 1)), "nchw": False}
         if node.named.get("output_shape") is not None:

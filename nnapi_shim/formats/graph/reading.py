@@ -26,14 +26,14 @@ def read(model: Model) -> ExportGraph:
         graph = _Reader("").graph(model)
     except RecursionError:
         raise bad_data(
-            "the model has graphs within graphs beyond what is written", "export.nested-graphs"
+            "the model has more nested graphs than can be written", "export.nested-graphs"
         ) from None
     if (
         sum(operand.value.nbytes for operand in model.operands if operand.value is not None)
         > LARGEST
     ):
         raise bad_data(
-            "the constants of the model have more than 2 GB, which no file can have",
+            "the constants of the model have more than 2 GB, the limit of a file",
             "export.constants-too-large",
         )
     graph.carried = [
@@ -64,7 +64,7 @@ class _Reader:
         self.infer(view)
         graph = ExportGraph(inputs, outputs, nodes)
         graph.foreign = [
-            f"operation {item.number} {item.name}: it is none of the specification"
+            f"operation {item.number} {item.name}: the specification does not define it"
             for item in view.operations
             if item.match is None
         ]

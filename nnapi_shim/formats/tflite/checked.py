@@ -1,8 +1,8 @@
-"""Reading tables of a flatbuffer that may lie.
+"""Reads flatbuffer tables from untrusted files.
 
-flatbuffers itself reads through slices of bytes, so nothing is ever read outside of the file; what
-is left is to name the place, to refuse a vector that says it is longer than the file before
-anything of its length is made, and to bound how often a file may have the same bytes read.
+flatbuffers reads through slices of bytes, so no read goes beyond the file. This module adds the
+location to each error, checks a vector's length against the file size before it allocates, and
+bounds how many bytes a file can make the reader process.
 """
 
 import struct
@@ -16,37 +16,37 @@ from nnapi_shim.errors import NnapiError, bad_data
 T = TypeVar("T")
 
 DAMAGED = (struct.error, IndexError, ValueError, TypeError, OverflowError, AttributeError)
-"""What the generated classes raise where offsets, lengths or texts lead nowhere."""
+"""Errors of the generated classes for invalid offsets, lengths or texts."""
 
 SHARING = 16
-"""How often, on average, each byte of a file may be read: tables and vectors may be shared, within
-reason. Operators that share nothing are looked at some ten times.
+"""The average number of reads per byte of the file: a bound for shared tables and vectors.
+Operators that share nothing are read about ten times.
 """
 
 
 class Reader:
-    """Reads generated tables of one file; every refusal names a place in it."""
+    """Reads the generated tables of one file; every refusal names a location in it."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
         self._left = SHARING * len(data) + (1 << 16)
 
     def call(self, location: str, get: Callable[..., T], *arguments: Any) -> T:
-        """What a getter of a generated class gives."""
+        """The result of a getter of a generated class."""
         try:
             result = get(*arguments)
         except NnapiError:
             raise
         except DAMAGED:
             raise bad_data(
-                f"{location}: an offset leads out of the file", "import.tflite.file.offset"
+                f"{location}: an offset points outside the file", "import.tflite.file.offset"
             ) from None
         if hasattr(result, "_tab"):
             self._check_table(location, result)
         return result
 
     def _check_table(self, location: str, table: Any) -> None:
-        """A table and the list of its fields must lie in the file, from their first byte on."""
+        """Check that a table and its vtable lie in the file."""
         self._check_at(location, table._tab.Pos)
 
     def _check_at(self, location: str, start: int) -> None:
@@ -58,15 +58,15 @@ class Reader:
             lies = lies or fields + struct.unpack_from("<H", data, fields)[0] > len(data)
         if lies:
             raise bad_data(
-                f"{location}: an offset leads out of the file", "import.tflite.file.offset"
+                f"{location}: an offset points outside the file", "import.tflite.file.offset"
             )
         self.spend(location, 32)
 
     def slots(self, location: str, table: Any) -> list[int]:
-        """For each field of a table, in the order of the schema, where it lies in the table, or 0
-        where it is left out. Trailing fields that are left out are not in the list.
+        """The offset of each field of a table, in schema order; 0 for an absent field. Trailing
+        absent fields are left out.
 
-        table: a generated class's, or a plain flatbuffers.Table of a union.
+        table: a table of a generated class, or a plain flatbuffers.Table of a union.
         """
         start = getattr(table, "_tab", table).Pos
         self._check_at(location, start)
@@ -76,10 +76,10 @@ class Reader:
         return [struct.unpack_from("<H", self.data, fields + 4 + 2 * at)[0] for at in range(count)]
 
     def slot(self, location: str, table: Any, at: int, kind: str = "<i", default: int = 0) -> int:
-        """A whole number of a table by the position of its field in the schema; for fields that
-        the generated classes lack or read in another way than the schema says.
+        """An integer field by its position in the schema; for fields that the generated classes
+        lack or read differently from the schema.
 
-        kind: as of the module struct.
+        kind: a format of the module struct.
         """
         slots = self.slots(location, table)
         if at >= len(slots) or not slots[at]:
@@ -97,7 +97,7 @@ class Reader:
             )
 
     def length(self, location: str, table: Any, field: str, element_bytes: int = 4) -> int:
-        """How many elements a vector has, which is not more than the file has room for."""
+        """The number of elements of a vector, checked against the file size."""
         count: int = self.call(f"{location}: {field}", getattr(table, f"{field}Length"))
         if count * element_bytes > len(self.data):
             raise bad_data(
@@ -123,7 +123,7 @@ class Reader:
         return tuple(self.array(location, table, field, element_bytes).tolist())
 
     def tables(self, location: str, table: Any, field: str) -> list[Any]:
-        """A vector of tables; `place` is of what has it."""
+        """A vector of tables; `location` is that of the containing table."""
         count = self.length(location, table, field)
         get = getattr(table, field)
         result = [self.call(f"{location}: {field} {at}", get, at) for at in range(count)]
@@ -135,15 +135,15 @@ class Reader:
         return result
 
     def text(self, location: str, value: bytes | None) -> str:
-        """A text; what is no UTF-8 in it is replaced."""
+        """A text; invalid UTF-8 is replaced."""
         if value is None:
             return ""
         self.spend(location, len(value))
         return value.decode("utf-8", "replace")
 
     def fields(self, location: str, table: Any) -> dict[str, Any]:
-        """All fields of a table of plain values, by the names of their getters: numbers, truth
-        values, texts, and tuples of numbers.
+        """All fields of a table of plain values, by getter name: numbers, booleans, texts, and
+        tuples of numbers.
         """
         methods = [name for name in vars(type(table)) if name[0].isupper()]
         vectors = {name.removesuffix("Length") for name in methods if name.endswith("Length")}

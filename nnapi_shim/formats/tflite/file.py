@@ -24,10 +24,10 @@ from nnapi_shim.formats.tflite.tensor import MOST_SHOWN, elements
 from nnapi_shim.formats.tflite.tensor import Tensor as Tensor
 
 EXTERNAL_BUFFER = 10
-"""Position of Tensor.external_buffer in the schema; the package `tflite` does not have it."""
+"""The position of Tensor.external_buffer in the schema; the package `tflite` lacks it."""
 
 MOST_DIMENSIONS = 64
-"""Of a tensor; numpy's arrays have no more."""
+"""The highest rank of a tensor, as of numpy arrays."""
 
 
 class Signature(NamedTuple):
@@ -49,8 +49,8 @@ class File(NamedTuple):
 
 
 def contents(path: str | os.PathLike[str]) -> bytes:
-    """The bytes of a file. Raises BAD_DATA for what is no plain file."""
-    # Without waiting for somebody to write to a pipe.
+    """The bytes of a file. Raises BAD_DATA if it is no regular file."""
+    # Non-blocking: opening a pipe must not wait for a writer.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -62,14 +62,14 @@ def contents(path: str | os.PathLike[str]) -> bytes:
 
 
 def is_tflite(data: bytes) -> bool:
-    """Whether the bytes say that they are a .tflite file."""
+    """Whether the bytes have the file identifier TFL3."""
     return data[4:8] == schema.IDENTIFIER
 
 
 def read(data: bytes) -> File:
     """Read and check a file.
 
-    Raises BAD_DATA for a file that is none, is damaged, or was made by a newer schema; ImportError
+    Raises BAD_DATA for a file that is not .tflite, is damaged, or has a newer schema; ImportError
     without the packages that read it.
     """
     if not is_tflite(data):
@@ -93,7 +93,7 @@ def read(data: bytes) -> File:
 
 
 class _Model:
-    """The reader of a file, with the tables that its graphs refer to."""
+    """Reads a file with the tables that its graphs share."""
 
     def __init__(self, reader: Reader, model: Any) -> None:
         self._reader = reader
@@ -107,7 +107,7 @@ class _Model:
         self._types = schema.names("TensorType")
 
     def file(self) -> File:
-        """Everything."""
+        """Read the whole file."""
         reader, model = self._reader, self._model
         description = reader.text("the model", reader.call("the model", model.Description))
         tables = reader.tables("the model", model, "Subgraphs")
@@ -121,7 +121,7 @@ class _Model:
         return File(reader.data, description, graphs, signatures)
 
     def _unknown(self, location: str, table: str, item: Any) -> str:
-        """The first field of a table that this version does not know, in words, or ""."""
+        """A message about the first field that this version does not know, or ""."""
         known = schema.field_count(table)
         more = [at for at, location in enumerate(self._reader.slots(location, item)) if location]
         newer = [at for at in more if at >= known]
@@ -137,10 +137,10 @@ class _Model:
             raise bad_data(f"{location}: {unknown}", "import.tflite.file.unknown-field")
 
     def _code(self, location: str, code: Any) -> tuple[str, bool]:
-        """The name of an operator code, and whether it is a custom one."""
+        """The name of an operator code, and whether it is a custom operator."""
         call = self._reader.call
-        # Old files have the one, new files the other: the larger is the one that is there. The
-        # package's BuiltinCode() gives the old one for codes below 127, so it is read here.
+        # Old files have deprecated_builtin_code, new ones builtin_code; the larger is valid. The
+        # package's BuiltinCode() returns the deprecated one below 127, so both are read here.
         number = max(
             self._reader.slot(location, code, 3), call(location, code.DeprecatedBuiltinCode)
         )
@@ -227,7 +227,7 @@ class _Model:
         )
 
     def _options(self, location: str, operator: Any) -> tuple[Mapping[str, Any], str]:
-        """The options of an operator, and which field of them is not known."""
+        """The options of an operator, and a message about an unknown field or ""."""
         reader = self._reader
         type = reader.call(location, operator.BuiltinOptionsType)
         table = reader.call(location, operator.BuiltinOptions)
@@ -249,7 +249,7 @@ class _Model:
         return reader.fields(location, options), self._unknown(location, known[type], options)
 
     def _beyond(self, location: str, start: int, size: int) -> Array:
-        """Bytes anywhere in the file, mostly behind the flatbuffer."""
+        """Bytes anywhere in the file, usually after the flatbuffer."""
         if start + size > len(self._reader.data):
             raise bad_data(
                 f"{location}: bytes {start} to {start + size}; "
@@ -259,7 +259,7 @@ class _Model:
         return np.frombuffer(self._reader.data, np.uint8, size, start)
 
     def _bytes(self, location: str, number: int) -> Array:
-        """The contents of a buffer; the first is that of tensors without any."""
+        """The contents of a buffer; buffer 0 is that of tensors without contents."""
         if not 0 <= number < len(self._buffers):
             raise bad_data(
                 f"{location}: buffer {number}; the file has {len(self._buffers)}",
@@ -326,7 +326,7 @@ class _Model:
         if not bytes_.size or made.is_sparse or made.unread:
             return made, scaled
         if type == "INT4" or type == "BOOL":
-            # They may become arrays of their own, and tensors may share the bytes in the file.
+            # Counted per tensor: each may become an array, though tensors may share bytes.
             reader.spend(location, bytes_.size)
         if type in DTYPES or type == "INT4":
             return made._replace(value=elements(location, made, bytes_)), scaled

@@ -1,4 +1,4 @@
-"""Graphs of a .tflite file as plain values, and checks of how their tensors are connected."""
+"""Graphs of a .tflite file as plain values, and checks of their connections."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -8,10 +8,10 @@ from nnapi_shim.formats.tflite.tensor import Tensor
 
 
 class Operator(NamedTuple):
-    """An operator. name: in the schema; of a custom one, what it calls itself.
+    """An operator. name: the schema name, or the name of a custom operator.
 
-    An omitted input is None. options: name of a field -> value. custom: the options of a custom
-    operator. unread: a field that this version does not understand, in words, or "".
+    An omitted input is None. options: field name -> value. custom: the options of a custom
+    operator. unread: a message about a field that this version does not understand, or "".
     """
 
     number: int
@@ -28,7 +28,7 @@ class Operator(NamedTuple):
 
 
 class FileGraph(NamedTuple):
-    """A graph of a file; inputs and outputs are indexes of tensors."""
+    """A graph of a file; inputs and outputs are tensor indices."""
 
     number: int
     name: str
@@ -39,7 +39,7 @@ class FileGraph(NamedTuple):
 
 
 def require_all(location: str, indexes: Sequence[int | None]) -> tuple[int, ...]:
-    """Indexes, none of which may be omitted."""
+    """The indices, none of which may be omitted."""
     present = tuple(index for index in indexes if index is not None)
     if len(present) < len(indexes):
         raise bad_data(
@@ -51,7 +51,7 @@ def require_all(location: str, indexes: Sequence[int | None]) -> tuple[int, ...]
 def tensor_indexes(
     location: str, indexes: Sequence[int], tensors: Sequence[Tensor]
 ) -> Iterator[int | None]:
-    """Indexes of tensors of a graph; -1 is None."""
+    """Tensor indices of a graph; -1 becomes None."""
     for at, index in enumerate(indexes):
         if not -1 <= index < len(tensors):
             raise bad_data(

@@ -113,5 +113,5 @@ def value_of(tensor: Tensor, values: Mapping[int, Array]) -> Array:
     if tensor.number in values:
         return values[tensor.number]
     if tensor.value is None:
-        raise bad_data(f"nothing gives {tensor} a value", "import.tflite.no-value")
+        raise bad_data(f"{tensor} has no value", "import.tflite.no-value")
     return tensor.value

@@ -122,7 +122,7 @@ def _entries(level: Level, before: Array, count: int, room: Room) -> tuple[Array
     starts, ends = segments[before], segments[before + 1]
     if (starts < 0).any() or (ends < starts).any() or (ends > indices.size).any():
         raise bad_data(
-            f"segments lead out of {indices.size} indices", "import.tflite.sparsity.segments"
+            f"segments exceed the {indices.size} indices", "import.tflite.sparsity.segments"
         )
     counts = ends - starts
     behind = np.cumsum(counts)

@@ -233,8 +233,8 @@ def test_shared_parts_do_not_multiply() -> None:
         (b"", "it is no file of a kind that is read"),
         (b"PK\3\4 and so on, and more", "it is no file of a kind that is read"),
         (b"\x18\0\0\0TFL3", "it has 8 bytes, which is no whole .tflite file"),
-        (b"\xff\xff\xff\xffTFL3" + bytes(40), "the model: an offset leads out of the file"),
-        (b"\x08\0\0\0TFL3" + b"\xff" * 40, "an offset leads out of the file"),
+        (b"\xff\xff\xff\xffTFL3" + bytes(40), "the model: an offset points outside the file"),
+        (b"\x08\0\0\0TFL3" + b"\xff" * 40, "an offset points outside the file"),
     ],
 )
 def test_other_files(data: bytes, message: str, tmp_path: Path) -> None:
@@ -261,7 +261,9 @@ def test_what_is_no_file(tmp_path: Path) -> None:
 def test_newer_operator() -> None:
     made = good()
     made.model.operatorCodes[0].builtinCode = 9999
-    with pytest.raises(NnapiError, match="operator 0 BUILTIN_9999: this version does not know it"):
+    with pytest.raises(
+        NnapiError, match="operator 0 BUILTIN_9999: this version does not know the operator"
+    ):
         model_of(made.file())
 
 

@@ -154,7 +154,7 @@ def test_custom_operator_that_nobody_knows() -> None:
     made.operator("Secret", [x], [y], custom=b"")
     made.ends([x], [y])
     model = partial(made.file())
-    assert "nobody but its maker knows" in model.reasons[0].why
+    assert "its definition is not part of TensorFlow Lite" in model.reasons[0].why
     with pytest.raises(NnapiError, match="LiteRT refuses operator 0 Secret"):
         model.compile()
 

@@ -348,11 +348,11 @@ FILES: dict[str, tuple[Callable[[], bytes], str]] = {
     ),
     "ConcatenationOptions.fusedActivationFunction": (
         lambda: whole("CONCATENATION", "ConcatenationOptions", fusedActivationFunction=4),
-        "NNAPI fuses no activation into it",
+        "NNAPI does not fuse an activation into it",
     ),
     "L2NormOptions.fusedActivationFunction": (
         lambda: whole("L2_NORMALIZATION", "L2NormOptions", fusedActivationFunction=4),
-        "NNAPI fuses no activation into it",
+        "NNAPI does not fuse an activation into it",
     ),
     "AddOptions.fusedActivationFunction": (
         lambda: refused(

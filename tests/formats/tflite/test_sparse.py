@@ -128,7 +128,7 @@ def test_damaged_sparse_constants() -> None:
     with pytest.raises(NnapiError, match=r"elements lie outside of \[5, 7\]"):
         model_of(with_weights((5, 7), dims, [0, 1], [], data))
     dims[1].arraySegments.values[2] = 100
-    with pytest.raises(NnapiError, match="segments lead out of"):
+    with pytest.raises(NnapiError, match="segments exceed the"):
         model_of(with_weights((5, 7), dims, [0, 1], [], data))
 
 

@@ -270,7 +270,7 @@ def quantized_lstm(b: ExportBuilder, op: Any) -> None:
     """
     operands = cell(op, "", ("prev_output", "prev_cell_state"))
     if any(gain is not None for gain in operands.gains):
-        raise RefusedError("its layer normalisation in whole numbers has no counterpart")
+        raise RefusedError("its integer layer normalisation has no counterpart")
     gates = [gate for gate in GATES if not (operands.is_coupled and gate == "input")]
     if any(op.named[f"{gate}_intermediate_scale"] != 2.0**-12 for gate in gates):
         raise RefusedError("its intermediate scales are not 2^-12")

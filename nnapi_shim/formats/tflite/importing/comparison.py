@@ -1,4 +1,4 @@
-"""Comparisons, logic and the choice between values."""
+"""Comparisons, logical operations and selection."""
 
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.formats.tflite.file import Operator
@@ -10,17 +10,17 @@ from nnapi_shim.hal.enums import OperandType as T
 
 
 def select(graph: Importing, operator: Operator) -> None:
-    """A condition of rank 1 is one for each row."""
+    """SELECT; a condition of rank 1 selects rows."""
     condition, one, other = graph.operands(operator.inputs)
     if len(condition.dimensions) == 1 and len(one.dimensions) > 1 and condition.dimensions != (1,):
         raise reason(
-            "it chooses rows, and NNAPI reshapes no truth values", "import.tflite.bool-reshape"
+            "it selects rows, and NNAPI does not reshape booleans", "import.tflite.bool-reshape"
         )
     _choose(graph, operator, condition, one, other)
 
 
 def select_broadcast(graph: Importing, operator: Operator) -> None:
-    """All three inputs are broadcast."""
+    """SELECT_V2; all three inputs are broadcast."""
     _choose(graph, operator, *graph.operands(operator.inputs))
 
 

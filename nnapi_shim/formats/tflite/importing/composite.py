@@ -1,4 +1,4 @@
-"""STABLEHLO_COMPOSITE: the operators of the graph that says what it computes, in its place."""
+"""STABLEHLO_COMPOSITE: replaced by the operators of its decomposition graph."""
 
 from nnapi_shim.formats.tflite.file import Operator
 from nnapi_shim.formats.tflite.importing.graph import Importing
@@ -8,13 +8,13 @@ from nnapi_shim.formats.tflite.importing.wide import wide_tensors
 
 MOST_NESTED = 32
 OPERATOR_BYTES, TENSOR_BYTES = 8192, 1024
-"""What an operator and a tensor that a composite becomes are counted as: about what they take. A
+"""The bytes counted for each operator and tensor of an inlined composite, about what they take. A
 file of a few hundred bytes can refer to its graphs any number of times.
 """
 
 
 def composite(graph: Importing, operator: Operator) -> None:
-    """Each tensor of the other graph is one more here."""
+    """Inline the decomposition graph; each of its tensors becomes a new one."""
     number = int(operator.options.get("DecompositionSubgraphIndex", -1))
     if not 0 < number < len(graph.file.graphs):
         raise reason(

@@ -1,4 +1,4 @@
-"""IF, WHILE, and the variables that outlive a run."""
+"""IF, WHILE, and resource variables."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from nnapi_shim.formats.tflite.importing.reason import reason
 
 
 def if_(graph: Importing, operator: Operator) -> None:
-    """Two graphs, of which one is run."""
+    """IF with two graphs."""
     condition, *rest = graph.operands(operator.inputs)
     options = operator.options
     then, otherwise = (
@@ -22,7 +22,7 @@ def if_(graph: Importing, operator: Operator) -> None:
 
 
 def while_(graph: Importing, operator: Operator) -> None:
-    """A graph that is run as long as another one says so."""
+    """WHILE with a condition graph and a body graph."""
     options = operator.options
     condition, body = (
         graph.inner(int(options.get(name, 0)))
@@ -44,7 +44,7 @@ def _give(graph: Importing, operator: Operator, results: Any) -> None:
 
 
 def handle(graph: Importing, operator: Operator) -> None:
-    """The name of a variable, which other operators read and write."""
+    """VAR_HANDLE: the name of a variable, for the operators that read and write it."""
     if graph.is_inner:
         raise reason(
             "a graph that another one runs has a variable of its own",
@@ -54,7 +54,7 @@ def handle(graph: Importing, operator: Operator) -> None:
 
 
 def _name(operator: Operator) -> str:
-    """What LiteRT tells variables apart by: two texts, each of which may be empty."""
+    """The key of a variable in LiteRT: container and shared name, each possibly empty."""
     parts = [str(operator.options.get(name, "")) for name in ("Container", "SharedName")]
     return "/".join(part for part in parts if part) or "variable"
 
@@ -67,7 +67,7 @@ def _variable(graph: Importing, operator: Operator) -> str:
 
 
 def read(graph: Importing, operator: Operator) -> None:
-    """What the variable holds now: an input of the model before anything is written."""
+    """READ_VARIABLE: the current value, a model input before the first assignment."""
     name = _variable(graph, operator)
     tensor = graph.tensor(operator.outputs[0])
     if name not in graph.variables:
@@ -79,12 +79,12 @@ def read(graph: Importing, operator: Operator) -> None:
 
 
 def assign(graph: Importing, operator: Operator) -> None:
-    """What the variable holds from now on."""
+    """ASSIGN_VARIABLE: set the current value."""
     graph.variables[_variable(graph, operator)] = graph.operand(operator.inputs[1])
 
 
 def call_once(graph: Importing, operator: Operator) -> None:
-    """What a graph that runs once says of variables; nothing else can be in it."""
+    """CALL_ONCE: the initial values of variables; other operators are refused."""
     number = int(operator.options.get("InitSubgraphIndex", 0))
     start = _numbered(graph, number)
     handles: dict[int | None, str] = {}

@@ -1,7 +1,7 @@
-"""Small whole numbers that are known while a file is read: shapes, and what is computed of them.
+"""Constant folding of small integers: shapes and values computed from them.
 
-A size that only a run tells is -1 in them. Such numbers may be moved and put together, since
-RESHAPE takes a -1 for what is left over, and nothing else.
+A size that is unknown at import is -1. Operators that move or concatenate such numbers may fold it,
+since RESHAPE accepts one -1; arithmetic does not.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +14,7 @@ from nnapi_shim.formats.tflite.file import DTYPES, Operator
 from nnapi_shim.formats.tflite.importing.graph import Importing
 
 MOST = 256
-"""Numbers that are computed here."""
+"""The most numbers that are folded."""
 
 Fold = Callable[[Mapping[str, Any], Sequence[Array]], Array]
 
@@ -81,7 +81,7 @@ MOVES: dict[str, Fold] = {
     "SQUEEZE": lambda options, values: np.squeeze(values[0], options.get("SqueezeDims") or None),
     "STRIDED_SLICE": _strided,
 }
-"""What moves numbers. Its first input, of PACK and CONCATENATION any, may have unknown ones."""
+"""Operators that move numbers. The first input (any of PACK and CONCATENATION) may contain -1."""
 
 SUMS: dict[str, Fold] = {
     "ADD": lambda options, values: values[0] + values[1],
@@ -95,11 +95,11 @@ SUMS: dict[str, Fold] = {
     ),
     "SUB": lambda options, values: values[0] - values[1],
 }
-"""What computes with them."""
+"""Arithmetic operators."""
 
 
 def folded(graph: Importing, operator: Operator) -> bool:
-    """Whether the output of an operator is known now; it is then folded."""
+    """Whether the output of an operator is known at import; it is then folded."""
     name, options = operator.name, operator.options
     fold = MOVES.get(name) or SUMS.get(name)
     if fold is None or len(operator.outputs) != 1 or options.get("FusedActivationFunction", 0):
@@ -119,12 +119,12 @@ def folded(graph: Importing, operator: Operator) -> bool:
             return False
         total += value.size
         if total > 8 * MOST:
-            return False  # a constant may be packed with itself as often as there are inputs
+            return False  # a constant may be packed with itself any number of times
         values.append(value.astype(np.int64))
     try:
         result = fold(options, values)
     except (IndexError, TypeError, ValueError):
-        return False  # its lowering says what is wrong with it
+        return False  # its lowering reports the error
     if result.size > MOST:
         return False
     if is_partial and (result < 0).any():

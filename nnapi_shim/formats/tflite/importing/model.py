@@ -1,4 +1,4 @@
-"""A graph of a file as a finished model, or the reasons why it is none."""
+"""Imports a graph of a file as a finished model, or collects the reasons why it cannot."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -17,16 +17,16 @@ from nnapi_shim.formats.tflite.importing.table import LOWERINGS, why_not
 from nnapi_shim.formats.tflite.importing.tensors import require_understood
 
 MOST_REASONS = 40
-"""Different reasons that a message has room for."""
+"""The most distinct reasons in a message."""
 MOST_PLACES = 3
-"""Operators that are named for each of them."""
+"""The most operators that are named for each reason."""
 
 MALFORMED = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
-"""What lowerings raise for operators that lack inputs, outputs or dimensions."""
+"""Errors of lowerings for operators that lack inputs, outputs or dimensions."""
 
 
 class Reason(NamedTuple):
-    """Why an operator has no place in a model. number: None for an input or output."""
+    """Why NNAPI cannot express an operator. number: None for an input or output."""
 
     number: int | None
     name: str
@@ -38,7 +38,7 @@ class Reason(NamedTuple):
 
 
 class Names(NamedTuple):
-    """What inputs and outputs are called: index of a tensor -> name."""
+    """The names of inputs and outputs: tensor index -> name."""
 
     inputs: Mapping[int, str] = {}
     outputs: Mapping[int, str] = {}
@@ -47,7 +47,7 @@ class Names(NamedTuple):
 def imported(file: File, graph: FileGraph, names: Names | None = None) -> Model:
     """The finished model of a graph.
 
-    Raises BAD_DATA with all operators that have no place in it.
+    Raises BAD_DATA with all operators that NNAPI cannot express.
     """
     model, reasons = attempt(file, graph, names or Names())
     if reasons:
@@ -57,7 +57,7 @@ def imported(file: File, graph: FileGraph, names: Names | None = None) -> Model:
 
 
 def import_error(graph: FileGraph, reasons: Sequence[Reason]) -> NnapiError:
-    """One line with all reasons, each with how many operators it concerns and which are first."""
+    """A one-line error: each reason with the number of operators and the first of them."""
     groups: dict[tuple[str, str], list[Reason]] = {}
     for item in reasons:
         key = item.name if item.number is not None else str(item)
@@ -88,7 +88,7 @@ def _grouped(reasons: Sequence[Reason]) -> str:
 def attempt(
     file: File, graph: FileGraph, names: Names, shared: "Shared | None" = None
 ) -> tuple[Model | None, list[Reason]]:
-    """The model of a graph and nothing, or nothing and the reasons why it is none."""
+    """The model and no reasons, or None and the reasons why NNAPI cannot express the graph."""
     is_inner = shared is not None
     shared = shared or Shared(file, (graph.number,))
     importing = Importing(file, graph, room=shared.room, is_inner=is_inner)
@@ -143,7 +143,7 @@ def _lower(importing: Importing, operator: Operator) -> None:
             lowering(importing, operator)
         wide.rounded(importing, operator, importing.wide)
     except MALFORMED as error:
-        # It has fewer inputs, outputs or dimensions than its kind has.
+        # The operator has fewer inputs, outputs or dimensions than its schema requires.
         raise reason(
             f"it is not made as operators of its kind are ({error})", "import.tflite.operator-form"
         ) from error
@@ -169,18 +169,18 @@ def _finish(importing: Importing, names: Names) -> None:
 
 
 class Shared:
-    """Graphs that IF and WHILE refer to, each imported once."""
+    """The graphs of IF and WHILE, each imported once."""
 
     def __init__(self, file: File, path: tuple[int, ...]) -> None:
         self._file = file
         self._path = path
         self.room = Room(len(file.data))
         self.with_wide: dict[str, int] = {}
-        """As of Importing, in all graphs."""
+        """As in Importing, for all graphs."""
         self._models: dict[int, Model | NnapiError] = {}
 
     def model(self, number: int) -> Model:
-        """The model of a graph; raises BAD_DATA with the first reason why it is none."""
+        """The model of a graph; raises BAD_DATA with the first reason why it cannot be imported."""
         if not 0 <= number < len(self._file.graphs):
             raise reason(
                 f"graph {number}; the file has {len(self._file.graphs)}",
@@ -207,4 +207,4 @@ class Shared:
 
 
 MOST_NESTED = 32
-"""Graphs that run each other."""
+"""The deepest nesting of graphs."""

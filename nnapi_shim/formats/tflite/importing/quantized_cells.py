@@ -1,8 +1,8 @@
-"""Sequences of quantized cells, with a state of 16 bits: a QUANTIZED_LSTM for every step.
+"""Sequences of quantized LSTM cells with a 16-bit state: one QUANTIZED_LSTM for each step.
 
-Android's reference leaves out the biases of QUANTIZED_LSTM. They are put in by columns that stand
-behind the input and never change: their products with the weights that stand behind the others are
-the biases, to the last one.
+Android's reference ignores the biases of QUANTIZED_LSTM. They are expressed as constant columns
+appended to the input: the products with the columns appended to the weights sum exactly to the
+biases.
 """
 
 from collections.abc import Sequence
@@ -18,13 +18,13 @@ from nnapi_shim.formats.tflite.importing.reason import reason
 from nnapi_shim.hal.enums import OperandType as T
 
 INTERMEDIATE_SCALE = 2.0**-12
-"""Of what the gates are computed in, as in LiteRT."""
+"""The scale of the gates before the activation, as in LiteRT."""
 MOST_STEPS = 512
-"""Operations that a sequence may become."""
+"""The most operations that a sequence is unrolled into."""
 
 
 def is_quantized_cell(graph: Importing, operator: Operator) -> bool:
-    """Whether QUANTIZED_LSTM computes an operator: one without projection and normalisation."""
+    """Whether QUANTIZED_LSTM expresses the operator: no projection, no layer normalisation."""
     inputs = operator.inputs
     first = graph.tensor(inputs[0])
     biases = [inputs[at] for at in (16, 17, *range(20, 24)) if at < len(inputs)]
@@ -37,12 +37,13 @@ def is_quantized_cell(graph: Importing, operator: Operator) -> bool:
 
 
 def quantized_sequence(graph: Importing, operator: Operator) -> None:
-    """One operation after the other, each with the states of the one before."""
+    """One QUANTIZED_LSTM for each step, which takes the states of the previous step."""
     inputs, options = operator.inputs, operator.options
     data = graph.operand(inputs[0])
     if not data.is_known or len(data.dimensions) != 3:
         raise reason(
-            "only a run tells the dimensions of its input", "import.tflite.dynamic-dimensions"
+            "the dimensions of its input are unknown before a run",
+            "import.tflite.dynamic-dimensions",
         )
     time_axis = 0 if options.get("TimeMajor", False) else 1
     steps, batch = data.dimensions[time_axis], data.dimensions[1 - time_axis]
@@ -66,7 +67,7 @@ def quantized_sequence(graph: Importing, operator: Operator) -> None:
     hidden_scale = _hidden_scale(graph, operator)
     clips = [float(options.get(name, 0.0)) for name in ("CellClip", "ProjClip")]
     rest: list[Any] = [*[None] * 4, *clips, *[INTERMEDIATE_SCALE] * 4]
-    # With the sign that the reference takes it with.
+    # The reference takes the zero point with this sign.
     rest += [-first.zero_point, hidden_scale]
     output, state, outputs = first, cell, []
     for part in [parts] if steps == 1 else parts:
@@ -93,7 +94,7 @@ def _state(graph: Importing, tensor: Tensor) -> Operand:
 def _bias_columns(
     graph: Importing, inputs: Sequence[int | None], data: Operand
 ) -> tuple[Array, list[Array | None]]:
-    """What stands behind the input, and behind the weights of each gate."""
+    """The values appended to the input, and the columns appended to the weights of each gate."""
     biases = [graph.value(index) for index in inputs[12:16]]
     if any(value is None for value, index in zip(biases, inputs[12:16], strict=True) if index):
         raise reason("its biases are no constants", "import.tflite.not-constant")
@@ -104,7 +105,7 @@ def _bias_columns(
     count = -(-largest // (127 * abs(far)))
     if count > 1024:
         raise reason(f"its biases reach {largest}", "import.tflite.quantized-lstm.bias-size")
-    # As many whole products as there are, what is left in shares of `far`, and its rest in ones.
+    # Decompose each bias: full products 127 * far, then a share of `far`, then the rest in ones.
     values = [far] * (count + 1) + [one] * 2
     columns: list[Array | None] = []
     units = sum(value.size for value in biases if value is not None)

@@ -1,8 +1,7 @@
-"""Tensors of rank above 4, which few of NNAPI's operations take.
+"""Lowers operators on tensors of rank above 4, which most NNAPI operations do not take.
 
-Such a tensor is held as an operand of fewer dimensions with the same elements in the same order. An
-operator on it is lowered as the same operator on tensors whose dimensions are merged: those that
-it treats alike and that lie beside each other are one.
+Such a tensor is stored as an operand of lower rank with the same elements in the same order. An
+operator is lowered on merged dimensions: adjacent dimensions that it treats alike become one.
 """
 
 import math
@@ -19,7 +18,7 @@ from nnapi_shim.formats.tflite.importing.reason import reason
 from nnapi_shim.operations.shapes import broadcast
 
 MOST = 4
-"""Dimensions that all of NNAPI's operations take."""
+"""The highest rank that all NNAPI operations take."""
 
 Shape = tuple[int, ...]
 Plan = Callable[[Importing, Operator, Lowering], None]
@@ -31,16 +30,16 @@ ELEMENTWISE = frozenset(_NAMES.split())
 
 
 def lowered(graph: Importing, operator: Operator, lower: Lowering) -> bool:
-    """Whether an operator has a tensor of a higher rank, and was lowered here."""
+    """Whether an operator has a tensor of rank above 4 and was lowered here."""
     plan = elementwise if operator.name in ELEMENTWISE else PLANS.get(operator.name)
     indexes = [i for i in (*operator.inputs, *operator.outputs) if i is not None]
     is_high = any(len(graph.tensor(index).shape) > MOST for index in indexes)
-    # NNAPI does not reshape what has a higher rank: inputs of the model stay as they are.
+    # NNAPI does not reshape tensors of rank above 4, so model inputs keep their dimensions.
     if plan is None or not is_high or any(_is_direct(graph, i) for i in operator.inputs):
         return False
     if any(0 in _shape(graph, index) for index in operator.inputs if index is not None):
         raise reason(
-            "only a run tells the dimensions of its tensors of rank above 4",
+            "the dimensions of its tensors of rank above 4 are unknown before a run",
             "import.tflite.dynamic-dimensions",
         )
     plan(graph, operator, lower)
@@ -53,11 +52,11 @@ def _is_direct(graph: Importing, index: int | None) -> bool:
     return len(graph.operand(index).dimensions) > MOST
 
 
-# Tensors with other dimensions
+# Tensors with merged dimensions
 
 
 def _shape(graph: Importing, index: int | None) -> Shape:
-    """The dimensions that a tensor has, however it is held."""
+    """The dimensions of a tensor in the file."""
     value = graph.value(index)
     if value is not None:
         return value.shape
@@ -67,7 +66,7 @@ def _shape(graph: Importing, index: int | None) -> Shape:
 
 
 def _view(graph: Importing, index: int | None, shape: Shape) -> int:
-    """A tensor with the elements of another one."""
+    """A tensor with the elements of another one and other dimensions."""
     tensor, value = graph.tensor(index), graph.value(index)
     if value is not None:
         if tensor.is_per_channel:
@@ -85,7 +84,7 @@ def _view(graph: Importing, index: int | None, shape: Shape) -> int:
 
 
 def _numbers(graph: Importing, index: int | None, numbers: Any) -> int:
-    """A constant like another one, with these numbers."""
+    """A constant of the type of another one, with these numbers."""
     value = np.asarray(numbers, np.int32)
     tensor = graph.tensor(index)._replace(shape=value.shape, dimensions=value.shape, value=None)
     made = graph.add_tensor(tensor)
@@ -101,8 +100,8 @@ def _run(
     outputs: Sequence[tuple[Shape, Shape]],
     **options: Any,
 ) -> None:
-    """Lower an operator on these inputs. outputs: for each the dimensions that it is computed with,
-    and those that it has.
+    """Lower an operator on these inputs. outputs: for each, the dimensions for the computation and
+    the dimensions in the file.
     """
     made = []
     for index, (shape, _) in zip(operator.outputs, outputs, strict=True):
@@ -129,7 +128,7 @@ def _few(groups: Sequence[Any]) -> None:
 
 
 def _groups(shape: Shape, special: Collection[int]) -> list[list[int]]:
-    """Axes: each special one by itself, and others together that lie beside each other."""
+    """Axes grouped for merging: each special axis alone, adjacent other axes together."""
     groups: list[list[int]] = []
     for axis in range(len(shape)):
         if groups and axis not in special and groups[-1][0] not in special:
@@ -151,7 +150,7 @@ def _size(shape: Shape, group: Sequence[int]) -> int:
 
 
 def elementwise(graph: Importing, operator: Operator, lower: Lowering) -> None:
-    """Dimensions are merged in which each input is whole, or 1."""
+    """Merge adjacent dimensions along which each input is either full or broadcast."""
     shapes = [_shape(graph, index) for index in operator.inputs]
     full = broadcast(*shapes)
     padded = [(1,) * (len(full) - len(shape)) + shape for shape in shapes]
@@ -176,7 +175,7 @@ def elementwise(graph: Importing, operator: Operator, lower: Lowering) -> None:
 
 
 def _same(graph: Importing, operator: Operator, shape: Sequence[int]) -> None:
-    """The same elements with other dimensions, of which one may be -1."""
+    """A reshape; one size may be -1."""
     index, (target,) = operator.inputs[0], operator.outputs
     before, sizes = _shape(graph, index), list(shape)
     if sizes.count(-1) == 1:
@@ -196,7 +195,7 @@ def _same(graph: Importing, operator: Operator, shape: Sequence[int]) -> None:
 
 
 def reshape(graph: Importing, operator: Operator, lower: Lowering) -> None:
-    """The shape is an input, or an option in old files."""
+    """RESHAPE; the shape is an input, or an option in old files."""
     shape = operator.options.get("NewShape", ())
     if len(operator.inputs) > 1:
         shape = graph.numbers(operator.inputs[1], "its shape")
@@ -204,7 +203,7 @@ def reshape(graph: Importing, operator: Operator, lower: Lowering) -> None:
 
 
 def squeeze(graph: Importing, operator: Operator, lower: Lowering) -> None:
-    """Without dimensions of size 1."""
+    """SQUEEZE."""
     shape = _shape(graph, operator.inputs[0])
     axes = {axis_of(axis, len(shape)) for axis in operator.options.get("SqueezeDims", ())}
     axes = axes or {at for at, size in enumerate(shape) if size == 1}
@@ -212,7 +211,7 @@ def squeeze(graph: Importing, operator: Operator, lower: Lowering) -> None:
 
 
 def expand_dims(graph: Importing, operator: Operator, lower: Lowering) -> None:
-    """With one more."""
+    """EXPAND_DIMS."""
     shape = list(_shape(graph, operator.inputs[0]))
     (axis,) = graph.numbers(operator.inputs[1], "its axis")
     shape.insert(axis_of(axis, len(shape) + 1), 1)
@@ -220,7 +219,7 @@ def expand_dims(graph: Importing, operator: Operator, lower: Lowering) -> None:
 
 
 def transpose(graph: Importing, operator: Operator, lower: Lowering) -> None:
-    """Dimensions of size 1 are left out; what stays side by side is moved as one."""
+    """TRANSPOSE; size 1 is dropped, axes that stay adjacent are merged."""
     shape = _shape(graph, operator.inputs[0])
     perm = [axis_of(i, len(shape)) for i in graph.numbers(operator.inputs[1], "its order")]
     if sorted(perm) != list(range(len(shape))):
@@ -247,7 +246,7 @@ def transpose(graph: Importing, operator: Operator, lower: Lowering) -> None:
 
 
 def reduce(graph: Importing, operator: Operator, lower: Lowering) -> None:
-    """Axes side by side are one, whether they are reduced or not."""
+    """Reductions; adjacent axes that are all reduced or all kept are merged."""
     shape = _shape(graph, operator.inputs[0])
     numbers = graph.numbers(operator.inputs[1], "its axes")
     axes = {axis_of(axis, len(shape)) for axis in numbers}
@@ -271,14 +270,14 @@ def reduce(graph: Importing, operator: Operator, lower: Lowering) -> None:
 
 
 def along_last(graph: Importing, operator: Operator, lower: Lowering) -> None:
-    """Rows are computed one by one."""
+    """Operators along the last axis; the other axes are merged into rows."""
     shape = _shape(graph, operator.inputs[0])
     rows = (math.prod(shape[:-1]), shape[-1])
     _run(graph, operator, lower, [_view(graph, operator.inputs[0], rows)], [(rows, shape)])
 
 
 def concatenation(graph: Importing, operator: Operator, lower: Lowering) -> None:
-    """What lies before and behind the axis is one dimension each."""
+    """CONCATENATION; the dimensions before the axis are merged, and those after it."""
     shapes = [_shape(graph, index) for index in operator.inputs]
     axis = axis_of(int(operator.options.get("Axis", 0)), len(shapes[0]))
     views = [_around(shape, axis) for shape in shapes]
@@ -294,7 +293,7 @@ def _around(shape: Shape, axis: int) -> Shape:
 
 
 def fully_connected(graph: Importing, operator: Operator, lower: Lowering) -> None:
-    """Rows are computed one by one."""
+    """FULLY_CONNECTED; the leading axes are merged into rows."""
     data, weights, *rest = operator.inputs
     shape = _shape(graph, data)
     units, size = graph.tensor(weights).shape
@@ -306,7 +305,7 @@ def fully_connected(graph: Importing, operator: Operator, lower: Lowering) -> No
 
 
 def batch_matmul(graph: Importing, operator: Operator, lower: Lowering) -> None:
-    """Equal batches are one dimension."""
+    """BATCH_MATMUL; equal batch dimensions are merged."""
     one, other = (_shape(graph, index) for index in operator.inputs)
     if one[:-2] != other[:-2]:
         raise reason(
@@ -325,7 +324,7 @@ def batch_matmul(graph: Importing, operator: Operator, lower: Lowering) -> None:
 
 
 def slices(graph: Importing, operator: Operator, lower: Lowering) -> None:
-    """Dimensions that are taken whole are merged."""
+    """SLICE; dimensions that are taken whole are merged."""
     data, *ranges = operator.inputs
     shape = _shape(graph, data)
     begin, size = (graph.numbers(index, "its range") for index in ranges)
@@ -341,7 +340,7 @@ def slices(graph: Importing, operator: Operator, lower: Lowering) -> None:
 
 
 def pads(graph: Importing, operator: Operator, lower: Lowering) -> None:
-    """Dimensions without anything around them are merged."""
+    """Padding; dimensions without padding are merged."""
     data, paddings, *rest = operator.inputs
     shape = _shape(graph, data)
     around = np.reshape(graph.numbers(paddings, "its paddings"), (-1, 2)).tolist()
@@ -374,4 +373,4 @@ PLANS: dict[str, Plan] = {
     "SUM": reduce,
     "TRANSPOSE": transpose,
 }
-"""Operators that are more than elementwise."""
+"""Lowerings of the operators that are not elementwise."""

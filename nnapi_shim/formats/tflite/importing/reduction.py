@@ -1,4 +1,4 @@
-"""Sums, means, largest elements along axes."""
+"""Reductions along axes, ARG_MAX and ARG_MIN."""
 
 from nnapi_shim.api.signature import Input
 from nnapi_shim.formats.tflite.file import Operator
@@ -12,7 +12,7 @@ def _reduce(type: str) -> Lowering:
         data = graph.operand(operator.inputs[0])
         if type == "REDUCE_PROD" and graph.tensor(operator.inputs[0]).scales:
             raise reason(
-                "it is of quantized values, which LiteRT rounds after each factor",
+                "its values are quantized, and LiteRT rounds after each factor",
                 "import.tflite.reduce-prod.quantized",
             )
         axes = graph.value(operator.inputs[1])
@@ -33,7 +33,7 @@ def _index(type: str) -> Lowering:
         (axis,) = graph.numbers(operator.inputs[1], "its axis")
         inputs: list[Input] = [graph.operand(operator.inputs[0]), axis]
         (output,) = operator.outputs
-        if graph.tensor(output).type == "INT64":  # places are below 2^31 whatever they are kept in
+        if graph.tensor(output).type == "INT64":  # indices fit in 31 bits
             graph.define(output, graph.make(type, inputs))
         else:
             graph.add(type, inputs, operator)

@@ -1,4 +1,4 @@
-"""Parts of tensors, by ranges and by indices."""
+"""Slices, strided slices and gathers."""
 
 import math
 from itertools import accumulate
@@ -18,7 +18,7 @@ from nnapi_shim.hal.enums import OperandType as T
 
 
 def _known(graph: Importing, index: int | None) -> Input:
-    """Numbers as constants of 32 bits, or as operands."""
+    """Integers as an int32 constant, or as an operand."""
     value = graph.value(index)
     if value is None:
         return graph.operand(index)
@@ -26,14 +26,14 @@ def _known(graph: Importing, index: int | None) -> Input:
 
 
 def slice_(graph: Importing, operator: Operator) -> None:
-    """From a place and of a size."""
+    """SLICE by begin and size."""
     data, begin, size = operator.inputs
     operands = [graph.operand(data), _known(graph, begin), _known(graph, size)]
     graph.add("SLICE", operands, operator)
 
 
 def strided(graph: Importing, operator: Operator) -> None:
-    """Ellipses and new axes are put into words that NNAPI has."""
+    """STRIDED_SLICE; ellipses and new axes are resolved into ranges."""
     data = graph.operand(operator.inputs[0])
     options = operator.options
     masks = [int(options.get(name, 0)) for name in _MASKS]
@@ -44,7 +44,8 @@ def strided(graph: Importing, operator: Operator) -> None:
         return
     if not data.is_known:
         raise reason(
-            "only a run tells the dimensions of its input", "import.tflite.dynamic-dimensions"
+            "the dimensions of its input are unknown before a run",
+            "import.tflite.dynamic-dimensions",
         )
     begin, end, strides = (graph.numbers(i, "its range") for i in operator.inputs[1:4])
     if options.get("Offset", False):
@@ -59,7 +60,7 @@ def strided(graph: Importing, operator: Operator) -> None:
         sizes = [len(item) for item in parts.ranges]
         part = graph.make("SLICE", [data, graph.sizes(starts), graph.sizes(sizes)])
     else:
-        # Behind the first element in front of a tensor lies -1, which would be its last one.
+        # An exclusive end of -1 (before element 0) would mean the last element: use -size - 1.
         ends = [
             item.stop if item.stop >= 0 else -size - 1
             for item, size in zip(parts.ranges, data.dimensions, strict=True)
@@ -75,20 +76,20 @@ _MASKS = ("BeginMask", "EndMask", "ShrinkAxisMask", "EllipsisMask", "NewAxisMask
 
 
 def _whole(graph: Importing, operator: Operator, data: Operand) -> bool:
-    """Whether NNAPI's operation cannot be used as it is: of integers, of fewer ranges than there
-    are dimensions, and where a dimension is taken away, whose end counts here and not there.
+    """Whether the ranges must be resolved: integers, fewer ranges than dimensions, or a shrunk
+    axis, whose end LiteRT takes into account and NNAPI ignores.
     """
     begin = graph.value(operator.inputs[1])
     if data.type is T.TENSOR_INT32:
         return True
     takes_away = bool(operator.options.get("ShrinkAxisMask", 0))
     is_short = begin is not None and begin.size != len(data.dimensions)
-    is_wide = operator.outputs[0] in graph.wide  # what is left has to be known for them
+    is_wide = operator.outputs[0] in graph.wide  # their output shape must be known
     return begin is not None and data.is_known and (takes_away or is_short or is_wide)
 
 
 class _Ranges:
-    """For each dimension what is taken, and the dimensions of the result."""
+    """The range of each dimension, and the dimensions of the result."""
 
     def __init__(self) -> None:
         self.ranges: list[range] = []
@@ -129,7 +130,7 @@ def _ranges(
             if shrink & bit:
                 if step < 0:
                     raise reason(
-                        "a dimension that goes away has a stride below 0",
+                        "a shrunk dimension has a stride below 0",
                         "import.tflite.strided-slice.shrink-stride",
                     )
                 start = 0 if begin_mask & bit else axis_of(begin[at], size)
@@ -149,7 +150,7 @@ def _ranges(
 
 
 def gather(graph: Importing, operator: Operator) -> None:
-    """Of a single index, which takes its dimension away."""
+    """GATHER; a scalar index removes its dimension."""
     data, index = graph.operand(operator.inputs[0]), operator.inputs[1]
     if operator.options.get("BatchDims", 0):
         raise reason("it gathers by batches", "import.tflite.gather.batch-dims")
@@ -162,11 +163,12 @@ def gather(graph: Importing, operator: Operator) -> None:
 
 
 def gather_nd(graph: Importing, operator: Operator) -> None:
-    """Index columns times the strides of their dimensions, and a GATHER of rows."""
+    """GATHER_ND: index columns times strides, then GATHER of rows."""
     data, indices = graph.operands(operator.inputs)
     if not data.is_known or not indices.is_known:
         raise reason(
-            "only a run tells the dimensions of its inputs", "import.tflite.dynamic-dimensions"
+            "the dimensions of its inputs are unknown before a run",
+            "import.tflite.dynamic-dimensions",
         )
     *lead, count = indices.dimensions
     sizes = data.dimensions[:count]
@@ -188,7 +190,7 @@ def gather_nd(graph: Importing, operator: Operator) -> None:
 
 
 def top_k(graph: Importing, operator: Operator) -> None:
-    """Of equal elements NNAPI takes the later first."""
+    """TOPK_V2; among equal elements NNAPI returns the last first."""
     (count,) = graph.numbers(operator.inputs[1], "the number of elements")
     values, indices = graph.make("TOPK_V2", [graph.operand(operator.inputs[0]), count])
     graph.give(operator, values, 0)
