@@ -1,4 +1,4 @@
-"""What a program gives that is of the wrong Python type: a TypeError that says what it is."""
+"""Checks of Python types; a wrong type raises a TypeError with the value and its type."""
 
 import operator
 from collections.abc import Iterable
@@ -20,12 +20,12 @@ def shown(value: object) -> str:
 
 
 def wrong_type(what: str, value: object, expected: str) -> TypeError:
-    """The refusal of something that is not what it must be."""
+    """The TypeError for a value of the wrong type."""
     return TypeError(f"{what} is {shown(value)}; it must be {expected}")
 
 
 def listed(what: str, value: Any, expected: str) -> list[Any]:
-    """The items of a list, tuple or the like; text is none."""
+    """The items of a list, tuple or another iterable except text."""
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
         raise wrong_type(what, value, expected)
     return list(value)
@@ -34,7 +34,7 @@ def listed(what: str, value: Any, expected: str) -> list[Any]:
 def integer(
     what: str, value: Any, expected: str = "a whole number from 0", low: int | None = 0
 ) -> int:
-    """A whole number; raises BAD_DATA for one below `low`. low: None for no limit."""
+    """An integer; raises BAD_DATA below `low`. low: None for no limit."""
     try:
         number = operator.index(value)
     except TypeError:
@@ -45,7 +45,7 @@ def integer(
 
 
 def number(what: str, value: Any) -> float:
-    """A number, such as a scale."""
+    """A number, such as a scale, as float."""
     try:
         return float(value)
     except (TypeError, ValueError):

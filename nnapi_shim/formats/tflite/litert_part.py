@@ -14,8 +14,8 @@ from nnapi_shim.formats.tflite.parts import Part
 
 
 class LitertPart:
-    """A part that LiteRT runs: with its default delegate (XNNPACK) where that can be set up for
-    it, else without.
+    """A part that LiteRT runs: with its default delegate (XNNPACK) if that accepts the part, else
+    without.
     """
 
     devices = ("LiteRT",)
@@ -54,14 +54,14 @@ class LitertPart:
         )
 
     def run(self, values: dict[int, Array]) -> None:
-        """Compute the part's outputs from what is there."""
+        """Compute the outputs of the part from `values`."""
         arrays = [self._given(index, values) for index in self._part.inputs]
         try:
             self._resize(arrays)
         except (RuntimeError, ValueError) as error:
             if self._is_plain:
                 raise self._refused(error) from None
-            self._give_up_delegate()  # states are those of the last shapes, as after a resize
+            self._give_up_delegate()  # as after a resize: states keep their last shapes
             try:
                 self._resize(arrays)
             except (RuntimeError, ValueError) as again:
@@ -93,12 +93,12 @@ class LitertPart:
         return value.reshape(()) if not tensor.shape and value.size == 1 else value
 
     def reset(self) -> None:
-        """Begin anew with all states."""
+        """Reset all states."""
         self._interpreter.reset_all_variables()
 
 
 def converted(tensor: Tensor, value: ArrayLike) -> Array:
-    """What a program gives for a tensor, as an array of its type; raises BAD_DATA."""
+    """A value as an array of the tensor's type; raises BAD_DATA."""
     dtype = DTYPES.get(tensor.type)
     try:
         return np.asarray(value) if dtype is None else np.asarray(value, dtype)
@@ -109,7 +109,7 @@ def converted(tensor: Tensor, value: ArrayLike) -> Array:
 
 
 def value_of(tensor: Tensor, values: Mapping[int, Array]) -> Array:
-    """What a tensor holds now: what was computed, or its contents in the file."""
+    """The current value of a tensor: computed, or its contents in the file."""
     if tensor.number in values:
         return values[tensor.number]
     if tensor.value is None:

@@ -1,4 +1,4 @@
-"""The bytes of a .tflite file as a model."""
+"""Reads the bytes of a .tflite file as a model."""
 
 from typing import TYPE_CHECKING
 
@@ -28,9 +28,9 @@ def loaded(
 
 
 def chosen(file: File, signature: str | None) -> tuple[FileGraph, Names]:
-    """The graph of a signature and what its inputs and outputs are called.
+    """The graph of a signature and the names of its inputs and outputs.
 
-    None: the first one, or the first graph where the file has none.
+    None: the first signature, or the first graph if the file has no signatures.
     """
     by_key = {item.key: item for item in file.signatures}
     if signature is None:

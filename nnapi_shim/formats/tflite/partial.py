@@ -1,4 +1,4 @@
-"""PartialModel: what NNAPI can express of a file as models, the rest through LiteRT."""
+"""PartialModel: models for the operators that NNAPI can express, LiteRT for the others."""
 
 import threading
 from collections.abc import Sequence
@@ -21,13 +21,13 @@ from nnapi_shim.hal.enums import OperandType
 
 
 class PartialModel:
-    """A graph of a file, in parts that run one after the other.
+    """A graph of a file in parts that run in sequence.
 
         partial = nnapi_shim.load("model.tflite", partial=True)
         partial.compile("nnapi-cpu").run(image)
 
-    inputs, outputs: names. parts: each with its operators and its Model, or with the reasons why
-    it has none.
+    inputs, outputs: names. parts: each with its operators and its Model, or the reasons why it has
+        none.
     """
 
     def __init__(self, file: File, graph: FileGraph, names: Names) -> None:
@@ -45,7 +45,7 @@ class PartialModel:
 
     @property
     def reasons(self) -> tuple[Reason, ...]:
-        """Why operators have no place in an NNAPI model, in their order."""
+        """Why NNAPI cannot express operators, in operator order."""
         return tuple(reason for part in self.parts for reason in part.reasons)
 
     def __repr__(self) -> str:
@@ -56,11 +56,11 @@ class PartialModel:
         return f"<PartialModel: {summary}>"
 
     def compile(self, devices: Choice | None = None, **options: Any) -> "PartialCompilation":
-        """Make all parts ready.
+        """Compile all parts.
 
         devices, options: as of Compilation, for the parts that are models.
         Raises NnapiError as Compilation does, and BAD_DATA for what LiteRT refuses; ImportError
-        without LiteRT where it is needed.
+        without LiteRT if a part needs it.
         """
         steps: list[_Model | LitertPart] = []
         for part in self.parts:
@@ -73,10 +73,10 @@ class PartialModel:
 
 
 class PartialCompilation:
-    """A PartialModel made ready. One run at a time.
+    """A compiled PartialModel. One run at a time.
 
-    inputs, outputs: as those of a Compilation; whole numbers of 64 bits are told as TENSOR_INT32.
-    input_names, output_names: what they are called. devices: those of the parts, and "LiteRT".
+    inputs, outputs: as those of a Compilation; 64-bit integers are reported as TENSOR_INT32.
+        input_names, output_names: their names. devices: those of the parts, and "LiteRT".
     """
 
     def __init__(self, model: PartialModel, steps: "Sequence[_Model | LitertPart]") -> None:
@@ -97,9 +97,9 @@ class PartialCompilation:
         self._lock = threading.Lock()
 
     def run(self, *inputs: ArrayLike, **named: ArrayLike) -> Any:
-        """Compute: an array, or a tuple of arrays if there are several outputs.
+        """Compute: returns an array, or a tuple of arrays for several outputs.
 
-        inputs: one for each input, in order or by name.
+        inputs: one for each input, by position or by name.
         Raises NnapiError.
         """
         graph = self.model.graph
@@ -124,14 +124,14 @@ class PartialCompilation:
         return results[0] if len(results) == 1 else results
 
     def reset(self) -> None:
-        """Begin anew with all states."""
+        """Reset all states."""
         with self._lock:
             for step in self._steps:
                 step.reset()
 
 
 class _Model:
-    """A part that runs on devices."""
+    """A part that runs on NNAPI devices."""
 
     def __init__(self, graph: FileGraph, part: Part, compilation: Compilation) -> None:
         self._graph = graph
@@ -140,7 +140,7 @@ class _Model:
         self.devices = tuple(item.name for item in compilation.runtime.devices)
 
     def run(self, values: dict[int, Array]) -> None:
-        """Compute the part's outputs from what is there."""
+        """Compute the outputs of the part from `values`."""
         arrays = [value_of(self._graph.tensors[index], values) for index in self._part.inputs]
         results = self._compilation.run(*(np.atleast_1d(value) for value in arrays))
         if len(self._part.outputs) == 1:
@@ -149,12 +149,12 @@ class _Model:
             values[index] = result
 
     def reset(self) -> None:
-        """Begin anew with all states."""
+        """Reset all states."""
         self._compilation.reset()
 
 
 def _argument(tensor: Tensor, name: str) -> Argument:
-    """What a program is told of an input or output."""
+    """The Argument of an input or output."""
     type = OperandType.TENSOR_INT32 if tensor.type == "INT64" else OPERAND_TYPES.get(tensor.type)
     if type is None:
         raise bad_data(

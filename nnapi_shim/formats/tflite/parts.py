@@ -1,4 +1,4 @@
-"""A graph cut into parts: what NNAPI can express as models, and the rest."""
+"""Partitions a graph into parts that NNAPI can express and parts for LiteRT."""
 
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from nnapi_shim.formats.tflite.file import File, FileGraph, Operator
 from nnapi_shim.formats.tflite.importing.model import Names, Reason, attempt
 
 HELD_TOGETHER = {"ASSIGN_VARIABLE", "CALL_ONCE", "READ_VARIABLE", "VAR_HANDLE"}
-"""Operators on variables, which no cut may part."""
+"""Operators on variables, which must be in one part."""
 
 RANDOM = {
     "MULTINOMIAL",
@@ -16,13 +16,13 @@ RANDOM = {
     "RANDOM_UNIFORM",
     "STABLEHLO_RNG_BIT_GENERATOR",
 }
-"""Operators that give something else each time."""
+"""Operators with random outputs."""
 
 
 class Part(NamedTuple):
-    """Operators that run as one. inputs, outputs: numbers of tensors.
+    """Operators that run together. inputs, outputs: tensor indices.
 
-    model: None where LiteRT runs it. reasons: why it does.
+    model: None if LiteRT runs the part. reasons: why LiteRT runs it.
     """
 
     operators: tuple[Operator, ...]
@@ -33,10 +33,10 @@ class Part(NamedTuple):
 
 
 def parts_of(file: File, graph: FileGraph, names: Names) -> Iterator[Part]:
-    """The parts, in an order in which they can run.
+    """The parts, in execution order.
 
-    Operators of constants alone, such as a DEQUANTIZE of weights, stand in every part that reads
-    what they give: operators want their weights to be constants.
+    Operators on constants alone, such as a DEQUANTIZE of weights, are repeated in every part that
+    reads their outputs, since operators need constant weights.
     """
     fixed = _fixed(graph)
     _, reasons = attempt(file, graph, names)
@@ -49,11 +49,11 @@ def parts_of(file: File, graph: FileGraph, names: Names) -> Iterator[Part]:
         moved = [operator for operator in graph.operators if operator.number not in within]
         parts, retry = [], False
         for operators, is_outside in _runs(graph, moved, outside):
-            # LiteRT computes all that is fixed; a model what NNAPI has operations for.
+            # LiteRT computes all fixed operators; a model those that NNAPI can express.
             copied = () if is_held else fixed if is_outside else within
             part = _part(graph, _with_fixed(graph, operators, copied), within)
             if not part.outputs and not is_held:
-                continue  # nobody asks for what they compute
+                continue  # their outputs are not read
             if is_outside:
                 known_reasons = (
                     reason for operator in operators for reason in why.get(operator.number, ())
@@ -72,7 +72,7 @@ def parts_of(file: File, graph: FileGraph, names: Names) -> Iterator[Part]:
 
 
 def _fixed(graph: FileGraph) -> set[int]:
-    """Numbers of operators that give the same in every run, and no output of the graph."""
+    """Indices of operators with the same outputs in every run, none of them a graph output."""
     fixed: set[int] = set()
     known = {tensor.number for tensor in graph.tensors if tensor.is_constant}
     boundary = {*graph.inputs, *graph.outputs}
@@ -93,7 +93,7 @@ def _fixed(graph: FileGraph) -> set[int]:
 def _with_fixed(
     graph: FileGraph, operators: Sequence[Operator], fixed: Collection[int]
 ) -> list[Operator]:
-    """Operators, and in front of them those of constants that they read from."""
+    """The operators, preceded by the constant operators that they read from."""
     chosen = {operator.number for operator in operators}
     needed = {index for operator in operators for index in operator.inputs}
     for operator in reversed(graph.operators):
@@ -106,8 +106,8 @@ def _with_fixed(
 def _note(
     why: dict[int, list[Reason]], reasons: Sequence[Reason], operators: Sequence[Operator]
 ) -> None:
-    """Keep reasons by operator. Where none of them names an operator, or only such as are known,
-    all `operators` have the first reason.
+    """Add reasons by operator. If none names an operator, or only known ones, all `operators` get
+    the first reason.
     """
     known = len(why)
     for reason in reasons:
@@ -124,9 +124,9 @@ def _note(
 def _runs(
     graph: FileGraph, operators: Sequence[Operator], outside: Collection[int]
 ) -> Iterator[tuple[list[Operator], bool]]:
-    """Operators of one kind that can run together, as many as there are at a time.
+    """Maximal sets of operators of one kind that can run together.
 
-    outside: numbers of those that NNAPI cannot express.
+    outside: indices of operators that NNAPI cannot express.
     """
     waiting = list(operators)
     written = {index for operator in waiting for index in operator.outputs}
@@ -146,9 +146,9 @@ def _runs(
 
 
 def _part(graph: FileGraph, operators: Sequence[Operator], within: Collection[int]) -> Part:
-    """What goes in and comes out of operators that run together.
+    """The inputs and outputs of operators that run together.
 
-    within: numbers of operators of constants that every part has for itself.
+    within: indices of constant operators that every part repeats.
     """
     inside = {operator.number for operator in operators}
     made = {index for operator in operators for index in operator.outputs}
@@ -176,12 +176,12 @@ def _part(graph: FileGraph, operators: Sequence[Operator], within: Collection[in
 
 
 def _graph(graph: FileGraph, part: Part) -> FileGraph:
-    """A part as a graph of its own."""
+    """A part as a graph."""
     return graph._replace(operators=part.operators, inputs=part.inputs, outputs=part.outputs)
 
 
 def _names(names: Names, graph: FileGraph, part: Part) -> Names:
-    """The names of those inputs and outputs of a part that are the whole's."""
+    """The names of those inputs and outputs of a part that are also the graph's."""
     return Names(
         {index: name for index, name in names.inputs.items() if index in part.inputs},
         {index: name for index, name in names.outputs.items() if index in part.outputs},

@@ -1,4 +1,4 @@
-"""What a file says of a tensor's scales: one, one for each channel, or one for each block."""
+"""The quantization of tensors: per-tensor, per-channel or blockwise."""
 
 import math
 from collections.abc import Sequence
@@ -12,14 +12,14 @@ from nnapi_shim.formats.tflite.checked import Reader
 from nnapi_shim.formats.tflite.tensor import Blocks, Tensor
 
 QUANTIZED = {"INT4": (-8, 7), "INT8": (-128, 127), "UINT8": (0, 255), "INT16": (-32768, 32767)}
-"""Types that scales say something of, and the range of their elements."""
+"""Types that can be quantized -> range of their elements."""
 
 NO_DETAILS, CUSTOM, BLOCKWISE, MULTI_AXIS = range(4)
 """Kinds of `details`. The package `tflite` has the first two."""
 
 
 class BlockDetails(NamedTuple):
-    """What a file says of blocks. scales, zero_points: numbers of tensors of the same graph."""
+    """Blockwise quantization in a file. scales, zero_points: tensor indices in the same graph."""
 
     scales: int
     zero_points: int
@@ -29,7 +29,8 @@ class BlockDetails(NamedTuple):
 class Quantization(NamedTuple):
     """scales, zero_points: none, one, or one for each index of dimension `channel_dim`.
 
-    details: where there is one for each block. unread: what is said and not understood.
+    details: the blockwise quantization. unread: a message about quantization that is not
+        understood.
     """
 
     scales: tuple[float, ...] = ()
@@ -42,7 +43,7 @@ class Quantization(NamedTuple):
 def quantization(
     reader: Reader, location: str, type: str, shape: Sequence[int], tensor: Any
 ) -> Quantization:
-    """The quantization of a tensor; raises BAD_DATA for what makes no sense."""
+    """The quantization of a tensor; raises BAD_DATA for invalid values."""
     table = reader.call(location, tensor.Quantization)
     if table is None:
         return Quantization()
@@ -53,7 +54,7 @@ def quantization(
         named = {CUSTOM: "a custom one", MULTI_AXIS: "one along several dimensions"}.get(kind)
         return Quantization(unread=f"its quantization is {named or f'of kind {kind}'}")
     if type not in (*QUANTIZED, "INT32", "INT64"):
-        return Quantization()  # a file may say of a float tensor that it has a scale
+        return Quantization()  # a file may have a scale for a float tensor
     scales = reader.numbers(location, table, "Scale")
     if not scales:
         return Quantization()
@@ -103,9 +104,9 @@ def _blockwise(reader: Reader, location: str, type: str, table: Any) -> Quantiza
 def with_blocks(
     tensor: Tensor, quantized: Quantization, tensors: Sequence[tuple[Tensor, Quantization]]
 ) -> Tensor:
-    """A tensor with the scales of its blocks, which are contents of other tensors of its graph.
+    """A tensor with its block scales, which are contents of other tensors of the graph.
 
-    What cannot be understood of them is said by `unread`.
+    `unread` gets a message if they are not understood.
     """
     details = quantized.details
     if details is None or tensor.unread:
@@ -117,7 +118,7 @@ def with_blocks(
 
 
 class _UnreadError(Exception):
-    """Why blocks are not understood."""
+    """The reason why blocks are not understood."""
 
 
 def _blocks(tensor: Tensor, details: BlockDetails, tensors: Sequence[Tensor]) -> Blocks:
@@ -146,7 +147,7 @@ def _blocks(tensor: Tensor, details: BlockDetails, tensors: Sequence[Tensor]) ->
         raise _UnreadError("a scale is 0, negative or no number")
     points = details.zero_points
     if points == 0 and (tensors[0].shape != expected or tensors[0].type not in _POINTS):
-        points = -1  # what writers leave out; the schema says -1
+        points = -1  # absent: the schema's default is -1
     zero_points = None if points == -1 else contents(points, "zero points", _POINTS)
     return Blocks(scales, zero_points, size)
 

@@ -1,4 +1,4 @@
-"""Dimensions of inputs that the caller of `load` says, in place of those of the file."""
+"""Input dimensions that the caller of `load` gives, in place of those of the file."""
 
 from collections.abc import Mapping, Sequence
 
@@ -11,10 +11,10 @@ Shapes = Mapping[str, Sequence[int]]
 
 
 def shaped(graph: FileGraph, names: Names, shapes: Shapes) -> FileGraph:
-    """The graph with these dimensions of its inputs; those of other tensors follow from them.
+    """The graph with these input dimensions; those of other tensors are inferred.
 
-    Raises BAD_DATA for an input that the graph does not have, for another rank, and for sizes that
-    are no whole numbers from 1 on.
+    Raises BAD_DATA for an unknown input, for another rank, and for sizes that are not integers from
+    1.
     """
     called = {names.inputs.get(i) or graph.tensors[i].name: i for i in graph.inputs}
     tensors = list(graph.tensors)

@@ -1,4 +1,4 @@
-"""Constants of which a file has the elements that are not 0, and where they lie."""
+"""Sparse constants."""
 
 from typing import Any, NamedTuple
 
@@ -14,8 +14,8 @@ _VECTORS = {1: "Int32Vector", 2: "Uint16Vector", 3: "Uint8Vector"}
 
 
 class Level(NamedTuple):
-    """One dimension in the order in which elements lie. size: of a dense one. segments, indices:
-    of a sparse one, where the entries of each entry before begin and end, and their places.
+    """One dimension in storage order. size: of a dense dimension. segments, indices: of a sparse
+    one, as in compressed sparse rows.
     """
 
     size: int
@@ -24,8 +24,8 @@ class Level(NamedTuple):
 
 
 class Sparsity(NamedTuple):
-    """Where elements lie. order: the dimension of each level, blocks behind all others. blocks: the
-    dimension that each is a block of.
+    """The storage layout. order: the dimension of each level, block dimensions last. blocks: the
+    dimension that each block dimension belongs to.
     """
 
     order: tuple[int, ...]
@@ -35,7 +35,7 @@ class Sparsity(NamedTuple):
 
 
 def read_sparsity(reader: Reader, location: str, table: Any, data: Array) -> Sparsity:
-    """What a file says of a sparse tensor."""
+    """The sparsity of a tensor."""
     order = reader.numbers(location, table, "TraversalOrder")
     blocks = reader.numbers(location, table, "BlockMap")
     levels = [
@@ -66,7 +66,7 @@ def _vector(reader: Reader, location: str, item: Any, name: str) -> Array:
 
 
 def dense(shape: tuple[int, ...], sparsity: Sparsity, elements: Array, room: Room) -> Array:
-    """The whole tensor. Raises BAD_DATA for places that are none of its own."""
+    """The dense tensor. Raises BAD_DATA for positions outside it."""
     rank = len(shape)
     order, blocks, levels = sparsity.order, sparsity.blocks, sparsity.levels
     if sorted(order) != list(range(rank + len(blocks))) or len(levels) != len(order):
@@ -101,9 +101,10 @@ def dense(shape: tuple[int, ...], sparsity: Sparsity, elements: Array, room: Roo
 
 
 def _entries(level: Level, before: Array, count: int, room: Room) -> tuple[Array, Array, Array]:
-    """Entries of a level: their numbers, places along it, and which of `before` each is of.
+    """The entries of a level: their numbers, positions along it, and the index in `before` of each
+    parent.
 
-    count: how many the last level has.
+    count: the number of entries of the last level.
     """
     if level.segments is None or level.indices is None:
         if level.size < 1:
