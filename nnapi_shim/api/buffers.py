@@ -33,7 +33,7 @@ Target = Union[Array, SupportsDLPack, bytearray, memoryview, mmap, "array[Any]"]
 """A destination of contents."""
 
 RAW = (bytes, bytearray, mmap)
-"""Types without an element type: bytes of the operand's contents in row-major order."""
+"""Buffer types without an element type: they hold an operand's contents in row-major order."""
 
 _ON_CPU = (1, 3)
 """DLPack device types that the CPU can read: kDLCPU, and memory pinned for a GPU."""

@@ -1,4 +1,4 @@
-"""The devices of this process, and what a program may write to choose some of them."""
+"""The devices of this process and their selection."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from nnapi_shim.runtime import device_manager
 
 
 class Device(NamedTuple):
-    """What a device says of itself. Its name is unique."""
+    """The description of a device. Its name is unique."""
 
     name: str
     type: DeviceType
@@ -25,19 +25,19 @@ Choice = str | Device | Iterable[str | Device]
 
 
 def described(driver: IDevice) -> Device:
-    """The description of a device of the runtime."""
+    """The description of a runtime device."""
     return Device(driver.name, driver.type, driver.version, driver.feature_level)
 
 
 def devices() -> list[Device]:
-    """The devices of this process, in the order in which NNAPI numbers them."""
+    """The devices of this process, in the order of their NNAPI indices."""
     return [described(driver) for driver in device_manager.devices()]
 
 
 def chosen(choice: Choice) -> list[IDevice]:
-    """The devices of the runtime that are meant, in the order given.
+    """The selected devices of the runtime, in the given order.
 
-    Raises BAD_DATA for a name that no device has, one that is given twice, and an empty list.
+    Raises BAD_DATA for an unknown name, a device that is given twice, and an empty list.
     """
     expected = "the name of a device, a Device, or a list of them"
     choice = [choice] if isinstance(choice, str | Device) else listed("devices", choice, expected)

@@ -1,4 +1,4 @@
-"""Names in place of numbers: `"TENSOR_FLOAT32"` wherever an enumeration's member may stand."""
+"""Names of enumeration members, such as `"TENSOR_FLOAT32"`, in place of the members."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -12,7 +12,7 @@ Member = TypeVar("Member", bound=IntEnum)
 
 
 def member(kind: type[Member], value: Member | str | int) -> Member:
-    """The member of an enumeration with this name or number; raises BAD_DATA if there is none."""
+    """The member of an enumeration by name or number; raises BAD_DATA if there is none."""
     try:
         return kind[value] if isinstance(value, str) else kind(value)
     except (KeyError, ValueError):
@@ -20,7 +20,7 @@ def member(kind: type[Member], value: Member | str | int) -> Member:
 
 
 def unknown(what: str, value: object, names: list[str]) -> NnapiError:
-    """The refusal of a name that is not among `names`; says which are close, or a few of them."""
+    """The error for an unknown name; the message lists similar names, or a few valid ones."""
     close = close_to(value.__name__ if isinstance(value, type) else str(value), names)
     if close:
         hint = f"did you mean {' or '.join(close)}?"
@@ -32,8 +32,8 @@ def unknown(what: str, value: object, names: list[str]) -> NnapiError:
 
 
 def close_to(text: str, names: Iterable[str]) -> list[str]:
-    """Names that may be meant: spelt as another library does (`Conv2D`), turned round
-    (`FLOAT32_TENSOR`), or else mistyped.
+    """Similar names: in another library's spelling (`Conv2D`), with swapped words
+    (`FLOAT32_TENSOR`), or mistyped.
     """
     names = list(names)
     spellings: tuple[Callable[[str], str], ...] = (_letters, _words)

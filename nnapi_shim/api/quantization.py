@@ -1,6 +1,6 @@
-"""Real numbers as quantized ones and back, and parameters that fit a range.
+"""Quantization and dequantization, and quantization parameters for a range.
 
-A quantized number q stands for scale * (q - zero_point).
+A quantized value q represents scale * (q - zero_point).
 """
 
 import math
@@ -30,7 +30,7 @@ class Quantization(NamedTuple):
 
 
 class ChannelQuantization(NamedTuple):
-    """Parameters of a TENSOR_QUANT8_SYMM_PER_CHANNEL operand, one scale for each channel."""
+    """Parameters of a TENSOR_QUANT8_SYMM_PER_CHANNEL operand, one scale per channel."""
 
     scales: tuple[float, ...]
     zero_point: int = 0
@@ -44,14 +44,14 @@ def quantize(
     *,
     channel_dim: int = 0,
 ) -> Array:
-    """Numbers as QUANTIZE makes them: the quotient in float32, halves away from zero, what is
-    beyond the type's range at its end, NaN at the upper one.
+    """Quantize as QUANTIZE does: the quotient in float32, rounded half away from zero, clamped to
+    the type's range; NaN becomes the upper bound.
 
     array: of any dimensions. scale: one, or one for each index of dimension `channel_dim`.
     type: by default TENSOR_QUANT8_ASYMM; with several scales TENSOR_QUANT8_SYMM_PER_CHANNEL.
 
-    Gives an array of the type's elements with the same dimensions. Raises BAD_DATA for a type that
-    is not quantized, a scale that is not above 0, and a zero point beyond the range.
+    Returns an array of the type's elements with the same dimensions. Raises BAD_DATA for a type
+    that is not quantized, a scale that is not above 0, and a zero point out of range.
     """
     values = _real(array)
     scales = _scales(scale, values, channel_dim)
@@ -78,9 +78,9 @@ def quantize(
 def dequantize(
     array: ArrayLike, scale: Scale, zero_point: int = 0, *, channel_dim: int = 0
 ) -> NDArray[np.float32]:
-    """The real numbers that quantized ones stand for, in float32, as DEQUANTIZE makes them.
+    """Dequantize to float32 as DEQUANTIZE does.
 
-    array: whole numbers of any dimensions. scale, channel_dim: as in `quantize`.
+    array: integers of any dimensions. scale, channel_dim: as in `quantize`.
     """
     numbers = as_array(array)
     if numbers.dtype.kind not in "iu":
@@ -110,13 +110,13 @@ def quantization_of(
 def quantization_of(
     minimum: Scale, maximum: Scale, type: T | str | None = None
 ) -> Quantization | ChannelQuantization:
-    """Parameters with which a quantized type holds the numbers from `minimum` to `maximum`.
+    """The parameters with which a quantized type represents `minimum` to `maximum`.
 
-    With one range: scale and zero point, the range being widened to hold 0, which is then exact.
-    With one range per channel: a scale for each. Symmetric types have zero point 0 and use as much
-    of their range on either side. A range without numbers but 0 gets the scale 1.
+    With one range: scale and zero point; the range is widened to include 0, which is exact. With
+        one range per channel: a scale for each. Symmetric types have zero point 0 and use the
+        larger side of the range. A range of only 0 gets scale 1.
 
-    Raises BAD_DATA for a type that is not quantized, and for what is no range.
+    Raises BAD_DATA for a type that is not quantized, and for an invalid range.
     """
     low, high = (np.asarray(as_array(value), np.float64) for value in (minimum, maximum))
     if type is None:
@@ -143,7 +143,7 @@ def quantization_of(
 
 
 def _positive(scales: Array) -> Array:
-    """Scales in float32, 1 in place of what is not above 0 there."""
+    """Scales in float32; 1 in place of scales that are not above 0."""
     rounded = np.asarray(scales, np.float32)
     return np.where(rounded > 0, rounded, np.float32(1))
 
@@ -156,7 +156,7 @@ def _real(array: ArrayLike) -> Array:
 
 
 def _scales(scale: Scale, values: Array, channel_dim: int) -> Array:
-    """Scales in float32, along their dimension if there are several."""
+    """Scales in float32, broadcast along their dimension if there are several."""
     scales = np.asarray(as_array(scale))
     if scales.ndim == 0:
         number("scale", scale)

@@ -1,4 +1,4 @@
-"""State that a model carries from run to run: an output of one is an input of the next."""
+"""States that a model carries from run to run: an output becomes an input of the next run."""
 
 from typing import Any, NamedTuple
 
@@ -10,8 +10,8 @@ from nnapi_shim.errors import Place, bad_data
 
 
 class Carried(NamedTuple):
-    """A state. input, output: positions among the model's inputs and outputs. initial: the input
-    of the first run.
+    """A carried state. input, output: positions among the model's inputs and outputs. initial: the
+    input of the first run.
     """
 
     input: int
@@ -20,20 +20,22 @@ class Carried(NamedTuple):
 
 
 class Carrying:
-    """What a program has said about states, in terms of operands."""
+    """The carried states that a program declared, as operand indices."""
 
     def __init__(self) -> None:
         self._said: dict[int, tuple[int, Array | None]] = {}
 
     def add(self, target: int, source: int, initial: Array | None) -> None:
-        """The output operand `source` becomes the input operand `target`; BAD_DATA for a second."""
+        """Declare that output operand `source` becomes input operand `target`; BAD_DATA for a
+        second source.
+        """
         if target in self._said:
             message = f"operand {target} is carried already; an input has one output to come from"
             raise bad_data(message, "compilation.carry.twice").about(Place("operand", target))
         self._said[target] = source, initial
 
     def positions(self, graph: GraphView) -> list[Carried]:
-        """The states, in the order of the inputs; raises BAD_DATA for operands that do not fit."""
+        """The states in the order of the inputs; raises BAD_DATA for operands that do not match."""
         inputs, outputs = graph.input_operands, graph.output_operands
         states = []
         for target, (source, initial) in self._said.items():
@@ -52,7 +54,7 @@ class Carrying:
 
 
 def _require_same(into: OperandView, come: OperandView) -> None:
-    """Raise BAD_DATA unless one operand can stand for the other."""
+    """Raise BAD_DATA unless the operands have equal type, dimensions and quantization."""
 
     def kind(operand: OperandView) -> tuple[Any, ...]:
         return operand.type, operand.scale, operand.zero_point, operand.channel_quant
@@ -71,7 +73,7 @@ def _require_same(into: OperandView, come: OperandView) -> None:
 
 
 def _initial(into: OperandView, come: OperandView) -> Array:
-    """Zeros, with the dimensions that one of the operands knows."""
+    """Zeros with the known dimensions of the operands."""
     known = (operand.dimensions for operand in (into, come))
     sizes = next((d for d in known if d and all(d)), () if into.is_scalar else None)
     if sizes is None:
@@ -83,7 +85,7 @@ def _initial(into: OperandView, come: OperandView) -> Array:
 
 
 def _checked(into: OperandView, initial: Array) -> Array:
-    """An initial value that fits; raises BAD_DATA for others."""
+    """The initial value; raises BAD_DATA if it does not fit."""
     sizes = into.dimensions
     same_rank = len(sizes) == initial.ndim or (not sizes and not into.is_scalar)
     if not same_rank or any(s not in (0, n) for s, n in zip(sizes, initial.shape, strict=False)):

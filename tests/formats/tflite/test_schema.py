@@ -121,7 +121,7 @@ def test_compiled_for_an_npu() -> None:
     made.operator("DISPATCH_OP", [x, x], [y], custom=b"program")
     made.model.operatorCodes[0].deprecatedBuiltinCode = 0
     made.ends([x], [y])
-    with pytest.raises(NnapiError, match="operator 0 DISPATCH_OP: it holds what was compiled for"):
+    with pytest.raises(NnapiError, match="operator 0 DISPATCH_OP: it contains code compiled for"):
         model_of(made.file())
 
 

@@ -485,7 +485,7 @@ def test_reasons() -> None:
     assert "\n" not in told
     assert "3 of 5 operators have no place in an NNAPI model" in told
     for part in (
-        "operator 1 ATAN2: NNAPI has no operation",
+        "operator 1 ATAN2: no combination of NNAPI operations",
         "operator 3 CAST: ",
         "operator 4 ADD: ",
     ):
