@@ -112,8 +112,8 @@ def inputs_of(declaration: Operation, arguments: Mapping[str, Any]) -> list[Any]
     """
     values = _spread(declaration, arguments)
     defaults = declaration.defaults
-    said = {name for name, value in values.items() if not _is(value, defaults.get(name))}
-    needed = said - {name for name, value in values.items() if value is None}
+    given_names = {name for name, value in values.items() if not _is(value, defaults.get(name))}
+    needed = given_names - {name for name, value in values.items() if value is None}
     best: Form | None = None
     for accepted in sorted(declaration.forms, key=lambda form: len(form.inputs.names)):
         names = set(accepted.inputs.names)
@@ -150,7 +150,7 @@ def _is_there(declaration: Operation, name: str, values: Mapping[str, Any]) -> b
 def _no_form(declaration: Operation, arguments: set[str]) -> NnapiError:
     forms = declaration.forms
     common = set.intersection(*(set(accepted.inputs.names) for accepted in forms))
-    ways = dict.fromkeys(
+    alternatives = dict.fromkeys(
         ", ".join(
             name
             for name in accepted.inputs.names
@@ -160,7 +160,7 @@ def _no_form(declaration: Operation, arguments: set[str]) -> NnapiError:
     )
     names = ", ".join(sorted(arguments - common)) or "nothing"
     return bad_data(
-        f"{names} given; it takes {' or '.join(way for way in ways if way)}",
+        f"{names} given; it takes {' or '.join(form for form in alternatives if form)}",
         "model.operation.arguments",
     )
 

@@ -68,9 +68,9 @@ def quantize(
         )
     with np.errstate(all="ignore"):
         quotient = values / scales
-        whole = np.trunc(quotient)
-        whole += np.copysign(np.abs(quotient - whole) >= 0.5, quotient)
-        stored = np.clip(np.nan_to_num(whole, nan=np.inf) + np.float64(zero_point), low, high)
+        rounded = np.trunc(quotient)
+        rounded += np.copysign(np.abs(quotient - rounded) >= 0.5, quotient)
+        stored = np.clip(np.nan_to_num(rounded, nan=np.inf) + np.float64(zero_point), low, high)
     result: Array = stored.astype(DTYPES[kind])
     return result
 

@@ -164,13 +164,13 @@ class Runner:
 
     def _grow(self, execution: Execution, buffers: Sequence[Array]) -> bool:
         """Increase the buffer sizes to those that a run needed; returns whether any changed."""
-        grown = False
+        changed = False
         for index, buffer in enumerate(buffers):
             needed = math.prod(execution.output_dimensions(index))
             if needed > buffer.size:
                 self._largest[index] = max(self._largest[index], needed)
-                grown = True
-        return grown
+                changed = True
+        return changed
 
 
 def _run_again(

@@ -30,9 +30,9 @@ def write_all(files: Mapping[Target, bytes], overwrite: bool = False) -> None:
     written: list[tuple[Path, Path]] = []
     try:
         for path, content in paths.items():
-            written.append((_beside(path, content), path))
-        for beside, path in written:
-            _put(beside, path, overwrite)
+            written.append((_temporary_file(path, content), path))
+        for temporary, path in written:
+            _put(temporary, path, overwrite)
     except FileExistsError:
         raise _exists(path) from None
     except OSError as error:
@@ -40,23 +40,23 @@ def write_all(files: Mapping[Target, bytes], overwrite: bool = False) -> None:
             f"{path} cannot be written: {error.strerror or error}", "file.not-writable"
         ) from None
     finally:
-        for beside, _ in written:
-            beside.unlink(missing_ok=True)
+        for temporary, _ in written:
+            temporary.unlink(missing_ok=True)
 
 
-def _put(beside: Path, path: Path, overwrite: bool) -> None:
+def _put(temporary: Path, path: Path, overwrite: bool) -> None:
     """Move a temporary file to its name. Without `overwrite` by a hard link, which never
     replaces.
     """
     if not overwrite:
         try:
-            path.hardlink_to(beside)
+            path.hardlink_to(temporary)
             return
         except FileExistsError:
             raise
         except OSError:  # a file system without hard links
             require_free(path)
-    beside.replace(path)
+    temporary.replace(path)
 
 
 def require_free(path: Target, overwrite: bool = False) -> None:
@@ -76,17 +76,17 @@ def _exists(path: Path) -> NnapiError:
     return bad_data(f"{path} is there already; overwrite=True (--force) replaces it", "file.exists")
 
 
-def _beside(path: Path, content: bytes) -> Path:
+def _temporary_file(path: Path, content: bytes) -> Path:
     """A new temporary file in the same folder, with the default mode of new files."""
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name[:64]}.", dir=path.parent)
-    beside = Path(name)
+    temporary = Path(name)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
         mask = os.umask(0)
         os.umask(mask)
-        beside.chmod(0o666 & ~mask)
+        temporary.chmod(0o666 & ~mask)
     except BaseException:
-        beside.unlink()
+        temporary.unlink()
         raise
-    return beside
+    return temporary

@@ -47,7 +47,7 @@ class C:
             yield "}"
             return
         for fill in plan.fills:
-            at, length = data.place(fill.contents)
+            at, length = data.locate(fill.contents)
             target = self._bytes(fill.target)
             before.append(f"memcpy({target} + {fill.offset}, data + {at}, {length});")
         words: list[str] = []
@@ -64,7 +64,7 @@ class C:
         else:
             before.append(f'expect({call.number}, "{call.function}", {called}, {call.result});')
         for check in plan.checks:
-            at, length = data.place(check.contents)
+            at, length = data.locate(check.contents)
             kind = check.contents["dtype"][-2:] if check.absolute else "bytes"
             tolerance = f", {_real(check.absolute)}, {_real(check.relative)}"
             after.append(
@@ -135,7 +135,7 @@ class C:
             before.append(f"static const uint32_t {name}[] = {{{numbers}}};")
             return name
         if value.kind == "data":
-            return f"data + {data.place(value.value)[0]}"
+            return f"data + {data.locate(value.value)[0]}"
         if value.kind == "type":
             return self._type(name, value, before)
         if value.kind == "scales":
@@ -155,10 +155,10 @@ class C:
             before.append(f"{_name(value.value)} = memory({value.of});")
             return _name(value.value)
         if value.kind == "memory file":
-            made = plan.made
-            self._memories.append(made)
+            handle = plan.made
+            self._memories.append(handle)
             size, offset = _number(value.value, "size_t"), _number(value.of, "size_t")
-            before.append(f"const int fd = shared({size}, {offset}, &{_name(made)}_bytes);")
+            before.append(f"const int fd = shared({size}, {offset}, &{_name(handle)}_bytes);")
             after.append("close(fd);")
             return "fd"
         if value.kind == "fence":

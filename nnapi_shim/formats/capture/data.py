@@ -15,20 +15,20 @@ class Data:
 
     def __init__(self, capture: Capture) -> None:
         self._capture = capture
-        self._places: dict[tuple[Any, ...], int] = {}
+        self._offsets: dict[tuple[Any, ...], int] = {}
         self._parts: list[bytes] = []
         self._length = 0
 
-    def place(self, contents: dict[str, Any]) -> tuple[int, int]:
+    def locate(self, contents: dict[str, Any]) -> tuple[int, int]:
         """The offset and the length of contents, which are added if new."""
         data = self._capture.data(contents)
         key = contents.get("array"), contents.get("hex"), len(data)
-        if key not in self._places:
-            self._places[key] = self._length
+        if key not in self._offsets:
+            self._offsets[key] = self._length
             padded = data + bytes(-len(data) % _ALIGNMENT)
             self._parts.append(padded)
             self._length += len(padded)
-        return self._places[key], len(data)
+        return self._offsets[key], len(data)
 
     def bytes(self) -> bytes:
         """All contents."""

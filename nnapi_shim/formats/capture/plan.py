@@ -170,8 +170,8 @@ class _Plan:
             return Value("memory file", call.size, 0)
         if kind == "made":
             # A failed call may leave the variable unchanged or write any value.
-            made = call.results[parameter.name] if call.result == 0 else None
-            return Value("made", made, parameter.of)
+            handle = call.results[parameter.name] if call.result == 0 else None
+            return Value("made", handle, parameter.of)
         if kind in ("out", "outs", "text"):
             return Value(kind, None, parameter.of)
         if kind == "string":
@@ -253,7 +253,7 @@ class _Plan:
     # What later calls need
 
     def _learn(self, call: Call, values: list[Value]) -> None:
-        short, arguments, made = _SHORT[call.function], call.arguments, call.results
+        short, arguments, results = _SHORT[call.function], call.arguments, call.results
         if short == "Model_addOperand" and "FLOAT16" in str(
             (arguments.get("type") or {}).get("type")
         ):
@@ -265,11 +265,11 @@ class _Plan:
         if relaxes or refers:
             self._half.add(arguments["model"])
         elif short.startswith("Compilation_create"):
-            self._models[made["compilation"]] = arguments["model"]
+            self._models[results["compilation"]] = arguments["model"]
         elif short == "Execution_create":
-            self._models[made["execution"]] = arguments["compilation"]
+            self._models[results["execution"]] = arguments["compilation"]
         elif any(value.kind == "memory file" for value in values):
-            self._memories.add(made["memory"])
+            self._memories.add(results["memory"])
         elif short.startswith(("Execution_setInput", "Execution_setOutput")):
             role = "input" if "Input" in short else "output"
             self._bind(call, role, values)

@@ -24,12 +24,12 @@ class Python:
             return
         self._operations += call.short == "Model_addOperation"
         for fill in plan.fills:
-            at, length = data.place(fill.contents)
+            at, length = data.locate(fill.contents)
             yield f"fill({fill.target!r}, {fill.offset}, data({at}, {length}))"
         if call.short == "Memory_createFromAHardwareBuffer":
-            size, made = plan.values
-            words = [str(size.value), "3", f"memory_file({size.value}, 0, {made.value!r})", "0"]
-            words.append(f'made("{C_TYPES["memory"]}", {made.value!r})')
+            size, memory = plan.values
+            words = [str(size.value), "3", f"memory_file({size.value}, 0, {memory.value!r})", "0"]
+            words.append(f'made("{C_TYPES["memory"]}", {memory.value!r})')
             function = "ANeuralNetworksMemory_createFromFd"
         else:
             function = call.function
@@ -41,7 +41,7 @@ class Python:
         for name in plan.compared:
             yield f"equal({call.number}, {name!r}, {_value(call.results[name])!r})"
         for check in plan.checks:
-            at, length = data.place(check.contents)
+            at, length = data.locate(check.contents)
             yield (
                 f"compare({call.number}, {check.output}, {check.target!r}, {check.offset}, "
                 f"{check.contents['dtype']!r}, data({at}, {length}), {check.absolute!r}, "
@@ -74,7 +74,7 @@ class Python:
         if kind == "numbers":
             return f"keep(ffi.new('uint32_t[]', {content!r}))"
         if kind == "data":
-            at, length = data.place(content)
+            at, length = data.locate(content)
             return f"constant({at}, {length})"
         if kind == "type":
             code, sizes, count, scale, zero_point = content

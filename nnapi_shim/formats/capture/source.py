@@ -49,14 +49,14 @@ def write_source(capture: Capture, path: Path, *, overwrite: bool = False) -> li
     data = Data(capture)
     lines = [line for plan in planned(capture) for line in language.call(plan, data)]
     contents = data.bytes()
-    beside = path.with_name(f"{path.stem}.data") if len(contents) > _IN_SOURCE else None
-    source = language.program(_title(capture), lines, contents, beside.name if beside else "")
+    data_path = path.with_name(f"{path.stem}.data") if len(contents) > _IN_SOURCE else None
+    source = language.program(_title(capture), lines, contents, data_path.name if data_path else "")
     files: dict[output_file.Target, bytes] = {}
-    if beside is not None:
-        files[beside] = contents
+    if data_path is not None:
+        files[data_path] = contents
     files[path] = source.encode()
     output_file.write_all(files, overwrite)
-    return [path] if beside is None else [path, beside]
+    return [path] if data_path is None else [path, data_path]
 
 
 def _title(capture: Capture) -> str:

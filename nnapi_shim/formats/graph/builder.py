@@ -169,9 +169,9 @@ class ExportBuilder:
         else:
             inner.outputs = outputs
         self.express(inner)
-        for made, expected in zip(outputs, node.outputs, strict=True):
-            if made is not expected:
-                self.store(made, expected)
+        for computed, expected in zip(outputs, node.outputs, strict=True):
+            if computed is not expected:
+                self.store(computed, expected)
 
     @staticmethod
     def _bias_scales(node: Node) -> Array | None:
@@ -189,12 +189,12 @@ class ExportBuilder:
         key = id(t)
         if key not in self._reals:
             if t.type in HALF and t.value is not None:
-                made = constant(t.value.astype(np.float32), T.TENSOR_FLOAT32)
-                made.name = t.name
+                converted = constant(t.value.astype(np.float32), T.TENSOR_FLOAT32)
+                converted.name = t.name
             else:
-                made = t.like(type=T.TENSOR_FLOAT32)
-                (self.dequantize if t.is_quantized else self.cast)(t, made)
-            self._reals[key] = (t, made)
+                converted = t.like(type=T.TENSOR_FLOAT32)
+                (self.dequantize if t.is_quantized else self.cast)(t, converted)
+            self._reals[key] = (t, converted)
         return self._reals[key][1]
 
     def store(self, value: Tensor, to: Tensor) -> None:
@@ -282,12 +282,12 @@ class ExportBuilder:
     def transpose(self, x: Tensor, perm: Sequence[int], out: Tensor | None = None) -> Tensor:
         """Permute dimensions; a constant is transposed at once."""
         if x.value is not None and out is None:
-            made = x.like(_picked(x.dimensions, perm))
-            made.value, made.name = np.ascontiguousarray(x.value.transpose(perm)), x.name
+            result = x.like(_picked(x.dimensions, perm))
+            result.value, result.name = np.ascontiguousarray(x.value.transpose(perm)), x.name
             if x.channel_quant:
                 at = list(perm).index(x.channel_quant.channel_dim)
-                made.channel_quant = x.channel_quant._replace(channel_dim=at)
-            return made
+                result.channel_quant = x.channel_quant._replace(channel_dim=at)
+            return result
         out = x.like(_picked(x.dimensions, perm)) if out is None else out
         return self.make("TRANSPOSE", out, input=x, perm=tuple(perm))
 

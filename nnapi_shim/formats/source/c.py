@@ -203,9 +203,9 @@ def _function(
         inputs_text = ", ".join(
             label(operand) for operand in operation.inputs if not operand.is_scalar
         )
-        made = ", ".join(label(operand) for operand in operation.outputs)
+        outputs_text = ", ".join(label(operand) for operand in operation.outputs)
         lines += [
-            f"    /* {operation.number}: {inputs_text} -> {made} */",
+            f"    /* {operation.number}: {inputs_text} -> {outputs_text} */",
             f"    TRY(ANeuralNetworksModel_addOperation(model, ANEURALNETWORKS_{operation.name}, "
             f"{len(inputs)}, {_list(inputs)}, {len(outputs)}, {_list(outputs)}));",
         ]

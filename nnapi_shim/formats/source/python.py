@@ -88,12 +88,12 @@ def _function(
         lines.append("    model.relax_computation_float32_to_float16()")
     lines.append(f"    model.identify_inputs_and_outputs({inputs}, {outputs})")
     for state in main.carried if main else ():
-        into = names[graph.input_operands[state.input].index]
-        come = names[graph.output_operands[state.output].index]
+        input_name = names[graph.input_operands[state.input].index]
+        output = names[graph.output_operands[state.output].index]
         value = ""
         if state.initial is not None and np.any(state.initial):
-            value = f", {_array(np.asarray(state.initial), f'initial_{into}', arrays)}"
-        lines.append(f"    model.carry({into}, {come}{value})")
+            value = f", {_array(np.asarray(state.initial), f'initial_{input_name}', arrays)}"
+        lines.append(f"    model.carry({input_name}, {output}{value})")
     lines += ["    model.finish()", "    return model", ""]
     return "\n".join(lines)
 

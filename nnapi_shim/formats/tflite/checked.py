@@ -147,10 +147,10 @@ class Reader:
         """
         methods = [name for name in vars(type(table)) if name[0].isupper()]
         vectors = {name.removesuffix("Length") for name in methods if name.endswith("Length")}
-        beside = tuple(f"{v}{end}" for v in vectors for end in ("Length", "AsNumpy", "IsNone"))
+        helpers = tuple(f"{v}{end}" for v in vectors for end in ("Length", "AsNumpy", "IsNone"))
         values: dict[str, Any] = {}
         for name in methods:
-            if name in beside or name == "Init" or "GetRootAs" in name or "BufferHas" in name:
+            if name in helpers or name == "Init" or "GetRootAs" in name or "BufferHas" in name:
                 continue
             if name in vectors:
                 if f"{name}AsNumpy" in methods:

@@ -306,7 +306,7 @@ class _Model:
             for size, declared in zip(shape, signature or shape, strict=True)
         )
         scaled = quantization(reader, location, type, shape, tensor)
-        made = Tensor(
+        result = Tensor(
             index,
             name,
             type,
@@ -322,16 +322,16 @@ class _Model:
         bytes_ = self._bytes(location, reader.call(location, tensor.Buffer))
         sparsity = reader.call(location, tensor.Sparsity)
         if bytes_.size and sparsity is not None:
-            made = made._replace(sparsity=read_sparsity(reader, location, sparsity, bytes_))
-        if not bytes_.size or made.is_sparse or made.unread:
-            return made, scaled
+            result = result._replace(sparsity=read_sparsity(reader, location, sparsity, bytes_))
+        if not bytes_.size or result.is_sparse or result.unread:
+            return result, scaled
         if type == "INT4" or type == "BOOL":
             # Counted per tensor: each may become an array, though tensors may share bytes.
             reader.spend(location, bytes_.size)
         if type in DTYPES or type == "INT4":
-            return made._replace(value=elements(location, made, bytes_)), scaled
+            return result._replace(value=elements(location, result, bytes_)), scaled
         reader.spend(location, bytes_.size)
-        return made._replace(data=bytes_.tobytes()), scaled
+        return result._replace(data=bytes_.tobytes()), scaled
 
     def _unread(self, location: str, tensor: Any) -> str:
         """Why the contents of a tensor are not understood, or ""."""

@@ -35,9 +35,11 @@ class LitertPart:
         package = litert()
         kinds = package.OpResolverType
         kind = kinds.BUILTIN_WITHOUT_DEFAULT_DELEGATES if self._is_plain else kinds.AUTO
-        made = package.Interpreter(model_content=self._data, experimental_op_resolver_type=kind)
-        made.allocate_tensors()
-        return made
+        interpreter = package.Interpreter(
+            model_content=self._data, experimental_op_resolver_type=kind
+        )
+        interpreter.allocate_tensors()
+        return interpreter
 
     def _give_up_delegate(self) -> None:
         self._is_plain, self._shapes = True, []

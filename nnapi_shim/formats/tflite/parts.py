@@ -7,7 +7,7 @@ from nnapi_shim.api.model import Model
 from nnapi_shim.formats.tflite.file import File, FileGraph, Operator
 from nnapi_shim.formats.tflite.importing.model import Names, Reason, attempt
 
-HELD_TOGETHER = {"ASSIGN_VARIABLE", "CALL_ONCE", "READ_VARIABLE", "VAR_HANDLE"}
+VARIABLES = {"ASSIGN_VARIABLE", "CALL_ONCE", "READ_VARIABLE", "VAR_HANDLE"}
 """Operators on variables, which must be in one part."""
 
 RANDOM = {
@@ -42,17 +42,19 @@ def parts_of(file: File, graph: FileGraph, names: Names) -> Iterator[Part]:
     _, reasons = attempt(file, graph, names)
     why: dict[int, list[Reason]] = {}
     _note(why, reasons, ())
-    is_held = any(operator.name in HELD_TOGETHER for operator in graph.operators)
+    has_variables = any(operator.name in VARIABLES for operator in graph.operators)
     while True:
-        outside = {operator.number for operator in graph.operators} if is_held and why else set(why)
-        within = () if is_held else fixed - outside
+        outside = (
+            {operator.number for operator in graph.operators} if has_variables and why else set(why)
+        )
+        within = () if has_variables else fixed - outside
         moved = [operator for operator in graph.operators if operator.number not in within]
         parts, retry = [], False
         for operators, is_outside in _runs(graph, moved, outside):
             # LiteRT computes all fixed operators; a model those that NNAPI can express.
-            copied = () if is_held else fixed if is_outside else within
+            copied = () if has_variables else fixed if is_outside else within
             part = _part(graph, _with_fixed(graph, operators, copied), within)
-            if not part.outputs and not is_held:
+            if not part.outputs and not has_variables:
                 continue  # their outputs are not read
             if is_outside:
                 known_reasons = (
@@ -78,7 +80,7 @@ def _fixed(graph: FileGraph) -> set[int]:
     boundary = {*graph.inputs, *graph.outputs}
     for operator in graph.operators:
         inputs = [index for index in operator.inputs if index is not None]
-        is_plain = operator.custom is None and operator.name not in RANDOM | HELD_TOGETHER
+        is_plain = operator.custom is None and operator.name not in RANDOM | VARIABLES
         if (
             is_plain
             and inputs
@@ -151,13 +153,15 @@ def _part(graph: FileGraph, operators: Sequence[Operator], within: Collection[in
     within: indices of constant operators that every part repeats.
     """
     inside = {operator.number for operator in operators}
-    made = {index for operator in operators for index in operator.outputs}
+    outputs = {index for operator in operators for index in operator.outputs}
     written = {index for operator in graph.operators for index in operator.outputs}
     read = dict.fromkeys(
         index
         for operator in operators
         for index in operator.inputs
-        if index is not None and index not in made and (index in written or index in graph.inputs)
+        if index is not None
+        and index not in outputs
+        and (index in written or index in graph.inputs)
     )
     used = {
         index

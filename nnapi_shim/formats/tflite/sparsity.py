@@ -126,8 +126,8 @@ def _entries(level: Level, before: Array, count: int, room: Room) -> tuple[Array
             f"segments exceed the {indices.size} indices", "import.tflite.sparsity.segments"
         )
     counts = ends - starts
-    behind = np.cumsum(counts)
+    entry_ends = np.cumsum(counts)
     numbers = room.counted(int(counts.sum()), np.int64, "a sparse dimension")
-    origins = np.searchsorted(behind, numbers, side="right")
-    entries = numbers - (behind - counts - starts)[origins]
+    origins = np.searchsorted(entry_ends, numbers, side="right")
+    entries = numbers - (entry_ends - counts - starts)[origins]
     return entries, indices[entries], origins

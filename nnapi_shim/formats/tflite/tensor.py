@@ -111,8 +111,8 @@ def elements(location: str, tensor: Tensor, data: Array) -> Array:
         )
     if is_packed:
         halves = np.stack([data << 4, data & 0xF0], -1).view(np.int8) >> 4
-        whole: Array = halves.reshape(-1)[:count].reshape(tensor.shape)
-        return whole
+        unpacked: Array = halves.reshape(-1)[:count].reshape(tensor.shape)
+        return unpacked
     is_other = tensor.type == "BOOL" and (data > 1).any()
     result: Array = data != 0 if is_other else data.view(DTYPES[tensor.type])
     return result.reshape(tensor.shape)

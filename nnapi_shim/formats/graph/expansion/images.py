@@ -36,11 +36,11 @@ def average_by_sums(b: ExportBuilder, op: Node) -> None:
         _counts(geometry.in_height, op.filter_height, op.stride_height, geometry.vertical),
         _counts(geometry.in_width, op.filter_width, op.stride_width, geometry.horizontal),
     )
-    whole = op.output.like()
+    mean = op.output.like()
     plain = {"padding": 2, "pad_left": None, "pad_right": None, "pad_top": None, "pad_bottom": None}
-    inner = op.with_operands([whole], input=padded(b, op.input, geometry), activation=0, **plain)
+    inner = op.with_operands([mean], input=padded(b, op.input, geometry), activation=0, **plain)
     b.express(inner)
-    scaled = b.mul(whole, constant((size / counts)[None, :, :, None].astype(np.float32)))
+    scaled = b.mul(mean, constant((size / counts)[None, :, :, None].astype(np.float32)))
     b.activated(scaled, op.activation, op.output)
 
 
@@ -53,7 +53,7 @@ def _counts(size: int, extent: int, stride: int, span: object) -> Any:
 def l2_pool(b: ExportBuilder, op: Node) -> None:
     """The square root of the mean of squares."""
     squares = b.mul(op.input, op.input)
-    whole = op.output.like()
+    mean = op.output.like()
     b.express(
         Node(
             "AVERAGE_POOL_2D",
@@ -61,12 +61,12 @@ def l2_pool(b: ExportBuilder, op: Node) -> None:
                 **{k: v for k, v in op.named.items() if k != "output"},
                 "input": squares,
                 "activation": 0,
-                "output": whole,
+                "output": mean,
             },
-            [whole],
+            [mean],
         )
     )
-    b.activated(b.unary("SQRT", whole), op.activation, op.output)
+    b.activated(b.unary("SQRT", mean), op.activation, op.output)
 
 
 def channel_shuffle(b: ExportBuilder, op: Node) -> None:
@@ -91,8 +91,8 @@ def instance_normalization(b: ExportBuilder, op: Node) -> None:
 def elu(b: ExportBuilder, op: Node) -> None:
     """max(0, x) + min(0, alpha * (exp(x) - 1))."""
     if op.alpha < 0:
-        grown = b.mul(b.sub(b.unary("EXP", op.input), 1.0), op.alpha)
-        b.add(b.unary("RELU", op.input), b.binary("MINIMUM", grown, 0.0), op.output)
+        negative = b.mul(b.sub(b.unary("EXP", op.input), 1.0), op.alpha)
+        b.add(b.unary("RELU", op.input), b.binary("MINIMUM", negative, 0.0), op.output)
         return
     below = b.sub(b.unary("EXP", b.binary("MINIMUM", op.input, 0.0)), 1.0)
     b.add(b.unary("RELU", op.input), b.mul(below, op.alpha), op.output)
@@ -182,8 +182,8 @@ def along_last(b: ExportBuilder, op: Node, axis: int, kind: str) -> None:
     rank = op.input.rank
     perm = [at for at in range(rank) if at != axis] + [axis]
     moved = b.transpose(op.input, perm)
-    made = op.output.like(moved.dimensions)
+    result = op.output.like(moved.dimensions)
     named = {k: v for k, v in op.named.items() if k not in ("input", "axis", "output")}
-    b.express(Node(kind, {**named, "input": moved, "axis": -1, "output": made}, [made]))
+    b.express(Node(kind, {**named, "input": moved, "axis": -1, "output": result}, [result]))
     back = [perm.index(at) for at in range(rank)]
-    b.transpose(made, back, op.output)
+    b.transpose(result, back, op.output)

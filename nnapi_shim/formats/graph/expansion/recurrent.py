@@ -104,14 +104,14 @@ def _step(
 ) -> tuple[Tensor, Tensor]:
     """The output and cell state after one step; formulas as in the reference device."""
 
-    def gate(which: int, cell_state: Tensor) -> Tensor:
-        gain, bias = cell.gains[which], cell.biases[which]
-        total = b.fully_connected(x, cell.input_weights[which], bias if gain is None else None)
+    def gate(index: int, cell_state: Tensor) -> Tensor:
+        gain, bias = cell.gains[index], cell.biases[index]
+        total = b.fully_connected(x, cell.input_weights[index], bias if gain is None else None)
         if aux is not None:
-            total = b.add(total, b.fully_connected(aux, cell.aux_weights[which]))
-        total = b.add(total, b.fully_connected(state, cell.recurrent_weights[which]))
-        if cell.peepholes[which] is not None:
-            total = b.add(total, b.mul(cell_state, cell.peepholes[which]))
+            total = b.add(total, b.fully_connected(aux, cell.aux_weights[index]))
+        total = b.add(total, b.fully_connected(state, cell.recurrent_weights[index]))
+        if cell.peepholes[index] is not None:
+            total = b.add(total, b.mul(cell_state, cell.peepholes[index]))
         if gain is not None:
             deviation = b.sub(total, b.mean(total, (1,)))
             variance = b.mean(b.mul(deviation, deviation), (1,))

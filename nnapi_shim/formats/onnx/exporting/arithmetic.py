@@ -31,10 +31,10 @@ def fused(kind: str) -> Rule:
     """A binary operation with a fused activation."""
 
     def lower(b: Any, op: Node) -> None:
-        made = op.output if not op.activation else op.output.like()
-        b.emit(kind, [op.input0, op.input1], [made])
+        result = op.output if not op.activation else op.output.like()
+        b.emit(kind, [op.input0, op.input1], [result])
         if op.activation:
-            activate(b, made, op.activation, op.output)
+            activate(b, result, op.activation, op.output)
 
     return Rule(f"{kind}; Relu or Clip", lower)
 
@@ -48,10 +48,10 @@ def _div(b: Any, op: Node) -> None:
         b.node("Cast", [t], like=t, type=DOUBLE, to=code(DOUBLE)) for t in (op.input0, op.input1)
     ]
     quotient = b.node("Div", wide, like=op.output, type=DOUBLE)
-    whole = b.node("Floor", [quotient], like=quotient)
+    floored = b.node("Floor", [quotient], like=quotient)
     zero = raw(np.zeros((), np.float64), DOUBLE)
     is_zero = b.node("Equal", [wide[1], zero], like=wide[1], type=T.TENSOR_BOOL8)
-    b.cast(b.node("Where", [is_zero, zero, whole], like=whole), op.output)
+    b.cast(b.node("Where", [is_zero, zero, floored], like=floored), op.output)
 
 
 def plain(kind: str) -> Rule:
@@ -79,10 +79,10 @@ def compared(kind: str, negated: bool = False) -> Rule:
         pair = [op.input0, op.input1]
         if op.input0.type is T.TENSOR_BOOL8 and kind != "Equal":
             pair = [b.cast(t, t.like(type=T.TENSOR_INT32)) for t in pair]
-        made = op.output.like() if negated else op.output
-        b.emit(kind, pair, [made])
+        result = op.output.like() if negated else op.output
+        b.emit(kind, pair, [result])
         if negated:
-            b.emit("Not", [made], [op.output])
+            b.emit("Not", [result], [op.output])
 
     return Rule(f"{kind}, Not" if negated else kind, lower)
 

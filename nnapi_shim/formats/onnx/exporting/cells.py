@@ -32,27 +32,27 @@ def sequence(b: Any, op: Node) -> None:
     one = (1, batch, cells)
     inputs = [
         x,
-        _beside(op, input_names()),
-        _beside(op, recurrent_names()),
-        _beside(op, bias_names(), np.zeros((1, 4 * cells), np.float32)),
+        _stacked(op, input_names()),
+        _stacked(op, recurrent_names()),
+        _stacked(op, bias_names(), np.zeros((1, 4 * cells), np.float32)),
         None,
         b.reshape(op.output_state_in, one),
         b.reshape(op.cell_state_in, one),
     ]
-    made = [Tensor(op.output.type, sizes) for sizes in ((steps, *one), one, one)]
-    b.emit("LSTM", inputs, made, hidden_size=cells)
-    outputs = b.reshape(made[0], (steps, batch, cells))
+    results = [Tensor(op.output.type, sizes) for sizes in ((steps, *one), one, one)]
+    b.emit("LSTM", inputs, results, hidden_size=cells)
+    outputs = b.reshape(results[0], (steps, batch, cells))
     if op.time_major:
         b.copy(outputs, op.output)
     else:
         b.transpose(outputs, (1, 0, 2), op.output)
-    for state, name in zip(made[1:], ("output_state_out", "cell_state_out"), strict=True):
+    for state, name in zip(results[1:], ("output_state_out", "cell_state_out"), strict=True):
         output = op.named.get(name)
         if output is not None:
             b.copy(b.reshape(state, (batch, cells)), output)
 
 
-def _beside(op: Node, names: list[str], *more: Any) -> Tensor:
+def _stacked(op: Node, names: list[str], *more: Any) -> Tensor:
     """The constants of all gates stacked along the first axis, for one direction."""
     values = [op.named[names[gate]].value for gate in ORDER]
     return constant(np.concatenate([np.concatenate(values)[None], *more], -1))

@@ -55,7 +55,7 @@ def _while(b: Any, op: Node) -> None:
     inputs = _no_omitted(op)
     start = _scalar(b, _within(b, op.condition_model, inputs, b)[0])
     inner = type(b)()
-    round_number, go_on = Tensor(INT64, ()), Tensor(T.BOOL, ())  # type: ignore[arg-type]
+    iteration, is_running = Tensor(INT64, ()), Tensor(T.BOOL, ())  # type: ignore[arg-type]
     variables = [t.like() for t in op.body_model.inputs]
     results = _within(b, op.body_model, variables, inner)
     for variable in variables[len(results) :]:
@@ -63,7 +63,7 @@ def _while(b: Any, op: Node) -> None:
     repeated = type(b)()
     condition = _scalar(repeated, _within(b, op.condition_model, results, repeated)[0])
     nodes = [*inner.emitted, *repeated.emitted]
-    body = Inner("body", [round_number, go_on, *variables], [condition, *results], nodes)
+    body = Inner("body", [iteration, is_running, *variables], [condition, *results], nodes)
     unused = [t.like() for t in inputs[len(op.outputs) :]]
     b.emit("Loop", [None, start, *inputs], [*op.outputs, *unused], body=body)
 

@@ -21,12 +21,12 @@ def on_image(b: Any, op: Node, kind: str, others: Sequence[Tensor | None], **opt
     """Emit a node on the image in NCHW, then its activation, then transpose back to NHWC."""
     image = b.transpose(op.input, FIRST)
     sizes = tuple(op.output.dimensions[axis] for axis in FIRST) if op.output.dimensions else ()
-    made = op.output.like(sizes)
-    b.emit(kind, [image, *others], [made], **options)
+    result = op.output.like(sizes)
+    b.emit(kind, [image, *others], [result], **options)
     activation = op.named.get("activation", 0)
     if activation:
-        made = b.activated(made, activation)
-    b.transpose(made, LAST, op.output)
+        result = b.activated(result, activation)
+    b.transpose(result, LAST, op.output)
 
 
 def _window(op: Any, kernel: tuple[int, int]) -> dict[str, Any]:
@@ -67,11 +67,11 @@ def _transpose_conv(b: Any, op: Node) -> None:
     spans = transpose_spans(op)  # type: ignore[arg-type]
     kernel = op.filter.dimensions[1:3]
     strides = (op.stride_height, op.stride_width)
-    wholes = [
+    full_sizes = [
         (n - 1) * stride + extent
         for n, stride, extent in zip(op.input.dimensions[1:3], strides, kernel, strict=True)
     ]
-    tails = [whole - s.head - s.output for whole, s in zip(wholes, spans, strict=True)]
+    tails = [full - s.head - s.output for full, s in zip(full_sizes, spans, strict=True)]
     if any(-tail >= stride for tail, stride in zip(tails, strides, strict=True)):
         raise RefusedError("output_shape is larger than what its input reaches")
     on_image(
@@ -106,12 +106,12 @@ def _sizes(b: Any, x: Tensor, height: int, width: int) -> Tensor:
 def _resize(mode: str) -> Rule:
     def lower(b: Any, op: Node) -> None:
         _, height, width, _ = known(op.output, "output")
-        way, near = "asymmetric", "floor"
+        coordinates, nearest_mode = "asymmetric", "floor"
         if op.align_corners:
-            way, near = "align_corners", "round_prefer_ceil"
+            coordinates, nearest_mode = "align_corners", "round_prefer_ceil"
         elif op.half_pixel_centers:
-            way, near = "half_pixel", "round_prefer_ceil"
-        options = {"nearest_mode": near} if mode == "nearest" else {}
+            coordinates, nearest_mode = "half_pixel", "round_prefer_ceil"
+        options = {"nearest_mode": nearest_mode} if mode == "nearest" else {}
         sizes = _sizes(b, op.input, height, width)
         on_image(
             b,
@@ -119,7 +119,7 @@ def _resize(mode: str) -> Rule:
             "Resize",
             [None, None, sizes],
             mode=mode,
-            coordinate_transformation_mode=way,
+            coordinate_transformation_mode=coordinates,
             **options,
         )
 
@@ -132,10 +132,10 @@ def _fully_connected(b: Any, op: Node) -> None:
     if x.rank != 2 or x.dimensions[1] != size:
         count = int(np.prod(x.dimensions)) if x.dimensions else 0
         x = b.reshape(x, (-1 if not count else count // size, size))
-    made = op.output if not op.activation else op.output.like()
-    b.emit("Gemm", [x, op.weights, op.bias], [made], transB=1)
+    result = op.output if not op.activation else op.output.like()
+    b.emit("Gemm", [x, op.weights, op.bias], [result], transB=1)
     if op.activation:
-        b.activated(made, op.activation, op.output)
+        b.activated(result, op.activation, op.output)
 
 
 def _batch_matmul(b: Any, op: Node) -> None:

@@ -28,11 +28,11 @@ def _roi_align(b: Any, op: Node) -> None:
     image = b.transpose(op.input, FIRST)
     sizes = tuple(op.output.dimensions[axis] for axis in FIRST) if op.output.dimensions else ()
     numbers = b.node("Cast", [op.batch_index], like=op.batch_index, type=INT64, to=code(INT64))
-    made = op.output.like(sizes)
+    result = op.output.like(sizes)
     b.emit(
         "RoiAlign",
         [image, _scaled_rois(b, op), numbers],
-        [made],
+        [result],
         mode="avg",
         output_height=op.out_height,
         output_width=op.out_width,
@@ -40,7 +40,7 @@ def _roi_align(b: Any, op: Node) -> None:
         spatial_scale=1.0,
         coordinate_transformation_mode="output_half_pixel",
     )
-    b.transpose(made, LAST, op.output)
+    b.transpose(result, LAST, op.output)
 
 
 def _roi_pooling(b: Any, op: Node) -> None:
@@ -50,15 +50,15 @@ def _roi_pooling(b: Any, op: Node) -> None:
     count = op.rois.dimensions[0]
     column = b.node("Unsqueeze", [numbers, longs([1])], sizes=(count, 1))
     rois = b.node("Concat", [column, _scaled_rois(b, op)], sizes=(count, 5), axis=1)
-    made = op.output.like(sizes)
+    result = op.output.like(sizes)
     b.emit(
         "MaxRoiPool",
         [image, rois],
-        [made],
+        [result],
         pooled_shape=[op.out_height, op.out_width],
         spatial_scale=1.0,
     )
-    b.transpose(made, LAST, op.output)
+    b.transpose(result, LAST, op.output)
 
 
 # DETECTION_POSTPROCESSING
@@ -83,8 +83,8 @@ def _detection(b: Any, op: Node) -> None:
         labels = b.node("Add", [labels, longs(1)], sizes=(), type=INT64)
     _padded(b, selected, (rows, 4), op.out_boxes)
     _padded(b, values, (rows,), op.out_scores)
-    whole = b.node("Cast", [labels], sizes=(), type=T.TENSOR_INT32, to=code(T.TENSOR_INT32))
-    _padded(b, whole, (rows,), op.out_classes)
+    int_labels = b.node("Cast", [labels], sizes=(), type=T.TENSOR_INT32, to=code(T.TENSOR_INT32))
+    _padded(b, int_labels, (rows,), op.out_classes)
     shape = b.node("Shape", [labels], sizes=(1,), type=INT64)
     b.emit("Cast", [shape], [op.num_detections], to=code(T.TENSOR_INT32))
 
@@ -102,8 +102,8 @@ def _decoded(b: Any, op: Node, count: int) -> Tensor:
         size = column(anchors, axis + 2)
         moved = b.mul(b.binary("DIV", column(op.deltas, axis), float(scales[axis])), size)
         centre = b.add(moved, column(anchors, axis))
-        grown = b.binary("DIV", column(op.deltas, axis + 2), float(scales[axis + 2]))
-        half = b.mul(b.mul(b.unary("EXP", grown), size), 0.5)
+        scaled = b.binary("DIV", column(op.deltas, axis + 2), float(scales[axis + 2]))
+        half = b.mul(b.mul(b.unary("EXP", scaled), size), 0.5)
         edges.append((b.sub(centre, half), b.add(centre, half)))
     (top, bottom), (left, right) = edges
     return b.concatenate([top, left, bottom, right], 2)  # type: ignore[no-any-return]
@@ -182,8 +182,8 @@ def _padded(b: Any, x: Tensor, sizes: tuple[int, ...], out: Tensor) -> None:
     before = longs([0] * len(sizes))
     after = longs([0] * (len(sizes) - 1))
     pads = b.node("Concat", [before, missing, after], sizes=(), type=INT64, axis=0)
-    whole = b.node("Pad", [x, pads], sizes=(), mode="constant")
-    b.emit("Reshape", [whole, longs([1, *sizes])], [out])
+    padded = b.node("Pad", [x, pads], sizes=(), mode="constant")
+    b.emit("Reshape", [padded, longs([1, *sizes])], [out])
 
 
 RULES = {

@@ -83,12 +83,12 @@ def _strided_slice(b: Any, op: Node) -> None:
         ends.append((LARGEST if step > 0 else -LARGEST) if op.end_mask & bit else end)
         steps.append(step)
     axes = longs(list(range(len(starts))))
-    made = Tensor(op.input.type, ()) if gone else op.output
-    b.emit("Slice", [op.input, longs(starts), longs(ends), axes, longs(steps)], [made])
+    result = Tensor(op.input.type, ()) if gone else op.output
+    b.emit("Slice", [op.input, longs(starts), longs(ends), axes, longs(steps)], [result])
     if len(gone) == len(starts):
-        b.emit("Reshape", [made, longs([1])], [op.output])
+        b.emit("Reshape", [result, longs([1])], [op.output])
     elif gone:
-        b.emit("Squeeze", [made, longs(gone)], [op.output])
+        b.emit("Squeeze", [result, longs(gone)], [op.output])
 
 
 def _transpose(b: Any, op: Node) -> None:
@@ -154,8 +154,8 @@ def _hashtable_lookup(b: Any, op: Node) -> None:
     where = b.node("ArgMax", [numbers], sizes=(), type=INT64, axis=1, keepdims=0)
     rows = b.node("Gather", [op.values, where], sizes=(), axis=0)
     shape = longs([-1] + [1] * (op.values.rank - 1))
-    hit = b.node("Reshape", [hits, shape], sizes=())
-    is_hit = b.node("Cast", [hit], sizes=(), type=T.TENSOR_BOOL8, to=code(T.TENSOR_BOOL8))
+    is_hit_row = b.node("Reshape", [hits, shape], sizes=())
+    is_hit = b.node("Cast", [is_hit_row], sizes=(), type=T.TENSOR_BOOL8, to=code(T.TENSOR_BOOL8))
     dtypes = {T.TENSOR_FLOAT32: np.float32, T.TENSOR_INT32: np.int32}
     zero = raw(np.zeros((), dtypes.get(op.values.type, np.uint8)), op.values.type)
     b.emit("Where", [is_hit, rows, zero], [op.output])

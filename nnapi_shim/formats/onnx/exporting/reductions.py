@@ -28,10 +28,10 @@ def _truth(kind: str) -> Rule:
 
     def lower(b: Any, op: Node) -> None:
         numbers = b.cast(op.input, op.input.like(type=T.TENSOR_INT32))
-        made = op.output.like(type=T.TENSOR_INT32)
+        result = op.output.like(type=T.TENSOR_INT32)
         axes = b.longs(op.axes)
-        b.emit(kind, [numbers, axes], [made], keepdims=int(bool(op.keep_dims)))
-        with_size(b, op, lambda out: b.cast(made, out))
+        b.emit(kind, [numbers, axes], [result], keepdims=int(bool(op.keep_dims)))
+        with_size(b, op, lambda out: b.cast(result, out))
 
     return Rule(f"Cast, {kind}, Cast", lower, dynamic=("axes",))
 
@@ -60,7 +60,7 @@ def _local_response(b: Any, op: Node) -> None:
         return
     size = 2 * min(op.radius, sizes[-1]) + 1
     column = b.reshape(op.input, (int(np.prod(sizes[:-1])), sizes[-1], 1, 1))
-    made = b.node(
+    result = b.node(
         "LRN",
         [column],
         like=column,
@@ -69,7 +69,7 @@ def _local_response(b: Any, op: Node) -> None:
         beta=float(op.beta),
         bias=float(op.bias),
     )
-    b.reshape(made, sizes, op.output)
+    b.reshape(result, sizes, op.output)
 
 
 def _argument(kind: str) -> Rule:

@@ -59,8 +59,8 @@ class OnnxBuilder(ExportBuilder):
     def dequantize(self, x: Tensor, out: Tensor) -> None:
         """Emit DequantizeLinear, or arithmetic for 16-bit types."""
         if x.type in WIDE:
-            whole = self.cast(x, x.like(type=T.TENSOR_FLOAT32))
-            self.mul(self.sub(whole, float(x.zero_point)), x.scale, out)
+            real = self.cast(x, x.like(type=T.TENSOR_FLOAT32))
+            self.mul(self.sub(real, float(x.zero_point)), x.scale, out)
             return
         if x.value is not None:
             self._constants[id(out)] = (out, x)
@@ -86,12 +86,12 @@ class OnnxBuilder(ExportBuilder):
 
     def dequantized_bias(self, bias: Tensor, scales: Array) -> Tensor:
         """The bias stays int32 and is dequantized by DequantizeLinear with the given scales."""
-        made = bias.like(type=T.TENSOR_FLOAT32)
+        result = bias.like(type=T.TENSOR_FLOAT32)
         scale = raw(scales.astype(np.float32), T.TENSOR_FLOAT32)
         zero = raw(np.zeros(scales.shape, np.int32), T.TENSOR_INT32)
         axis = {"axis": 0} if scales.ndim else {}
-        self.emit("DequantizeLinear", [bias, scale, zero], [made], **axis)
-        return made
+        self.emit("DequantizeLinear", [bias, scale, zero], [result], **axis)
+        return result
 
     def transpose(self, x: Tensor, perm: Sequence[int], out: Tensor | None = None) -> Tensor:
         """Transpose; a quantized constant is transposed before it is dequantized."""

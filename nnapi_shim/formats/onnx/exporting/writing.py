@@ -48,9 +48,9 @@ class _Writer:
         """The ModelProto."""
         for t in (*graph.inputs, *graph.outputs):
             self.name(t)
-        made = self.graph("model", graph.inputs, graph.outputs, nodes)
+        main = self.graph("model", graph.inputs, graph.outputs, nodes)
         model = helper.make_model(
-            made,
+            main,
             opset_imports=[helper.make_opsetid("", OPSET)],
             ir_version=IR_VERSION,
             producer_name="nnapi_shim",
@@ -73,15 +73,15 @@ class _Writer:
     ) -> Any:
         """A GraphProto; constants that its nodes read become initializers."""
         constants: dict[int, Tensor] = {}
-        made: list[Any] = []
+        protos: list[Any] = []
         for node in nodes:
             for t in node.inputs:
                 if t is not None and t.value is not None:
                     constants[id(t)] = t
-            made.append(self.node(node, len(made)))
+            protos.append(self.node(node, len(protos)))
         listed = [numpy_helper.from_array(_contents(t), self.name(t)) for t in constants.values()]
         ins, outs = ([self.value(t) for t in tensors] for tensors in (inputs, outputs))
-        return helper.make_graph(made, name, ins, outs, initializer=listed)
+        return helper.make_graph(protos, name, ins, outs, initializer=listed)
 
     def node(self, node: Emitted, number: int) -> Any:
         """A NodeProto; Inner attributes become GraphProto attributes."""

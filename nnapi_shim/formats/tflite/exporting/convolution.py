@@ -97,14 +97,14 @@ def bias_of(op: Node, weights: Tensor) -> Tensor:
     bias: Tensor = op.bias
     if weights.channel_quant is None:
         return bias
-    made = Tensor(bias.type, bias.dimensions, name=bias.name, value=bias.value)
+    result = Tensor(bias.type, bias.dimensions, name=bias.name, value=bias.value)
     if bias.value is None:
         return bias
     scales = np.float32(op.input.scale) * np.asarray(weights.channel_quant.scales, np.float32)
-    made.channel_quant = weights.channel_quant._replace(
+    result.channel_quant = weights.channel_quant._replace(
         scales=tuple(scales.tolist()), channel_dim=0
     )
-    return made
+    return result
 
 
 @quantized

@@ -104,9 +104,9 @@ def _cast(b: ExportBuilder, op: Node) -> None:
     if x.type is out.type:
         b.emit("RESHAPE", [x, _shape(x)], [out], table="ReshapeOptions")
     elif out.type is T.TENSOR_FLOAT16 and x.type is not T.TENSOR_FLOAT32:
-        whole = x.like(type=T.TENSOR_FLOAT32)
-        converted(b, x, whole)
-        converted(b, whole, out)
+        real = x.like(type=T.TENSOR_FLOAT32)
+        converted(b, x, real)
+        converted(b, real, out)
     else:
         converted(b, x, out)
 
@@ -126,7 +126,7 @@ def _pow(b: ExportBuilder, op: Node) -> None:
     b.emit("POW", [op.base, op.exponent], [op.output], table="PowOptions")
 
 
-def _fits(node: Node) -> bool:
+def _has_prelu_kernel(node: Node) -> bool:
     """Whether the operands are quantized and alpha has no more elements than the input."""
     return eight_bits(node) and node.input.dimensions == node.output.dimensions
 
@@ -182,7 +182,7 @@ RULES = {
     "LOGISTIC": plain("LOGISTIC", native=eight_bits),
     "ELU": Rule("ELU; RELU, MINIMUM, EXP, SUB, MUL, ADD if alpha is not 1", _elu),
     "HARD_SWISH": plain("HARD_SWISH", "HardSwishOptions", eight_bits),
-    "PRELU": Rule("PRELU", _prelu, native=_fits),
+    "PRELU": Rule("PRELU", _prelu, native=_has_prelu_kernel),
     "CAST": Rule("CAST; RESHAPE between equal types", _cast, native=anything),
     "DEQUANTIZE": Rule("DEQUANTIZE", dequantize, native=anything),
     "QUANTIZE": Rule("QUANTIZE", quantize, native=anything),

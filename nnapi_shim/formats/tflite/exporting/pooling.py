@@ -96,19 +96,19 @@ def _local_response(b: ExportBuilder, op: Node) -> None:
         return
     image = (1,) * (4 - len(sizes)) + sizes
     x = op.input if len(sizes) == 4 else b.reshape(op.input, image)
-    made = op.output if len(sizes) == 4 else op.output.like(image)
+    result = op.output if len(sizes) == 4 else op.output.like(image)
     b.emit(
         "LOCAL_RESPONSE_NORMALIZATION",
         [x],
-        [made],
+        [result],
         table="LocalResponseNormalizationOptions",
         Radius=min(op.radius, sizes[-1]),
         Bias=op.bias,
         Alpha=op.alpha,
         Beta=op.beta,
     )
-    if made is not op.output:
-        b.reshape(made, sizes, op.output)
+    if result is not op.output:
+        b.reshape(result, sizes, op.output)
 
 
 def _resize(kind: str, table: str) -> Rule:

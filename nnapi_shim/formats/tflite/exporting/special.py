@@ -59,17 +59,17 @@ def _lsh_projection(b: ExportBuilder, op: Node) -> None:
     """
     inputs = [b.real(op.hash), op.input] + ([] if op.weight is None else [b.real(op.weight)])
     is_bare = op.type == 1
-    made = op.output.like() if is_bare else op.output
+    result = op.output.like() if is_bare else op.output
     b.emit(
         "LSH_PROJECTION",
         inputs,
-        [made],
+        [result],
         table="LSHProjectionOptions",
         Type=2 if op.type == 2 else 1,
     )
     if is_bare:
         rows, bits = op.hash.dimensions
-        b.sub(made, constant((np.arange(rows) << bits).astype(np.int32)), op.output)
+        b.sub(result, constant((np.arange(rows) << bits).astype(np.int32)), op.output)
 
 
 def _multinomial(b: ExportBuilder, op: Node) -> None:
@@ -108,10 +108,10 @@ def _detection(b: ExportBuilder, op: Node) -> None:
     }
     rows = op.max_num_detections * op.max_classes_per_detection
     expected = op.out_scores.dimensions[1]
-    whole = op.out_scores.dimensions == (1, rows)
+    is_full = op.out_scores.dimensions == (1, rows)
     boxes, scores = (
         (op.out_boxes, op.out_scores)
-        if whole
+        if is_full
         else (op.out_boxes.like((1, rows, 4)), op.out_scores.like((1, rows)))
     )
     labels = Tensor(T.TENSOR_FLOAT32, (1, rows))
@@ -122,7 +122,7 @@ def _detection(b: ExportBuilder, op: Node) -> None:
         [boxes, labels, scores, count],
         custom=bytes(flexbuffers.Dumps(options)),
     )
-    if not whole:
+    if not is_full:
         b.slice(boxes, (0, 0, 0), (1, expected, 4), op.out_boxes)
         b.slice(scores, (0, 0), (1, expected), op.out_scores)
         labels = b.slice(labels, (0, 0), (1, expected))
@@ -135,7 +135,7 @@ def _detection(b: ExportBuilder, op: Node) -> None:
     b.cast(count, op.num_detections)
 
 
-def _weights_beside(groups: list[list[Tensor]], like: Tensor) -> Tensor:
+def _joined_weights(groups: list[list[Tensor]], like: Tensor) -> Tensor:
     """Constants joined to one matrix: each list horizontally, the lists vertically."""
     value = np.vstack([np.hstack([part.value for part in row]) for row in groups])  # type: ignore[misc]
     return Tensor(like.type, value.shape, like.scale, like.zero_point, value=value)
@@ -156,7 +156,7 @@ def _quantized_16bit_lstm(b: ExportBuilder, op: Node) -> None:
         [op.named[f"recurrent_to_{gate}_weights"], op.named[f"input_to_{gate}_weights"]]
         for gate in order
     ]
-    weights = _weights_beside(rows, op.input_to_input_weights)
+    weights = _joined_weights(rows, op.input_to_input_weights)
     joined = np.concatenate([bias.value for bias in biases])
     bias = Tensor(T.TENSOR_INT32, joined.shape, biases[0].scale, value=joined)
     x, old = op.input, op.prev_output

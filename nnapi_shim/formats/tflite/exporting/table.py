@@ -40,13 +40,13 @@ class TfliteBuilder(ExportBuilder):
         """
         index = len(self.subgraphs)
         inner = self if index == 0 else TfliteBuilder(self.subgraphs)
-        made = Subgraph(name, list(graph.inputs), list(graph.outputs), inner.emitted)
-        self.subgraphs.append(made)
+        lowered = Subgraph(name, list(graph.inputs), list(graph.outputs), inner.emitted)
+        self.subgraphs.append(lowered)
         inner.run(graph)
         if inner is not self:
             self.refusals += inner.refusals
         if passed is not None:
-            made.outputs.extend(graph.inputs[len(graph.outputs) : passed])
+            lowered.outputs.extend(graph.inputs[len(graph.outputs) : passed])
         return index
 
     def cast(self, x: Tensor, out: Tensor) -> Tensor:
@@ -57,8 +57,8 @@ class TfliteBuilder(ExportBuilder):
     def dequantize(self, x: Tensor, out: Tensor) -> None:
         """Emit DEQUANTIZE."""
         if x.type is T.TENSOR_QUANT16_ASYMM:
-            whole = self.cast(x, x.like(type=T.TENSOR_FLOAT32))
-            self.mul(self.sub(whole, float(x.zero_point)), x.scale, out)
+            real = self.cast(x, x.like(type=T.TENSOR_FLOAT32))
+            self.mul(self.sub(real, float(x.zero_point)), x.scale, out)
         else:
             self.emit("DEQUANTIZE", [x], [out], table="DequantizeOptions")
 

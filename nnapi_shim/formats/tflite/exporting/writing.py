@@ -134,12 +134,12 @@ class _Writer:
             if id(t) not in indexes:
                 indexes[id(t)] = len(tensors)
                 tensors.append(t)
-        made = [self.tensor(t, at) for at, t in enumerate(tensors)]
+        offsets = [self.tensor(t, at) for at, t in enumerate(tensors)]
         operators = [self.operator(operator, indexes) for operator in graph.operators]
         name = self.b.CreateString(graph.name)
         listed_in = self.vector([indexes[id(t)] for t in graph.inputs])
         listed_out = self.vector([indexes[id(t)] for t in graph.outputs])
-        tables = self.offsets(made), self.offsets(operators)
+        tables = self.offsets(offsets), self.offsets(operators)
         offset = self.table(
             "SubGraph",
             Tensors=tables[0],

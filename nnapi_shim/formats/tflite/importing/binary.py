@@ -77,8 +77,8 @@ def floor_modulo(graph: Importing, operator: Operator) -> None:
             "for floats, NNAPI's operations round intermediate results",
             "import.tflite.binary.rounding",
         )
-    whole = graph.make("MUL", [graph.make("DIV", [a, b, NONE]), b, NONE])
-    graph.add("SUB", [a, whole, NONE], operator)
+    multiple = graph.make("MUL", [graph.make("DIV", [a, b, NONE]), b, NONE])
+    graph.add("SUB", [a, multiple, NONE], operator)
 
 
 def squared_difference(graph: Importing, operator: Operator) -> None:

@@ -28,9 +28,9 @@ def _choose(
     graph: Importing, operator: Operator, condition: Operand, one: Operand, other: Operand
 ) -> None:
     if one.type is T.TENSOR_BOOL8:
-        yes = graph.make("LOGICAL_AND", [condition, one])
-        no = graph.make("LOGICAL_AND", [graph.make("LOGICAL_NOT", [condition]), other])
-        graph.add("LOGICAL_OR", [yes, no], operator)
+        if_true = graph.make("LOGICAL_AND", [condition, one])
+        if_false = graph.make("LOGICAL_AND", [graph.make("LOGICAL_NOT", [condition]), other])
+        graph.add("LOGICAL_OR", [if_true, if_false], operator)
         return
     operands = [condition, one, other]
     if len({operand.dimensions for operand in operands}) > 1 or not one.is_known:

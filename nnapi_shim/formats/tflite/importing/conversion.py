@@ -35,7 +35,7 @@ def cast(graph: Importing, operator: Operator) -> None:
         values = [graph.filled(data.dimensions, number(value)) for value in (1, 0)]
         graph.add("SELECT", [data, *values], operator)
     else:
-        made = graph.make(
+        result = graph.make(
             "CAST",
             [data],
             output=type,
@@ -43,7 +43,7 @@ def cast(graph: Importing, operator: Operator) -> None:
             scale=scale or None,
             zero_point=zero_point,
         )
-        graph.define(target.number, made)
+        graph.define(target.number, result)
 
 
 def quantize(graph: Importing, operator: Operator) -> None:

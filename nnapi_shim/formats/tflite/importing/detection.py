@@ -69,11 +69,11 @@ _MOST_OPTIONS = 64
 LEAST = 2.0**-126
 """The smallest normal float32."""
 
-_SHARES = {"LOGISTIC", "RELU", "RELU6", "RELU_0_TO_1", "SOFTMAX"}
+_NON_NEGATIVE = {"LOGISTIC", "RELU", "RELU6", "RELU_0_TO_1", "SOFTMAX"}
 _MOVES = """CONCATENATION DEQUANTIZE QUANTIZE RESHAPE SLICE SQUEEZE STRIDED_SLICE TRANSPOSE"""
 
 
-def _is_share(graph: Importing, index: int | None) -> bool:
+def _is_non_negative(graph: Importing, index: int | None) -> bool:
     """Whether all values of a tensor are 0 or more, by their producer or their quantization."""
     origins = {output: item for item in graph.graph.operators for output in item.outputs}
     waiting, visited = [index], set[int | None]()
@@ -88,7 +88,7 @@ def _is_share(graph: Importing, index: int | None) -> bool:
             continue
         if item is not None and item.name in _MOVES.split():
             waiting += item.inputs if item.name == "CONCATENATION" else item.inputs[:1]
-        elif item is None or item.name not in _SHARES:
+        elif item is None or item.name not in _NON_NEGATIVE:
             return False
     return True
 
@@ -111,7 +111,7 @@ def detections(graph: Importing, operator: Operator) -> None:
         )
     threshold = float(options.number("nms_score_threshold"))
     if threshold < 0:
-        if not _is_share(graph, operator.inputs[1]):
+        if not _is_non_negative(graph, operator.inputs[1]):
             raise reason(
                 f"its score threshold is {threshold}, and scores may be below 0",
                 "import.tflite.detection-postprocess.score-threshold",

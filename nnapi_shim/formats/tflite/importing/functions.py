@@ -40,9 +40,9 @@ def round_(graph: Importing, operator: Operator) -> None:
     data = _input(graph, operator)
     size = graph.make("ABS", [data])
     moved = graph.make("ADD", [size, _number(WHOLE), NONE])
-    whole = graph.make("SUB", [moved, _number(WHOLE), NONE])
+    rounded = graph.make("SUB", [moved, _number(WHOLE), NONE])
     negative = graph.make("LESS", [data, _number(0)])
-    signed = graph.make("SELECT", [negative, graph.make("NEG", [whole]), whole])
+    signed = graph.make("SELECT", [negative, graph.make("NEG", [rounded]), rounded])
     is_small = graph.make("LESS", [size, _number(WHOLE)])
     graph.give(operator, graph.make("SELECT", [is_small, signed, data]))
 

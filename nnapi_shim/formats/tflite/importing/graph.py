@@ -137,17 +137,17 @@ class Importing(Operations):
         """Record the value of a tensor that does not depend on model inputs."""
         self._values[index] = value
 
-    def lose(self, operator: Operator) -> None:
+    def add_placeholders(self, operator: Operator) -> None:
         """Add placeholder operands for the outputs of a refused operator, to check the rest."""
         for index in operator.outputs:
             tensor = self.tensor(index)
             if index not in self._operands and tensor.type in OPERAND_TYPES:
                 try:
                     type, scale, zero_point = self.parameters(tensor)
-                    made = self.model.add_operand(type, tensor.dimensions, scale, zero_point)
+                    placeholder = self.model.add_operand(type, tensor.dimensions, scale, zero_point)
                 except NnapiError:
                     continue  # its readers are refused
-                self._operands[index] = made
+                self._operands[index] = placeholder
 
     def parameters(self, tensor: Tensor) -> tuple[T, float, int]:
         """Type, scale and zero point of the operand of a tensor."""

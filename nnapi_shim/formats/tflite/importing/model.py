@@ -18,7 +18,7 @@ from nnapi_shim.formats.tflite.importing.tensors import require_understood
 
 MOST_REASONS = 40
 """The most distinct reasons in a message."""
-MOST_PLACES = 3
+MOST_OPERATORS = 3
 """The most operators that are named for each reason."""
 
 MALFORMED = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
@@ -79,8 +79,8 @@ def _grouped(reasons: Sequence[Reason]) -> str:
     """Equal reasons of operators of one kind."""
     if len(reasons) == 1:
         return str(reasons[0])
-    numbers = ", ".join(str(item.number) for item in reasons[:MOST_PLACES])
-    more = ", ..." if len(reasons) > MOST_PLACES else ""
+    numbers = ", ".join(str(item.number) for item in reasons[:MOST_OPERATORS])
+    more = ", ..." if len(reasons) > MOST_OPERATORS else ""
     first = reasons[0]
     return f"{len(reasons)} operators {first.name} ({numbers}{more}): {first.why}"
 
@@ -112,7 +112,7 @@ def attempt(
             _lower(importing, operator)
         except NnapiError as error:
             reasons.append(Reason(operator.number, operator.name, error.message))
-            importing.lose(operator)
+            importing.add_placeholders(operator)
     if not reasons:
         importing.model.notes = wide.notes(shared.with_wide)
         try:

@@ -51,13 +51,13 @@ class Operations:
         if operand.type is T.TENSOR_FLOAT32:
             return operand
         is_cast = operand.type in (T.TENSOR_FLOAT16, T.TENSOR_INT32)
-        made: Operand = self.make(
+        result: Operand = self.make(
             "CAST" if is_cast else "DEQUANTIZE",
             [operand],
             output=T.TENSOR_FLOAT32,
             dimensions=operand.dimensions,
         )
-        return made
+        return result
 
     def requantized(self, operand: Operand, type: T, scale: float, zero_point: int) -> Operand:
         """The operand with these parameters: unchanged, or requantized through float32."""
@@ -99,8 +99,8 @@ class Operations:
         if operand.type is T.TENSOR_BOOL8:
             raise reason("NNAPI does not reshape booleans", "import.tflite.bool-reshape")
         sizes = [max(size, 0) for size in shape]
-        made: Operand = self.make("RESHAPE", [operand, self.sizes(shape)], dimensions=sizes)
-        return made
+        result: Operand = self.make("RESHAPE", [operand, self.sizes(shape)], dimensions=sizes)
+        return result
 
     def broadcast(self, operand: Operand, shape: Sequence[int]) -> Operand:
         """The operand broadcast to a shape."""

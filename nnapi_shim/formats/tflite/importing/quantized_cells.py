@@ -51,11 +51,11 @@ def quantized_sequence(graph: Importing, operator: Operator) -> None:
         raise reason(f"it has {steps} steps", "import.tflite.quantized-lstm.steps")
     values, columns = _bias_columns(graph, inputs, data)
     lead = (*data.dimensions[:2], values.size)
-    behind = graph.model.constant(
+    bias_inputs = graph.model.constant(
         graph.room.repeated(values, lead, "its biases"), data.type, data.scale, data.zero_point
     )
     wide = graph.make(
-        "CONCATENATION", [data, behind, 2], scale=data.scale, zero_point=data.zero_point
+        "CONCATENATION", [data, bias_inputs, 2], scale=data.scale, zero_point=data.zero_point
     )
     parts = graph.make("SPLIT", [wide, time_axis, steps], output_count=steps)
     weights = [_weights(graph, index, columns[gate]) for gate, index in enumerate(inputs[1:5])] + [
@@ -99,14 +99,14 @@ def _bias_columns(
     if any(value is None for value, index in zip(biases, inputs[12:16], strict=True) if index):
         raise reason("its biases are no constants", "import.tflite.not-constant")
     up, down = 127 - data.zero_point, -128 - data.zero_point
-    far = up if up >= -down else down
+    largest_input = up if up >= -down else down
     one = 1 if up >= 1 else -1
     largest = max((int(np.abs(value).max()) for value in biases if value is not None), default=0)
-    count = -(-largest // (127 * abs(far)))
+    count = -(-largest // (127 * abs(largest_input)))
     if count > 1024:
         raise reason(f"its biases reach {largest}", "import.tflite.quantized-lstm.bias-size")
-    # Decompose each bias: full products 127 * far, then a share of `far`, then the rest in ones.
-    values = [far] * (count + 1) + [one] * 2
+    # Decompose each bias: multiples of 127 * largest_input, of largest_input, of one.
+    values = [largest_input] * (count + 1) + [one] * 2
     columns: list[Array | None] = []
     units = sum(value.size for value in biases if value is not None)
     graph.room.take(units * len(values) * (1 + np.dtype(np.int64).itemsize), "its biases")
@@ -115,16 +115,16 @@ def _bias_columns(
             columns.append(None)
             continue
         left = value.astype(np.int64)
-        made = []
+        shares = []
         for factor in values:
             share = np.clip(np.trunc(left / factor), -127, 127).astype(np.int64)
-            made.append(share)
+            shares.append(share)
             left = left - share * factor
         if left.any():
             raise reason(
                 "its biases are not sums of products", "import.tflite.quantized-lstm.bias-sums"
             )
-        columns.append(np.stack(made, -1).astype(np.int8))
+        columns.append(np.stack(shares, -1).astype(np.int8))
     return (np.array(values) + data.zero_point).astype(np.int8), columns
 
 
@@ -136,5 +136,5 @@ def _weights(graph: Importing, index: int | None, more: Array | None = None) -> 
         raise reason(
             f"{tensor} is no constant of symmetric INT8", "import.tflite.quantized-lstm.weights"
         )
-    whole = value if more is None else np.concatenate([value, more], axis=1)
-    return graph.model.constant(whole, T.TENSOR_QUANT8_SYMM, tensor.scale)
+    extended = value if more is None else np.concatenate([value, more], axis=1)
+    return graph.model.constant(extended, T.TENSOR_QUANT8_SYMM, tensor.scale)

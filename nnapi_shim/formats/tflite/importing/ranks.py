@@ -74,22 +74,22 @@ def _view(graph: Importing, index: int | None, shape: Shape) -> int:
                 f"{tensor} has scales per channel and rank {value.ndim}",
                 "import.tflite.per-channel.rank",
             )
-        made = graph.add_tensor(tensor._replace(shape=shape, dimensions=shape, value=None))
-        graph.fold(made, value.reshape(shape))
-        return made
-    made = graph.add_tensor(tensor._replace(shape=shape, dimensions=shape, name=""))
+        added = graph.add_tensor(tensor._replace(shape=shape, dimensions=shape, value=None))
+        graph.fold(added, value.reshape(shape))
+        return added
+    added = graph.add_tensor(tensor._replace(shape=shape, dimensions=shape, name=""))
     source = graph.held[index][0] if index in graph.held else graph.operand(index)
-    graph.define(made, graph.reshaped(source, shape))
-    return made
+    graph.define(added, graph.reshaped(source, shape))
+    return added
 
 
 def _numbers(graph: Importing, index: int | None, numbers: Any) -> int:
     """A constant of the type of another one, with these numbers."""
     value = np.asarray(numbers, np.int32)
     tensor = graph.tensor(index)._replace(shape=value.shape, dimensions=value.shape, value=None)
-    made = graph.add_tensor(tensor)
-    graph.fold(made, value)
-    return made
+    added = graph.add_tensor(tensor)
+    graph.fold(added, value)
+    return added
 
 
 def _run(
@@ -103,13 +103,16 @@ def _run(
     """Lower an operator on these inputs. outputs: for each, the dimensions for the computation and
     the dimensions in the file.
     """
-    made = []
+    outputs_added = []
     for index, (shape, _) in zip(operator.outputs, outputs, strict=True):
         tensor = graph.tensor(index)._replace(shape=shape, dimensions=shape, name="")
-        made.append(graph.add_tensor(tensor))
+        outputs_added.append(graph.add_tensor(tensor))
     options = {**operator.options, **options}
-    lower(graph, operator._replace(inputs=tuple(inputs), outputs=tuple(made), options=options))
-    for index, new, (_, shape) in zip(operator.outputs, made, outputs, strict=True):
+    lower(
+        graph,
+        operator._replace(inputs=tuple(inputs), outputs=tuple(outputs_added), options=options),
+    )
+    for index, new, (_, shape) in zip(operator.outputs, outputs_added, outputs, strict=True):
         _hold(graph, index, graph.operand(new), shape)
 
 
@@ -170,8 +173,8 @@ def elementwise(graph: Importing, operator: Operator, lower: Lowering) -> None:
         _view(graph, index, tuple(_size(shape, group) for group in groups) or (1,))
         for index, shape in zip(operator.inputs, padded, strict=True)
     ]
-    made = tuple(_size(full, group) for group in groups) or (1,)
-    _run(graph, operator, lower, inputs, [(made, full)])
+    result_shape = tuple(_size(full, group) for group in groups) or (1,)
+    _run(graph, operator, lower, inputs, [(result_shape, full)])
 
 
 def _same(graph: Importing, operator: Operator, shape: Sequence[int]) -> None:
@@ -241,8 +244,8 @@ def transpose(graph: Importing, operator: Operator, lower: Lowering) -> None:
     sizes = tuple(_size(tuple(shape[axis] for axis in kept), run) for run in before)
     order = [before.index(run) for run in runs]
     inputs = [_view(graph, operator.inputs[0], sizes), _numbers(graph, operator.inputs[1], order)]
-    made = tuple(sizes[at] for at in order)
-    _run(graph, operator, lower, inputs, [(made, result)])
+    result_shape = tuple(sizes[at] for at in order)
+    _run(graph, operator, lower, inputs, [(result_shape, result)])
 
 
 def reduce(graph: Importing, operator: Operator, lower: Lowering) -> None:
@@ -261,12 +264,12 @@ def reduce(graph: Importing, operator: Operator, lower: Lowering) -> None:
     positions = [at for at, group in enumerate(groups) if group[0] in axes]
     keep = bool(operator.options.get("KeepDims", False))
     full = tuple(1 if at in axes else n for at, n in enumerate(shape) if keep or at not in axes)
-    made = tuple(1 if at in positions else size for at, size in enumerate(sizes))
+    result_shape = tuple(1 if at in positions else size for at, size in enumerate(sizes))
     inputs = [
         _view(graph, operator.inputs[0], sizes),
         _numbers(graph, operator.inputs[1], positions),
     ]
-    _run(graph, operator, lower, inputs, [(made, full)], KeepDims=True)
+    _run(graph, operator, lower, inputs, [(result_shape, full)], KeepDims=True)
 
 
 def along_last(graph: Importing, operator: Operator, lower: Lowering) -> None:
@@ -283,9 +286,9 @@ def concatenation(graph: Importing, operator: Operator, lower: Lowering) -> None
     views = [_around(shape, axis) for shape in shapes]
     inputs = [_view(graph, index, view) for index, view in zip(operator.inputs, views, strict=True)]
     total = sum(shape[axis] for shape in shapes)
-    made = (views[0][0], total, views[0][2])
+    result_shape = (views[0][0], total, views[0][2])
     full = (*shapes[0][:axis], total, *shapes[0][axis + 1 :])
-    _run(graph, operator, lower, inputs, [(made, full)], Axis=1)
+    _run(graph, operator, lower, inputs, [(result_shape, full)], Axis=1)
 
 
 def _around(shape: Shape, axis: int) -> Shape:
@@ -319,8 +322,8 @@ def batch_matmul(graph: Importing, operator: Operator, lower: Lowering) -> None:
         _view(graph, index, (lead, *shape[-2:]))
         for index, shape in zip(operator.inputs, (one, other), strict=True)
     ]
-    made = (lead, rows, columns), (*one[:-2], rows, columns)
-    _run(graph, operator, lower, inputs, [made])
+    result_shapes = (lead, rows, columns), (*one[:-2], rows, columns)
+    _run(graph, operator, lower, inputs, [result_shapes])
 
 
 def slices(graph: Importing, operator: Operator, lower: Lowering) -> None:
@@ -332,11 +335,11 @@ def slices(graph: Importing, operator: Operator, lower: Lowering) -> None:
     special = {at for at, n in enumerate(shape) if (begin[at], size[at]) != (0, n)}
     groups = _groups(shape, special)
     sizes = tuple(_size(shape, group) for group in groups)
-    made = tuple(_size(tuple(size), group) for group in groups)
+    result_shape = tuple(_size(tuple(size), group) for group in groups)
     starts = [begin[group[0]] for group in groups]
     inputs = [_view(graph, data, sizes)]
-    inputs += [_numbers(graph, i, v) for i, v in zip(ranges, (starts, made), strict=True)]
-    _run(graph, operator, lower, inputs, [(made, tuple(size))])
+    inputs += [_numbers(graph, i, v) for i, v in zip(ranges, (starts, result_shape), strict=True)]
+    _run(graph, operator, lower, inputs, [(result_shape, tuple(size))])
 
 
 def pads(graph: Importing, operator: Operator, lower: Lowering) -> None:
@@ -347,10 +350,10 @@ def pads(graph: Importing, operator: Operator, lower: Lowering) -> None:
     groups = _groups(shape, {at for at, pair in enumerate(around) if any(pair)})
     sizes = tuple(_size(shape, group) for group in groups)
     pairs = [around[group[0]] for group in groups]
-    made = tuple(n + sum(pair) for n, pair in zip(sizes, pairs, strict=True))
+    result_shape = tuple(n + sum(pair) for n, pair in zip(sizes, pairs, strict=True))
     full = tuple(n + sum(pair) for n, pair in zip(shape, around, strict=True))
     inputs = [_view(graph, data, sizes), _numbers(graph, paddings, pairs), *rest]
-    _run(graph, operator, lower, inputs, [(made, full)])
+    _run(graph, operator, lower, inputs, [(result_shape, full)])
 
 
 PLANS: dict[str, Plan] = {

@@ -38,7 +38,7 @@ def strided(graph: Importing, operator: Operator) -> None:
     options = operator.options
     masks = [int(options.get(name, 0)) for name in _MASKS]
     is_plain = not masks[3] and not masks[4] and not options.get("Offset", False)
-    if is_plain and not _whole(graph, operator, data):
+    if is_plain and not _needs_ranges(graph, operator, data):
         ranges = [_known(graph, index) for index in operator.inputs[1:4]]
         graph.add("STRIDED_SLICE", [data, *ranges, *masks[:3]], operator)
         return
@@ -75,17 +75,17 @@ def strided(graph: Importing, operator: Operator) -> None:
 _MASKS = ("BeginMask", "EndMask", "ShrinkAxisMask", "EllipsisMask", "NewAxisMask")
 
 
-def _whole(graph: Importing, operator: Operator, data: Operand) -> bool:
+def _needs_ranges(graph: Importing, operator: Operator, data: Operand) -> bool:
     """Whether the ranges must be resolved: integers, fewer ranges than dimensions, or a shrunk
     axis, whose end LiteRT takes into account and NNAPI ignores.
     """
     begin = graph.value(operator.inputs[1])
     if data.type is T.TENSOR_INT32:
         return True
-    takes_away = bool(operator.options.get("ShrinkAxisMask", 0))
+    shrinks = bool(operator.options.get("ShrinkAxisMask", 0))
     is_short = begin is not None and begin.size != len(data.dimensions)
     is_wide = operator.outputs[0] in graph.wide  # their output shape must be known
-    return begin is not None and data.is_known and (takes_away or is_short or is_wide)
+    return begin is not None and data.is_known and (shrinks or is_short or is_wide)
 
 
 class _Ranges:
@@ -112,8 +112,8 @@ def _ranges(
         bit = 1 << at
         axis = len(result.ranges)
         if ellipsis & bit:
-            behind = sum(not new >> later & 1 for later in range(at + 1, count))
-            for size in dimensions[axis : len(dimensions) - behind]:
+            following = sum(not new >> later & 1 for later in range(at + 1, count))
+            for size in dimensions[axis : len(dimensions) - following]:
                 result.ranges.append(range(size))
                 result.shape.append(size)
         elif new & bit:
