@@ -31,9 +31,7 @@ def listed(what: str, value: Any, expected: str) -> list[Any]:
     return list(value)
 
 
-def integer(
-    what: str, value: Any, expected: str = "a whole number from 0", low: int | None = 0
-) -> int:
+def integer(what: str, value: Any, expected: str = "an integer from 0", low: int | None = 0) -> int:
     """An integer; raises BAD_DATA below `low`. low: None for no limit."""
     try:
         number = operator.index(value)

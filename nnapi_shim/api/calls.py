@@ -57,7 +57,7 @@ class ModelCalls(WholeModel):
         kind = member(OperandType, type)
         sizes = sizes_of(dimensions)
         scale = float(np.float32(number("scale", scale)))
-        zero_point = integer("zero_point", zero_point, "a whole number", None)
+        zero_point = integer("zero_point", zero_point, "an integer", None)
         index = self.runtime.add_operand(kind, sizes or None, len(sizes), scale, zero_point)
         operand = Operand(index, kind, sizes, scale, zero_point)
         self._operands.append(operand)

@@ -189,7 +189,7 @@ class Execution:
 
 
 def _at(role: str, arguments: Sequence[Argument], index: int) -> Argument:
-    index = integer(f"the index of an {role}", index, "a whole number", None)
+    index = integer(f"the index of an {role}", index, "an integer", None)
     if not 0 <= index < len(arguments):
         raise bad_data(
             f"{role} {index} does not exist; the model has {len(arguments)}",

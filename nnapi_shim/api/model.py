@@ -126,8 +126,8 @@ class Model(ModelCalls, Methods):
         output_type = None if output is None else member(OperandType, output)
         inputs = listed("inputs", inputs, "a list of operands, numbers and arrays")
         if output_count is not None:
-            output_count = integer("output_count", output_count, "a whole number from 1", 1)
-        zero_point = integer("zero_point", zero_point, "a whole number", None)
+            output_count = integer("output_count", output_count, "an integer from 1", 1)
+        zero_point = integer("zero_point", zero_point, "an integer", None)
         for item in inputs:
             if isinstance(item, Operand):
                 self._index(item)

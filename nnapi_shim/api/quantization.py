@@ -59,7 +59,7 @@ def quantize(
         type = T.TENSOR_QUANT8_SYMM_PER_CHANNEL if scales.ndim else T.TENSOR_QUANT8_ASYMM
     kind = member(T, type)
     low, high = _range(kind)
-    zero_point = integer("zero_point", zero_point, "a whole number", None)
+    zero_point = integer("zero_point", zero_point, "an integer", None)
     if not low <= zero_point <= high or (zero_point and kind not in ASYMMETRIC):
         allowed = f"{low} to {high}" if kind in ASYMMETRIC else "0"
         raise bad_data(
@@ -88,7 +88,7 @@ def dequantize(
             f"{numbers.dtype} is given; quantized numbers are whole", "quantization.not-integers"
         )
     scales = _scales(scale, numbers, channel_dim)
-    zero_point = integer("zero_point", zero_point, "a whole number", None)
+    zero_point = integer("zero_point", zero_point, "an integer", None)
     centred = (numbers.astype(np.int64) - zero_point).astype(np.float32)
     return np.asarray(scales * centred, np.float32)
 

@@ -52,7 +52,7 @@ def load_capture(capture: str | PathLike[str] | Capture, name: str | None = None
     try:
         return _Builder(recording).built(handle)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError):
-        message = f"{recording.path}: the calls that build {handle} make no sense"
+        message = f"{recording.path}: the calls that build {handle} are inconsistent"
         raise bad_data(message, "capture.model-calls") from None
 
 

@@ -161,12 +161,12 @@ class _Plan:
         if kind == "handle":
             return Value("handle", argument, parameter.of)
         if kind == "foreign" and call.result != 0:
-            raise _CannotError("what it was given was refused, and is no part of the capture")
+            raise _CannotError("its arguments were refused and are not in the capture")
         if argument is None:
             return Value("null")
         if kind == "foreign":
             if not 0 < call.size <= MAX_BYTES:
-                raise _CannotError("its hardware buffer is of a format that nobody can read")
+                raise _CannotError("its hardware buffer has an unreadable format")
             return Value("memory file", call.size, 0)
         if kind == "made":
             # A failed call may leave the variable unchanged or write any value.
@@ -184,7 +184,7 @@ class _Plan:
             return Value("scales", _scales(argument))
         if kind in ("numbers", "handles"):
             if isinstance(argument, dict):
-                raise _CannotError("it was given a shorter list than it said")
+                raise _CannotError("its list is shorter than its count")
             return Value(kind, argument, parameter.of)
         if kind == "bytes":
             return Value("data", argument)
@@ -289,7 +289,7 @@ class _Plan:
 def _type(argument: dict[str, Any]) -> tuple[int, list[int] | None, int, float, int]:
     """Code, dimensions, dimensionCount, scale, zeroPoint."""
     if "at" in argument:
-        raise _CannotError("it was given an operand type that could not be read")
+        raise _CannotError("its operand type could not be read")
     code, sizes, count = argument["type"], argument["dimensions"], argument["dimensionCount"]
     number = int(OperandType[code]) if isinstance(code, str) else code
     return number, sizes, count, float(argument["scale"]), argument["zeroPoint"]
@@ -298,6 +298,6 @@ def _type(argument: dict[str, Any]) -> tuple[int, list[int] | None, int, float, 
 def _scales(argument: dict[str, Any]) -> tuple[int, list[float] | None]:
     """The dimension of the channels, and their scales."""
     if "at" in argument:
-        raise _CannotError("it was given scales that could not be read")
+        raise _CannotError("its scales could not be read")
     scales = argument["scales"]
     return argument["channelDim"], None if scales is None else [float(scale) for scale in scales]

@@ -335,7 +335,7 @@ def _picked(dimensions: Dimensions, perm: Sequence[int]) -> Dimensions:
 def known(t: Tensor, name: str) -> Dimensions:
     """The dimensions, of which only the first may be unknown; raises RefusedError."""
     if not t.dimensions or 0 in t.dimensions[1:]:
-        raise RefusedError(f"the dimensions of {name} behind the first are not known, or one is 0")
+        raise RefusedError(f"the dimensions of {name} after the first are not known, or one is 0")
     return t.dimensions
 
 

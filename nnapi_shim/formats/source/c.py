@@ -259,7 +259,7 @@ def _operand(operand: OperandView, number: int, graphs: Sequence[GraphView]) -> 
         lines.append(f"{set_value}{_small(value)}, {value.nbytes}));")
     elif operand.is_constant:
         raise bad_data(
-            f"operand {index} has a type of which no values are known", "export.source.value-type"
+            f"operand {index} has a type without known values", "export.source.value-type"
         )
     return lines
 

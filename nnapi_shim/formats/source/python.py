@@ -161,7 +161,7 @@ def _operand(
         lines.append(f"    model.set_operand_value_from_model({name}, _graph_{at}())")
     elif operand.is_constant:
         raise bad_data(
-            f"operand {operand.index} has a type of which no values are known",
+            f"operand {operand.index} has a type without known values",
             "export.source.value-type",
         )
     if operand.is_omitted:

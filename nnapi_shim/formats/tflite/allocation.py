@@ -43,7 +43,7 @@ class Room:
     def _refused(self, size: int, what: str) -> NnapiError:
         return bad_data(
             f"{what} takes {size} bytes; for a file of {self._file_bytes} bytes {self._limit} are "
-            f"made at most, of which {self._left} are left",
+            f"allocated at most, of which {self._left} are left",
             "import.tflite.out-of-proportion",
         )
 

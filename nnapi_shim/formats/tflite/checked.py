@@ -92,7 +92,7 @@ class Reader:
         self._left -= count
         if self._left < 0:
             raise bad_data(
-                f"{location}: its parts are larger than the file together",
+                f"{location}: its tables and vectors exceed the file size",
                 "import.tflite.file.size",
             )
 
@@ -113,7 +113,7 @@ class Reader:
             return np.empty(0, np.uint8)
         result = self.call(f"{location}: {field}", getattr(table, f"{field}AsNumpy"))
         if not isinstance(result, np.ndarray):
-            raise bad_data(f"{location}: {field} is not there", "import.tflite.file.missing-field")
+            raise bad_data(f"{location}: {field} is missing", "import.tflite.file.missing-field")
         return result
 
     def numbers(
@@ -129,7 +129,7 @@ class Reader:
         result = [self.call(f"{location}: {field} {at}", get, at) for at in range(count)]
         if any(item is None for item in result):
             raise bad_data(
-                f"{location}: {field} has parts that are not there",
+                f"{location}: {field} has missing entries",
                 "import.tflite.file.missing-table",
             )
         return result

@@ -54,7 +54,7 @@ def contents(path: str | os.PathLike[str]) -> bytes:
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise bad_data(f"{os.fspath(path)} is no plain file", "file.not-plain")
+            raise bad_data(f"{os.fspath(path)} is no regular file", "file.not-plain")
         with open(descriptor, "rb", closefd=False) as file:
             return file.read()
     finally:
@@ -74,7 +74,8 @@ def read(data: bytes) -> File:
     """
     if not is_tflite(data):
         raise bad_data(
-            "it is no .tflite file: the mark TFL3 is not at byte 4", "import.tflite.file.identifier"
+            "it is no .tflite file: the identifier TFL3 is missing at byte 4",
+            "import.tflite.file.identifier",
         )
     if len(data) < 16:
         raise bad_data(
@@ -86,7 +87,7 @@ def read(data: bytes) -> File:
     version = reader.call("the model", model.Version)
     if version != schema.VERSION:
         raise bad_data(
-            f"it has version {version} of the schema; read is version {schema.VERSION}",
+            f"it has schema version {version}; supported is version {schema.VERSION}",
             "import.tflite.file.schema-version",
         )
     return _Model(reader, model).file()
@@ -184,7 +185,7 @@ class _Model:
         code = reader.call(location, operator.OpcodeIndex)
         if not 0 <= code < len(self._codes):
             raise bad_data(
-                f"{location}: code {code} of {len(self._codes)} is not there",
+                f"{location}: code {code} does not exist; the file has {len(self._codes)}",
                 "import.tflite.file.operator-code",
             )
         name, is_custom = self._codes[code]
@@ -240,7 +241,7 @@ class _Model:
             return {}, ""
         if type not in known:
             raise bad_data(
-                f"{location}: options {type} are not those of any operator",
+                f"{location}: options {type} belong to no operator",
                 "import.tflite.file.options",
             )
         options = getattr(schema.package(), known[type])()
@@ -275,7 +276,7 @@ class _Model:
             return np.empty(0, np.uint8)
         array = reader.call(f"{location}: data", buffer.DataAsNumpy)
         if not isinstance(array, np.ndarray) or array.size != count:
-            raise bad_data(f"{location}: its data is not there", "import.tflite.file.buffer-data")
+            raise bad_data(f"{location}: its data is missing", "import.tflite.file.buffer-data")
         return array
 
     def _tensor(self, location: str, index: int, tensor: Any) -> tuple[Tensor, Quantization]:

@@ -87,6 +87,6 @@ def check_order(where: str, graph: FileGraph) -> None:
             if origin is not None and origin.number >= operator.number:
                 raise bad_data(
                     f"{where}{operator}: input {at} is tensor {read_index}, which {origin} "
-                    "gives later",
+                    "writes later",
                     "import.tflite.file.order",
                 )

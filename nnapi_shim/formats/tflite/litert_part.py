@@ -106,7 +106,7 @@ def converted(tensor: Tensor, value: ArrayLike) -> Array:
         return np.asarray(value) if dtype is None else np.asarray(value, dtype)
     except (TypeError, ValueError, OverflowError):
         raise bad_data(
-            f"{tensor} is {tensor.type}, and a value for it is none", "import.tflite.litert-value"
+            f"{tensor} is {tensor.type}, and the value is not", "import.tflite.litert-value"
         ) from None
 
 

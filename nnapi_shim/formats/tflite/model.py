@@ -42,7 +42,7 @@ def chosen(file: File, signature: str | None) -> tuple[FileGraph, Names]:
     else:
         known = ", ".join(map(repr, by_key)) or "none"
         raise bad_data(
-            f"signature {signature!r} is not there; the file has {known}",
+            f"signature {signature!r} does not exist; the file has {known}",
             "import.tflite.signature.name",
         )
     return file.graphs[entry.graph], Names(entry.inputs, entry.outputs)

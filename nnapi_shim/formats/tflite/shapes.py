@@ -22,20 +22,20 @@ def shaped(graph: FileGraph, names: Names, shapes: Shapes) -> FileGraph:
         if name not in called:
             known = ", ".join(map(repr, called)) or "none"
             raise bad_data(
-                f"shapes: input {name!r} is not there; the model has {known}",
+                f"shapes: input {name!r} does not exist; the model has {known}",
                 "import.tflite.shapes.input",
             )
         tensor = tensors[called[name]]
         requested = tuple(sizes) if isinstance(sizes, list | tuple) else (sizes,)
         if not all(type(size) is int and 0 < size < 2**31 for size in requested):
             raise bad_data(
-                f"shapes: input {name!r} is given {sizes!r}; sizes are whole numbers from 1 on",
+                f"shapes: input {name!r} is given {sizes!r}; sizes are integers from 1",
                 "import.tflite.shapes.sizes",
             )
         if len(requested) != len(tensor.shape):
             raise bad_data(
                 f"shapes: input {name!r} is given {list(requested)}; in the file it has "
-                f"{len(tensor.shape)} dimensions, {list(tensor.dimensions)} with 0 for a free one",
+                f"{len(tensor.shape)} dimensions, {list(tensor.dimensions)} with 0 if unknown",
                 "import.tflite.shapes.rank",
             )
         tensors[tensor.number] = tensor._replace(shape=requested, dimensions=requested)

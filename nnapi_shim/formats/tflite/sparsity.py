@@ -90,7 +90,7 @@ def dense(shape: tuple[int, ...], sparsity: Sparsity, elements: Array, room: Roo
             positions[:, own] = positions[:, own] * sizes[dim - rank] + steps
     if entries.size != elements.size:
         raise bad_data(
-            f"{elements.size} elements for {entries.size} places",
+            f"{elements.size} elements for {entries.size} positions",
             "import.tflite.sparsity.element-count",
         )
     if entries.size and ((positions < 0).any() or (positions >= np.array(shape)).any()):

@@ -322,7 +322,7 @@ def test_graph_that_runs_itself() -> None:
     choice, x, y = made.tensor(Spec("BOOL", (1,))), made.tensor(F(3)), made.tensor(F(3))
     made.operator("IF", [choice, x], [y], "IfOptions", thenSubgraphIndex=0, elseSubgraphIndex=0)
     made.ends([choice, x], [y])
-    with pytest.raises(NnapiError, match="operator 0 IF: graph 0 runs itself"):
+    with pytest.raises(NnapiError, match="operator 0 IF: graph 0 calls itself"):
         model_of(made.file())
 
 
@@ -350,7 +350,9 @@ def test_signatures() -> None:
         assert [operand.name for operand in model.output_operands] == ["answer"]
         found = Compilation(model, "nnapi-cpu").run(image=x)
         np.testing.assert_allclose(found, function(x), 1e-6)
-    with pytest.raises(NnapiError, match="signature 'sin' is not there; the file has 'exp', 'neg'"):
+    with pytest.raises(
+        NnapiError, match="signature 'sin' does not exist; the file has 'exp', 'neg'"
+    ):
         model_of(two_signatures(), "sin")
 
 

@@ -105,7 +105,7 @@ def grouped_conv_2d(b: ExportBuilder, op: Node) -> None:
     groups = op.num_groups
     depth_in, depth_out = sizes[3] // groups, filters[0] // groups
     if op.filter.value is None and op.filter.channel_quant:
-        raise RefusedError("its filter has scales of channels and is not a constant of the model")
+        raise RefusedError("its per-channel filter is not a constant of the model")
     parts = []
     for at in range(groups):
         image = b.slice(op.input, (0, 0, 0, at * depth_in), (*sizes[:3], depth_in))

@@ -147,7 +147,7 @@ def _steps(b: ExportBuilder, sequence: Tensor, time_major: bool) -> list[Tensor]
     if not count:
         raise RefusedError("the length of its sequence is not known")
     if count > MOST_STEPS:
-        raise RefusedError(f"its sequence has {count} steps; at most {MOST_STEPS} are written out")
+        raise RefusedError(f"its sequence has {count} steps; at most {MOST_STEPS} are unrolled")
     batch, size = sizes[1 - time], sizes[2]
     steps = []
     for at in range(count):

@@ -73,7 +73,7 @@ def _transpose_conv(b: Any, op: Node) -> None:
     ]
     tails = [full - s.head - s.output for full, s in zip(full_sizes, spans, strict=True)]
     if any(-tail >= stride for tail, stride in zip(tails, strides, strict=True)):
-        raise RefusedError("output_shape is larger than what its input reaches")
+        raise RefusedError("output_shape is larger than the full output of the convolution")
     on_image(
         b,
         op,

@@ -68,7 +68,7 @@ def _detection(b: Any, op: Node) -> None:
     """One image: decode boxes, NonMaxSuppression, pad to the maximal number of detections."""
     batch, count, classes = op.scores.dimensions
     if batch != 1:
-        raise RefusedError(f"only one image is expressed, and not {batch}")
+        raise RefusedError(f"only one image can be expressed, not {batch}")
     boxes = _decoded(b, op, count)
     scores = b.slice(op.scores, (0, 0, 1), (1, count, classes - 1))
     by_class = b.transpose(scores, (0, 2, 1))

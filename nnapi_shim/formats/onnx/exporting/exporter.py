@@ -38,7 +38,7 @@ def expressed(model: Model) -> tuple[ExportGraph, list[Emitted]]:
     for t in graph.outputs:
         if not t.dimensions and t.type not in SCALARS:
             raise bad_data(
-                f"output {t.name} has no known rank, which ONNX wants to know",
+                f"output {t.name} has no known rank, which ONNX requires",
                 "export.onnx.unknown-rank",
             )
     return graph, folded(builder.emitted, graph.outputs)

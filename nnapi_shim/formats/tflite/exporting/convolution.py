@@ -160,7 +160,7 @@ def _transpose_conv(b: ExportBuilder, op: Node) -> None:
         (full[2], width, filter_width, op.stride_width),
     ):
         if whole - (size - 1) * stride - extent >= stride:
-            raise RefusedError("output_shape is larger than what its input reaches")
+            raise RefusedError("output_shape is larger than the full output of the convolution")
     expected = (batch, rows.output, columns.output, depth)
     whole = op.output if full == expected else op.output.like(full)
     options: dict[str, Any] = {

@@ -28,7 +28,7 @@ def composite(graph: Importing, operator: Operator) -> None:
         )
     if number in graph.nested or len(graph.nested) >= MOST_NESTED:
         raise reason(
-            f"graph {number} is within itself, or deeper than {MOST_NESTED} graphs",
+            f"graph {number} contains itself, or is nested deeper than {MOST_NESTED} graphs",
             "import.tflite.composite.recursion",
         )
     size = OPERATOR_BYTES * (1 + len(inner.operators)) + TENSOR_BYTES * len(inner.tensors)

@@ -47,7 +47,7 @@ def handle(graph: Importing, operator: Operator) -> None:
     """VAR_HANDLE: the name of a variable, for the operators that read and write it."""
     if graph.is_inner:
         raise reason(
-            "a graph that another one runs has a variable of its own",
+            "an inner graph has a variable",
             "import.tflite.variable.inner-graph",
         )
     graph.handles[operator.outputs[0]] = _name(operator)
@@ -62,7 +62,7 @@ def _name(operator: Operator) -> str:
 def _variable(graph: Importing, operator: Operator) -> str:
     index = operator.inputs[0]
     if index not in graph.handles:
-        raise reason("it is not known which variable it is of", "import.tflite.variable.unknown")
+        raise reason("the variable of its handle is unknown", "import.tflite.variable.unknown")
     return graph.handles[index]
 
 

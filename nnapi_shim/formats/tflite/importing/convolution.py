@@ -160,7 +160,7 @@ def transposed_with_bias(graph: Importing, operator: Operator) -> None:
         )
     if edges not in (_SAME, _VALID) or min(stride_w, stride_h) < 1:
         raise reason(
-            f"edges {edges}, strides {stride_w} and {stride_h}",
+            f"padding {edges}, strides {stride_w} and {stride_h}",
             "import.tflite.convolution-2d-transpose-bias.options",
         )
     batch, height, width, _ = data.dimensions

@@ -100,7 +100,7 @@ def detections(graph: Importing, operator: Operator) -> None:
     options = _Options(operator.custom or b"")
     if len(operator.inputs) != 3 or len(operator.outputs) != 4:
         raise reason(
-            "it has not three inputs and four outputs",
+            "it must have three inputs and four outputs",
             "import.tflite.detection-postprocess.operands",
         )
     deltas, scores, anchors = (graph.reals(index) for index in operator.inputs)

@@ -269,7 +269,7 @@ class Importing(Operations):
         """A new input with the value that `carry` names in the previous run."""
         if self.is_inner:
             raise reason(
-                "a graph that another one runs has a state of its own",
+                "an inner graph has a state",
                 "import.tflite.state.inner-graph",
             )
         shape = tuple(shape) or (1,)
@@ -372,11 +372,11 @@ class Importing(Operations):
 
 
 def _no_lowering(operator: Operator) -> None:
-    raise reason("nothing lowers it here", "import.tflite.operator-unknown")
+    raise reason("no lowering is available", "import.tflite.operator-unknown")
 
 
 def _no_inner(number: int) -> Model:
-    raise reason(f"graph {number} is not at hand", "import.tflite.inner-graph-missing")
+    raise reason(f"graph {number} is not available", "import.tflite.inner-graph-missing")
 
 
 def _is_free(type: str) -> bool:

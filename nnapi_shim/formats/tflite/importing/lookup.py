@@ -20,7 +20,7 @@ def embedding(graph: Importing, operator: Operator) -> None:
     table_type = graph.tensor(values).type
     if type is T.TENSOR_FLOAT32 and table_type not in ("FLOAT32", "INT8", "UINT8", "INT4"):
         raise reason(
-            f"real numbers from a table of {table_type}", "import.tflite.embedding-lookup.type"
+            f"a float output of a table of {table_type}", "import.tflite.embedding-lookup.type"
         )
     table = graph.reals(values) if type is T.TENSOR_FLOAT32 else graph.operand(values)
     graph.add("EMBEDDING_LOOKUP", [graph.operand(lookups), table], operator)

@@ -120,7 +120,7 @@ def attempt(
         except NnapiError as error:
             reasons.append(Reason(None, "the graph", error.message))
         except MALFORMED as error:
-            reasons.append(Reason(None, "the graph", f"it is not made as graphs are ({error})"))
+            reasons.append(Reason(None, "the graph", f"it is invalid ({error})"))
     return (None if reasons else importing.model), reasons
 
 
@@ -145,7 +145,7 @@ def _lower(importing: Importing, operator: Operator) -> None:
     except MALFORMED as error:
         # The operator has fewer inputs, outputs or dimensions than its schema requires.
         raise reason(
-            f"it is not made as operators of its kind are ({error})", "import.tflite.operator-form"
+            f"it has invalid operands or options ({error})", "import.tflite.operator-form"
         ) from error
 
 
@@ -187,11 +187,9 @@ class Shared:
                 "import.tflite.graph-index",
             )
         if number in self._path:
-            raise reason(f"graph {number} runs itself", "import.tflite.graph-recursion")
+            raise reason(f"graph {number} calls itself", "import.tflite.graph-recursion")
         if len(self._path) > MOST_NESTED:
-            raise reason(
-                f"graphs run each other {len(self._path)} deep", "import.tflite.graph-depth"
-            )
+            raise reason(f"graphs are nested {len(self._path)} deep", "import.tflite.graph-depth")
         if number not in self._models:
             inner = Shared(self._file, (*self._path, number))
             inner._models, inner.room = self._models, self.room

@@ -122,7 +122,8 @@ def _bias_columns(
             left = left - share * factor
         if left.any():
             raise reason(
-                "its biases are not sums of products", "import.tflite.quantized-lstm.bias-sums"
+                "its biases cannot be expressed as sums of products",
+                "import.tflite.quantized-lstm.bias-sums",
             )
         columns.append(np.stack(shares, -1).astype(np.int8))
     return (np.array(values) + data.zero_point).astype(np.int8), columns

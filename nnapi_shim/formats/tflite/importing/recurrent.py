@@ -192,9 +192,11 @@ def _basic_lstm(graph: Importing, operator: Operator) -> None:
     """The basic LSTM kernel: explicit state inputs and outputs, one weight matrix for all gates."""
     options = operator.options
     if options.get("CellClip", 0) or options.get("ProjClip", 0):
-        raise reason("a basic cell is clipped", "import.tflite.lstm.clip")
+        raise reason("the basic LSTM kernel has clipping", "import.tflite.lstm.clip")
     if options.get("FusedActivationFunction", 0) != _TANH:
-        raise reason("the activation of a basic cell is not TANH", "import.tflite.lstm.activation")
+        raise reason(
+            "the activation of the basic LSTM kernel is not TANH", "import.tflite.lstm.activation"
+        )
     data, output, weights, bias, state = operator.inputs
     matrix, numbers = graph.value(weights), graph.value(bias)
     if matrix is None or numbers is None or matrix.ndim != 2:

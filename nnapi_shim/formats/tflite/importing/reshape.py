@@ -78,7 +78,7 @@ def expand_dims(graph: Importing, operator: Operator) -> None:
     (axis,) = graph.numbers(operator.inputs[1], "its axis")
     if graph.is_rank_0(operator.inputs[0]):
         if axis not in (0, -1):
-            raise reason(f"axis {axis} of a single number", "import.tflite.axis")
+            raise reason(f"axis {axis} of a scalar", "import.tflite.axis")
         graph.give(operator, graph.copy(data))
         return
     graph.add("EXPAND_DIMS", [data, axis], operator)

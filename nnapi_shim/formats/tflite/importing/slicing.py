@@ -145,7 +145,7 @@ def _ranges(
         result.ranges.append(range(size))
         result.shape.append(size)
     if not all(map(len, result.ranges)):
-        raise reason("nothing is left of it", "import.tflite.strided-slice.empty")
+        raise reason("its output has no elements", "import.tflite.strided-slice.empty")
     return result
 
 
@@ -153,7 +153,7 @@ def gather(graph: Importing, operator: Operator) -> None:
     """GATHER; a scalar index removes its dimension."""
     data, index = graph.operand(operator.inputs[0]), operator.inputs[1]
     if operator.options.get("BatchDims", 0):
-        raise reason("it gathers by batches", "import.tflite.gather.batch-dims")
+        raise reason("it has batch dimensions", "import.tflite.gather.batch-dims")
     axis = axis_of(int(operator.options.get("Axis", 0)), len(data.dimensions) or 1)
     if not graph.is_rank_0(index):
         graph.add("GATHER", [data, axis, graph.operand(index)], operator)
@@ -174,7 +174,7 @@ def gather_nd(graph: Importing, operator: Operator) -> None:
     sizes = data.dimensions[:count]
     if count > len(data.dimensions):
         raise reason(
-            f"indices of {count} numbers into {list(data.dimensions)}",
+            f"indices of {count} numbers for dimensions {list(data.dimensions)}",
             "import.tflite.gather-nd.indices",
         )
     strides = list(accumulate((1, *sizes[:0:-1]), mul))[::-1]

@@ -22,18 +22,18 @@ REASONS: dict[str, tuple[str, str]] = {
     ),
     "NNAPI has no strided slices of integers": ("STRIDED_SLICE", "no strided slices of integers"),
     "HASHTABLE_LOOKUP of types that NNAPI has not": ("HASHTABLE_LOOKUP", r"values .* allowed here"),
-    "EMBEDDING_LOOKUP converts tables of bytes alone": ("EMBEDDING_LOOKUP", "real numbers from a"),
+    "EMBEDDING_LOOKUP converts tables of bytes alone": ("EMBEDDING_LOOKUP", "a float output of a"),
     "bytes and 16 bits without a scale: no such CAST": (
         "CAST",
         r"CAST: the output cannot be|CAST: .*; it needs `scale`|CAST: input",
     ),
     "indices of 16 bits": ("GATHER", r"indices .* is TENSOR_QUANT16_SYMM"),
-    "batches of indices": ("GATHER", "it gathers by batches"),
+    "batches of indices": ("GATHER", "it has batch dimensions"),
     "rank above 4 that cannot be merged": (
         ANY,
         r"has rank [567] |cannot be merged",
     ),
-    "it gives nothing": ("STRIDED_SLICE", "nothing is left of it"),
+    "it gives nothing": ("STRIDED_SLICE", "its output has no elements"),
     "neither NNAPI nor LiteRT says what it gives": (
         "STRIDED_SLICE",
         "a shrunk dimension has a stride below 0",
