@@ -41,7 +41,7 @@ def _softmax(kind: str) -> Rule:
         x = op.input if op.beta == 1 else b.mul(op.input, float(op.beta))
         b.emit(kind, [x], [op.output], axis=op.axis)
 
-    return Rule(f"{kind}; Mul where beta is not 1", lower)
+    return Rule(f"{kind}; Mul if beta is not 1", lower)
 
 
 def _l2_normalization(b: Any, op: Node) -> None:
