@@ -87,7 +87,7 @@ class Calling:
         scale, zero_point, output_type = output.scale, output.zero_point, output.type
         if output.like is not None:
             if scale is not None:
-                message = "scale and like are both given; one says what the output is to have"
+                message = "scale and like are both given; use one of them"
                 raise bad_data(message, "model.operation.scale-and-like").at(type.name)
             scale, zero_point = output.like.scale, output.like.zero_point
             if output_type is None and type in (OperationType.QUANTIZE, OperationType.CAST):

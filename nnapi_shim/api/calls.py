@@ -160,7 +160,7 @@ class ModelCalls(WholeModel):
         """Validate the model and make it immutable. A failure is final."""
         if self._inputs and not self._has_outputs:
             raise bad_state(
-                "the model has inputs, and nothing said what its outputs are; Model.outputs does",
+                "the model has inputs and no outputs; set them with Model.outputs",
                 "model.finish.no-outputs",
             )
         self.carried  # noqa: B018 (raises)

@@ -31,11 +31,11 @@ _SINGLE = (1e-5, 5 * 2.0**-23)
 class Value(NamedTuple):
     """An argument.
 
-    kind: as Parameter.kind, but `data` for `bytes`, `buffer` with a name, `memory file` and
-        `fence` for descriptors, and `null`.
-    value: what it is; a handle's or buffer's name, a number, a list, contents as a call has them.
-    of: the C type of a number, array or variable, the length of a buffer, where a memory begins in
-        its file, the kind of a handle.
+    kind: as Parameter.kind, but `data` for `bytes`, `buffer` with a name, `memory file` and `fence`
+        for descriptors, and `null`.
+    value: the name of a handle or buffer, a number, a list, or contents as in a capture.
+    of: the C type of a number, array or variable, the length of a buffer, the offset of a memory in
+        its file, or the kind of a handle.
     """
 
     kind: str

@@ -43,7 +43,7 @@ def write_source(capture: Capture, path: Path, *, overwrite: bool = False) -> li
         language = Python()
     else:
         raise bad_data(
-            f"{path} ends neither in .c nor in .py, which says what to write",
+            f"{path} must end in .c or .py",
             "export.source.suffix",
         )
     data = Data(capture)

@@ -16,7 +16,7 @@ def litert() -> Any:
         from ai_edge_litert import interpreter
     except ImportError as error:
         raise ImportError(
-            "what NNAPI cannot express needs LiteRT; `pip install ai-edge-litert`"
+            "operators that NNAPI cannot express need LiteRT; `pip install ai-edge-litert`"
         ) from error
     return interpreter
 

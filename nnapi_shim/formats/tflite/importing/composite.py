@@ -32,7 +32,7 @@ def composite(graph: Importing, operator: Operator) -> None:
             "import.tflite.composite.recursion",
         )
     size = OPERATOR_BYTES * (1 + len(inner.operators)) + TENSOR_BYTES * len(inner.tensors)
-    graph.room.take(size, f"what graph {number} has in place of a composite")
+    graph.room.take(size, f"the operators of graph {number}, inlined for a composite,")
     indexes = {tensor.number: graph.add_tensor(tensor) for tensor in inner.tensors}
     wide = wide_tensors(inner)
     graph.wide -= set(indexes.values())
