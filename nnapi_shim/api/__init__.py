@@ -1,4 +1,4 @@
-"""The Python face: models, compilations and executions with numpy arrays and exceptions.
+"""The Python API: models, compilations and executions with numpy arrays and exceptions.
 
-The names that programs use are attributes of the package nnapi_shim itself.
+Programs use the names as attributes of the package nnapi_shim.
 """

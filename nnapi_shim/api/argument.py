@@ -8,9 +8,9 @@ from nnapi_shim.hal.types import Dimensions, Operand
 
 
 class Argument(NamedTuple):
-    """An input or output of a compiled model; a 0 in `dimensions` is an unknown one.
+    """An input or output of a compiled model; a 0 in `dimensions` is an unknown size.
 
-    name: what the model calls it, or "".
+    name: its name in the model, or "".
     """
 
     type: OperandType
@@ -21,5 +21,5 @@ class Argument(NamedTuple):
 
 
 def argument_of(operand: Operand, view: OperandView) -> Argument:
-    """The argument that an operand is, with the name that its model has for it."""
+    """The Argument of an operand, with its name in the model."""
     return Argument(operand.type, operand.dimensions, operand.scale, operand.zero_point, view.name)

@@ -1,4 +1,4 @@
-"""What a program gives that is of the wrong Python type: a TypeError that says what it is."""
+"""Checks of Python types; a wrong type raises a TypeError with the value and its type."""
 
 import operator
 from collections.abc import Iterable
@@ -10,43 +10,41 @@ _MOST_SHOWN = 60
 """Characters."""
 
 
-def shown(given: object) -> str:
+def shown(value: object) -> str:
     """A value and its type, for a message."""
-    text, name = " ".join(repr(given).split()), type(given).__name__
+    text, name = " ".join(repr(value).split()), type(value).__name__
     if " object at 0x" in text or text.startswith(("<model", "<compilation")):
         return f"of type {name}"
     text = text if len(text) <= _MOST_SHOWN else text[:_MOST_SHOWN] + "..."
     return f"{text} ({name})"
 
 
-def wrong_type(what: str, given: object, wanted: str) -> TypeError:
-    """The refusal of something that is not what it must be."""
-    return TypeError(f"{what} is {shown(given)}; it must be {wanted}")
+def wrong_type(what: str, value: object, expected: str) -> TypeError:
+    """The TypeError for a value of the wrong type."""
+    return TypeError(f"{what} is {shown(value)}; it must be {expected}")
 
 
-def listed(what: str, given: Any, wanted: str) -> list[Any]:
-    """The items of a list, tuple or the like; text is none."""
-    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
-        raise wrong_type(what, given, wanted)
-    return list(given)
+def listed(what: str, value: Any, expected: str) -> list[Any]:
+    """The items of a list, tuple or another iterable except text."""
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+        raise wrong_type(what, value, expected)
+    return list(value)
 
 
-def integer(
-    what: str, given: Any, wanted: str = "a whole number from 0", low: int | None = 0
-) -> int:
-    """A whole number; raises BAD_DATA for one below `low`. low: None for no limit."""
+def integer(what: str, value: Any, expected: str = "an integer from 0", low: int | None = 0) -> int:
+    """An integer; raises BAD_DATA below `low`. low: None for no limit."""
     try:
-        number = operator.index(given)
+        number = operator.index(value)
     except TypeError:
-        raise wrong_type(what, given, wanted) from None
+        raise wrong_type(what, value, expected) from None
     if low is not None and number < low:
-        raise bad_data(f"{what} is {number}; it must be {wanted}", "argument.integer")
+        raise bad_data(f"{what} is {number}; it must be {expected}", "argument.integer")
     return number
 
 
-def number(what: str, given: Any) -> float:
-    """A number, such as a scale."""
+def number(what: str, value: Any) -> float:
+    """A number, such as a scale, as float."""
     try:
-        return float(given)
+        return float(value)
     except (TypeError, ValueError):
-        raise wrong_type(what, given, "a number") from None
+        raise wrong_type(what, value, "a number") from None

@@ -42,7 +42,7 @@ _SCALARS = {
 
 
 def as_array(value: ArrayLike) -> Array:
-    """A value as numpy sees it; raises BAD_DATA for lists of unequal lengths and the like."""
+    """The value as a numpy array; raises BAD_DATA for ragged lists and the like."""
     try:
         return np.asarray(value)
     except (TypeError, ValueError) as error:
@@ -52,10 +52,10 @@ def as_array(value: ArrayLike) -> Array:
 
 
 def natural_type(value: ArrayLike) -> T:
-    """The operand type of a constant that says no more than its value.
+    """The default operand type of a constant, by its value.
 
-    Arrays of rank 0 are scalars. What numpy makes of Python numbers, float64 and int64, stands for
-    FLOAT32 and INT32. Raises BAD_DATA for an element type that NNAPI does not have.
+    Arrays of rank 0 are scalars. float64 and int64, numpy's types of Python numbers, become FLOAT32
+    and INT32. Raises BAD_DATA for an element type that NNAPI does not have.
     """
     array = as_array(value)
     types = _TENSORS if array.ndim else _SCALARS
@@ -70,33 +70,33 @@ def natural_type(value: ArrayLike) -> T:
 
 
 def elements(value: ArrayLike, type: T) -> Array:
-    """`value` as an array in row-major order of the elements of an operand type.
+    """The value as a row-major array of the elements of an operand type.
 
-    The array itself where it is one already, else a converted copy. Conversion may round to a
-    float type, and changes nothing else. Raises BAD_DATA for values that do not fit.
+    An array that fits is returned unchanged, others are converted. Conversion may round to a float
+    type, and changes nothing else. Raises BAD_DATA for values that do not fit.
     """
-    wanted = DTYPES.get(type)
-    if wanted is None:
+    dtype = DTYPES.get(type)
+    if dtype is None:
         raise bad_data(f"{type.name} holds nothing that an array can give", "array.no-elements")
     array = as_array(value)
-    if array.dtype != wanted:
-        array = _converted(array, wanted, type)
+    if array.dtype != dtype:
+        array = _converted(array, dtype, type)
     return np.require(array, requirements=["C", "ALIGNED"])
 
 
-def _converted(array: Array, wanted: np.dtype[Any], type: T) -> Array:
+def _converted(array: Array, dtype: np.dtype[Any], type: T) -> Array:
     if array.dtype.kind not in "biuf":
         raise bad_data(f"values of {array.dtype} cannot be those of {type.name}", "array.type")
-    with np.errstate(invalid="ignore"):  # what is not a number is found below
-        result = array.astype(wanted)
-    if wanted.kind != "f" and not np.array_equal(result, array):
+    with np.errstate(invalid="ignore"):  # NaN is checked below
+        result = array.astype(dtype)
+    if dtype.kind != "f" and not np.array_equal(result, array):
         raise bad_data(
-            f"not all values of this {array.dtype} array are {wanted}, as {type.name} is",
+            f"not all values of this {array.dtype} array are {dtype}, as {type.name} is",
             "array.values",
         )
     return result
 
 
 def address(array: Array) -> int:
-    """Address of an array's first byte; the caller keeps the array alive."""
+    """The address of the first byte; the caller keeps the array alive."""
     return int(array.__array_interface__["data"][0])

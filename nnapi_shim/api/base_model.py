@@ -1,4 +1,4 @@
-"""The operations on a whole model: inspect, compile, save and pickle it."""
+"""Operations on a whole model: inspect, compile, save and pickle."""
 
 from os import PathLike
 from typing import Any
@@ -15,7 +15,7 @@ from nnapi_shim.runtime import model as runtime
 
 
 class WholeModel:
-    """The part of Model that inspects, saves and pickles it, and does not change it."""
+    """The part of Model that reads it: inspection, saving, pickling."""
 
     _model: runtime.Model | None
     _view: view.GraphView | None
@@ -23,19 +23,19 @@ class WholeModel:
 
     @property
     def runtime(self) -> runtime.Model:
-        """The model of the runtime; raises BAD_STATE for a model that is closed."""
+        """The model of the runtime; raises BAD_STATE for a closed model."""
         raise NotImplementedError
 
     @classmethod
     def restored(cls, state: pickling.State, carried: Carrying) -> "WholeModel":
-        """A finished model from what was pickled of one."""
+        """A finished model from its pickled state."""
         raise NotImplementedError
 
-    # Looking at it
+    # Inspection
 
     @property
     def graph(self) -> view.GraphView:
-        """The contents of the model now; once it is finished, always the same object."""
+        """The current contents of the model; for a finished model always the same object."""
         if self._view is None:
             graph = view.of(self.runtime)
             if self.runtime.state != "finished":
@@ -45,22 +45,22 @@ class WholeModel:
 
     @property
     def operands(self) -> tuple[view.OperandView, ...]:
-        """All operands, by their numbers, with the values of constants."""
+        """All operands by index, with the values of constants."""
         return self.graph.operands
 
     @property
     def operations(self) -> tuple[view.OperationView, ...]:
-        """All operations; those of a finished model in an order in which they can run."""
+        """All operations; those of a finished model in execution order."""
         return self.graph.operations
 
     @property
     def input_operands(self) -> tuple[view.OperandView, ...]:
-        """The operands that are its inputs, in their order."""
+        """The operands that are inputs, in order."""
         return self.graph.input_operands
 
     @property
     def output_operands(self) -> tuple[view.OperandView, ...]:
-        """The operands that are its outputs, in their order."""
+        """The operands that are outputs, in order."""
         return self.graph.output_operands
 
     def __repr__(self) -> str:
@@ -77,7 +77,7 @@ class WholeModel:
         return display.text(f"model, {self._model.state}: {display.counts(graph)}", graph)
 
     def _repr_html_(self) -> str:
-        """The same as HTML, as notebooks show it."""
+        """The same as an HTML table, for notebooks."""
         if self._model is None:
             return "<p>model, closed</p>"
         graph = self.graph
@@ -85,42 +85,44 @@ class WholeModel:
 
     @property
     def finished(self) -> HalModel:
-        """The HAL model that finish made; raises BAD_STATE before."""
+        """The HAL model of a finished model; raises BAD_STATE before finish."""
         self.runtime.require_finished()
         assert self.runtime.hal is not None
         return self.runtime.hal
 
     @property
     def alone(self) -> HalModel:
-        """The same without the models that it refers to."""
+        """The HAL model without the models that it refers to."""
         self.runtime.require_finished()
         assert self.runtime.part is not None
         return self.runtime.part.own
 
     @property
     def carrying(self) -> Carrying:
-        """The states that the program has declared, as operands."""
+        """The carried states that the program declared, as operands."""
         return self._carried
 
     @property
     def carried(self) -> list[Carried]:
-        """The states that pass from run to run, in the order of the model's inputs."""
+        """The states that are carried from run to run, in the order of the model's inputs."""
         try:
             return self._carried.positions(self.graph)
         except NnapiError as error:
             raise self.runtime.named(error) from None
 
     def supported_operations(self, devices: Choice | None = None) -> list[bool]:
-        """Whether one of the devices (all by default) runs it, for each operation as added."""
+        """For each operation in the order of addition, whether one of the devices (by default all)
+        supports it.
+        """
         drivers = device_manager.devices() if devices is None else chosen(devices)
         return runtime_compilation.supported_operations(self.runtime, drivers)
 
     # Pickling
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        """For pickle and copy: the model, which must be finished, with its constants and names.
+        """For pickle and copy: the finished model with its constants and names.
 
-        Raises BAD_STATE for one that is not finished.
+        Raises BAD_STATE for an unfinished model.
         """
         self.runtime.require_finished()
         assert self.runtime.part is not None
@@ -132,7 +134,7 @@ class WholeModel:
     def save(self, path: str | PathLike[str], overwrite: bool = False) -> None:
         """Write the finished model as a file: .tflite, .onnx, .c or .py, by its suffix.
 
-        overwrite: whether a file that is there already is replaced.
+        overwrite: whether an existing file is replaced.
         Raises BAD_DATA for an operation that the format cannot express (one message lists all, and
         nothing is written), another suffix, and a file that cannot be written.
         """
@@ -143,10 +145,10 @@ def _restored(kind: type[WholeModel], state: pickling.State, carried: Carrying) 
     return kind.restored(state, carried)
 
 
-def require_model(given: object) -> WholeModel:
-    """A model as it is; raises TypeError for anything else."""
-    if not isinstance(given, WholeModel):
-        is_path = isinstance(given, str | PathLike)
-        told = "; nnapi_shim.load reads a file" if is_path else ""
-        raise wrong_type("model", given, f"a nnapi_shim.Model{told}")
-    return given
+def require_model(model: object) -> WholeModel:
+    """The model; raises TypeError for anything else."""
+    if not isinstance(model, WholeModel):
+        is_path = isinstance(model, str | PathLike)
+        hint = "; nnapi_shim.load reads a file" if is_path else ""
+        raise wrong_type("model", model, f"a nnapi_shim.Model{hint}")
+    return model

@@ -1,7 +1,4 @@
-"""What holds numbers and is no numpy array: DLPack's tensors, and buffers such as bytes and mmap.
-
-They become arrays that share their memory.
-"""
+"""DLPack tensors and buffers (bytes, mmap) as numpy arrays that share their memory."""
 
 import math
 from array import array
@@ -26,30 +23,30 @@ class SupportsDLPack(Protocol):
         """A capsule with the tensor."""
 
     def __dlpack_device__(self) -> tuple[Any, Any]:
-        """Where it lies."""
+        """The device type and the device number."""
 
 
 Value = ArrayLike | SupportsDLPack
-"""What contents are read from: an array, a number, a list of numbers, a tensor, a buffer."""
+"""A source of contents: an array, a number, a list of numbers, a tensor, a buffer."""
 
 Target = Union[Array, SupportsDLPack, bytearray, memoryview, mmap, "array[Any]"]
-"""What contents are written to."""
+"""A destination of contents."""
 
 RAW = (bytes, bytearray, mmap)
-"""What has bytes and no elements: contents in row-major order, as an operand has them."""
+"""Buffer types without an element type: they hold an operand's contents in row-major order."""
 
 _ON_CPU = (1, 3)
-"""DLPack's numbers of memory that the CPU reads: its own, and such that is pinned for a GPU."""
+"""DLPack device types that the CPU can read: kDLCPU, and memory pinned for a GPU."""
 
 SHARED_ONLY = "tensors on other devices and those that need gradients have to be copied first"
 
 
 def contents(value: Any, type: OperandType, dimensions: Dimensions) -> Array:
-    """The contents of an operand as an array in row-major order of its elements.
+    """The contents of an operand as a row-major array of its elements.
 
-    It shares the memory of `value` where that has them already, else it is a converted copy.
-    Buffers take the operand's dimensions; a single unknown one follows from their length.
-    Raises BAD_DATA for what does not fit.
+    The array shares the memory of `value` if its layout fits, else it is a converted copy. Buffers
+    take the operand's dimensions; a single unknown size is computed from their length.
+    Raises BAD_DATA for a value that does not fit.
     """
     if isinstance(value, np.ndarray):
         return elements(value, type)
@@ -61,10 +58,10 @@ def contents(value: Any, type: OperandType, dimensions: Dimensions) -> Array:
 
 
 def target(what: str, value: Any, type: OperandType, dimensions: Dimensions) -> Array:
-    """An array that shares the memory of what an output is to be written to.
+    """An array that shares the memory of an output's destination.
 
-    Whether it can be written to is for the caller to see. Raises TypeError for what has no memory
-    to share, BAD_DATA for memory that does not fit.
+    The caller checks whether it is writable. Raises TypeError for a value without memory to share,
+    BAD_DATA for memory that does not fit.
     """
     if isinstance(value, np.ndarray):
         return value
@@ -73,17 +70,17 @@ def target(what: str, value: Any, type: OperandType, dimensions: Dimensions) -> 
     if hasattr(value, "__dlpack__"):
         shared = from_dlpack(value)
         if not shared.flags.writeable:
-            # numpy takes memory for read-only when an older DLPack says nothing of it.
+            # numpy treats memory as read-only if an older DLPack version has no read-only flag.
             other = np.asarray(value)
             if other.flags.writeable and address(other) == address(shared):
                 return other
         return shared
-    wanted = "an array, a tensor or a buffer, which is written to"
-    raise wrong_type(what, value, wanted)
+    expected = "an array, a tensor or a buffer, which is written to"
+    raise wrong_type(what, value, expected)
 
 
 def is_buffer(value: object) -> bool:
-    """Whether something has the buffer protocol and is neither an array nor a number of numpy."""
+    """Whether a value has the buffer protocol and is neither an array nor a numpy scalar."""
     if isinstance(value, np.ndarray | np.generic) or hasattr(value, "__dlpack__"):
         return False
     try:
@@ -107,28 +104,28 @@ def from_dlpack(value: Any) -> Array:
 
 
 def _shaped(buffer: Any, type: OperandType, dimensions: Dimensions) -> Array:
-    """A buffer as an array; a flat one gets the dimensions of the operand."""
+    """A buffer as an array; a flat one gets the operand's dimensions."""
     view = memoryview(buffer)
     if not view.contiguous:
         return np.asarray(view)
-    wanted = DTYPES.get(type)
+    dtype = DTYPES.get(type)
     is_raw = isinstance(buffer, RAW) or (view.format in "Bbc" and view.ndim == 1)
-    if wanted is None or not is_raw:
-        found: Array = np.asarray(view)
+    if dtype is None or not is_raw:
+        array: Array = np.asarray(view)
     else:
-        if view.nbytes % wanted.itemsize:
+        if view.nbytes % dtype.itemsize:
             raise bad_data(
-                f"{view.nbytes} bytes are given; elements of {type.name} have {wanted.itemsize}",
+                f"{view.nbytes} bytes are given; elements of {type.name} have {dtype.itemsize}",
                 "buffer.length",
             )
-        found = np.frombuffer(view, wanted)
-    if found.ndim != 1 or len(dimensions) == 1:
-        return found
-    return found.reshape(_dimensions(found.size, type, dimensions))
+        array = np.frombuffer(view, dtype)
+    if array.ndim != 1 or len(dimensions) == 1:
+        return array
+    return array.reshape(_dimensions(array.size, type, dimensions))
 
 
 def _dimensions(count: int, type: OperandType, dimensions: Dimensions) -> Dimensions:
-    """Dimensions for `count` elements that say nothing of their own."""
+    """The operand's dimensions for `count` elements; one unknown size is computed."""
     if type in SCALARS:
         dimensions = ()
     elif not dimensions or dimensions.count(0) > 1:

@@ -1,4 +1,4 @@
-"""What every typed method of Model does: from arguments by name to a use of the operation."""
+"""The implementation of Model's typed methods: from named arguments to an operation."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, SupportsIndex
@@ -15,28 +15,28 @@ from nnapi_shim.operations import operation as declaration_of
 from nnapi_shim.operations.declare import Form, Operation
 
 Given = Operand | ArrayLike
-"""An input: an operand, or numbers, which become a constant of the type that is needed."""
+"""An input: an operand, or numbers, which become a constant of the required type."""
 
 Int = SupportsIndex
-"""A whole number, or the operand of one."""
+"""An integer, or an operand with an integer."""
 
 Bool = Operand | bool
-"""Whether something is so, or the operand that says it."""
+"""A boolean, or an operand with a boolean."""
 
 Float = Operand | float
-"""A number, or the operand of one."""
+"""A number, or an operand with a number."""
 
 Pair = Int | tuple[Int, Int]
 """Width and height; one number for both."""
 
 Padding = PaddingCode | Literal["SAME", "VALID"] | Int | tuple[Int, Int, Int, Int]
-"""A scheme, or rows and columns of zeros (left, right, top, bottom)."""
+"""A padding scheme, or the numbers of padded columns and rows (left, right, top, bottom)."""
 
 Activation = FuseCode | Literal["NONE", "RELU", "RELU1", "RELU6"] | Int
-"""What is applied to the result at the end."""
+"""A fused activation."""
 
 CellActivation = Literal["NONE", "RELU", "RELU1", "RELU6", "TANH", "SIGMOID"] | Int
-"""What a cell of an LSTM applies."""
+"""The activation of an LSTM cell."""
 
 Type = OperandType | str | int
 
@@ -46,13 +46,13 @@ CELL_ACTIVATIONS = {"NONE": 0, "RELU": 1, "RELU1": 2, "RELU6": 3, "TANH": 4, "SI
 
 PADS = ("pad_left", "pad_right", "pad_top", "pad_bottom")
 PAIRS = ("stride", "dilation", "filter")
-"""Parameters that stand for a width and a height."""
+"""Parameters that expand to a width and a height."""
 
 
 class Output(NamedTuple):
-    """What a program says of the outputs of an operation.
+    """The output parameters of a typed method.
 
-    like: an operand whose scale and zero point they are to have.
+    like: an operand whose scale and zero point the outputs get.
     """
 
     dimensions: Sizes
@@ -64,36 +64,38 @@ class Output(NamedTuple):
 
 
 class Calling:
-    """What a class with typed methods needs."""
+    """The base of a class with typed methods."""
 
     operation: Callable[..., Any]
     """`Model.operation`."""
 
-    def _one(self, type: OperationType, given: Mapping[str, Any], output: Output) -> Operand:
-        """The output of an operation with one."""
-        (result,) = self._several(type, given, output, None)
+    def _one(self, type: OperationType, arguments: Mapping[str, Any], output: Output) -> Operand:
+        """Add an operation with one output; returns it."""
+        (result,) = self._several(type, arguments, output, None)
         return result
 
     def _several(
         self,
         type: OperationType,
-        given: Mapping[str, Any],
+        arguments: Mapping[str, Any],
         output: Output,
         count: int | None,
     ) -> tuple[Operand, ...]:
-        """The outputs of an operation; count: how many, where that is free."""
-        scale, zero_point, wanted = output.scale, output.zero_point, output.type
+        """Add an operation with several outputs; count: their number, if the operation leaves it
+        open.
+        """
+        scale, zero_point, output_type = output.scale, output.zero_point, output.type
         if output.like is not None:
             if scale is not None:
-                told = "scale and like are both given; one says what the output is to have"
-                raise bad_data(told, "model.operation.scale-and-like").at(type.name)
+                message = "scale and like are both given; use one of them"
+                raise bad_data(message, "model.operation.scale-and-like").at(type.name)
             scale, zero_point = output.like.scale, output.like.zero_point
-            if wanted is None and type in (OperationType.QUANTIZE, OperationType.CAST):
-                wanted = output.like.type
+            if output_type is None and type in (OperationType.QUANTIZE, OperationType.CAST):
+                output_type = output.like.type
         result = self.operation(
             type,
-            inputs_of(declaration_of(type), given),
-            output=wanted,
+            inputs_of(declaration_of(type), arguments),
+            output=output_type,
             output_count=count,
             dimensions=output.dimensions,
             scale=scale,
@@ -103,15 +105,15 @@ class Calling:
         return result if isinstance(result, tuple) else (result,)
 
 
-def inputs_of(declaration: Operation, given: Mapping[str, Any]) -> list[Any]:
-    """The inputs of an operation in their order, in the shortest form that has all that is given.
+def inputs_of(declaration: Operation, arguments: Mapping[str, Any]) -> list[Any]:
+    """The inputs of an operation in order, in the shortest form with all given arguments.
 
-    Raises BAD_DATA where no form has all of it.
+    Raises BAD_DATA if no form has all of them.
     """
-    values = _spread(declaration, given)
+    values = _spread(declaration, arguments)
     defaults = declaration.defaults
-    said = {name for name, value in values.items() if not _is(value, defaults.get(name))}
-    needed = said - {name for name, value in values.items() if value is None}
+    given_names = {name for name, value in values.items() if not _is(value, defaults.get(name))}
+    needed = given_names - {name for name, value in values.items() if value is None}
     best: Form | None = None
     for accepted in sorted(declaration.forms, key=lambda form: len(form.inputs.names)):
         names = set(accepted.inputs.names)
@@ -132,23 +134,23 @@ def inputs_of(declaration: Operation, given: Mapping[str, Any]) -> list[Any]:
 
 
 def _is(value: Any, default: Any) -> bool:
-    """Whether an argument says no more than its absence."""
+    """Whether an argument equals the default."""
     plain = isinstance(value, bool | int | float) and isinstance(default, bool | int | float)
     return value is default or (plain and bool(value == default))
 
 
 def _is_there(declaration: Operation, name: str, values: Mapping[str, Any]) -> bool:
-    """Whether an input has a value, or can do without."""
+    """Whether an input has a value or may be omitted."""
     if values.get(name) is not None or name in declaration.omittable:
         return True
     default = declaration.defaults.get(name)
     return default is not None or all(name in form.inputs.names for form in declaration.forms)
 
 
-def _no_form(declaration: Operation, given: set[str]) -> NnapiError:
+def _no_form(declaration: Operation, arguments: set[str]) -> NnapiError:
     forms = declaration.forms
     common = set.intersection(*(set(accepted.inputs.names) for accepted in forms))
-    ways = dict.fromkeys(
+    alternatives = dict.fromkeys(
         ", ".join(
             name
             for name in accepted.inputs.names
@@ -156,16 +158,16 @@ def _no_form(declaration: Operation, given: set[str]) -> NnapiError:
         )
         for accepted in forms
     )
-    told = ", ".join(sorted(given - common)) or "nothing"
+    names = ", ".join(sorted(arguments - common)) or "nothing"
     return bad_data(
-        f"{told} given; it takes {' or '.join(way for way in ways if way)}",
+        f"{names} given; it takes {' or '.join(form for form in alternatives if form)}",
         "model.operation.arguments",
     )
 
 
-def _spread(declaration: Operation, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments by the names of inputs: padding, stride and the like stand for several of them."""
-    values = dict(given)
+def _spread(declaration: Operation, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments by input name: padding, stride and the like are expanded to several inputs."""
+    values = dict(arguments)
     names = {name for accepted in declaration.forms for name in accepted.inputs.names}
     for name in PAIRS:
         if f"{name}_width" in names:
@@ -174,10 +176,10 @@ def _spread(declaration: Operation, given: Mapping[str, Any]) -> dict[str, Any]:
     padding = values.get("padding")
     if "padding" in names and isinstance(padding, list | tuple):
         if len(padding) != len(PADS):
-            told = (
+            message = (
                 f"padding is {shown(padding)}; it must be a scheme, or (left, right, top, bottom)"
             )
-            raise bad_data(told, "model.operation.padding").at(declaration.type.name)
+            raise bad_data(message, "model.operation.padding").at(declaration.type.name)
         del values["padding"]
         values |= dict(zip(PADS, padding, strict=True))
     elif isinstance(padding, str):
@@ -203,7 +205,9 @@ def _pair(name: str, value: Any) -> tuple[Any, Any]:
 
 
 def _fitting(declaration: Operation, name: str, type: OperandType | None, value: Any) -> Any:
-    """A number as its input needs it: True where a whole number is meant, 1 where 1.0 is."""
+    """A Python number as the scalar type of its input: an int for INT32, a bool for BOOL, a float
+    where every form has a float.
+    """
     if isinstance(value, bool) and type is OperandType.INT32:
         return int(value)
     if isinstance(value, int) and type is OperandType.BOOL:
@@ -214,7 +218,7 @@ def _fitting(declaration: Operation, name: str, type: OperandType | None, value:
 
 
 def _is_real(declaration: Operation, name: str) -> bool:
-    """Whether an input is a scalar with a fraction in every use."""
+    """Whether an input is a float scalar in every form."""
     rows = [declaration.row_types(row) for row in declaration.types.values()]
     kinds = {row[name] for row in rows if name in row}
     return bool(kinds) and kinds <= {OperandType.FLOAT32, OperandType.FLOAT16}

@@ -20,7 +20,7 @@ from nnapi_shim.runtime import model as runtime
 
 Type = OperandType | str | int
 Sizes = Sequence[int | None] | None
-"""Dimensions; None or 0 in place of an unknown one, None in place of all for an unknown rank."""
+"""Dimensions; None or 0 for an unknown size, None for an unknown rank."""
 
 
 class ModelCalls(WholeModel):
@@ -34,11 +34,11 @@ class ModelCalls(WholeModel):
         self._view: view.GraphView | None = None
         self._carried = Carrying()
         self.notes: tuple[str, ...] = ()
-        """Differences from the file that the model was read from; `explain` shows them."""
+        """Differences from the imported file, which `explain` shows."""
 
     @property
     def runtime(self) -> runtime.Model:
-        """The model of the runtime, the same object that a handle stands for in C."""
+        """The model of the runtime, which is also the target of a C handle."""
         if self._model is None:
             raise bad_state("the model is closed", "model.closed")
         return self._model
@@ -52,12 +52,12 @@ class ModelCalls(WholeModel):
         *,
         name: str = "",
     ) -> Operand:
-        """Add an operand that has no role yet. Scales are rounded to float32, as in C."""
+        """Add an operand without a value. Scales are rounded to float32, as in C."""
         require_name(name)
         kind = member(OperandType, type)
         sizes = sizes_of(dimensions)
         scale = float(np.float32(number("scale", scale)))
-        zero_point = integer("zero_point", zero_point, "a whole number", None)
+        zero_point = integer("zero_point", zero_point, "an integer", None)
         index = self.runtime.add_operand(kind, sizes or None, len(sizes), scale, zero_point)
         operand = Operand(index, kind, sizes, scale, zero_point)
         self._operands.append(operand)
@@ -66,10 +66,9 @@ class ModelCalls(WholeModel):
         return operand
 
     def name_operand(self, operand: Operand | int, name: str) -> None:
-        """Name an operand, for messages, runs by name and tools; "" takes the name away.
+        """Name an operand, for messages, runs by name and tools; "" removes the name.
 
-        Two operands may have the same name; inputs and outputs are found by theirs if it is theirs
-        alone.
+        Names need not be unique; only inputs and outputs with unique names are accessible by name.
         """
         index = self._index(operand)
         self.runtime.set_operand_name(index, require_name(name))
@@ -81,13 +80,13 @@ class ModelCalls(WholeModel):
         output_operand: Operand | int,
         initial: ArrayLike | None = None,
     ) -> None:
-        """Say that an output of one run is an input of the next, as the state of a network.
+        """Carry an output of each run to an input of the next run, as the state of a network.
 
-        `Compilation.run` then neither takes that input nor gives that output.
+        `Compilation.run` then neither takes that input nor returns that output.
 
-        initial: the input of the first run; zeros by default, which needs all dimensions.
-        Raises BAD_DATA for operands that cannot stand for each other, or that the model has as no
-        input and output; where it has neither yet, `finish` does.
+        initial: the input of the first run; by default zeros, which needs known dimensions.
+        Raises BAD_DATA for operands that differ in type, dimensions or quantization, or that are no
+        input and output of the model; `finish` checks the latter if they are not identified yet.
         """
         source, target = self._index(output_operand), self._index(input_operand)
         value = None if initial is None else elements(initial, self._operands[target].type)
@@ -99,7 +98,7 @@ class ModelCalls(WholeModel):
             self.carried  # noqa: B018 (raises)
 
     def set_operand_value(self, operand: Operand | int, value: ArrayLike | None) -> None:
-        """Make an operand a constant, or omit it (None)."""
+        """Set the value of a constant operand, or omit the operand (None)."""
         index = self._index(operand)
         item = self._operands[index]
         if value is None:
@@ -108,26 +107,26 @@ class ModelCalls(WholeModel):
             return
         array = elements(value, item.type)
         if item.is_known and array.shape != item.dimensions:
-            told = f"operand {index} {item}: the value has dimensions {list(array.shape)}"
-            raise self.runtime.named(bad_data(told, "model.set-operand-value.dimensions"))
+            message = f"operand {index} {item}: the value has dimensions {list(array.shape)}"
+            raise self.runtime.named(bad_data(message, "model.set-operand-value.dimensions"))
         self.runtime.set_operand_value(index, address(array), array.nbytes)
         item.value, item.is_omitted = array, False
 
     def set_operand_symm_per_channel_quant_params(
         self, operand: Operand | int, channel_dim: int, scales: Sequence[float]
     ) -> None:
-        """Give a TENSOR_QUANT8_SYMM_PER_CHANNEL operand its scales along a dimension."""
+        """Set the scales of a TENSOR_QUANT8_SYMM_PER_CHANNEL operand along a dimension."""
         index = self._index(operand)
         channel_dim = integer("channel_dim", channel_dim)
-        given = [
+        items = [
             number("a scale", scale) for scale in listed("scales", scales, "a list of numbers")
         ]
-        rounded = tuple(np.asarray(given, np.float32).tolist())
+        rounded = tuple(np.asarray(items, np.float32).tolist())
         self.runtime.set_operand_symm_per_channel_quant_params(index, channel_dim, rounded)
         self._operands[index].channel_quant = SymmPerChannelQuantParams(rounded, channel_dim)
 
     def set_operand_value_from_model(self, operand: Operand | int, value: WholeModel) -> None:
-        """Let an operand of type MODEL refer to a finished model."""
+        """Set the finished model that an operand of type MODEL refers to."""
         self.runtime.set_operand_value_from_model(
             self._index(operand), require_model(value).runtime
         )
@@ -138,7 +137,7 @@ class ModelCalls(WholeModel):
         inputs: Iterable[Operand | int],
         outputs: Iterable[Operand | int],
     ) -> None:
-        """Add an operation whose operands are all there already."""
+        """Add an operation on existing operands."""
         code = (
             member(OperationType, type)
             if isinstance(type, str)
@@ -149,19 +148,19 @@ class ModelCalls(WholeModel):
     def identify_inputs_and_outputs(
         self, inputs: Iterable[Operand | int], outputs: Iterable[Operand | int]
     ) -> None:
-        """Say which operands are the arguments of the model, in their order."""
+        """Set the inputs and outputs of the model, in order."""
         self.runtime.identify_inputs_and_outputs(self._indexes(inputs), self._indexes(outputs))
         self._has_outputs = True
 
     def relax_computation_float32_to_float16(self, allow: bool = True) -> None:
-        """Allow float32 to be computed with the range and precision of float16."""
+        """Allow float32 operations to use the range and precision of float16."""
         self.runtime.relax_computation_float32_to_float16(allow)
 
     def finish(self) -> None:
-        """Check the model as a whole and close it to changes. A failure is final."""
+        """Validate the model and make it immutable. A failure is final."""
         if self._inputs and not self._has_outputs:
             raise bad_state(
-                "the model has inputs, and nothing said what its outputs are; Model.outputs does",
+                "the model has inputs and no outputs; set them with Model.outputs",
                 "model.finish.no-outputs",
             )
         self.carried  # noqa: B018 (raises)
@@ -186,8 +185,8 @@ class ModelCalls(WholeModel):
         return index
 
     def _indexes(self, operands: Iterable[Operand | int]) -> list[int]:
-        given = listed("the list of operands", operands, "a list of Operands")
-        return [self._index(operand) for operand in given]
+        items = listed("the list of operands", operands, "a list of Operands")
+        return [self._index(operand) for operand in items]
 
     def _release_values(self) -> None:
         for operand in self._operands:
@@ -195,18 +194,18 @@ class ModelCalls(WholeModel):
 
 
 def sizes_of(dimensions: Sizes) -> tuple[int, ...]:
-    """Dimensions of a program as those of the runtime; 0 for an unknown one."""
+    """Dimensions as the runtime takes them; 0 for an unknown size."""
     if dimensions is None:
         return ()
-    wanted = "a size, or None for an unknown one"
+    expected = "a size, or None for an unknown one"
     return tuple(
-        0 if size is None else integer(f"dimension {at}", size, wanted)
+        0 if size is None else integer(f"dimension {at}", size, expected)
         for at, size in enumerate(listed("dimensions", dimensions, "a list of sizes"))
     )
 
 
 def require_name(name: object) -> str:
-    """A name as it is; raises TypeError for what is no text."""
+    """The name; raises TypeError unless it is text."""
     if not isinstance(name, str):
         raise wrong_type("a name", name, "text")
     return name

@@ -1,4 +1,4 @@
-"""Compilation: a model made ready for devices, and the short way to run it."""
+"""Compilation: a model compiled for devices, and its one-call execution."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 
 class Compilation:
-    """A finished model, compiled.
+    """A compiled model.
 
         Compilation(model, "nnapi-cpu").run([[1, 2, 3]])
 
-    Compiled when it is made, it never changes and may be used by several threads at once. As a
+    It is compiled on construction, is immutable, and may be used by several threads at once. As a
     context manager it is closed at the end of the block.
     """
 
@@ -47,15 +47,15 @@ class Compilation:
         timeout_ns: int = 0,
         cache: tuple[str | os.PathLike[str], bytes] | None = None,
     ) -> None:
-        """Compile a model.
+        """Compile a finished model.
 
-        devices: a device or several, by name or as `nnapi_shim.devices()` lists them; by default
-            NNAPI chooses among all.
-        timeout_ns: longest time that compiling may take, with one device given; 0 for no limit.
-        cache: folder for the compiled model, and the token of 32 bytes that names it there.
+        devices: a device or several, by name or as listed by `nnapi_shim.devices()`; by default
+            NNAPI partitions the model among all.
+        timeout_ns: the longest compilation time in ns, for a single device; 0 for no limit.
+        cache: the cache folder and the token of 32 bytes that identifies the compiled model.
 
         Raises NnapiError: BAD_DATA for an unknown device, and for an operation that no device
-        runs; BAD_STATE for a model that is not finished.
+            supports; BAD_STATE for an unfinished model.
         """
         source = require_model(model).runtime
         self._options = {
@@ -83,37 +83,37 @@ class Compilation:
             tuple(map(argument_of, item.outputs, self._graph.output_operands)),
         )
         self.all_inputs, self.all_outputs = self._runner.all_inputs, self._runner.all_outputs
-        """What an Execution takes and gives: all that the model has."""
+        """The arguments of an Execution: all inputs and outputs of the model."""
         self._exposed: tuple[Runner, Sequence[int]] | None = None
         self._in_turn: InTurn | None = None
         self._making = process.lock()
-        """Held while one of these is made."""
+        """Guards the lazy construction of these."""
         self._states = model.carried
         self._taken = _others(len(self.all_inputs), [state.input for state in self._states])
         self._given = _others(len(self.all_outputs), [state.output for state in self._states])
         self.inputs = tuple(self.all_inputs[position] for position in self._taken)
-        """What `run` takes: what the model takes, without the states that it carries."""
+        """The inputs of `run`: those of the model without the carried states."""
         self.outputs = tuple(self.all_outputs[position] for position in self._given)
-        """What `run` gives, without the states."""
+        """The outputs of `run`: those of the model without the carried states."""
         self.input_names, self.output_names = (
             unique_names([item.name for item in self.inputs], "input"),
             unique_names([item.name for item in self.outputs], "output"),
         )
-        """A name for each: its own where no other has it, and no keyword of `run`; else input_0,
-        output_1 and the like.
+        """A name for each: its own if it is unique and no keyword of `run`, else input_0, output_1
+        and so on.
         """
         self._running = process.lock()
-        """Held by a run of a model with states: each begins with what the one before has left."""
+        """Held during a run of a model with states: each run starts from the states of the last."""
         self.reset()
 
     @property
     def runtime(self) -> runtime.Compilation:
-        """The compilation of the runtime, the same object that a handle stands for in C."""
+        """The compilation of the runtime, which is also the target of a C handle."""
         return self._runner.runtime
 
     @property
     def device(self) -> Device | None:
-        """The device that runs the model; None if several share it."""
+        """The device of a single-device compilation; None for several devices."""
         device = self.runtime.device
         return None if device is None else described(device)
 
@@ -127,11 +127,11 @@ class Compilation:
         return f"compilation for {'several devices' if device is None else device.name}"
 
     def _repr_html_(self) -> str:
-        """Device, operations and operands as HTML, as notebooks show it."""
+        """Device, operations and operands as HTML, for notebooks."""
         return display.html(f"{self._title()}: {display.counts(self._graph)}", self._graph)
 
     def reset(self) -> None:
-        """Let the states that are carried from run to run begin anew."""
+        """Reset the carried states to their initial values."""
         with self._running:
             self._state = [state.initial for state in self._states]
 
@@ -160,23 +160,22 @@ class Compilation:
         intermediates: bool = False,
         **named: Value | None,
     ) -> Any:
-        """Compute the model: an array, or a tuple of arrays if it has several outputs.
+        """Compute the model: returns an array, or a tuple of arrays for several outputs.
 
-        inputs, named: one for each of `inputs`, by position or by its name (`input_names`). Arrays,
-            tensors (DLPack) and buffers are read in place, or converted where necessary; a buffer
-            takes the dimensions of its input. None omits one.
-        out: arrays, tensors or buffers that outputs are written to, one for each; None in place of
-            one stands for a new array.
-        intermediates: whether to give the values of all operands instead, as `intermediates` does.
+        inputs, named: one for each of `inputs`, by position or by name (`input_names`). Arrays,
+            tensors (DLPack) and buffers are read in place, or converted if necessary; a buffer
+            takes the dimensions of its input. None omits an input.
+        out: arrays, tensors or buffers to write the outputs to, one for each; None for a new array.
+        intermediates: True to return the values of all operands, as `intermediates` does.
 
-        Results share no memory with each other, nor with those of another run. Output dimensions
-        need not be known: a first attempt asks the device where they are not.
+        Results share no memory with each other or with those of other runs. Unknown output
+        dimensions are determined by a first attempt.
         Raises NnapiError.
         """
-        given = self._in_order(inputs, named) if named else inputs
+        values = self._in_order(inputs, named) if named else inputs
         if intermediates:
-            return self.intermediates(*given)
-        results = self._run(given, None if out is None else self._targets(out))
+            return self.intermediates(*values)
+        results = self._run(values, None if out is None else self._targets(out))
         return results[0] if len(results) == 1 else tuple(results)
 
     def run_named(self, inputs: Mapping[str, Value | None]) -> dict[str, Array]:
@@ -192,13 +191,13 @@ class Compilation:
         out: Target | Sequence[Target | None] | None = None,
         **named: Value | None,
     ) -> "Future[Any]":
-        """As `run`, on a thread of the library; the future has the outputs, or what went wrong.
+        """As `run`, on a library thread; returns a future with the outputs or the exception.
 
-        Arrays that need no conversion are read in place, and must stay as they are until then. Runs
-        of a model with states come to their turn in the order of the calls. `cancel()` of the
-        future succeeds until its run begins; a run that has begun comes to its end.
+        Arrays that need no conversion are read in place and must not change until the run ends.
+        Runs of a model with states are executed in the order of the calls. `cancel()` of the future
+        succeeds until the run starts; a started run completes.
         """
-        from nnapi_shim.api import futures  # few programs need threads
+        from nnapi_shim.api import futures  # imported on first use: few programs need threads
 
         self.runtime  # noqa: B018 (raises if it is closed)
         work = partial(self.run, *inputs, out=out, **named)
@@ -215,8 +214,8 @@ class Compilation:
         out: Target | Sequence[Target | None] | None = None,
         **named: Value | None,
     ) -> Any:
-        """As `submit`, to be awaited. A task that is cancelled meanwhile does not wait for its run;
-        one that has not begun never does.
+        """As `submit`, as a coroutine. A cancelled task does not wait for a started run; a run that
+        has not started is never executed.
         """
         from asyncio import wrap_future
 
@@ -225,39 +224,40 @@ class Compilation:
     def intermediates(self, *inputs: Value | None, **named: Value | None) -> Intermediates:
         """The value of every operand in a run, by OperandView, index or name.
 
-        The model is compiled a second time for it, when this is first asked for, with all that
-        lies between its operations as outputs; a device may then not fuse what it fuses else.
-        States are carried as by `run`. Raises NnapiError.
+        The first call compiles the model again with all intermediate operands as outputs; a device
+        may then fuse fewer operations. States are carried as by `run`. Raises NnapiError.
         """
-        given = self._in_order(inputs, named) if named else inputs
+        values = self._in_order(inputs, named) if named else inputs
         with self._making:
             if self._exposed is None:
                 self._exposed = exposed(self.runtime, self._graph)
         runner, indexes = self._exposed
         if self._states:
-            arguments, _, results = self._carrying(runner, given, None)
+            arguments, _, results = self._carrying(runner, values, None)
         else:
-            arguments, results = list(given), runner.run(given)
+            arguments, results = list(values), runner.run(values)
         return Intermediates(self._graph, runner.as_arrays(arguments), results, indexes)
 
     def _in_order(
         self, inputs: Sequence[Value | None], named: Mapping[str, Value | None]
     ) -> list[Value | None]:
-        """The inputs by position; raises BAD_DATA for names that do not stand for the others."""
-        wanted = self.input_names[len(inputs) :]
+        """The inputs by position; raises BAD_DATA for names that do not match the remaining
+        inputs.
+        """
+        remaining = self.input_names[len(inputs) :]
         for name in named:
-            if name not in wanted:
+            if name not in remaining:
                 if name in self.input_names:
                     raise bad_data(f"input {name!r} is given twice", "compilation.run.input-twice")
                 raise unknown("input", name, list(self.input_names))
-        missing = [name for name in wanted if name not in named]
+        missing = [name for name in remaining if name not in named]
         if missing:
-            told = f"nothing is given for {', '.join(map(repr, missing))}; None omits an input"
-            raise bad_data(told, "compilation.run.input-missing")
-        return [*inputs, *(named[name] for name in wanted)]
+            message = f"nothing is given for {', '.join(map(repr, missing))}; None omits an input"
+            raise bad_data(message, "compilation.run.input-missing")
+        return [*inputs, *(named[name] for name in remaining)]
 
     def _run(self, inputs: Sequence[Value | None], out: Sequence[Any] | None) -> Sequence[Array]:
-        """The outputs that `run` gives."""
+        """The outputs of `run`."""
         if not self._states:
             return self._runner.run(inputs, out)
         return self._carrying(self._runner, inputs, out)[1]
@@ -265,38 +265,38 @@ class Compilation:
     def _carrying(
         self, runner: Runner, inputs: Sequence[Value | None], out: Sequence[Any] | None
     ) -> tuple[list[Any], Sequence[Array], Sequence[Array]]:
-        """A run from the states, which are then what it has made of them: all inputs that it had,
-        the outputs that `run` gives, all outputs.
+        """A run from the current states, which are then updated. Returns all inputs, the outputs of
+        `run`, and all outputs.
         """
         if len(inputs) != len(self._taken):
-            told = f"{len(inputs)} inputs given; the model has {len(self._taken)}"
-            raise bad_data(told, "compilation.run.input-count")
+            message = f"{len(inputs)} inputs given; the model has {len(self._taken)}"
+            raise bad_data(message, "compilation.run.input-count")
         targets = None
         if out is not None:
             targets = [None] * len(self.all_outputs)
             for position, target in zip(self._given, out, strict=True):
                 targets[position] = target
-        given: list[Any] = [None] * len(self.all_inputs)
+        values: list[Any] = [None] * len(self.all_inputs)
         for position, value in zip(self._taken, inputs, strict=True):
-            given[position] = value
+            values[position] = value
         with self._running:
             for state, carried in zip(self._states, self._state, strict=True):
-                given[state.input] = carried
-            results = runner.run(given, targets)
+                values[state.input] = carried
+            results = runner.run(values, targets)
             self._state = [results[state.output] for state in self._states]
-        return given, [results[position] for position in self._given], results
+        return values, [results[position] for position in self._given], results
 
     def _targets(self, out: Any) -> Sequence[Any]:
-        """Where outputs are to be written to, one for each."""
+        """The destinations of the outputs, one for each."""
         targets = out if isinstance(out, list | tuple) else [out]
         if len(targets) != len(self.outputs):
-            told = f"{len(targets)} places for outputs given; the model has {len(self.outputs)}"
-            raise bad_data(told, "compilation.run.output-count")
+            message = f"{len(targets)} places for outputs given; the model has {len(self.outputs)}"
+            raise bad_data(message, "compilation.run.output-count")
         return targets
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        """For pickle and copy: the model and how it was compiled. It is compiled again where it
-        arrives, or comes from the cache there; states begin anew.
+        """For pickle and copy: the model and the compilation arguments. Unpickling compiles again
+        or reads the cache; states are reset.
         """
         part = self.runtime.model.part
         assert part is not None
@@ -304,7 +304,7 @@ class Compilation:
         return _compiled, (type(self), self._kind, state, self._carried, self._options)
 
     def close(self) -> None:
-        """Let the compilation go. Executions of it that are under way come to their end."""
+        """Release the compilation. Running executions of it complete."""
         self._runner.close()
         self._exposed = None
 
@@ -331,7 +331,7 @@ def _compiled(
 
 
 def _names_of(devices: Choice) -> list[str]:
-    """The names of chosen devices."""
+    """The names of the chosen devices."""
     return [device.name for device in chosen(devices)]
 
 
@@ -344,7 +344,7 @@ def _folder_and_token(cache: object) -> tuple[str, bytes]:
 
 
 def _others(count: int, positions: Sequence[int]) -> list[int]:
-    """The positions below `count` that are not among these."""
+    """The positions below `count` that are not in `positions`."""
     return [position for position in range(count) if position not in positions]
 
 
@@ -352,7 +352,7 @@ _KEYWORDS = ("self", "out", "intermediates")
 
 
 def unique_names(names: Sequence[str], role: str) -> tuple[str, ...]:
-    """A name for each argument that no other one has, and that is no keyword of `run`."""
+    """A unique name for each argument that is no keyword of `run`."""
     return tuple(
         name if name and names.count(name) == 1 and name not in _KEYWORDS else f"{role}_{position}"
         for position, name in enumerate(names)

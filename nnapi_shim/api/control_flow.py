@@ -1,4 +1,4 @@
-"""IF and WHILE in the Python face: the outputs of an operation are those of the models it runs."""
+"""The outputs of IF and WHILE, which are those of the referenced models."""
 
 from collections.abc import Sequence
 
@@ -11,8 +11,8 @@ from nnapi_shim.hal.types import Dimensions, Model
 def results(kind: OperationType, models: Sequence[Model], count: int | None) -> list[Result]:
     """The outputs of an IF (models: then, else) or a WHILE (models: condition, body).
 
-    count: how many outputs a WHILE has; None for all that its body gives. Dimensions on which the
-    branches differ are unknown.
+    count: the number of outputs of a WHILE; None for all outputs of its body. Dimensions that
+        differ between the branches are unknown.
     """
     if len(models) != 2:
         raise bad_data(

@@ -1,4 +1,4 @@
-"""The devices of this process, and what a program may write to choose some of them."""
+"""The devices of this process and their selection."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from nnapi_shim.runtime import device_manager
 
 
 class Device(NamedTuple):
-    """What a device says of itself. Its name is unique."""
+    """The description of a device. Its name is unique."""
 
     name: str
     type: DeviceType
@@ -25,35 +25,35 @@ Choice = str | Device | Iterable[str | Device]
 
 
 def described(driver: IDevice) -> Device:
-    """The description of a device of the runtime."""
+    """The description of a runtime device."""
     return Device(driver.name, driver.type, driver.version, driver.feature_level)
 
 
 def devices() -> list[Device]:
-    """The devices of this process, in the order in which NNAPI numbers them."""
+    """The devices of this process, in the order of their NNAPI indices."""
     return [described(driver) for driver in device_manager.devices()]
 
 
 def chosen(choice: Choice) -> list[IDevice]:
-    """The devices of the runtime that are meant, in the order given.
+    """The selected devices of the runtime, in the given order.
 
-    Raises BAD_DATA for a name that no device has, one that is given twice, and an empty list.
+    Raises BAD_DATA for an unknown name, a device that is given twice, and an empty list.
     """
-    wanted = "the name of a device, a Device, or a list of them"
-    choice = [choice] if isinstance(choice, str | Device) else listed("devices", choice, wanted)
+    expected = "the name of a device, a Device, or a list of them"
+    choice = [choice] if isinstance(choice, str | Device) else listed("devices", choice, expected)
     drivers = {driver.name: driver for driver in device_manager.devices()}
-    found: dict[str, IDevice] = {}
+    selected: dict[str, IDevice] = {}
     for item in choice:
         if not isinstance(item, str | Device):
             raise wrong_type("a device", item, "a name or a Device")
         name = item if isinstance(item, str) else item.name
         if name not in drivers:
             raise unknown("device", name, list(drivers))
-        if name in found:
+        if name in selected:
             raise bad_data(f"device {name!r} stands in the list twice", "device.list.twice")
-        found[name] = drivers[name]
-    if not found:
+        selected[name] = drivers[name]
+    if not selected:
         raise bad_data(
             "the list of devices is empty; leave it out to allow every device", "device.list.empty"
         )
-    return list(found.values())
+    return list(selected.values())

@@ -1,4 +1,4 @@
-"""Models and what belongs to them in words: a line, a table of text, a table of HTML."""
+"""Text and HTML representations of models: one line, a text table, an HTML table."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -9,11 +9,11 @@ from nnapi_shim.api.view import GraphView, OperandView
 from nnapi_shim.log import one_line
 
 _MOST_KINDS = 4
-"""Kinds of operations that a line tells of."""
+"""The most kinds of operations in a one-line summary."""
 
 
 def operand_text(operand: OperandView) -> str:
-    """An operand in short: a scalar by its value, others by index, name, type and dimensions."""
+    """A short form of an operand: a scalar's value, or index, name, type and dimensions."""
     if operand.is_omitted:
         return "omitted"
     if operand.subgraph is not None:
@@ -25,7 +25,7 @@ def operand_text(operand: OperandView) -> str:
 
 
 def _argument_text(operand: OperandView) -> str:
-    """An input or output in a line."""
+    """One line for an input or output."""
     return one_line(f"{operand.name or operand.index}: {operand}")
 
 
@@ -39,14 +39,14 @@ def signature(graph: GraphView) -> str:
 
 
 def counts(graph: GraphView) -> str:
-    """How many operands and operations there are, and the most frequent kinds of them."""
+    """The numbers of operands and operations, and the most frequent kinds of operations."""
     kinds = Counter(item.name for item in graph.operations)
     shown = [f"{count} {name}" for name, count in kinds.most_common(_MOST_KINDS)]
     rest = len(kinds) - len(shown)
     if rest > 0:
         shown.append(f"{rest} other kinds")
-    told = f" ({', '.join(shown)})" if shown else ""
-    return f"{len(graph.operands)} operands, {len(graph.operations)} operations{told}"
+    suffix = f" ({', '.join(shown)})" if shown else ""
+    return f"{len(graph.operands)} operands, {len(graph.operations)} operations{suffix}"
 
 
 def rows(graph: GraphView) -> Iterator[Row]:

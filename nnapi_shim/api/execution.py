@@ -1,4 +1,4 @@
-"""Execution: the arguments of a run and its results, call by call as in C."""
+"""Execution: the arguments and results of a run, call by call as in C."""
 
 from collections.abc import Sequence
 from types import TracebackType
@@ -19,7 +19,7 @@ from nnapi_shim.runtime.event import Event
 
 
 class Executable(Protocol):
-    """What there are executions of: a Compilation."""
+    """An object that can be executed: a Compilation."""
 
     @property
     def runtime(self) -> RuntimeCompilation:
@@ -30,13 +30,13 @@ class Executable(Protocol):
 
 
 class _Execution(runtime.Execution):
-    """An execution that keeps its arrays alive, also while only a thread that runs it holds it."""
+    """An execution that keeps its arrays alive, even if only a running thread refers to it."""
 
     arrays: dict[tuple[str, int], Array]
 
 
 class Execution:
-    """One run of a compilation; if it is reusable, one after another with the same arguments.
+    """One run of a compilation; if it is reusable, several runs with the same arguments.
 
         execution = Execution(compilation)
         execution.set_input(0, x)
@@ -44,7 +44,7 @@ class Execution:
         execution.compute()  # or start_compute().wait()
 
     `Compilation.run` does all this in one call. As a context manager it is closed at the end of the
-    block. Methods raise NnapiError, with the code that C programs get.
+    block. Methods raise NnapiError with the result codes of the C functions.
     """
 
     def __init__(self, compilation: Executable, *, reusable: bool = False) -> None:
@@ -60,7 +60,7 @@ class Execution:
 
     @property
     def runtime(self) -> runtime.Execution:
-        """The execution of the runtime, the same object that a handle stands for in C."""
+        """The execution of the runtime, which is also the target of a C handle."""
         return self._open()
 
     def _open(self) -> _Execution:
@@ -71,11 +71,12 @@ class Execution:
     # Arguments
 
     def set_input(self, index: int, value: Value | None) -> None:
-        """Give an input, or omit it (None). Its dimensions settle those that the model leaves open.
+        """Set an input, or omit it (None). The value determines dimensions that are unknown in the
+        model.
 
         An array or tensor (DLPack) of the input's element type in row-major order is read in place
-        by every computation, and so is a buffer (bytes, array.array, mmap), which takes the
-        input's dimensions; anything else is converted once, now.
+        by every computation, as is a buffer (bytes, array.array, mmap), which takes the input's
+        dimensions; any other value is converted once, now.
         """
         execution, argument = self._open(), _at("input", self._inputs, index)
         if value is None:
@@ -98,11 +99,11 @@ class Execution:
         execution.arrays["input", index] = array
 
     def set_output(self, index: int, value: Target | None) -> Array | None:
-        """Give the array, tensor (DLPack) or buffer that an output is written to; None omits it.
+        """Set the array, tensor (DLPack) or buffer that an output is written to; None omits it.
 
-        It has the output's element type, is writable and in row-major order. It has the output's
-        dimensions where the model knows them; else it need only be large enough. An array that
-        shares its memory is the result.
+        It must have the output's element type, be writable and in row-major order, and have the
+        output's dimensions if the model knows them; else it need only be large enough. Returns an
+        array that shares its memory.
         """
         execution, argument = self._open(), _at("output", self._outputs, index)
         if value is None:
@@ -115,64 +116,64 @@ class Execution:
         return array
 
     def set_reusable(self, reusable: bool) -> None:
-        """Whether it may be computed more than once, one computation after another."""
+        """Whether the execution may be computed several times, one after another."""
         self._open().set_reusable(reusable)
 
     def set_timeout(self, duration_ns: int) -> None:
-        """Longest time of a computation in ns; for compilations for one device."""
+        """The longest computation time in ns; for single-device compilations."""
         self._open().set_timeout(integer("duration_ns", duration_ns))
 
     def set_loop_timeout(self, duration_ns: int) -> None:
-        """Longest time of a WHILE in ns."""
+        """The longest time of a WHILE in ns."""
         self._open().set_loop_timeout(integer("duration_ns", duration_ns))
 
     def set_measure_timing(self, measure: bool) -> None:
-        """Whether durations are measured; for compilations for one device."""
+        """Whether durations are measured; for single-device compilations."""
         self._open().set_measure_timing(measure)
 
     # Running
 
     def compute(self) -> None:
-        """Run it on this thread, which lets other Python threads go on."""
+        """Compute on this thread, without holding the GIL."""
         execution = self._open()
         try:
             execution.compute()
         except NnapiError:
             raise
-        except BaseException:  # of a signal's handler, as KeyboardInterrupt
+        except BaseException:  # raised by a signal handler, such as KeyboardInterrupt
             execution.abandon()
             raise
 
     def start_compute(self) -> Event:
-        """Run it on a thread of the library; `wait()` of the event returns, or raises, at the end.
+        """Compute on a library thread; `wait()` of the event returns, or raises, at the end.
 
-        The arrays are kept until then, whatever becomes of this object and of the event.
+        The arrays are kept alive until then, independently of this object and the event.
         """
         return self._open().start_compute()
 
     # Results
 
     def output_dimensions(self, index: int) -> Dimensions:
-        """Dimensions of an output in the last run, also if its array was too small for them."""
+        """The dimensions of an output in the last run, also if its array was too small."""
         return self._open().output_dimensions(integer("index", index))[0]
 
     def duration(self, code: DurationCode | str) -> int | None:
-        """A duration of the last run in ns; None where the device does not know."""
+        """A duration of the last run in ns; None if the device does not report it."""
         value = self._open().duration(member(DurationCode, code))
         return None if value == runtime.UNKNOWN_DURATION else value
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        """Refused: arguments are memory of this process."""
+        """Raises TypeError: arguments refer to memory of this process."""
         raise TypeError("an Execution cannot be pickled or copied; a Compilation can")
 
     def released(self) -> _Execution:
-        """The execution of the runtime without its arrays, for whoever gives it others."""
+        """The execution of the runtime without its arrays, for a caller that sets new ones."""
         execution = self._open()
         execution.arrays = {}
         return execution
 
     def close(self) -> None:
-        """Let the execution and its arrays go; one that is under way comes to its end."""
+        """Release the execution and its arrays; a running computation completes."""
         self._execution = None
 
     def __enter__(self) -> "Execution":
@@ -188,7 +189,7 @@ class Execution:
 
 
 def _at(role: str, arguments: Sequence[Argument], index: int) -> Argument:
-    index = integer(f"the index of an {role}", index, "a whole number", None)
+    index = integer(f"the index of an {role}", index, "an integer", None)
     if not 0 <= index < len(arguments):
         raise bad_data(
             f"{role} {index} does not exist; the model has {len(arguments)}",
@@ -198,11 +199,11 @@ def _at(role: str, arguments: Sequence[Argument], index: int) -> Argument:
 
 
 def _require_writable(index: int, argument: Argument, array: Array) -> None:
-    """Raise BAD_DATA unless an output can be written to an array as it is."""
-    wanted = DTYPES[argument.type]
-    if array.dtype != wanted:
+    """Raise BAD_DATA unless the output can be written to the array directly."""
+    dtype = DTYPES[argument.type]
+    if array.dtype != dtype:
         raise bad_data(
-            f"output {index} is given as {array.dtype}; {argument.type.name} needs {wanted}",
+            f"output {index} is given as {array.dtype}; {argument.type.name} needs {dtype}",
             "execution.set-output.array-type",
         )
     if not (array.flags.c_contiguous and array.flags.writeable and array.flags.aligned):

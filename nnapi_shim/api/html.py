@@ -1,4 +1,4 @@
-"""Tables of HTML, in which everything from a model is escaped."""
+"""HTML tables with escaped contents."""
 
 from collections.abc import Iterable, Iterator
 from html import escape
@@ -6,13 +6,13 @@ from html import escape
 from nnapi_shim.log import one_line
 
 MOST_ROWS = 500
-"""Rows that a table of HTML has."""
+"""The most rows of an HTML table."""
 
 Row = tuple[str, ...]
 
 
 def html_table(head: Row, rows: Iterable[Row], count: int) -> Iterator[str]:
-    """The lines of a table, and how many of `count` rows it leaves out."""
+    """The lines of a table, and the number of rows out of `count` that it leaves out."""
     yield "<table><thead><tr>"
     yield "".join(f"<th>{escape(cell)}</th>" for cell in head)
     yield "</tr></thead><tbody>"

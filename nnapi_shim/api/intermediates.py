@@ -1,4 +1,4 @@
-"""The values of all operands in a run, those between operations included."""
+"""The values of all operands in a run, including intermediate ones."""
 
 import operator
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,12 +21,11 @@ Key = OperandView | Operand | int | str
 
 
 class Intermediates(Mapping[Key, Array]):
-    """Operand -> its value in a run: inputs, constants, what lies between, outputs.
+    """Operand -> value in a run: inputs, constants, intermediate operands, outputs.
 
-    Looked up by OperandView, index or name; a name that several operands have is none. In the order
-    of the indexes, by OperandView.
+    Lookup is by OperandView, index or unique name. Iteration is by OperandView, in index order.
 
-    left_out: in words, what the run had and this does not show.
+    left_out: descriptions of operands without a value here.
     """
 
     def __init__(
@@ -36,7 +35,7 @@ class Intermediates(Mapping[Key, Array]):
         outputs: Sequence[Array],
         indexes: Sequence[int],
     ) -> None:
-        """indexes: of the operands that `outputs` are."""
+        """indexes: the operand indices of `outputs`."""
         values = {operand.index: operand.value for operand in graph.operands if operand.is_constant}
         values |= {
             operand.index: value
@@ -54,7 +53,7 @@ class Intermediates(Mapping[Key, Array]):
         self.left_out = tuple(_left_out(graph, self._values))
 
     def __getitem__(self, key: Key) -> Array:
-        """The value of an operand; raises KeyError for one that is not shown."""
+        """The value of an operand; raises KeyError for one without a value here."""
         if isinstance(key, str):
             index = self._names.get(key) if key else None
         else:
@@ -74,7 +73,7 @@ class Intermediates(Mapping[Key, Array]):
 
 
 def _left_out(graph: GraphView, values: Mapping[int, Any]) -> Iterator[str]:
-    """What of a graph has no value here."""
+    """Descriptions of operands without a value."""
     for item in graph.operations:
         if any(operand.subgraph is not None for operand in item.inputs):
             yield f"operands inside the graphs that {item.name} (operation {item.number}) runs"
@@ -86,7 +85,9 @@ def _left_out(graph: GraphView, values: Mapping[int, Any]) -> Iterator[str]:
 
 
 def exposed(compilation: runtime.Compilation, graph: GraphView) -> tuple[Runner, Sequence[int]]:
-    """What runs a compiled model with all operands as outputs, and which operand each output is."""
+    """A runner of the compiled model with all operands as outputs, and the operand index of each
+    output.
+    """
     model = compilation.model
     part = model.part
     assert part is not None

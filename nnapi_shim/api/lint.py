@@ -1,4 +1,4 @@
-"""lint: everything that is wrong with a model at once."""
+"""lint: all errors of a model at once."""
 
 from nnapi_shim.api.base_model import WholeModel, require_model
 from nnapi_shim.errors import NnapiError
@@ -6,10 +6,10 @@ from nnapi_shim.runtime.lint import problems
 
 
 def lint(model: WholeModel) -> list[NnapiError]:
-    """What finish refuses, of a model that is not finished; if that is nothing, what a computation
-    would refuse whatever it is given, because it follows from constants and known dimensions.
+    """The errors of `finish` for an unfinished model; if there are none, the errors of a
+    computation that follow from constants and known dimensions.
 
-    In the order in which it would be found; the model stays as it is. Raises BAD_STATE for a model
-    that is closed.
+    They are in the order of the checks; the model is not changed. Raises BAD_STATE for a closed
+    model.
     """
     return problems(require_model(model).runtime)

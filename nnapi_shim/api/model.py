@@ -1,4 +1,4 @@
-"""Model: built from arrays and names; the calls as in C are in calls.py."""
+"""Model: built from arrays and names; calls.py has the methods that mirror C."""
 
 from collections.abc import Sequence
 from os import PathLike
@@ -37,14 +37,14 @@ class Model(ModelCalls, Methods):
 
     Every operation is a method, such as `conv_2d`; `operation` takes its name.
 
-    The end of the block finishes the model; when the block fails, the model is dropped. Without
-    `with`, `finish()` does it. A finished model may be compiled any number of times.
+    The end of the block finishes the model; if the block raises, the model is closed. Without
+    `with`, call `finish()`. A finished model may be compiled any number of times.
 
-    Every method raises NnapiError: BAD_DATA for what it is given, BAD_STATE after finish; and
-    TypeError for what is not of the Python type that it takes.
+    Methods raise NnapiError: BAD_DATA for invalid arguments, BAD_STATE after finish; and TypeError
+        for an argument of a wrong Python type.
     """
 
-    # With arrays and names
+    # Arrays and names
 
     def input(
         self,
@@ -55,7 +55,7 @@ class Model(ModelCalls, Methods):
         *,
         name: str = "",
     ) -> Operand:
-        """The next input of the model. Scalars have no dimensions."""
+        """Add the next input of the model. Scalars have no dimensions."""
         operand = self.add_operand(type, dimensions, scale, zero_point, name=name)
         self._inputs.append(operand)
         return operand
@@ -71,14 +71,14 @@ class Model(ModelCalls, Methods):
         channel_dim: int = 0,
         name: str = "",
     ) -> Operand:
-        """A constant; scalars become scalar operands.
+        """Add a constant; scalars become scalar operands.
 
-        A large array that needs no conversion is read in place when the model is finished, and
-        must not be changed before.
+        A large array that needs no conversion is read in place when the model is finished, and must
+        not change before.
 
-        type: by default that of the elements: float32, int32 and the like; for quantized ones
-            uint8 is TENSOR_QUANT8_ASYMM, int8 TENSOR_QUANT8_ASYMM_SIGNED (with `scales`,
-            TENSOR_QUANT8_SYMM_PER_CHANNEL), uint16 and int16 the types of 16 bits.
+        type: by default that of the elements, such as float32 and int32; for quantized ones uint8
+            is TENSOR_QUANT8_ASYMM, int8 TENSOR_QUANT8_ASYMM_SIGNED (with `scales`,
+            TENSOR_QUANT8_SYMM_PER_CHANNEL), uint16 and int16 the 16-bit types.
         scales: one for each index of dimension `channel_dim`.
         """
         if type is not None:
@@ -106,41 +106,41 @@ class Model(ModelCalls, Methods):
         zero_point: int = 0,
         name: str | Sequence[str] = "",
     ) -> Any:
-        """Add an operation; its output as a new operand, or a tuple of them if it has several.
+        """Add an operation; returns its output as a new operand, or a tuple for several outputs.
 
-        output_count: how many outputs, where that is free (SPLIT, states of a sequence); None for
-            as few as the operation can have.
+        output_count: the number of outputs, if the operation leaves it open (SPLIT, states of a
+            sequence); None for the smallest number.
 
-        Type, dimensions, scale and zero point of the output follow from the inputs as far as the
-        operation decides them. What it would refuse when it is computed is refused here if
-        dimensions and values are known by now.
+        Type, dimensions, scale and zero point of the output are inferred from the inputs if the
+        operation determines them. Errors of the computation are raised here if dimensions and
+        values are known.
 
-        inputs: operands; numbers and arrays, which become constants of the type that is needed;
-            None for an omitted one; finished models for IF and WHILE.
-        output: type of the output, where the operation leaves a choice (DEQUANTIZE).
-        dimensions: of the output, where they are known better than they follow from the inputs.
-        scale, zero_point: of the quantized outputs, where the operation leaves them free.
-        name: of the output; a list of names if there are several.
+        inputs: operands; numbers and arrays, which become constants of the required type; None for
+            an omitted input; finished models for IF and WHILE.
+        output: the type of the output, if the operation allows several (DEQUANTIZE).
+        dimensions: of the output, if more is known than is inferred from the inputs.
+        scale, zero_point: of the quantized outputs, if the operation does not determine them.
+        name: of the output; a list of names for several outputs.
         """
         kind = member(OperationType, type)
-        wanted = None if output is None else member(OperandType, output)
+        output_type = None if output is None else member(OperandType, output)
         inputs = listed("inputs", inputs, "a list of operands, numbers and arrays")
         if output_count is not None:
-            output_count = integer("output_count", output_count, "a whole number from 1", 1)
-        zero_point = integer("zero_point", zero_point, "a whole number", None)
-        for given in inputs:
-            if isinstance(given, Operand):
-                self._index(given)
+            output_count = integer("output_count", output_count, "an integer from 1", 1)
+        zero_point = integer("zero_point", zero_point, "an integer", None)
+        for item in inputs:
+            if isinstance(item, Operand):
+                self._index(item)
         try:
             if kind in (OperationType.IF, OperationType.WHILE):
                 operands = list(map(self._any_input, inputs))
-                models = [given.alone for given in inputs if isinstance(given, Model)]
+                models = [item.alone for item in inputs if isinstance(item, Model)]
                 outputs = control_flow.results(kind, models, output_count)
             else:
-                plain = [given for given in inputs if not isinstance(given, Model)]
+                plain = [item for item in inputs if not isinstance(item, Model)]
                 if len(plain) < len(inputs):
                     raise bad_data("only IF and WHILE take models", "model.operation.models")
-                use = chosen_use(declaration_of(kind), plain, wanted, output_count)
+                use = chosen_use(declaration_of(kind), plain, output_type, output_count)
                 operands = list(map(self._input, plain, use.inputs))
                 outputs = results(use, operands, sizes_of(dimensions), _float32(scale), zero_point)
         except NnapiError as error:
@@ -153,35 +153,35 @@ class Model(ModelCalls, Methods):
         self.add_operation(kind, operands, created)
         return created[0] if len(created) == 1 else created
 
-    def _any_input(self, given: "Input | Model") -> Operand:
-        """An input whose type is its own: a constant of the type of its elements, a model."""
-        if isinstance(given, Operand):
-            return given
-        if not isinstance(given, Model):
-            return self._input(given, OperandType.INT32 if given is None else natural_type(given))
+    def _any_input(self, value: "Input | Model") -> Operand:
+        """An input of its own type: a constant with the type of its elements, or a model."""
+        if isinstance(value, Operand):
+            return value
+        if not isinstance(value, Model):
+            return self._input(value, OperandType.INT32 if value is None else natural_type(value))
         operand = self.add_operand(OperandType.MODEL)
-        self.set_operand_value_from_model(operand, given)
+        self.set_operand_value_from_model(operand, value)
         return operand
 
     def outputs(self, *operands: Operand) -> None:
-        """Say which operands are the outputs, in this order; inputs are those of `input()`."""
+        """Set the outputs, in this order; the inputs are those of `input()`."""
         if len(operands) == 1 and isinstance(operands[0], list | tuple):
-            told = "an Operand; several stand side by side: outputs(a, b)"
-            raise wrong_type("an output", operands[0], told)
+            expected = "an Operand; several stand side by side: outputs(a, b)"
+            raise wrong_type("an output", operands[0], expected)
         self.identify_inputs_and_outputs(self._inputs, operands)
 
-    def _input(self, given: Input, type: OperandType) -> Operand:
-        if isinstance(given, Operand):
-            return given
-        if given is not None:
-            return self.constant(given, type)
-        scale = float(type in ASYMMETRIC or type in SYMMETRIC)  # these must have one
-        # SQUEEZE looks at the rank of the axes, whether there are any or not.
+    def _input(self, value: Input, type: OperandType) -> Operand:
+        if isinstance(value, Operand):
+            return value
+        if value is not None:
+            return self.constant(value, type)
+        scale = float(type in ASYMMETRIC or type in SYMMETRIC)  # these types need a scale
+        # SQUEEZE checks the rank of its axes even if there are none.
         operand = self.add_operand(type, None if type in SCALARS else (0,), scale)
         self.set_operand_value(operand, None)
         return operand
 
-    # Compiling it, coming back, and ending
+    # Compilation, unpickling, closing
 
     def compile(
         self,
@@ -192,7 +192,7 @@ class Model(ModelCalls, Methods):
         timeout_ns: int = 0,
         cache: tuple[str | PathLike[str], bytes] | None = None,
     ) -> "Compilation":
-        """The model, compiled; see Compilation, whose arguments these are."""
+        """Compile the model; see Compilation for the arguments."""
         from nnapi_shim.api.compilation import Compilation
 
         return Compilation(
@@ -206,23 +206,31 @@ class Model(ModelCalls, Methods):
 
     @classmethod
     def restored(cls, state: pickling.State, carried: Carrying) -> "Model":
-        """A finished model from what was pickled of one."""
+        """A finished model from its pickled state."""
         model = cls.__new__(cls)
         Model.__init__(model)
         item = model._model = pickling.restored(state)
         assert item.part is not None
-        for index, seen in enumerate(model.operands):
-            operand = Operand(index, seen.type, seen.dimensions, seen.scale, seen.zero_point)
-            operand.name, operand.is_omitted = seen.name, seen.is_omitted
-            operand.channel_quant = seen.channel_quant
+        for index, restored_operand in enumerate(model.operands):
+            operand = Operand(
+                index,
+                restored_operand.type,
+                restored_operand.dimensions,
+                restored_operand.scale,
+                restored_operand.zero_point,
+            )
+            operand.name, operand.is_omitted = restored_operand.name, restored_operand.is_omitted
+            operand.channel_quant = restored_operand.channel_quant
             model._operands.append(operand)
-        model._inputs = [model._operands[seen.index] for seen in model.input_operands]
+        model._inputs = [
+            model._operands[restored_operand.index] for restored_operand in model.input_operands
+        ]
         model._has_outputs = True
         model._carried = carried
         return model
 
     def close(self) -> None:
-        """Let the model go. Its compilations keep what they need."""
+        """Release the model. Its compilations keep what they need."""
         self._model = None
         self._release_values()
 
@@ -242,20 +250,24 @@ class Model(ModelCalls, Methods):
 
 
 def _with_operand(error: NnapiError, inputs: Sequence[Any]) -> NnapiError:
-    """A refusal of the type of an input, with the index of the operand that was given."""
+    """The error with the index of the operand that it refers to."""
     role = error.place("input")
-    given = inputs[role.number] if role is not None else None
-    if not isinstance(given, Operand) or error.place("operand") or "operand" in error.message:
+    operand = inputs[role.number] if role is not None else None
+    if not isinstance(operand, Operand) or error.place("operand") or "operand" in error.message:
         return error
-    told = error.message.replace(")", f", operand {given.index})", 1)
-    return error.worded(told).about(Place("operand", given.index))
+    message = error.message.replace(")", f", operand {operand.index})", 1)
+    return error.worded(message).about(Place("operand", operand.index))
 
 
-def _names(given: str | Sequence[str], count: int) -> list[str]:
-    """Names of `count` outputs; one text names a single one."""
-    if isinstance(given, str) and (count == 1 or not given):
-        return [given] * count
-    names = [given] if isinstance(given, str) else listed("name", given, "a name, or a list")
+def _names(name_or_names: str | Sequence[str], count: int) -> list[str]:
+    """The names of `count` outputs; a text is the name of a single one."""
+    if isinstance(name_or_names, str) and (count == 1 or not name_or_names):
+        return [name_or_names] * count
+    names = (
+        [name_or_names]
+        if isinstance(name_or_names, str)
+        else listed("name", name_or_names, "a name, or a list")
+    )
     if len(names) != count:
         raise bad_data(
             f"{len(names)} names given; the operation has {count} outputs",

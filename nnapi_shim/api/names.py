@@ -1,4 +1,4 @@
-"""Names in place of numbers: `"TENSOR_FLOAT32"` wherever an enumeration's member may stand."""
+"""Names of enumeration members, such as `"TENSOR_FLOAT32"`, in place of the members."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -11,38 +11,38 @@ from nnapi_shim.errors import NnapiError, bad_data
 Member = TypeVar("Member", bound=IntEnum)
 
 
-def member(kind: type[Member], given: Member | str | int) -> Member:
-    """The member of an enumeration with this name or number; raises BAD_DATA if there is none."""
+def member(kind: type[Member], value: Member | str | int) -> Member:
+    """The member of an enumeration by name or number; raises BAD_DATA if there is none."""
     try:
-        return kind[given] if isinstance(given, str) else kind(given)
+        return kind[value] if isinstance(value, str) else kind(value)
     except (KeyError, ValueError):
-        raise unknown(kind.__name__, given, list(kind.__members__)) from None
+        raise unknown(kind.__name__, value, list(kind.__members__)) from None
 
 
-def unknown(what: str, given: object, names: list[str]) -> NnapiError:
-    """The refusal of a name that is not among `names`; says which are close, or a few of them."""
-    close = close_to(given.__name__ if isinstance(given, type) else str(given), names)
+def unknown(what: str, value: object, names: list[str]) -> NnapiError:
+    """The error for an unknown name; the message lists similar names, or a few valid ones."""
+    close = close_to(value.__name__ if isinstance(value, type) else str(value), names)
     if close:
         hint = f"did you mean {' or '.join(close)}?"
     elif len(names) <= 8:
         hint = f"there are {', '.join(names) or 'none'}"
     else:
         hint = f"there are {len(names)}, such as {', '.join(names[:3])}"
-    return bad_data(f"there is no {what} {given!r}; {hint}", "name.unknown")
+    return bad_data(f"there is no {what} {value!r}; {hint}", "name.unknown")
 
 
-def close_to(given: str, names: Iterable[str]) -> list[str]:
-    """Names that may be meant: spelt as another library does (`Conv2D`), turned round
-    (`FLOAT32_TENSOR`), or else mistyped.
+def close_to(text: str, names: Iterable[str]) -> list[str]:
+    """Similar names: in another library's spelling (`Conv2D`), with swapped words
+    (`FLOAT32_TENSOR`), or mistyped.
     """
     names = list(names)
     spellings: tuple[Callable[[str], str], ...] = (_letters, _words)
     for spelling in spellings:
-        same = [name for name in names if spelling(name) == spelling(given)]
+        same = [name for name in names if spelling(name) == spelling(text)]
         if same:
             return same
     by_letters = {_letters(name): name for name in names}
-    return [by_letters[found] for found in get_close_matches(_letters(given), by_letters)]
+    return [by_letters[match] for match in get_close_matches(_letters(text), by_letters)]
 
 
 def _letters(name: str) -> str:

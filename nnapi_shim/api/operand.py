@@ -1,4 +1,4 @@
-"""Operand: what the Python face knows of an operand of a model."""
+"""Operand: an operand of a Model in the Python API."""
 
 from html import escape
 from typing import Any
@@ -10,12 +10,12 @@ from nnapi_shim.log import one_line
 
 
 class Operand:
-    """An operand of a Model, usable wherever its index is.
+    """An operand of a Model, accepted wherever its index is.
 
-    name: what the program calls it, or "".
-    dimensions: () for scalars and for tensors of unknown rank; a 0 in it is an unknown dimension.
+    name: its name in the program, or "".
+    dimensions: () for scalars and for tensors of unknown rank; 0 for an unknown size.
     value: the array of a constant until its model is finished; None for other operands.
-    is_omitted: whether it stands for an input that is left out.
+    is_omitted: whether it represents an omitted input.
     """
 
     __slots__ = (
@@ -61,10 +61,10 @@ class Operand:
         return f"{self.type.name}{list(self.dimensions) or '[of unknown rank]'}"
 
     def _repr_html_(self) -> str:
-        """A line of HTML, as notebooks show it."""
+        """One line of HTML, for notebooks."""
         return f"<p>{escape(one_line(repr(self)[1:-1]))}</p>"
 
     @property
     def is_known(self) -> bool:
-        """Whether all dimensions are known; a scalar's always are."""
+        """Whether all dimensions are known; always True for scalars."""
         return is_known(self.type, self.dimensions)

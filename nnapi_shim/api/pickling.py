@@ -1,7 +1,7 @@
-"""Models as plain data and back: for pickle and copy.
+"""Converts models to plain data and back, for pickle and copy.
 
-What is written down is what a program would say call by call, so a model that comes back has passed
-all rules again. Types of extensions go by name: their numbers are those of a process.
+The data are the calls of a program that builds the model, so a restored model passes all checks
+again. Extension types are stored by name, since their numbers are specific to a process.
 """
 
 import pickle
@@ -19,29 +19,29 @@ from nnapi_shim.runtime.referenced import Part, in_order
 L = OperandLifeTime
 VERSION = 1
 _OUT_OF_BAND = 5
-"""Protocol of pickle from which on constants can be handed over without a copy."""
+"""The first pickle protocol with out-of-band buffers, which need no copy of constants."""
 
 State = Mapping[str, Any]
 
 
 def state_of(part: Part, protocol: int) -> State:
-    """A finished model, with all that it refers to, as plain data.
+    """The plain data of a finished model with all models that it refers to.
 
-    Constants in memories of the program are copied. protocol: that of pickle.
+    Constants in memories of the program are copied. protocol: the pickle protocol.
     """
     parts = in_order(part)
-    places = {id(other): place for place, other in enumerate(parts)}
-    return {"version": VERSION, "parts": [_part(other, places, protocol) for other in parts]}
+    indexes = {id(other): index for index, other in enumerate(parts)}
+    return {"version": VERSION, "parts": [_part(other, indexes, protocol) for other in parts]}
 
 
-def _part(part: Part, places: Mapping[int, int], protocol: int) -> State:
+def _part(part: Part, indexes: Mapping[int, int], protocol: int) -> State:
     own = part.own
     prefixes = {prefix: name for name, prefix in own.extension_prefixes}
     values: Any = own.operand_values
     if protocol >= _OUT_OF_BAND and values:
         values = pickle.PickleBuffer(values)
     return {
-        "operands": [_operand(part, operand, places, prefixes) for operand in own.main.operands],
+        "operands": [_operand(part, operand, indexes, prefixes) for operand in own.main.operands],
         "operations": [
             (_code(item.type, prefixes), item.inputs, item.outputs)
             for item in sorted(own.main.operations, key=lambda item: item.number)
@@ -55,7 +55,7 @@ def _part(part: Part, places: Mapping[int, int], protocol: int) -> State:
 
 
 def _operand(
-    part: Part, operand: hal.Operand, places: Mapping[int, int], prefixes: Mapping[int, str]
+    part: Part, operand: hal.Operand, indexes: Mapping[int, int], prefixes: Mapping[int, str]
 ) -> tuple[Any, ...]:
     where = operand.location
     value: Any = None
@@ -65,7 +65,7 @@ def _operand(
         start = part.own.pools[where.pool_index].map()
         value = address.read(start + where.offset, where.length)
     elif operand.lifetime is L.SUBGRAPH:
-        value = places[id(part.inner[where.offset])]
+        value = indexes[id(part.inner[where.offset])]
     return (
         _code(operand.type, prefixes),
         operand.dimensions,
@@ -79,7 +79,7 @@ def _operand(
 
 
 def _code(code: int, prefixes: Mapping[int, str]) -> int | tuple[str, int]:
-    """A type by its number, one of an extension by its name and the number there."""
+    """A type by its number; an extension type by the extension's name and its number there."""
     prefix = (code >> 16) & 0xFFFF
     return (prefixes[prefix], code & 0xFFFF) if prefix else int(code)
 
@@ -89,14 +89,14 @@ def _number(code: int | tuple[str, int]) -> int:
 
 
 def restored(state: State) -> runtime.Model:
-    """The model that `state_of` has written down, finished.
+    """The finished model of a state.
 
-    Raises BAD_DATA for one of a newer version, and for types of an extension that no device here
-    describes.
+    Raises BAD_DATA for a state of a newer version, and for types of an extension that no device
+    here has.
     """
     if state["version"] != VERSION:
-        told = f"the model was pickled as version {state['version']}; this is version {VERSION}"
-        raise bad_data(told, "model.pickle.version")
+        message = f"the model was pickled as version {state['version']}; this is version {VERSION}"
+        raise bad_data(message, "model.pickle.version")
     models: list[runtime.Model] = []
     for part in state["parts"]:
         models.append(_model(part, models))

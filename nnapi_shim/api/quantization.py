@@ -1,6 +1,6 @@
-"""Real numbers as quantized ones and back, and parameters that fit a range.
+"""Quantization and dequantization, and quantization parameters for a range.
 
-A quantized number q stands for scale * (q - zero_point).
+A quantized value q represents scale * (q - zero_point).
 """
 
 import math
@@ -30,7 +30,7 @@ class Quantization(NamedTuple):
 
 
 class ChannelQuantization(NamedTuple):
-    """Parameters of a TENSOR_QUANT8_SYMM_PER_CHANNEL operand, one scale for each channel."""
+    """Parameters of a TENSOR_QUANT8_SYMM_PER_CHANNEL operand, one scale per channel."""
 
     scales: tuple[float, ...]
     zero_point: int = 0
@@ -44,14 +44,14 @@ def quantize(
     *,
     channel_dim: int = 0,
 ) -> Array:
-    """Numbers as QUANTIZE makes them: the quotient in float32, halves away from zero, what is
-    beyond the type's range at its end, NaN at the upper one.
+    """Quantize as QUANTIZE does: the quotient in float32, rounded half away from zero, clamped to
+    the type's range; NaN becomes the upper bound.
 
     array: of any dimensions. scale: one, or one for each index of dimension `channel_dim`.
     type: by default TENSOR_QUANT8_ASYMM; with several scales TENSOR_QUANT8_SYMM_PER_CHANNEL.
 
-    Gives an array of the type's elements with the same dimensions. Raises BAD_DATA for a type that
-    is not quantized, a scale that is not above 0, and a zero point beyond the range.
+    Returns an array of the type's elements with the same dimensions. Raises BAD_DATA for a type
+    that is not quantized, a scale that is not above 0, and a zero point out of range.
     """
     values = _real(array)
     scales = _scales(scale, values, channel_dim)
@@ -59,7 +59,7 @@ def quantize(
         type = T.TENSOR_QUANT8_SYMM_PER_CHANNEL if scales.ndim else T.TENSOR_QUANT8_ASYMM
     kind = member(T, type)
     low, high = _range(kind)
-    zero_point = integer("zero_point", zero_point, "a whole number", None)
+    zero_point = integer("zero_point", zero_point, "an integer", None)
     if not low <= zero_point <= high or (zero_point and kind not in ASYMMETRIC):
         allowed = f"{low} to {high}" if kind in ASYMMETRIC else "0"
         raise bad_data(
@@ -68,19 +68,19 @@ def quantize(
         )
     with np.errstate(all="ignore"):
         quotient = values / scales
-        whole = np.trunc(quotient)
-        whole += np.copysign(np.abs(quotient - whole) >= 0.5, quotient)
-        found = np.clip(np.nan_to_num(whole, nan=np.inf) + np.float64(zero_point), low, high)
-    result: Array = found.astype(DTYPES[kind])
+        rounded = np.trunc(quotient)
+        rounded += np.copysign(np.abs(quotient - rounded) >= 0.5, quotient)
+        stored = np.clip(np.nan_to_num(rounded, nan=np.inf) + np.float64(zero_point), low, high)
+    result: Array = stored.astype(DTYPES[kind])
     return result
 
 
 def dequantize(
     array: ArrayLike, scale: Scale, zero_point: int = 0, *, channel_dim: int = 0
 ) -> NDArray[np.float32]:
-    """The real numbers that quantized ones stand for, in float32, as DEQUANTIZE makes them.
+    """Dequantize to float32 as DEQUANTIZE does.
 
-    array: whole numbers of any dimensions. scale, channel_dim: as in `quantize`.
+    array: integers of any dimensions. scale, channel_dim: as in `quantize`.
     """
     numbers = as_array(array)
     if numbers.dtype.kind not in "iu":
@@ -88,7 +88,7 @@ def dequantize(
             f"{numbers.dtype} is given; quantized numbers are whole", "quantization.not-integers"
         )
     scales = _scales(scale, numbers, channel_dim)
-    zero_point = integer("zero_point", zero_point, "a whole number", None)
+    zero_point = integer("zero_point", zero_point, "an integer", None)
     centred = (numbers.astype(np.int64) - zero_point).astype(np.float32)
     return np.asarray(scales * centred, np.float32)
 
@@ -110,13 +110,13 @@ def quantization_of(
 def quantization_of(
     minimum: Scale, maximum: Scale, type: T | str | None = None
 ) -> Quantization | ChannelQuantization:
-    """Parameters with which a quantized type holds the numbers from `minimum` to `maximum`.
+    """The parameters with which a quantized type represents `minimum` to `maximum`.
 
-    With one range: scale and zero point, the range being widened to hold 0, which is then exact.
-    With one range per channel: a scale for each. Symmetric types have zero point 0 and use as much
-    of their range on either side. A range without numbers but 0 gets the scale 1.
+    With one range: scale and zero point; the range is widened to include 0, which is exact. With
+        one range per channel: a scale for each. Symmetric types have zero point 0 and use the
+        larger side of the range. A range of only 0 gets scale 1.
 
-    Raises BAD_DATA for a type that is not quantized, and for what is no range.
+    Raises BAD_DATA for a type that is not quantized, and for an invalid range.
     """
     low, high = (np.asarray(as_array(value), np.float64) for value in (minimum, maximum))
     if type is None:
@@ -125,12 +125,12 @@ def quantization_of(
     lowest, highest = _range(kind)
     is_channels = kind is T.TENSOR_QUANT8_SYMM_PER_CHANNEL
     if low.shape != high.shape or low.ndim != is_channels:
-        wanted = "two lists of the same length" if is_channels else "two numbers"
-        told = f"the range is {shown(minimum)} to {shown(maximum)}; {kind.name} needs {wanted}"
-        raise bad_data(told, "quantization.range-symmetric")
+        expected = "two lists of the same length" if is_channels else "two numbers"
+        message = f"the range is {shown(minimum)} to {shown(maximum)}; {kind.name} needs {expected}"
+        raise bad_data(message, "quantization.range-symmetric")
     if not (np.isfinite(low).all() and np.isfinite(high).all() and (low <= high).all()):
-        told = f"the range is {shown(minimum)} to {shown(maximum)}; it must go up, and be finite"
-        raise bad_data(told, "quantization.range-order")
+        message = f"the range is {shown(minimum)} to {shown(maximum)}; it must go up, and be finite"
+        raise bad_data(message, "quantization.range-order")
     low, high = np.minimum(low, 0), np.maximum(high, 0)
     if kind in ASYMMETRIC:
         scale = _positive((high - low) / (highest - lowest))
@@ -143,7 +143,7 @@ def quantization_of(
 
 
 def _positive(scales: Array) -> Array:
-    """Scales in float32, 1 in place of what is not above 0 there."""
+    """Scales in float32; 1 in place of scales that are not above 0."""
     rounded = np.asarray(scales, np.float32)
     return np.where(rounded > 0, rounded, np.float32(1))
 
@@ -156,24 +156,24 @@ def _real(array: ArrayLike) -> Array:
 
 
 def _scales(scale: Scale, values: Array, channel_dim: int) -> Array:
-    """Scales in float32, along their dimension if there are several."""
-    found = np.asarray(as_array(scale))
-    if found.ndim == 0:
+    """Scales in float32, broadcast along their dimension if there are several."""
+    scales = np.asarray(as_array(scale))
+    if scales.ndim == 0:
         number("scale", scale)
-    if found.dtype.kind not in "iuf" or not (found > 0).all() or found.ndim > 1:
+    if scales.dtype.kind not in "iuf" or not (scales > 0).all() or scales.ndim > 1:
         raise bad_data(f"scale is {shown(scale)}; it must be above 0", "quantization.scale")
-    found = found.astype(np.float32)
-    if found.ndim == 0:
-        return found
-    if not 0 <= channel_dim < values.ndim or values.shape[channel_dim] != found.size:
+    scales = scales.astype(np.float32)
+    if scales.ndim == 0:
+        return scales
+    if not 0 <= channel_dim < values.ndim or values.shape[channel_dim] != scales.size:
         raise bad_data(
-            f"{found.size} scales are given for dimension {channel_dim} of {list(values.shape)}; "
+            f"{scales.size} scales are given for dimension {channel_dim} of {list(values.shape)}; "
             "there must be one for each index",
             "quantization.scale-count",
         )
     along = [1] * values.ndim
     along[channel_dim] = -1
-    return found.reshape(along)
+    return scales.reshape(along)
 
 
 def _range(kind: T) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""State that a model carries from run to run: an output of one is an input of the next."""
+"""States that a model carries from run to run: an output becomes an input of the next run."""
 
 from typing import Any, NamedTuple
 
@@ -10,8 +10,8 @@ from nnapi_shim.errors import Place, bad_data
 
 
 class Carried(NamedTuple):
-    """A state. input, output: positions among the model's inputs and outputs. initial: the input
-    of the first run.
+    """A carried state. input, output: positions among the model's inputs and outputs. initial: the
+    input of the first run.
     """
 
     input: int
@@ -20,75 +20,87 @@ class Carried(NamedTuple):
 
 
 class Carrying:
-    """What a program has said about states, in terms of operands."""
+    """The carried states that a program declared, as operand indices."""
 
     def __init__(self) -> None:
         self._said: dict[int, tuple[int, Array | None]] = {}
 
     def add(self, target: int, source: int, initial: Array | None) -> None:
-        """The output operand `source` becomes the input operand `target`; BAD_DATA for a second."""
+        """Declare that output operand `source` becomes input operand `target`; BAD_DATA for a
+        second source.
+        """
         if target in self._said:
-            told = f"operand {target} is carried already; an input has one output to come from"
-            raise bad_data(told, "compilation.carry.twice").about(Place("operand", target))
+            message = f"operand {target} is carried already; an input has one output to come from"
+            raise bad_data(message, "compilation.carry.twice").about(Place("operand", target))
         self._said[target] = source, initial
 
     def positions(self, graph: GraphView) -> list[Carried]:
-        """The states, in the order of the inputs; raises BAD_DATA for operands that do not fit."""
+        """The states in the order of the inputs; raises BAD_DATA for operands that do not match."""
         inputs, outputs = graph.input_operands, graph.output_operands
-        found = []
+        states = []
         for target, (source, initial) in self._said.items():
-            into, come = graph.operands[target], graph.operands[source]
-            for operand, role, among in ((into, "input", inputs), (come, "output", outputs)):
+            input_view, output_view = graph.operands[target], graph.operands[source]
+            for operand, role, among in (
+                (input_view, "input", inputs),
+                (output_view, "output", outputs),
+            ):
                 if operand not in among:
                     raise bad_data(
                         f"operand {operand.index} is no {role} of the model; what is carried comes "
                         "from an output and goes to an input",
                         "compilation.carry.not-an-argument",
                     ).about(Place("operand", operand.index))
-            _require_same(into, come)
-            start = _initial(into, come) if initial is None else _checked(into, initial)
-            found.append(Carried(inputs.index(into), outputs.index(come), start))
-        return sorted(found, key=lambda state: state.input)
+            _require_same(input_view, output_view)
+            start = (
+                _initial(input_view, output_view)
+                if initial is None
+                else _checked(input_view, initial)
+            )
+            states.append(Carried(inputs.index(input_view), outputs.index(output_view), start))
+        return sorted(states, key=lambda state: state.input)
 
 
-def _require_same(into: OperandView, come: OperandView) -> None:
-    """Raise BAD_DATA unless one operand can stand for the other."""
+def _require_same(input_view: OperandView, output_view: OperandView) -> None:
+    """Raise BAD_DATA unless the operands have equal type, dimensions and quantization."""
 
     def kind(operand: OperandView) -> tuple[Any, ...]:
         return operand.type, operand.scale, operand.zero_point, operand.channel_quant
 
-    one, other = into.dimensions, come.dimensions
+    one, other = input_view.dimensions, output_view.dimensions
     fits = not (one and other) or (
         len(one) == len(other)
         and all(a == b or not (a and b) for a, b in zip(one, other, strict=True))
     )
-    if kind(into) != kind(come) or not fits:
+    if kind(input_view) != kind(output_view) or not fits:
         raise bad_data(
-            f"operand {come.index} {come} cannot become operand {into.index} {into}; type, "
-            "dimensions, scale and zero point have to be the same",
+            f"operand {output_view.index} {output_view} cannot become "
+            f"operand {input_view.index} {input_view}; "
+            "type, dimensions, scale and zero point have to be the same",
             "compilation.carry.not-alike",
-        ).about(Place("operand", into.index))
+        ).about(Place("operand", input_view.index))
 
 
-def _initial(into: OperandView, come: OperandView) -> Array:
-    """Zeros, with the dimensions that one of the operands knows."""
-    known = (operand.dimensions for operand in (into, come))
-    sizes = next((d for d in known if d and all(d)), () if into.is_scalar else None)
+def _initial(input_view: OperandView, output_view: OperandView) -> Array:
+    """Zeros with the known dimensions of the operands."""
+    known = (operand.dimensions for operand in (input_view, output_view))
+    sizes = next((d for d in known if d and all(d)), () if input_view.is_scalar else None)
     if sizes is None:
         raise bad_data(
-            f"operand {into.index} {into} has unknown dimensions; the state needs an initial value",
+            f"operand {input_view.index} {input_view} has unknown dimensions; "
+            "the state needs an initial value",
             "compilation.carry.no-initial-value",
-        ).about(Place("operand", into.index))
-    return np.full(sizes, into.zero_point, DTYPES[into.type])
+        ).about(Place("operand", input_view.index))
+    return np.full(sizes, input_view.zero_point, DTYPES[input_view.type])
 
 
-def _checked(into: OperandView, initial: Array) -> Array:
-    """An initial value that fits; raises BAD_DATA for others."""
-    sizes = into.dimensions
-    same_rank = len(sizes) == initial.ndim or (not sizes and not into.is_scalar)
+def _checked(input_view: OperandView, initial: Array) -> Array:
+    """The initial value; raises BAD_DATA if it does not fit."""
+    sizes = input_view.dimensions
+    same_rank = len(sizes) == initial.ndim or (not sizes and not input_view.is_scalar)
     if not same_rank or any(s not in (0, n) for s, n in zip(sizes, initial.shape, strict=False)):
         raise bad_data(
-            f"operand {into.index} {into}: the initial value has dimensions {list(initial.shape)}",
+            f"operand {input_view.index} {input_view}: "
+            f"the initial value has dimensions {list(initial.shape)}",
             "compilation.carry.initial-dimensions",
-        ).about(Place("operand", into.index))
+        ).about(Place("operand", input_view.index))
     return initial

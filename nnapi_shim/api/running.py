@@ -1,7 +1,7 @@
 """Runs of a compilation: arrays in, new arrays out.
 
-A run binds its arguments, which takes longer than a small model. An execution that has run is kept,
-therefore, and the next run with inputs of the same dimensions gives it other addresses only.
+Binding arguments takes longer than running a small model. A runner therefore keeps finished
+executions, and the next run with the same input dimensions only sets new addresses.
 """
 
 import math
@@ -22,19 +22,19 @@ from nnapi_shim.runtime import compilation as runtime
 from nnapi_shim.runtime.execution import Execution as RuntimeExecution
 
 _MOST_SHAPES = 8
-"""Combinations of input dimensions for which executions are kept."""
+"""The most combinations of input dimensions with kept executions."""
 
 
 class _Kept(NamedTuple):
-    """Executions for inputs of certain dimensions."""
+    """Executions for one combination of input dimensions."""
 
     outputs: tuple[tuple[Dimensions, np.dtype[Any]], ...]
     free: list[RuntimeExecution]
-    """Those that no run has."""
+    """Executions that no run is using."""
 
 
 class Runner:
-    """What runs a compilation; any number of threads may use it at once."""
+    """Runs a compilation; thread-safe."""
 
     def __init__(
         self,
@@ -48,23 +48,23 @@ class Runner:
         self._input_types = tuple(DTYPES.get(argument.type) for argument in inputs)
         self._output_types = tuple(DTYPES.get(argument.type) for argument in outputs)
         self._largest = [math.prod(output.dimensions) or 1 for output in outputs]
-        """Elements to make room for, per output: what the largest run so far needed."""
+        """Buffer elements per output: the largest count of any run so far."""
         self._kept: dict[tuple[Dimensions | None, ...], _Kept] = {}
 
     @property
     def runtime(self) -> runtime.Compilation:
-        """The compilation of the runtime; raises BAD_STATE once this is closed."""
+        """The compilation of the runtime; raises BAD_STATE for a closed one."""
         if self._runtime is None:
             raise bad_state("the compilation is closed", "compilation.closed")
         return self._runtime
 
     @property
     def is_closed(self) -> bool:
-        """Whether the compilation is gone."""
+        """Whether the compilation is closed."""
         return self._runtime is None
 
     def close(self) -> None:
-        """Let the compilation go."""
+        """Release the compilation."""
         self._runtime = None
         self._kept = {}
 
@@ -73,13 +73,13 @@ class Runner:
     ) -> tuple[Array, ...] | list[Array]:
         """All outputs of a run, from all inputs.
 
-        out: where to write outputs to; None in place of one stands for a new array.
+        out: the destinations of outputs; None for a new array.
         """
         if len(values) != len(self._input_types):
-            told = f"{len(values)} inputs given; the model has {len(self._input_types)}"
-            raise bad_data(told, "compilation.run.input-count")
-        for value, wanted in zip(values, self._input_types, strict=True):
-            if type(value) is not np.ndarray or value.dtype != wanted:
+            message = f"{len(values)} inputs given; the model has {len(self._input_types)}"
+            raise bad_data(message, "compilation.run.input-count")
+        for value, expected in zip(values, self._input_types, strict=True):
+            if type(value) is not np.ndarray or value.dtype != expected:
                 values = self.as_arrays(values)
                 break
             flags = value.flags
@@ -106,9 +106,9 @@ class Runner:
     def _attempt(
         self, inputs: Sequence[Array | None], out: Sequence[Any] | None
     ) -> tuple[Array, ...] | None:
-        """The outputs; None when their buffers were too small, and are larger from now on."""
+        """The outputs; None if their buffers were too small; later attempts use larger ones."""
         execution = Execution(self, reusable=True)
-        # A single number is a tensor of one element where the model takes one.
+        # A scalar is accepted for a tensor of one element.
         inputs = [
             value.reshape(1)
             if value is not None and not value.ndim and argument.dimensions == (1,)
@@ -146,7 +146,7 @@ class Runner:
         shapes: tuple[Dimensions, ...],
         execution: RuntimeExecution,
     ) -> None:
-        """Keep an execution that has run for others, if its device can give it other addresses."""
+        """Keep a finished execution for other runs, if its device can set new addresses."""
         if not execution.can_recompute or self._runtime is None:
             return
         arrays = [array for array in inputs if array is not None]
@@ -157,36 +157,36 @@ class Runner:
         if kept is None:
             if len(self._kept) >= _MOST_SHAPES:
                 self._kept = {}
-            types = (wanted for wanted in self._output_types if wanted is not None)
+            types = (type for type in self._output_types if type is not None)
             kept = _Kept(tuple(zip(shapes, types, strict=True)), [])
             self._kept[key] = kept
         kept.free.append(execution)
 
     def _grow(self, execution: Execution, buffers: Sequence[Array]) -> bool:
-        """Make room for what a run turned out to need; whether that changes anything."""
-        grown = False
+        """Increase the buffer sizes to those that a run needed; returns whether any changed."""
+        changed = False
         for index, buffer in enumerate(buffers):
             needed = math.prod(execution.output_dimensions(index))
             if needed > buffer.size:
                 self._largest[index] = max(self._largest[index], needed)
-                grown = True
-        return grown
+                changed = True
+        return changed
 
 
 def _run_again(
     kept: _Kept, inputs: Sequence[Array], out: Sequence[Any] | None
 ) -> list[Array] | None:
-    """A run by an execution that is kept; None, and nothing has run, if another thread has taken
-    it, or there is more to look at.
+    """A run by a kept execution; None without a run if no execution is free or the arguments need
+    the full path.
     """
     if out is None:
         results = [np.empty(shape, dtype) for shape, dtype in kept.outputs]
         addresses = [address_of(array)[0] for array in (*inputs, *results)]
     else:
-        given = _targets(kept, out)
-        if given is None:
+        targets = _targets(kept, out)
+        if targets is None:
             return None
-        results = given
+        results = targets
         addresses = [address_of(array)[0] for array in (*inputs, *results)]
         if _share_bytes((*inputs, *results), addresses, len(inputs)):
             return None
@@ -195,12 +195,12 @@ def _run_again(
     except IndexError:
         return None
     execution.recompute(addresses)
-    kept.free.append(execution)  # one that fails is let go
+    kept.free.append(execution)  # a failed execution is dropped
     return results
 
 
 def _targets(kept: _Kept, out: Sequence[Any]) -> list[Array] | None:
-    """The arrays that outputs are written to; None if one is not just what the run needs."""
+    """The destinations of outputs; None if one does not match exactly."""
     results = []
     for target, (shape, dtype) in zip(out, kept.outputs, strict=True):
         array = np.empty(shape, dtype) if target is None else target
@@ -213,7 +213,7 @@ def _targets(kept: _Kept, out: Sequence[Any]) -> list[Array] | None:
 
 
 def _share_bytes(arrays: Sequence[Array], addresses: Sequence[int], first_output: int) -> bool:
-    """Whether an output has bytes in common with an input or another output."""
+    """Whether an output overlaps an input or another output."""
     ends = [start + array.nbytes for start, array in zip(addresses, arrays, strict=True)]
     return any(
         addresses[at] < ends[other] and addresses[other] < ends[at]
@@ -223,7 +223,7 @@ def _share_bytes(arrays: Sequence[Array], addresses: Sequence[int], first_output
 
 
 def _trimmed(buffer: Array, dimensions: Dimensions) -> Array:
-    """The part of a buffer that a run has written; a copy if that is less than the whole."""
+    """The written part of a buffer; a copy if it is smaller than the buffer."""
     if buffer.shape == dimensions:
         return buffer
     count = math.prod(dimensions)

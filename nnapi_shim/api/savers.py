@@ -1,8 +1,8 @@
 """The registry of savers: functions that write a model as a file.
 
-`formats/`, a layer above, registers its saver here. The top of the package names the module that
-does so (`nnapi_shim._SAVERS`), and the first save imports it: no layer names one above it, and a
-program that saves nothing imports no format.
+`formats/`, a higher layer, registers its saver here. The package names the module that registers it
+(`nnapi_shim._SAVERS`), and the first save imports that module: no layer names a higher one, and a
+program that does not save imports no format.
 """
 
 from collections.abc import Callable
@@ -19,12 +19,12 @@ _registered: list[Saver] = []
 
 
 def register(saver: Saver) -> None:
-    """Let Model.save call this function from now on."""
+    """Make Model.save call this function."""
     _registered.append(saver)
 
 
 def save(model: object, path: str | PathLike[str], overwrite: bool) -> None:
-    """Write a model with the saver that was registered last."""
+    """Write a model with the last registered saver."""
     if not _registered:
         import_module(_SAVERS)
     _registered[-1](model, path, overwrite)

@@ -1,7 +1,7 @@
-"""What the declaration of an operation says about the inputs that a Python program gives.
+"""Matches the inputs of a Python program with the declaration of an operation.
 
-Inputs need no types of their own here: a number becomes the scalar that the declaration wants, and
-outputs get the type, dimensions and parameters that follow from the inputs.
+Inputs need no types: a number becomes the scalar type of the declaration, and outputs get the type,
+    dimensions and parameters that follow from the inputs.
 """
 
 from collections.abc import Sequence
@@ -29,11 +29,11 @@ _FITTING = {
     "u": {T.INT32, T.UINT32},
     "f": {T.FLOAT32, T.FLOAT16, T.TENSOR_FLOAT32, T.TENSOR_FLOAT16},
 }
-"""Kind of numbers, and of lists of them -> operand types that they can be."""
+"""numpy kind of numbers and lists -> possible operand types."""
 
 
 class Use(NamedTuple):
-    """A use of an operation that its declaration accepts, with the types of all operands."""
+    """A declared use of an operation, with the types of all operands."""
 
     match: Match
     inputs: tuple[T, ...]
@@ -41,7 +41,7 @@ class Use(NamedTuple):
 
 
 class Result(NamedTuple):
-    """An output that an operation is to have."""
+    """The declared properties of an output."""
 
     type: T
     dimensions: Dimensions
@@ -49,17 +49,17 @@ class Result(NamedTuple):
     zero_point: int
 
 
-def _accepts(type: T, given: Input) -> bool:
+def _accepts(type: T, value: Input) -> bool:
     """Whether an input can be an operand of this type."""
-    if given is None:
+    if value is None:
         return True
-    if isinstance(given, Operand):
-        return given.type is type
-    array = as_array(given)
+    if isinstance(value, Operand):
+        return value.type is type
+    array = as_array(value)
     if (array.ndim == 0) is not (type in SCALARS):
         return False
-    if isinstance(given, np.ndarray) and array.ndim:
-        return natural_type(given) is type and type not in QUANTIZED_RANGE
+    if isinstance(value, np.ndarray) and array.ndim:
+        return natural_type(value) is type and type not in QUANTIZED_RANGE
     return type in _FITTING.get(array.dtype.kind, ())
 
 
@@ -69,10 +69,10 @@ def chosen_use(
     output: T | None,
     output_count: int | None = None,
 ) -> Use:
-    """The use of an operation that fits these inputs and the wanted outputs.
+    """The use of an operation that matches the inputs and the requested output type.
 
-    output_count: None for as few outputs as the operation can have.
-    Raises BAD_DATA when there is none, and when the output may have several types.
+    output_count: None for the smallest possible number of outputs.
+    Raises BAD_DATA if no use matches, and if several output types are possible.
     """
     uses = [
         Use(match, *types)
@@ -82,9 +82,9 @@ def chosen_use(
     if not uses:
         types = _natural_types(inputs)
         outputs = [
-            wanted[1]
-            for wanted, _ in declaration.uses(len(inputs), output_count)
-            if wanted[0] == types
+            signature[1]
+            for signature, _ in declaration.uses(len(inputs), output_count)
+            if signature[0] == types
         ]
         declaration.match(types, outputs[0] if outputs else _any_outputs(declaration, output_count))
         raise bad_data(
@@ -107,7 +107,7 @@ def chosen_use(
 
 
 def _any_outputs(declaration: Operation, count: int | None) -> tuple[T, ...]:
-    """Types that the outputs may have in some use; that of the first as often as is asked for."""
+    """Output types of some use; the type of the first is repeated as needed."""
     accepted = declaration.outputs_of(declaration.forms[0])
     columns = declaration.row_types(next(iter(declaration.types.values())))
     pairs = zip(accepted.names, accepted.types, strict=True)
@@ -116,10 +116,10 @@ def _any_outputs(declaration: Operation, count: int | None) -> tuple[T, ...]:
 
 
 def _natural_types(inputs: Sequence[Input]) -> tuple[T, ...]:
-    """The types that inputs have by themselves; an omitted one counts as a number."""
+    """The default types of the inputs; an omitted one counts as a number."""
     return tuple(
-        given.type if isinstance(given, Operand) else natural_type(0 if given is None else given)
-        for given in inputs
+        value.type if isinstance(value, Operand) else natural_type(0 if value is None else value)
+        for value in inputs
     )
 
 
@@ -130,13 +130,13 @@ def results(
     scale: float | None = None,
     zero_point: int = 0,
 ) -> list[Result]:
-    """The outputs that an operation will have, as far as they follow from its inputs.
+    """The outputs of an operation, as far as they follow from its inputs.
 
-    dimensions: what the program says of every output; () for nothing.
-    scale, zero_point: of the quantized outputs; None where the operation decides.
+    dimensions: of every output, as requested by the program; () if not.
+    scale, zero_point: of the quantized outputs; None if the operation determines them.
 
-    Raises what the operation will raise when it is added and, where all dimensions and values are
-    known, what it would raise when it is computed.
+    Raises the errors of adding the operation and, if all dimensions and values are known, those of
+    computing it.
     """
     declaration = use.match.operation
     outputs = [BoundOperand(-1, type, dimensions, is_model_output=True) for type in use.outputs]
@@ -178,7 +178,7 @@ def _tensor(operand: Operand) -> BoundOperand:
 
 
 def _value(operand: Operand, is_value: bool) -> Any:
-    """What the name of an input is bound to: see Operation.bind."""
+    """The value bound to an input name: see Operation.bind."""
     if operand.is_omitted:
         return None
     if not is_value:

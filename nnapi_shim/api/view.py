@@ -1,6 +1,6 @@
-"""What is in a model: its operands and operations, while it is built and afterwards.
+"""Read access to the operands and operations of a model, during and after construction.
 
-Constants are numpy arrays that share the model's memory and cannot be written to.
+Constants are read-only numpy arrays that share the model's memory.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,15 +26,15 @@ from nnapi_shim.runtime.referenced import Part
 L = OperandLifeTime
 
 _BESIDE = (OperationType.OEM_OPERATION,)
-"""Operations of the specification that no declaration describes."""
+"""Operations of the specification without a declaration."""
 
 
 class OperandView:
     """An operand of a graph.
 
-    index: its number, as the program counts. name: what the program calls it, or "".
+    index: its number in the program. name: its name in the program, or "".
     type, dimensions, scale, zero_point, channel_quant, lifetime: as declared; a 0 in `dimensions`
-    is an unknown one, () an unknown rank, or a scalar.
+    is an unknown size, () an unknown rank or a scalar.
     """
 
     __slots__ = (
@@ -69,7 +69,7 @@ class OperandView:
         return kind if self.is_scalar else f"{kind}{list(self.dimensions) or '[of unknown rank]'}"
 
     def _repr_html_(self) -> str:
-        """All that is known of it as HTML, as notebooks show it."""
+        """All properties as HTML, for notebooks."""
         known = [
             ("operand", f"{self.index} {self.name}"),
             ("type", str(self)),
@@ -82,7 +82,7 @@ class OperandView:
 
     @property
     def quantization(self) -> str:
-        """Its scale and zero point, or what its channels have, in words; "" if there is none."""
+        """A text of scale and zero point, or of the per-channel scales; "" without quantization."""
         if self.channel_quant is not None:
             count = len(self.channel_quant.scales)
             return f"{count} scales along dimension {self.channel_quant.channel_dim}"
@@ -90,7 +90,7 @@ class OperandView:
 
     @property
     def is_scalar(self) -> bool:
-        """Whether it is a single value and no tensor."""
+        """Whether it is a scalar, not a tensor."""
         return self.type in SCALARS
 
     @property
@@ -100,13 +100,13 @@ class OperandView:
 
     @property
     def is_omitted(self) -> bool:
-        """Whether it stands for an input that is left out."""
+        """Whether it represents an omitted input."""
         return self.lifetime is L.NO_VALUE
 
     @property
     def value(self) -> Array | None:
         """The contents of a constant, read-only and without a copy; rank 0 for a scalar. None for
-        what is no constant, and for operands of extensions.
+        other operands, and for operands of extensions.
         """
         data = self._graph.contents(self.index) if self.is_constant else None
         dtype = DTYPES.get(self.type)
@@ -135,8 +135,8 @@ class OperandView:
 class OperationView:
     """An operation of a graph.
 
-    number: its number, as the program counts. type: an OperationType; an int for one of an
-    extension. inputs, outputs: its operands, in their order.
+    number: its number in the program. type: an OperationType; an int for an extension operation.
+        inputs, outputs: its operands, in order.
     """
 
     __slots__ = ("_match", "inputs", "number", "outputs", "type")
@@ -156,7 +156,7 @@ class OperationView:
 
     @property
     def name(self) -> str:
-        """CONV_2D and the like; "extension 0x10001" for one of an extension."""
+        """CONV_2D and the like; "extension 0x10001" for an extension operation."""
         kind = self.type
         return kind.name if isinstance(kind, OperationType) else f"extension {kind:#x}"
 
@@ -169,7 +169,7 @@ class OperationView:
 
     @property
     def match(self) -> Match | None:
-        """The declared use of its operation; None where nothing declares it, or no use fits."""
+        """The declared form that matches its operands; None without a declaration or match."""
         if self._match is None and isinstance(self.type, OperationType):
             if self.type in _BESIDE:
                 return None
@@ -185,7 +185,7 @@ class OperationView:
 
     @property
     def roles(self) -> tuple[str, ...]:
-        """The declared names of its inputs, one for each; "input 0" and so on where none are."""
+        """The declared names of its inputs, one for each; "input 0" and so on without a match."""
         match = self.match
         return match.input_names if match else _numbered("input", self.inputs)
 
@@ -197,23 +197,23 @@ class OperationView:
 
     @property
     def named(self) -> Mapping[str, Any]:
-        """Declared name -> OperandView, or a list of them where a name repeats; inputs and outputs.
+        """Declared name -> OperandView, or a list of them for a repeated name; inputs and outputs.
 
-        What the operation's form leaves out is not there.
+        Inputs that the form does not have are absent.
         """
         match = self.match
         repeated = match.repeated if match else ()
-        found: dict[str, Any] = {name: [] for name in repeated if name}
+        by_name: dict[str, Any] = {name: [] for name in repeated if name}
         for names, operands in (
             (self.roles, self.inputs),
             (self.output_roles, self.outputs),
         ):
             for name, operand in zip(names, operands, strict=True):
                 if name in repeated:
-                    found[name].append(operand)
+                    by_name[name].append(operand)
                 else:
-                    found[name] = operand
-        return found
+                    by_name[name] = operand
+        return by_name
 
 
 def _numbered(kind: str, operands: Sequence[OperandView]) -> tuple[str, ...]:
@@ -221,7 +221,7 @@ def _numbered(kind: str, operands: Sequence[OperandView]) -> tuple[str, ...]:
 
 
 class _Source(NamedTuple):
-    """Where a graph comes from: a model under construction, or a finished one."""
+    """The source of a graph: a model under construction, or a finished one."""
 
     operands: Sequence[Any]
     operations: Sequence[hal.Operation]
@@ -242,9 +242,9 @@ class GraphView:
             )
         else:
             source = _Source(model.operands, model.operations, model.inputs, model.outputs)
-        told = names or {}
+        operand_names = names or {}
         self.operands = tuple(
-            OperandView(self, index, operand, told.get(index, ""))
+            OperandView(self, index, operand, operand_names.get(index, ""))
             for index, operand in enumerate(source.operands)
         )
         """All operands, by their numbers."""
@@ -255,7 +255,7 @@ class GraphView:
             )
             for item in source.operations
         )
-        """All operations; those of a finished model in an order in which they can run."""
+        """All operations; those of a finished model in execution order."""
         self.input_operands = tuple(map(get, source.inputs))
         self.output_operands = tuple(map(get, source.outputs))
 
@@ -267,14 +267,14 @@ class GraphView:
     @cached_property
     def readers(self) -> Mapping[int, Sequence[OperationView]]:
         """Index of an operand -> the operations that read it."""
-        found: dict[int, list[OperationView]] = {}
+        result: dict[int, list[OperationView]] = {}
         for item in self.operations:
             for index in dict.fromkeys(operand.index for operand in item.inputs):
-                found.setdefault(index, []).append(item)
-        return found
+                result.setdefault(index, []).append(item)
+        return result
 
     def contents(self, index: int) -> Any:
-        """The bytes of a constant, which keep its memory; None where there are none to be seen."""
+        """The bytes of a constant, which keep its memory alive; None if they cannot be read."""
         if isinstance(self._of, Draft):
             return _drafted(self._of.operands[index].value)
         own = self._of.own
@@ -282,11 +282,11 @@ class GraphView:
         if own.main.operands[index].lifetime is L.CONSTANT_COPY:
             return memoryview(own.operand_values)[where.offset : where.offset + where.length]
         pool = own.pools[where.pool_index]
-        # The program may change or unmap its memory, so what is shown is a copy.
+        # A copy: the program may change or unmap its memory.
         return address.read(pool.map() + where.offset, where.length)
 
     def referenced(self, index: int) -> "GraphView":
-        """The graph that an operand refers to; always the same one."""
+        """The graph that an operand refers to; one object for each."""
         if isinstance(self._of, Draft):
             return of(self._of.operands[index].value)
         number = self._of.own.main.operands[index].location.offset
@@ -307,5 +307,5 @@ def _drafted(value: Any) -> Any:
 
 
 def of(model: runtime.Model) -> GraphView:
-    """The graph of a model, as it is now."""
+    """The current graph of a model."""
     return GraphView(model.part or model.draft, model.operand_names)

@@ -1,4 +1,4 @@
-"""load: a model from a file, whatever made it."""
+"""load: reads a model from a file of any supported format."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -50,19 +50,18 @@ def load(
         model = nnapi_shim.load("model.tflite")
         nnapi_shim.Compilation(model).run(image)
 
-    Its inputs and outputs have the names of the signature or, without one, those of the tensors;
-    states of recurrent networks are carried from run to run. What a single number is in the file
-    has dimensions [1].
+    Inputs and outputs have the names of the signature or, without one, those of the tensors. States
+    of recurrent networks are carried from run to run. A scalar of the file has dimensions [1].
 
-    signature: which one, where the file has several; by default the first. Models of captures are
-        called "model 1" and so on.
-    partial: True for a PartialModel, in which LiteRT runs what NNAPI cannot express.
-    shapes: sizes of inputs by their names, in place of those that the file fixes or leaves open;
-        all other dimensions follow from them. Of .tflite files alone.
+    signature: the name of a signature; by default the first. Models of captures are called "model
+        1" and so on.
+    partial: True for a PartialModel, in which LiteRT runs the operators that NNAPI cannot express.
+    shapes: sizes of inputs by name, which replace the fixed or open sizes of the file; all other
+        dimensions are inferred. For .tflite files only.
 
-    Raises NnapiError: BAD_DATA for a file that is damaged or of another kind, and, with the reason
-    for each, for operators that NNAPI cannot express; OSError for a file that cannot be read;
-    ImportError for packages that are missing.
+    Raises NnapiError: BAD_DATA for a file that is damaged or of another kind, and for operators
+        that NNAPI cannot express, each with its reason; OSError for a file that cannot be read;
+        ImportError for missing packages.
     """
     data = tflite_file.contents(path)
     if is_capture(data[:64]):

@@ -1,4 +1,4 @@
-"""Files that are written as a whole or not at all."""
+"""Atomic writing of files."""
 
 import os
 import tempfile
@@ -11,18 +11,18 @@ Target = str | os.PathLike[str]
 
 
 def write(path: Target, content: bytes, overwrite: bool = False) -> None:
-    """Write a file: beside its place first, then renamed, so that nobody sees half of it.
+    """Write a temporary file in the same folder, then rename it, so that readers never see a part.
 
-    overwrite: whether a file that is there already is replaced.
-    Raises BAD_DATA where one is there and must not be replaced, and where it cannot be written.
+    overwrite: whether an existing file is replaced.
+    Raises BAD_DATA if the file exists and `overwrite` is False, and if it cannot be written.
     """
     write_all({path: content}, overwrite)
 
 
 def write_all(files: Mapping[Target, bytes], overwrite: bool = False) -> None:
-    """Write files that belong together: none of them is in its place before all are written.
+    """Write a set of files; all are written before the first is renamed.
 
-    Raises as `write`; the last of them is renamed last.
+    Raises as `write`; the last file of the mapping is renamed last.
     """
     paths = {Path(path): content for path, content in files.items()}
     for path in paths:
@@ -30,9 +30,9 @@ def write_all(files: Mapping[Target, bytes], overwrite: bool = False) -> None:
     written: list[tuple[Path, Path]] = []
     try:
         for path, content in paths.items():
-            written.append((_beside(path, content), path))
-        for beside, path in written:
-            _put(beside, path, overwrite)
+            written.append((_temporary_file(path, content), path))
+        for temporary, path in written:
+            _put(temporary, path, overwrite)
     except FileExistsError:
         raise _exists(path) from None
     except OSError as error:
@@ -40,25 +40,27 @@ def write_all(files: Mapping[Target, bytes], overwrite: bool = False) -> None:
             f"{path} cannot be written: {error.strerror or error}", "file.not-writable"
         ) from None
     finally:
-        for beside, _ in written:
-            beside.unlink(missing_ok=True)
+        for temporary, _ in written:
+            temporary.unlink(missing_ok=True)
 
 
-def _put(beside: Path, path: Path, overwrite: bool) -> None:
-    """Give a file its name; a link, unlike a renaming, replaces nothing."""
+def _put(temporary: Path, path: Path, overwrite: bool) -> None:
+    """Move a temporary file to its name. Without `overwrite` by a hard link, which never
+    replaces.
+    """
     if not overwrite:
         try:
-            path.hardlink_to(beside)
+            path.hardlink_to(temporary)
             return
         except FileExistsError:
             raise
-        except OSError:  # a file system without links
+        except OSError:  # a file system without hard links
             require_free(path)
-    beside.replace(path)
+    temporary.replace(path)
 
 
 def require_free(path: Target, overwrite: bool = False) -> None:
-    """Raise BAD_DATA where a file must not, or cannot, be written; to be asked before the work."""
+    """Raise BAD_DATA if `path` must not or cannot be written; call it before the work."""
     path = Path(path)
     if path.is_dir():
         raise bad_data(f"{path} is a folder; a file is to be written there", "file.is-a-folder")
@@ -74,17 +76,17 @@ def _exists(path: Path) -> NnapiError:
     return bad_data(f"{path} is there already; overwrite=True (--force) replaces it", "file.exists")
 
 
-def _beside(path: Path, content: bytes) -> Path:
-    """A new file in the same folder with this content and the modes that new files have."""
+def _temporary_file(path: Path, content: bytes) -> Path:
+    """A new temporary file in the same folder, with the default mode of new files."""
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name[:64]}.", dir=path.parent)
-    beside = Path(name)
+    temporary = Path(name)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
         mask = os.umask(0)
         os.umask(mask)
-        beside.chmod(0o666 & ~mask)
+        temporary.chmod(0o666 & ~mask)
     except BaseException:
-        beside.unlink()
+        temporary.unlink()
         raise
-    return beside
+    return temporary

@@ -17,16 +17,16 @@ FORMATS = {
     ".c": ("source.c", "C source"),
     ".py": ("source.python", "Python source"),
 }
-"""Suffix -> the module whose `export` makes the files, and the name of the format."""
+"""Suffix -> the module whose `export` creates the files, and the name of the format."""
 
 
 def save(model: Model, path: str | os.PathLike[str], overwrite: bool = False) -> None:
     """Write a finished model as .tflite, .onnx, .c or .py.
 
-    overwrite: whether files that are there already are replaced.
-    Raises BAD_STATE for a model that is not finished; BAD_DATA for another suffix, a file that
-    cannot be written, a package that is missing, and for operations that the format cannot
-    express: one message lists all of them, and nothing is written.
+    overwrite: whether existing files are replaced.
+    Raises BAD_STATE for an unfinished model; BAD_DATA for another suffix, a file that cannot be
+    written, a missing package, and operations that the format cannot express: one message lists all
+    of them, and nothing is written.
     """
     require_model(model)
     if not isinstance(path, str | bytes | os.PathLike):

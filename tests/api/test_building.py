@@ -263,5 +263,5 @@ def test_values_of_other_dimensions(model: Model) -> None:
 
 def test_finish_without_outputs(model: Model) -> None:
     model.operation("RELU", [model.input(F32, [2])])
-    refused(ResultCode.BAD_STATE, "nothing said what its outputs are", model.finish)
+    refused(ResultCode.BAD_STATE, "the model has inputs and no outputs", model.finish)
     refused(ResultCode.BAD_DATA, "at least one operand", Model().finish)

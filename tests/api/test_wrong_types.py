@@ -41,7 +41,7 @@ WRONG = {
     "no inputs": (lambda m: m.operation("RELU", 3), "inputs is 3 (int); it must be a list of"),
     "an output count": (
         lambda m: m.operation("SPLIT", [0, 0, 2], output_count="2"),
-        "output_count is '2' (str); it must be a whole number from 1",
+        "output_count is '2' (str); it must be an integer from 1",
     ),
     "a list of outputs": (lambda m: m.outputs([m._inputs[0]]), "outputs(a, b)"),
     "an operand": (lambda m: m.outputs("x"), "an operand is 'x' (str); it must be an Operand"),
@@ -50,7 +50,7 @@ WRONG = {
     "text as scales": (lambda m: m.constant(np.zeros(2, np.int8), scales="ab"), "scales is 'ab'"),
     "a channel": (
         lambda m: m.constant(np.zeros(2, np.int8), scales=[1, 1], channel_dim="0"),
-        "channel_dim is '0' (str); it must be a whole number from 0",
+        "channel_dim is '0' (str); it must be an integer from 0",
     ),
     "a model value": (
         lambda m: m.set_operand_value_from_model(0, 3),
@@ -82,7 +82,7 @@ def test_wrong_types(model, name):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"timeout_ns": "x"}, "timeout_ns is 'x' (str); it must be a whole number from 0"),
+        ({"timeout_ns": "x"}, "timeout_ns is 'x' (str); it must be an integer from 0"),
         ({"timeout_ns": 1.5}, "timeout_ns is 1.5 (float)"),
         ({"cache": "/tmp"}, "cache is '/tmp' (str); it must be a folder and a token"),
         ({"cache": ("/tmp", "a" * 32)}, "it must be a folder and a token of 32 bytes"),
@@ -114,7 +114,7 @@ VALUES = {
     "a negative size": (lambda m: m.input(F32, [-1, 2]), "dimension 0 is -1; it must be a size"),
     "a negative channel": (
         lambda m: m.constant(np.zeros(2, np.int8), scales=[1, 1], channel_dim=-1),
-        "channel_dim is -1; it must be a whole number from 0",
+        "channel_dim is -1; it must be an integer from 0",
     ),
     "text": (lambda m: m.operation("ADD", [0, 0, "NONE"]), "which 'NONE' (str) is; allowed are"),
     "unequal lists": (
@@ -138,7 +138,7 @@ def test_times_are_not_negative(finished, execution):
         lambda: Compilation(finished, "nnapi-cpu", timeout_ns=-1),
         lambda: execution.set_loop_timeout(-5),
     ):
-        with pytest.raises(NnapiError, match="it must be a whole number from 0"):
+        with pytest.raises(NnapiError, match="it must be an integer from 0"):
             call()
 
 

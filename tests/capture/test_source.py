@@ -102,7 +102,7 @@ def test_files(example, tmp_path):
     there.write_text("mine")
     with pytest.raises(NnapiError, match="is there already"):
         write_reproducer(example("simple_add"), there)
-    with pytest.raises(NnapiError, match=r"ends neither in \.c nor in \.py"):
+    with pytest.raises(NnapiError, match=r"must end in \.c or \.py"):
         write_reproducer(example("simple_add"), tmp_path / "program.txt")
     assert there.read_text() == "mine"
     assert list(tmp_path.iterdir()) == [there]

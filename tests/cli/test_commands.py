@@ -38,7 +38,7 @@ def test_models_that_are_none(command: Command, tmp_path: Path, words: tuple[obj
     assert str(damaged) in command.refuses(name, damaged, *rest)
     missing = tmp_path / "missing.tflite"
     assert f"{missing}: No such file" in command.refuses(name, missing, *rest)
-    assert "is no plain file" in command.refuses(name, tmp_path, *rest)
+    assert "is no regular file" in command.refuses(name, tmp_path, *rest)
     assert "MODEL" in command.refuses(name)
 
 

@@ -1,4 +1,4 @@
-"""Captures as models: what a program has built, built again (docs/capture.md)."""
+"""Rebuilds the models of a capture (docs/capture.md)."""
 
 from os import PathLike
 from typing import Any
@@ -15,8 +15,8 @@ _BY_NAME = "nnapi_shim_setOperandName"
 
 
 def models_in(capture: Capture) -> list[str]:
-    """The models that the program has finished, by their handles, in the order of their making;
-    those that others refer to by IF and WHILE come last.
+    """The handles of the finished models, in the order of creation; models that IF and WHILE of
+    others refer to come last.
     """
     finished = [
         str(call.arguments.get("model"))
@@ -32,28 +32,28 @@ def models_in(capture: Capture) -> list[str]:
 
 
 def load_capture(capture: str | PathLike[str] | Capture, name: str | None = None) -> Model:
-    """One of the models that a program has built, the first by default; finished.
+    """A finished model of a capture, by default the first.
 
-    name: what models_in calls it, such as "model 2".
+    name: a name from models_in, such as "model 2".
 
-    Raises BAD_DATA for what is no capture or has no such model, OSError where there is no file.
+    Raises BAD_DATA if the file is no capture or has no such model, OSError if it does not exist.
     """
-    given = capture if isinstance(capture, Capture) else read(capture)
-    models = models_in(given)
+    recording = capture if isinstance(capture, Capture) else read(capture)
+    models = models_in(recording)
     if not models:
         raise bad_data(
-            f"{given.path} has no model: the program has finished none", "capture.no-model"
+            f"{recording.path} has no model: the program has finished none", "capture.no-model"
         )
     handle = models[0] if name is None else name
     if handle not in models:
         raise bad_data(
-            f"{given.path} has no {handle!r}; it has {', '.join(models)}", "capture.model-name"
+            f"{recording.path} has no {handle!r}; it has {', '.join(models)}", "capture.model-name"
         )
     try:
-        return _Builder(given).built(handle)
+        return _Builder(recording).built(handle)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError):
-        told = f"{given.path}: the calls that build {handle} make no sense"
-        raise bad_data(told, "capture.model-calls") from None
+        message = f"{recording.path}: the calls that build {handle} are inconsistent"
+        raise bad_data(message, "capture.model-calls") from None
 
 
 class _Builder:
@@ -69,7 +69,9 @@ class _Builder:
                 self._calls.setdefault(str(call.arguments.get("model")), []).append(call)
 
     def built(self, handle: str) -> Model:
-        """A model; those that it refers to first. However deep: no function calls itself."""
+        """Build a model after the models that it refers to; iterative, so depth is not limited by
+        the stack.
+        """
         waiting = [handle]
         while waiting:
             current = waiting[-1]
@@ -99,43 +101,43 @@ class _Builder:
             self._call(model, call, call.arguments)
         return model
 
-    def _call(self, model: Model, call: Call, given: dict[str, Any]) -> None:
+    def _call(self, model: Model, call: Call, arguments: dict[str, Any]) -> None:
         name = call.short.removeprefix("Model_")
         if name == "addOperand":
-            kind = given["type"]
+            kind = arguments["type"]
             if isinstance(kind["type"], int):
                 raise bad_data(
                     f"{self._capture.path}: the model has operands of an extension",
                     "capture.extension",
                 )
             if kind["dimensionCount"] > MOST_DIMENSIONS:
-                told = f"the model has an operand of {kind['dimensionCount']} dimensions"
-                told += f"; allowed are {MOST_DIMENSIONS}"
-                raise bad_data(f"{self._capture.path}: {told}", "capture.dimensions")
+                message = f"the model has an operand of {kind['dimensionCount']} dimensions"
+                message += f"; allowed are {MOST_DIMENSIONS}"
+                raise bad_data(f"{self._capture.path}: {message}", "capture.dimensions")
             scale = float(kind["scale"])
             model.add_operand(kind["type"], kind["dimensions"] or None, scale, kind["zeroPoint"])
         elif name == "setOperandValue":
-            contents = given["buffer"]
+            contents = arguments["buffer"]
             value = None if contents is None else self._capture.array(contents)
-            self._set(model, given["index"], value)
+            self._set(model, arguments["index"], value)
         elif name == "setOperandValueFromMemory":
-            self._set_from_memory(model, call, given["index"])
+            self._set_from_memory(model, call, arguments["index"])
         elif name == "setOperandSymmPerChannelQuantParams":
-            quant = given["channelQuant"]
+            quant = arguments["channelQuant"]
             scales = [float(scale) for scale in quant["scales"]]
             model.set_operand_symm_per_channel_quant_params(
-                given["index"], quant["channelDim"], scales
+                arguments["index"], quant["channelDim"], scales
             )
         elif name == "setOperandValueFromModel":
-            model.set_operand_value_from_model(given["index"], self._built[given["value"]])
+            model.set_operand_value_from_model(arguments["index"], self._built[arguments["value"]])
         elif name == "addOperation":
-            model.add_operation(given["type"], given["inputs"], given["outputs"])
+            model.add_operation(arguments["type"], arguments["inputs"], arguments["outputs"])
         elif name == "identifyInputsAndOutputs":
-            model.identify_inputs_and_outputs(given["inputs"], given["outputs"])
+            model.identify_inputs_and_outputs(arguments["inputs"], arguments["outputs"])
         elif name == "relaxComputationFloat32toFloat16":
-            model.relax_computation_float32_to_float16(bool(given["allow"]))
+            model.relax_computation_float32_to_float16(bool(arguments["allow"]))
         elif call.function == _BY_NAME:
-            model.name_operand(given["index"], given["name"])
+            model.name_operand(arguments["index"], arguments["name"])
         elif name == "finish":
             model.finish()
 
@@ -144,7 +146,7 @@ class _Builder:
             operand = model.operands[index]
             dimensions = operand.dimensions
             is_raw = tuple(value.shape) != tuple(dimensions)
-            if is_raw:  # the contents of a type that arrays do not have
+            if is_raw:  # the type has no numpy element type
                 from nnapi_shim.api.arrays import DTYPES
 
                 value = value.view(DTYPES[operand.type]).reshape(dimensions)

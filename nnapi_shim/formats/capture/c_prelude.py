@@ -1,10 +1,10 @@
-"""What every C program begins with that is written from a capture."""
+"""The fixed first part of a C program that replays a capture."""
 
 PRELUDE = r"""/*
  * @TITLE@
  *
- * It makes them one after the other, and compares what they give with what they gave: 0 is its exit
- * status if nothing differs, 1 if something does.
+ * It repeats the calls in order and compares the results with the captured ones. The exit status is
+ * 0 if all are equal, else 1.
  *
  *     cc -std=c99 -I include THIS.c -o this -L lib -lneuralnetworks -lm
  */
@@ -32,7 +32,7 @@ static inline void expect(int call, const char *function, int code, int expected
     }
 }
 
-/* Compares what a variable holds. */
+/* Compares the value of a variable. */
 static inline void equal(int call, const char *name, int64_t value, int64_t expected)
 {
     if (value != expected) {
@@ -41,18 +41,18 @@ static inline void equal(int call, const char *name, int64_t value, int64_t expe
     }
 }
 
-/* Memory that is 0, of at least a byte. */
+/* Zeroed memory of at least one byte. */
 static inline unsigned char *memory(size_t length)
 {
-    unsigned char *found = calloc(length == 0 ? 1 : length, 1);
-    if (found == NULL) {
-        fprintf(stderr, "there are no %zu bytes of memory\n", length);
+    unsigned char *bytes = calloc(length == 0 ? 1 : length, 1);
+    if (bytes == NULL) {
+        fprintf(stderr, "%zu bytes cannot be allocated\n", length);
         exit(2);
     }
-    return found;
+    return bytes;
 }
 
-/* For the dimensions of an output, and for at least as many as are expected. */
+/* An array for the dimensions of an output, at least as many as expected. */
 static inline uint32_t *sizes(ANeuralNetworksExecution *execution, int32_t index, uint32_t expected)
 {
     uint32_t rank = 0;
@@ -60,7 +60,7 @@ static inline uint32_t *sizes(ANeuralNetworksExecution *execution, int32_t index
     return (uint32_t *)(void *)memory(sizeof rank * (rank > expected ? rank : expected));
 }
 
-/* Memory that the library can map: a file without a name. *bytes: its bytes from `offset` on. */
+/* Memory that the library can map: an unnamed file. *bytes: the mapping from `offset` on. */
 static inline int shared(size_t length, size_t offset, unsigned char **bytes)
 {
     FILE *file = tmpfile();
@@ -69,7 +69,7 @@ static inline int shared(size_t length, size_t offset, unsigned char **bytes)
     if (fd >= 0 && ftruncate(fd, (off_t)length) == 0)
         mapped = mmap(NULL, length == 0 ? 1 : length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (mapped == MAP_FAILED) {
-        fprintf(stderr, "there is no shared memory of %zu bytes\n", length);
+        fprintf(stderr, "shared memory of %zu bytes cannot be created\n", length);
         exit(2);
     }
     fclose(file);
@@ -89,9 +89,9 @@ static inline int fence(void)
 
 static inline ANeuralNetworksDevice *device(uint32_t number)
 {
-    ANeuralNetworksDevice *found = NULL;
-    expect(0, "ANeuralNetworks_getDevice", ANeuralNetworks_getDevice(number, &found), 0);
-    return found;
+    ANeuralNetworksDevice *result = NULL;
+    expect(0, "ANeuralNetworks_getDevice", ANeuralNetworks_getDevice(number, &result), 0);
+    return result;
 }
 
 static inline double half(const unsigned char *at)
@@ -118,8 +118,8 @@ static inline bool is_near(double value, double expected, double absolute, doubl
         && fabs(value - expected) <= absolute + relative * fabs(expected);
 }
 
-static inline void told(int call, int output, size_t wrong, size_t count, double value,
-                        double expected)
+static inline void report(int call, int output, size_t wrong, size_t count, double value,
+                          double expected)
 {
     compared++;
     if (wrong == 0)
@@ -140,9 +140,9 @@ static inline void told(int call, int output, size_t wrong, size_t count, double
                 && wrong++ == 0)                                                               \
                 first = at;                                                                    \
         if (wrong == 0)                                                                        \
-            told(call, output, 0, length / BYTES, 0, 0);                                       \
+            report(call, output, 0, length / BYTES, 0, 0);                                     \
         else                                                                                   \
-            told(call, output, wrong, length / BYTES, DECODE(value + first),                   \
+            report(call, output, wrong, length / BYTES, DECODE(value + first),                 \
                  DECODE(expected + first));                                                    \
     }
 COMPARE(compare_f4, 4, single)
@@ -155,11 +155,11 @@ static inline void compare_bytes(int call, int output, const unsigned char *valu
     for (size_t at = 0; at < length; at++)
         if (value[at] != expected[at] && wrong++ == 0)
             first = at;
-    told(call, output, wrong, length, length == 0 ? 0 : value[first],
+    report(call, output, wrong, length, length == 0 ? 0 : value[first],
          length == 0 ? 0 : expected[first]);
 }
 
-/* The contents of the file that is named by the first argument, or lies beside the program. */
+/* The contents of the file in the first argument, or of the data file next to the program. */
 static inline unsigned char *read_data(int argc, char **argv, const char *name)
 {
     char path[4096];

@@ -1,4 +1,4 @@
-"""A capture as a C program, which needs the headers of NNAPI and the C library alone."""
+"""Writes a capture as a C program that needs the NNAPI headers and the C library."""
 
 import math
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ _PER_LINE = 20
 
 
 class C:
-    """Writes calls in C99; one function for each."""
+    """Writes each call as a C99 function."""
 
     def __init__(self) -> None:
         self._handles: dict[str, str] = {}
@@ -24,7 +24,7 @@ class C:
         self._headers = {"android/NeuralNetworks.h"}
 
     def call(self, plan: Planned, data: Data) -> Iterator[str]:
-        """The function of a call."""
+        """The C function of a call."""
         call = plan.call
         if plan.why_not:
             yield f"/* call {call.number}, {call.function}, is left out: {plan.why_not} */"
@@ -47,7 +47,7 @@ class C:
             yield "}"
             return
         for fill in plan.fills:
-            at, length = data.place(fill.contents)
+            at, length = data.locate(fill.contents)
             target = self._bytes(fill.target)
             before.append(f"memcpy({target} + {fill.offset}, data + {at}, {length});")
         words: list[str] = []
@@ -64,7 +64,7 @@ class C:
         else:
             before.append(f'expect({call.number}, "{call.function}", {called}, {call.result});')
         for check in plan.checks:
-            at, length = data.place(check.contents)
+            at, length = data.locate(check.contents)
             kind = check.contents["dtype"][-2:] if check.absolute else "bytes"
             tolerance = f", {_real(check.absolute)}, {_real(check.relative)}"
             after.append(
@@ -84,7 +84,7 @@ class C:
         return _name(handle) if own == kind else f"({C_TYPES[kind]} *)(void *){_name(handle)}"
 
     def _bytes(self, target: str) -> str:
-        """Where contents go: a buffer, or the bytes of a memory."""
+        """The C expression of the target of contents: a buffer, or the mapped bytes of a memory."""
         return f"{_name(target)}_bytes" if target in self._memories else _name(target)
 
     def _argument(
@@ -97,9 +97,9 @@ class C:
         before: list[str],
         after: list[str],
     ) -> str:
-        """An argument as an expression; what it needs goes in front of the call and behind it.
+        """An argument as an expression, with the statements before and after the call.
 
-        front: the arguments in front of it.
+        front: the expressions of the preceding arguments.
         """
         call, name = plan.call, f"the_{parameter.name}"
         expected = call.results.get(parameter.name)
@@ -135,19 +135,19 @@ class C:
             before.append(f"static const uint32_t {name}[] = {{{numbers}}};")
             return name
         if value.kind == "data":
-            return f"data + {data.place(value.value)[0]}"
+            return f"data + {data.locate(value.value)[0]}"
         if value.kind == "type":
             return self._type(name, value, before)
         if value.kind == "scales":
             dim, scales = value.value
-            given = "NULL"
+            scales_name = "NULL"
             if scales is not None:
                 numbers = ", ".join(map(_real, scales)) or "0"
                 before.append(f"static const float {name}_scales[] = {{{numbers}}};")
-                given = f"{name}_scales"
+                scales_name = f"{name}_scales"
             before.append(
                 f"const ANeuralNetworksSymmPerChannelQuantParams {name} = "
-                f"{{{dim}u, {len(scales or ())}u, {given}}};"
+                f"{{{dim}u, {len(scales or ())}u, {scales_name}}};"
             )
             return f"&{name}"
         if value.kind == "buffer":
@@ -155,10 +155,10 @@ class C:
             before.append(f"{_name(value.value)} = memory({value.of});")
             return _name(value.value)
         if value.kind == "memory file":
-            made = plan.made
-            self._memories.append(made)
+            handle = plan.made
+            self._memories.append(handle)
             size, offset = _number(value.value, "size_t"), _number(value.of, "size_t")
-            before.append(f"const int fd = shared({size}, {offset}, &{_name(made)}_bytes);")
+            before.append(f"const int fd = shared({size}, {offset}, &{_name(handle)}_bytes);")
             after.append("close(fd);")
             return "fd"
         if value.kind == "fence":
@@ -188,8 +188,8 @@ class C:
             return f"&{name}"
         assert value.kind == "outs"
         if parameter.name == "dimensions":
-            given = ", ".join(front)
-            before.append(f"{value.of} *{name} = sizes({given}, {len(expected or ())});")
+            arguments = ", ".join(front)
+            before.append(f"{value.of} *{name} = sizes({arguments}, {len(expected or ())});")
         else:
             before.append(f"static {value.of} {name}[{self._operations}];")
         if is_compared:
@@ -201,21 +201,21 @@ class C:
 
     def _type(self, name: str, value: Value, before: list[str]) -> str:
         code, sizes, count, scale, zero_point = value.value
-        given = "NULL"
+        sizes_name = "NULL"
         if sizes:
             numbers = ", ".join(f"{size}u" for size in sizes)
             before.append(f"static const uint32_t {name}_sizes[] = {{{numbers}}};")
-            given = f"{name}_sizes"
+            sizes_name = f"{name}_sizes"
         before.append(
             f"const ANeuralNetworksOperandType {name} = "
-            f"{{{code}, {count}u, {given}, {_real(scale)}, {zero_point}}};"
+            f"{{{code}, {count}u, {sizes_name}, {_real(scale)}, {zero_point}}};"
         )
         return f"&{name}"
 
     # The whole program
 
     def program(self, title: str, calls: list[str], data: bytes, file: str) -> str:
-        """The source."""
+        """The source of the program."""
         from nnapi_shim.formats.capture.c_prelude import PRELUDE
 
         if file:
@@ -277,7 +277,7 @@ def _name(handle: str) -> str:
 
 
 def _number(value: int, kind: str) -> str:
-    """A literal that a C type holds."""
+    """A literal within the range of a C type."""
     if value == RANGES["int64_t"][0]:
         return "INT64_MIN"
     is_wide = not RANGES["int32_t"][0] < value <= RANGES["int32_t"][1]
@@ -293,7 +293,7 @@ def _real(value: float) -> str:
 
 
 def _string(text: str) -> str:
-    """A literal; other bytes than plain letters are octal, which ends by itself."""
+    """A string literal; non-alphanumeric bytes are octal escapes of three digits."""
     encoded = text.encode(errors="surrogateescape")
     plain = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 ._-+/:,;=()[]"
     return '"' + "".join(chr(c) if c in plain else f"\\{c:03o}" for c in encoded) + '"'

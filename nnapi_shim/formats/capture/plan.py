@@ -1,9 +1,8 @@
-"""A capture as calls to be made: what each is given, what is filled in before, what is compared.
- The replay makes them, and the reproducers are written from them.
+"""Plans the calls of a capture: arguments, contents to fill in before, results to compare after.
 
-Nothing in a plan is an address, and no length in it is longer than what it is the length of. That
-what a capture says makes sense has been looked at when it was read (recording/checking.py); here it
-is decided what can be repeated of it.
+The replay executes the plan, and the reproducers are written from it. A plan has no addresses, and
+no length exceeds the data it belongs to. recording/checking.py validates a capture when it is read;
+this module decides which calls can be repeated.
 """
 
 from collections.abc import Iterator
@@ -14,7 +13,7 @@ from nnapi_shim.recording.reading import Call, Capture
 from nnapi_shim.recording.vocabulary import PARAMETERS, RUNS, Parameter
 
 MAX_BYTES = 1 << 32
-"""Of an argument or a memory; more is not made for what a file says."""
+"""The most bytes of an argument or a memory; a capture that declares more is not replayed."""
 
 _SHORT = {name: name.removeprefix("ANeuralNetworks") for name in PARAMETERS}
 _LIMITS = ("Compilation_setTimeout", "Execution_setTimeout")
@@ -32,11 +31,11 @@ _SINGLE = (1e-5, 5 * 2.0**-23)
 class Value(NamedTuple):
     """An argument.
 
-    kind: as Parameter.kind, but `data` for `bytes`, `buffer` with a name, `memory file` and
-        `fence` for descriptors, and `null`.
-    value: what it is; a handle's or buffer's name, a number, a list, contents as a call has them.
-    of: the C type of a number, array or variable, the length of a buffer, where a memory begins in
-        its file, the kind of a handle.
+    kind: as Parameter.kind, but `data` for `bytes`, `buffer` with a name, `memory file` and `fence`
+        for descriptors, and `null`.
+    value: the name of a handle or buffer, a number, a list, or contents as in a capture.
+    of: the C type of a number, array or variable, the length of a buffer, the offset of a memory in
+        its file, or the kind of a handle.
     """
 
     kind: str
@@ -45,7 +44,7 @@ class Value(NamedTuple):
 
 
 class Fill(NamedTuple):
-    """Contents to be put into a buffer or memory, `offset` bytes behind its beginning."""
+    """Contents to copy into a buffer or memory, at `offset` bytes."""
 
     target: str
     offset: int
@@ -53,10 +52,10 @@ class Fill(NamedTuple):
 
 
 class Check(NamedTuple):
-    """Contents that are to be in a buffer or memory then.
+    """Contents that a buffer or memory must have after the call.
 
-    output: which output it is, -1 for a memory that was copied to.
-    absolute, relative: the tolerance; both 0 if every byte counts.
+    output: the index of the output, -1 for a memory that was copied to.
+    absolute, relative: the tolerance; both 0 for an exact comparison.
     """
 
     target: str
@@ -68,10 +67,10 @@ class Check(NamedTuple):
 
 
 class Planned(NamedTuple):
-    """A call to be made.
+    """A planned call.
 
-    values: its arguments. compared: parameters whose variables are to hold what call.results says.
-    why_not: why it cannot be made; "" if it can.
+    values: its arguments. compared: parameters whose variables are compared with call.results.
+        why_not: why the call cannot be repeated; "" if it can.
     """
 
     call: Call
@@ -84,19 +83,19 @@ class Planned(NamedTuple):
 
     @property
     def made(self) -> str:
-        """The handle of what a call makes that has succeeded."""
+        """The handle that a successful call creates."""
         return str(next(value.value for value in self.values if value.kind == "made"))
 
 
 class _Bound(NamedTuple):
-    """Where an argument of an execution lies."""
+    """The location of an execution's argument."""
 
     target: str
     offset: int
 
 
 class _CannotError(Exception):
-    """A call cannot be made again; the message says why."""
+    """The call cannot be repeated; the message says why."""
 
 
 def planned(capture: Capture) -> Iterator[Planned]:
@@ -107,14 +106,14 @@ def planned(capture: Capture) -> Iterator[Planned]:
 
 
 class _Plan:
-    """What the calls so far have said."""
+    """The state after the calls so far."""
 
     def __init__(self) -> None:
         self._bound: dict[str, dict[tuple[str, int], _Bound]] = {}
         self._memories: set[str] = set()
-        """Those that contents can be put into."""
+        """Memories that can be written to."""
         self._half: set[str] = set()
-        """Models that may be computed with half precision."""
+        """Models with relaxed float32 precision."""
         self._models: dict[str, str] = {}
         """Compilation -> model; execution -> compilation."""
         self._buffers = 0
@@ -151,44 +150,44 @@ class _Plan:
     # Arguments
 
     def _value(self, call: Call, parameter: Parameter) -> Value:
-        given = call.arguments[parameter.name]
+        argument = call.arguments[parameter.name]
         kind, short = parameter.kind, _SHORT[call.function]
         if kind == "fd":
             return self._descriptor(call)
         if kind == "int":
-            return Value("int", self._number(call, parameter, given), parameter.of)
+            return Value("int", self._number(call, parameter, argument), parameter.of)
         if kind == "float":
-            return Value("float", float(given))
+            return Value("float", float(argument))
         if kind == "handle":
-            return Value("handle", given, parameter.of)
+            return Value("handle", argument, parameter.of)
         if kind == "foreign" and call.result != 0:
-            raise _CannotError("what it was given was refused, and is no part of the capture")
-        if given is None:
+            raise _CannotError("its arguments were refused and are not in the capture")
+        if argument is None:
             return Value("null")
         if kind == "foreign":
             if not 0 < call.size <= MAX_BYTES:
-                raise _CannotError("its hardware buffer is of a format that nobody can read")
+                raise _CannotError("its hardware buffer has an unreadable format")
             return Value("memory file", call.size, 0)
         if kind == "made":
-            # A call that failed may have left there what was there, or what it likes.
-            made = call.results[parameter.name] if call.result == 0 else None
-            return Value("made", made, parameter.of)
+            # A failed call may leave the variable unchanged or write any value.
+            handle = call.results[parameter.name] if call.result == 0 else None
+            return Value("made", handle, parameter.of)
         if kind in ("out", "outs", "text"):
             return Value(kind, None, parameter.of)
         if kind == "string":
-            return Value("string", "" if short == "Compilation_setCaching" else given)
+            return Value("string", "" if short == "Compilation_setCaching" else argument)
         if kind == "token":
-            return Value("token", bytes.fromhex(given))
+            return Value("token", bytes.fromhex(argument))
         if kind == "type":
-            return Value("type", _type(given))
+            return Value("type", _type(argument))
         if kind == "scales":
-            return Value("scales", _scales(given))
+            return Value("scales", _scales(argument))
         if kind in ("numbers", "handles"):
-            if isinstance(given, dict):
-                raise _CannotError("it was given a shorter list than it said")
-            return Value(kind, given, parameter.of)
+            if isinstance(argument, dict):
+                raise _CannotError("its list is shorter than its count")
+            return Value(kind, argument, parameter.of)
         if kind == "bytes":
-            return Value("data", given)
+            return Value("data", argument)
         assert kind == "buffer"
         length = call.arguments["length"]
         if length > MAX_BYTES:
@@ -196,12 +195,12 @@ class _Plan:
         self._buffers += 1
         return Value("buffer", f"buffer {self._buffers}", length)
 
-    def _number(self, call: Call, parameter: Parameter, given: int | str) -> int:
-        if isinstance(given, str):
-            return int(OperationType[given])
+    def _number(self, call: Call, parameter: Parameter, argument: int | str) -> int:
+        if isinstance(argument, str):
+            return int(OperationType[argument])
         if parameter.name == "duration" and _SHORT[call.function] in _LIMITS:
-            return 0  # another device, or machine, takes another time
-        return given
+            return 0  # durations differ between machines
+        return argument
 
     def _descriptor(self, call: Call) -> Value:
         if _SHORT[call.function] == "Event_createFromSyncFenceFd":
@@ -225,7 +224,7 @@ class _Plan:
         return fills
 
     def _memory_fill(self, item: dict[str, Any]) -> Fill | None:
-        """None for a memory that nothing can be put into."""
+        """The contents to write into a memory; None if it cannot be written to."""
         is_known = item["memory"] in self._memories
         return Fill(item["memory"], item["offset"], item["contents"]) if is_known else None
 
@@ -245,7 +244,7 @@ class _Plan:
         return checks
 
     def _tolerance(self, execution: str, dtype: str) -> tuple[float, float]:
-        """What float outputs may differ by: five units in the last place, or so."""
+        """The tolerance of float outputs: about five units in the last place."""
         model = self._models.get(self._models.get(execution, ""), "")
         if dtype == "<f2" or (dtype == "<f4" and model in self._half):
             return _HALF, _HALF
@@ -254,49 +253,51 @@ class _Plan:
     # What later calls need
 
     def _learn(self, call: Call, values: list[Value]) -> None:
-        short, given, made = _SHORT[call.function], call.arguments, call.results
-        if short == "Model_addOperand" and "FLOAT16" in str((given.get("type") or {}).get("type")):
-            self._half.add(given["model"])
+        short, arguments, results = _SHORT[call.function], call.arguments, call.results
+        if short == "Model_addOperand" and "FLOAT16" in str(
+            (arguments.get("type") or {}).get("type")
+        ):
+            self._half.add(arguments["model"])
         if call.result != 0:
             return
-        relaxes = short == "Model_relaxComputationFloat32toFloat16" and given["allow"]
-        refers = short == "Model_setOperandValueFromModel" and given["value"] in self._half
+        relaxes = short == "Model_relaxComputationFloat32toFloat16" and arguments["allow"]
+        refers = short == "Model_setOperandValueFromModel" and arguments["value"] in self._half
         if relaxes or refers:
-            self._half.add(given["model"])
+            self._half.add(arguments["model"])
         elif short.startswith("Compilation_create"):
-            self._models[made["compilation"]] = given["model"]
+            self._models[results["compilation"]] = arguments["model"]
         elif short == "Execution_create":
-            self._models[made["execution"]] = given["compilation"]
+            self._models[results["execution"]] = arguments["compilation"]
         elif any(value.kind == "memory file" for value in values):
-            self._memories.add(made["memory"])
+            self._memories.add(results["memory"])
         elif short.startswith(("Execution_setInput", "Execution_setOutput")):
             role = "input" if "Input" in short else "output"
             self._bind(call, role, values)
 
     def _bind(self, call: Call, role: str, values: list[Value]) -> None:
-        given = call.arguments
-        bound = self._bound.setdefault(given["execution"], {})
-        key = role, given["index"]
-        bound.pop(key, None)  # nothing is put where it was: this call may be left out
+        arguments = call.arguments
+        bound = self._bound.setdefault(arguments["execution"], {})
+        key = role, arguments["index"]
+        bound.pop(key, None)  # a call that is left out must not keep the old location
         buffers = [value for value in values if value.kind == "buffer"]
         if buffers:
             bound[key] = _Bound(buffers[0].value, 0)
-        elif values and given.get("memory") in self._memories:
-            bound[key] = _Bound(given["memory"], given["offset"])
+        elif values and arguments.get("memory") in self._memories:
+            bound[key] = _Bound(arguments["memory"], arguments["offset"])
 
 
-def _type(given: dict[str, Any]) -> tuple[int, list[int] | None, int, float, int]:
+def _type(argument: dict[str, Any]) -> tuple[int, list[int] | None, int, float, int]:
     """Code, dimensions, dimensionCount, scale, zeroPoint."""
-    if "at" in given:
-        raise _CannotError("it was given an operand type that could not be read")
-    code, sizes, count = given["type"], given["dimensions"], given["dimensionCount"]
+    if "at" in argument:
+        raise _CannotError("its operand type could not be read")
+    code, sizes, count = argument["type"], argument["dimensions"], argument["dimensionCount"]
     number = int(OperandType[code]) if isinstance(code, str) else code
-    return number, sizes, count, float(given["scale"]), given["zeroPoint"]
+    return number, sizes, count, float(argument["scale"]), argument["zeroPoint"]
 
 
-def _scales(given: dict[str, Any]) -> tuple[int, list[float] | None]:
+def _scales(argument: dict[str, Any]) -> tuple[int, list[float] | None]:
     """The dimension of the channels, and their scales."""
-    if "at" in given:
-        raise _CannotError("it was given scales that could not be read")
-    scales = given["scales"]
-    return given["channelDim"], None if scales is None else [float(scale) for scale in scales]
+    if "at" in argument:
+        raise _CannotError("its scales could not be read")
+    scales = argument["scales"]
+    return argument["channelDim"], None if scales is None else [float(scale) for scale in scales]

@@ -1,9 +1,9 @@
-"""What every Python program begins with that is written from a capture."""
+"""The fixed first part of a Python program that replays a capture."""
 
 PRELUDE = '''"""@TITLE@
 
-It makes them one after the other, and compares what they give with what they gave: 0 is its exit
-status if nothing differs, 1 if something does.
+It repeats the calls in order and compares the results with the captured ones. The exit status is
+0 if all are equal, else 1.
 """
 
 import mmap
@@ -16,12 +16,12 @@ from nnapi_shim import capi
 
 ffi, lib = capi.ffi, capi.lib
 NULL = ffi.NULL
-made_handles, places, variables, kept = {}, {}, {}, []
+made_handles, buffers, variables, kept = {}, {}, {}, []
 calls = compared = differences = 0
 
 
 def keep(thing):
-    """What the library may read until the end."""
+    """Keep alive what the library may read until the end."""
     kept.append(thing)
     return thing
 
@@ -53,26 +53,26 @@ def handles(kind, names):
 
 def operand_type(code, sizes, count, scale, zero_point):
     array = NULL if sizes is None else keep(ffi.new("uint32_t[]", sizes))
-    given = (code, count, array, scale, zero_point)
-    return keep(ffi.new("ANeuralNetworksOperandType *", given))
+    fields = (code, count, array, scale, zero_point)
+    return keep(ffi.new("ANeuralNetworksOperandType *", fields))
 
 
 def scales(dim, numbers):
     array = NULL if numbers is None else keep(ffi.new("float[]", numbers))
-    given = (dim, 0 if numbers is None else len(numbers), array)
-    return keep(ffi.new("ANeuralNetworksSymmPerChannelQuantParams *", given))
+    fields = (dim, 0 if numbers is None else len(numbers), array)
+    return keep(ffi.new("ANeuralNetworksSymmPerChannelQuantParams *", fields))
 
 
 def buffer(name, length):
-    places[name] = mmap.mmap(-1, max(length, 1)), 0
-    return keep(ffi.from_buffer(places[name][0]))
+    buffers[name] = mmap.mmap(-1, max(length, 1)), 0
+    return keep(ffi.from_buffer(buffers[name][0]))
 
 
 def memory_file(length, offset, name):
-    """Memory that the library can map: a file without a name."""
+    """Memory that the library can map: an unnamed file."""
     fd = os.memfd_create("memory")
     os.ftruncate(fd, max(length, 1))
-    places[name] = mmap.mmap(fd, max(length, 1)), offset
+    buffers[name] = mmap.mmap(fd, max(length, 1)), offset
     return fd
 
 
@@ -90,15 +90,15 @@ def variable(kind, name):
 
 
 def sizes(name, execution, index, expected):
-    """For the dimensions of an output, and for at least as many as are expected."""
+    """An array for the dimensions of an output, at least as many as expected."""
     rank = ffi.new("uint32_t *")
     lib.ANeuralNetworksExecution_getOutputOperandRank(execution, index, rank)
     return variable(f"uint32_t[{max(rank[0], expected)}]", name)
 
 
 def fill(target, offset, contents):
-    place, start = places[target]
-    place[start + offset : start + offset + len(contents)] = contents
+    mapping, start = buffers[target]
+    mapping[start + offset : start + offset + len(contents)] = contents
 
 
 def call(number, function, expected, *arguments):
@@ -112,9 +112,9 @@ def call(number, function, expected, *arguments):
 
 def equal(number, name, expected):
     global differences
-    held = variables[name]
+    values = variables[name]
     is_list = isinstance(expected, list)
-    value = [int(held[at]) for at in range(len(expected))] if is_list else int(held[0])
+    value = [int(values[at]) for at in range(len(expected))] if is_list else int(values[0])
     if value != expected:
         differences += 1
         print(f"call {number}: {name} is {value}; it was {expected}")
@@ -123,9 +123,9 @@ def equal(number, name, expected):
 def compare(number, output, target, offset, dtype, expected, absolute, relative):
     global compared, differences
     compared += 1
-    place, start = places[target]
+    mapping, start = buffers[target]
     was = np.frombuffer(expected, dtype)
-    now = np.frombuffer(place, was.dtype, was.size, start + offset)
+    now = np.frombuffer(mapping, was.dtype, was.size, start + offset)
     wrong = was.view(f"u{was.itemsize}") != now.view(f"u{was.itemsize}")
     if absolute or relative:
         a, b = was.astype(np.float64), now.astype(np.float64)

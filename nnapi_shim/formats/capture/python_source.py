@@ -1,4 +1,4 @@
-"""A capture as a Python program, which needs nnapi_shim and numpy."""
+"""Writes a capture as a Python program that needs nnapi_shim and numpy."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +11,7 @@ _PER_LINE = 60
 
 
 class Python:
-    """Writes calls as lines that the helpers in PRELUDE understand."""
+    """Writes each call as calls of the helpers in PRELUDE."""
 
     def __init__(self) -> None:
         self._operations = 1
@@ -24,24 +24,24 @@ class Python:
             return
         self._operations += call.short == "Model_addOperation"
         for fill in plan.fills:
-            at, length = data.place(fill.contents)
+            at, length = data.locate(fill.contents)
             yield f"fill({fill.target!r}, {fill.offset}, data({at}, {length}))"
         if call.short == "Memory_createFromAHardwareBuffer":
-            size, made = plan.values
-            words = [str(size.value), "3", f"memory_file({size.value}, 0, {made.value!r})", "0"]
-            words.append(f'made("{C_TYPES["memory"]}", {made.value!r})')
+            size, memory = plan.values
+            words = [str(size.value), "3", f"memory_file({size.value}, 0, {memory.value!r})", "0"]
+            words.append(f'made("{C_TYPES["memory"]}", {memory.value!r})')
             function = "ANeuralNetworksMemory_createFromFd"
         else:
             function = call.function
             words = []
             for parameter, value in zip(plan.parameters, plan.values, strict=True):
                 words.append(self._argument(plan, parameter, value, data, words))
-        given = "".join(f", {word}" for word in words)
-        yield f'call({call.number}, "{function}", {call.result}{given})'
+        arguments = "".join(f", {word}" for word in words)
+        yield f'call({call.number}, "{function}", {call.result}{arguments})'
         for name in plan.compared:
             yield f"equal({call.number}, {name!r}, {_value(call.results[name])!r})"
         for check in plan.checks:
-            at, length = data.place(check.contents)
+            at, length = data.locate(check.contents)
             yield (
                 f"compare({call.number}, {check.output}, {check.target!r}, {check.offset}, "
                 f"{check.contents['dtype']!r}, data({at}, {length}), {check.absolute!r}, "
@@ -51,44 +51,44 @@ class Python:
     def _argument(
         self, plan: Planned, parameter: Parameter, value: Value, data: Data, front: list[str]
     ) -> str:
-        """An argument as an expression; front: those in front of it."""
-        kind, given = value.kind, value.value
-        if kind == "null" or (kind == "handle" and given is None):
+        """An argument as an expression; front: the expressions of the preceding arguments."""
+        kind, content = value.kind, value.value
+        if kind == "null" or (kind == "handle" and content is None):
             return "NULL"
         if kind == "int":
-            return repr(given)
+            return repr(content)
         if kind == "float":
-            return _float(given)
+            return _float(content)
         if kind == "handle":
-            return f'handle("{C_TYPES[value.of]}", {given!r})'
+            return f'handle("{C_TYPES[value.of]}", {content!r})'
         if kind == "made":
-            return f'made("{C_TYPES[value.of]}", {given!r})'
+            return f'made("{C_TYPES[value.of]}", {content!r})'
         if kind == "handles":
             of = C_TYPES["device" if parameter.name == "devices" else "event"]
-            return f'handles("{of}", {given!r})'
+            return f'handles("{of}", {content!r})'
         if kind == "string":
-            text = NO_FOLDER if plan.call.short == "Compilation_setCaching" else given
+            text = NO_FOLDER if plan.call.short == "Compilation_setCaching" else content
             return f"keep(ffi.new('char[]', {text.encode(errors='surrogateescape')!r}))"
         if kind == "token":
-            return f"keep(ffi.new('uint8_t[]', {given!r}))"
+            return f"keep(ffi.new('uint8_t[]', {content!r}))"
         if kind == "numbers":
-            return f"keep(ffi.new('uint32_t[]', {given!r}))"
+            return f"keep(ffi.new('uint32_t[]', {content!r}))"
         if kind == "data":
-            at, length = data.place(given)
+            at, length = data.locate(content)
             return f"constant({at}, {length})"
         if kind == "type":
-            code, sizes, count, scale, zero_point = given
+            code, sizes, count, scale, zero_point = content
             return f"operand_type({code}, {sizes!r}, {count}, {_float(scale)}, {zero_point})"
         if kind == "scales":
-            dim, scales = given
+            dim, scales = content
             shown = None if scales is None else [float(item) for item in scales]
             return f"scales({dim}, {shown!r})"
         if kind == "buffer":
-            return f"buffer({given!r}, {value.of})"
+            return f"buffer({content!r}, {value.of})"
         if kind == "memory file":
-            return f"memory_file({given}, {value.of}, {plan.made!r})"
+            return f"memory_file({content}, {value.of}, {plan.made!r})"
         if kind == "fence":
-            return "fence()" if given else "-1"
+            return "fence()" if content else "-1"
         if kind == "text":
             return "ffi.new('const char **')"
         if kind == "out":

@@ -1,4 +1,4 @@
-"""A capture as a program of its own: its calls as source, with what they were given and gave."""
+"""Writes a capture as a program that repeats its calls and compares the results."""
 
 import re
 from collections.abc import Iterator
@@ -14,21 +14,21 @@ from nnapi_shim.recording.reading import Capture
 _PLAIN = re.compile(r"[A-Za-z0-9._+-]+", re.ASCII)
 _LONGEST_NAME = 100
 _IN_SOURCE = 64 << 10
-"""Bytes of contents up to which they are part of the source."""
+"""Data up to this size is embedded in the source."""
 
 
 class Language(Protocol):
-    """What writes calls in a language."""
+    """A writer of calls in one programming language."""
 
     def call(self, plan: Planned, data: Data) -> Iterator[str]:
         """The lines of a call."""
 
     def program(self, title: str, calls: list[str], data: bytes, file: str) -> str:
-        """The whole source. file: name of the file with the data; "" if they are to be in it."""
+        """The source. file: the name of the data file; "" to embed the data."""
 
 
 def write_source(capture: Capture, path: Path, *, overwrite: bool = False) -> list[Path]:
-    """Write a capture as source: `.c` or `.py`; the files written.
+    """Write a capture as `.c` or `.py` source; returns the paths of the written files.
 
     Raises BAD_DATA for another suffix, and as output_file.write.
     """
@@ -43,24 +43,24 @@ def write_source(capture: Capture, path: Path, *, overwrite: bool = False) -> li
         language = Python()
     else:
         raise bad_data(
-            f"{path} ends neither in .c nor in .py, which says what to write",
+            f"{path} must end in .c or .py",
             "export.source.suffix",
         )
     data = Data(capture)
     lines = [line for plan in planned(capture) for line in language.call(plan, data)]
     contents = data.bytes()
-    beside = path.with_name(f"{path.stem}.data") if len(contents) > _IN_SOURCE else None
-    source = language.program(_title(capture), lines, contents, beside.name if beside else "")
+    data_path = path.with_name(f"{path.stem}.data") if len(contents) > _IN_SOURCE else None
+    source = language.program(_title(capture), lines, contents, data_path.name if data_path else "")
     files: dict[output_file.Target, bytes] = {}
-    if beside is not None:
-        files[beside] = contents
+    if data_path is not None:
+        files[data_path] = contents
     files[path] = source.encode()
     output_file.write_all(files, overwrite)
-    return [path] if beside is None else [path, beside]
+    return [path] if data_path is None else [path, data_path]
 
 
 def _title(capture: Capture) -> str:
-    """A line for a comment: the name of the program without what could end one, or begin a line."""
+    """A comment line with the name of the program, without comment ends and line breaks."""
     path = capture.program[0] if capture.program else ""
     name = "".join(_PLAIN.findall(path.rpartition("/")[2]))[:_LONGEST_NAME]
     cut = "" if capture.is_complete else " up to where it ended too early"

@@ -1,6 +1,6 @@
-"""A model as a graph that can be rewritten for another format.
+"""A model as a graph that exporters lower to the nodes of another format.
 
-`reading` makes it of a model; a `Builder` goes through it by a table with a rule for each
-operation, and collects the nodes of the format. `expansion` holds rules that all formats share:
-operations in terms of simpler operations.
+`reading` reads a model into an `ExportGraph`. An `ExportBuilder` lowers each operation by a table
+of rules and collects the emitted nodes. `expansion` holds rules that all formats share: operations
+decomposed into simpler ones.
 """

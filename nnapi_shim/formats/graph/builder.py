@@ -1,4 +1,4 @@
-"""From a Graph to the nodes of another format, by a table with a rule for each operation."""
+"""Lowers an ExportGraph to the nodes of another format, with one rule for each operation."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nnapi_shim.errors import NnapiError, bad_data
-from nnapi_shim.formats.graph.tensor import Array, Graph, Node, Tensor, constant
+from nnapi_shim.formats.graph.tensor import Array, ExportGraph, Node, Tensor, constant
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.enums import OperationType
 from nnapi_shim.hal.quantization import SCALARS
@@ -18,18 +18,18 @@ HALF = (T.TENSOR_FLOAT16, T.FLOAT16)
 
 
 class RefusedError(Exception):
-    """A reason why an operation, or this use of it, cannot be expressed."""
+    """The reason why the format cannot express an operation or one use of it."""
 
 
 class Rule(NamedTuple):
     """How a format expresses an operation.
 
-    target: what it becomes there, for the documentation.
-    lower: emits it; None where it cannot be expressed.
-    why: the reason then, or a remark on the results.
-    native: whether quantized tensors may stay as they are; else it is computed in float32 between
-        a dequantization and a quantization, as all operations on float16 are.
-    dynamic: names of inputs that decide shapes and may be computed by the model.
+    target: the target operators, for the documentation.
+    lower: emits them; None where the format cannot express the operation.
+    why: the reason if `lower` is None, else a remark on the results.
+    native: whether the target operators take quantized tensors directly. If not, and always for
+        float16, the operation is computed in float32 between a dequantization and a quantization.
+    dynamic: names of inputs that determine shapes and that the model may compute.
     """
 
     target: str
@@ -40,7 +40,7 @@ class Rule(NamedTuple):
 
 
 class Emitted(NamedTuple):
-    """A node of the target format; None stands for an omitted input."""
+    """A node of the target format; None is an omitted input."""
 
     kind: str
     inputs: list[Tensor | None]
@@ -48,11 +48,10 @@ class Emitted(NamedTuple):
     options: dict[str, Any]
 
 
-class Builder:
-    """Goes through a graph and collects what its operations become.
+class ExportBuilder:
+    """Lowers the operations of a graph and collects the emitted nodes.
 
-    Subclasses say `rules` and `format`, and how values are converted (`cast`, `dequantize`,
-    `quantize`).
+    Subclasses define `rules`, `format` and the conversions `cast`, `dequantize` and `quantize`.
     """
 
     rules: Mapping[str, Rule]
@@ -63,17 +62,17 @@ class Builder:
         self.refusals: list[str] = []
         self._reals: dict[int, tuple[Tensor, Tensor]] = {}
 
-    # The way through
+    # Lowering
 
-    def run(self, graph: Graph) -> None:
-        """Express all operations; what cannot be is kept in `refusals`."""
+    def run(self, graph: ExportGraph) -> None:
+        """Lower all operations; `refusals` gets those that the format cannot express."""
         self.refusals += graph.foreign
         for node in graph.nodes:
             try:
                 self.express(node)
             except RefusedError as error:
                 self._refuse(node, str(error))
-            except NnapiError as error:  # what a run would refuse, too
+            except NnapiError as error:  # an execution would refuse it, too
                 self._refuse(node, error.message)
             except (IndexError, ValueError):
                 if all(t.dimensions or t.type in SCALARS for t in (*node.tensors, *node.outputs)):
@@ -94,10 +93,10 @@ class Builder:
             )
 
     def express(self, node: Node) -> None:
-        """Express one operation by its rule; raises RefusedError."""
+        """Lower one operation by its rule; raises RefusedError."""
         rule = self.rules.get(node.kind)
         if rule is None:
-            raise RefusedError("it is none of the specification")
+            raise RefusedError("the specification does not define it")
         if rule.lower is None:
             raise RefusedError(rule.why)
         self._require_constants(node, rule)
@@ -125,12 +124,12 @@ class Builder:
     # Other layouts and types
 
     def _as_nhwc(self, node: Node) -> None:
-        """The same in the layout of channels last, between transpositions."""
+        """Lower an NCHW operation as NHWC between transpositions."""
         image = next(name for name in ("input", "scores", "heatmaps") if name in node.named)
         source = node.named[image]
         output = node.outputs[0]
         if node.kind in ("HEATMAP_MAX_KEYPOINT", "GENERATE_PROPOSALS"):
-            raise RefusedError("channels come first")
+            raise RefusedError("its layout is NCHW")
         moved = output.like(_picked(output.dimensions, (0, 2, 3, 1)))
         changed = {image: self.transpose(source, (0, 2, 3, 1)), "nchw": False}
         if node.named.get("output_shape") is not None:
@@ -139,7 +138,7 @@ class Builder:
         self.transpose(moved, (0, 3, 1, 2), output)
 
     def _in_float(self, node: Node) -> None:
-        """The same in float32: its inputs converted, its outputs converted back."""
+        """Lower the operation in float32: dequantized inputs, quantized outputs."""
         bias = self._bias_scales(node)
 
         def real(name: str, value: Any) -> Any:
@@ -170,13 +169,13 @@ class Builder:
         else:
             inner.outputs = outputs
         self.express(inner)
-        for made, wanted in zip(outputs, node.outputs, strict=True):
-            if made is not wanted:
-                self.store(made, wanted)
+        for computed, expected in zip(outputs, node.outputs, strict=True):
+            if computed is not expected:
+                self.store(computed, expected)
 
     @staticmethod
     def _bias_scales(node: Node) -> Array | None:
-        """Scales of a bias in whole numbers: those of the products that it is added to."""
+        """The scales of an int32 bias: input scale times filter scales."""
         weights = node.named.get("filter", node.named.get("weights"))
         if not isinstance(weights, Tensor) or not weights.is_quantized:
             return None
@@ -184,63 +183,63 @@ class Builder:
         return np.float32(node.input.scale) * np.asarray(scales, np.float32)
 
     def real(self, t: Tensor) -> Tensor:
-        """The same numbers in float32; always the same tensor."""
+        """The tensor converted to float32; cached, so each tensor is converted once."""
         if not t.is_quantized and t.type not in HALF:
             return t
         key = id(t)
         if key not in self._reals:
             if t.type in HALF and t.value is not None:
-                made = constant(t.value.astype(np.float32), T.TENSOR_FLOAT32)
-                made.name = t.name
+                converted = constant(t.value.astype(np.float32), T.TENSOR_FLOAT32)
+                converted.name = t.name
             else:
-                made = t.like(type=T.TENSOR_FLOAT32)
-                (self.dequantize if t.is_quantized else self.cast)(t, made)
-            self._reals[key] = (t, made)
+                converted = t.like(type=T.TENSOR_FLOAT32)
+                (self.dequantize if t.is_quantized else self.cast)(t, converted)
+            self._reals[key] = (t, converted)
         return self._reals[key][1]
 
     def store(self, value: Tensor, to: Tensor) -> None:
-        """float32 numbers as a tensor of another type."""
+        """Convert a float32 tensor to the type of `to`."""
         if to.is_quantized:
             self.quantize(value, to)
         else:
             self.cast(value, to)
 
     def dequantized_bias(self, bias: Tensor, scales: Array) -> Tensor:
-        """A bias in whole numbers, as float32."""
+        """An int32 bias converted to float32."""
         if bias.value is not None:
             return constant((bias.value * np.float64(scales)).astype(np.float32))
         return self.mul(self.cast(bias, bias.like(type=T.TENSOR_FLOAT32)), constant(scales))
 
-    # What a format says
+    # Conversions of the format
 
     def cast(self, x: Tensor, out: Tensor) -> Tensor:
-        """Numbers as those of another type, without scales."""
+        """Convert elements to another type, without scales."""
         raise NotImplementedError
 
     def dequantize(self, x: Tensor, out: Tensor) -> None:
-        """Stored elements as float32 numbers."""
+        """Convert quantized elements to float32."""
         raise NotImplementedError
 
     def quantize(self, x: Tensor, out: Tensor) -> None:
-        """float32 numbers as stored elements."""
+        """Convert float32 to quantized elements."""
         raise NotImplementedError
 
-    # Simple operations, for those that become several
+    # Helpers for decompositions
 
     def emit(
         self, kind: str, inputs: Sequence[Tensor | None], outputs: Sequence[Tensor], **options: Any
     ) -> None:
-        """A node of the target format."""
+        """Add a node of the target format."""
         self.emitted.append(Emitted(kind, list(inputs), list(outputs), options))
 
     def make(self, kind: str, out: Tensor, **named: Any) -> Tensor:
-        """Express an operation whose single output is `out`."""
+        """Lower an operation with the single output `out`."""
         name = declaration_of(OperationType[kind]).output_names[0]
         self.express(Node(kind, {**named, name: out}, [out]))
         return out
 
     def binary(self, kind: str, x: Tensor, y: Any, out: Tensor | None = None) -> Tensor:
-        """ADD, SUB, MUL, DIV, MAXIMUM, MINIMUM, POW; numbers become constants."""
+        """ADD, SUB, MUL, DIV, MAXIMUM, MINIMUM or POW; Python numbers become constants."""
         if not isinstance(y, Tensor):
             y = constant(np.asarray(y, np.float32))
         if not isinstance(x, Tensor):
@@ -265,43 +264,43 @@ class Builder:
         return self.binary("MUL", x, y, out)
 
     def unary(self, kind: str, x: Tensor, out: Tensor | None = None) -> Tensor:
-        """EXP, LOGISTIC, TANH, RELU, SQRT and others without parameters."""
+        """EXP, LOGISTIC, TANH, RELU, SQRT and other operations without parameters."""
         return self.make(kind, x.like() if out is None else out, input=x)
 
     def mean(self, x: Tensor, axes: Sequence[int]) -> Tensor:
-        """The mean along axes, which stay with size 1."""
+        """The mean over `axes`, which keep size 1."""
         sizes = tuple(1 if at in axes else n for at, n in enumerate(x.dimensions))
         return self.make("MEAN", x.like(sizes), input=x, axes=tuple(axes), keep_dims=1)
 
     def reshape(self, x: Tensor, sizes: Dimensions, out: Tensor | None = None) -> Tensor:
-        """The same elements with other dimensions, of which one may be unknown."""
+        """Reshape; at most one size may be unknown."""
         out = x.like(sizes) if out is None else out
         if sizes.count(0) > 1:
             raise RefusedError("more than one of its dimensions is not known")
         return self.make("RESHAPE", out, input=x, shape=tuple(n or -1 for n in sizes))
 
     def transpose(self, x: Tensor, perm: Sequence[int], out: Tensor | None = None) -> Tensor:
-        """Dimensions in another order; a constant is transposed at once."""
+        """Permute dimensions; a constant is transposed at once."""
         if x.value is not None and out is None:
-            made = x.like(_picked(x.dimensions, perm))
-            made.value, made.name = np.ascontiguousarray(x.value.transpose(perm)), x.name
+            result = x.like(_picked(x.dimensions, perm))
+            result.value, result.name = np.ascontiguousarray(x.value.transpose(perm)), x.name
             if x.channel_quant:
                 at = list(perm).index(x.channel_quant.channel_dim)
-                made.channel_quant = x.channel_quant._replace(channel_dim=at)
-            return made
+                result.channel_quant = x.channel_quant._replace(channel_dim=at)
+            return result
         out = x.like(_picked(x.dimensions, perm)) if out is None else out
         return self.make("TRANSPOSE", out, input=x, perm=tuple(perm))
 
     def slice(
         self, x: Tensor, begin: Sequence[int], size: Sequence[int], out: Tensor | None = None
     ) -> Tensor:
-        """A part; of a dimension of unknown size all that is behind its beginning."""
+        """Slice; along a dimension of unknown size, all elements from `begin` on."""
         out = x.like(tuple(size)) if out is None else out
         counts = tuple(n or -1 for n in size)
         return self.make("SLICE", out, input=x, begin=tuple(begin), size=counts)
 
     def concatenate(self, xs: list[Tensor], axis: int, out: Tensor | None = None) -> Tensor:
-        """Tensors one behind the other."""
+        """Concatenate tensors along `axis`."""
         if out is None:
             sizes = list(xs[0].dimensions)
             sizes[axis] = sum(x.dimensions[axis] for x in xs)
@@ -316,7 +315,7 @@ class Builder:
         return self.make("FULLY_CONNECTED", out, input=x, weights=weights, bias=bias, activation=0)
 
     def activated(self, x: Tensor, code: int, out: Tensor | None = None) -> Tensor:
-        """An activation: of FuseCode, or one more of recurrent cells."""
+        """Apply an activation: a FuseCode, or a code of the recurrent cells."""
         kinds = {1: "RELU", 2: "RELU1", 3: "RELU6", 4: "TANH", 6: "LOGISTIC"}
         if code in kinds:
             return self.unary(kinds[code], x, out)
@@ -325,7 +324,7 @@ class Builder:
         return x if out is None else self.copy(x, out)
 
     def copy(self, x: Tensor, out: Tensor) -> Tensor:
-        """The same as another tensor."""
+        """Copy a tensor."""
         return self.make("RESHAPE", out, input=x, shape=tuple(n or -1 for n in x.dimensions))
 
 
@@ -334,14 +333,14 @@ def _picked(dimensions: Dimensions, perm: Sequence[int]) -> Dimensions:
 
 
 def known(t: Tensor, name: str) -> Dimensions:
-    """Dimensions that must be known but for the first; raises RefusedError."""
+    """The dimensions, of which only the first may be unknown; raises RefusedError."""
     if not t.dimensions or 0 in t.dimensions[1:]:
-        raise RefusedError(f"the dimensions of {name} behind the first are not known, or one is 0")
+        raise RefusedError(f"the dimensions of {name} after the first are not known, or one is 0")
     return t.dimensions
 
 
-def with_size(b: Builder, node: Node, emit: Callable[[Tensor], object]) -> None:
-    """Emit what drops dimensions. Where none is left, NNAPI has dimensions [1], and others []."""
+def with_size(b: ExportBuilder, node: Node, emit: Callable[[Tensor], object]) -> None:
+    """Emit an operation that removes dimensions. A rank of 0 is [1] in NNAPI and [] elsewhere."""
     out = node.outputs[0]
     axes = node.named.get("axes")
     if isinstance(axes, tuple) and node.input.rank and not node.named.get("keep_dims"):
@@ -357,7 +356,7 @@ def with_size(b: Builder, node: Node, emit: Callable[[Tensor], object]) -> None:
 
 
 def last_axis(node: Node) -> bool:
-    """Whether its axis is the last one of its input; raises RefusedError where nothing tells."""
+    """Whether the axis is the last one of the input; raises RefusedError for an unknown rank."""
     if node.axis == -1:
         return True
     if not node.input.rank:
@@ -366,20 +365,20 @@ def last_axis(node: Node) -> bool:
 
 
 def complete(t: Tensor, name: str) -> Dimensions:
-    """Dimensions that must all be known; raises RefusedError."""
+    """The dimensions, all of them known; raises RefusedError."""
     if not t.dimensions or 0 in t.dimensions:
         raise RefusedError(f"the dimensions of {name} are not known, or one of them is 0")
     return t.dimensions
 
 
 def same_parameters(*names: str) -> Callable[[Node], bool]:
-    """Whether these tensors (lists count) have one type, scale and zero point."""
+    """A predicate: these tensors (or lists of them) have one type, scale and zero point."""
 
     def all_same(node: Node) -> bool:
-        found: set[Any] = set()
+        parameters: set[Any] = set()
         for name in names:
             value = node.named[name]
-            found |= {t.parameters for t in (value if isinstance(value, list) else [value])}
-        return len(found) == 1
+            parameters |= {t.parameters for t in (value if isinstance(value, list) else [value])}
+        return len(parameters) == 1
 
     return all_same

@@ -1,11 +1,11 @@
-"""From a model to a Graph: operands by name, constants as values, shapes as far as they follow."""
+"""Reads a model into an ExportGraph: operands by name, constant values, inferred shapes."""
 
 from typing import Any
 
 from nnapi_shim.api.model import Model
 from nnapi_shim.api.view import GraphView, OperandView, OperationView
 from nnapi_shim.errors import NnapiError, bad_data
-from nnapi_shim.formats.graph.tensor import Graph, Node, Tensor
+from nnapi_shim.formats.graph.tensor import ExportGraph, Node, Tensor
 from nnapi_shim.hal.quantization import SCALARS
 from nnapi_shim.hal.types import Dimensions
 from nnapi_shim.operations import declare
@@ -13,27 +13,27 @@ from nnapi_shim.operations.declare import BoundOperand
 from nnapi_shim.operations.resolve import resolve
 
 GUESSES = ((2, 96), (3, 160))
-"""What unknown sizes might be: the first dimension, which often counts images, and others."""
+"""Trial sizes for unknown dimensions: the first dimension (often the batch), the others."""
 
 
 LARGEST = 2**31 - 2**24
-"""Bytes of constants that a file can hold: its offsets have 32 bits with a sign."""
+"""The most bytes of constants in a file: its offsets are signed 32-bit."""
 
 
-def read(model: Model) -> Graph:
-    """The graph of a finished model, those that IF and WHILE refer to within it."""
+def read(model: Model) -> ExportGraph:
+    """The graph of a finished model, with the models of IF and WHILE inside."""
     try:
         graph = _Reader("").graph(model)
     except RecursionError:
         raise bad_data(
-            "the model has graphs within graphs beyond what is written", "export.nested-graphs"
+            "the model has more nested graphs than can be written", "export.nested-graphs"
         ) from None
     if (
         sum(operand.value.nbytes for operand in model.operands if operand.value is not None)
         > LARGEST
     ):
         raise bad_data(
-            "the constants of the model have more than 2 GB, which no file can have",
+            "the constants of the model have more than 2 GB, the limit of a file",
             "export.constants-too-large",
         )
     graph.carried = [
@@ -52,8 +52,8 @@ class _Reader:
         self.unnamed: dict[int, str] = {}
         self.inner = 0
 
-    def graph(self, view: Model | GraphView) -> Graph:
-        """The whole graph."""
+    def graph(self, view: Model | GraphView) -> ExportGraph:
+        """Read the whole graph."""
         inputs = [
             self.tensor(operand, f"input_{at}") for at, operand in enumerate(view.input_operands)
         ]
@@ -62,27 +62,28 @@ class _Reader:
         nodes = [self.node(item) for item in view.operations if item.match is not None]
         outputs = [self.tensor(operand) for operand in view.output_operands]
         self.infer(view)
-        graph = Graph(inputs, outputs, nodes)
+        graph = ExportGraph(inputs, outputs, nodes)
         graph.foreign = [
-            f"operation {item.number} {item.name}: it is none of the specification"
+            f"operation {item.number} {item.name}: the specification does not define it"
             for item in view.operations
             if item.match is None
         ]
         return graph
 
     def tensor(self, operand: OperandView, unnamed: str = "") -> Tensor:
-        """The tensor of an operand, always the same; `unnamed`: what one without a name is called.
+        """The tensor of an operand, one object for each; `unnamed`: the name if the operand has
+        none.
 
-        Inputs and outputs are called as `Compilation.input_names` has them.
+        Inputs and outputs have the names of `Compilation.input_names` and `output_names`.
         """
-        found = self.tensors.get(operand.index)
-        if found is None:
+        cached = self.tensors.get(operand.index)
+        if cached is None:
             index = operand.index
             name = operand.name or unnamed or self.unnamed.get(index) or f"operand_{index}"
-            name = name.encode("utf-8", "replace").decode()  # bytes of a C program are any
+            name = name.encode("utf-8", "replace").decode()  # a C program may pass any bytes
             name = self.prefix + (name if name not in self.names else f"{name}_{operand.index}")
             self.names.add(name)
-            found = self.tensors[operand.index] = Tensor(
+            cached = self.tensors[operand.index] = Tensor(
                 operand.type,
                 operand.dimensions,
                 operand.scale,
@@ -91,10 +92,10 @@ class _Reader:
                 value=operand.value,
                 channel_quant=operand.channel_quant,
             )
-        return found
+        return cached
 
     def node(self, item: OperationView) -> Node:
-        """An operation; sets what follows from it for its outputs."""
+        """Read an operation; infers the dimensions and parameters of its outputs."""
         match = item.match
         assert match is not None
         outputs = [self.tensor(operand) for operand in item.outputs]
@@ -113,7 +114,7 @@ class _Reader:
         return Node(item.name, named, outputs, item.number)
 
     def operand(self, operand: OperandView, is_value: bool) -> Any:
-        """What the name of an input stands for."""
+        """The value bound to an input's name."""
         if operand.is_omitted:
             return None
         if operand.subgraph is not None:
@@ -125,14 +126,14 @@ class _Reader:
         return self.tensor(operand)
 
     def infer(self, view: Model | GraphView) -> None:
-        """Set dimensions and parameters that follow from what is known.
+        """Set the dimensions and parameters that follow from the known ones.
 
-        Where sizes of inputs are not known it is done for two guesses, and what comes out the same
-        is known.
+        With unknown input sizes, shapes are inferred for two trial sizes; a size that is equal in
+        both is known.
         """
-        found = [self.guessed(view, guess) for guess in range(len(GUESSES))]
+        guesses = [self.guessed(view, guess) for guess in range(len(GUESSES))]
         for index, tensor in self.tensors.items():
-            sizes = [sizes[index] for sizes in found if index in sizes]
+            sizes = [sizes[index] for sizes in guesses if index in sizes]
             if len(sizes) == len(GUESSES) and tensor.value is None:
                 first, *others = sizes
                 if all(len(other) == len(first) for other in others):
@@ -140,62 +141,62 @@ class _Reader:
                     tensor.dimensions = tuple(c[0] if len(set(c)) == 1 else 0 for c in columns)
 
     def guessed(self, view: Model | GraphView, guess: int) -> dict[int, Dimensions]:
-        """Dimensions of all operands where unknown sizes are as one of GUESSES says."""
-        found: dict[int, Dimensions] = {}
+        """The dimensions of all operands with unknown sizes replaced by one entry of GUESSES."""
+        dimensions: dict[int, Dimensions] = {}
         for index, tensor in self.tensors.items():
             if tensor.type in SCALARS or tensor.dimensions or tensor.value is not None:
-                found[index] = _filled(tensor.dimensions, guess)
+                dimensions[index] = _filled(tensor.dimensions, guess)
         declared = [operation for operation in view.operations if operation.match is not None]
         for index in {o.index for operation in declared for o in operation.outputs}:
             if 0 in self.tensors[index].dimensions:
-                del found[index]
+                del dimensions[index]
         for operation in declared:
-            self.resolve(operation, found, guess)
-        return found
+            self.resolve(operation, dimensions, guess)
+        return dimensions
 
-    def resolve(self, item: OperationView, found: dict[int, Dimensions], guess: int) -> None:
-        """Dimensions of the outputs of an operation, from those of its inputs."""
+    def resolve(self, item: OperationView, dimensions: dict[int, Dimensions], guess: int) -> None:
+        """Infer the dimensions of an operation's outputs from those of its inputs."""
         match = item.match
         assert match is not None
         known = all(
-            operand.is_omitted or operand.is_constant or operand.index in found
+            operand.is_omitted or operand.is_constant or operand.index in dimensions
             for operand in item.inputs
         )
         if item.name not in ("IF", "WHILE") and known:
             values = [
-                self.bound(operand, at in match.value_positions, found)
+                self.bound(operand, at in match.value_positions, dimensions)
                 for at, operand in enumerate(item.inputs)
             ]
             tensors = [self.tensors[operand.index] for operand in item.outputs]
             outputs = [BoundOperand(-1, t.type, (), t.scale, t.zero_point) for t in tensors]
             if all(value is not declare.UNSET for value in values):
                 op = match.operation.bind(
-                    match, values, outputs, lambda at: self.sized(item.inputs[at], found)
+                    match, values, outputs, lambda at: self.sized(item.inputs[at], dimensions)
                 )
                 try:
                     resolve(op)
                 except NnapiError:
-                    outputs = []  # what a run would refuse; the other runtime has its own word
+                    outputs = []  # an execution would refuse it; the target runtime decides
                 for operand, tensor, output in zip(item.outputs, tensors, outputs, strict=False):
                     tensor.scale, tensor.zero_point = output.scale, output.zero_point
                     if not (match.operation.data_dependent and 0 in output.dimensions):
-                        found[operand.index] = output.dimensions
+                        dimensions[operand.index] = output.dimensions
         for operand in item.outputs:
-            if operand.index not in found and operand.dimensions:
-                found[operand.index] = _filled(operand.dimensions, guess)
+            if operand.index not in dimensions and operand.dimensions:
+                dimensions[operand.index] = _filled(operand.dimensions, guess)
 
-    def sized(self, operand: OperandView, found: dict[int, Dimensions]) -> BoundOperand:
-        """An operand with the dimensions that were found."""
+    def sized(self, operand: OperandView, known: dict[int, Dimensions]) -> BoundOperand:
+        """An operand with its inferred dimensions."""
         t = self.tensor(operand)
-        sizes = found.get(operand.index, t.dimensions)
+        sizes = known.get(operand.index, t.dimensions)
         return BoundOperand(-1, t.type, sizes, t.scale, t.zero_point, t.channel_quant)
 
-    def bound(self, operand: OperandView, is_value: bool, found: dict[int, Dimensions]) -> Any:
-        """An input as declarations take it."""
+    def bound(self, operand: OperandView, is_value: bool, known: dict[int, Dimensions]) -> Any:
+        """An input in the form that declarations take."""
         if operand.is_omitted:
             return None
         if not is_value:
-            return self.sized(operand, found)
+            return self.sized(operand, known)
         value = operand.value
         if value is None:
             return declare.UNSET
@@ -204,6 +205,6 @@ class _Reader:
 
 
 def _filled(sizes: Dimensions, guess: int) -> Dimensions:
-    """Dimensions with a guess in place of each unknown size."""
+    """Dimensions with each unknown size replaced by the trial size."""
     first, others = GUESSES[guess]
     return tuple(n or (others if at else first) for at, n in enumerate(sizes))

@@ -1,4 +1,4 @@
-"""Tensors and nodes of a graph that is on its way to another format."""
+"""Tensors and nodes of a graph that is being exported."""
 
 from typing import Any
 
@@ -23,10 +23,10 @@ QUANTIZED = {
 
 
 class Tensor:
-    """A tensor: an operand of the model, or one that an export adds. Compared by identity.
+    """A tensor: an operand of the model, or one that the exporter adds. Compared by identity.
 
-    dimensions: a 0 is an unknown size. value: contents of a constant, else None. is_variable:
-    whether an operator finds what it has left there in the run before.
+    dimensions: 0 for an unknown size. value: the contents of a constant, else None. is_variable:
+        whether the runtime keeps its contents from run to run.
     """
 
     __slots__ = (
@@ -65,21 +65,21 @@ class Tensor:
 
     @property
     def rank(self) -> int:
-        """Number of dimensions."""
+        """The number of dimensions."""
         return len(self.dimensions)
 
     @property
     def is_quantized(self) -> bool:
-        """Whether its elements stand for others by a scale."""
+        """Whether the elements have a scale."""
         return self.type in QUANTIZED
 
     @property
     def parameters(self) -> tuple[T, float, int]:
-        """What decides which numbers its elements stand for."""
+        """Type, scale and zero point."""
         return self.type, self.scale, self.zero_point
 
     def like(self, dimensions: Dimensions | None = None, type: T | None = None) -> "Tensor":
-        """A new tensor of the same kind."""
+        """A new tensor with the same type, scale and zero point."""
         return Tensor(
             self.type if type is None else type,
             self.dimensions if dimensions is None else dimensions,
@@ -89,10 +89,10 @@ class Tensor:
 
 
 class Node:
-    """An operation with its operands by name, as a BoundOperation has them.
+    """An operation with its operands by name, as in BoundOperation.
 
-    Tensors are Tensors, omitted ones None; scalars, and the tensors whose values decide shapes,
-    are plain values where the model has them as constants, else Tensors.
+    Tensors are Tensors, omitted ones None. Scalars and shape-determining tensors are Python values
+    if the model has them as constants, else Tensors.
     """
 
     kind: str
@@ -113,7 +113,7 @@ class Node:
         raise AttributeError(f"{self.__dict__.get('kind')} has no operand {name!r}")
 
     def with_operands(self, outputs: list[Tensor] | None = None, **changed: Any) -> "Node":
-        """The same operation on other operands; `outputs` are also found by their names."""
+        """The same operation with other operands; `outputs` are bound to their names, too."""
         named = {**self.named, **changed}
         if outputs is not None:
             named |= {
@@ -125,7 +125,7 @@ class Node:
 
     @property
     def input_names(self) -> list[str]:
-        """Names of its inputs, also of those that are lists."""
+        """The names of the inputs, including those of lists."""
         ids = {id(output) for output in self.outputs}
         return [
             name
@@ -136,33 +136,33 @@ class Node:
 
     @property
     def tensors(self) -> list[Tensor]:
-        """All tensors that it reads, constants included."""
-        found: list[Tensor] = []
+        """All tensors that the node reads, including constants."""
+        result: list[Tensor] = []
         for name in self.input_names:
             value = self.named[name]
-            found += [
+            result += [
                 v
                 for v in (value if isinstance(value, list) else [value])
                 if v is not None and isinstance(v, Tensor)
             ]
-        return found
+        return result
 
 
-class Graph:
-    """A graph: nodes in an order in which they can run."""
+class ExportGraph:
+    """A graph with its nodes in execution order."""
 
     def __init__(self, inputs: list[Tensor], outputs: list[Tensor], nodes: list[Node]) -> None:
         self.inputs = inputs
         self.outputs = outputs
         self.nodes = nodes
         self.carried: list[tuple[int, int, Array | None]] = []
-        """(input, output, first value) of states that go from one run to the next."""
+        """(input, output, initial value) of states that are carried from run to run."""
         self.foreign: list[str] = []
-        """Operations that no declaration describes, in words."""
+        """Messages for operations without a declaration."""
 
 
 def constant(value: Any, type: T | None = None) -> Tensor:
-    """A constant; float32, int32 and bool by themselves."""
+    """A constant; by default float32, int32 or bool, by its value."""
     array = np.asarray(value)
     if type is None:
         kinds = {"f": T.TENSOR_FLOAT32, "i": T.TENSOR_INT32, "b": T.TENSOR_BOOL8}

@@ -1,1 +1,1 @@
-"""Source code that builds a model."""
+"""Export of models as source code."""

@@ -1,4 +1,4 @@
-"""C source that builds a model with the functions of the NDK."""
+"""C source that builds a model with the NDK functions."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,7 +22,7 @@ from nnapi_shim.hal.quantization import ELEMENT_BYTES, SCALARS
 from nnapi_shim.hal.types import is_known
 
 COPIED = 128
-"""Bytes up to which NNAPI copies a constant; longer ones it refers to."""
+"""Constants up to this size are copied by NNAPI; it keeps a pointer to larger ones."""
 
 HEAD = """\
 /* A model for Android's Neural Networks API, written by nnapi_shim.
@@ -116,7 +116,7 @@ NO_MAIN = """
 
 
 def export(model: Model, path: Path) -> dict[Target, bytes]:
-    """The source of a finished model; raises BAD_DATA for what extensions define."""
+    """The C source of a finished model. Raises BAD_DATA for types and operations of extensions."""
     return {path: source(model).encode()}
 
 
@@ -146,7 +146,9 @@ def _name(number: int, operand: OperandView) -> str:
 
 
 def _constants(graph: GraphView, number: int) -> list[str]:
-    """Arrays for the constants that NNAPI refers to, as bytes, halves or words in hex."""
+    """Arrays for the constants that NNAPI keeps pointers to, as hexadecimal 8-, 16- or 32-bit
+    words.
+    """
     parts = []
     for operand in graph.operands:
         value = operand.value
@@ -170,7 +172,7 @@ def _constants(graph: GraphView, number: int) -> list[str]:
 
 
 def _list(values: Sequence[Any], type: str = "uint32_t") -> str:
-    """A list of numbers as an array; NULL if there are none."""
+    """A list of numbers as an array literal; NULL for an empty list."""
     if not values:
         return "NULL"
     return f"(const {type}[]){{{', '.join(map(str, values))}}}"
@@ -184,7 +186,7 @@ def _float(value: float) -> str:
 def _function(
     graph: GraphView, number: int, graphs: Sequence[GraphView], is_main: bool, is_relaxed: bool
 ) -> str:
-    """A function that builds one graph."""
+    """The function that builds one graph."""
     lines = [
         "",
         f"static int build_{number}(ANeuralNetworksModel* model) {{"
@@ -198,10 +200,12 @@ def _function(
         inputs, outputs = (
             [o.index for o in list] for list in (operation.inputs, operation.outputs)
         )
-        told = ", ".join(label(operand) for operand in operation.inputs if not operand.is_scalar)
-        made = ", ".join(label(operand) for operand in operation.outputs)
+        inputs_text = ", ".join(
+            label(operand) for operand in operation.inputs if not operand.is_scalar
+        )
+        outputs_text = ", ".join(label(operand) for operand in operation.outputs)
         lines += [
-            f"    /* {operation.number}: {told} -> {made} */",
+            f"    /* {operation.number}: {inputs_text} -> {outputs_text} */",
             f"    TRY(ANeuralNetworksModel_addOperation(model, ANEURALNETWORKS_{operation.name}, "
             f"{len(inputs)}, {_list(inputs)}, {len(outputs)}, {_list(outputs)}));",
         ]
@@ -221,7 +225,7 @@ def _function(
 
 
 def _operand(operand: OperandView, number: int, graphs: Sequence[GraphView]) -> list[str]:
-    """The calls that add an operand and give it its value."""
+    """The calls that add an operand and set its value."""
     index, value = operand.index, operand.value
     sizes = list(operand.dimensions)
     lines = [
@@ -255,13 +259,13 @@ def _operand(operand: OperandView, number: int, graphs: Sequence[GraphView]) -> 
         lines.append(f"{set_value}{_small(value)}, {value.nbytes}));")
     elif operand.is_constant:
         raise bad_data(
-            f"operand {index} has a type of which no values are known", "export.source.value-type"
+            f"operand {index} has a type without known values", "export.source.value-type"
         )
     return lines
 
 
 def _small(value: Any) -> str:
-    """A short constant, readable where it is made of whole or finite numbers."""
+    """A short constant as a literal: decimal for integers and finite floats, else hexadecimal."""
     flat = value.ravel()
     if flat.dtype == np.float32 and np.isfinite(flat).all():
         return _list([_float(item) for item in flat], "float")

@@ -1,4 +1,4 @@
-"""What both kinds of source need: the graphs of a model, in the order in which they are built."""
+"""The graphs of a model in the order in which source code builds them."""
 
 import re
 from typing import Any
@@ -10,24 +10,24 @@ from nnapi_shim.hal.enums import OperandType, OperationType
 
 
 def graphs_of(model: Model) -> list[GraphView]:
-    """All graphs, those that others refer to first; that of the model last, each once.
+    """All graphs, each once: the models of IF and WHILE first, the main model last.
 
     Raises BAD_DATA for operands and operations of extensions, which have no names in source.
     """
-    found: list[GraphView] = []
+    graphs: list[GraphView] = []
     waiting: list[tuple[GraphView, bool]] = [(model.graph, False)]
     while waiting:
         graph, is_done = waiting.pop()
-        if graph in found:
+        if graph in graphs:
             continue
         if is_done:
-            found.append(graph)
+            graphs.append(graph)
             continue
         _require_plain(graph)
         waiting.append((graph, True))
         inner = [operand.subgraph for operand in graph.operands]
         waiting += [(other, False) for other in inner if other is not None]
-    return found
+    return graphs
 
 
 def _require_plain(graph: GraphView) -> None:
@@ -46,18 +46,18 @@ def _require_plain(graph: GraphView) -> None:
 
 
 def words(text: str) -> str:
-    """A name as part of an identifier; empty if nothing is left of it."""
+    """A name as part of an identifier; "" if no valid character remains."""
     return re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_")
 
 
 def label(operand: OperandView) -> str:
-    """What a comment calls an operand, without line ends and what ends comments."""
+    """The name of an operand for a comment, without line breaks and comment ends."""
     name = operand.name or f"operand {operand.index}"
     return re.sub(r"[^\x20-\x7e]|\*/|/\*|\\", "_", name)
 
 
 def number_text(value: float) -> str:
-    """A number that is the same float32 when it is read again."""
+    """A decimal number that parses to the same float32."""
     import numpy as np
 
     return repr(float(str(np.float32(value))))

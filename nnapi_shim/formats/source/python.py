@@ -1,4 +1,4 @@
-"""Python source that builds a model with nnapi_shim; large constants in a .npz file beside it."""
+"""Python source that builds a model with nnapi_shim; large constants go to an .npz file."""
 
 import io
 import keyword
@@ -20,7 +20,7 @@ from nnapi_shim.formats.source.graphs import (
 )
 
 INLINE = 16
-"""Elements up to which a constant stands in the source."""
+"""Constants up to this number of elements are literals in the source."""
 
 HEAD = '''\
 """A model, written by nnapi_shim: create_model() builds it."""
@@ -28,9 +28,9 @@ HEAD = '''\
 
 
 def export(model: Model, path: Path) -> dict[Target, bytes]:
-    """The source of a finished model, and model.npz beside model.py where it has large constants.
+    """The Python source of a finished model, and model.npz if it has large constants.
 
-    Raises BAD_DATA for what extensions define.
+    Raises BAD_DATA for types and operations of extensions.
     """
     arrays: dict[str, Any] = {}
     graphs = graphs_of(model)
@@ -56,7 +56,7 @@ def export(model: Model, path: Path) -> dict[Target, bytes]:
 
 
 def _text(value: str) -> str:
-    """As the contents of a string between double quotes."""
+    """The text escaped for a string between double quotes."""
     quoted = repr(value)
     return quoted[1:-1].replace('"', '\\"') if quoted[0] == "'" else quoted[1:-1]
 
@@ -68,7 +68,7 @@ def _function(
     main: Model | None,
     arrays: dict[str, Any],
 ) -> str:
-    """A function that builds one graph."""
+    """The function that builds one graph."""
     names = _names(graph)
     title = "create_model" if main else f"_graph_{number}"
     lines = ["", "", f"def {title}() -> nnapi_shim.Model:"]
@@ -88,19 +88,19 @@ def _function(
         lines.append("    model.relax_computation_float32_to_float16()")
     lines.append(f"    model.identify_inputs_and_outputs({inputs}, {outputs})")
     for state in main.carried if main else ():
-        into = names[graph.input_operands[state.input].index]
-        come = names[graph.output_operands[state.output].index]
+        input_name = names[graph.input_operands[state.input].index]
+        output = names[graph.output_operands[state.output].index]
         value = ""
         if state.initial is not None and np.any(state.initial):
-            value = f", {_array(np.asarray(state.initial), f'initial_{into}', arrays)}"
-        lines.append(f"    model.carry({into}, {come}{value})")
+            value = f", {_array(np.asarray(state.initial), f'initial_{input_name}', arrays)}"
+        lines.append(f"    model.carry({input_name}, {output}{value})")
     lines += ["    model.finish()", "    return model", ""]
     return "\n".join(lines)
 
 
 def _names(graph: GraphView) -> dict[int, str]:
-    """A variable for each operand: its name, or its role where it is first read."""
-    found: dict[int, str] = {}
+    """A variable name for each operand: its own name, or the role of its first use."""
+    variables: dict[int, str] = {}
     used = {"model", "nnapi_shim", "np", "Path", "CONSTANTS"}
     roles: dict[int, str] = {}
     for operation in graph.operations:
@@ -120,8 +120,8 @@ def _names(graph: GraphView) -> dict[int, str]:
         while name in used:
             name += "_"
         used.add(name)
-        found[operand.index] = name
-    return found
+        variables[operand.index] = name
+    return variables
 
 
 def _listed(operands: Sequence[OperandView], names: dict[int, str]) -> str:
@@ -135,7 +135,7 @@ def _operand(
     graphs: Sequence[GraphView],
     arrays: dict[str, Any],
 ) -> list[str]:
-    """The lines that add an operand and give it its value."""
+    """The lines that add an operand and set its value."""
     name, value = names[operand.index], operand.value
     more = ""
     if operand.scale or operand.zero_point:
@@ -161,7 +161,7 @@ def _operand(
         lines.append(f"    model.set_operand_value_from_model({name}, _graph_{at}())")
     elif operand.is_constant:
         raise bad_data(
-            f"operand {operand.index} has a type of which no values are known",
+            f"operand {operand.index} has a type without known values",
             "export.source.value-type",
         )
     if operand.is_omitted:
@@ -170,7 +170,7 @@ def _operand(
 
 
 def _array(value: Any, name: str, arrays: dict[str, Any]) -> str:
-    """A constant as an expression: in place where it is short, else from the file beside."""
+    """A constant as an expression: a literal if it is short, else an entry of the .npz file."""
     is_plain = value.dtype.kind in "iub" or (value.dtype == np.float32 and np.isfinite(value).all())
     if value.size > INLINE or not is_plain or value.size == 0:
         arrays[name] = value

@@ -1,7 +1,8 @@
-"""What the import makes that a file does not hold: bounded by the size of the file.
+"""Bounds the memory that an import allocates, by the size of the file.
 
-A file of a few hundred bytes can declare a dimension of two thousand million. Whatever is made of
-such a number goes through here; tests/formats/tflite/test_allocation.py finds what does not.
+A file of a few hundred bytes can declare a dimension of 2 * 10^9. Every allocation whose size comes
+from the file goes through this module; tests/formats/tflite/test_allocation.py finds those that do
+not.
 """
 
 import math
@@ -14,16 +15,16 @@ from nnapi_shim.api.arrays import Array
 from nnapi_shim.errors import NnapiError, bad_data
 
 ALWAYS = 64 * 2**20
-"""Bytes that may be made for a file of any size."""
+"""The bytes that an import may allocate for a file of any size."""
 
 TIMES = 16
-"""Bytes that may be made beyond that for each byte of a file: its INT4 constants become float32,
-which is eight times their size.
+"""The additional bytes per byte of the file: an INT4 constant becomes float32, eight times its
+size.
 """
 
 
 class Room:
-    """The memory that the import of one file may take, all its graphs together."""
+    """The memory budget of the import of one file, shared by all its graphs."""
 
     def __init__(self, file_bytes: int) -> None:
         self._limit = ALWAYS + TIMES * file_bytes
@@ -31,9 +32,9 @@ class Room:
         self._left = self._limit
 
     def take(self, size: int, what: str) -> None:
-        """Count bytes that are about to be made.
+        """Count bytes before they are allocated.
 
-        Raises BAD_DATA, with `what` in front, where they are more than there is room for.
+        Raises BAD_DATA, with `what` in front, if the budget does not suffice.
         """
         if size > self._left:
             raise self._refused(size, what)
@@ -42,28 +43,28 @@ class Room:
     def _refused(self, size: int, what: str) -> NnapiError:
         return bad_data(
             f"{what} takes {size} bytes; for a file of {self._file_bytes} bytes {self._limit} are "
-            f"made at most, of which {self._left} are left",
+            f"allocated at most, of which {self._left} are left",
             "import.tflite.out-of-proportion",
         )
 
     def filled(self, shape: Sequence[int], value: Any, dtype: Any, what: str) -> Array:
-        """An array of one number."""
+        """An array filled with one number."""
         self.take(math.prod(shape) * np.dtype(dtype).itemsize, what)
         return np.full(tuple(shape), value, dtype)
 
     def empty(self, shape: Sequence[int], dtype: Any, what: str) -> Array:
-        """An array without elements; `shape` has a 0."""
+        """An array without elements; `shape` contains a 0."""
         try:
             return np.empty(tuple(shape), dtype)
-        except ValueError:  # the product of the others does not fit in numpy's sizes
+        except ValueError:  # the product of the other sizes overflows
             raise self._refused(2**63, what) from None
 
     def counted(self, count: int, dtype: Any, what: str) -> Array:
-        """0, 1, 2 and so on, `count` numbers."""
+        """The numbers from 0 to `count` - 1."""
         self.take(count * np.dtype(dtype).itemsize, what)
         return np.arange(count, dtype=dtype)
 
     def repeated(self, values: Array, shape: Sequence[int], what: str) -> Array:
-        """The same elements, repeated until they fill a shape."""
+        """The elements repeated until they fill `shape`."""
         self.take(math.prod(shape) * values.dtype.itemsize, what)
         return np.ascontiguousarray(np.broadcast_to(values, tuple(shape)))

@@ -1,6 +1,6 @@
-"""A file with some of the operators of a graph: what LiteRT is given of a model.
+"""Writes a .tflite file with some operators of a graph, for LiteRT.
 
-Tensors and buffers keep their numbers.
+Tensors and buffers keep their indices.
 """
 
 from collections.abc import Container, Sequence
@@ -11,12 +11,12 @@ from nnapi_shim.formats.tflite.file import File, Operator
 
 
 def litert() -> Any:
-    """The package that runs files. Raises ImportError with what to install."""
+    """The package of LiteRT. Raises ImportError with what to install."""
     try:
         from ai_edge_litert import interpreter
     except ImportError as error:
         raise ImportError(
-            "what NNAPI cannot express needs LiteRT; `pip install ai-edge-litert`"
+            "operators that NNAPI cannot express need LiteRT; `pip install ai-edge-litert`"
         ) from error
     return interpreter
 
@@ -28,7 +28,7 @@ def cut(
     inputs: Sequence[int],
     outputs: Sequence[int],
 ) -> bytes:
-    """A file whose first graph has these operators of a graph, these inputs and outputs."""
+    """A file whose main graph has the given operators, inputs and outputs."""
     litert()
     import flatbuffers
     from ai_edge_litert import schema_py_generated as generated
@@ -39,7 +39,7 @@ def cut(
     chosen.operators = [chosen.operators[operator.number] for operator in operators]
     for item, operator in zip(chosen.operators, operators, strict=True):
         if operator.custom is not None and item.largeCustomOptionsOffset > 1:
-            item.customOptions = list(operator.custom)  # behind the flatbuffer, as buffers may be
+            item.customOptions = list(operator.custom)  # stored after the flatbuffer
             item.largeCustomOptionsOffset = item.largeCustomOptionsSize = 0
     chosen.inputs, chosen.outputs = list(inputs), list(outputs)
     if len(graphs) == 1:
@@ -47,10 +47,10 @@ def cut(
         used |= {at for index in used for at in _scales(chosen.tensors[index])}
         _drop_unused(model, {chosen.tensors[index].buffer for index in used})
     for buffer in model.buffers:
-        if buffer.offset > 1:  # behind the flatbuffer, which the new file has nothing
+        if buffer.offset > 1:  # stored after the flatbuffer, where the new file has no data
             buffer.data = file.data[buffer.offset : buffer.offset + buffer.size]
             buffer.offset = buffer.size = 0
-    # The first graph is what is run; operators refer to others by their numbers.
+    # LiteRT runs the first graph; operators refer to other graphs by index.
     graphs[0], graphs[graph] = graphs[graph], graphs[0]
     model.signatureDefs = model.metadata = model.metadataBuffer = None
     builder = flatbuffers.Builder(1024)
@@ -59,14 +59,14 @@ def cut(
 
 
 def _scales(tensor: Any) -> list[int]:
-    """Tensors that hold the scales and zero points of a tensor's blocks."""
+    """The tensors with the scales and zero points of a tensor's blocks."""
     details = getattr(tensor.quantization, "details", None)
-    found = [getattr(details, name, -1) for name in ("scales", "zeroPoints")]
-    return [index for index in found if index >= 0]
+    indexes = [getattr(details, name, -1) for name in ("scales", "zeroPoints")]
+    return [index for index in indexes if index >= 0]
 
 
 def _drop_unused(model: Any, used: Container[int]) -> None:
-    """Take the contents from buffers that no operator reads."""
+    """Clear the buffers that no operator reads."""
     for number, buffer in enumerate(model.buffers):
         if number not in used:
             buffer.data, buffer.offset, buffer.size = None, 0, 0

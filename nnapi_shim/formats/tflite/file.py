@@ -14,7 +14,7 @@ from nnapi_shim.api.arrays import Array
 from nnapi_shim.errors import bad_data
 from nnapi_shim.formats.tflite import schema
 from nnapi_shim.formats.tflite.checked import Reader
-from nnapi_shim.formats.tflite.graph import Graph as Graph
+from nnapi_shim.formats.tflite.graph import FileGraph as FileGraph
 from nnapi_shim.formats.tflite.graph import Operator as Operator
 from nnapi_shim.formats.tflite.graph import check_order, require_all, tensor_indexes
 from nnapi_shim.formats.tflite.quantization import Quantization, quantization, with_blocks
@@ -24,10 +24,10 @@ from nnapi_shim.formats.tflite.tensor import MOST_SHOWN, elements
 from nnapi_shim.formats.tflite.tensor import Tensor as Tensor
 
 EXTERNAL_BUFFER = 10
-"""Position of Tensor.external_buffer in the schema; the package `tflite` does not have it."""
+"""The position of Tensor.external_buffer in the schema; the package `tflite` lacks it."""
 
 MOST_DIMENSIONS = 64
-"""Of a tensor; numpy's arrays have no more."""
+"""The highest rank of a tensor, as of numpy arrays."""
 
 
 class Signature(NamedTuple):
@@ -44,17 +44,17 @@ class File(NamedTuple):
 
     data: bytes
     description: str
-    graphs: tuple[Graph, ...]
+    graphs: tuple[FileGraph, ...]
     signatures: tuple[Signature, ...]
 
 
 def contents(path: str | os.PathLike[str]) -> bytes:
-    """The bytes of a file. Raises BAD_DATA for what is no plain file."""
-    # Without waiting for somebody to write to a pipe.
+    """The bytes of a file. Raises BAD_DATA if it is no regular file."""
+    # Non-blocking: opening a pipe must not wait for a writer.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise bad_data(f"{os.fspath(path)} is no plain file", "file.not-plain")
+            raise bad_data(f"{os.fspath(path)} is no regular file", "file.not-plain")
         with open(descriptor, "rb", closefd=False) as file:
             return file.read()
     finally:
@@ -62,19 +62,20 @@ def contents(path: str | os.PathLike[str]) -> bytes:
 
 
 def is_tflite(data: bytes) -> bool:
-    """Whether the bytes say that they are a .tflite file."""
+    """Whether the bytes have the file identifier TFL3."""
     return data[4:8] == schema.IDENTIFIER
 
 
 def read(data: bytes) -> File:
     """Read and check a file.
 
-    Raises BAD_DATA for a file that is none, is damaged, or was made by a newer schema; ImportError
+    Raises BAD_DATA for a file that is not .tflite, is damaged, or has a newer schema; ImportError
     without the packages that read it.
     """
     if not is_tflite(data):
         raise bad_data(
-            "it is no .tflite file: the mark TFL3 is not at byte 4", "import.tflite.file.identifier"
+            "it is no .tflite file: the identifier TFL3 is missing at byte 4",
+            "import.tflite.file.identifier",
         )
     if len(data) < 16:
         raise bad_data(
@@ -86,14 +87,14 @@ def read(data: bytes) -> File:
     version = reader.call("the model", model.Version)
     if version != schema.VERSION:
         raise bad_data(
-            f"it has version {version} of the schema; read is version {schema.VERSION}",
+            f"it has schema version {version}; supported is version {schema.VERSION}",
             "import.tflite.file.schema-version",
         )
     return _Model(reader, model).file()
 
 
 class _Model:
-    """The reader of a file, with the tables that its graphs refer to."""
+    """Reads a file with the tables that its graphs share."""
 
     def __init__(self, reader: Reader, model: Any) -> None:
         self._reader = reader
@@ -107,7 +108,7 @@ class _Model:
         self._types = schema.names("TensorType")
 
     def file(self) -> File:
-        """Everything."""
+        """Read the whole file."""
         reader, model = self._reader, self._model
         description = reader.text("the model", reader.call("the model", model.Description))
         tables = reader.tables("the model", model, "Subgraphs")
@@ -120,10 +121,10 @@ class _Model:
         )
         return File(reader.data, description, graphs, signatures)
 
-    def _unknown(self, place: str, table: str, item: Any) -> str:
-        """The first field of a table that this version does not know, in words, or ""."""
+    def _unknown(self, location: str, table: str, item: Any) -> str:
+        """A message about the first field that this version does not know, or ""."""
         known = schema.field_count(table)
-        more = [at for at, place in enumerate(self._reader.slots(place, item)) if place]
+        more = [at for at, location in enumerate(self._reader.slots(location, item)) if location]
         newer = [at for at in more if at >= known]
         return (
             f"field {newer[0]} of its {table} is newer than this version, which knows {known}"
@@ -131,25 +132,27 @@ class _Model:
             else ""
         )
 
-    def _require_known(self, place: str, table: str, item: Any) -> None:
-        unknown = self._unknown(place, table, item)
+    def _require_known(self, location: str, table: str, item: Any) -> None:
+        unknown = self._unknown(location, table, item)
         if unknown:
-            raise bad_data(f"{place}: {unknown}", "import.tflite.file.unknown-field")
+            raise bad_data(f"{location}: {unknown}", "import.tflite.file.unknown-field")
 
-    def _code(self, place: str, code: Any) -> tuple[str, bool]:
-        """The name of an operator code, and whether it is a custom one."""
+    def _code(self, location: str, code: Any) -> tuple[str, bool]:
+        """The name of an operator code, and whether it is a custom operator."""
         call = self._reader.call
-        # Old files have the one, new files the other: the larger is the one that is there. The
-        # package's BuiltinCode() gives the old one for codes below 127, so it is read here.
-        number = max(self._reader.slot(place, code, 3), call(place, code.DeprecatedBuiltinCode))
-        self._require_known(place, "OperatorCode", code)
+        # Old files have deprecated_builtin_code, new ones builtin_code; the larger is valid. The
+        # package's BuiltinCode() returns the deprecated one below 127, so both are read here.
+        number = max(
+            self._reader.slot(location, code, 3), call(location, code.DeprecatedBuiltinCode)
+        )
+        self._require_known(location, "OperatorCode", code)
         name = schema.names("BuiltinOperator").get(number, f"BUILTIN_{number}")
         if name != "CUSTOM":
             return name, False
-        name = self._reader.text(place, call(place, code.CustomCode))[:MOST_SHOWN] or "CUSTOM"
+        name = self._reader.text(location, call(location, code.CustomCode))[:MOST_SHOWN] or "CUSTOM"
         return name if name.isprintable() else repr(name), True
 
-    def _graph(self, number: int, table: Any) -> Graph:
+    def _graph(self, number: int, table: Any) -> FileGraph:
         reader = self._reader
         at = f"graph {number}"
         self._require_known(at, "SubGraph", table)
@@ -168,7 +171,7 @@ class _Model:
             tuple(tensor_indexes(f"{at}: {kind}", reader.numbers(at, table, field), tensors))
             for kind, field in (("input", "Inputs"), ("output", "Outputs"))
         )
-        graph = Graph(
+        graph = FileGraph(
             number, name, tensors, operators, require_all(at, inputs), require_all(at, outputs)
         )
         check_order(where, graph)
@@ -178,125 +181,133 @@ class _Model:
         self, where: str, number: int, operator: Any, tensors: Sequence[Tensor]
     ) -> Operator:
         reader = self._reader
-        place = f"{where}operator {number}"
-        code = reader.call(place, operator.OpcodeIndex)
+        location = f"{where}operator {number}"
+        code = reader.call(location, operator.OpcodeIndex)
         if not 0 <= code < len(self._codes):
             raise bad_data(
-                f"{place}: code {code} of {len(self._codes)} is not there",
+                f"{location}: code {code} does not exist; the file has {len(self._codes)}",
                 "import.tflite.file.operator-code",
             )
         name, is_custom = self._codes[code]
-        place = f"{place} {name}"
+        location = f"{location} {name}"
         inputs, outputs, between = (
-            tuple(tensor_indexes(f"{place}: {kind}", reader.numbers(place, operator, f), tensors))
+            tuple(
+                tensor_indexes(
+                    f"{location}: {kind}", reader.numbers(location, operator, f), tensors
+                )
+            )
             for kind, f in (
                 ("input", "Inputs"),
                 ("output", "Outputs"),
                 ("intermediate", "Intermediates"),
             )
         )
-        unread = self._unknown(place, "Operator", operator)
+        unread = self._unknown(location, "Operator", operator)
         custom = None
         if is_custom:
-            form = reader.call(place, operator.CustomOptionsFormat)
+            form = reader.call(location, operator.CustomOptionsFormat)
             unread = unread or (f"its options have format {form}; known is 0" if form else "")
-            custom = reader.array(place, operator, "CustomOptions", 1).tobytes()
-            start = reader.call(place, operator.LargeCustomOptionsOffset)
-            size = reader.call(place, operator.LargeCustomOptionsSize)
+            custom = reader.array(location, operator, "CustomOptions", 1).tobytes()
+            start = reader.call(location, operator.LargeCustomOptionsOffset)
+            size = reader.call(location, operator.LargeCustomOptionsSize)
             if start > 1:
-                custom = self._beyond(place, start, size).tobytes()
+                custom = self._beyond(location, start, size).tobytes()
         options: Mapping[str, Any] = {}
         if not is_custom:
-            options, newer = self._options(place, operator)
+            options, newer = self._options(location, operator)
             unread = unread or newer
         return Operator(
             number,
             name,
             inputs,
-            require_all(place, outputs),
+            require_all(location, outputs),
             options,
             custom,
             tuple(index for index in between if index is not None),
             unread,
         )
 
-    def _options(self, place: str, operator: Any) -> tuple[Mapping[str, Any], str]:
-        """The options of an operator, and which field of them is not known."""
+    def _options(self, location: str, operator: Any) -> tuple[Mapping[str, Any], str]:
+        """The options of an operator, and a message about an unknown field or ""."""
         reader = self._reader
-        type = reader.call(place, operator.BuiltinOptionsType)
-        table = reader.call(place, operator.BuiltinOptions)
+        type = reader.call(location, operator.BuiltinOptionsType)
+        table = reader.call(location, operator.BuiltinOptions)
         known = schema.names("BuiltinOptions")
         if not type or table is None:
-            type = reader.call(place, operator.BuiltinOptions2Type)
-            table = reader.call(place, operator.BuiltinOptions2)
+            type = reader.call(location, operator.BuiltinOptions2Type)
+            table = reader.call(location, operator.BuiltinOptions2)
             known = schema.names("BuiltinOptions2")
         if not type or table is None:
             return {}, ""
         if type not in known:
             raise bad_data(
-                f"{place}: options {type} are not those of any operator",
+                f"{location}: options {type} belong to no operator",
                 "import.tflite.file.options",
             )
         options = getattr(schema.package(), known[type])()
-        reader.call(place, options.Init, table.Bytes, table.Pos)
-        reader.call(place, lambda: options)
-        return reader.fields(place, options), self._unknown(place, known[type], options)
+        reader.call(location, options.Init, table.Bytes, table.Pos)
+        reader.call(location, lambda: options)
+        return reader.fields(location, options), self._unknown(location, known[type], options)
 
-    def _beyond(self, place: str, start: int, size: int) -> Array:
-        """Bytes anywhere in the file, mostly behind the flatbuffer."""
+    def _beyond(self, location: str, start: int, size: int) -> Array:
+        """Bytes anywhere in the file, usually after the flatbuffer."""
         if start + size > len(self._reader.data):
             raise bad_data(
-                f"{place}: bytes {start} to {start + size}; the file has {len(self._reader.data)}",
+                f"{location}: bytes {start} to {start + size}; "
+                f"the file has {len(self._reader.data)}",
                 "import.tflite.file.beyond-end",
             )
         return np.frombuffer(self._reader.data, np.uint8, size, start)
 
-    def _bytes(self, place: str, number: int) -> Array:
-        """The contents of a buffer; the first is that of tensors without any."""
+    def _bytes(self, location: str, number: int) -> Array:
+        """The contents of a buffer; buffer 0 is that of tensors without contents."""
         if not 0 <= number < len(self._buffers):
             raise bad_data(
-                f"{place}: buffer {number}; the file has {len(self._buffers)}",
+                f"{location}: buffer {number}; the file has {len(self._buffers)}",
                 "import.tflite.file.buffer-index",
             )
         buffer, reader = self._buffers[number], self._reader
         self._require_known(f"buffer {number}", "Buffer", buffer)
-        start = reader.call(place, buffer.Offset)
+        start = reader.call(location, buffer.Offset)
         if start > 1:
-            return self._beyond(place, start, reader.call(place, buffer.Size))
-        count: int = reader.call(f"{place}: data", buffer.DataLength)
+            return self._beyond(location, start, reader.call(location, buffer.Size))
+        count: int = reader.call(f"{location}: data", buffer.DataLength)
         if not count:
             return np.empty(0, np.uint8)
-        found = reader.call(f"{place}: data", buffer.DataAsNumpy)
-        if not isinstance(found, np.ndarray) or found.size != count:
-            raise bad_data(f"{place}: its data is not there", "import.tflite.file.buffer-data")
-        return found
+        array = reader.call(f"{location}: data", buffer.DataAsNumpy)
+        if not isinstance(array, np.ndarray) or array.size != count:
+            raise bad_data(f"{location}: its data is missing", "import.tflite.file.buffer-data")
+        return array
 
-    def _tensor(self, place: str, index: int, tensor: Any) -> tuple[Tensor, Quantization]:
+    def _tensor(self, location: str, index: int, tensor: Any) -> tuple[Tensor, Quantization]:
         reader = self._reader
-        name = reader.text(place, reader.call(place, tensor.Name))
-        code = reader.call(place, tensor.Type)
+        name = reader.text(location, reader.call(location, tensor.Name))
+        code = reader.call(location, tensor.Type)
         if code not in self._types:
             raise bad_data(
-                f"{place}: element type {code}; known are those up to {max(self._types)}",
+                f"{location}: element type {code}; known are those up to {max(self._types)}",
                 "import.tflite.tensor.type",
             )
         type = self._types[code]
-        shape = reader.numbers(place, tensor, "Shape")
-        signature = reader.numbers(place, tensor, "ShapeSignature")
+        shape = reader.numbers(location, tensor, "Shape")
+        signature = reader.numbers(location, tensor, "ShapeSignature")
         if len(shape) > MOST_DIMENSIONS:
-            raise bad_data(f"{place}: it has {len(shape)} dimensions", "import.tflite.tensor.rank")
+            raise bad_data(
+                f"{location}: it has {len(shape)} dimensions", "import.tflite.tensor.rank"
+            )
         if any(size < 0 for size in shape):
-            raise bad_data(f"{place}: shape {list(shape)}", "import.tflite.tensor.shape")
+            raise bad_data(f"{location}: shape {list(shape)}", "import.tflite.tensor.shape")
         if signature and len(signature) != len(shape):
             raise bad_data(
-                f"{place}: shape {list(shape)}, and in its signature {list(signature)}",
+                f"{location}: shape {list(shape)}, and in its signature {list(signature)}",
                 "import.tflite.tensor.shape-signature",
             )
         dimensions = tuple(
-            0 if told < 0 else size for size, told in zip(shape, signature or shape, strict=True)
+            0 if declared < 0 else size
+            for size, declared in zip(shape, signature or shape, strict=True)
         )
-        scaled = quantization(reader, place, type, shape, tensor)
-        made = Tensor(
+        scaled = quantization(reader, location, type, shape, tensor)
+        result = Tensor(
             index,
             name,
             type,
@@ -305,59 +316,59 @@ class _Model:
             scaled.scales,
             scaled.zero_points,
             scaled.channel_dim,
-            is_variable=bool(reader.call(place, tensor.IsVariable)),
-            is_sparse=reader.call(place, tensor.Sparsity) is not None,
-            unread=self._unread(place, tensor) or scaled.unread,
+            is_variable=bool(reader.call(location, tensor.IsVariable)),
+            is_sparse=reader.call(location, tensor.Sparsity) is not None,
+            unread=self._unread(location, tensor) or scaled.unread,
         )
-        bytes_ = self._bytes(place, reader.call(place, tensor.Buffer))
-        sparsity = reader.call(place, tensor.Sparsity)
+        bytes_ = self._bytes(location, reader.call(location, tensor.Buffer))
+        sparsity = reader.call(location, tensor.Sparsity)
         if bytes_.size and sparsity is not None:
-            made = made._replace(sparsity=read_sparsity(reader, place, sparsity, bytes_))
-        if not bytes_.size or made.is_sparse or made.unread:
-            return made, scaled
+            result = result._replace(sparsity=read_sparsity(reader, location, sparsity, bytes_))
+        if not bytes_.size or result.is_sparse or result.unread:
+            return result, scaled
         if type == "INT4" or type == "BOOL":
-            # They may become arrays of their own, and tensors may share the bytes in the file.
-            reader.spend(place, bytes_.size)
+            # Counted per tensor: each may become an array, though tensors may share bytes.
+            reader.spend(location, bytes_.size)
         if type in DTYPES or type == "INT4":
-            return made._replace(value=elements(place, made, bytes_)), scaled
-        reader.spend(place, bytes_.size)
-        return made._replace(data=bytes_.tobytes()), scaled
+            return result._replace(value=elements(location, result, bytes_)), scaled
+        reader.spend(location, bytes_.size)
+        return result._replace(data=bytes_.tobytes()), scaled
 
-    def _unread(self, place: str, tensor: Any) -> str:
+    def _unread(self, location: str, tensor: Any) -> str:
         """Why the contents of a tensor are not understood, or ""."""
         reader = self._reader
-        if reader.slot(place, tensor, EXTERNAL_BUFFER, "<I"):
+        if reader.slot(location, tensor, EXTERNAL_BUFFER, "<I"):
             return "its contents lie in another file (external_buffer)"
-        if reader.length(place, tensor, "VariantTensors"):
+        if reader.length(location, tensor, "VariantTensors"):
             return "it holds tensors (variant_tensors)"
-        table = reader.call(place, tensor.Quantization)
-        unknown = table and self._unknown(place, "QuantizationParameters", table)
-        return unknown or self._unknown(place, "Tensor", tensor)
+        table = reader.call(location, tensor.Quantization)
+        unknown = table and self._unknown(location, "QuantizationParameters", table)
+        return unknown or self._unknown(location, "Tensor", tensor)
 
-    def _signature(self, at: int, table: Any, graphs: Sequence[Graph]) -> Signature:
+    def _signature(self, at: int, table: Any, graphs: Sequence[FileGraph]) -> Signature:
         reader = self._reader
-        place = f"signature {at}"
-        self._require_known(place, "SignatureDef", table)
-        key = reader.text(place, reader.call(place, table.SignatureKey))
-        place = f"{place} {key[:MOST_SHOWN]!r}"
-        number = reader.call(place, table.SubgraphIndex)
+        location = f"signature {at}"
+        self._require_known(location, "SignatureDef", table)
+        key = reader.text(location, reader.call(location, table.SignatureKey))
+        location = f"{location} {key[:MOST_SHOWN]!r}"
+        number = reader.call(location, table.SubgraphIndex)
         if not 0 <= number < len(graphs):
             raise bad_data(
-                f"{place}: graph {number}; the file has {len(graphs)}",
+                f"{location}: graph {number}; the file has {len(graphs)}",
                 "import.tflite.signature.graph",
             )
 
         def names(field: str, tensors: Sequence[int]) -> dict[int, str]:
-            found, allowed = {}, set(tensors)
-            for item in reader.tables(place, table, field):
-                index = reader.call(place, item.TensorIndex)
+            result, allowed = {}, set(tensors)
+            for item in reader.tables(location, table, field):
+                index = reader.call(location, item.TensorIndex)
                 if index not in allowed:
                     raise bad_data(
-                        f"{place}: {field} has tensor {index}, which is none of them",
+                        f"{location}: {field} has tensor {index}, which is none of them",
                         "import.tflite.signature.tensor",
                     )
-                found[index] = reader.text(place, reader.call(place, item.Name))
-            return found
+                result[index] = reader.text(location, reader.call(location, item.Name))
+            return result
 
         graph = graphs[number]
         return Signature(

@@ -1,4 +1,4 @@
-"""Graphs of a .tflite file as plain values, and checks of how their tensors are connected."""
+"""Graphs of a .tflite file as plain values, and checks of their connections."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -8,10 +8,10 @@ from nnapi_shim.formats.tflite.tensor import Tensor
 
 
 class Operator(NamedTuple):
-    """An operator. name: in the schema; of a custom one, what it calls itself.
+    """An operator. name: the schema name, or the name of a custom operator.
 
-    An omitted input is None. options: name of a field -> value. custom: the options of a custom
-    operator. unread: a field that this version does not understand, in words, or "".
+    An omitted input is None. options: field name -> value. custom: the options of a custom
+    operator. unread: a message about a field that this version does not understand, or "".
     """
 
     number: int
@@ -27,8 +27,8 @@ class Operator(NamedTuple):
         return f"operator {self.number} {self.name}"
 
 
-class Graph(NamedTuple):
-    """A graph of a file; inputs and outputs are indexes of tensors."""
+class FileGraph(NamedTuple):
+    """A graph of a file; inputs and outputs are tensor indices."""
 
     number: int
     name: str
@@ -38,30 +38,30 @@ class Graph(NamedTuple):
     outputs: tuple[int, ...]
 
 
-def require_all(place: str, indexes: Sequence[int | None]) -> tuple[int, ...]:
-    """Indexes, none of which may be omitted."""
-    found = tuple(index for index in indexes if index is not None)
-    if len(found) < len(indexes):
+def require_all(location: str, indexes: Sequence[int | None]) -> tuple[int, ...]:
+    """The indices, none of which may be omitted."""
+    present = tuple(index for index in indexes if index is not None)
+    if len(present) < len(indexes):
         raise bad_data(
-            f"{place}: an input or output is tensor -1", "import.tflite.file.argument-omitted"
+            f"{location}: an input or output is tensor -1", "import.tflite.file.argument-omitted"
         )
-    return found
+    return present
 
 
 def tensor_indexes(
-    place: str, indexes: Sequence[int], tensors: Sequence[Tensor]
+    location: str, indexes: Sequence[int], tensors: Sequence[Tensor]
 ) -> Iterator[int | None]:
-    """Indexes of tensors of a graph; -1 is None."""
+    """Tensor indices of a graph; -1 becomes None."""
     for at, index in enumerate(indexes):
         if not -1 <= index < len(tensors):
             raise bad_data(
-                f"{place} {at} is tensor {index}; the graph has {len(tensors)}",
+                f"{location} {at} is tensor {index}; the graph has {len(tensors)}",
                 "import.tflite.file.tensor-index",
             )
         yield None if index < 0 else index
 
 
-def check_order(where: str, graph: Graph) -> None:
+def check_order(where: str, graph: FileGraph) -> None:
     """Require that each tensor is written once, before it is read."""
     inputs = set(graph.inputs)
     if len(inputs) < len(graph.inputs):
@@ -87,6 +87,6 @@ def check_order(where: str, graph: Graph) -> None:
             if origin is not None and origin.number >= operator.number:
                 raise bad_data(
                     f"{where}{operator}: input {at} is tensor {read_index}, which {origin} "
-                    "gives later",
+                    "writes later",
                     "import.tflite.file.order",
                 )

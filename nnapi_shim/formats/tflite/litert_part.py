@@ -9,18 +9,18 @@ from numpy.typing import ArrayLike
 from nnapi_shim.api.arrays import Array
 from nnapi_shim.errors import bad_data
 from nnapi_shim.formats.tflite.cut import cut, litert
-from nnapi_shim.formats.tflite.file import DTYPES, File, Graph, Tensor
+from nnapi_shim.formats.tflite.file import DTYPES, File, FileGraph, Tensor
 from nnapi_shim.formats.tflite.parts import Part
 
 
 class LitertPart:
-    """A part that LiteRT runs: with its default delegate (XNNPACK) where that can be set up for
-    it, else without.
+    """A part that LiteRT runs: with its default delegate (XNNPACK) if that accepts the part, else
+    without.
     """
 
     devices = ("LiteRT",)
 
-    def __init__(self, file: File, graph: Graph, part: Part) -> None:
+    def __init__(self, file: File, graph: FileGraph, part: Part) -> None:
         self._graph = graph
         self._part = part
         self._data = cut(file, graph.number, part.operators, part.inputs, part.outputs)
@@ -35,9 +35,11 @@ class LitertPart:
         package = litert()
         kinds = package.OpResolverType
         kind = kinds.BUILTIN_WITHOUT_DEFAULT_DELEGATES if self._is_plain else kinds.AUTO
-        made = package.Interpreter(model_content=self._data, experimental_op_resolver_type=kind)
-        made.allocate_tensors()
-        return made
+        interpreter = package.Interpreter(
+            model_content=self._data, experimental_op_resolver_type=kind
+        )
+        interpreter.allocate_tensors()
+        return interpreter
 
     def _give_up_delegate(self) -> None:
         self._is_plain, self._shapes = True, []
@@ -47,28 +49,28 @@ class LitertPart:
             raise self._refused(error) from None
 
     def _refused(self, error: Exception) -> Exception:
-        told = " ".join(str(error).split())
+        message = " ".join(str(error).split())
         return bad_data(
-            f"LiteRT refuses {self._part.operators[0]} or what follows it: {told}",
+            f"LiteRT refuses {self._part.operators[0]} or what follows it: {message}",
             "import.tflite.litert-refuses",
         )
 
     def run(self, values: dict[int, Array]) -> None:
-        """Compute the part's outputs from what is there."""
-        given = [self._given(index, values) for index in self._part.inputs]
+        """Compute the outputs of the part from `values`."""
+        arrays = [self._given(index, values) for index in self._part.inputs]
         try:
-            self._resize(given)
+            self._resize(arrays)
         except (RuntimeError, ValueError) as error:
             if self._is_plain:
                 raise self._refused(error) from None
-            self._give_up_delegate()  # states are those of the last shapes, as after a resize
+            self._give_up_delegate()  # as after a resize: states keep their last shapes
             try:
-                self._resize(given)
+                self._resize(arrays)
             except (RuntimeError, ValueError) as again:
                 raise self._refused(again) from None
         interpreter = self._interpreter
         try:
-            for detail, value in zip(interpreter.get_input_details(), given, strict=True):
+            for detail, value in zip(interpreter.get_input_details(), arrays, strict=True):
                 interpreter.set_tensor(detail["index"], value)
             interpreter.invoke()
         except (RuntimeError, ValueError) as error:
@@ -77,9 +79,9 @@ class LitertPart:
         for index, detail in zip(self._part.outputs, details, strict=True):
             values[index] = interpreter.get_tensor(detail["index"])
 
-    def _resize(self, given: list[Array]) -> None:
+    def _resize(self, arrays: list[Array]) -> None:
         interpreter = self._interpreter
-        shapes = [value.shape for value in given]
+        shapes = [value.shape for value in arrays]
         if shapes == self._shapes:
             return
         for detail, shape in zip(interpreter.get_input_details(), shapes, strict=True):
@@ -93,25 +95,25 @@ class LitertPart:
         return value.reshape(()) if not tensor.shape and value.size == 1 else value
 
     def reset(self) -> None:
-        """Begin anew with all states."""
+        """Reset all states."""
         self._interpreter.reset_all_variables()
 
 
 def converted(tensor: Tensor, value: ArrayLike) -> Array:
-    """What a program gives for a tensor, as an array of its type; raises BAD_DATA."""
+    """A value as an array of the tensor's type; raises BAD_DATA."""
     dtype = DTYPES.get(tensor.type)
     try:
         return np.asarray(value) if dtype is None else np.asarray(value, dtype)
     except (TypeError, ValueError, OverflowError):
         raise bad_data(
-            f"{tensor} is {tensor.type}, and a value for it is none", "import.tflite.litert-value"
+            f"{tensor} is {tensor.type}, and the value is not", "import.tflite.litert-value"
         ) from None
 
 
 def value_of(tensor: Tensor, values: Mapping[int, Array]) -> Array:
-    """What a tensor holds now: what was computed, or its contents in the file."""
+    """The current value of a tensor: computed, or its contents in the file."""
     if tensor.number in values:
         return values[tensor.number]
     if tensor.value is None:
-        raise bad_data(f"nothing gives {tensor} a value", "import.tflite.no-value")
+        raise bad_data(f"{tensor} has no value", "import.tflite.no-value")
     return tensor.value

@@ -1,10 +1,10 @@
-"""The bytes of a .tflite file as a model."""
+"""Reads the bytes of a .tflite file as a model."""
 
 from typing import TYPE_CHECKING
 
 from nnapi_shim.api.model import Model
 from nnapi_shim.errors import bad_data
-from nnapi_shim.formats.tflite.file import File, Graph, read
+from nnapi_shim.formats.tflite.file import File, FileGraph, read
 from nnapi_shim.formats.tflite.importing.model import Names, imported
 from nnapi_shim.formats.tflite.shapes import Shapes, shaped
 
@@ -27,22 +27,22 @@ def loaded(
     return PartialModel(file, graph, names)
 
 
-def chosen(file: File, signature: str | None) -> tuple[Graph, Names]:
-    """The graph of a signature and what its inputs and outputs are called.
+def chosen(file: File, signature: str | None) -> tuple[FileGraph, Names]:
+    """The graph of a signature and the names of its inputs and outputs.
 
-    None: the first one, or the first graph where the file has none.
+    None: the first signature, or the first graph if the file has no signatures.
     """
     by_key = {item.key: item for item in file.signatures}
     if signature is None:
         if not by_key:
             return file.graphs[0], Names()
-        found = next(iter(by_key.values()))
+        entry = next(iter(by_key.values()))
     elif signature in by_key:
-        found = by_key[signature]
+        entry = by_key[signature]
     else:
         known = ", ".join(map(repr, by_key)) or "none"
         raise bad_data(
-            f"signature {signature!r} is not there; the file has {known}",
+            f"signature {signature!r} does not exist; the file has {known}",
             "import.tflite.signature.name",
         )
-    return file.graphs[found.graph], Names(found.inputs, found.outputs)
+    return file.graphs[entry.graph], Names(entry.inputs, entry.outputs)

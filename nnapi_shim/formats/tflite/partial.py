@@ -1,4 +1,4 @@
-"""PartialModel: what NNAPI can express of a file as models, the rest through LiteRT."""
+"""PartialModel: models for the operators that NNAPI can express, LiteRT for the others."""
 
 import threading
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from nnapi_shim.api.arrays import Array
 from nnapi_shim.api.compilation import Compilation, unique_names
 from nnapi_shim.api.devices import Choice
 from nnapi_shim.errors import bad_data
-from nnapi_shim.formats.tflite.file import File, Graph, Tensor
+from nnapi_shim.formats.tflite.file import File, FileGraph, Tensor
 from nnapi_shim.formats.tflite.importing.model import Names, Reason
 from nnapi_shim.formats.tflite.importing.tensors import OPERAND_TYPES
 from nnapi_shim.formats.tflite.litert_part import LitertPart, converted, value_of
@@ -21,16 +21,16 @@ from nnapi_shim.hal.enums import OperandType
 
 
 class PartialModel:
-    """A graph of a file, in parts that run one after the other.
+    """A graph of a file in parts that run in sequence.
 
         partial = nnapi_shim.load("model.tflite", partial=True)
         partial.compile("nnapi-cpu").run(image)
 
-    inputs, outputs: names. parts: each with its operators and its Model, or with the reasons why
-    it has none.
+    inputs, outputs: names. parts: each with its operators and its Model, or the reasons why it has
+        none.
     """
 
-    def __init__(self, file: File, graph: Graph, names: Names) -> None:
+    def __init__(self, file: File, graph: FileGraph, names: Names) -> None:
         self._file = file
         self.graph = graph
         self.inputs = unique_names(
@@ -45,22 +45,22 @@ class PartialModel:
 
     @property
     def reasons(self) -> tuple[Reason, ...]:
-        """Why operators have no place in an NNAPI model, in their order."""
+        """Why NNAPI cannot express operators, in operator order."""
         return tuple(reason for part in self.parts for reason in part.reasons)
 
     def __repr__(self) -> str:
-        told = ", ".join(
+        summary = ", ".join(
             f"{len(part.operators)} operators on {'LiteRT' if part.model is None else 'NNAPI'}"
             for part in self.parts
         )
-        return f"<PartialModel: {told}>"
+        return f"<PartialModel: {summary}>"
 
     def compile(self, devices: Choice | None = None, **options: Any) -> "PartialCompilation":
-        """Make all parts ready.
+        """Compile all parts.
 
         devices, options: as of Compilation, for the parts that are models.
         Raises NnapiError as Compilation does, and BAD_DATA for what LiteRT refuses; ImportError
-        without LiteRT where it is needed.
+        without LiteRT if a part needs it.
         """
         steps: list[_Model | LitertPart] = []
         for part in self.parts:
@@ -73,10 +73,10 @@ class PartialModel:
 
 
 class PartialCompilation:
-    """A PartialModel made ready. One run at a time.
+    """A compiled PartialModel. One run at a time.
 
-    inputs, outputs: as those of a Compilation; whole numbers of 64 bits are told as TENSOR_INT32.
-    input_names, output_names: what they are called. devices: those of the parts, and "LiteRT".
+    inputs, outputs: as those of a Compilation; 64-bit integers are reported as TENSOR_INT32.
+        input_names, output_names: their names. devices: those of the parts, and "LiteRT".
     """
 
     def __init__(self, model: PartialModel, steps: "Sequence[_Model | LitertPart]") -> None:
@@ -97,25 +97,25 @@ class PartialCompilation:
         self._lock = threading.Lock()
 
     def run(self, *inputs: ArrayLike, **named: ArrayLike) -> Any:
-        """Compute: an array, or a tuple of arrays if there are several outputs.
+        """Compute: returns an array, or a tuple of arrays for several outputs.
 
-        inputs: one for each input, in order or by name.
+        inputs: one for each input, by position or by name.
         Raises NnapiError.
         """
         graph = self.model.graph
-        given = list(inputs)
-        for name in self.model.inputs[len(given) :]:
+        arguments = list(inputs)
+        for name in self.model.inputs[len(arguments) :]:
             if name not in named:
                 raise bad_data(
                     f"input {name!r} is not given", "import.tflite.partial.input-missing"
                 )
-            given.append(named.pop(name))
-        if named or len(given) != len(graph.inputs):
-            wanted = ", ".join(map(repr, self.model.inputs))
-            raise bad_data(f"the model has the inputs {wanted}", "import.tflite.partial.inputs")
+            arguments.append(named.pop(name))
+        if named or len(arguments) != len(graph.inputs):
+            expected = ", ".join(map(repr, self.model.inputs))
+            raise bad_data(f"the model has the inputs {expected}", "import.tflite.partial.inputs")
         values = {
             index: converted(graph.tensors[index], value)
-            for index, value in zip(graph.inputs, given, strict=True)
+            for index, value in zip(graph.inputs, arguments, strict=True)
         }
         with self._lock:
             for step in self._steps:
@@ -124,37 +124,37 @@ class PartialCompilation:
         return results[0] if len(results) == 1 else results
 
     def reset(self) -> None:
-        """Begin anew with all states."""
+        """Reset all states."""
         with self._lock:
             for step in self._steps:
                 step.reset()
 
 
 class _Model:
-    """A part that runs on devices."""
+    """A part that runs on NNAPI devices."""
 
-    def __init__(self, graph: Graph, part: Part, compilation: Compilation) -> None:
+    def __init__(self, graph: FileGraph, part: Part, compilation: Compilation) -> None:
         self._graph = graph
         self._part = part
         self._compilation = compilation
         self.devices = tuple(item.name for item in compilation.runtime.devices)
 
     def run(self, values: dict[int, Array]) -> None:
-        """Compute the part's outputs from what is there."""
-        given = [value_of(self._graph.tensors[index], values) for index in self._part.inputs]
-        results = self._compilation.run(*(np.atleast_1d(value) for value in given))
+        """Compute the outputs of the part from `values`."""
+        arrays = [value_of(self._graph.tensors[index], values) for index in self._part.inputs]
+        results = self._compilation.run(*(np.atleast_1d(value) for value in arrays))
         if len(self._part.outputs) == 1:
             results = (results,)
         for index, result in zip(self._part.outputs, results, strict=True):
             values[index] = result
 
     def reset(self) -> None:
-        """Begin anew with all states."""
+        """Reset all states."""
         self._compilation.reset()
 
 
 def _argument(tensor: Tensor, name: str) -> Argument:
-    """What a program is told of an input or output."""
+    """The Argument of an input or output."""
     type = OperandType.TENSOR_INT32 if tensor.type == "INT64" else OPERAND_TYPES.get(tensor.type)
     if type is None:
         raise bad_data(

@@ -1,14 +1,14 @@
-"""A graph cut into parts: what NNAPI can express as models, and the rest."""
+"""Partitions a graph into parts that NNAPI can express and parts for LiteRT."""
 
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from nnapi_shim.api.model import Model
-from nnapi_shim.formats.tflite.file import File, Graph, Operator
+from nnapi_shim.formats.tflite.file import File, FileGraph, Operator
 from nnapi_shim.formats.tflite.importing.model import Names, Reason, attempt
 
-HELD_TOGETHER = {"ASSIGN_VARIABLE", "CALL_ONCE", "READ_VARIABLE", "VAR_HANDLE"}
-"""Operators on variables, which no cut may part."""
+VARIABLES = {"ASSIGN_VARIABLE", "CALL_ONCE", "READ_VARIABLE", "VAR_HANDLE"}
+"""Operators on variables, which must be in one part."""
 
 RANDOM = {
     "MULTINOMIAL",
@@ -16,13 +16,13 @@ RANDOM = {
     "RANDOM_UNIFORM",
     "STABLEHLO_RNG_BIT_GENERATOR",
 }
-"""Operators that give something else each time."""
+"""Operators with random outputs."""
 
 
 class Part(NamedTuple):
-    """Operators that run as one. inputs, outputs: numbers of tensors.
+    """Operators that run together. inputs, outputs: tensor indices.
 
-    model: None where LiteRT runs it. reasons: why it does.
+    model: None if LiteRT runs the part. reasons: why LiteRT runs it.
     """
 
     operators: tuple[Operator, ...]
@@ -32,75 +32,84 @@ class Part(NamedTuple):
     reasons: tuple[Reason, ...] = ()
 
 
-def parts_of(file: File, graph: Graph, names: Names) -> Iterator[Part]:
-    """The parts, in an order in which they can run.
+def parts_of(file: File, graph: FileGraph, names: Names) -> Iterator[Part]:
+    """The parts, in execution order.
 
-    Operators of constants alone, such as a DEQUANTIZE of weights, stand in every part that reads
-    what they give: operators want their weights to be constants.
+    Operators on constants alone, such as a DEQUANTIZE of weights, are repeated in every part that
+    reads their outputs, since operators need constant weights.
     """
     fixed = _fixed(graph)
     _, reasons = attempt(file, graph, names)
     why: dict[int, list[Reason]] = {}
     _note(why, reasons, ())
-    is_held = any(operator.name in HELD_TOGETHER for operator in graph.operators)
+    has_variables = any(operator.name in VARIABLES for operator in graph.operators)
     while True:
-        outside = {operator.number for operator in graph.operators} if is_held and why else set(why)
-        within = () if is_held else fixed - outside
+        outside = (
+            {operator.number for operator in graph.operators} if has_variables and why else set(why)
+        )
+        within = () if has_variables else fixed - outside
         moved = [operator for operator in graph.operators if operator.number not in within]
-        parts, again = [], False
+        parts, retry = [], False
         for operators, is_outside in _runs(graph, moved, outside):
-            # LiteRT computes all that is fixed; a model what NNAPI has operations for.
-            copied = () if is_held else fixed if is_outside else within
+            # LiteRT computes all fixed operators; a model those that NNAPI can express.
+            copied = () if has_variables else fixed if is_outside else within
             part = _part(graph, _with_fixed(graph, operators, copied), within)
-            if not part.outputs and not is_held:
-                continue  # nobody asks for what they compute
+            if not part.outputs and not has_variables:
+                continue  # their outputs are not read
             if is_outside:
-                told = (reason for operator in operators for reason in why.get(operator.number, ()))
-                parts.append(part._replace(reasons=tuple(told)))
+                known_reasons = (
+                    reason for operator in operators for reason in why.get(operator.number, ())
+                )
+                parts.append(part._replace(reasons=tuple(known_reasons)))
                 continue
             model, reasons = attempt(file, _graph(graph, part), _names(names, graph, part))
             if model is None:
                 _note(why, reasons, operators)
-                again = True
+                retry = True
                 break
             parts.append(part._replace(model=model))
-        if not again:
+        if not retry:
             yield from parts
             return
 
 
-def _fixed(graph: Graph) -> set[int]:
-    """Numbers of operators that give the same in every run, and no output of the graph."""
-    found: set[int] = set()
+def _fixed(graph: FileGraph) -> set[int]:
+    """Indices of operators with the same outputs in every run, none of them a graph output."""
+    fixed: set[int] = set()
     known = {tensor.number for tensor in graph.tensors if tensor.is_constant}
-    given = {*graph.inputs, *graph.outputs}
+    boundary = {*graph.inputs, *graph.outputs}
     for operator in graph.operators:
         inputs = [index for index in operator.inputs if index is not None]
-        is_plain = operator.custom is None and operator.name not in RANDOM | HELD_TOGETHER
-        if is_plain and inputs and known.issuperset(inputs) and given.isdisjoint(operator.outputs):
-            found.add(operator.number)
+        is_plain = operator.custom is None and operator.name not in RANDOM | VARIABLES
+        if (
+            is_plain
+            and inputs
+            and known.issuperset(inputs)
+            and boundary.isdisjoint(operator.outputs)
+        ):
+            fixed.add(operator.number)
             known.update(operator.outputs)
-    return found
+    return fixed
 
 
 def _with_fixed(
-    graph: Graph, operators: Sequence[Operator], fixed: Collection[int]
+    graph: FileGraph, operators: Sequence[Operator], fixed: Collection[int]
 ) -> list[Operator]:
-    """Operators, and in front of them those of constants that they read from."""
+    """The operators, preceded by the constant operators that they read from."""
     chosen = {operator.number for operator in operators}
-    wanted = {index for operator in operators for index in operator.inputs}
+    needed = {index for operator in operators for index in operator.inputs}
     for operator in reversed(graph.operators):
-        if operator.number in fixed and not wanted.isdisjoint(operator.outputs):
+        if operator.number in fixed and not needed.isdisjoint(operator.outputs):
             chosen.add(operator.number)
-            wanted.update(operator.inputs)
+            needed.update(operator.inputs)
     return [operator for operator in graph.operators if operator.number in chosen]
 
 
 def _note(
     why: dict[int, list[Reason]], reasons: Sequence[Reason], operators: Sequence[Operator]
 ) -> None:
-    """Keep reasons by operator. Where none of them names an operator, or only such as are known,
-    all `operators` have the first reason.
+    """Add reasons by operator. If none names an operator, or only known ones, all `operators` get
+    the first reason.
     """
     known = len(why)
     for reason in reasons:
@@ -115,11 +124,11 @@ def _note(
 
 
 def _runs(
-    graph: Graph, operators: Sequence[Operator], outside: Collection[int]
+    graph: FileGraph, operators: Sequence[Operator], outside: Collection[int]
 ) -> Iterator[tuple[list[Operator], bool]]:
-    """Operators of one kind that can run together, as many as there are at a time.
+    """Maximal sets of operators of one kind that can run together.
 
-    outside: numbers of those that NNAPI cannot express.
+    outside: indices of operators that NNAPI cannot express.
     """
     waiting = list(operators)
     written = {index for operator in waiting for index in operator.outputs}
@@ -138,19 +147,21 @@ def _runs(
         waiting, is_outside = rest, not is_outside
 
 
-def _part(graph: Graph, operators: Sequence[Operator], within: Collection[int]) -> Part:
-    """What goes in and comes out of operators that run together.
+def _part(graph: FileGraph, operators: Sequence[Operator], within: Collection[int]) -> Part:
+    """The inputs and outputs of operators that run together.
 
-    within: numbers of operators of constants that every part has for itself.
+    within: indices of constant operators that every part repeats.
     """
     inside = {operator.number for operator in operators}
-    made = {index for operator in operators for index in operator.outputs}
+    outputs = {index for operator in operators for index in operator.outputs}
     written = {index for operator in graph.operators for index in operator.outputs}
     read = dict.fromkeys(
         index
         for operator in operators
         for index in operator.inputs
-        if index is not None and index not in made and (index in written or index in graph.inputs)
+        if index is not None
+        and index not in outputs
+        and (index in written or index in graph.inputs)
     )
     used = {
         index
@@ -158,23 +169,23 @@ def _part(graph: Graph, operators: Sequence[Operator], within: Collection[int]) 
         if operator.number not in inside
         for index in operator.inputs
     } | set(graph.outputs)
-    given = tuple(
+    inputs = tuple(
         index
         for operator in operators
         if operator.number not in within
         for index in operator.outputs
         if index in used
     )
-    return Part(tuple(operators), tuple(read), given, None)
+    return Part(tuple(operators), tuple(read), inputs, None)
 
 
-def _graph(graph: Graph, part: Part) -> Graph:
-    """A part as a graph of its own."""
+def _graph(graph: FileGraph, part: Part) -> FileGraph:
+    """A part as a graph."""
     return graph._replace(operators=part.operators, inputs=part.inputs, outputs=part.outputs)
 
 
-def _names(names: Names, graph: Graph, part: Part) -> Names:
-    """The names of those inputs and outputs of a part that are the whole's."""
+def _names(names: Names, graph: FileGraph, part: Part) -> Names:
+    """The names of those inputs and outputs of a part that are also the graph's."""
     return Names(
         {index: name for index, name in names.inputs.items() if index in part.inputs},
         {index: name for index, name in names.outputs.items() if index in part.outputs},

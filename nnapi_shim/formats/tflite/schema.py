@@ -1,4 +1,4 @@
-"""The schema of .tflite files, from the package `tflite`; what its codes are called."""
+"""The schema of .tflite files, from the package `tflite`, and names of its codes."""
 
 from functools import cache
 from types import ModuleType, SimpleNamespace
@@ -13,10 +13,10 @@ NEWER = {
     "TensorType": {19: "INT2", 20: "UINT4", 21: "FLOAT8_E4M3FN", 22: "FLOAT8_E5M2"},
     "BuiltinOperator": {209: "STABLEHLO_CASE"},
 }
-"""Enumeration -> codes that the schema has and the package `tflite` has not."""
+"""Enumeration -> codes that the package `tflite` lacks."""
 
 NEWER_FIELDS = {"Model": 2, "Tensor": 1}
-"""Table -> how many fields this package reads beyond those that the package `tflite` has:
+"""Table -> number of fields that this package reads and the package `tflite` lacks:
 externalBufferGroups and externalBuffers; externalBuffer.
 """
 
@@ -36,15 +36,15 @@ def package() -> ModuleType:
 
 @cache
 def names(enumeration: str) -> dict[int, str]:
-    """Code -> name, of an enumeration of the schema such as BuiltinOperator."""
+    """The names of an enumeration of the schema, such as BuiltinOperator: code -> name."""
     members = vars(getattr(package(), enumeration))
-    found = {code: name for name, code in members.items() if isinstance(code, int)}
-    return {**NEWER.get(enumeration, {}), **found}
+    result = {code: name for name, code in members.items() if isinstance(code, int)}
+    return {**NEWER.get(enumeration, {}), **result}
 
 
 @cache
 def field_count(table: str) -> int:
-    """How many fields of a table are known: the package's, and those that are read beyond them."""
+    """The number of known fields of a table: the package's and the additional ones."""
     counts: list[int] = []
     builder = SimpleNamespace(StartObject=counts.append)
     getattr(package(), f"{table}Start")(builder)  # which begins with StartObject(count)

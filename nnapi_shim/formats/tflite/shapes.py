@@ -1,20 +1,20 @@
-"""Dimensions of inputs that the caller of `load` says, in place of those of the file."""
+"""Input dimensions that the caller of `load` gives, in place of those of the file."""
 
 from collections.abc import Mapping, Sequence
 
 from nnapi_shim.errors import bad_data
-from nnapi_shim.formats.tflite.file import Graph
+from nnapi_shim.formats.tflite.file import FileGraph
 from nnapi_shim.formats.tflite.importing.model import Names
 
 Shapes = Mapping[str, Sequence[int]]
 """Name of an input -> its sizes."""
 
 
-def shaped(graph: Graph, names: Names, shapes: Shapes) -> Graph:
-    """The graph with these dimensions of its inputs; those of other tensors follow from them.
+def shaped(graph: FileGraph, names: Names, shapes: Shapes) -> FileGraph:
+    """The graph with these input dimensions; those of other tensors are inferred.
 
-    Raises BAD_DATA for an input that the graph does not have, for another rank, and for sizes that
-    are no whole numbers from 1 on.
+    Raises BAD_DATA for an unknown input, for another rank, and for sizes that are not integers from
+    1.
     """
     called = {names.inputs.get(i) or graph.tensors[i].name: i for i in graph.inputs}
     tensors = list(graph.tensors)
@@ -22,21 +22,21 @@ def shaped(graph: Graph, names: Names, shapes: Shapes) -> Graph:
         if name not in called:
             known = ", ".join(map(repr, called)) or "none"
             raise bad_data(
-                f"shapes: input {name!r} is not there; the model has {known}",
+                f"shapes: input {name!r} does not exist; the model has {known}",
                 "import.tflite.shapes.input",
             )
         tensor = tensors[called[name]]
-        given = tuple(sizes) if isinstance(sizes, list | tuple) else (sizes,)
-        if not all(type(size) is int and 0 < size < 2**31 for size in given):
+        requested = tuple(sizes) if isinstance(sizes, list | tuple) else (sizes,)
+        if not all(type(size) is int and 0 < size < 2**31 for size in requested):
             raise bad_data(
-                f"shapes: input {name!r} is given {sizes!r}; sizes are whole numbers from 1 on",
+                f"shapes: input {name!r} is given {sizes!r}; sizes are integers from 1",
                 "import.tflite.shapes.sizes",
             )
-        if len(given) != len(tensor.shape):
+        if len(requested) != len(tensor.shape):
             raise bad_data(
-                f"shapes: input {name!r} is given {list(given)}; in the file it has "
-                f"{len(tensor.shape)} dimensions, {list(tensor.dimensions)} with 0 for a free one",
+                f"shapes: input {name!r} is given {list(requested)}; in the file it has "
+                f"{len(tensor.shape)} dimensions, {list(tensor.dimensions)} with 0 if unknown",
                 "import.tflite.shapes.rank",
             )
-        tensors[tensor.number] = tensor._replace(shape=given, dimensions=given)
+        tensors[tensor.number] = tensor._replace(shape=requested, dimensions=requested)
     return graph._replace(tensors=tuple(tensors))

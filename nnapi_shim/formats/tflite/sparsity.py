@@ -1,4 +1,4 @@
-"""Constants of which a file has the elements that are not 0, and where they lie."""
+"""Sparse constants."""
 
 from typing import Any, NamedTuple
 
@@ -14,8 +14,8 @@ _VECTORS = {1: "Int32Vector", 2: "Uint16Vector", 3: "Uint8Vector"}
 
 
 class Level(NamedTuple):
-    """One dimension in the order in which elements lie. size: of a dense one. segments, indices:
-    of a sparse one, where the entries of each entry before begin and end, and their places.
+    """One dimension in storage order. size: of a dense dimension. segments, indices: of a sparse
+    one, as in compressed sparse rows.
     """
 
     size: int
@@ -24,8 +24,8 @@ class Level(NamedTuple):
 
 
 class Sparsity(NamedTuple):
-    """Where elements lie. order: the dimension of each level, blocks behind all others. blocks: the
-    dimension that each is a block of.
+    """The storage layout. order: the dimension of each level, block dimensions last. blocks: the
+    dimension that each block dimension belongs to.
     """
 
     order: tuple[int, ...]
@@ -34,37 +34,39 @@ class Sparsity(NamedTuple):
     data: Array
 
 
-def read_sparsity(reader: Reader, place: str, table: Any, data: Array) -> Sparsity:
-    """What a file says of a sparse tensor."""
-    order = reader.numbers(place, table, "TraversalOrder")
-    blocks = reader.numbers(place, table, "BlockMap")
-    levels = [_level(reader, place, item) for item in reader.tables(place, table, "DimMetadata")]
+def read_sparsity(reader: Reader, location: str, table: Any, data: Array) -> Sparsity:
+    """The sparsity of a tensor."""
+    order = reader.numbers(location, table, "TraversalOrder")
+    blocks = reader.numbers(location, table, "BlockMap")
+    levels = [
+        _level(reader, location, item) for item in reader.tables(location, table, "DimMetadata")
+    ]
     return Sparsity(order, blocks, tuple(levels), data)
 
 
-def _level(reader: Reader, place: str, item: Any) -> Level:
-    if reader.call(place, item.Format) == 0:
-        return Level(int(reader.call(place, item.DenseSize)))
-    return Level(0, *(_vector(reader, place, item, name) for name in ("Segments", "Indices")))
+def _level(reader: Reader, location: str, item: Any) -> Level:
+    if reader.call(location, item.Format) == 0:
+        return Level(int(reader.call(location, item.DenseSize)))
+    return Level(0, *(_vector(reader, location, item, name) for name in ("Segments", "Indices")))
 
 
-def _vector(reader: Reader, place: str, item: Any, name: str) -> Array:
-    kind = reader.call(place, getattr(item, f"Array{name}Type"))
-    table = reader.call(place, getattr(item, f"Array{name}"))
+def _vector(reader: Reader, location: str, item: Any, name: str) -> Array:
+    kind = reader.call(location, getattr(item, f"Array{name}Type"))
+    table = reader.call(location, getattr(item, f"Array{name}"))
     if kind not in _VECTORS or table is None:
         raise bad_data(
-            f"{place}: a sparse dimension without {name.lower()}",
+            f"{location}: a sparse dimension without {name.lower()}",
             "import.tflite.sparsity.index-vector",
         )
     vector = getattr(schema.package(), _VECTORS[kind])()
-    reader.call(place, vector.Init, table.Bytes, table.Pos)
-    reader.call(place, lambda: vector)
-    found: Array = np.asarray(reader.array(place, vector, "Values", 4 >> (kind - 1)), np.int64)
-    return found
+    reader.call(location, vector.Init, table.Bytes, table.Pos)
+    reader.call(location, lambda: vector)
+    numbers: Array = np.asarray(reader.array(location, vector, "Values", 4 >> (kind - 1)), np.int64)
+    return numbers
 
 
 def dense(shape: tuple[int, ...], sparsity: Sparsity, elements: Array, room: Room) -> Array:
-    """The whole tensor. Raises BAD_DATA for places that are none of its own."""
+    """The dense tensor. Raises BAD_DATA for positions outside it."""
     rank = len(shape)
     order, blocks, levels = sparsity.order, sparsity.blocks, sparsity.levels
     if sorted(order) != list(range(rank + len(blocks))) or len(levels) != len(order):
@@ -76,32 +78,33 @@ def dense(shape: tuple[int, ...], sparsity: Sparsity, elements: Array, room: Roo
         raise bad_data(
             f"its blocks are of the dimensions {list(blocks)}", "import.tflite.sparsity.blocks"
         )
-    entries, places = np.zeros(1, np.int64), room.filled((1, rank), 0, np.int64, "sparsity")
+    entries, positions = np.zeros(1, np.int64), room.filled((1, rank), 0, np.int64, "sparsity")
     sizes = [levels[order.index(rank + at)].size for at in range(len(blocks))]
     for dim, level in zip(order, levels, strict=True):
         entries, steps, origins = _entries(level, entries, elements.size, room)
-        places = places[origins]
+        positions = positions[origins]
         if dim < rank:
-            places[:, dim] += steps
+            positions[:, dim] += steps
         else:
             own = blocks[dim - rank]
-            places[:, own] = places[:, own] * sizes[dim - rank] + steps
+            positions[:, own] = positions[:, own] * sizes[dim - rank] + steps
     if entries.size != elements.size:
         raise bad_data(
-            f"{elements.size} elements for {entries.size} places",
+            f"{elements.size} elements for {entries.size} positions",
             "import.tflite.sparsity.element-count",
         )
-    if entries.size and ((places < 0).any() or (places >= np.array(shape)).any()):
+    if entries.size and ((positions < 0).any() or (positions >= np.array(shape)).any()):
         raise bad_data(f"elements lie outside of {list(shape)}", "import.tflite.sparsity.indices")
-    found = room.filled(shape, 0, elements.dtype, "a sparse constant")
-    found[tuple(places.T)] = elements
-    return found
+    result = room.filled(shape, 0, elements.dtype, "a sparse constant")
+    result[tuple(positions.T)] = elements
+    return result
 
 
 def _entries(level: Level, before: Array, count: int, room: Room) -> tuple[Array, Array, Array]:
-    """Entries of a level: their numbers, places along it, and which of `before` each is of.
+    """The entries of a level: their numbers, positions along it, and the index in `before` of each
+    parent.
 
-    count: how many the last level has.
+    count: the number of entries of the last level.
     """
     if level.segments is None or level.indices is None:
         if level.size < 1:
@@ -120,11 +123,11 @@ def _entries(level: Level, before: Array, count: int, room: Room) -> tuple[Array
     starts, ends = segments[before], segments[before + 1]
     if (starts < 0).any() or (ends < starts).any() or (ends > indices.size).any():
         raise bad_data(
-            f"segments lead out of {indices.size} indices", "import.tflite.sparsity.segments"
+            f"segments exceed the {indices.size} indices", "import.tflite.sparsity.segments"
         )
     counts = ends - starts
-    behind = np.cumsum(counts)
+    entry_ends = np.cumsum(counts)
     numbers = room.counted(int(counts.sum()), np.int64, "a sparse dimension")
-    origins = np.searchsorted(behind, numbers, side="right")
-    entries = numbers - (behind - counts - starts)[origins]
+    origins = np.searchsorted(entry_ends, numbers, side="right")
+    entries = numbers - (entry_ends - counts - starts)[origins]
     return entries, indices[entries], origins

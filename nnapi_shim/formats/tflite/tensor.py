@@ -1,4 +1,4 @@
-"""A tensor of a file, and the contents of constants."""
+"""Tensors of a file and the contents of constants."""
 
 import math
 from typing import Any, NamedTuple
@@ -26,17 +26,17 @@ DTYPES: dict[str, Any] = {
     "COMPLEX128": np.complex128,
     "BFLOAT16": np.uint16,
 }
-"""Element type -> that of its array. INT4 has two elements a byte; others have no array."""
+"""Element type -> numpy type. INT4 has two elements per byte; other types have no array."""
 
 MOST_SHOWN = 80
-"""Letters of a name in a message."""
+"""The most characters of a name in a message."""
 
 
 class Blocks(NamedTuple):
-    """Scales of blocks of `size` elements that follow each other in the last dimension.
+    """Scales of blocks of `size` consecutive elements in the last dimension.
 
-    scales: float32, with the dimensions of the tensor but for the last, which is divided by `size`.
-    zero_points: of the same dimensions; None where all are 0.
+    scales: float32, with the dimensions of the tensor, the last one divided by `size`.
+    zero_points: of the same dimensions; None if all are 0.
     """
 
     scales: Array
@@ -47,13 +47,14 @@ class Blocks(NamedTuple):
 class Tensor(NamedTuple):
     """A tensor.
 
-    shape: sizes. dimensions: the same with 0 for those that only a run tells.
+    shape: sizes. dimensions: the same with 0 for sizes that are unknown before a run.
     scales, zero_points: none, one, or one for each index of dimension `channel_dim`.
-    value: the contents of a constant, a view into the file; None for others.
-    data: the bytes of a constant that is no array (STRING).
-    sparsity: where the elements of a sparse constant lie; None where that cannot be told.
-    blocks: the scales of a constant that has one for each block of elements.
-    unread: what the file says of it and this version does not understand; no operator may use it.
+    value: the contents of a constant, a view into the file; else None.
+    data: the bytes of a constant without an array type (STRING).
+    sparsity: the layout of a sparse constant; None if it is not understood.
+    blocks: the scales of a blockwise quantized constant.
+    unread: a message about fields that this version does not understand; no operator may use the
+        tensor.
     """
 
     number: int
@@ -78,39 +79,40 @@ class Tensor(NamedTuple):
 
     @property
     def is_constant(self) -> bool:
-        """Whether the file has its contents."""
+        """Whether the file has the contents."""
         return self.value is not None or self.data is not None or self.is_sparse
 
     @property
     def is_per_channel(self) -> bool:
-        """Whether it has a scale for each channel."""
+        """Whether the tensor has one scale for each channel."""
         return len(self.scales) > 1
 
     @property
     def scale(self) -> float:
-        """The scale of a tensor that has one; 0 without."""
+        """The per-tensor scale; 0 without."""
         return self.scales[0] if len(self.scales) == 1 else 0.0
 
     @property
     def zero_point(self) -> int:
-        """The zero point of a tensor that has one; 0 without."""
+        """The per-tensor zero point; 0 without."""
         return self.zero_points[0] if len(self.zero_points) == 1 else 0
 
 
-def elements(place: str, tensor: Tensor, data: Array) -> Array:
+def elements(location: str, tensor: Tensor, data: Array) -> Array:
     """The elements of a constant."""
     count = math.prod(tensor.shape)
     is_packed = tensor.type == "INT4"
     size = (count + 1) // 2 if is_packed else count * np.dtype(DTYPES[tensor.type]).itemsize
     if data.nbytes != size:
         raise bad_data(
-            f"{place}: {data.nbytes} bytes of data; {tensor.type}{list(tensor.shape)} has {size}",
+            f"{location}: {data.nbytes} bytes of data; "
+            f"{tensor.type}{list(tensor.shape)} has {size}",
             "import.tflite.tensor.data-size",
         )
     if is_packed:
         halves = np.stack([data << 4, data & 0xF0], -1).view(np.int8) >> 4
-        whole: Array = halves.reshape(-1)[:count].reshape(tensor.shape)
-        return whole
+        unpacked: Array = halves.reshape(-1)[:count].reshape(tensor.shape)
+        return unpacked
     is_other = tensor.type == "BOOL" and (data > 1).any()
-    found: Array = data != 0 if is_other else data.view(DTYPES[tensor.type])
-    return found.reshape(tensor.shape)
+    result: Array = data != 0 if is_other else data.view(DTYPES[tensor.type])
+    return result.reshape(tensor.shape)

@@ -12,7 +12,7 @@ import numpy as np
 
 from nnapi_shim import Model
 from nnapi_shim.formats.graph.builder import Emitted
-from nnapi_shim.formats.graph.tensor import Graph, Tensor
+from nnapi_shim.formats.graph.tensor import ExportGraph, Tensor
 from nnapi_shim.formats.onnx.exporting.constants import raw
 from nnapi_shim.formats.onnx.exporting.exporter import expressed
 from nnapi_shim.formats.onnx.exporting.inner import Inner
@@ -32,7 +32,7 @@ def save(model: Model, path: Path) -> None:
     path.write_bytes(written(graph, nodes))
 
 
-def made_unsigned(nodes: Sequence[Emitted], graph: Graph) -> None:
+def made_unsigned(nodes: Sequence[Emitted], graph: ExportGraph) -> None:
     """Change what no input, output or constant of the model decides."""
     if any(isinstance(option, Inner) for node in nodes for option in node.options.values()):
         return

@@ -97,12 +97,12 @@ LIES: dict[str, tuple[Callable[[Building], None], str]] = {
     ),
     "its own input": (
         set_(operator, "inputs", [1, 2, 3]),
-        "operator 0 CONV_2D: input 0 is tensor 1, which operator 0 CONV_2D gives later",
+        "operator 0 CONV_2D: input 0 is tensor 1, which operator 0 CONV_2D writes later",
     ),
-    "code": (set_(operator, "opcodeIndex", 3), "operator 0: code 3 of 1 is not there"),
+    "code": (set_(operator, "opcodeIndex", 3), "operator 0: code 3 does not exist; the file has 1"),
     "options": (
         set_(operator, "builtinOptionsType", 250),
-        "operator 0 CONV_2D: options 250 are not those of any operator",
+        "operator 0 CONV_2D: options 250 belong to no operator",
     ),
     "graph input": (
         lambda made: setattr(made.current, "inputs", [50]),
@@ -133,7 +133,7 @@ LIES: dict[str, tuple[Callable[[Building], None], str]] = {
     "rank": (set_(tensor, "shape", [1] * 65), "tensor 2: it has 65 dimensions"),
     "version": (
         lambda made: setattr(made.model, "version", 4),
-        "it has version 4 of the schema; read is version 3",
+        "it has schema version 4; supported is version 3",
     ),
     "scale": (lambda made: scaled(made, scale=[float("nan")]), "tensor 0: a scale is nan"),
     "no scale": (lambda made: scaled(made, scale=[0.0]), "tensor 0: a scale is 0"),
@@ -221,7 +221,7 @@ def test_shared_parts_do_not_multiply() -> None:
     for at in range(1000):
         struct.pack_into("<I", data, entries + 4 * at, longest - entries - 4 * at)
     tracemalloc.start()
-    assert "its parts are larger than the file together" in refusal(bytes(data))
+    assert "its tables and vectors exceed the file size" in refusal(bytes(data))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 64 * len(data)
@@ -233,8 +233,8 @@ def test_shared_parts_do_not_multiply() -> None:
         (b"", "it is no file of a kind that is read"),
         (b"PK\3\4 and so on, and more", "it is no file of a kind that is read"),
         (b"\x18\0\0\0TFL3", "it has 8 bytes, which is no whole .tflite file"),
-        (b"\xff\xff\xff\xffTFL3" + bytes(40), "the model: an offset leads out of the file"),
-        (b"\x08\0\0\0TFL3" + b"\xff" * 40, "an offset leads out of the file"),
+        (b"\xff\xff\xff\xffTFL3" + bytes(40), "the model: an offset points outside the file"),
+        (b"\x08\0\0\0TFL3" + b"\xff" * 40, "an offset points outside the file"),
     ],
 )
 def test_other_files(data: bytes, message: str, tmp_path: Path) -> None:
@@ -246,22 +246,24 @@ def test_other_files(data: bytes, message: str, tmp_path: Path) -> None:
 
 
 def test_what_is_no_file(tmp_path: Path) -> None:
-    with pytest.raises(NnapiError, match="is no plain file"):
+    with pytest.raises(NnapiError, match="is no regular file"):
         load("/dev/zero")
-    with pytest.raises(NnapiError, match=f"{re.escape(str(tmp_path))} is no plain file"):
+    with pytest.raises(NnapiError, match=f"{re.escape(str(tmp_path))} is no regular file"):
         load(tmp_path)
     with pytest.raises(FileNotFoundError):
         load(tmp_path / "nothing.tflite")
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    with pytest.raises(NnapiError, match="is no plain file"):
+    with pytest.raises(NnapiError, match="is no regular file"):
         load(pipe)
 
 
 def test_newer_operator() -> None:
     made = good()
     made.model.operatorCodes[0].builtinCode = 9999
-    with pytest.raises(NnapiError, match="operator 0 BUILTIN_9999: this version does not know it"):
+    with pytest.raises(
+        NnapiError, match="operator 0 BUILTIN_9999: this version does not know the operator"
+    ):
         model_of(made.file())
 
 

@@ -144,7 +144,7 @@ def test_integers_of_64_bits_between_parts() -> None:
 
 def test_without_litert(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ai_edge_litert", None)
-    with pytest.raises(ImportError, match="needs LiteRT; `pip install ai-edge-litert`"):
+    with pytest.raises(ImportError, match="need LiteRT; `pip install ai-edge-litert`"):
         partial(unexpressed()).compile()
 
 
@@ -154,7 +154,7 @@ def test_custom_operator_that_nobody_knows() -> None:
     made.operator("Secret", [x], [y], custom=b"")
     made.ends([x], [y])
     model = partial(made.file())
-    assert "nobody but its maker knows" in model.reasons[0].why
+    assert "its definition is not part of TensorFlow Lite" in model.reasons[0].why
     with pytest.raises(NnapiError, match="LiteRT refuses operator 0 Secret"):
         model.compile()
 

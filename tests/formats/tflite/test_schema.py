@@ -121,7 +121,7 @@ def test_compiled_for_an_npu() -> None:
     made.operator("DISPATCH_OP", [x, x], [y], custom=b"program")
     made.model.operatorCodes[0].deprecatedBuiltinCode = 0
     made.ends([x], [y])
-    with pytest.raises(NnapiError, match="operator 0 DISPATCH_OP: it holds what was compiled for"):
+    with pytest.raises(NnapiError, match="operator 0 DISPATCH_OP: it contains code compiled for"):
         model_of(made.file())
 
 
@@ -341,18 +341,18 @@ FILES: dict[str, tuple[Callable[[], bytes], str]] = {
         lambda: fully_connected(quantSpec=[1, 2]),
         "field 5 of its FullyConnectedOptions is newer than this version, which knows 5",
     ),
-    "GatherOptions.batchDims": (gathered, "it gathers by batches"),
+    "GatherOptions.batchDims": (gathered, "it has batch dimensions"),
     "Conv2DOptions.fusedActivationFunction": (
         convolved,
         "it fuses TANH, which NNAPI does not fuse, and LiteRT leaves out",
     ),
     "ConcatenationOptions.fusedActivationFunction": (
         lambda: whole("CONCATENATION", "ConcatenationOptions", fusedActivationFunction=4),
-        "NNAPI fuses no activation into it",
+        "NNAPI does not fuse an activation into it",
     ),
     "L2NormOptions.fusedActivationFunction": (
         lambda: whole("L2_NORMALIZATION", "L2NormOptions", fusedActivationFunction=4),
-        "NNAPI fuses no activation into it",
+        "NNAPI does not fuse an activation into it",
     ),
     "AddOptions.fusedActivationFunction": (
         lambda: refused(
@@ -367,10 +367,10 @@ FILES: dict[str, tuple[Callable[[], bytes], str]] = {
         "its recurrent weights are diagonals",
     ),
     "LSTMOptions.kernelType": (lambda: cell(kernelType=2), "its kernel is 2; known are 0"),
-    "LSTMOptions.cellClip": (lambda: cell(cellClip=1.0), "a basic cell is clipped"),
+    "LSTMOptions.cellClip": (lambda: cell(cellClip=1.0), "the basic LSTM kernel has clipping"),
     "LSTMOptions.fusedActivationFunction": (
         lambda: cell(fusedActivationFunction=1),
-        "the activation of a basic cell is not TANH",
+        "the activation of the basic LSTM kernel is not TANH",
     ),
 }
 

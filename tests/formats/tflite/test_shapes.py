@@ -83,10 +83,10 @@ def test_sizes_on_the_command_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("shapes", "told"),
     [
-        ({"y": (1, 6, 4)}, "shapes: input 'y' is not there; the model has 'x'"),
+        ({"y": (1, 6, 4)}, "shapes: input 'y' does not exist; the model has 'x'"),
         ({"x": (6, 4)}, r"shapes: input 'x' is given \[6, 4\]; in the file it has 3 dimensions"),
-        ({"x": (0, 6, 4)}, r"sizes are whole numbers from 1 on"),
-        ({"x": (1.5, 6, 4)}, r"sizes are whole numbers from 1 on"),
+        ({"x": (0, 6, 4)}, r"sizes are integers from 1"),
+        ({"x": (1.5, 6, 4)}, r"sizes are integers from 1"),
         ({"x": (1, 6, 5)}, "operator 3 RESHAPE"),
     ],
 )

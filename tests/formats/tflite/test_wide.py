@@ -119,5 +119,5 @@ def test_values_are_saturated() -> None:
 
 def test_what_litert_computes_otherwise() -> None:
     data = one_operator("RSQRT", [wide(2, 3)], [wide(2, 3)])
-    with pytest.raises(NnapiError, match="RSQRT: of 16 bits LiteRT is up to 1 % beside"):
+    with pytest.raises(NnapiError, match="RSQRT: for 16-bit tensors LiteRT is up to 1 % from"):
         model_of(data)

@@ -1,1 +1,1 @@
-"""Operations in terms of simpler operations, for the formats that do not have them."""
+"""Decompositions of operations that a format does not have."""

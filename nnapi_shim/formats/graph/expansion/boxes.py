@@ -1,12 +1,12 @@
-"""Operations on boxes, in terms of simpler ones."""
+"""Decompositions of operations on boxes."""
 
-from nnapi_shim.formats.graph.builder import Builder, RefusedError
+from nnapi_shim.formats.graph.builder import ExportBuilder, RefusedError
 from nnapi_shim.formats.graph.tensor import Node, Tensor
 from nnapi_shim.hal.enums import OperandType as T
 
 
-def axis_aligned_bbox_transform(b: Builder, op: Node) -> None:
-    """Centres moved by deltas of the size, sizes by their exponents, all within the image."""
+def axis_aligned_bbox_transform(b: ExportBuilder, op: Node) -> None:
+    """Move centres by deltas times size, scale sizes by exp(delta), clip to the image."""
     count, width = op.deltas.dimensions
     if not count:
         raise RefusedError("there are no regions")

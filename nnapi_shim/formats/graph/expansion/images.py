@@ -1,17 +1,17 @@
-"""Operations on images, and rearrangements, in terms of simpler ones."""
+"""Decompositions of operations on images and of rearrangements."""
 
 from typing import Any
 
 import numpy as np
 
-from nnapi_shim.formats.graph.builder import Builder, RefusedError, known
+from nnapi_shim.formats.graph.builder import ExportBuilder, RefusedError, known
 from nnapi_shim.formats.graph.tensor import Node, Tensor, constant
 from nnapi_shim.operations.shapes import Window, window
 
 
-def padded(b: Builder, x: Tensor, seen: Window, value: float | None = None) -> Tensor:
-    """An image with the padding of a window; value: what stands there, 0 by itself."""
-    rows, columns = seen.vertical, seen.horizontal
+def padded(b: ExportBuilder, x: Tensor, geometry: Window, value: float | None = None) -> Tensor:
+    """Pad an image as a window needs it, with `value` (0 by default)."""
+    rows, columns = geometry.vertical, geometry.horizontal
     paddings = (0, 0, rows.head, rows.tail, columns.head, columns.tail, 0, 0)
     batch, height, width, depth = x.dimensions
     sizes = (batch, height + rows.head + rows.tail, width + columns.head + columns.tail, depth)
@@ -21,37 +21,39 @@ def padded(b: Builder, x: Tensor, seen: Window, value: float | None = None) -> T
 
 
 def pool_window(op: Node) -> Window:
-    """The window of a pooling operation; its image is known."""
+    """The window of a pooling operation; the image dimensions are known."""
     known(op.input, "input")
     return window(op, op.filter_height, op.filter_width)  # type: ignore[arg-type]
 
 
-def average_by_sums(b: Builder, op: Node) -> None:
-    """Explicit padding, which counts not: the mean with zeros, times window size over count."""
-    seen = pool_window(op)
+def average_by_sums(b: ExportBuilder, op: Node) -> None:
+    """AVERAGE_POOL_2D with explicit padding, which NNAPI excludes from the count: the mean over the
+    zero-padded image, times window size / number of valid elements.
+    """
+    geometry = pool_window(op)
     size = op.filter_height * op.filter_width
     counts = np.outer(
-        _counts(seen.in_height, op.filter_height, op.stride_height, seen.vertical),
-        _counts(seen.in_width, op.filter_width, op.stride_width, seen.horizontal),
+        _counts(geometry.in_height, op.filter_height, op.stride_height, geometry.vertical),
+        _counts(geometry.in_width, op.filter_width, op.stride_width, geometry.horizontal),
     )
-    whole = op.output.like()
+    mean = op.output.like()
     plain = {"padding": 2, "pad_left": None, "pad_right": None, "pad_top": None, "pad_bottom": None}
-    inner = op.with_operands([whole], input=padded(b, op.input, seen), activation=0, **plain)
+    inner = op.with_operands([mean], input=padded(b, op.input, geometry), activation=0, **plain)
     b.express(inner)
-    scaled = b.mul(whole, constant((size / counts)[None, :, :, None].astype(np.float32)))
+    scaled = b.mul(mean, constant((size / counts)[None, :, :, None].astype(np.float32)))
     b.activated(scaled, op.activation, op.output)
 
 
 def _counts(size: int, extent: int, stride: int, span: object) -> Any:
-    """How many elements of an axis each position of the window sees."""
+    """The number of valid elements under each window position along one axis."""
     starts = np.arange(span.output) * stride - span.head  # type: ignore[attr-defined]
     return np.minimum(starts + extent, size) - np.maximum(starts, 0)
 
 
-def l2_pool(b: Builder, op: Node) -> None:
-    """The root of the mean of squares."""
+def l2_pool(b: ExportBuilder, op: Node) -> None:
+    """The square root of the mean of squares."""
     squares = b.mul(op.input, op.input)
-    whole = op.output.like()
+    mean = op.output.like()
     b.express(
         Node(
             "AVERAGE_POOL_2D",
@@ -59,16 +61,16 @@ def l2_pool(b: Builder, op: Node) -> None:
                 **{k: v for k, v in op.named.items() if k != "output"},
                 "input": squares,
                 "activation": 0,
-                "output": whole,
+                "output": mean,
             },
-            [whole],
+            [mean],
         )
     )
-    b.activated(b.unary("SQRT", whole), op.activation, op.output)
+    b.activated(b.unary("SQRT", mean), op.activation, op.output)
 
 
-def channel_shuffle(b: Builder, op: Node) -> None:
-    """[.., groups, size / groups, ..] transposed."""
+def channel_shuffle(b: ExportBuilder, op: Node) -> None:
+    """Transpose [.., groups, size / groups, ..]."""
     sizes = known(op.input, "input")
     axis = op.axis % len(sizes)
     before, after = sizes[:axis], sizes[axis + 1 :]
@@ -78,32 +80,32 @@ def channel_shuffle(b: Builder, op: Node) -> None:
     b.reshape(b.transpose(split, (0, 2, 1, 3)), sizes, op.output)
 
 
-def instance_normalization(b: Builder, op: Node) -> None:
-    """Deviations from the mean over height and width, over their spread."""
+def instance_normalization(b: ExportBuilder, op: Node) -> None:
+    """(x - mean) / standard deviation over height and width, times gamma plus beta."""
     deviation = b.sub(op.input, b.mean(op.input, (1, 2)))
     variance = b.mean(b.mul(deviation, deviation), (1, 2))
     spread = b.unary("RSQRT", b.add(variance, op.epsilon))
     b.add(b.mul(b.mul(deviation, spread), op.gamma), op.beta, op.output)
 
 
-def elu(b: Builder, op: Node) -> None:
+def elu(b: ExportBuilder, op: Node) -> None:
     """max(0, x) + min(0, alpha * (exp(x) - 1))."""
     if op.alpha < 0:
-        grown = b.mul(b.sub(b.unary("EXP", op.input), 1.0), op.alpha)
-        b.add(b.unary("RELU", op.input), b.binary("MINIMUM", grown, 0.0), op.output)
+        negative = b.mul(b.sub(b.unary("EXP", op.input), 1.0), op.alpha)
+        b.add(b.unary("RELU", op.input), b.binary("MINIMUM", negative, 0.0), op.output)
         return
     below = b.sub(b.unary("EXP", b.binary("MINIMUM", op.input, 0.0)), 1.0)
     b.add(b.unary("RELU", op.input), b.mul(below, op.alpha), op.output)
 
 
-def grouped_conv_2d(b: Builder, op: Node) -> None:
-    """A convolution for each group of channels."""
+def grouped_conv_2d(b: ExportBuilder, op: Node) -> None:
+    """One convolution for each group of channels."""
     sizes = known(op.input, "input")
     filters = known(op.filter, "filter")
     groups = op.num_groups
     depth_in, depth_out = sizes[3] // groups, filters[0] // groups
     if op.filter.value is None and op.filter.channel_quant:
-        raise RefusedError("its filter has scales of channels and is not a constant of the model")
+        raise RefusedError("its per-channel filter is not a constant of the model")
     parts = []
     for at in range(groups):
         image = b.slice(op.input, (0, 0, 0, at * depth_in), (*sizes[:3], depth_in))
@@ -117,8 +119,8 @@ def grouped_conv_2d(b: Builder, op: Node) -> None:
     b.concatenate(parts, 3, op.output)
 
 
-def _part(b: Builder, x: Tensor, rows: slice) -> Tensor:
-    """Rows of the first dimension; of a constant at once."""
+def _part(b: ExportBuilder, x: Tensor, rows: slice) -> Tensor:
+    """Rows of the first dimension; a constant is sliced at once."""
     sizes = (rows.stop - rows.start, *x.dimensions[1:])
     if x.value is None:
         return b.slice(x, (rows.start, *[0] * (x.rank - 1)), sizes)
@@ -130,8 +132,8 @@ def _part(b: Builder, x: Tensor, rows: slice) -> Tensor:
     return part
 
 
-def depth_to_space(b: Builder, op: Node) -> None:
-    """[n, h, w, block, block, depth] transposed."""
+def depth_to_space(b: ExportBuilder, op: Node) -> None:
+    """Transpose [n, h, w, block, block, depth]."""
     n, h, w, depth = known(op.input, "input")
     size = op.block_size
     depth //= size * size
@@ -140,8 +142,8 @@ def depth_to_space(b: Builder, op: Node) -> None:
     b.reshape(moved, (n, h * size, w * size, depth), op.output)
 
 
-def space_to_depth(b: Builder, op: Node) -> None:
-    """[n * h, block, w, block * depth] transposed."""
+def space_to_depth(b: ExportBuilder, op: Node) -> None:
+    """Transpose [n * h, block, w, block * depth]."""
     n, h, w, depth = known(op.input, "input")
     size = op.block_size
     split = b.reshape(op.input, (n * (h // size), size, w // size, size * depth))
@@ -149,8 +151,8 @@ def space_to_depth(b: Builder, op: Node) -> None:
     b.reshape(moved, (n, h // size, w // size, depth * size * size), op.output)
 
 
-def batch_to_space(b: Builder, op: Node) -> None:
-    """[rows, columns, n, h, w, depth] transposed."""
+def batch_to_space(b: ExportBuilder, op: Node) -> None:
+    """Transpose [rows, columns, n, h, w, depth]."""
     batch, h, w, depth = known(op.input, "input")
     rows, columns = op.block_shape
     n = batch // (rows * columns)
@@ -159,8 +161,8 @@ def batch_to_space(b: Builder, op: Node) -> None:
     b.reshape(moved, (n, h * rows, w * columns, depth), op.output)
 
 
-def space_to_batch(b: Builder, op: Node) -> None:
-    """Padded, [n, h, rows, w, columns, depth] transposed."""
+def space_to_batch(b: ExportBuilder, op: Node) -> None:
+    """Pad, then transpose [n, h, rows, w, columns, depth]."""
     n, h, w, depth = known(op.input, "input")
     rows, columns = op.block_shape
     top, bottom, left, right = op.paddings
@@ -175,13 +177,13 @@ def space_to_batch(b: Builder, op: Node) -> None:
     b.reshape(moved, (n * rows * columns, h // rows, w // columns, depth), op.output)
 
 
-def along_last(b: Builder, op: Node, axis: int, kind: str) -> None:
-    """An operation along `axis` as one along the last axis, between transpositions."""
+def along_last(b: ExportBuilder, op: Node, axis: int, kind: str) -> None:
+    """Lower an operation along `axis` as one along the last axis, between transpositions."""
     rank = op.input.rank
     perm = [at for at in range(rank) if at != axis] + [axis]
     moved = b.transpose(op.input, perm)
-    made = op.output.like(moved.dimensions)
+    result = op.output.like(moved.dimensions)
     named = {k: v for k, v in op.named.items() if k not in ("input", "axis", "output")}
-    b.express(Node(kind, {**named, "input": moved, "axis": -1, "output": made}, [made]))
+    b.express(Node(kind, {**named, "input": moved, "axis": -1, "output": result}, [result]))
     back = [perm.index(at) for at in range(rank)]
-    b.transpose(made, back, op.output)
+    b.transpose(result, back, op.output)

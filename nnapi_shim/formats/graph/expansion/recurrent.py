@@ -1,4 +1,4 @@
-"""Recurrent operations as products, sums and activations, step by step."""
+"""Recurrent operations unrolled into matrix products, sums and activations."""
 
 from collections.abc import Sequence
 from types import SimpleNamespace
@@ -6,18 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from nnapi_shim.formats.graph.builder import Builder, RefusedError, complete, known
+from nnapi_shim.formats.graph.builder import ExportBuilder, RefusedError, complete, known
 from nnapi_shim.formats.graph.tensor import Node, Tensor, constant
 from nnapi_shim.operations.lstm_cell import GATES, STATES, Cell, cell
 
 FLAT = 1e-8
-"""What layer normalisation adds to the variance, as NNAPI does."""
+"""Epsilon that NNAPI's layer normalisation adds to the variance."""
 
 MOST_STEPS = 512
-"""Longer sequences would make files that are larger than useful."""
+"""Sequences are unrolled up to this number of steps; the size of the file grows with it."""
 
 
-def lstm(b: Builder, op: Node) -> None:
+def lstm(b: ExportBuilder, op: Node) -> None:
     """One step; the scratch output is zeros."""
     state, memory = _step(b, op, _cell(op), op.input, None, op.output_state_in, op.cell_state_in)
     b.copy(state, op.output)
@@ -27,16 +27,16 @@ def lstm(b: Builder, op: Node) -> None:
     b.copy(zeros, op.scratch)
 
 
-def unidirectional_sequence_lstm(b: Builder, op: Node) -> None:
-    """A step after the other."""
+def unidirectional_sequence_lstm(b: ExportBuilder, op: Node) -> None:
+    """The unrolled sequence."""
     steps = _steps(b, op.input, bool(op.time_major))
     outputs, state, memory = _run(b, op, _cell(op), steps)
     _joined(b, outputs, bool(op.time_major), op.output)
     _states(b, op, ("output_state_out", state), ("cell_state_out", memory))
 
 
-def bidirectional_sequence_lstm(b: Builder, op: Node) -> None:
-    """A cell in the order of time and one against it."""
+def bidirectional_sequence_lstm(b: ExportBuilder, op: Node) -> None:
+    """One forward cell and one backward cell."""
     both = []
     names: list[tuple[str, Tensor]] = []
     is_crossed = (
@@ -50,8 +50,8 @@ def bidirectional_sequence_lstm(b: Builder, op: Node) -> None:
             source = op.aux_input
         order = -1 if prefix == "bw_" else 1
         steps = _steps(b, source, bool(op.time_major))[::order]
-        found = _cell(op, prefix, states)
-        outputs, state, memory = _run(b, op, found, steps, aux and aux[::order])
+        operands = _cell(op, prefix, states)
+        outputs, state, memory = _run(b, op, operands, steps, aux and aux[::order])
         both.append(outputs[::order])
         names += [(f"{prefix}activation_state_out", state), (f"{prefix}cell_state_out", memory)]
     _both(b, op, both)
@@ -59,12 +59,12 @@ def bidirectional_sequence_lstm(b: Builder, op: Node) -> None:
 
 
 def _cell(op: Any, prefix: str = "", states: Sequence[str] = STATES) -> Cell:
-    """The cell of a node, which has the names of a bound operation."""
+    """The operands of a cell, by the names of the bound operation."""
     return cell(op, prefix, states)
 
 
-def _both(b: Builder, op: Node, both: list[list[Tensor]]) -> None:
-    """The outputs of both directions, merged or not."""
+def _both(b: ExportBuilder, op: Node, both: list[list[Tensor]]) -> None:
+    """The outputs of both directions, merged or separate."""
     time_major = bool(op.time_major)
     if op.merge_outputs:
         merged = [b.concatenate([fw, bw], 1) for fw, bw in zip(*both, strict=True)]
@@ -74,7 +74,7 @@ def _both(b: Builder, op: Node, both: list[list[Tensor]]) -> None:
         _joined(b, both[1], time_major, op.bw_output)
 
 
-def _states(b: Builder, op: Node, *states: tuple[str, Tensor]) -> None:
+def _states(b: ExportBuilder, op: Node, *states: tuple[str, Tensor]) -> None:
     for name, value in states:
         out = op.named.get(name)
         if out is not None:
@@ -82,30 +82,36 @@ def _states(b: Builder, op: Node, *states: tuple[str, Tensor]) -> None:
 
 
 def _run(
-    b: Builder, op: Node, found: Cell, steps: list[Tensor], aux: list[Tensor] | None = None
+    b: ExportBuilder, op: Node, cell: Cell, steps: list[Tensor], aux: list[Tensor] | None = None
 ) -> tuple[list[Tensor], Tensor, Tensor]:
-    state: Any = found.output_state
-    memory: Any = found.cell_state
+    state: Any = cell.output_state
+    memory: Any = cell.cell_state
     outputs = []
     for at, step in enumerate(steps):
-        state, memory = _step(b, op, found, step, aux[at] if aux else None, state, memory)
+        state, memory = _step(b, op, cell, step, aux[at] if aux else None, state, memory)
         outputs.append(state)
     return outputs, state, memory
 
 
 def _step(
-    b: Builder, op: Node, found: Cell, x: Tensor, aux: Tensor | None, state: Tensor, memory: Tensor
+    b: ExportBuilder,
+    op: Node,
+    cell: Cell,
+    x: Tensor,
+    aux: Tensor | None,
+    state: Tensor,
+    memory: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    """Output and cell state after a step; formulas as in the reference device."""
+    """The output and cell state after one step; formulas as in the reference device."""
 
-    def gate(which: int, seen: Tensor) -> Tensor:
-        gain, bias = found.gains[which], found.biases[which]
-        total = b.fully_connected(x, found.input_weights[which], bias if gain is None else None)
+    def gate(index: int, cell_state: Tensor) -> Tensor:
+        gain, bias = cell.gains[index], cell.biases[index]
+        total = b.fully_connected(x, cell.input_weights[index], bias if gain is None else None)
         if aux is not None:
-            total = b.add(total, b.fully_connected(aux, found.aux_weights[which]))
-        total = b.add(total, b.fully_connected(state, found.recurrent_weights[which]))
-        if found.peepholes[which] is not None:
-            total = b.add(total, b.mul(seen, found.peepholes[which]))
+            total = b.add(total, b.fully_connected(aux, cell.aux_weights[index]))
+        total = b.add(total, b.fully_connected(state, cell.recurrent_weights[index]))
+        if cell.peepholes[index] is not None:
+            total = b.add(total, b.mul(cell_state, cell.peepholes[index]))
         if gain is not None:
             deviation = b.sub(total, b.mean(total, (1,)))
             variance = b.mean(b.mul(deviation, deviation), (1,))
@@ -115,25 +121,25 @@ def _step(
         return total
 
     forget = b.unary("LOGISTIC", gate(1, memory))
-    into = b.sub(1.0, forget) if found.is_coupled else b.unary("LOGISTIC", gate(0, memory))
+    into = b.sub(1.0, forget) if cell.is_coupled else b.unary("LOGISTIC", gate(0, memory))
     fresh = b.mul(into, b.activated(gate(2, memory), op.activation))
     memory = _clipped(b, b.add(b.mul(forget, memory), fresh), op.cell_clip)
     result = b.mul(b.unary("LOGISTIC", gate(3, memory)), b.activated(memory, op.activation))
-    if found.projection_weights is not None:
-        weights, bias = found.projection_weights, found.projection_bias
+    if cell.projection_weights is not None:
+        weights, bias = cell.projection_weights, cell.projection_bias
         result = _clipped(b, b.fully_connected(result, weights, bias), op.proj_clip)  # type: ignore[arg-type]
-    elif found.outputs < found.units:
-        result = b.slice(result, (0, 0), (result.dimensions[0], found.outputs))
+    elif cell.outputs < cell.units:
+        result = b.slice(result, (0, 0), (result.dimensions[0], cell.outputs))
     return result, memory
 
 
-def _clipped(b: Builder, x: Tensor, bound: float) -> Tensor:
+def _clipped(b: ExportBuilder, x: Tensor, bound: float) -> Tensor:
     if not bound > 0:
         return x
     return b.binary("MAXIMUM", b.binary("MINIMUM", x, bound), -bound)
 
 
-def _steps(b: Builder, sequence: Tensor, time_major: bool) -> list[Tensor]:
+def _steps(b: ExportBuilder, sequence: Tensor, time_major: bool) -> list[Tensor]:
     """The steps of a sequence, each [batch, size]."""
     sizes = known(sequence, "input")
     time = 0 if time_major else 1
@@ -141,7 +147,7 @@ def _steps(b: Builder, sequence: Tensor, time_major: bool) -> list[Tensor]:
     if not count:
         raise RefusedError("the length of its sequence is not known")
     if count > MOST_STEPS:
-        raise RefusedError(f"its sequence has {count} steps; at most {MOST_STEPS} are written out")
+        raise RefusedError(f"its sequence has {count} steps; at most {MOST_STEPS} are unrolled")
     batch, size = sizes[1 - time], sizes[2]
     steps = []
     for at in range(count):
@@ -153,7 +159,7 @@ def _steps(b: Builder, sequence: Tensor, time_major: bool) -> list[Tensor]:
     return steps
 
 
-def _joined(b: Builder, steps: list[Tensor], time_major: bool, out: Tensor) -> None:
+def _joined(b: ExportBuilder, steps: list[Tensor], time_major: bool, out: Tensor) -> None:
     batch, size = steps[0].dimensions
     sizes = (1, batch, size) if time_major else (batch, 1, size)
     axis = 0 if time_major else 1
@@ -163,7 +169,7 @@ def _joined(b: Builder, steps: list[Tensor], time_major: bool, out: Tensor) -> N
 # RNN and SVDF
 
 
-def rnn(b: Builder, op: Node) -> None:
+def rnn(b: ExportBuilder, op: Node) -> None:
     """act(W x + R h + bias)."""
     size = int(np.prod(known(op.input, "input")[1:]))
     x = b.reshape(op.input, (op.input.dimensions[0], size))
@@ -172,8 +178,8 @@ def rnn(b: Builder, op: Node) -> None:
     b.copy(state, op.hidden_state_out)
 
 
-def unidirectional_sequence_rnn(b: Builder, op: Node) -> None:
-    """A step after the other."""
+def unidirectional_sequence_rnn(b: ExportBuilder, op: Node) -> None:
+    """The unrolled sequence."""
     time_major = bool(op.time_major)
     state, outputs = op.hidden_state_in, []
     for x in _steps(b, op.input, time_major):
@@ -183,8 +189,8 @@ def unidirectional_sequence_rnn(b: Builder, op: Node) -> None:
     _states(b, op, ("hidden_state_out", state))
 
 
-def bidirectional_sequence_rnn(b: Builder, op: Node) -> None:
-    """A cell in the order of time and one against it."""
+def bidirectional_sequence_rnn(b: ExportBuilder, op: Node) -> None:
+    """One forward cell and one backward cell."""
     time_major = bool(op.time_major)
     both, states = [], []
     for prefix in ("fw_", "bw_"):
@@ -213,7 +219,7 @@ def bidirectional_sequence_rnn(b: Builder, op: Node) -> None:
 
 
 def _rnn_step(
-    b: Builder,
+    b: ExportBuilder,
     op: Node,
     products: list[tuple[Tensor, Tensor]],
     recurrent: Tensor,
@@ -226,8 +232,8 @@ def _rnn_step(
     return b.activated(total, op.activation)
 
 
-def svdf(b: Builder, op: Node) -> None:
-    """The state with a new last entry, times the weights in time, summed up over each rank."""
+def svdf(b: ExportBuilder, op: Node) -> None:
+    """Shift the state, append the new entry, multiply by the time weights, sum over each rank."""
     filters, memory = known(op.weights_time, "weights_time")
     batch = complete(op.input, "input")[0]
     state = b.reshape(op.state_in, (batch, filters, memory))
@@ -257,18 +263,18 @@ def svdf(b: Builder, op: Node) -> None:
     b.reshape(moved, (batch, filters * memory), op.state_out)
 
 
-def quantized_lstm(b: Builder, op: Any) -> None:
-    """QUANTIZED_LSTM in float32: results may differ by what its whole numbers round.
+def quantized_lstm(b: ExportBuilder, op: Any) -> None:
+    """QUANTIZED_LSTM in float32; results may differ by the rounding of the integer kernel.
 
-    Without layer normalisation NNAPI adds no biases, and takes gates as numbers in units of 2^-12.
+    Without layer normalisation, NNAPI adds no biases and scales the gates by 2^-12.
     """
-    found = cell(op, "", ("prev_output", "prev_cell_state"))
-    if any(gain is not None for gain in found.gains):
-        raise RefusedError("its layer normalisation in whole numbers has no counterpart")
-    gates = [gate for gate in GATES if not (found.is_coupled and gate == "input")]
+    operands = cell(op, "", ("prev_output", "prev_cell_state"))
+    if any(gain is not None for gain in operands.gains):
+        raise RefusedError("its integer layer normalisation has no counterpart")
+    gates = [gate for gate in GATES if not (operands.is_coupled and gate == "input")]
     if any(op.named[f"{gate}_intermediate_scale"] != 2.0**-12 for gate in gates):
         raise RefusedError("its intermediate scales are not 2^-12")
-    out, projection = op.output, found.projection_weights
+    out, projection = op.output, operands.projection_weights
     if projection is None and (op.hidden_state_scale, -op.hidden_state_zero_point) != (
         out.scale,
         out.zero_point,
@@ -278,21 +284,21 @@ def quantized_lstm(b: Builder, op: Any) -> None:
     def real(tensors: Any) -> tuple[Any, ...]:
         return tuple(None if t is None else b.real(t) for t in tensors)
 
-    bias: Any = found.projection_bias
+    bias: Any = operands.projection_bias
     if bias is not None:
         scale = np.float32(projection.scale * op.hidden_state_scale)  # type: ignore[union-attr]
         bias = b.dequantized_bias(bias, np.asarray(scale))
-    floats: Any = found._replace(
-        input_weights=real(found.input_weights),
-        recurrent_weights=real(found.recurrent_weights),
-        peepholes=real(found.peepholes),
+    floats: Any = operands._replace(
+        input_weights=real(operands.input_weights),
+        recurrent_weights=real(operands.recurrent_weights),
+        peepholes=real(operands.peepholes),
         biases=(None,) * len(GATES),
         projection_weights=real([projection])[0],
         projection_bias=bias,
     )
     like: Any = SimpleNamespace(activation=4, cell_clip=op.cell_clip, proj_clip=op.projection_clip)
-    given = (b.real(t) for t in (op.input, op.prev_output, op.prev_cell_state))
-    x, before, state = given
+    reals = (b.real(t) for t in (op.input, op.prev_output, op.prev_cell_state))
+    x, before, state = reals
     result, state = _step(b, like, floats, x, None, before, state)
     b.store(result, out)
     b.store(result, op.output_state_out)

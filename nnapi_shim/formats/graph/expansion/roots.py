@@ -1,15 +1,15 @@
-"""Roots of quantized tensors, and PRELU of tensors that grow."""
+"""RSQRT of quantized tensors, and PRELU with broadcast inputs."""
 
-from nnapi_shim.formats.graph.builder import Builder
+from nnapi_shim.formats.graph.builder import ExportBuilder
 from nnapi_shim.formats.graph.tensor import Node
 from nnapi_shim.hal.enums import OperandType as T
 from nnapi_shim.hal.quantization import QUANTIZED_RANGE
 
 
-def quantized_rsqrt(b: Builder, op: Node) -> None:
-    """In float32; of 0 and of negative numbers the largest number that the output has.
+def quantized_rsqrt(b: ExportBuilder, op: Node) -> None:
+    """RSQRT in float32; for 0 and negative inputs the largest value of the output type.
 
-    Inputs are raised to what gives more than that, so that nothing is infinite.
+    Inputs are clamped to a positive minimum whose result saturates, so that no result is infinite.
     """
     out = op.output
     highest = (QUANTIZED_RANGE[out.type][1] - out.zero_point + 1) * out.scale
@@ -18,7 +18,7 @@ def quantized_rsqrt(b: Builder, op: Node) -> None:
     b.store(b.unary("RSQRT", x, x.like(type=T.TENSOR_FLOAT32)), out)
 
 
-def prelu(b: Builder, op: Node) -> None:
+def prelu(b: ExportBuilder, op: Node) -> None:
     """max(0, x) + alpha * min(0, x), where alpha has more elements than x."""
     below = b.mul(b.binary("MINIMUM", op.input, 0.0), op.alpha)
     b.add(b.unary("RELU", op.input), below, op.output)

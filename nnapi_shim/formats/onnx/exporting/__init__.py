@@ -1,3 +1,3 @@
-"""Models to ONNX files: `export` is what `save` calls."""
+"""Export to ONNX; `save` calls `export`."""
 
 from nnapi_shim.formats.onnx.exporting.exporter import export as export

@@ -1,4 +1,4 @@
-"""Sums, products, comparisons, activations, conversions."""
+"""Arithmetic, comparisons, activations and conversions."""
 
 from typing import Any
 
@@ -17,30 +17,30 @@ CLIPS = {2: (-1.0, 1.0), 3: (0.0, 6.0)}
 
 
 def clipped(b: Any, x: Tensor, low: float, high: float, out: Tensor) -> None:
-    """Numbers within bounds."""
+    """Clip to [low, high]."""
     bounds = [raw(np.asarray(n, np.float32), T.TENSOR_FLOAT32) for n in (low, high)]
     b.emit("Clip", [x, *bounds], [out])
 
 
 def activate(b: Any, x: Tensor, activation: int, out: Tensor) -> None:
-    """A fused activation at the end; activation 0 copies."""
+    """Apply a fused activation; code 0 copies."""
     b.activated(x, activation, out)
 
 
 def fused(kind: str) -> Rule:
-    """A binary operation and its activation."""
+    """A binary operation with a fused activation."""
 
     def lower(b: Any, op: Node) -> None:
-        made = op.output if not op.activation else op.output.like()
-        b.emit(kind, [op.input0, op.input1], [made])
+        result = op.output if not op.activation else op.output.like()
+        b.emit(kind, [op.input0, op.input1], [result])
         if op.activation:
-            activate(b, made, op.activation, op.output)
+            activate(b, result, op.activation, op.output)
 
     return Rule(f"{kind}; Relu or Clip", lower)
 
 
 def _div(b: Any, op: Node) -> None:
-    """Whole numbers are rounded down, and give 0 divided by 0."""
+    """Integer division rounds down and gives 0 for a divisor of 0."""
     if op.output.type is not T.TENSOR_INT32:
         fused("Div").lower(b, op)  # type: ignore[misc]
         return
@@ -48,10 +48,10 @@ def _div(b: Any, op: Node) -> None:
         b.node("Cast", [t], like=t, type=DOUBLE, to=code(DOUBLE)) for t in (op.input0, op.input1)
     ]
     quotient = b.node("Div", wide, like=op.output, type=DOUBLE)
-    whole = b.node("Floor", [quotient], like=quotient)
+    floored = b.node("Floor", [quotient], like=quotient)
     zero = raw(np.zeros((), np.float64), DOUBLE)
     is_zero = b.node("Equal", [wide[1], zero], like=wide[1], type=T.TENSOR_BOOL8)
-    b.cast(b.node("Where", [is_zero, zero, whole], like=whole), op.output)
+    b.cast(b.node("Where", [is_zero, zero, floored], like=floored), op.output)
 
 
 def plain(kind: str) -> Rule:
@@ -64,7 +64,7 @@ def plain(kind: str) -> Rule:
 
 
 def bounded(low: float, high: float) -> Rule:
-    """An activation with two bounds."""
+    """An activation that clips to two bounds."""
 
     def lower(b: Any, op: Node) -> None:
         clipped(b, op.input, low, high, op.output)
@@ -73,16 +73,16 @@ def bounded(low: float, high: float) -> Rule:
 
 
 def compared(kind: str, negated: bool = False) -> Rule:
-    """A comparison; bool tensors have an order in NNAPI, and none in ONNX."""
+    """A comparison; bool tensors are cast first, since ONNX does not order them."""
 
     def lower(b: Any, op: Node) -> None:
         pair = [op.input0, op.input1]
         if op.input0.type is T.TENSOR_BOOL8 and kind != "Equal":
             pair = [b.cast(t, t.like(type=T.TENSOR_INT32)) for t in pair]
-        made = op.output.like() if negated else op.output
-        b.emit(kind, pair, [made])
+        result = op.output.like() if negated else op.output
+        b.emit(kind, pair, [result])
         if negated:
-            b.emit("Not", [made], [op.output])
+            b.emit("Not", [result], [op.output])
 
     return Rule(f"{kind}, Not" if negated else kind, lower)
 
@@ -114,7 +114,7 @@ def _prelu(b: Any, op: Node) -> None:
 
 
 def _cast(b: Any, op: Node) -> None:
-    """Numbers that do not fit into a byte become the nearest that do; scales do not count."""
+    """CAST; values outside the range of a byte saturate, scales are ignored."""
     x, out = op.input, op.output
     if x.type is out.type:
         b.emit("Identity", [x], [out])
@@ -135,7 +135,7 @@ RULES = {
     "ADD": fused("Add"),
     "SUB": fused("Sub"),
     "MUL": fused("Mul"),
-    "DIV": Rule("Div; Cast, Div, Floor, Equal, Where, Cast for whole numbers", _div),
+    "DIV": Rule("Div; Cast, Div, Floor, Equal, Where, Cast for integers", _div),
     "MAXIMUM": plain("Max"),
     "MINIMUM": plain("Min"),
     "POW": plain("Pow"),

@@ -1,4 +1,4 @@
-"""Sequences of LSTM cells as one node of ONNX."""
+"""LSTM sequences as the ONNX operator LSTM."""
 
 from typing import Any
 
@@ -17,12 +17,12 @@ from nnapi_shim.operations.lstm_cell import (
 )
 
 ORDER = (0, 3, 1, 2)
-"""Of the gates in ONNX, input, output, forget, cell, among those of GATES."""
+"""Positions in GATES of ONNX's gate order: input, output, forget, cell."""
 TANH = 4
 
 
 def sequence(b: Any, op: Node) -> None:
-    """The node, or a step after the other."""
+    """Emit LSTM, or the unrolled sequence if LSTM cannot express the cell."""
     if not _has_node(op):
         recurrent.unidirectional_sequence_lstm(b, op)
         return
@@ -30,36 +30,38 @@ def sequence(b: Any, op: Node) -> None:
     steps, batch, _ = x.dimensions
     cells = complete(op.output_state_in, "output_state_in")[1]
     one = (1, batch, cells)
-    given = [
+    inputs = [
         x,
-        _beside(op, input_names()),
-        _beside(op, recurrent_names()),
-        _beside(op, bias_names(), np.zeros((1, 4 * cells), np.float32)),
+        _stacked(op, input_names()),
+        _stacked(op, recurrent_names()),
+        _stacked(op, bias_names(), np.zeros((1, 4 * cells), np.float32)),
         None,
         b.reshape(op.output_state_in, one),
         b.reshape(op.cell_state_in, one),
     ]
-    made = [Tensor(op.output.type, sizes) for sizes in ((steps, *one), one, one)]
-    b.emit("LSTM", given, made, hidden_size=cells)
-    outputs = b.reshape(made[0], (steps, batch, cells))
+    results = [Tensor(op.output.type, sizes) for sizes in ((steps, *one), one, one)]
+    b.emit("LSTM", inputs, results, hidden_size=cells)
+    outputs = b.reshape(results[0], (steps, batch, cells))
     if op.time_major:
         b.copy(outputs, op.output)
     else:
         b.transpose(outputs, (1, 0, 2), op.output)
-    for state, name in zip(made[1:], ("output_state_out", "cell_state_out"), strict=True):
-        wanted = op.named.get(name)
-        if wanted is not None:
-            b.copy(b.reshape(state, (batch, cells)), wanted)
+    for state, name in zip(results[1:], ("output_state_out", "cell_state_out"), strict=True):
+        output = op.named.get(name)
+        if output is not None:
+            b.copy(b.reshape(state, (batch, cells)), output)
 
 
-def _beside(op: Node, names: list[str], *more: Any) -> Tensor:
-    """The constants of all gates below each other, for one direction."""
+def _stacked(op: Node, names: list[str], *more: Any) -> Tensor:
+    """The constants of all gates stacked along the first axis, for one direction."""
     values = [op.named[names[gate]].value for gate in ORDER]
     return constant(np.concatenate([np.concatenate(values)[None], *more], -1))
 
 
 def _has_node(op: Node) -> bool:
-    """Whether the node has all of it: four gates of the model's weights, activated by TANH."""
+    """Whether LSTM expresses the cell: four gates with constant weights, TANH, no clipping,
+    peepholes, projection or layer normalisation.
+    """
     weights = [*input_names(), *recurrent_names(), *bias_names()]
     absent = [*peephole_names(), *projection_names(), *gain_names()]
     values = [op.named.get(name) for name in weights]

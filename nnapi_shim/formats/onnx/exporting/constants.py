@@ -1,4 +1,4 @@
-"""Constants of nodes."""
+"""Constants of ONNX nodes."""
 
 from typing import Any
 
@@ -11,17 +11,17 @@ from nnapi_shim.hal.enums import OperandType as T
 
 
 def raw(value: Array, type: Any) -> Tensor:
-    """A constant."""
+    """A constant with the given element type."""
     return Tensor(type, value.shape, value=value)
 
 
 def longs(values: Any) -> Tensor:
-    """A constant of int64."""
+    """An int64 constant."""
     return raw(np.asarray(values, np.int64), INT64)
 
 
 def parameters_of(t: Tensor) -> list[Tensor]:
-    """Scale and zero point as constants."""
+    """The scale and zero point as constants."""
     dtype = DTYPES[t.type]
     if t.channel_quant:
         scales = np.asarray(t.channel_quant.scales, np.float32)

@@ -6,22 +6,22 @@ from typing import Any
 import numpy as np
 
 from nnapi_shim.formats.graph.builder import RefusedError, Rule
-from nnapi_shim.formats.graph.tensor import Graph, Node, Tensor
+from nnapi_shim.formats.graph.tensor import ExportGraph, Node, Tensor
 from nnapi_shim.formats.onnx.exporting.constants import longs
 from nnapi_shim.formats.onnx.exporting.inner import Inner
 from nnapi_shim.formats.onnx.exporting.types import INT64
 from nnapi_shim.hal.enums import OperandType as T
 
 
-def _own(graph: Graph) -> Graph:
-    """The same with tensors of its own: names count in all graphs of an ONNX model."""
+def _own(graph: ExportGraph) -> ExportGraph:
+    """A copy of the graph with new tensors: ONNX names are unique across nested graphs."""
     return copy.deepcopy(graph)
 
 
-def _within(b: Any, graph: Graph, given: list[Tensor], into: Any) -> list[Tensor]:
-    """Express a graph with the given inputs; its outputs."""
+def _within(b: Any, graph: ExportGraph, inputs: list[Tensor], into: Any) -> list[Tensor]:
+    """Lower a graph with the given inputs; returns its outputs."""
     own = _own(graph)
-    for outer, inner in zip(given, own.inputs, strict=True):
+    for outer, inner in zip(inputs, own.inputs, strict=True):
         into.emit("Identity", [outer], [inner])
     into.run(own)
     b.refusals += into.refusals if into is not b else []
@@ -51,19 +51,19 @@ def _if(b: Any, op: Node) -> None:
 
 
 def _while(b: Any, op: Node) -> None:
-    """The condition once in front, and behind each round; what the body does not give stays."""
+    """Loop; the condition is evaluated before the loop and after each iteration."""
     inputs = _no_omitted(op)
     start = _scalar(b, _within(b, op.condition_model, inputs, b)[0])
     inner = type(b)()
-    round_number, go_on = Tensor(INT64, ()), Tensor(T.BOOL, ())  # type: ignore[arg-type]
+    iteration, is_running = Tensor(INT64, ()), Tensor(T.BOOL, ())  # type: ignore[arg-type]
     variables = [t.like() for t in op.body_model.inputs]
     results = _within(b, op.body_model, variables, inner)
     for variable in variables[len(results) :]:
         results = [*results, inner.node("Identity", [variable], like=variable)]
-    again = type(b)()
-    condition = _scalar(again, _within(b, op.condition_model, results, again)[0])
-    nodes = [*inner.emitted, *again.emitted]
-    body = Inner("body", [round_number, go_on, *variables], [condition, *results], nodes)
+    repeated = type(b)()
+    condition = _scalar(repeated, _within(b, op.condition_model, results, repeated)[0])
+    nodes = [*inner.emitted, *repeated.emitted]
+    body = Inner("body", [iteration, is_running, *variables], [condition, *results], nodes)
     unused = [t.like() for t in inputs[len(op.outputs) :]]
     b.emit("Loop", [None, start, *inputs], [*op.outputs, *unused], body=body)
 

@@ -1,4 +1,4 @@
-"""Convolutions, windows, products of matrices. ONNX has channels first."""
+"""Convolutions, pooling and matrix products. ONNX images are NCHW."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,29 +14,29 @@ from nnapi_shim.operations.convolution import transpose_spans
 from nnapi_shim.operations.shapes import window
 
 FIRST, LAST = (0, 3, 1, 2), (0, 2, 3, 1)
-"""From channels last to channels first, and back."""
+"""Permutations from NHWC to NCHW, and back."""
 
 
 def on_image(b: Any, op: Node, kind: str, others: Sequence[Tensor | None], **options: Any) -> None:
-    """A node on an image with channels first, then its activation, then channels last again."""
+    """Emit a node on the image in NCHW, then its activation, then transpose back to NHWC."""
     image = b.transpose(op.input, FIRST)
     sizes = tuple(op.output.dimensions[axis] for axis in FIRST) if op.output.dimensions else ()
-    made = op.output.like(sizes)
-    b.emit(kind, [image, *others], [made], **options)
+    result = op.output.like(sizes)
+    b.emit(kind, [image, *others], [result], **options)
     activation = op.named.get("activation", 0)
     if activation:
-        made = b.activated(made, activation)
-    b.transpose(made, LAST, op.output)
+        result = b.activated(result, activation)
+    b.transpose(result, LAST, op.output)
 
 
 def _window(op: Any, kernel: tuple[int, int]) -> dict[str, Any]:
-    """Kernel, strides and padding; a scheme in place of numbers where an image has any size."""
+    """Kernel, strides and padding; auto_pad for images of unknown size."""
     options = {"kernel_shape": list(kernel), "strides": [op.stride_height, op.stride_width]}
     if op.padding is not None and 0 in (op.input.dimensions or (0,))[1:]:
         return {**options, "auto_pad": "SAME_UPPER" if op.padding == 1 else "VALID"}
     known(op.input, "input")
-    seen = window(op, *kernel)
-    rows, columns = seen.vertical, seen.horizontal
+    geometry = window(op, *kernel)
+    rows, columns = geometry.vertical, geometry.horizontal
     return {**options, "pads": [rows.head, columns.head, rows.tail, columns.tail]}
 
 
@@ -56,24 +56,24 @@ def _grouped(b: Any, op: Node) -> None:
 
 
 def _depthwise(b: Any, op: Node) -> None:
-    """A group for each channel of the input."""
+    """Conv with one group for each input channel."""
     groups = op.filter.dimensions[3] // op.depth_multiplier
     _conv(b, op, b.transpose(op.filter, (3, 0, 1, 2)), groups)
 
 
 def _transpose_conv(b: Any, op: Node) -> None:
-    """Paddings cut the whole result; what it lacks is added behind it."""
+    """ConvTranspose; `pads` crop the full result, `output_padding` extends it at the end."""
     known(op.input, "input")
     spans = transpose_spans(op)  # type: ignore[arg-type]
     kernel = op.filter.dimensions[1:3]
     strides = (op.stride_height, op.stride_width)
-    wholes = [
+    full_sizes = [
         (n - 1) * stride + extent
         for n, stride, extent in zip(op.input.dimensions[1:3], strides, kernel, strict=True)
     ]
-    tails = [whole - s.head - s.output for whole, s in zip(wholes, spans, strict=True)]
+    tails = [full - s.head - s.output for full, s in zip(full_sizes, spans, strict=True)]
     if any(-tail >= stride for tail, stride in zip(tails, strides, strict=True)):
-        raise RefusedError("output_shape is larger than what its input reaches")
+        raise RefusedError("output_shape is larger than the full output of the convolution")
     on_image(
         b,
         op,
@@ -94,7 +94,7 @@ def _pool(kind: str, **more: Any) -> Rule:
 
 
 def _sizes(b: Any, x: Tensor, height: int, width: int) -> Tensor:
-    """[batch, depth, height, width]; the batch that of an image where it is not known."""
+    """[batch, depth, height, width]; an unknown batch is read from the image at run time."""
     batch, _, _, depth = x.dimensions
     if batch:
         return longs([batch, depth, height, width])
@@ -106,12 +106,12 @@ def _sizes(b: Any, x: Tensor, height: int, width: int) -> Tensor:
 def _resize(mode: str) -> Rule:
     def lower(b: Any, op: Node) -> None:
         _, height, width, _ = known(op.output, "output")
-        way, near = "asymmetric", "floor"
+        coordinates, nearest_mode = "asymmetric", "floor"
         if op.align_corners:
-            way, near = "align_corners", "round_prefer_ceil"
+            coordinates, nearest_mode = "align_corners", "round_prefer_ceil"
         elif op.half_pixel_centers:
-            way, near = "half_pixel", "round_prefer_ceil"
-        options = {"nearest_mode": near} if mode == "nearest" else {}
+            coordinates, nearest_mode = "half_pixel", "round_prefer_ceil"
+        options = {"nearest_mode": nearest_mode} if mode == "nearest" else {}
         sizes = _sizes(b, op.input, height, width)
         on_image(
             b,
@@ -119,7 +119,7 @@ def _resize(mode: str) -> Rule:
             "Resize",
             [None, None, sizes],
             mode=mode,
-            coordinate_transformation_mode=way,
+            coordinate_transformation_mode=coordinates,
             **options,
         )
 
@@ -132,10 +132,10 @@ def _fully_connected(b: Any, op: Node) -> None:
     if x.rank != 2 or x.dimensions[1] != size:
         count = int(np.prod(x.dimensions)) if x.dimensions else 0
         x = b.reshape(x, (-1 if not count else count // size, size))
-    made = op.output if not op.activation else op.output.like()
-    b.emit("Gemm", [x, op.weights, op.bias], [made], transB=1)
+    result = op.output if not op.activation else op.output.like()
+    b.emit("Gemm", [x, op.weights, op.bias], [result], transB=1)
     if op.activation:
-        b.activated(made, op.activation, op.output)
+        b.activated(result, op.activation, op.output)
 
 
 def _batch_matmul(b: Any, op: Node) -> None:

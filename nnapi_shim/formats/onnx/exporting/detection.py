@@ -1,4 +1,4 @@
-"""Boxes and regions."""
+"""Boxes and regions of interest."""
 
 from typing import Any
 
@@ -12,11 +12,11 @@ from nnapi_shim.formats.onnx.exporting.convolution import FIRST, LAST
 from nnapi_shim.formats.onnx.exporting.types import INT64, code
 from nnapi_shim.hal.enums import OperandType as T
 
-CHOSEN = "NonMaxSuppression lowers no scores, and has other rules for equal ones"
+CHOSEN = "NonMaxSuppression has no soft suppression and orders equal scores differently"
 
 
 def _scaled_rois(b: Any, op: Node) -> Tensor:
-    """Regions in the units of the feature map."""
+    """Regions scaled to the feature map."""
     strides = [op.width_stride, op.height_stride] * 2
     factors = constant(1 / np.asarray(strides, np.float32))
     return b.mul(op.rois, factors)  # type: ignore[no-any-return]
@@ -28,11 +28,11 @@ def _roi_align(b: Any, op: Node) -> None:
     image = b.transpose(op.input, FIRST)
     sizes = tuple(op.output.dimensions[axis] for axis in FIRST) if op.output.dimensions else ()
     numbers = b.node("Cast", [op.batch_index], like=op.batch_index, type=INT64, to=code(INT64))
-    made = op.output.like(sizes)
+    result = op.output.like(sizes)
     b.emit(
         "RoiAlign",
         [image, _scaled_rois(b, op), numbers],
-        [made],
+        [result],
         mode="avg",
         output_height=op.out_height,
         output_width=op.out_width,
@@ -40,7 +40,7 @@ def _roi_align(b: Any, op: Node) -> None:
         spatial_scale=1.0,
         coordinate_transformation_mode="output_half_pixel",
     )
-    b.transpose(made, LAST, op.output)
+    b.transpose(result, LAST, op.output)
 
 
 def _roi_pooling(b: Any, op: Node) -> None:
@@ -50,41 +50,41 @@ def _roi_pooling(b: Any, op: Node) -> None:
     count = op.rois.dimensions[0]
     column = b.node("Unsqueeze", [numbers, longs([1])], sizes=(count, 1))
     rois = b.node("Concat", [column, _scaled_rois(b, op)], sizes=(count, 5), axis=1)
-    made = op.output.like(sizes)
+    result = op.output.like(sizes)
     b.emit(
         "MaxRoiPool",
         [image, rois],
-        [made],
+        [result],
         pooled_shape=[op.out_height, op.out_width],
         spatial_scale=1.0,
     )
-    b.transpose(made, LAST, op.output)
+    b.transpose(result, LAST, op.output)
 
 
 # DETECTION_POSTPROCESSING
 
 
 def _detection(b: Any, op: Node) -> None:
-    """One image: decoded boxes, NonMaxSuppression, then rows up to the number that is wanted."""
+    """One image: decode boxes, NonMaxSuppression, pad to the maximal number of detections."""
     batch, count, classes = op.scores.dimensions
     if batch != 1:
-        raise RefusedError(f"only one image is expressed, and not {batch}")
+        raise RefusedError(f"only one image can be expressed, not {batch}")
     boxes = _decoded(b, op, count)
     scores = b.slice(op.scores, (0, 0, 1), (1, count, classes - 1))
     by_class = b.transpose(scores, (0, 2, 1))
     if op.use_regular_nms:
         flat, labels = _per_class(b, op, boxes, by_class)
-        found = b.node("Gather", [b.reshape(boxes, (count, 4)), flat], sizes=(), axis=0)
+        selected = b.node("Gather", [b.reshape(boxes, (count, 4)), flat], sizes=(), axis=0)
         values = _at(b, by_class, labels, flat)
     else:
-        found, values, labels = _best_classes(b, op, boxes, scores, by_class)
+        selected, values, labels = _best_classes(b, op, boxes, scores, by_class)
     rows = op.out_scores.dimensions[1]
     if op.is_background_in_label:
         labels = b.node("Add", [labels, longs(1)], sizes=(), type=INT64)
-    _padded(b, found, (rows, 4), op.out_boxes)
+    _padded(b, selected, (rows, 4), op.out_boxes)
     _padded(b, values, (rows,), op.out_scores)
-    whole = b.node("Cast", [labels], sizes=(), type=T.TENSOR_INT32, to=code(T.TENSOR_INT32))
-    _padded(b, whole, (rows,), op.out_classes)
+    int_labels = b.node("Cast", [labels], sizes=(), type=T.TENSOR_INT32, to=code(T.TENSOR_INT32))
+    _padded(b, int_labels, (rows,), op.out_classes)
     shape = b.node("Shape", [labels], sizes=(1,), type=INT64)
     b.emit("Cast", [shape], [op.num_detections], to=code(T.TENSOR_INT32))
 
@@ -102,15 +102,15 @@ def _decoded(b: Any, op: Node, count: int) -> Tensor:
         size = column(anchors, axis + 2)
         moved = b.mul(b.binary("DIV", column(op.deltas, axis), float(scales[axis])), size)
         centre = b.add(moved, column(anchors, axis))
-        grown = b.binary("DIV", column(op.deltas, axis + 2), float(scales[axis + 2]))
-        half = b.mul(b.mul(b.unary("EXP", grown), size), 0.5)
+        scaled = b.binary("DIV", column(op.deltas, axis + 2), float(scales[axis + 2]))
+        half = b.mul(b.mul(b.unary("EXP", scaled), size), 0.5)
         edges.append((b.sub(centre, half), b.add(centre, half)))
     (top, bottom), (left, right) = edges
     return b.concatenate([top, left, bottom, right], 2)  # type: ignore[no-any-return]
 
 
 def _suppressed(b: Any, op: Node, boxes: Tensor, scores: Tensor, most: int) -> Tensor:
-    """[found, 3]: image, class, box. Scores are [1, classes, boxes]."""
+    """[selected, 3]: image, class, box. Scores are [1, classes, boxes]."""
     parameters = [
         longs([most]),
         constant([float(op.iou_threshold)]),
@@ -119,12 +119,12 @@ def _suppressed(b: Any, op: Node, boxes: Tensor, scores: Tensor, most: int) -> T
     return b.node("NonMaxSuppression", [boxes, scores, *parameters], sizes=(), type=INT64)  # type: ignore[no-any-return]
 
 
-def _index(b: Any, found: Tensor, at: int) -> Tensor:
-    return b.node("Gather", [found, longs(at)], sizes=(), type=INT64, axis=1)  # type: ignore[no-any-return]
+def _index(b: Any, selected: Tensor, at: int) -> Tensor:
+    return b.node("Gather", [selected, longs(at)], sizes=(), type=INT64, axis=1)  # type: ignore[no-any-return]
 
 
 def _at(b: Any, by_class: Tensor, labels: Tensor, anchors: Tensor) -> Tensor:
-    """The scores of classes and anchors."""
+    """The scores at pairs of class and anchor."""
     pairs = [b.node("Unsqueeze", [t, longs([1])], sizes=(), type=INT64) for t in (labels, anchors)]
     where = b.node("Concat", pairs, sizes=(), type=INT64, axis=1)
     table = b.reshape(by_class, by_class.dimensions[1:])
@@ -132,15 +132,15 @@ def _at(b: Any, by_class: Tensor, labels: Tensor, anchors: Tensor) -> Tensor:
 
 
 def _limit(b: Any, values: Tensor, most: int) -> Tensor:
-    """How many of them are wanted: a tensor of one number."""
+    """min(number of values, `most`), a one-element tensor."""
     count = b.node("Shape", [values], sizes=(1,), type=INT64)
     return b.node("Min", [count, longs([most])], like=count)  # type: ignore[no-any-return]
 
 
 def _per_class(b: Any, op: Node, boxes: Tensor, by_class: Tensor) -> tuple[Tensor, Tensor]:
-    """Suppression in each class; the best of all together."""
-    found = _suppressed(b, op, boxes, by_class, op.max_detections_per_class)
-    labels, anchors = _index(b, found, 1), _index(b, found, 2)
+    """Suppression in each class, then the best detections of all classes."""
+    selected = _suppressed(b, op, boxes, by_class, op.max_detections_per_class)
+    labels, anchors = _index(b, selected, 1), _index(b, selected, 2)
     values = _at(b, by_class, labels, anchors)
     best, order = Tensor(values.type, ()), Tensor(INT64, ())  # type: ignore[arg-type]
     b.emit("TopK", [values, _limit(b, values, op.max_num_detections)], [best, order], axis=0)
@@ -152,11 +152,13 @@ def _per_class(b: Any, op: Node, boxes: Tensor, by_class: Tensor) -> tuple[Tenso
 def _best_classes(
     b: Any, op: Node, boxes: Tensor, scores: Tensor, by_class: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """One suppression by the best class of each box; then the best classes of what is left."""
+    """One suppression by the best class of each box, then the best classes of the remaining
+    boxes.
+    """
     _, classes, count = by_class.dimensions
     best = b.node("ReduceMax", [by_class, longs([1])], sizes=(1, 1, count), keepdims=1)
-    found = _suppressed(b, op, boxes, best, op.max_num_detections)
-    anchors = _index(b, found, 2)
+    selected = _suppressed(b, op, boxes, best, op.max_num_detections)
+    anchors = _index(b, selected, 2)
     each = min(op.max_classes_per_detection, classes)
     rows = b.node("Gather", [b.reshape(scores, (count, classes)), anchors], sizes=(), axis=0)
     values, labels = Tensor(rows.type, ()), Tensor(INT64, ())  # type: ignore[arg-type]
@@ -174,24 +176,24 @@ def _best_classes(
 
 
 def _padded(b: Any, x: Tensor, sizes: tuple[int, ...], out: Tensor) -> None:
-    """Rows with zeros behind them, as [1, rows, ..]."""
+    """Rows padded with zeros, as [1, rows, ..]."""
     rows = b.node("Shape", [x], sizes=(1,), type=INT64, start=0, end=1)
     missing = b.node("Sub", [longs([sizes[0]]), rows], like=rows)
     before = longs([0] * len(sizes))
     after = longs([0] * (len(sizes) - 1))
     pads = b.node("Concat", [before, missing, after], sizes=(), type=INT64, axis=0)
-    whole = b.node("Pad", [x, pads], sizes=(), mode="constant")
-    b.emit("Reshape", [whole, longs([1, *sizes])], [out])
+    padded = b.node("Pad", [x, pads], sizes=(), mode="constant")
+    b.emit("Reshape", [padded, longs([1, *sizes])], [out])
 
 
 RULES = {
     "DETECTION_POSTPROCESSING": Rule(
-        "Sub, Mul, Exp, Add, NonMaxSuppression, TopK, Gather, Pad", _detection, "for one image"
+        "Sub, Mul, Exp, Add, NonMaxSuppression, TopK, Gather, Pad", _detection, "one image only"
     ),
     "AXIS_ALIGNED_BBOX_TRANSFORM": Rule(
         "Sub, Mul, Exp, Add, Min, Max", boxes.axis_aligned_bbox_transform
     ),
-    "ROI_ALIGN": Rule("RoiAlign", _roi_align, "samples outside of the image count otherwise"),
+    "ROI_ALIGN": Rule("RoiAlign", _roi_align, "samples outside the image are weighted differently"),
     "ROI_POOLING": Rule("MaxRoiPool", _roi_pooling),
     "BOX_WITH_NMS_LIMIT": Rule("", None, CHOSEN),
     "GENERATE_PROPOSALS": Rule("", None, CHOSEN),

@@ -1,4 +1,4 @@
-"""From a model to the bytes of an .onnx file."""
+"""Exports a model as .onnx bytes."""
 
 from pathlib import Path
 
@@ -6,14 +6,14 @@ from nnapi_shim.api.model import Model
 from nnapi_shim.errors import bad_data
 from nnapi_shim.formats.graph.builder import Emitted
 from nnapi_shim.formats.graph.reading import read
-from nnapi_shim.formats.graph.tensor import Graph
+from nnapi_shim.formats.graph.tensor import ExportGraph
 from nnapi_shim.formats.output_file import Target
 from nnapi_shim.hal.quantization import SCALARS
 
 
 def export(model: Model, path: Path) -> dict[Target, bytes]:
-    """The file of a finished model; raises BAD_DATA with all operations that have no counterpart,
-    and where the package of the extra `onnx` is missing.
+    """The .onnx file of a finished model. Raises BAD_DATA with all operations that ONNX cannot
+    express, and if the package of the extra `onnx` is missing.
     """
     try:
         from nnapi_shim.formats.onnx.exporting.writing import written
@@ -26,8 +26,8 @@ def export(model: Model, path: Path) -> dict[Target, bytes]:
     return {path: written(graph, nodes)}
 
 
-def expressed(model: Model) -> tuple[Graph, list[Emitted]]:
-    """What is written: the graph of a finished model, and the nodes of ONNX that express it."""
+def expressed(model: Model) -> tuple[ExportGraph, list[Emitted]]:
+    """The graph of a finished model and the ONNX nodes that express it."""
     from nnapi_shim.formats.onnx.exporting.folding import folded
     from nnapi_shim.formats.onnx.exporting.table import OnnxBuilder
 
@@ -38,7 +38,7 @@ def expressed(model: Model) -> tuple[Graph, list[Emitted]]:
     for t in graph.outputs:
         if not t.dimensions and t.type not in SCALARS:
             raise bad_data(
-                f"output {t.name} has no known rank, which ONNX wants to know",
+                f"output {t.name} has no known rank, which ONNX requires",
                 "export.onnx.unknown-rank",
             )
     return graph, folded(builder.emitted, graph.outputs)

@@ -1,4 +1,4 @@
-"""Fewer nodes: transpositions that undo each other, nodes whose results nobody reads."""
+"""Node cleanup: removes inverse pairs of transpositions and dead nodes."""
 
 from collections.abc import Sequence
 
@@ -22,11 +22,13 @@ ELEMENTWISE = {
     "DequantizeLinear",
     "Cast",
 }
-"""Nodes that do the same with each element of their first input, whatever its place."""
+"""Elementwise operators, which commute with transpositions of their first input."""
 
 
 def folded(nodes: Sequence[Emitted], outputs: Sequence[Tensor]) -> list[Emitted]:
-    """The same without pairs of transpositions, also around elementwise nodes, and dead nodes."""
+    """The nodes without inverse pairs of transpositions (also around elementwise nodes) and dead
+    nodes.
+    """
     kept = list(nodes)
     final = {id(t) for t in outputs}
     readers = _readers(kept)
@@ -65,7 +67,7 @@ def folded(nodes: Sequence[Emitted], outputs: Sequence[Tensor]) -> list[Emitted]
 
 
 def _by_axis(node: Emitted) -> bool:
-    """Whether its parameters go along an axis."""
+    """Whether the parameters of the node are along an axis."""
     scale = node.inputs[1] if "Linear" in node.kind else None
     return scale is not None and bool(scale.dimensions)
 
@@ -89,7 +91,7 @@ def _replace(
 
 
 def _readers(nodes: Sequence[Emitted]) -> dict[int, int]:
-    """How often each tensor is read, also within the graphs of nodes."""
+    """The number of uses of each tensor, including those in nested graphs."""
     counts: dict[int, int] = {}
     for node in nodes:
         for t in node.inputs:

@@ -1,4 +1,4 @@
-"""Graphs within a node."""
+"""Nested graphs of ONNX nodes."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""Operations that move elements: their shapes, parts and orders."""
+"""Operations that move elements: reshape, slice, pad, transpose, gather."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ def _reshape(b: Any, op: Node) -> None:
 
 def _squeeze(b: Any, op: Node) -> None:
     axes = [] if op.axes is None else [longs(sorted({axis % op.input.rank for axis in op.axes}))]
-    if op.output.dimensions == (1,):  # what is left of all dimensions: here it would be []
+    if op.output.dimensions == (1,):  # all dimensions were removed: [] in ONNX
         b.reshape(op.input, (1,), op.output)
         return
     b.emit("Squeeze", [op.input, *axes], [op.output])
@@ -68,7 +68,7 @@ def _slice(b: Any, op: Node) -> None:
 
 
 def _strided_slice(b: Any, op: Node) -> None:
-    """Masks as bounds that are cut to the tensor's; axes that go are squeezed."""
+    """Slice with the masks resolved into bounds, then Squeeze of the shrunk axes."""
     starts, ends, steps, gone = [], [], [], []
     for axis, (begin, end, step) in enumerate(zip(op.begin, op.end, op.strides, strict=True)):
         bit = 1 << axis
@@ -83,12 +83,12 @@ def _strided_slice(b: Any, op: Node) -> None:
         ends.append((LARGEST if step > 0 else -LARGEST) if op.end_mask & bit else end)
         steps.append(step)
     axes = longs(list(range(len(starts))))
-    made = Tensor(op.input.type, ()) if gone else op.output
-    b.emit("Slice", [op.input, longs(starts), longs(ends), axes, longs(steps)], [made])
+    result = Tensor(op.input.type, ()) if gone else op.output
+    b.emit("Slice", [op.input, longs(starts), longs(ends), axes, longs(steps)], [result])
     if len(gone) == len(starts):
-        b.emit("Reshape", [made, longs([1])], [op.output])
+        b.emit("Reshape", [result, longs([1])], [op.output])
     elif gone:
-        b.emit("Squeeze", [made, longs(gone)], [op.output])
+        b.emit("Squeeze", [result, longs(gone)], [op.output])
 
 
 def _transpose(b: Any, op: Node) -> None:
@@ -97,7 +97,7 @@ def _transpose(b: Any, op: Node) -> None:
 
 
 def _pads(b: Any, paddings: Any) -> Tensor:
-    """All heads, then all tails."""
+    """All begin paddings, then all end paddings."""
     if isinstance(paddings, tuple):
         return longs(np.asarray(paddings).reshape(-1, 2).T.ravel())
     moved = b.node("Transpose", [b.longs(paddings)], sizes=(), perm=[1, 0])
@@ -109,7 +109,7 @@ def _pad(b: Any, op: Node) -> None:
 
 
 def _pad_v2(b: Any, op: Node) -> None:
-    """The value of a quantized tensor is a stored element."""
+    """PAD_V2; the value of a quantized tensor is a stored element."""
     x = op.input
     dtypes = {T.TENSOR_QUANT8_ASYMM: np.uint8, T.TENSOR_QUANT8_ASYMM_SIGNED: np.int8}
     if x.type in dtypes:
@@ -121,7 +121,7 @@ def _pad_v2(b: Any, op: Node) -> None:
 
 
 def _mirror_pad(b: Any, op: Node) -> None:
-    """What stands where, by an index along each axis: ONNX has no symmetric padding."""
+    """Gather with mirrored indices along each axis: ONNX's Pad has no SYMMETRIC mode."""
     sizes = list(known(op.input, "input"))
     x = op.input
     pairs = np.asarray(op.paddings).reshape(-1, 2)
@@ -146,20 +146,20 @@ def _embedding_lookup(b: Any, op: Node) -> None:
 
 
 def _hashtable_lookup(b: Any, op: Node) -> None:
-    """The first key that equals each lookup; zero bytes where none does."""
+    """The first key equal to each lookup; zeros if there is none."""
     columns = b.node("Unsqueeze", [op.lookups, longs([1])], sizes=())
     same = b.node("Equal", [columns, op.keys], sizes=(), type=T.TENSOR_BOOL8)
     numbers = b.node("Cast", [same], sizes=(), type=T.TENSOR_INT32, to=code(T.TENSOR_INT32))
-    found = b.node("ReduceMax", [numbers, longs([1])], sizes=(), type=T.TENSOR_INT32, keepdims=0)
+    hits = b.node("ReduceMax", [numbers, longs([1])], sizes=(), type=T.TENSOR_INT32, keepdims=0)
     where = b.node("ArgMax", [numbers], sizes=(), type=INT64, axis=1, keepdims=0)
     rows = b.node("Gather", [op.values, where], sizes=(), axis=0)
     shape = longs([-1] + [1] * (op.values.rank - 1))
-    hit = b.node("Reshape", [found, shape], sizes=())
-    is_hit = b.node("Cast", [hit], sizes=(), type=T.TENSOR_BOOL8, to=code(T.TENSOR_BOOL8))
+    is_hit_row = b.node("Reshape", [hits, shape], sizes=())
+    is_hit = b.node("Cast", [is_hit_row], sizes=(), type=T.TENSOR_BOOL8, to=code(T.TENSOR_BOOL8))
     dtypes = {T.TENSOR_FLOAT32: np.float32, T.TENSOR_INT32: np.int32}
     zero = raw(np.zeros((), dtypes.get(op.values.type, np.uint8)), op.values.type)
     b.emit("Where", [is_hit, rows, zero], [op.output])
-    b.emit("Cast", [found], [op.hits], to=code(op.hits.type))
+    b.emit("Cast", [hits], [op.hits], to=code(op.hits.type))
 
 
 def _tile(b: Any, op: Node) -> None:

@@ -1,4 +1,4 @@
-"""Sums along axes, normalisation, orders, recurrent cells."""
+"""Reductions, normalisation, sorting, recurrent cells."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from nnapi_shim.formats.onnx.exporting.constants import longs
 from nnapi_shim.formats.onnx.exporting.types import INT64, code
 from nnapi_shim.hal.enums import OperandType as T
 
-STEPS = "Gemm, Add, Mul, Sigmoid, Tanh, step by step"
+STEPS = "Gemm, Add, Mul, Sigmoid, Tanh, unrolled by steps"
 
 
 def _reduction(kind: str) -> Rule:
@@ -24,14 +24,14 @@ def _reduction(kind: str) -> Rule:
 
 
 def _truth(kind: str) -> Rule:
-    """All or any, as the smallest or largest of 0 and 1."""
+    """REDUCE_ALL or REDUCE_ANY as the minimum or maximum of 0 and 1."""
 
     def lower(b: Any, op: Node) -> None:
         numbers = b.cast(op.input, op.input.like(type=T.TENSOR_INT32))
-        made = op.output.like(type=T.TENSOR_INT32)
+        result = op.output.like(type=T.TENSOR_INT32)
         axes = b.longs(op.axes)
-        b.emit(kind, [numbers, axes], [made], keepdims=int(bool(op.keep_dims)))
-        with_size(b, op, lambda out: b.cast(made, out))
+        b.emit(kind, [numbers, axes], [result], keepdims=int(bool(op.keep_dims)))
+        with_size(b, op, lambda out: b.cast(result, out))
 
     return Rule(f"Cast, {kind}, Cast", lower, dynamic=("axes",))
 
@@ -41,7 +41,7 @@ def _softmax(kind: str) -> Rule:
         x = op.input if op.beta == 1 else b.mul(op.input, float(op.beta))
         b.emit(kind, [x], [op.output], axis=op.axis)
 
-    return Rule(f"{kind}; Mul where beta is not 1", lower)
+    return Rule(f"{kind}; Mul if beta is not 1", lower)
 
 
 def _l2_normalization(b: Any, op: Node) -> None:
@@ -52,7 +52,7 @@ def _l2_normalization(b: Any, op: Node) -> None:
 
 
 def _local_response(b: Any, op: Node) -> None:
-    """LRN sums over the second of four dimensions."""
+    """LRN, which normalises over the second of four dimensions."""
     sizes = known(op.input, "input")
     axis = op.axis % len(sizes)
     if axis != len(sizes) - 1:
@@ -60,7 +60,7 @@ def _local_response(b: Any, op: Node) -> None:
         return
     size = 2 * min(op.radius, sizes[-1]) + 1
     column = b.reshape(op.input, (int(np.prod(sizes[:-1])), sizes[-1], 1, 1))
-    made = b.node(
+    result = b.node(
         "LRN",
         [column],
         like=column,
@@ -69,21 +69,21 @@ def _local_response(b: Any, op: Node) -> None:
         beta=float(op.beta),
         bias=float(op.bias),
     )
-    b.reshape(made, sizes, op.output)
+    b.reshape(result, sizes, op.output)
 
 
 def _argument(kind: str) -> Rule:
     def lower(b: Any, op: Node) -> None:
-        found = b.node(kind, [op.input], like=op.output, type=INT64, axis=op.axis, keepdims=0)
-        with_size(b, op, lambda out: b.cast(found, out))
+        index = b.node(kind, [op.input], like=op.output, type=INT64, axis=op.axis, keepdims=0)
+        with_size(b, op, lambda out: b.cast(index, out))
 
     return Rule(f"{kind}, Cast", lower)
 
 
 def _topk(b: Any, op: Node) -> None:
-    found = op.indices.like(type=INT64)
-    b.emit("TopK", [op.input, longs([op.k])], [op.values, found], axis=-1)
-    b.emit("Cast", [found], [op.indices], to=code(T.TENSOR_INT32))
+    indices = op.indices.like(type=INT64)
+    b.emit("TopK", [op.input, longs([op.k])], [op.values, indices], axis=-1)
+    b.emit("Cast", [indices], [op.indices], to=code(T.TENSOR_INT32))
 
 
 def _multinomial(b: Any, op: Node) -> None:
@@ -119,21 +119,21 @@ RULES = {
     "TOPK_V2": Rule(
         "TopK, Cast",
         _topk,
-        "of equal elements ONNX Runtime names the first, NNAPI the last",
+        "for equal elements ONNX Runtime returns the first index, NNAPI the last",
     ),
     "RANDOM_MULTINOMIAL": Rule(
-        "Multinomial", _multinomial, "other numbers of the same distribution"
+        "Multinomial", _multinomial, "same distribution, another sequence of random numbers"
     ),
     "LSTM": Rule(STEPS, recurrent.lstm),
     "UNIDIRECTIONAL_SEQUENCE_LSTM": Rule(
-        f"LSTM where that has such cells; else {STEPS}", cells.sequence
+        f"LSTM if it expresses the cell; else {STEPS}", cells.sequence
     ),
     "BIDIRECTIONAL_SEQUENCE_LSTM": Rule(STEPS, recurrent.bidirectional_sequence_lstm),
     "RNN": Rule(STEPS, recurrent.rnn),
     "UNIDIRECTIONAL_SEQUENCE_RNN": Rule(STEPS, recurrent.unidirectional_sequence_rnn),
     "BIDIRECTIONAL_SEQUENCE_RNN": Rule(STEPS, recurrent.bidirectional_sequence_rnn),
     "SVDF": Rule("Gemm, Concat, Mul, ReduceSum", recurrent.svdf),
-    "QUANTIZED_16BIT_LSTM": Rule("", None, "ONNX has no cell that computes in whole numbers"),
+    "QUANTIZED_16BIT_LSTM": Rule("", None, "ONNX has no integer LSTM cell"),
     "QUANTIZED_LSTM": Rule(
         STEPS,
         recurrent.quantized_lstm,

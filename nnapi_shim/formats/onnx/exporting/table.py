@@ -1,11 +1,11 @@
-"""What each operation becomes in ONNX."""
+"""The rule of each operation for ONNX."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from nnapi_shim.formats.graph.builder import Builder
+from nnapi_shim.formats.graph.builder import ExportBuilder
 from nnapi_shim.formats.graph.tensor import Array, Tensor
 from nnapi_shim.formats.onnx.exporting import (
     arithmetic,
@@ -28,18 +28,18 @@ RULES = {
     **moves.RULES,
     **reductions.RULES,
 }
-"""Operation -> what becomes of it."""
+"""Operation -> rule."""
 
 
 WIDE = (T.TENSOR_QUANT16_ASYMM, T.TENSOR_QUANT16_SYMM)
-"""16 bits: QuantizeLinear has them from opset 21 on, where ONNX Runtime 1.31 refuses some models
-with int8 tensors; so this is written as arithmetic.
+"""16-bit types, which are expressed as arithmetic: QuantizeLinear has them from opset 21 on, at
+which ONNX Runtime 1.31 refuses some models with int8 tensors.
 """
 
 
-class OnnxBuilder(Builder):
-    """Collects nodes. Quantized operations are float ones between DequantizeLinear and
-    QuantizeLinear; constants stay quantized.
+class OnnxBuilder(ExportBuilder):
+    """Collects ONNX nodes. Quantized operations are computed in float32 between DequantizeLinear
+    and QuantizeLinear; constants stay quantized.
     """
 
     rules = RULES
@@ -52,22 +52,22 @@ class OnnxBuilder(Builder):
     # Conversions
 
     def cast(self, x: Tensor, out: Tensor) -> Tensor:
-        """As Builder says."""
+        """Emit Cast."""
         self.emit("Cast", [x], [out], to=code(out.type))
         return out
 
     def dequantize(self, x: Tensor, out: Tensor) -> None:
-        """As Builder says."""
+        """Emit DequantizeLinear, or arithmetic for 16-bit types."""
         if x.type in WIDE:
-            whole = self.cast(x, x.like(type=T.TENSOR_FLOAT32))
-            self.mul(self.sub(whole, float(x.zero_point)), x.scale, out)
+            real = self.cast(x, x.like(type=T.TENSOR_FLOAT32))
+            self.mul(self.sub(real, float(x.zero_point)), x.scale, out)
             return
         if x.value is not None:
             self._constants[id(out)] = (out, x)
         self.emit("DequantizeLinear", [x, *parameters_of(x)], [out])
 
     def quantize(self, x: Tensor, out: Tensor) -> None:
-        """As Builder says."""
+        """Emit QuantizeLinear, or arithmetic for 16-bit types."""
         if out.type in WIDE:
             rounded = self.node("Round", [self.binary("DIV", x, out.scale)], like=x)
             low, high = (float(bound) for bound in QUANTIZED_RANGE[out.type])
@@ -79,28 +79,28 @@ class OnnxBuilder(Builder):
     def emit(
         self, kind: str, inputs: Sequence[Tensor | None], outputs: Sequence[Tensor], **options: Any
     ) -> None:
-        """A node; scales of channels also say along which axis they are."""
+        """Add a node; DequantizeLinear of a per-channel tensor gets its axis."""
         if kind == "DequantizeLinear" and inputs[0].channel_quant:  # type: ignore[union-attr]
             options["axis"] = inputs[0].channel_quant.channel_dim  # type: ignore[union-attr]
         super().emit(kind, inputs, outputs, **options)
 
     def dequantized_bias(self, bias: Tensor, scales: Array) -> Tensor:
-        """The bias stays in whole numbers."""
-        made = bias.like(type=T.TENSOR_FLOAT32)
+        """The bias stays int32 and is dequantized by DequantizeLinear with the given scales."""
+        result = bias.like(type=T.TENSOR_FLOAT32)
         scale = raw(scales.astype(np.float32), T.TENSOR_FLOAT32)
         zero = raw(np.zeros(scales.shape, np.int32), T.TENSOR_INT32)
         axis = {"axis": 0} if scales.ndim else {}
-        self.emit("DequantizeLinear", [bias, scale, zero], [made], **axis)
-        return made
+        self.emit("DequantizeLinear", [bias, scale, zero], [result], **axis)
+        return result
 
     def transpose(self, x: Tensor, perm: Sequence[int], out: Tensor | None = None) -> Tensor:
-        """As everywhere; a quantized constant is transposed before it is dequantized."""
+        """Transpose; a quantized constant is transposed before it is dequantized."""
         if out is None and id(x) in self._constants:
             _, source = self._constants[id(x)]
             return self.real(super().transpose(source, perm))
         return super().transpose(x, perm, out)
 
-    # For the rules
+    # Helpers of the rules
 
     def node(
         self,
@@ -112,7 +112,7 @@ class OnnxBuilder(Builder):
         out: Tensor | None = None,
         **options: Any,
     ) -> Tensor:
-        """A node with one output, which is `out`, or new: of `sizes` and `type`."""
+        """Add a node with one output: `out`, or a new tensor of `sizes` and `type`."""
         if out is None:
             first = inputs[0] if like is None else like
             assert first is not None
@@ -122,7 +122,7 @@ class OnnxBuilder(Builder):
         return out
 
     def longs(self, values: Any) -> Tensor:
-        """Whole numbers as ONNX takes them; those of the model are converted."""
+        """An int64 tensor: a constant, or a Cast of a tensor of the model."""
         if isinstance(values, Tensor):
             return self.node("Cast", [values], like=values, type=INT64, to=code(INT64))
         return longs(values)

@@ -1,14 +1,14 @@
-"""Element types."""
+"""ONNX element types."""
 
 from typing import Any
 
 from nnapi_shim.hal.enums import OperandType as T
 
 INT64 = "INT64"
-"""In place of an operand type: what ONNX counts and indexes with, and NNAPI does not have."""
+"""int64, the type of ONNX shapes and indices, which NNAPI does not have."""
 
 DOUBLE = "DOUBLE"
-"""In place of an operand type: wide enough for quotients of all whole numbers."""
+"""float64, which is wide enough for the quotient of any two int32 values."""
 
 TYPES: dict[Any, str] = {
     T.FLOAT32: "FLOAT",
@@ -44,7 +44,7 @@ CODES = {
     "DOUBLE": 11,
     "UINT32": 12,
 }
-"""Numbers of TensorProto.DataType."""
+"""Name -> TensorProto.DataType."""
 
 
 def code(type: Any) -> int:

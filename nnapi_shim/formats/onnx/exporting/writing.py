@@ -1,4 +1,4 @@
-"""Emitted nodes as an ONNX model, made and checked by the package `onnx`."""
+"""Serializes emitted nodes as an ONNX model with the package `onnx`, which also checks it."""
 
 import json
 from collections.abc import Sequence
@@ -9,21 +9,21 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from nnapi_shim.formats.graph.builder import Emitted
-from nnapi_shim.formats.graph.tensor import Graph, Tensor
+from nnapi_shim.formats.graph.tensor import ExportGraph, Tensor
 from nnapi_shim.formats.onnx.exporting.inner import Inner
 from nnapi_shim.formats.onnx.exporting.types import TYPES
 
 OPSET, IR_VERSION = 19, 9
-"""The first with all nodes that are used, and the version of the format that it came with."""
+"""The first opset with all operators in use, and the IR version released with it."""
 
 
-def written(graph: Graph, nodes: Sequence[Emitted]) -> bytes:
-    """The file of a graph."""
+def written(graph: ExportGraph, nodes: Sequence[Emitted]) -> bytes:
+    """The serialized model."""
     return _Writer().model(graph, nodes)
 
 
 class _Writer:
-    """Gives every tensor a name of its own, in all graphs."""
+    """Gives every tensor a unique name across all nested graphs."""
 
     def __init__(self) -> None:
         self.names: dict[int, str] = {}
@@ -31,7 +31,7 @@ class _Writer:
         self.kept: list[Tensor] = []
 
     def name(self, t: Tensor | None) -> str:
-        """The name of a tensor, always the same; empty for an omitted one."""
+        """The name of a tensor; "" for an omitted one."""
         if t is None:
             return ""
         if id(t) not in self.names:
@@ -44,13 +44,13 @@ class _Writer:
             self.kept.append(t)
         return self.names[id(t)]
 
-    def model(self, graph: Graph, nodes: Sequence[Emitted]) -> bytes:
-        """The whole model."""
+    def model(self, graph: ExportGraph, nodes: Sequence[Emitted]) -> bytes:
+        """The ModelProto."""
         for t in (*graph.inputs, *graph.outputs):
             self.name(t)
-        made = self.graph("model", graph.inputs, graph.outputs, nodes)
+        main = self.graph("model", graph.inputs, graph.outputs, nodes)
         model = helper.make_model(
-            made,
+            main,
             opset_imports=[helper.make_opsetid("", OPSET)],
             ir_version=IR_VERSION,
             producer_name="nnapi_shim",
@@ -71,20 +71,20 @@ class _Writer:
         outputs: Sequence[Tensor],
         nodes: Sequence[Emitted],
     ) -> Any:
-        """A graph; constants that its nodes read become initializers."""
+        """A GraphProto; constants that its nodes read become initializers."""
         constants: dict[int, Tensor] = {}
-        made: list[Any] = []
+        protos: list[Any] = []
         for node in nodes:
             for t in node.inputs:
                 if t is not None and t.value is not None:
                     constants[id(t)] = t
-            made.append(self.node(node, len(made)))
+            protos.append(self.node(node, len(protos)))
         listed = [numpy_helper.from_array(_contents(t), self.name(t)) for t in constants.values()]
         ins, outs = ([self.value(t) for t in tensors] for tensors in (inputs, outputs))
-        return helper.make_graph(made, name, ins, outs, initializer=listed)
+        return helper.make_graph(protos, name, ins, outs, initializer=listed)
 
     def node(self, node: Emitted, number: int) -> Any:
-        """A node; attributes that are graphs are made by the way."""
+        """A NodeProto; Inner attributes become GraphProto attributes."""
         attributes = {
             key: self.graph(value.name, value.inputs, value.outputs, value.nodes)
             if isinstance(value, Inner)
@@ -96,7 +96,7 @@ class _Writer:
         return helper.make_node(node.kind, inputs, outputs, name=label, **attributes)
 
     def value(self, t: Tensor) -> Any:
-        """What a graph says of an input or output: unknown sizes have names."""
+        """The ValueInfoProto of an input or output; unknown sizes get symbolic names."""
         name = self.name(t)
         sizes = [n or f"{name}_size_{at}" for at, n in enumerate(t.dimensions)]
         is_open = not t.dimensions and str(getattr(t.type, "name", "")).startswith("TENSOR")

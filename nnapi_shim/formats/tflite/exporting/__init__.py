@@ -1,3 +1,3 @@
-"""Models to TensorFlow Lite's files: `export` is what `save` calls."""
+"""Export to TensorFlow Lite; `save` calls `export`."""
 
 from nnapi_shim.formats.tflite.exporting.exporter import export as export

@@ -1,4 +1,4 @@
-"""States that go from one run to the next, as variables of TensorFlow Lite."""
+"""Carried states as TensorFlow Lite resource variables."""
 
 from typing import Any
 
@@ -6,16 +6,16 @@ import numpy as np
 
 from nnapi_shim.api.arrays import DTYPES
 from nnapi_shim.formats.graph.builder import Emitted
-from nnapi_shim.formats.graph.tensor import Graph, Tensor
+from nnapi_shim.formats.graph.tensor import ExportGraph, Tensor
 from nnapi_shim.formats.tflite.exporting.cells import without_kept
 from nnapi_shim.formats.tflite.exporting.subgraph import RESOURCE, Subgraph
 
 
-def with_variables(builder: Any, graph: Graph) -> None:
-    """Replace carried inputs and outputs of the model by variables.
+def with_variables(builder: Any, graph: ExportGraph) -> None:
+    """Replace carried inputs and outputs by resource variables.
 
-    A subgraph that runs once gives them their first values. Inputs are read in front of all
-    operators, outputs assigned behind them.
+    A subgraph that CALL_ONCE runs sets the initial values. Variables are read before all operators
+    and assigned after them.
     """
     main = builder.subgraphs[0]
     main.inputs[:] = without_kept(main.inputs, graph)
@@ -28,30 +28,32 @@ def with_variables(builder: Any, graph: Graph) -> None:
     gone: set[int] = set()
 
     def handle(name: str) -> tuple[Tensor, Emitted]:
-        made = Tensor(RESOURCE, (1,), name=f"{name}_variable")  # type: ignore[arg-type]
+        variable = Tensor(RESOURCE, (1,), name=f"{name}_variable")  # type: ignore[arg-type]
         options = {"table": "VarHandleOptions", "Container": "", "SharedName": name}
-        return made, Emitted("VAR_HANDLE", [], [made], options)
+        return variable, Emitted("VAR_HANDLE", [], [variable], options)
 
     for input_at, output_at, initial in graph.carried:
         state, result = graph.inputs[input_at], graph.outputs[output_at]
         gone |= {id(state), id(result)}
         options = {"table": "ReadVariableOptions"}
-        own, made = handle(state.name)
-        reads += [made, Emitted("READ_VARIABLE", [own], [state], options)]
+        own, created = handle(state.name)
+        reads += [created, Emitted("READ_VARIABLE", [own], [state], options)]
         writes.append(
             Emitted("ASSIGN_VARIABLE", [own, result], [], {"table": "AssignVariableOptions"})
         )
         value = Tensor(state.type, state.dimensions, state.scale, state.zero_point)
         start = np.zeros(state.dimensions, DTYPES[state.type]) + state.zero_point
         value.value = np.asarray(start if initial is None else initial, DTYPES[state.type])
-        own, made = handle(state.name)
+        own, created = handle(state.name)
         first += [
-            made,
+            created,
             Emitted("ASSIGN_VARIABLE", [own, value], [], {"table": "AssignVariableOptions"}),
         ]
     index = len(builder.subgraphs)
     builder.subgraphs.append(Subgraph("first_values", [], [], first))
-    once = Emitted("CALL_ONCE", [], [], {"table": "CallOnceOptions", "InitSubgraphIndex": index})
-    main.operators[:] = [once, *reads, *main.operators, *writes]
+    call_once = Emitted(
+        "CALL_ONCE", [], [], {"table": "CallOnceOptions", "InitSubgraphIndex": index}
+    )
+    main.operators[:] = [call_once, *reads, *main.operators, *writes]
     main.inputs[:] = [t for t in main.inputs if id(t) not in gone]
     main.outputs[:] = [t for t in main.outputs if id(t) not in gone]

@@ -1,14 +1,14 @@
-"""Sequences of LSTM cells as one operator of TensorFlow Lite, whose states are variables.
+"""LSTM sequences as one TensorFlow Lite operator with variable tensors as states.
 
-Such an operator keeps its states itself, so it stands for an operation whose states the model
-carries from run to run, from zeros on, and that nothing else looks at.
+The operator keeps its states from run to run. It therefore replaces only operations whose states
+the model carries, starting from zeros, and that nothing else reads.
 """
 
 from collections.abc import Iterable
 from typing import Any
 
 from nnapi_shim.formats.graph.expansion import recurrent
-from nnapi_shim.formats.graph.tensor import Graph, Node, Tensor
+from nnapi_shim.formats.graph.tensor import ExportGraph, Node, Tensor
 from nnapi_shim.operations.lstm_cell import (
     bias_names,
     gain_names,
@@ -20,11 +20,11 @@ from nnapi_shim.operations.lstm_cell import (
 
 STATES = (("output_state_in", "output_state_out"), ("cell_state_in", "cell_state_out"))
 ACTIVATIONS = (0, 1, 3, 4)
-"""Codes that both have: none, RELU, RELU6, TANH."""
+"""Activation codes that NNAPI and TensorFlow Lite share: none, RELU, RELU6, TANH."""
 
 
-def keep_states(graph: Graph) -> None:
-    """Mark the states of a model that operators keep; they are not carried any more."""
+def keep_states(graph: ExportGraph) -> None:
+    """Mark the states that operators keep; the model no longer carries them."""
     pairs = {
         (id(graph.inputs[source]), id(graph.outputs[result])): (source, result, first)
         for source, result, first in graph.carried
@@ -34,16 +34,16 @@ def keep_states(graph: Graph) -> None:
         if node.kind != "UNIDIRECTIONAL_SEQUENCE_LSTM" or not _has_operator(node):
             continue
         states = [(node.named[a], node.named.get(b)) for a, b in STATES]
-        found = [pairs.get((id(a), id(b))) for a, b in states]
+        carried = [pairs.get((id(a), id(b))) for a, b in states]
         looked_at = [id(tensor) for pair in states for tensor in pair]
-        if all(map(_is_zero, found)) and sum(map(looked_at.count, readers)) == len(states):
-            graph.carried = [state for state in graph.carried if state not in found]
+        if all(map(_is_zero, carried)) and sum(map(looked_at.count, readers)) == len(states):
+            graph.carried = [state for state in graph.carried if state not in carried]
             for state, _ in states:
                 state.is_variable = True
 
 
 def sequence(b: Any, op: Node) -> None:
-    """The operator, or a step after the other."""
+    """Emit the sequence operator, or the unrolled sequence."""
     if not op.output_state_in.is_variable:
         recurrent.unidirectional_sequence_lstm(b, op)
         return
@@ -61,8 +61,8 @@ def sequence(b: Any, op: Node) -> None:
     )
 
 
-def without_kept(tensors: Iterable[Tensor], graph: Graph) -> list[Tensor]:
-    """Inputs or outputs of the model, less the states that operators keep."""
+def without_kept(tensors: Iterable[Tensor], graph: ExportGraph) -> list[Tensor]:
+    """Model inputs or outputs without the states that operators keep."""
     kept = {
         id(node.named[name])
         for node in graph.nodes
@@ -74,12 +74,12 @@ def without_kept(tensors: Iterable[Tensor], graph: Graph) -> list[Tensor]:
 
 
 def _has_operator(node: Node) -> bool:
-    """Whether the operator has all of it: weights of the model, no layer normalisation."""
+    """Whether the operator expresses the node: constant weights, no layer normalisation."""
     weights = [*input_names(), *recurrent_names(), *peephole_names(), *bias_names()]
     weights += projection_names()
-    given = [node.named.get(name) for name in weights]
+    operands = [node.named.get(name) for name in weights]
     return (
-        all(tensor is None or tensor.value is not None for tensor in given)
+        all(tensor is None or tensor.value is not None for tensor in operands)
         and all(node.named.get(name) is None for name in gain_names())
         and not any(tensor.is_quantized for tensor in node.tensors)
         and not any(tensor.type.name.endswith("16") for tensor in node.tensors)
@@ -88,5 +88,5 @@ def _has_operator(node: Node) -> bool:
 
 
 def _is_zero(state: Any) -> bool:
-    """Whether it is a state, and zeros at first."""
+    """Whether this is a state with the initial value zero."""
     return state is not None and (state[2] is None or not state[2].any())

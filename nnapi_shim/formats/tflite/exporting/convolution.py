@@ -1,10 +1,10 @@
-"""Convolutions and products of matrices."""
+"""Convolutions and matrix products."""
 
 from typing import Any
 
 import numpy as np
 
-from nnapi_shim.formats.graph.builder import Builder, RefusedError, Rule, known
+from nnapi_shim.formats.graph.builder import ExportBuilder, RefusedError, Rule, known
 from nnapi_shim.formats.graph.expansion import images
 from nnapi_shim.formats.graph.tensor import Node, Tensor
 from nnapi_shim.formats.tflite.exporting.kinds import eight_bits, ints, only
@@ -19,29 +19,29 @@ U8, S8, C8 = (
     T.TENSOR_QUANT8_SYMM_PER_CHANNEL,
 )
 SAME, VALID = 0, 1
-"""Padding in TensorFlow Lite's schema."""
+"""Padding codes of the TensorFlow Lite schema."""
 
 
-def padding_of(b: Builder, op: Node, seen: Window) -> tuple[Tensor, int]:
-    """The image, padded where neither scheme says as much as explicit paddings, and the scheme."""
-    rows, columns = seen.vertical, seen.horizontal
+def padding_of(b: ExportBuilder, op: Node, geometry: Window) -> tuple[Tensor, int]:
+    """The image and the padding scheme; the image is padded if neither SAME nor VALID matches."""
+    rows, columns = geometry.vertical, geometry.horizontal
     if not (rows.head or rows.tail or columns.head or columns.tail):
         return op.input, VALID
     extents = [
         (size - 1) * getattr(op, f"dilation_{name}", 1) + 1
-        for size, name in ((seen.filter_height, "height"), (seen.filter_width, "width"))
+        for size, name in ((geometry.filter_height, "height"), (geometry.filter_width, "width"))
     ]
     same = (
-        span(seen.in_height, extents[0], op.stride_height, 1, None, None),
-        span(seen.in_width, extents[1], op.stride_width, 1, None, None),
+        span(geometry.in_height, extents[0], op.stride_height, 1, None, None),
+        span(geometry.in_width, extents[1], op.stride_width, 1, None, None),
     )
     if same == (rows, columns):
         return op.input, SAME
-    return images.padded(b, op.input, seen), VALID
+    return images.padded(b, op.input, geometry), VALID
 
 
-def _padded(b: Builder, op: Any) -> tuple[Tensor, int]:
-    """The image of a convolution and its scheme; with a scheme, whatever the image's size is."""
+def _padded(b: ExportBuilder, op: Any) -> tuple[Tensor, int]:
+    """As padding_of; an implicit scheme needs no known image size."""
     if op.padding is not None:
         return op.input, SAME if op.padding == 1 else VALID
     known(op.input, "input")
@@ -49,7 +49,7 @@ def _padded(b: Builder, op: Any) -> tuple[Tensor, int]:
 
 
 def weighted(node: Node) -> bool:
-    """Quantized uses that the kernels have, perhaps after a change of sign."""
+    """Whether the kernels support this quantized use, possibly after a sign change."""
     weights: Any = node.named.get("filter", node.named.get("weights"))
     kinds = {U8, S8, C8}
     if any(t.type not in kinds for t in (node.input, weights, node.output)):
@@ -60,13 +60,14 @@ def weighted(node: Node) -> bool:
 
 
 def quantized(lower: Any) -> Any:
-    """A convolution whose quantized operands are first made those that the kernels take.
+    """A convolution whose quantized operands are converted to types that the kernels support.
 
-    They take no unsigned images with a filter per channel, and no signed filter with another zero
-    point than 0: image and result change their sign, or image, filter and result.
+    The kernels support neither unsigned images with per-channel filters nor signed filters with a
+    zero point other than 0. The signedness of image and result, or of image, filter and result, is
+    changed.
     """
 
-    def changed(b: Builder, op: Node) -> None:
+    def changed(b: ExportBuilder, op: Node) -> None:
         to = None
         filter = op.filter
         if op.input.type is U8 and filter.type is C8:
@@ -92,22 +93,22 @@ def quantized(lower: Any) -> Any:
 
 
 def bias_of(op: Node, weights: Tensor) -> Tensor:
-    """The bias; with the scales of the channels where the filter has them."""
+    """The bias; for a per-channel filter with per-channel scales."""
     bias: Tensor = op.bias
     if weights.channel_quant is None:
         return bias
-    made = Tensor(bias.type, bias.dimensions, name=bias.name, value=bias.value)
+    result = Tensor(bias.type, bias.dimensions, name=bias.name, value=bias.value)
     if bias.value is None:
         return bias
     scales = np.float32(op.input.scale) * np.asarray(weights.channel_quant.scales, np.float32)
-    made.channel_quant = weights.channel_quant._replace(
+    result.channel_quant = weights.channel_quant._replace(
         scales=tuple(scales.tolist()), channel_dim=0
     )
-    return made
+    return result
 
 
 @quantized
-def _conv_2d(b: Builder, op: Node) -> None:
+def _conv_2d(b: ExportBuilder, op: Node) -> None:
     x, padding = _padded(b, op)
     b.emit(
         "CONV_2D",
@@ -124,7 +125,7 @@ def _conv_2d(b: Builder, op: Node) -> None:
 
 
 @quantized
-def _depthwise(b: Builder, op: Node) -> None:
+def _depthwise(b: ExportBuilder, op: Node) -> None:
     x, padding = _padded(b, op)
     b.emit(
         "DEPTHWISE_CONV_2D",
@@ -142,8 +143,8 @@ def _depthwise(b: Builder, op: Node) -> None:
 
 
 @quantized
-def _transpose_conv(b: Builder, op: Node) -> None:
-    """The whole result without padding, and of that the part that the padding leaves."""
+def _transpose_conv(b: ExportBuilder, op: Node) -> None:
+    """TRANSPOSE_CONV with VALID padding, then a SLICE that applies the padding."""
     known(op.input, "input")
     rows, columns = transpose_spans(op)  # type: ignore[arg-type]
     batch, height, width, _ = op.input.dimensions
@@ -159,9 +160,9 @@ def _transpose_conv(b: Builder, op: Node) -> None:
         (full[2], width, filter_width, op.stride_width),
     ):
         if whole - (size - 1) * stride - extent >= stride:
-            raise RefusedError("output_shape is larger than what its input reaches")
-    wanted = (batch, rows.output, columns.output, depth)
-    whole = op.output if full == wanted else op.output.like(full)
+            raise RefusedError("output_shape is larger than the full output of the convolution")
+    expected = (batch, rows.output, columns.output, depth)
+    whole = op.output if full == expected else op.output.like(full)
     options: dict[str, Any] = {
         "StrideW": op.stride_width,
         "StrideH": op.stride_height,
@@ -177,11 +178,11 @@ def _transpose_conv(b: Builder, op: Node) -> None:
         **options,
     )
     if whole is not op.output:
-        b.slice(whole, (0, rows.head, columns.head, 0), wanted, op.output)
+        b.slice(whole, (0, rows.head, columns.head, 0), expected, op.output)
 
 
-def _shape_of(b: Builder, x: Tensor, sizes: tuple[int, ...]) -> Tensor:
-    """Dimensions as a tensor, the first of them that of an image."""
+def _shape_of(b: ExportBuilder, x: Tensor, sizes: tuple[int, ...]) -> Tensor:
+    """The shape as a tensor whose first size is the image's batch."""
     all_sizes = Tensor(T.TENSOR_INT32, (4,))
     kind = type_code(T.TENSOR_INT32)
     b.emit("SHAPE", [x], [all_sizes], table="ShapeOptions", OutType=kind)
@@ -189,7 +190,7 @@ def _shape_of(b: Builder, x: Tensor, sizes: tuple[int, ...]) -> Tensor:
     return b.concatenate([first, ints(sizes[1:])], 0)
 
 
-def _fully_connected(b: Builder, op: Node) -> None:
+def _fully_connected(b: ExportBuilder, op: Node) -> None:
     b.emit(
         "FULLY_CONNECTED",
         [op.input, op.weights, op.bias],
@@ -199,9 +200,9 @@ def _fully_connected(b: Builder, op: Node) -> None:
     )
 
 
-def _batch_matmul(b: Builder, op: Node) -> None:
+def _batch_matmul(b: ExportBuilder, op: Node) -> None:
     if op.lhs.type is T.TENSOR_INT32:
-        raise RefusedError("TensorFlow Lite has no products of TENSOR_INT32 matrices")
+        raise RefusedError("TensorFlow Lite has no matrix product of TENSOR_INT32")
     b.emit(
         "BATCH_MATMUL",
         [op.lhs, op.rhs],
@@ -213,9 +214,13 @@ def _batch_matmul(b: Builder, op: Node) -> None:
 
 
 RULES = {
-    "CONV_2D": Rule("CONV_2D; PAD in front for other explicit paddings", _conv_2d, native=weighted),
+    "CONV_2D": Rule(
+        "CONV_2D; preceded by PAD for other explicit paddings", _conv_2d, native=weighted
+    ),
     "DEPTHWISE_CONV_2D": Rule(
-        "DEPTHWISE_CONV_2D; PAD in front for other explicit paddings", _depthwise, native=weighted
+        "DEPTHWISE_CONV_2D; preceded by PAD for other explicit paddings",
+        _depthwise,
+        native=weighted,
     ),
     "GROUPED_CONV_2D": Rule(
         "SLICE, CONV_2D for each group, CONCATENATION", images.grouped_conv_2d, native=weighted

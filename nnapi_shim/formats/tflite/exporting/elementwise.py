@@ -1,8 +1,8 @@
-"""Sums, products, comparisons, activations, conversions."""
+"""Arithmetic, comparisons, activations and conversions."""
 
 import numpy as np
 
-from nnapi_shim.formats.graph.builder import Builder, Rule
+from nnapi_shim.formats.graph.builder import ExportBuilder, Rule
 from nnapi_shim.formats.graph.expansion import images, roots
 from nnapi_shim.formats.graph.expansion.conversion import dequantize, quantize
 from nnapi_shim.formats.graph.tensor import Node, Tensor, constant
@@ -14,9 +14,9 @@ U8 = T.TENSOR_QUANT8_ASYMM
 
 
 def fused(kind: str, table: str) -> Rule:
-    """A binary operation with a fused activation, whose codes are NNAPI's."""
+    """A binary operation with a fused activation; the codes equal NNAPI's."""
 
-    def lower(b: Builder, op: Node) -> None:
+    def lower(b: ExportBuilder, op: Node) -> None:
         b.emit(
             kind,
             [op.input0, op.input1],
@@ -28,8 +28,8 @@ def fused(kind: str, table: str) -> Rule:
     return Rule(kind, lower, native=eight_bits)
 
 
-def _div(b: Builder, op: Node) -> None:
-    """Whole numbers are rounded down, and give 0 divided by 0, where the kernel fails."""
+def _div(b: ExportBuilder, op: Node) -> None:
+    """Integer DIV as FLOOR_DIV; gives 0 for a divisor of 0, for which the kernel fails."""
     pair = [op.input0, op.input1]
     if op.output.type is T.TENSOR_INT32 and (op.input1.value is None or not op.input1.value.all()):
         zero, one = (constant(np.asarray([n], np.int32)) for n in (0, 1))
@@ -48,7 +48,7 @@ def _div(b: Builder, op: Node) -> None:
 def plain(kind: str, table: str = "", native: object = None) -> Rule:
     """An operation on one or two tensors without parameters."""
 
-    def lower(b: Builder, op: Node) -> None:
+    def lower(b: ExportBuilder, op: Node) -> None:
         inputs = [op.named[name] for name in op.input_names]
         options = {"table": table} if table else {}
         b.emit(kind, inputs, op.outputs, **options)
@@ -57,9 +57,9 @@ def plain(kind: str, table: str = "", native: object = None) -> Rule:
 
 
 def compared(kind: str, table: str) -> Rule:
-    """A comparison; bool tensors have an order in NNAPI, and none in TensorFlow Lite."""
+    """A comparison; bool tensors are cast first, since TensorFlow Lite does not order them."""
 
-    def lower(b: Builder, op: Node) -> None:
+    def lower(b: ExportBuilder, op: Node) -> None:
         pair = [op.input0, op.input1]
         if op.input0.type is T.TENSOR_BOOL8 and kind not in ("EQUAL", "NOT_EQUAL"):
             pair = [b.cast(t, t.like(type=T.TENSOR_INT32)) for t in pair]
@@ -68,8 +68,8 @@ def compared(kind: str, table: str) -> Rule:
     return Rule(kind, lower, native=one_kind("input0", "input1"))
 
 
-def converted(b: Builder, x: Tensor, out: Tensor) -> None:
-    """CAST between number types; only bytes and halves need care."""
+def converted(b: ExportBuilder, x: Tensor, out: Tensor) -> None:
+    """Emit CAST between number types; callers handle bytes and float16."""
     b.emit(
         "CAST",
         [x],
@@ -80,8 +80,8 @@ def converted(b: Builder, x: Tensor, out: Tensor) -> None:
     )
 
 
-def _cast(b: Builder, op: Node) -> None:
-    """Numbers that do not fit into a byte become the nearest that do; scales do not count."""
+def _cast(b: ExportBuilder, op: Node) -> None:
+    """CAST; values outside the range of a byte saturate, scales are ignored."""
     x, out = op.input, op.output
     if x.type is out.type:
         b.emit("RESHAPE", [x, _shape(x)], [out], table="ReshapeOptions")
@@ -104,9 +104,9 @@ def _cast(b: Builder, op: Node) -> None:
     if x.type is out.type:
         b.emit("RESHAPE", [x, _shape(x)], [out], table="ReshapeOptions")
     elif out.type is T.TENSOR_FLOAT16 and x.type is not T.TENSOR_FLOAT32:
-        whole = x.like(type=T.TENSOR_FLOAT32)
-        converted(b, x, whole)
-        converted(b, whole, out)
+        real = x.like(type=T.TENSOR_FLOAT32)
+        converted(b, x, real)
+        converted(b, real, out)
     else:
         converted(b, x, out)
 
@@ -115,23 +115,23 @@ def _shape(x: Tensor) -> Tensor:
     return constant(np.asarray([n or -1 for n in x.dimensions], np.int32))
 
 
-def _elu(b: Builder, op: Node) -> None:
+def _elu(b: ExportBuilder, op: Node) -> None:
     if op.alpha == 1:
         b.emit("ELU", [op.input], [op.output])
     else:
         images.elu(b, op)
 
 
-def _pow(b: Builder, op: Node) -> None:
+def _pow(b: ExportBuilder, op: Node) -> None:
     b.emit("POW", [op.base, op.exponent], [op.output], table="PowOptions")
 
 
-def _fits(node: Node) -> bool:
-    """Bytes, of which alpha has no more than the input."""
+def _has_prelu_kernel(node: Node) -> bool:
+    """Whether the operands are quantized and alpha has no more elements than the input."""
     return eight_bits(node) and node.input.dimensions == node.output.dimensions
 
 
-def _prelu(b: Builder, op: Node) -> None:
+def _prelu(b: ExportBuilder, op: Node) -> None:
     if op.input.dimensions == op.output.dimensions:
         b.emit("PRELU", [op.input, op.alpha], [op.output])
     else:
@@ -142,8 +142,8 @@ def _is_quantized(node: Node) -> bool:
     return bool(node.output.is_quantized)
 
 
-def _rsqrt(b: Builder, op: Node) -> None:
-    """The kernel for bytes refuses numbers that have no root."""
+def _rsqrt(b: ExportBuilder, op: Node) -> None:
+    """RSQRT; the 8-bit kernel rejects non-positive inputs, so they are clamped first."""
     if op.output.is_quantized:
         roots.quantized_rsqrt(b, op)
     else:
@@ -154,7 +154,7 @@ RULES = {
     "ADD": fused("ADD", "AddOptions"),
     "SUB": fused("SUB", "SubOptions"),
     "MUL": fused("MUL", "MulOptions"),
-    "DIV": Rule("DIV, FLOOR_DIV; EQUAL, SELECT_V2 where a divisor may be 0", _div),
+    "DIV": Rule("DIV, FLOOR_DIV; EQUAL, SELECT_V2 if a divisor may be 0", _div),
     "MAXIMUM": plain("MAXIMUM", "MaximumMinimumOptions", one_kind("input0", "input1", "output")),
     "MINIMUM": plain("MINIMUM", "MaximumMinimumOptions", one_kind("input0", "input1", "output")),
     "POW": Rule("POW", _pow),
@@ -180,9 +180,9 @@ RULES = {
     "RELU6": plain("RELU6", native=eight_bits),
     "TANH": plain("TANH", native=eight_bits),
     "LOGISTIC": plain("LOGISTIC", native=eight_bits),
-    "ELU": Rule("ELU; RELU, MINIMUM, EXP, SUB, MUL, ADD where alpha is not 1", _elu),
+    "ELU": Rule("ELU; RELU, MINIMUM, EXP, SUB, MUL, ADD if alpha is not 1", _elu),
     "HARD_SWISH": plain("HARD_SWISH", "HardSwishOptions", eight_bits),
-    "PRELU": Rule("PRELU", _prelu, native=_fits),
+    "PRELU": Rule("PRELU", _prelu, native=_has_prelu_kernel),
     "CAST": Rule("CAST; RESHAPE between equal types", _cast, native=anything),
     "DEQUANTIZE": Rule("DEQUANTIZE", dequantize, native=anything),
     "QUANTIZE": Rule("QUANTIZE", quantize, native=anything),

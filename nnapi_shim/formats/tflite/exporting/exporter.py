@@ -1,4 +1,4 @@
-"""From a model to the bytes of a .tflite file."""
+"""Exports a model as .tflite bytes."""
 
 from pathlib import Path
 
@@ -9,8 +9,8 @@ from nnapi_shim.formats.output_file import Target
 
 
 def export(model: Model, path: Path) -> dict[Target, bytes]:
-    """The file of a finished model; raises BAD_DATA with all operations that have no counterpart,
-    and where the packages of the extra `tflite` are missing.
+    """The .tflite file of a finished model. Raises BAD_DATA with all operations that TensorFlow
+    Lite cannot express, and if packages of the extra `tflite` are missing.
     """
     try:
         from nnapi_shim.formats.tflite.exporting.writing import written

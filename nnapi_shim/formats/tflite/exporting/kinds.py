@@ -1,4 +1,4 @@
-"""Which uses TensorFlow Lite's kernels take as they are, and constants that they want."""
+"""Predicates for operand types that TensorFlow Lite's kernels support, and constants for them."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ EIGHT = {T.TENSOR_QUANT8_ASYMM, T.TENSOR_QUANT8_ASYMM_SIGNED, T.TENSOR_QUANT8_SY
 
 
 def eight_bits(node: Node) -> bool:
-    """All that is quantized has 8 bits and one scale; nothing is float16."""
+    """Whether all quantized tensors are 8-bit per-tensor, and none is float16."""
     tensors = [*node.tensors, *node.outputs]
     if any(t.type in HALF for t in tensors):
         return False
@@ -20,20 +20,20 @@ def eight_bits(node: Node) -> bool:
 
 
 def one_kind(*names: str) -> Any:
-    """As eight_bits, and these tensors (lists count) have one scale and zero point."""
+    """eight_bits, and the named tensors (or lists) share scale and zero point."""
 
     def check(node: Node) -> bool:
-        found: set[Any] = set()
+        parameters: set[Any] = set()
         for name in names:
             value = node.named[name]
-            found |= {t.parameters for t in (value if isinstance(value, list) else [value])}
-        return len(found) == 1 and eight_bits(node)
+            parameters |= {t.parameters for t in (value if isinstance(value, list) else [value])}
+        return len(parameters) == 1 and eight_bits(node)
 
     return check
 
 
 def only(type: T) -> Any:
-    """As eight_bits, and all that is quantized is of this type."""
+    """eight_bits, and all quantized tensors have this type."""
 
     def check(node: Node) -> bool:
         tensors = [*node.tensors, *node.outputs]
@@ -43,10 +43,10 @@ def only(type: T) -> Any:
 
 
 def anything(node: Node) -> bool:
-    """Whatever its types are."""
+    """All types are supported."""
     return True
 
 
 def ints(values: Any) -> Tensor:
-    """A constant of whole numbers, or the tensor that the model computes."""
+    """An int32 constant, or the tensor that the model computes."""
     return values if isinstance(values, Tensor) else constant(np.asarray(values, np.int32))

@@ -1,17 +1,17 @@
-"""Operations that move elements: their shapes, parts and orders."""
+"""Operations that move elements: reshape, slice, pad, transpose, gather."""
 
 from typing import Any
 
 import numpy as np
 
-from nnapi_shim.formats.graph.builder import Builder, Rule
+from nnapi_shim.formats.graph.builder import ExportBuilder, Rule
 from nnapi_shim.formats.graph.expansion import images
 from nnapi_shim.formats.graph.tensor import Node, Tensor, constant
 from nnapi_shim.formats.tflite.exporting.kinds import eight_bits, ints, one_kind
 from nnapi_shim.hal.enums import OperandType as T
 
 
-def _reshape(b: Builder, op: Node) -> None:
+def _reshape(b: ExportBuilder, op: Node) -> None:
     shape = op.shape
     if isinstance(shape, tuple):
         b.emit(
@@ -25,23 +25,23 @@ def _reshape(b: Builder, op: Node) -> None:
         b.emit("RESHAPE", [op.input, shape], [op.output])
 
 
-def _squeeze(b: Builder, op: Node) -> None:
+def _squeeze(b: ExportBuilder, op: Node) -> None:
     axes = () if op.axes is None else op.axes
-    if op.output.dimensions == (1,):  # what is left of all dimensions: here it would be []
+    if op.output.dimensions == (1,):  # all dimensions were removed: [] in TensorFlow Lite
         b.reshape(op.input, (1,), op.output)
         return
     b.emit("SQUEEZE", [op.input], [op.output], table="SqueezeOptions", SqueezeDims=tuple(axes))
 
 
-def _expand_dims(b: Builder, op: Node) -> None:
+def _expand_dims(b: ExportBuilder, op: Node) -> None:
     b.emit("EXPAND_DIMS", [op.input, ints(op.axis)], [op.output], table="ExpandDimsOptions")
 
 
-def _concatenation(b: Builder, op: Node) -> None:
+def _concatenation(b: ExportBuilder, op: Node) -> None:
     b.emit("CONCATENATION", op.inputs, [op.output], table="ConcatenationOptions", Axis=op.axis)
 
 
-def _pack(b: Builder, op: Node) -> None:
+def _pack(b: ExportBuilder, op: Node) -> None:
     b.emit(
         "PACK",
         op.inputs,
@@ -52,7 +52,7 @@ def _pack(b: Builder, op: Node) -> None:
     )
 
 
-def _split(b: Builder, op: Node) -> None:
+def _split(b: ExportBuilder, op: Node) -> None:
     b.emit(
         "SPLIT",
         [ints(op.axis), op.input],
@@ -62,12 +62,12 @@ def _split(b: Builder, op: Node) -> None:
     )
 
 
-def _slice(b: Builder, op: Node) -> None:
+def _slice(b: ExportBuilder, op: Node) -> None:
     b.emit("SLICE", [op.input, ints(op.begin), ints(op.size)], [op.output], table="SliceOptions")
 
 
-def _strided_slice(b: Builder, op: Node) -> None:
-    """As NNAPI has it; but what is left of all dimensions is [1] there, and [] here."""
+def _strided_slice(b: ExportBuilder, op: Node) -> None:
+    """STRIDED_SLICE; with all dimensions removed NNAPI has [1], TensorFlow Lite []."""
     rank = op.input.rank
     if rank and op.shrink_axis_mask & ((1 << rank) - 1) == (1 << rank) - 1:
         single = op.output.like(())
@@ -77,7 +77,7 @@ def _strided_slice(b: Builder, op: Node) -> None:
         _strided(b, op, op.output)
 
 
-def _strided(b: Builder, op: Node, out: Tensor) -> None:
+def _strided(b: ExportBuilder, op: Node, out: Tensor) -> None:
     b.emit(
         "STRIDED_SLICE",
         [op.input, ints(op.begin), ints(op.end), ints(op.strides)],
@@ -89,7 +89,7 @@ def _strided(b: Builder, op: Node, out: Tensor) -> None:
     )
 
 
-def _transpose(b: Builder, op: Node) -> None:
+def _transpose(b: ExportBuilder, op: Node) -> None:
     perm = (1, 0) if op.perm is None else op.perm
     b.emit("TRANSPOSE", [op.input, ints(perm)], [op.output], table="TransposeOptions")
 
@@ -100,12 +100,12 @@ def _pairs(values: Any) -> Tensor:
     return constant(np.asarray(values, np.int32).reshape(-1, 2))
 
 
-def _pad(b: Builder, op: Node) -> None:
+def _pad(b: ExportBuilder, op: Node) -> None:
     b.emit("PAD", [op.input, _pairs(op.paddings)], [op.output], table="PadOptions")
 
 
-def _pad_v2(b: Builder, op: Node) -> None:
-    """The value has the type, scale and zero point of the input."""
+def _pad_v2(b: ExportBuilder, op: Node) -> None:
+    """PADV2; the value has the type, scale and zero point of the input."""
     x = op.input
     value = Tensor(x.type, (), x.scale, x.zero_point)
     dtypes = {T.TENSOR_QUANT8_ASYMM: np.uint8, T.TENSOR_QUANT8_ASYMM_SIGNED: np.int8}
@@ -116,7 +116,7 @@ def _pad_v2(b: Builder, op: Node) -> None:
     b.emit("PADV2", [x, _pairs(op.paddings), value], [op.output], table="PadV2Options")
 
 
-def _mirror_pad(b: Builder, op: Node) -> None:
+def _mirror_pad(b: ExportBuilder, op: Node) -> None:
     b.emit(
         "MIRROR_PAD",
         [op.input, _pairs(op.paddings)],
@@ -126,26 +126,26 @@ def _mirror_pad(b: Builder, op: Node) -> None:
     )
 
 
-def _gather(b: Builder, op: Node) -> None:
+def _gather(b: ExportBuilder, op: Node) -> None:
     b.emit("GATHER", [op.input, op.indices], [op.output], table="GatherOptions", Axis=op.axis)
 
 
-def _embedding_lookup(b: Builder, op: Node) -> None:
+def _embedding_lookup(b: ExportBuilder, op: Node) -> None:
     b.emit("GATHER", [op.values, op.lookups], [op.output], table="GatherOptions", Axis=0)
 
 
-def _hashtable_lookup(b: Builder, op: Node) -> None:
+def _hashtable_lookup(b: ExportBuilder, op: Node) -> None:
     b.emit("HASHTABLE_LOOKUP", [op.lookups, op.keys, op.values], op.outputs)
 
 
 def _block(kind: str, table: str) -> Rule:
-    def lower(b: Builder, op: Node) -> None:
+    def lower(b: ExportBuilder, op: Node) -> None:
         b.emit(kind, [op.input], [op.output], table=table, BlockSize=op.block_size)
 
     return Rule(kind, lower, native=eight_bits)
 
 
-def _batch_to_space(b: Builder, op: Node) -> None:
+def _batch_to_space(b: ExportBuilder, op: Node) -> None:
     crops = constant(np.zeros((2, 2), np.int32))
     b.emit(
         "BATCH_TO_SPACE_ND",
@@ -155,7 +155,7 @@ def _batch_to_space(b: Builder, op: Node) -> None:
     )
 
 
-def _space_to_batch(b: Builder, op: Node) -> None:
+def _space_to_batch(b: ExportBuilder, op: Node) -> None:
     b.emit(
         "SPACE_TO_BATCH_ND",
         [op.input, ints(op.block_shape), _pairs(op.paddings)],
@@ -164,25 +164,25 @@ def _space_to_batch(b: Builder, op: Node) -> None:
     )
 
 
-def _tile(b: Builder, op: Node) -> None:
+def _tile(b: ExportBuilder, op: Node) -> None:
     b.emit("TILE", [op.input, ints(op.multiples)], [op.output], table="TileOptions")
 
 
-def _reverse(b: Builder, op: Node) -> None:
+def _reverse(b: ExportBuilder, op: Node) -> None:
     b.emit("REVERSE_V2", [op.input, ints(op.axis)], [op.output], table="ReverseV2Options")
 
 
-def _fill(b: Builder, op: Node) -> None:
+def _fill(b: ExportBuilder, op: Node) -> None:
     dtype = np.int32 if op.output.type is T.TENSOR_INT32 else np.float32
     value = constant(np.asarray(op.value, dtype))
     b.emit("FILL", [ints(op.dims), value], [op.output], table="FillOptions")
 
 
-def _rank(b: Builder, op: Node) -> None:
+def _rank(b: ExportBuilder, op: Node) -> None:
     b.emit("RANK", [op.input], [op.rank], table="RankOptions")
 
 
-def _select(b: Builder, op: Node) -> None:
+def _select(b: ExportBuilder, op: Node) -> None:
     b.emit("SELECT_V2", [op.condition, op.input1, op.input2], [op.output], table="SelectV2Options")
 
 

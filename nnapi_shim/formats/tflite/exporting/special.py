@@ -1,19 +1,19 @@
-"""Recurrent cells, control flow, detection, and what has no counterpart."""
+"""Recurrent cells, control flow, detection, and operations without a counterpart."""
 
 from typing import Any
 
 import numpy as np
 
-from nnapi_shim.formats.graph.builder import Builder, RefusedError, Rule
+from nnapi_shim.formats.graph.builder import ExportBuilder, RefusedError, Rule
 from nnapi_shim.formats.graph.expansion import boxes, recurrent
 from nnapi_shim.formats.graph.tensor import Node, Tensor, constant
 from nnapi_shim.formats.tflite.exporting import cells
 from nnapi_shim.formats.tflite.exporting.kinds import anything, ints
 from nnapi_shim.hal.enums import OperandType as T
 
-STEPS = "FULLY_CONNECTED, ADD, MUL, LOGISTIC, TANH, step by step"
+STEPS = "FULLY_CONNECTED, ADD, MUL, LOGISTIC, TANH, unrolled by steps"
 IN_FLOAT = "in float32, without layer normalisation"
-CHOSEN = "TensorFlow Lite has no suppression that gives as many boxes as the data ask for"
+CHOSEN = "TensorFlow Lite has no suppression with a data-dependent number of boxes"
 
 
 def _no_omitted(op: Node) -> None:
@@ -37,7 +37,7 @@ def _if(b: Any, op: Node) -> None:
 
 
 def _while(b: Any, op: Node) -> None:
-    """The body gives back all that it takes: what it does not change, too."""
+    """WHILE; the body also returns the inputs that it does not change."""
     _no_omitted(op)
     inputs = op.inputs
     condition = b.subgraph(op.condition_model, f"condition_{op.number}")
@@ -53,26 +53,26 @@ def _while(b: Any, op: Node) -> None:
     )
 
 
-def _lsh_projection(b: Builder, op: Node) -> None:
-    """Dense is 2 in both; sparse is 3 in NNAPI, and 1 here. The deprecated sparse projection, 1,
-    is the same without what tells the rows apart.
+def _lsh_projection(b: ExportBuilder, op: Node) -> None:
+    """DENSE is 2 in both; SPARSE is 3 in NNAPI and 1 in TensorFlow Lite. NNAPI's deprecated SPARSE
+    (1) equals SPARSE without the row offsets.
     """
     inputs = [b.real(op.hash), op.input] + ([] if op.weight is None else [b.real(op.weight)])
     is_bare = op.type == 1
-    made = op.output.like() if is_bare else op.output
+    result = op.output.like() if is_bare else op.output
     b.emit(
         "LSH_PROJECTION",
         inputs,
-        [made],
+        [result],
         table="LSHProjectionOptions",
         Type=2 if op.type == 2 else 1,
     )
     if is_bare:
         rows, bits = op.hash.dimensions
-        b.sub(made, constant((np.arange(rows) << bits).astype(np.int32)), op.output)
+        b.sub(result, constant((np.arange(rows) << bits).astype(np.int32)), op.output)
 
 
-def _multinomial(b: Builder, op: Node) -> None:
+def _multinomial(b: ExportBuilder, op: Node) -> None:
     if op.seeds.value is None:
         raise RefusedError("seeds is not a constant of the model")
     seeds = [*op.seeds.value.ravel().tolist(), 0][:2]
@@ -86,13 +86,13 @@ def _multinomial(b: Builder, op: Node) -> None:
     )
 
 
-def _detection(b: Builder, op: Node) -> None:
-    """TFLite_Detection_PostProcess, for one image; its classes are float32."""
+def _detection(b: ExportBuilder, op: Node) -> None:
+    """TFLite_Detection_PostProcess for one image; its classes are float32."""
     from flatbuffers import flexbuffers
 
     batch, _, classes = op.scores.dimensions
     if batch != 1:
-        raise RefusedError(f"TFLite_Detection_PostProcess takes one image, and not {batch}")
+        raise RefusedError(f"TFLite_Detection_PostProcess takes one image, not {batch}")
     options = {
         "max_detections": op.max_num_detections,
         "max_classes_per_detection": op.max_classes_per_detection,
@@ -107,11 +107,11 @@ def _detection(b: Builder, op: Node) -> None:
         "use_regular_nms": bool(op.use_regular_nms),
     }
     rows = op.max_num_detections * op.max_classes_per_detection
-    wanted = op.out_scores.dimensions[1]
-    whole = op.out_scores.dimensions == (1, rows)
+    expected = op.out_scores.dimensions[1]
+    is_full = op.out_scores.dimensions == (1, rows)
     boxes, scores = (
         (op.out_boxes, op.out_scores)
-        if whole
+        if is_full
         else (op.out_boxes.like((1, rows, 4)), op.out_scores.like((1, rows)))
     )
     labels = Tensor(T.TENSOR_FLOAT32, (1, rows))
@@ -122,29 +122,30 @@ def _detection(b: Builder, op: Node) -> None:
         [boxes, labels, scores, count],
         custom=bytes(flexbuffers.Dumps(options)),
     )
-    if not whole:
-        b.slice(boxes, (0, 0, 0), (1, wanted, 4), op.out_boxes)
-        b.slice(scores, (0, 0), (1, wanted), op.out_scores)
-        labels = b.slice(labels, (0, 0), (1, wanted))
+    if not is_full:
+        b.slice(boxes, (0, 0, 0), (1, expected, 4), op.out_boxes)
+        b.slice(scores, (0, 0), (1, expected), op.out_scores)
+        labels = b.slice(labels, (0, 0), (1, expected))
     if op.is_background_in_label:
         labels = b.add(labels, 1.0)
     each = min(op.max_classes_per_detection, classes - 1)
-    if not op.use_regular_nms and each > 1:  # the kernel counts boxes, NNAPI their classes
+    if not op.use_regular_nms and each > 1:  # the kernel limits boxes, NNAPI pairs of box and class
         count = b.mul(count, float(each))
     b.cast(labels, op.out_classes)
     b.cast(count, op.num_detections)
 
 
-def _weights_beside(groups: list[list[Tensor]], like: Tensor) -> Tensor:
-    """Constants joined: each list side by side, the lists one below the other."""
+def _joined_weights(groups: list[list[Tensor]], like: Tensor) -> Tensor:
+    """Constants joined to one matrix: each list horizontally, the lists vertically."""
     value = np.vstack([np.hstack([part.value for part in row]) for row in groups])  # type: ignore[misc]
     return Tensor(like.type, value.shape, like.scale, like.zero_point, value=value)
 
 
-def _quantized_16bit_lstm(b: Builder, op: Node) -> None:
-    """The basic cell, whose gates are input, cell, forget, output in one matrix.
+def _quantized_16bit_lstm(b: ExportBuilder, op: Node) -> None:
+    """The basic LSTM kernel with one weight matrix; its gate order is input, cell, forget, output.
 
-    NNAPI pairs the input with the recurrent weights, and the output with the others.
+    NNAPI joins the input with the recurrent weights, and the previous output with the input
+    weights.
     """
     order = ("input", "cell", "forget", "output")
     names = [f"{kind}_to_{gate}_weights" for kind in ("input", "recurrent") for gate in order]
@@ -155,7 +156,7 @@ def _quantized_16bit_lstm(b: Builder, op: Node) -> None:
         [op.named[f"recurrent_to_{gate}_weights"], op.named[f"input_to_{gate}_weights"]]
         for gate in order
     ]
-    weights = _weights_beside(rows, op.input_to_input_weights)
+    weights = _joined_weights(rows, op.input_to_input_weights)
     joined = np.concatenate([bias.value for bias in biases])
     bias = Tensor(T.TENSOR_INT32, joined.shape, biases[0].scale, value=joined)
     x, old = op.input, op.prev_output
@@ -176,7 +177,7 @@ def _quantized_16bit_lstm(b: Builder, op: Node) -> None:
 RULES = {
     "LSTM": Rule(STEPS, recurrent.lstm),
     "UNIDIRECTIONAL_SEQUENCE_LSTM": Rule(
-        f"UNIDIRECTIONAL_SEQUENCE_LSTM where its states are only carried; else {STEPS}",
+        f"UNIDIRECTIONAL_SEQUENCE_LSTM if its states are only carried; else {STEPS}",
         cells.sequence,
     ),
     "BIDIRECTIONAL_SEQUENCE_LSTM": Rule(STEPS, recurrent.bidirectional_sequence_lstm),
@@ -190,10 +191,10 @@ RULES = {
     "WHILE": Rule("WHILE", _while, native=anything),
     "LSH_PROJECTION": Rule("LSH_PROJECTION", _lsh_projection, native=anything),
     "RANDOM_MULTINOMIAL": Rule(
-        "MULTINOMIAL", _multinomial, "other numbers of the same distribution"
+        "MULTINOMIAL", _multinomial, "same distribution, another sequence of random numbers"
     ),
     "DETECTION_POSTPROCESSING": Rule(
-        "TFLite_Detection_PostProcess (custom), CAST", _detection, "for one image"
+        "TFLite_Detection_PostProcess (custom), CAST", _detection, "one image only"
     ),
     "AXIS_ALIGNED_BBOX_TRANSFORM": Rule(
         "SLICE, SUB, MUL, EXP, ADD, MINIMUM, MAXIMUM, CONCATENATION",

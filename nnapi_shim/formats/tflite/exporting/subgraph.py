@@ -1,4 +1,4 @@
-"""What is to be written: subgraphs of emitted operators."""
+"""Subgraphs of emitted operators."""
 
 from typing import NamedTuple
 
@@ -6,11 +6,11 @@ from nnapi_shim.formats.graph.builder import Emitted
 from nnapi_shim.formats.graph.tensor import Tensor
 
 RESOURCE = "RESOURCE"
-"""In place of an operand type: the handle of a variable."""
+"""The type of a resource variable's handle, used in place of an operand type."""
 
 
 class Subgraph(NamedTuple):
-    """A subgraph of the file; the first one is the model."""
+    """A subgraph of the file; the first one is the main graph."""
 
     name: str
     inputs: list[Tensor]

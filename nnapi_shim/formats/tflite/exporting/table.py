@@ -1,7 +1,7 @@
-"""What each operation becomes in TensorFlow Lite."""
+"""The rule of each operation for TensorFlow Lite."""
 
-from nnapi_shim.formats.graph.builder import Builder
-from nnapi_shim.formats.graph.tensor import Graph, Tensor
+from nnapi_shim.formats.graph.builder import ExportBuilder
+from nnapi_shim.formats.graph.tensor import ExportGraph, Tensor
 from nnapi_shim.formats.tflite.exporting import (
     convolution,
     elementwise,
@@ -19,11 +19,11 @@ RULES = {
     **pooling.RULES,
     **special.RULES,
 }
-"""Operation -> what becomes of it."""
+"""Operation -> rule."""
 
 
-class TfliteBuilder(Builder):
-    """Collects operators; subgraphs of IF and WHILE stand behind the model's."""
+class TfliteBuilder(ExportBuilder):
+    """Collects operators; the subgraphs of IF and WHILE follow the main graph."""
 
     rules = RULES
     format = "TensorFlow Lite"
@@ -32,37 +32,38 @@ class TfliteBuilder(Builder):
         super().__init__()
         self.subgraphs: list[Subgraph] = [] if subgraphs is None else subgraphs
 
-    def subgraph(self, graph: Graph, name: str, passed: int | None = None) -> int:
-        """Express a graph as the next subgraph; its index.
+    def subgraph(self, graph: ExportGraph, name: str, passed: int | None = None) -> int:
+        """Lower a graph as the next subgraph; returns its index.
 
-        passed: how many inputs it must give back in all: those behind its own outputs unchanged.
+        passed: the number of inputs that it must return; inputs after its own outputs are returned
+            unchanged.
         """
         index = len(self.subgraphs)
         inner = self if index == 0 else TfliteBuilder(self.subgraphs)
-        made = Subgraph(name, list(graph.inputs), list(graph.outputs), inner.emitted)
-        self.subgraphs.append(made)
+        lowered = Subgraph(name, list(graph.inputs), list(graph.outputs), inner.emitted)
+        self.subgraphs.append(lowered)
         inner.run(graph)
         if inner is not self:
             self.refusals += inner.refusals
         if passed is not None:
-            made.outputs.extend(graph.inputs[len(graph.outputs) : passed])
+            lowered.outputs.extend(graph.inputs[len(graph.outputs) : passed])
         return index
 
     def cast(self, x: Tensor, out: Tensor) -> Tensor:
-        """As Builder says."""
+        """Emit CAST."""
         elementwise.converted(self, x, out)
         return out
 
     def dequantize(self, x: Tensor, out: Tensor) -> None:
-        """As Builder says."""
+        """Emit DEQUANTIZE."""
         if x.type is T.TENSOR_QUANT16_ASYMM:
-            whole = self.cast(x, x.like(type=T.TENSOR_FLOAT32))
-            self.mul(self.sub(whole, float(x.zero_point)), x.scale, out)
+            real = self.cast(x, x.like(type=T.TENSOR_FLOAT32))
+            self.mul(self.sub(real, float(x.zero_point)), x.scale, out)
         else:
             self.emit("DEQUANTIZE", [x], [out], table="DequantizeOptions")
 
     def quantize(self, x: Tensor, out: Tensor) -> None:
-        """As Builder says."""
+        """Emit QUANTIZE."""
         if out.type is T.TENSOR_QUANT16_ASYMM:
             steps = self.binary("DIV", x, out.scale)
             rounded = steps.like()

@@ -1,4 +1,4 @@
-"""Element types."""
+"""TensorFlow Lite element types."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ CODES = {
     "UINT32": 15,
     "UINT16": 16,
 }
-"""Numbers of TensorType, which the schema never changes."""
+"""Name -> TensorType; the schema never changes these numbers."""
 
 
 def type_code(type: Any) -> int:

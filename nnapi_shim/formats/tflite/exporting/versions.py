@@ -1,4 +1,6 @@
-"""Versions of operators: the first that has what a use needs, so that old runtimes can tell."""
+"""Operator versions: the first version with the features in use, so that old runtimes can refuse
+it.
+"""
 
 from nnapi_shim.formats.graph.builder import Emitted
 from nnapi_shim.hal.enums import OperandType as T
@@ -16,38 +18,38 @@ _SIGNED_SINCE = {
     4: "FULLY_CONNECTED",
 }
 _SIGNED = {name: number for number, names in _SIGNED_SINCE.items() for name in names.split()}
-"""Operator -> version that has int8; 2 for all others."""
+"""Operator -> first version with int8; 2 for all others."""
 
 
 def version(operator: Emitted) -> int:
-    """The version of an operator that this use of it needs."""
+    """The version that this use of an operator needs."""
     tensors = [t for t in (*operator.inputs, *operator.outputs) if t is not None]
     types = {t.type for t in tensors}
     kind, options = operator.kind, operator.options
-    found = _SIGNED.get(kind, 2) if types & SIGNED else 1
+    result = _SIGNED.get(kind, 2) if types & SIGNED else 1
     if (
         kind == "DEPTHWISE_CONV_2D"
         and options.get("DilationWFactor", 1) + options.get("DilationHFactor", 1) > 2
     ):
-        found = max(found, 2)
+        result = max(result, 2)
     elif kind == "TRANSPOSE_CONV":
         if len(operator.inputs) > 3:
-            found = 3
+            result = 3
         if options.get("FusedActivationFunction"):
-            found = 4
+            result = 4
     elif kind == "FULLY_CONNECTED" and len(operator.inputs) < 3:
-        found = 6
+        result = 6
     elif kind.startswith("RESIZE_") and options.get("HalfPixelCenters"):
-        found = 3
+        result = 3
     elif kind == "DEQUANTIZE":
         if T.TENSOR_FLOAT16 in types:
-            found = 3
+            result = 3
         if any(t.channel_quant for t in tensors):
-            found = 5
+            result = 5
         if T.TENSOR_QUANT16_SYMM in types:
-            found = 4
+            result = 4
     elif kind == "CAST" and types & {T.TENSOR_FLOAT16, T.TENSOR_QUANT16_ASYMM}:
-        found = 4
+        result = 4
     elif kind == "QUANTIZE" and T.TENSOR_QUANT16_SYMM in types:
-        found = 2
-    return found
+        result = 2
+    return result

@@ -1,4 +1,4 @@
-"""Subgraphs as the bytes of a .tflite file, by the builders that the package `tflite` has."""
+"""Serializes subgraphs as .tflite bytes with the generated builders of the package `tflite`."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -18,14 +18,14 @@ SCHEMA_VERSION = 3
 ALIGNMENT = 16
 SIGNATURE = "serving_default"
 OLD_CODES = 127
-"""Operators from this number on do not fit into deprecated_builtin_code, which has it instead."""
+"""Codes from this number on do not fit in deprecated_builtin_code, which then has this number."""
 
 MIN_RUNTIME_VERSION = "2.18.0"
-"""The first release of TensorFlow Lite that has all versions of operators that are written."""
+"""The first release of TensorFlow Lite with all operator versions that are written."""
 
 
 def written(subgraphs: Sequence[Subgraph]) -> bytes:
-    """The file; the first subgraph is what its signature offers."""
+    """The serialized file; its signature is of the first subgraph."""
     return _Writer(subgraphs).file()
 
 
@@ -42,10 +42,10 @@ class _Writer:
         self.buffers: list[bytes] = [b""]
         self.buffer_of: dict[bytes, int] = {}
 
-    # Pieces
+    # Parts of a flatbuffer
 
     def table(self, name: str, **fields: Any) -> int:
-        """A table; fields have the schema's names in camel case, and None is left out."""
+        """A table; fields have the schema's names in camel case, None is left out."""
         functions = _functions(name)
         getattr(functions, f"{name}Start")(self.b)
         for field, value in fields.items():
@@ -65,16 +65,16 @@ class _Writer:
         return int(self.b.EndVector())
 
     def aligned(self, data: bytes) -> int:
-        """Bytes that begin at a multiple of ALIGNMENT."""
+        """A vector of bytes aligned to ALIGNMENT."""
         self.b.StartVector(1, len(data), ALIGNMENT)
         self.b.head = self.b.head - len(data)
         self.b.Bytes[self.b.head : self.b.head + len(data)] = data
         return int(self.b.EndVector())
 
-    # The file, from the inside out
+    # Tables of the schema
 
     def file(self) -> bytes:
-        """All of it."""
+        """The whole file."""
         pairs = [self.subgraph(subgraph) for subgraph in self.subgraphs]
         signature = self.signature(pairs[0][1])
         runtime_version = self.buffer(MIN_RUNTIME_VERSION.encode().ljust(16, b"\0"))
@@ -99,14 +99,14 @@ class _Writer:
         return self.table("Buffer", Data=where)
 
     def buffer(self, data: bytes) -> int:
-        """The index of the buffer with these bytes."""
+        """The index of the buffer with these bytes, which is added if new."""
         if data not in self.buffer_of:
             self.buffer_of[data] = len(self.buffers)
             self.buffers.append(data)
         return self.buffer_of[data]
 
     def signature(self, indexes: dict[int, int]) -> int:
-        """The names of the model's inputs and outputs."""
+        """The SignatureDef with the names of the model's inputs and outputs."""
         main = self.subgraphs[0]
         lists = []
         for tensors in (main.inputs, main.outputs):
@@ -124,7 +124,7 @@ class _Writer:
         )
 
     def subgraph(self, graph: Subgraph) -> tuple[int, dict[int, int]]:
-        """A subgraph, and the index of each tensor by its identity."""
+        """A SubGraph, and the index of each tensor by its identity."""
         indexes: dict[int, int] = {}
         tensors: list[Tensor] = []
         listed = [*graph.inputs, *graph.outputs]
@@ -134,12 +134,12 @@ class _Writer:
             if id(t) not in indexes:
                 indexes[id(t)] = len(tensors)
                 tensors.append(t)
-        made = [self.tensor(t, at) for at, t in enumerate(tensors)]
+        offsets = [self.tensor(t, at) for at, t in enumerate(tensors)]
         operators = [self.operator(operator, indexes) for operator in graph.operators]
         name = self.b.CreateString(graph.name)
         listed_in = self.vector([indexes[id(t)] for t in graph.inputs])
         listed_out = self.vector([indexes[id(t)] for t in graph.outputs])
-        tables = self.offsets(made), self.offsets(operators)
+        tables = self.offsets(offsets), self.offsets(operators)
         offset = self.table(
             "SubGraph",
             Tensors=tables[0],
@@ -151,7 +151,7 @@ class _Writer:
         return offset, indexes
 
     def tensor(self, t: Tensor, index: int) -> int:
-        """A tensor with its quantization and, where it is a constant, its contents."""
+        """A Tensor with its quantization and, for a constant, its buffer."""
         buffer = 0 if t.value is None else self.buffer(np.ascontiguousarray(t.value).tobytes())
         sizes = t.dimensions if t.value is None else t.value.shape
         shape = self.vector([size or 1 for size in sizes] if t.value is None else sizes)
@@ -172,7 +172,7 @@ class _Writer:
         )
 
     def quantization(self, t: Tensor) -> int | None:
-        """Scales and zero points; None where there are none."""
+        """The QuantizationParameters; None without a scale."""
         if t.channel_quant is not None:
             scales, axis = t.channel_quant
             pair = self.vector(scales, np.float32), self.vector([0] * len(scales), np.int64)
@@ -185,7 +185,7 @@ class _Writer:
         return self.table("QuantizationParameters", Scale=pair[0], ZeroPoint=pair[1])
 
     def operator(self, operator: Any, indexes: dict[int, int]) -> int:
-        """An operator; options: `table` is the schema's name of them, `custom` raw bytes."""
+        """An Operator; options: `table` is the schema's name of them, `custom` raw bytes."""
         options = dict(operator.options)
         name, custom = options.pop("table", ""), options.pop("custom", None)
         fields: dict[str, Any] = {}
@@ -209,7 +209,7 @@ class _Writer:
         return self.table("Operator", OpcodeIndex=at, Inputs=ins, Outputs=outs, **fields)
 
     def operator_code(self, kind: str, number: int) -> int:
-        """An entry of the list of operators in use; names that are no builtin's are custom."""
+        """The index of an OperatorCode; names that are no builtin's are custom operators."""
         builtin = getattr(tflite.BuiltinOperator, kind, None)
         custom = self.b.CreateString(kind) if builtin is None else None
         code = tflite.BuiltinOperator.CUSTOM if builtin is None else builtin

@@ -1,4 +1,4 @@
-"""Operators of TensorFlow Lite as NNAPI operations, as its own NNAPI delegate puts them.
+"""Lowers TensorFlow Lite operators to NNAPI operations, as TensorFlow Lite's NNAPI delegate does.
 
-What the delegate leaves to the processor and NNAPI can express all the same is here, too.
+Also lowers operators that the delegate leaves to the CPU and NNAPI can express.
 """

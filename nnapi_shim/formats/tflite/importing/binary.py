@@ -1,4 +1,4 @@
-"""Arithmetic of two inputs."""
+"""Binary arithmetic."""
 
 import numpy as np
 
@@ -29,7 +29,9 @@ def _pair(graph: Importing, operator: Operator) -> list[Operand]:
 
 
 def divide(graph: Importing, operator: Operator) -> None:
-    """Integers are rounded toward zero here, and down in NNAPI: signs are put back afterwards."""
+    """DIV; integer DIV truncates and NNAPI's floors, so absolute values are divided and the sign is
+    restored.
+    """
     a, b = _pair(graph, operator)
     if a.type is not T.TENSOR_INT32:
         add_fused(graph, "DIV", [a, b], operator)
@@ -39,25 +41,26 @@ def divide(graph: Importing, operator: Operator) -> None:
     size = graph.make("DIV", [*sizes, NONE])
     zero = np.zeros(1, np.int32)
     negative = graph.make("NOT_EQUAL", [graph.make("LESS", [i, zero]) for i in (a, b)])
-    given = [graph.broadcast(negative, shape), graph.make("NEG", [size]), size]
-    graph.give(operator, bounded(graph, graph.make("SELECT", given), activation(operator)))
+    operands = [graph.broadcast(negative, shape), graph.make("NEG", [size]), size]
+    graph.give(operator, bounded(graph, graph.make("SELECT", operands), activation(operator)))
 
 
 def common(*operands: Operand) -> tuple[int, ...]:
-    """The dimensions that operands have once they are broadcast."""
+    """The broadcast shape of the operands."""
     if not all(operand.is_known for operand in operands):
         raise reason(
-            "only a run tells the dimensions of its inputs", "import.tflite.dynamic-dimensions"
+            "the dimensions of its inputs are unknown before a run",
+            "import.tflite.dynamic-dimensions",
         )
     return broadcast(*(operand.dimensions for operand in operands))
 
 
 def floor_divide(graph: Importing, operator: Operator) -> None:
-    """Rounded down, as NNAPI does it with integers."""
+    """FLOOR_DIV; NNAPI's integer DIV floors, too."""
     a, b = _pair(graph, operator)
     if a.scale or b.scale:
         raise reason(
-            "it is of quantized values, whose scales LiteRT takes no notice of",
+            "its values are quantized, and LiteRT ignores the scales",
             "import.tflite.binary.quantized",
         )
     if a.type is T.TENSOR_INT32:
@@ -67,33 +70,33 @@ def floor_divide(graph: Importing, operator: Operator) -> None:
 
 
 def floor_modulo(graph: Importing, operator: Operator) -> None:
-    """What is left of integers."""
+    """FLOOR_MOD of integers."""
     a, b = _pair(graph, operator)
     if a.type is not T.TENSOR_INT32:
         raise reason(
-            "of real numbers, NNAPI's operations round it in between",
+            "for floats, NNAPI's operations round intermediate results",
             "import.tflite.binary.rounding",
         )
-    whole = graph.make("MUL", [graph.make("DIV", [a, b, NONE]), b, NONE])
-    graph.add("SUB", [a, whole, NONE], operator)
+    multiple = graph.make("MUL", [graph.make("DIV", [a, b, NONE]), b, NONE])
+    graph.add("SUB", [a, multiple, NONE], operator)
 
 
 def squared_difference(graph: Importing, operator: Operator) -> None:
-    """In real numbers where it is quantized."""
+    """SQUARED_DIFFERENCE; quantized inputs are computed in float32."""
     pair = [graph.real(operand) if operand.scale else operand for operand in _pair(graph, operator)]
     difference = graph.make("SUB", [*pair, NONE])
     graph.give(operator, graph.make("MUL", [difference, difference, NONE]))
 
 
 def _either(type: str) -> Lowering:
-    """LiteRT compares stored elements, so that all have to have the same scale."""
+    """MAXIMUM or MINIMUM; LiteRT compares stored elements, so the scales must be equal."""
 
     def lower(graph: Importing, operator: Operator) -> None:
         pair = _pair(graph, operator)
         tensors = [graph.tensor(index) for index in (*operator.inputs, *operator.outputs)]
         if len({(tensor.scale, tensor.zero_point) for tensor in tensors}) > 1:
             raise reason(
-                "its inputs and its output have not the same scale", "import.tflite.scale-differs"
+                "its inputs and its output have different scales", "import.tflite.scale-differs"
             )
         graph.add(type, pair, operator)
 
@@ -101,7 +104,7 @@ def _either(type: str) -> Lowering:
 
 
 def add_all(graph: Importing, operator: Operator) -> None:
-    """One sum after the other."""
+    """ADD_N as a chain of ADD."""
     total, *others = graph.operands(operator.inputs)
     for other in others:
         total = graph.make("ADD", [total, other, NONE])

@@ -1,4 +1,4 @@
-"""Comparisons, logic and the choice between values."""
+"""Comparisons, logical operations and selection."""
 
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.formats.tflite.file import Operator
@@ -10,17 +10,17 @@ from nnapi_shim.hal.enums import OperandType as T
 
 
 def select(graph: Importing, operator: Operator) -> None:
-    """A condition of rank 1 is one for each row."""
+    """SELECT; a condition of rank 1 selects rows."""
     condition, one, other = graph.operands(operator.inputs)
     if len(condition.dimensions) == 1 and len(one.dimensions) > 1 and condition.dimensions != (1,):
         raise reason(
-            "it chooses rows, and NNAPI reshapes no truth values", "import.tflite.bool-reshape"
+            "it selects rows, and NNAPI does not reshape booleans", "import.tflite.bool-reshape"
         )
     _choose(graph, operator, condition, one, other)
 
 
 def select_broadcast(graph: Importing, operator: Operator) -> None:
-    """All three inputs are broadcast."""
+    """SELECT_V2; all three inputs are broadcast."""
     _choose(graph, operator, *graph.operands(operator.inputs))
 
 
@@ -28,18 +28,18 @@ def _choose(
     graph: Importing, operator: Operator, condition: Operand, one: Operand, other: Operand
 ) -> None:
     if one.type is T.TENSOR_BOOL8:
-        yes = graph.make("LOGICAL_AND", [condition, one])
-        no = graph.make("LOGICAL_AND", [graph.make("LOGICAL_NOT", [condition]), other])
-        graph.add("LOGICAL_OR", [yes, no], operator)
+        if_true = graph.make("LOGICAL_AND", [condition, one])
+        if_false = graph.make("LOGICAL_AND", [graph.make("LOGICAL_NOT", [condition]), other])
+        graph.add("LOGICAL_OR", [if_true, if_false], operator)
         return
-    given = [condition, one, other]
-    if len({operand.dimensions for operand in given}) > 1 or not one.is_known:
-        shape = common(*given)
-        given = [graph.broadcast(operand, shape) for operand in given]
-    if (given[1].scale, given[1].zero_point) != (given[2].scale, given[2].zero_point):
+    operands = [condition, one, other]
+    if len({operand.dimensions for operand in operands}) > 1 or not one.is_known:
+        shape = common(*operands)
+        operands = [graph.broadcast(operand, shape) for operand in operands]
+    if (operands[1].scale, operands[1].zero_point) != (operands[2].scale, operands[2].zero_point):
         kind, scale, zero_point = graph.parameters(graph.tensor(operator.outputs[0]))
-        given[1:] = [graph.requantized(o, kind, scale, zero_point) for o in given[1:]]
-    graph.add("SELECT", given, operator)
+        operands[1:] = [graph.requantized(o, kind, scale, zero_point) for o in operands[1:]]
+    graph.add("SELECT", operands, operator)
 
 
 LOWERINGS: dict[str, Lowering] = {

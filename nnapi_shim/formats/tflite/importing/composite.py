@@ -1,4 +1,4 @@
-"""STABLEHLO_COMPOSITE: the operators of the graph that says what it computes, in its place."""
+"""STABLEHLO_COMPOSITE: replaced by the operators of its decomposition graph."""
 
 from nnapi_shim.formats.tflite.file import Operator
 from nnapi_shim.formats.tflite.importing.graph import Importing
@@ -8,13 +8,13 @@ from nnapi_shim.formats.tflite.importing.wide import wide_tensors
 
 MOST_NESTED = 32
 OPERATOR_BYTES, TENSOR_BYTES = 8192, 1024
-"""What an operator and a tensor that a composite becomes are counted as: about what they take. A
+"""The bytes counted for each operator and tensor of an inlined composite, about what they take. A
 file of a few hundred bytes can refer to its graphs any number of times.
 """
 
 
 def composite(graph: Importing, operator: Operator) -> None:
-    """Each tensor of the other graph is one more here."""
+    """Inline the decomposition graph; each of its tensors becomes a new one."""
     number = int(operator.options.get("DecompositionSubgraphIndex", -1))
     if not 0 < number < len(graph.file.graphs):
         raise reason(
@@ -28,32 +28,32 @@ def composite(graph: Importing, operator: Operator) -> None:
         )
     if number in graph.nested or len(graph.nested) >= MOST_NESTED:
         raise reason(
-            f"graph {number} is within itself, or deeper than {MOST_NESTED} graphs",
+            f"graph {number} contains itself, or is nested deeper than {MOST_NESTED} graphs",
             "import.tflite.composite.recursion",
         )
     size = OPERATOR_BYTES * (1 + len(inner.operators)) + TENSOR_BYTES * len(inner.tensors)
-    graph.room.take(size, f"what graph {number} has in place of a composite")
-    places = {tensor.number: graph.add_tensor(tensor) for tensor in inner.tensors}
+    graph.room.take(size, f"the operators of graph {number}, inlined for a composite,")
+    indexes = {tensor.number: graph.add_tensor(tensor) for tensor in inner.tensors}
     wide = wide_tensors(inner)
-    graph.wide -= set(places.values())
-    graph.wide |= {places[index] for index in wide}
+    graph.wide -= set(indexes.values())
+    graph.wide |= {indexes[index] for index in wide}
     for outside, index in zip(operator.inputs, inner.inputs, strict=True):
-        graph.alias(places[index], outside)
+        graph.alias(indexes[index], outside)
     graph.nested.append(number)
     try:
         for item in inner.operators:
-            inputs = tuple(None if index is None else places[index] for index in item.inputs)
+            inputs = tuple(None if index is None else indexes[index] for index in item.inputs)
             graph.lower(
                 item._replace(
                     inputs=inputs,
-                    outputs=tuple(places[index] for index in item.outputs),
-                    intermediates=tuple(places[index] for index in item.intermediates),
+                    outputs=tuple(indexes[index] for index in item.outputs),
+                    intermediates=tuple(indexes[index] for index in item.intermediates),
                 )
             )
     finally:
         graph.nested.pop()
     for outside, index in zip(operator.outputs, inner.outputs, strict=True):
-        graph.alias(outside, places[index])
+        graph.alias(outside, indexes[index])
 
 
 LOWERINGS: dict[str, Lowering] = {"STABLEHLO_COMPOSITE": composite}

@@ -1,17 +1,17 @@
-"""IF, WHILE, and the variables that outlive a run."""
+"""IF, WHILE, and resource variables."""
 
 from typing import Any
 
 import numpy as np
 
-from nnapi_shim.formats.tflite.file import Graph, Operator
+from nnapi_shim.formats.tflite.file import FileGraph, Operator
 from nnapi_shim.formats.tflite.importing.graph import Importing
 from nnapi_shim.formats.tflite.importing.plain import Lowering
 from nnapi_shim.formats.tflite.importing.reason import reason
 
 
 def if_(graph: Importing, operator: Operator) -> None:
-    """Two graphs, of which one is run."""
+    """IF with two graphs."""
     condition, *rest = graph.operands(operator.inputs)
     options = operator.options
     then, otherwise = (
@@ -22,7 +22,7 @@ def if_(graph: Importing, operator: Operator) -> None:
 
 
 def while_(graph: Importing, operator: Operator) -> None:
-    """A graph that is run as long as another one says so."""
+    """WHILE with a condition graph and a body graph."""
     options = operator.options
     condition, body = (
         graph.inner(int(options.get(name, 0)))
@@ -34,27 +34,27 @@ def while_(graph: Importing, operator: Operator) -> None:
 
 
 def _give(graph: Importing, operator: Operator, results: Any) -> None:
-    found = list(results) if isinstance(results, tuple) else [results]
-    if len(found) != len(operator.outputs):
+    outputs = list(results) if isinstance(results, tuple) else [results]
+    if len(outputs) != len(operator.outputs):
         raise reason(
-            f"its graphs have {len(found)} outputs", "import.tflite.control-flow.output-count"
+            f"its graphs have {len(outputs)} outputs", "import.tflite.control-flow.output-count"
         )
-    for at, result in enumerate(found):
+    for at, result in enumerate(outputs):
         graph.define(operator.outputs[at], result)
 
 
 def handle(graph: Importing, operator: Operator) -> None:
-    """The name of a variable, which other operators read and write."""
+    """VAR_HANDLE: the name of a variable, for the operators that read and write it."""
     if graph.is_inner:
         raise reason(
-            "a graph that another one runs has a variable of its own",
+            "an inner graph has a variable",
             "import.tflite.variable.inner-graph",
         )
     graph.handles[operator.outputs[0]] = _name(operator)
 
 
 def _name(operator: Operator) -> str:
-    """What LiteRT tells variables apart by: two texts, each of which may be empty."""
+    """The key of a variable in LiteRT: container and shared name, each possibly empty."""
     parts = [str(operator.options.get(name, "")) for name in ("Container", "SharedName")]
     return "/".join(part for part in parts if part) or "variable"
 
@@ -62,12 +62,12 @@ def _name(operator: Operator) -> str:
 def _variable(graph: Importing, operator: Operator) -> str:
     index = operator.inputs[0]
     if index not in graph.handles:
-        raise reason("it is not known which variable it is of", "import.tflite.variable.unknown")
+        raise reason("the variable of its handle is unknown", "import.tflite.variable.unknown")
     return graph.handles[index]
 
 
 def read(graph: Importing, operator: Operator) -> None:
-    """What the variable holds now: an input of the model before anything is written."""
+    """READ_VARIABLE: the current value, a model input before the first assignment."""
     name = _variable(graph, operator)
     tensor = graph.tensor(operator.outputs[0])
     if name not in graph.variables:
@@ -79,12 +79,12 @@ def read(graph: Importing, operator: Operator) -> None:
 
 
 def assign(graph: Importing, operator: Operator) -> None:
-    """What the variable holds from now on."""
+    """ASSIGN_VARIABLE: set the current value."""
     graph.variables[_variable(graph, operator)] = graph.operand(operator.inputs[1])
 
 
 def call_once(graph: Importing, operator: Operator) -> None:
-    """What a graph that runs once says of variables; nothing else can be in it."""
+    """CALL_ONCE: the initial values of variables; other operators are refused."""
     number = int(operator.options.get("InitSubgraphIndex", 0))
     start = _numbered(graph, number)
     handles: dict[int | None, str] = {}
@@ -105,7 +105,7 @@ def call_once(graph: Importing, operator: Operator) -> None:
             )
 
 
-def _numbered(graph: Importing, number: int) -> Graph:
+def _numbered(graph: Importing, number: int) -> FileGraph:
     if not 0 <= number < len(graph.file.graphs):
         raise reason(
             f"graph {number}; the file has {len(graph.file.graphs)}", "import.tflite.graph-index"

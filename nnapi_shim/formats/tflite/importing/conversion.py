@@ -14,39 +14,40 @@ _NUMBERS = {T.TENSOR_FLOAT32: np.float32, T.TENSOR_INT32: np.int32}
 
 
 def cast(graph: Importing, operator: Operator) -> None:
-    """Truth values, which NNAPI does not cast, are compared and chosen."""
+    """CAST; NNAPI does not cast booleans, so they are compared and selected."""
     source, target = operator.inputs[0], graph.tensor(operator.outputs[0])
     value = graph.value(source)
     if value is not None and target.type in DTYPES:
-        with np.errstate(invalid="ignore"):  # as LiteRT, which says nothing of it either
+        with np.errstate(invalid="ignore"):  # as LiteRT, which reports no invalid values
             graph.fold(target.number, value.astype(DTYPES[target.type]))
         return
     data = graph.operand(source)
-    wanted, scale, zero_point = graph.parameters(target)
-    if wanted is T.TENSOR_BOOL8 and data.type in _NUMBERS:
+    type, scale, zero_point = graph.parameters(target)
+    if type is T.TENSOR_BOOL8 and data.type in _NUMBERS:
         graph.add("NOT_EQUAL", [data, np.zeros(1, _NUMBERS[data.type])], operator)
-    elif data.type is T.TENSOR_BOOL8 and wanted in _NUMBERS:
+    elif data.type is T.TENSOR_BOOL8 and type in _NUMBERS:
         if not data.is_known:
             raise reason(
-                "only a run tells the dimensions of its input", "import.tflite.dynamic-dimensions"
+                "the dimensions of its input are unknown before a run",
+                "import.tflite.dynamic-dimensions",
             )
-        number = float if wanted is T.TENSOR_FLOAT32 else int
+        number = float if type is T.TENSOR_FLOAT32 else int
         values = [graph.filled(data.dimensions, number(value)) for value in (1, 0)]
         graph.add("SELECT", [data, *values], operator)
     else:
-        made = graph.make(
+        result = graph.make(
             "CAST",
             [data],
-            output=wanted,
+            output=type,
             dimensions=data.dimensions,
             scale=scale or None,
             zero_point=zero_point,
         )
-        graph.define(target.number, made)
+        graph.define(target.number, result)
 
 
 def quantize(graph: Importing, operator: Operator) -> None:
-    """From real numbers, or from other parameters by way of them."""
+    """QUANTIZE from float32; other quantization parameters go through float32."""
     graph.give(operator, graph.operand(operator.inputs[0]))
     if operator.outputs[0] in graph.wide:
         return
@@ -55,7 +56,7 @@ def quantize(graph: Importing, operator: Operator) -> None:
 
 
 def dequantize(graph: Importing, operator: Operator) -> None:
-    """Constants, such as weights of 16 bits, are converted now."""
+    """DEQUANTIZE; constants, such as 16-bit weights, are converted at import."""
     source = operator.inputs[0]
     tensor, value = graph.tensor(source), graph.value(source)
     if value is not None and not tensor.is_sparse:
@@ -69,7 +70,7 @@ def dequantize(graph: Importing, operator: Operator) -> None:
 
 
 def densify(graph: Importing, operator: Operator) -> None:
-    """Of a constant, whose zeros are put in."""
+    """DENSIFY of a sparse constant."""
     tensor = graph.tensor(operator.inputs[0])
     if tensor.sparsity is None or tensor.type not in DTYPES:
         raise reason(f"{tensor} is no sparse constant", "import.tflite.densify.not-sparse")

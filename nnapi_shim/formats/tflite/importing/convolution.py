@@ -21,8 +21,8 @@ from nnapi_shim.hal.enums import OperandType as T
 
 
 def weights(graph: Importing, operator: Operator, at: int, data: Operand) -> Operand:
-    """The weights of an operator. Those of a hybrid one, quantized beside real numbers, become
-    real numbers.
+    """The weights of an operator. Quantized weights of a hybrid operator are dequantized to
+    float32.
     """
     if data.type is T.TENSOR_FLOAT32:
         return graph.reals(operator.inputs[at])
@@ -32,14 +32,12 @@ def weights(graph: Importing, operator: Operator, at: int, data: Operand) -> Ope
 def bias(
     graph: Importing, operator: Operator, at: int, data: Operand, filter: Operand, depth: int
 ) -> Operand:
-    """The bias as NNAPI has it: never left out, and in units of input times filter."""
+    """The bias as NNAPI requires it: always present, with scale input scale * filter scale."""
     index = operator.inputs[at] if at < len(operator.inputs) else None
     if data.type in (T.TENSOR_FLOAT32, T.TENSOR_FLOAT16):
         if index is not None:
             if graph.tensor(index).type in ("INT32", "INT64") and not graph.tensor(index).scales:
-                raise reason(
-                    "its bias is of whole numbers without a scale", "import.tflite.bias-scale"
-                )
+                raise reason("its bias has integers without a scale", "import.tflite.bias-scale")
             return graph.reals(index) if data.type is T.TENSOR_FLOAT32 else graph.operand(index)
         dtype = np.float32 if data.type is T.TENSOR_FLOAT32 else np.float16
         return graph.model.constant(graph.room.filled([depth], 0, dtype, "its bias"))
@@ -56,12 +54,12 @@ def bias(
 
 def _narrowed(tensor: Tensor, value: Array) -> Array:
     if np.abs(value).max(initial=0) >= 2**31:
-        raise reason(f"{tensor} has numbers that 32 bits do not hold", "import.tflite.int64-range")
+        raise reason(f"{tensor} has numbers beyond 32 bits", "import.tflite.int64-range")
     return value.astype(np.int32)
 
 
 def convolution(graph: Importing, operator: Operator) -> None:
-    """Grouped where the filter has less depth than the image."""
+    """CONV_2D; grouped if the filter has less depth than the image."""
     data = graph.operand(operator.inputs[0])
     filter = weights(graph, operator, 1, data)
     _need_rank(data, filter, 4)
@@ -79,20 +77,23 @@ def convolution(graph: Importing, operator: Operator) -> None:
         return
     if dilations(operator) != (1, 1):
         raise reason(
-            "NNAPI dilates no grouped convolution", "import.tflite.grouped-conv-2d.dilation"
+            "NNAPI has no dilation in grouped convolutions",
+            "import.tflite.grouped-conv-2d.dilation",
         )
     inputs += [*strides(operator), groups, activation(operator), False]
     graph.add("GROUPED_CONV_2D", inputs, operator)
 
 
 def depthwise(graph: Importing, operator: Operator) -> None:
-    """The multiplier of the file is not to be trusted: the sizes say what it is."""
+    """DEPTHWISE_CONV_2D; the multiplier follows from the shapes, the file's is ignored."""
     data = graph.operand(operator.inputs[0])
     filter = weights(graph, operator, 1, data)
     _need_rank(data, filter, 4)
     depth = filter.dimensions[3]
     if not data.dimensions or not data.dimensions[3]:
-        raise reason("only a run tells the depth of its input", "import.tflite.dynamic-dimensions")
+        raise reason(
+            "the depth of its input is unknown before a run", "import.tflite.dynamic-dimensions"
+        )
     inputs: list[Any] = [
         data,
         filter,
@@ -106,8 +107,8 @@ def depthwise(graph: Importing, operator: Operator) -> None:
 def _add(
     graph: Importing, type: str, operator: Operator, inputs: list[Any], rest: list[Any]
 ) -> None:
-    given = [*inputs, *strides(operator), activation(operator), *rest]
-    graph.add(type, given, operator)
+    operands = [*inputs, *strides(operator), activation(operator), *rest]
+    graph.add(type, operands, operator)
 
 
 def _need_rank(data: Operand, filter: Operand, rank: int) -> None:
@@ -120,7 +121,7 @@ def _need_rank(data: Operand, filter: Operand, rank: int) -> None:
 
 
 def transposed(graph: Importing, operator: Operator) -> None:
-    """The filter lies in the file as NNAPI wants it."""
+    """TRANSPOSE_CONV; the filter layout equals NNAPI's."""
     shape, _, image = operator.inputs[:3]
     data = graph.operand(image)
     filter = weights(graph, operator, 1, data)
@@ -140,8 +141,8 @@ _SAME, _VALID = 1, 2
 
 
 def transposed_with_bias(graph: Importing, operator: Operator) -> None:
-    """MediaPipe's custom operator. Its options are a structure of C: how edges are filled, and
-    strides; how large the result is follows from them.
+    """MediaPipe's custom operator Convolution2DTransposeBias. Its options are a C struct of padding
+    and strides; the output size follows from them.
     """
     if operator.custom is None or len(operator.custom) < _STRIDES.size:
         raise reason(
@@ -159,7 +160,7 @@ def transposed_with_bias(graph: Importing, operator: Operator) -> None:
         )
     if edges not in (_SAME, _VALID) or min(stride_w, stride_h) < 1:
         raise reason(
-            f"edges {edges}, strides {stride_w} and {stride_h}",
+            f"padding {edges}, strides {stride_w} and {stride_h}",
             "import.tflite.convolution-2d-transpose-bias.options",
         )
     batch, height, width, _ = data.dimensions
@@ -169,13 +170,13 @@ def transposed_with_bias(graph: Importing, operator: Operator) -> None:
         sizes = [(height - 1) * stride_h + filter_h, (width - 1) * stride_w + filter_w]
     biased = bias(graph, operator, 2, data, filter, depth)
     code = PaddingCode.SAME if edges == _SAME else PaddingCode.VALID
-    given: list[Any] = [data, filter, biased, graph.sizes([batch, *sizes, depth]), code]
-    given += [stride_w, stride_h, FuseCode.NONE, False]
-    graph.add("TRANSPOSE_CONV_2D", given, operator)
+    operands: list[Any] = [data, filter, biased, graph.sizes([batch, *sizes, depth]), code]
+    operands += [stride_w, stride_h, FuseCode.NONE, False]
+    graph.add("TRANSPOSE_CONV_2D", operands, operator)
 
 
 def fully_connected(graph: Importing, operator: Operator) -> None:
-    """One with a scale per unit is a convolution with a filter of one pixel."""
+    """FULLY_CONNECTED; with per-channel weights it becomes a 1x1 convolution."""
     if operator.options.get("WeightsFormat", 0):
         raise reason("its weights are shuffled", "import.tflite.fully-connected.weights-format")
     data = graph.operand(operator.inputs[0])
@@ -193,13 +194,13 @@ def fully_connected(graph: Importing, operator: Operator) -> None:
         if len(shape) not in (0, 2, 3, 4):
             data = graph.reshaped(data, [-1, size])
         biased = bias(graph, operator, 2, data, filter, units)
-        given: list[Any] = [data, filter, biased, activation(operator)]
-        result = graph.like("FULLY_CONNECTED", given, graph.tensor(operator.outputs[0]))
+        operands: list[Any] = [data, filter, biased, activation(operator)]
+        result = graph.like("FULLY_CONNECTED", operands, graph.tensor(operator.outputs[0]))
     if operator.options.get("KeepNumDims", False) and len(shape) not in (0, 2):
         free = [size or -1 for size in shape[:-1]]
         if free.count(-1) > 1:
             raise reason(
-                "only a run tells more than one of its dimensions",
+                "more than one of its dimensions is unknown before a run",
                 "import.tflite.dynamic-dimensions",
             )
         result = graph.reshaped(result, [*free, units])
@@ -219,9 +220,9 @@ def _by_pixels(graph: Importing, operator: Operator, data: Operand, filter: Oper
     )
     data = graph.reshaped(data, [-1, 1, 1, size])
     biased = bias(graph, operator, 2, data, image, units)
-    given: list[Any] = [data, image, biased, PaddingCode.VALID, 1, 1, activation(operator)]
+    operands: list[Any] = [data, image, biased, PaddingCode.VALID, 1, 1, activation(operator)]
     pixels = graph.tensor(operator.outputs[0])._replace(dimensions=(0, 1, 1, units))
-    result = graph.like("CONV_2D", given, pixels)
+    result = graph.like("CONV_2D", operands, pixels)
     return graph.reshaped(result, [-1, units])
 
 

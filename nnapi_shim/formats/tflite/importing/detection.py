@@ -1,4 +1,4 @@
-"""TFLite_Detection_PostProcess, the custom operator that NNAPI has as an operation."""
+"""The custom operator TFLite_Detection_PostProcess."""
 
 from typing import Any
 
@@ -12,11 +12,11 @@ from nnapi_shim.formats.tflite.importing.reason import reason
 from nnapi_shim.hal.enums import OperandType as T
 
 _DAMAGED = (*DAMAGED, AssertionError, KeyError, RecursionError)
-"""What the reader of FlexBuffers raises."""
+"""Errors of the FlexBuffers reader."""
 
 
 class _Options:
-    """What the operator is told, as FlexBuffers."""
+    """The operator's options, a FlexBuffers map."""
 
     def __init__(self, data: bytes) -> None:
         from flatbuffers import flexbuffers
@@ -39,7 +39,7 @@ class _Options:
         return list(keys)
 
     def number(self, name: str, default: float | None = None) -> float:
-        """A number; raises without one where there is no default."""
+        """A numeric option; raises if it is missing and has no default."""
         if name not in self._names:
             if default is None:
                 raise reason(
@@ -67,38 +67,40 @@ _MOST_OPTIONS = 64
 
 
 LEAST = 2.0**-126
-"""The least float32 that is no subnormal number."""
+"""The smallest normal float32."""
 
-_SHARES = {"LOGISTIC", "RELU", "RELU6", "RELU_0_TO_1", "SOFTMAX"}
+_NON_NEGATIVE = {"LOGISTIC", "RELU", "RELU6", "RELU_0_TO_1", "SOFTMAX"}
 _MOVES = """CONCATENATION DEQUANTIZE QUANTIZE RESHAPE SLICE SQUEEZE STRIDED_SLICE TRANSPOSE"""
 
 
-def _is_share(graph: Importing, index: int | None) -> bool:
-    """Whether the numbers of a tensor are 0 or more, by what gives them or by their scale."""
+def _is_non_negative(graph: Importing, index: int | None) -> bool:
+    """Whether all values of a tensor are 0 or more, by their producer or their quantization."""
     origins = {output: item for item in graph.graph.operators for output in item.outputs}
-    waiting, seen = [index], set[int | None]()
+    waiting, visited = [index], set[int | None]()
     while waiting:
         index = waiting.pop()
-        if index in seen:
+        if index in visited:
             continue
-        seen.add(index)
+        visited.add(index)
         tensor, item = graph.tensor(index), origins.get(index) if index is not None else None
         low = {"INT8": -128, "UINT8": 0}.get(tensor.type)
         if tensor.scale and low == tensor.zero_point:
             continue
         if item is not None and item.name in _MOVES.split():
             waiting += item.inputs if item.name == "CONCATENATION" else item.inputs[:1]
-        elif item is None or item.name not in _SHARES:
+        elif item is None or item.name not in _NON_NEGATIVE:
             return False
     return True
 
 
 def detections(graph: Importing, operator: Operator) -> None:
-    """Of dequantized boxes, scores and anchors; classes and their number become real numbers."""
+    """DETECTION_POSTPROCESSING of dequantized boxes, scores and anchors; classes and their count
+    become float32.
+    """
     options = _Options(operator.custom or b"")
     if len(operator.inputs) != 3 or len(operator.outputs) != 4:
         raise reason(
-            "it has not three inputs and four outputs",
+            "it must have three inputs and four outputs",
             "import.tflite.detection-postprocess.operands",
         )
     deltas, scores, anchors = (graph.reals(index) for index in operator.inputs)
@@ -109,12 +111,12 @@ def detections(graph: Importing, operator: Operator) -> None:
         )
     threshold = float(options.number("nms_score_threshold"))
     if threshold < 0:
-        if not _is_share(graph, operator.inputs[1]):
+        if not _is_non_negative(graph, operator.inputs[1]):
             raise reason(
                 f"its score threshold is {threshold}, and scores may be below 0",
                 "import.tflite.detection-postprocess.score-threshold",
             )
-        # All are taken: NNAPI takes those above a threshold of 0, so that 0 has to be more.
+        # LiteRT keeps scores >= 0; NNAPI's comparison is strict, so zero scores are raised above 0.
         threshold = 0.0
         scores = graph.make("MAXIMUM", [scores, np.full(1, LEAST, np.float32)])
     most = int(options.number("max_detections"))

@@ -1,7 +1,7 @@
-"""Small whole numbers that are known while a file is read: shapes, and what is computed of them.
+"""Constant folding of small integers: shapes and values computed from them.
 
-A size that only a run tells is -1 in them. Such numbers may be moved and put together, since
-RESHAPE takes a -1 for what is left over, and nothing else.
+A size that is unknown at import is -1. Operators that move or concatenate such numbers may fold it,
+since RESHAPE accepts one -1; arithmetic does not.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +14,7 @@ from nnapi_shim.formats.tflite.file import DTYPES, Operator
 from nnapi_shim.formats.tflite.importing.graph import Importing
 
 MOST = 256
-"""Numbers that are computed here."""
+"""The most numbers that are folded."""
 
 Fold = Callable[[Mapping[str, Any], Sequence[Array]], Array]
 
@@ -38,8 +38,8 @@ def _strided(options: Mapping[str, Any], values: Sequence[Array]) -> Array:
             parts.append(
                 slice(None if begins >> at & 1 else first, None if ends >> at & 1 else last, step)
             )
-    found: Array = np.asarray(data[tuple(parts)])
-    return found
+    result: Array = np.asarray(data[tuple(parts)])
+    return result
 
 
 def _slice(options: Mapping[str, Any], values: Sequence[Array]) -> Array:
@@ -48,8 +48,8 @@ def _slice(options: Mapping[str, Any], values: Sequence[Array]) -> Array:
         slice(first, None if count == -1 else first + count)
         for first, count in zip(begin.tolist(), size.tolist(), strict=True)
     ]
-    found: Array = data[tuple(parts)]
-    return found
+    result: Array = data[tuple(parts)]
+    return result
 
 
 def _gather(options: Mapping[str, Any], values: Sequence[Array]) -> Array:
@@ -61,8 +61,8 @@ def _gather(options: Mapping[str, Any], values: Sequence[Array]) -> Array:
 def _floor_divide(options: Mapping[str, Any], values: Sequence[Array]) -> Array:
     if not values[1].all():
         raise ValueError("division by 0")
-    found: Array = values[0] // values[1]
-    return found
+    result: Array = values[0] // values[1]
+    return result
 
 
 def _axes(values: Sequence[Array]) -> tuple[int, ...]:
@@ -81,7 +81,7 @@ MOVES: dict[str, Fold] = {
     "SQUEEZE": lambda options, values: np.squeeze(values[0], options.get("SqueezeDims") or None),
     "STRIDED_SLICE": _strided,
 }
-"""What moves numbers. Its first input, of PACK and CONCATENATION any, may have unknown ones."""
+"""Operators that move numbers. The first input (any of PACK and CONCATENATION) may contain -1."""
 
 SUMS: dict[str, Fold] = {
     "ADD": lambda options, values: values[0] + values[1],
@@ -95,11 +95,11 @@ SUMS: dict[str, Fold] = {
     ),
     "SUB": lambda options, values: values[0] - values[1],
 }
-"""What computes with them."""
+"""Arithmetic operators."""
 
 
 def folded(graph: Importing, operator: Operator) -> bool:
-    """Whether the output of an operator is known now; it is then folded."""
+    """Whether the output of an operator is known at import; it is then folded."""
     name, options = operator.name, operator.options
     fold = MOVES.get(name) or SUMS.get(name)
     if fold is None or len(operator.outputs) != 1 or options.get("FusedActivationFunction", 0):
@@ -119,16 +119,16 @@ def folded(graph: Importing, operator: Operator) -> bool:
             return False
         total += value.size
         if total > 8 * MOST:
-            return False  # a constant may be packed with itself as often as there are inputs
+            return False  # a constant may be packed with itself any number of times
         values.append(value.astype(np.int64))
     try:
-        found = fold(options, values)
+        result = fold(options, values)
     except (IndexError, TypeError, ValueError):
-        return False  # its lowering says what is wrong with it
-    if found.size > MOST:
+        return False  # its lowering reports the error
+    if result.size > MOST:
         return False
-    if is_partial and (found < 0).any():
-        graph.partial[target.number] = found
+    if is_partial and (result < 0).any():
+        graph.partial[target.number] = result
     else:
-        graph.fold(target.number, found.astype(DTYPES[target.type]))
+        graph.fold(target.number, result.astype(DTYPES[target.type]))
     return True

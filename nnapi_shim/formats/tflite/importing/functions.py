@@ -1,4 +1,4 @@
-"""Functions that NNAPI has no operation for, of those that it has."""
+"""Functions that NNAPI lacks, composed of its operations."""
 
 import math
 
@@ -21,8 +21,8 @@ def _input(graph: Importing, operator: Operator) -> Operand:
 
 
 def cosine(graph: Importing, operator: Operator) -> None:
-    """1 - 2 sin(x / 2)^2: halves are exact, so that it is off by no more than 5e-7 whatever x
-    is. The sine of x + pi / 2 would be off by 5e-4 at 10,000, where x + pi / 2 is rounded.
+    """1 - 2 sin(x / 2)^2: x / 2 is exact, so the error is at most 5e-7 for every x. sin(x + pi / 2)
+    has an error of 5e-4 at 10,000, where x + pi / 2 is rounded.
     """
     half = graph.make("MUL", [_input(graph, operator), _number(0.5), NONE])
     sine = graph.make("SIN", [half])
@@ -32,17 +32,17 @@ def cosine(graph: Importing, operator: Operator) -> None:
 
 
 WHOLE = 2.0**23
-"""From here on every float32 is a whole number; below, adding it rounds, halves to even."""
+"""2^23: from here on every float32 is an integer; adding it rounds smaller values half to even."""
 
 
 def round_(graph: Importing, operator: Operator) -> None:
-    """The size of a number plus 2^23 is rounded to a whole number; what is larger is one."""
+    """ROUND: adding and subtracting 2^23 rounds abs(x); larger values are integers already."""
     data = _input(graph, operator)
     size = graph.make("ABS", [data])
     moved = graph.make("ADD", [size, _number(WHOLE), NONE])
-    whole = graph.make("SUB", [moved, _number(WHOLE), NONE])
+    rounded = graph.make("SUB", [moved, _number(WHOLE), NONE])
     negative = graph.make("LESS", [data, _number(0)])
-    signed = graph.make("SELECT", [negative, graph.make("NEG", [whole]), whole])
+    signed = graph.make("SELECT", [negative, graph.make("NEG", [rounded]), rounded])
     is_small = graph.make("LESS", [size, _number(WHOLE)])
     graph.give(operator, graph.make("SELECT", [is_small, signed, data]))
 
@@ -52,9 +52,9 @@ _FACTORS = 1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592
 
 
 def gelu(graph: Importing, data: Operand) -> Operand:
-    """X / 2 (1 + erf(x / sqrt 2)), the error function by Abramowitz and Stegun 7.1.26.
+    """X / 2 (1 + erf(x / sqrt 2)), with erf by Abramowitz and Stegun 7.1.26.
 
-    That is off by 1.5e-7 at most, and the result by 2.1e-7 |x|; LiteRT's is by 1.0e-7 |x|.
+    The error of erf is at most 1.5e-7, that of the result 2.1e-7 abs(x); LiteRT's is 1.0e-7 abs(x).
     """
     inner = graph.make("MUL", [data, _number(math.sqrt(0.5)), NONE])
     size = graph.make("ABS", [inner])
@@ -66,12 +66,12 @@ def gelu(graph: Importing, data: Operand) -> Operand:
         total = graph.make("ADD", [total, _number(factor), NONE])
         total = graph.make("MUL", [total, t, NONE])
     power = graph.make("NEG", [graph.make("MUL", [size, size, NONE])])
-    tail = graph.make("MUL", [total, graph.make("EXP", [power]), NONE])  # 1 - erf of the size
+    tail = graph.make("MUL", [total, graph.make("EXP", [power]), NONE])  # 1 - erf(|x|)
     rest = graph.make("SUB", [_number(2), tail, NONE])
     weight = graph.make("SELECT", [graph.make("LESS", [data, _number(0)]), tail, rest])
     half = graph.make("MUL", [data, _number(0.5), NONE])
-    found: Operand = graph.make("MUL", [half, weight, NONE])
-    return found
+    result: Operand = graph.make("MUL", [half, weight, NONE])
+    return result
 
 
 LOWERINGS: dict[str, Lowering] = {"COS": cosine, "ROUND": round_}

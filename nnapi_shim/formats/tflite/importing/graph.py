@@ -1,4 +1,4 @@
-"""The import of a graph: the operands of the model that stand for the tensors of the file."""
+"""Imports a graph: maps the tensors of the file to operands of the model."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from nnapi_shim.api.operand import Operand
 from nnapi_shim.api.signature import Input
 from nnapi_shim.errors import NnapiError
 from nnapi_shim.formats.tflite.allocation import Room
-from nnapi_shim.formats.tflite.file import DTYPES, File, Graph, Operator, Tensor
+from nnapi_shim.formats.tflite.file import DTYPES, File, FileGraph, Operator, Tensor
 from nnapi_shim.formats.tflite.importing.operations import Operations
 from nnapi_shim.formats.tflite.importing.reason import reason
 from nnapi_shim.formats.tflite.importing.tensors import (
@@ -31,7 +31,7 @@ BYTES = (T.TENSOR_QUANT8_ASYMM, T.TENSOR_QUANT8_ASYMM_SIGNED)
 
 
 class State(NamedTuple):
-    """A state that passes from run to run. initial: its value in the first run."""
+    """A state that is carried from run to run. initial: its value in the first run."""
 
     input: Operand
     output: Operand
@@ -39,45 +39,45 @@ class State(NamedTuple):
 
 
 class Importing(Operations):
-    """A model under construction: operands by the number of their tensor.
+    """A model under construction, with operands by tensor index.
 
     An operand is added at its first use. Operators of a file are in execution order, so the inputs
     of each exist when it is lowered.
     """
 
     def __init__(
-        self, file: File, graph: Graph, *, room: Room | None = None, is_inner: bool = False
+        self, file: File, graph: FileGraph, *, room: Room | None = None, is_inner: bool = False
     ) -> None:
         super().__init__()
         self.file = file
         self.room = room or Room(len(file.data))
-        """The memory that the import of the file may still take."""
+        """The memory budget of the import."""
         self.graph = graph
         self.is_inner = is_inner
         self.partial: dict[int | None, Array] = {}
-        """Partly known values by tensor; unknown numbers are -1."""
+        """Tensor index -> partly known value; unknown numbers are -1."""
         self.lower: Callable[[Operator], None] = _no_lowering
-        """Adds the operations of an operator."""
+        """Lowers an operator."""
         self.nested: list[int] = []
-        """Graphs of composites that are being lowered."""
+        """The composite graphs that enclose the current operator."""
         self.taken: dict[int, Operand] = {}
-        """The inputs of the model, by their tensor."""
+        """Tensor index -> model input."""
         self.inner: Callable[[int], Model] = _no_inner
-        """The model of another graph of the file, by its number."""
+        """Returns the model of another graph of the file, by its index."""
         self.held: dict[int | None, tuple[Operand, tuple[int, ...]]] = {}
-        """Tensors of rank above 4: an operand with the same elements, and their dimensions."""
+        """Tensors of rank above 4 -> an operand with the same elements, and the dimensions."""
         self.wide: set[int] = set()
-        """Tensors of 16 bits whose operands are real numbers: see `wide`."""
+        """16-bit tensors whose operands are float32: see `wide`."""
         self.with_wide: dict[str, int] = {}
-        """How many operators have such tensors, by their names."""
+        """Operator name -> number of operators with such tensors."""
         self.handles: dict[int | None, str] = {}
-        """The variable that a tensor stands for."""
+        """Handle tensor -> variable name."""
         self.variables: dict[str, Operand] = {}
-        """Resource variables: what each holds now, by its name."""
+        """Variable name -> current value."""
         self.first: dict[str, Operand] = {}
-        """The input that brings a variable from the run before, by its name."""
+        """Variable name -> the input with the value from the previous run."""
         self.initial: dict[str, Array] = {}
-        """The initial values of variables that the file gives."""
+        """Variable name -> initial value."""
         self._operands: dict[int, Operand] = {}
         self._values: dict[int, Array] = {}
         self._reals: dict[int, Operand] = {}
@@ -92,7 +92,7 @@ class Importing(Operations):
     def tensor(self, index: int | None) -> Tensor:
         """A tensor of the file."""
         if index is None:
-            raise reason("an input that it needs is left out", "import.tflite.input-omitted")
+            raise reason("a required input is omitted", "import.tflite.input-omitted")
         return self._tensors[index]
 
     def add_tensor(self, tensor: Tensor) -> int:
@@ -105,21 +105,23 @@ class Importing(Operations):
         return number
 
     def value(self, index: int | None) -> Array | None:
-        """The value of a tensor that is constant, or that follows from constants and shapes."""
+        """The value of a tensor that is constant, or follows from constants and shapes."""
         if index is None:
             return None
-        found = self._values.get(index)
+        cached = self._values.get(index)
         tensor = self.tensor(index)
-        if found is None and tensor.value is None and self._is_empty(tensor):
+        if cached is None and tensor.value is None and self._is_empty(tensor):
             return self.room.empty(tensor.shape, DTYPES.get(tensor.type), str(tensor))
-        return tensor.value if found is None else found
+        return tensor.value if cached is None else cached
 
     def _is_empty(self, tensor: Tensor) -> bool:
-        """Whether it is a constant of no elements, which has no data in the file either."""
+        """Whether the tensor is a constant without elements, which has no data in the file
+        either.
+        """
         return 0 in tensor.shape and tensor.number not in self._given
 
     def numbers(self, index: int | None, what: str) -> list[int]:
-        """Integers that must be known at import. Raises BAD_DATA for values that a run computes."""
+        """Integers that must be known at import. Raises BAD_DATA for values computed by a run."""
         value = self.value(index)
         if value is None:
             raise reason(
@@ -132,27 +134,27 @@ class Importing(Operations):
         return [int(number) for number in value.reshape(-1)]
 
     def fold(self, index: int, value: Array) -> None:
-        """Record the value of a tensor that does not depend on the inputs of the model."""
+        """Record the value of a tensor that does not depend on model inputs."""
         self._values[index] = value
 
-    def lose(self, operator: Operator) -> None:
-        """Give the outputs of an operator that cannot be imported operands, to check the rest."""
+    def add_placeholders(self, operator: Operator) -> None:
+        """Add placeholder operands for the outputs of a refused operator, to check the rest."""
         for index in operator.outputs:
             tensor = self.tensor(index)
             if index not in self._operands and tensor.type in OPERAND_TYPES:
                 try:
                     type, scale, zero_point = self.parameters(tensor)
-                    made = self.model.add_operand(type, tensor.dimensions, scale, zero_point)
+                    placeholder = self.model.add_operand(type, tensor.dimensions, scale, zero_point)
                 except NnapiError:
                     continue  # its readers are refused
-                self._operands[index] = made
+                self._operands[index] = placeholder
 
     def parameters(self, tensor: Tensor) -> tuple[T, float, int]:
         """Type, scale and zero point of the operand of a tensor."""
         return operand_parameters(tensor, tensor.number in self.wide)
 
     def operand_type(self, index: int) -> tuple[T, float, int]:
-        """Type, scale and zero point as an operand has them."""
+        """Type, scale and zero point of a tensor's operand."""
         type, scale, zero_point = self.parameters(self.tensor(index))
         return type, float(np.float32(scale)), zero_point
 
@@ -168,12 +170,12 @@ class Importing(Operations):
                 self.parameters(tensor)
                 if index in self.partial:
                     raise reason(
-                        "only a run tells the dimensions that it needs",
+                        "dimensions that it needs are unknown before a run",
                         "import.tflite.dynamic-dimensions",
                     )
                 if tensor.is_sparse:
                     raise reason(f"{tensor} is sparse", "import.tflite.sparse")
-                raise reason(f"nothing gives {tensor} a value", "import.tflite.no-value")
+                raise reason(f"{tensor} has no value", "import.tflite.no-value")
             self.define(tensor.number, self._constant(tensor, value))
         return self._operands[tensor.number]
 
@@ -182,7 +184,7 @@ class Importing(Operations):
         return [self.operand(index) for index in indexes]
 
     def optional(self, operator: Operator, at: int) -> Operand | None:
-        """The operand of an input that may be left out."""
+        """The operand of an input that may be omitted."""
         index = operator.inputs[at] if at < len(operator.inputs) else None
         return None if index is None else self.operand(index)
 
@@ -192,14 +194,14 @@ class Importing(Operations):
         return constant(self.model, tensor, value, tensor.number in self.wide)
 
     def define(self, index: int, operand: Operand) -> None:
-        """Record the operand of a tensor, and name it after the tensor."""
+        """Set the operand of a tensor, and name it after the tensor."""
         self._operands[index] = operand
         name = self.tensor(index).name
         if name and not operand.name:
             self.model.name_operand(operand, name)
 
     def reals(self, index: int | None) -> Operand:
-        """A tensor as TENSOR_FLOAT32: constants are converted here, others by the model."""
+        """A tensor as TENSOR_FLOAT32: constants are converted at import, others by the model."""
         tensor, value = self.tensor(index), self.value(index)
         if tensor.type == "FLOAT32" or value is None:
             return self.real(self.operand(index))
@@ -209,7 +211,7 @@ class Importing(Operations):
         return self._reals[tensor.number]
 
     def is_rank_0(self, index: int | None) -> bool:
-        """Whether a tensor is a single number in the file, and so of rank 1 in the model."""
+        """Whether a tensor is a scalar in the file, and so of rank 1 in the model."""
         return not self.tensor(index).shape
 
     # Inputs, outputs, states
@@ -230,7 +232,7 @@ class Importing(Operations):
             self.define(index, operand)
 
     def alias(self, index: int, source: int | None) -> None:
-        """Let a tensor have the value or operand of another one."""
+        """Make a tensor share the value or operand of another one."""
         tensor, other = self.tensor(index), self.tensor(source)
         value = self.value(source)
         parameters = (tensor.type, tensor.scales, tensor.zero_points)
@@ -248,7 +250,7 @@ class Importing(Operations):
             self.define(index, self.operand(source))
 
     def replace(self, index: int, change: Callable[[Operand], Operand]) -> None:
-        """Replace the operand of a tensor by one that is made of it."""
+        """Replace the operand of a tensor by one derived from it."""
         if index in self.held:
             operand, shape = self.held[index]
             self.held[index] = change(operand), shape
@@ -264,16 +266,16 @@ class Importing(Operations):
         zero_point: int = 0,
         initial: Array | None = None,
     ) -> Operand:
-        """A new input with the value that `carry` named in the run before."""
+        """A new input with the value that `carry` names in the previous run."""
         if self.is_inner:
             raise reason(
-                "a graph that another one runs has a state of its own",
+                "an inner graph has a state",
                 "import.tflite.state.inner-graph",
             )
         shape = tuple(shape) or (1,)
         if 0 in shape:
             raise reason(
-                f"only a run tells the dimensions of its state {name!r}",
+                f"the dimensions of its state {name!r} are unknown before a run",
                 "import.tflite.dynamic-dimensions",
             )
         if initial is None:
@@ -288,25 +290,25 @@ class Importing(Operations):
         return operand
 
     def carry(self, state: Operand, output: Operand) -> None:
-        """Name the operand whose value the state has in the next run."""
+        """Name the operand with the value of the state in the next run."""
         self._states[state] = self._states[state]._replace(output=output)
 
     def carried_states(self) -> list[State]:
-        """All states. Operands that no operation writes are copied, to be outputs."""
-        found = []
+        """All states. Operands without a producing operation are copied, as outputs need one."""
+        states = []
         for name, operand in self.first.items():
             self.carry(operand, self.variables[name])
         for state in self._states.values():
             output = state.output
-            found.append(state._replace(output=self.own_output(output)))
-        return found
+            states.append(state._replace(output=self.own_output(output)))
+        return states
 
     def output(self, index: int) -> Operand:
-        """The operand of an output: an operation writes it, and it is no other output."""
+        """The operand of an output: written by an operation, and of no other output."""
         return self.own_output(self.operand(index))
 
     def own_output(self, operand: Operand) -> Operand:
-        """The operand, or a copy of one that is an input, a constant or an output already."""
+        """The operand, or a copy if it is an input, a constant or an output already."""
         if self._is_given(operand) or operand.index in self._outputs:
             operand = self.copy(operand)
         self._outputs.add(operand.index)
@@ -370,13 +372,13 @@ class Importing(Operations):
 
 
 def _no_lowering(operator: Operator) -> None:
-    raise reason("nothing lowers it here", "import.tflite.operator-unknown")
+    raise reason("no lowering is available", "import.tflite.operator-unknown")
 
 
 def _no_inner(number: int) -> Model:
-    raise reason(f"graph {number} is not at hand", "import.tflite.inner-graph-missing")
+    raise reason(f"graph {number} is not available", "import.tflite.inner-graph-missing")
 
 
 def _is_free(type: str) -> bool:
-    """Whether the outputs of an operation may have any scale and zero point."""
+    """Whether the output of an operation may have any scale and zero point."""
     return declaration_of(OperationType[type]).quantization is declared

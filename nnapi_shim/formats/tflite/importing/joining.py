@@ -1,4 +1,4 @@
-"""Parts put together, and taken apart."""
+"""Concatenation, packing, unpacking and splitting."""
 
 import math
 
@@ -11,20 +11,22 @@ from nnapi_shim.formats.tflite.importing.reshape import to_shape
 from nnapi_shim.hal.enums import OperandType as T
 
 MOST_PARTS = 4096
-"""That integers are cut into."""
+"""The most parts that integers are split into."""
 
 
 def axis_of(axis: int, rank: int) -> int:
-    """An axis counted from the front."""
+    """A non-negative axis."""
     if not -rank <= axis < rank:
         raise reason(f"axis {axis} of rank {rank}", "import.tflite.axis")
     return axis % rank
 
 
 def concatenation(graph: Importing, operator: Operator) -> None:
-    """Of integers, which NNAPI does not join, by packing equal parts."""
+    """CONCATENATION; integers, which NNAPI does not concatenate, are packed from equal parts."""
     if operator.options.get("FusedActivationFunction", 0):
-        raise reason("NNAPI fuses no activation into it", "import.tflite.no-fused-activation")
+        raise reason(
+            "NNAPI does not fuse an activation into it", "import.tflite.no-fused-activation"
+        )
     inputs = [graph.operand(i) for i in operator.inputs]
     rank = max((len(operand.dimensions) for operand in inputs), default=0)
     rank = rank or len(graph.tensor(operator.outputs[0]).shape)
@@ -39,16 +41,17 @@ def concatenation(graph: Importing, operator: Operator) -> None:
 
 
 def joined(graph: Importing, operator: Operator, inputs: list[Operand], axis: int) -> None:
-    """Inputs cut into parts of one size, which are packed: no number changes."""
+    """Split the inputs into parts of one size and pack them; all values stay exact."""
     if not all(operand.is_known for operand in inputs):
         raise reason(
-            "only a run tells the dimensions of its inputs", "import.tflite.dynamic-dimensions"
+            "the dimensions of its inputs are unknown before a run",
+            "import.tflite.dynamic-dimensions",
         )
     sizes = [operand.dimensions[axis] for operand in inputs]
     unit = math.gcd(*sizes) or 1
     if sum(sizes) // unit > MOST_PARTS:
         raise reason(
-            f"it is of integers and would need {sum(sizes) // unit} parts",
+            f"it has integers and would need {sum(sizes) // unit} parts",
             "import.tflite.concatenation.parts",
         )
     outer, inner = (
@@ -68,7 +71,7 @@ def joined(graph: Importing, operator: Operator, inputs: list[Operand], axis: in
 
 
 def pack(graph: Importing, operator: Operator) -> None:
-    """Single numbers, of rank 1 here, lose that dimension again."""
+    """PACK; scalars, which have rank 1 in NNAPI, are packed and reshaped."""
     inputs = graph.operands(operator.inputs)
     if graph.is_rank_0(operator.inputs[0]):
         count = len(inputs)
@@ -81,11 +84,12 @@ def pack(graph: Importing, operator: Operator) -> None:
 
 
 def unpack(graph: Importing, operator: Operator) -> None:
-    """Equal parts, and the axis of size 1 taken off each."""
+    """UNPACK: SPLIT, then remove the axis of size 1."""
     data = graph.operand(operator.inputs[0])
     if not data.is_known:
         raise reason(
-            "only a run tells the dimensions of its input", "import.tflite.dynamic-dimensions"
+            "the dimensions of its input are unknown before a run",
+            "import.tflite.dynamic-dimensions",
         )
     axis = axis_of(int(operator.options.get("Axis", 0)), len(data.dimensions))
     count = len(operator.outputs)
@@ -96,7 +100,7 @@ def unpack(graph: Importing, operator: Operator) -> None:
 
 
 def split(graph: Importing, operator: Operator) -> None:
-    """Equal parts."""
+    """SPLIT into equal parts."""
     (axis,) = graph.numbers(operator.inputs[0], "its axis")
     data = graph.operand(operator.inputs[1])
     count = len(operator.outputs)
@@ -107,13 +111,14 @@ def split(graph: Importing, operator: Operator) -> None:
 
 
 def split_by_sizes(graph: Importing, operator: Operator) -> None:
-    """A slice for each part."""
+    """SPLIT_V: one SLICE for each part."""
     data = graph.operand(operator.inputs[0])
     sizes = graph.numbers(operator.inputs[1], "the sizes of its parts")
     (axis,) = graph.numbers(operator.inputs[2], "its axis")
     if not data.is_known:
         raise reason(
-            "only a run tells the dimensions of its input", "import.tflite.dynamic-dimensions"
+            "the dimensions of its input are unknown before a run",
+            "import.tflite.dynamic-dimensions",
         )
     axis = axis_of(axis, len(data.dimensions))
     total = data.dimensions[axis]

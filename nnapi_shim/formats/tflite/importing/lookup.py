@@ -1,4 +1,4 @@
-"""Rows of tables, and hashes."""
+"""Table lookups and hash projections."""
 
 import numpy as np
 
@@ -10,31 +10,31 @@ from nnapi_shim.hal.enums import OperandType as T
 
 DENSE = 2
 _KINDS = {1: 3}
-"""What is 1 in a file counts its hashes, as 3 does in NNAPI, and not 1."""
+"""SPARSE: 1 in TensorFlow Lite, 3 in NNAPI, whose 1 is the deprecated form without offsets."""
 
 
 def embedding(graph: Importing, operator: Operator) -> None:
-    """Of a quantized table that gives real numbers, one of real numbers is made."""
+    """EMBEDDING_LOOKUP; a quantized table with a float32 output is dequantized at import."""
     lookups, values = operator.inputs
-    wanted = graph.parameters(graph.tensor(operator.outputs[0]))[0]
+    type = graph.parameters(graph.tensor(operator.outputs[0]))[0]
     table_type = graph.tensor(values).type
-    if wanted is T.TENSOR_FLOAT32 and table_type not in ("FLOAT32", "INT8", "UINT8", "INT4"):
+    if type is T.TENSOR_FLOAT32 and table_type not in ("FLOAT32", "INT8", "UINT8", "INT4"):
         raise reason(
-            f"real numbers from a table of {table_type}", "import.tflite.embedding-lookup.type"
+            f"a float output of a table of {table_type}", "import.tflite.embedding-lookup.type"
         )
-    table = graph.reals(values) if wanted is T.TENSOR_FLOAT32 else graph.operand(values)
+    table = graph.reals(values) if type is T.TENSOR_FLOAT32 else graph.operand(values)
     graph.add("EMBEDDING_LOOKUP", [graph.operand(lookups), table], operator)
 
 
 def hashtable(graph: Importing, operator: Operator) -> None:
-    """Its hits are bytes without a scale."""
+    """HASHTABLE_LOOKUP; the hits are bytes without a scale."""
     output, hits = graph.make("HASHTABLE_LOOKUP", graph.operands(operator.inputs))
     graph.give(operator, output, 0)
     graph.give(operator, hits, 1)
 
 
 def lsh(graph: Importing, operator: Operator) -> None:
-    """Without weights all are 1."""
+    """LSH_PROJECTION; omitted weights are 1."""
     weight = graph.optional(operator, 2)
     hash_, data = graph.operands(operator.inputs[:2])
     kind = int(operator.options.get("Type", 0))

@@ -9,7 +9,7 @@ from nnapi_shim.operations.shapes import broadcast
 
 
 def batch_matmul(graph: Importing, operator: Operator) -> None:
-    """Constant weights of a hybrid one become real numbers; batches are broadcast."""
+    """BATCH_MATMUL; constant weights of a hybrid operator become float32, batches are broadcast."""
     options = operator.options
     left = graph.operand(operator.inputs[0])
     is_real = left.type is T.TENSOR_FLOAT32
@@ -18,7 +18,8 @@ def batch_matmul(graph: Importing, operator: Operator) -> None:
     if left.dimensions[:-2] != right.dimensions[:-2]:
         if not left.is_known or not right.is_known:
             raise reason(
-                "only a run tells the dimensions of its inputs", "import.tflite.dynamic-dimensions"
+                "the dimensions of its inputs are unknown before a run",
+                "import.tflite.dynamic-dimensions",
             )
         lead = broadcast(*(operand.dimensions[:-2] for operand in pair))
         pair = [graph.broadcast(operand, (*lead, *operand.dimensions[-2:])) for operand in pair]

@@ -1,4 +1,4 @@
-"""A graph of a file as a finished model, or the reasons why it is none."""
+"""Imports a graph of a file as a finished model, or collects the reasons why it cannot."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -8,7 +8,7 @@ from nnapi_shim.api.model import Model
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.errors import NnapiError, bad_data
 from nnapi_shim.formats.tflite.allocation import Room
-from nnapi_shim.formats.tflite.file import File, Graph, Operator
+from nnapi_shim.formats.tflite.file import File, FileGraph, Operator
 from nnapi_shim.formats.tflite.importing import ranks, wide
 from nnapi_shim.formats.tflite.importing.folding import folded
 from nnapi_shim.formats.tflite.importing.graph import Importing
@@ -16,54 +16,54 @@ from nnapi_shim.formats.tflite.importing.reason import reason
 from nnapi_shim.formats.tflite.importing.table import LOWERINGS, why_not
 from nnapi_shim.formats.tflite.importing.tensors import require_understood
 
-MOST_TOLD = 40
-"""Different reasons that a message has room for."""
-MOST_PLACES = 3
-"""Operators that are named for each of them."""
+MOST_REASONS = 40
+"""The most distinct reasons in a message."""
+MOST_OPERATORS = 3
+"""The most operators that are named for each reason."""
 
 MALFORMED = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
-"""What lowerings raise for operators that lack inputs, outputs or dimensions."""
+"""Errors of lowerings for operators that lack inputs, outputs or dimensions."""
 
 
 class Reason(NamedTuple):
-    """Why an operator has no place in a model. number: None for an input or output."""
+    """Why NNAPI cannot express an operator. number: None for an input or output."""
 
     number: int | None
     name: str
     why: str
 
     def __str__(self) -> str:
-        place = self.name if self.number is None else f"operator {self.number} {self.name}"
-        return f"{place}: {self.why}"
+        location = self.name if self.number is None else f"operator {self.number} {self.name}"
+        return f"{location}: {self.why}"
 
 
 class Names(NamedTuple):
-    """What inputs and outputs are called: index of a tensor -> name."""
+    """The names of inputs and outputs: tensor index -> name."""
 
     inputs: Mapping[int, str] = {}
     outputs: Mapping[int, str] = {}
 
 
-def imported(file: File, graph: Graph, names: Names | None = None) -> Model:
+def imported(file: File, graph: FileGraph, names: Names | None = None) -> Model:
     """The finished model of a graph.
 
-    Raises BAD_DATA with all operators that have no place in it.
+    Raises BAD_DATA with all operators that NNAPI cannot express.
     """
     model, reasons = attempt(file, graph, names or Names())
     if reasons:
-        raise told(graph, reasons)
+        raise import_error(graph, reasons)
     assert model is not None
     return model
 
 
-def told(graph: Graph, reasons: Sequence[Reason]) -> NnapiError:
-    """One line with all reasons, each with how many operators it concerns and which are first."""
+def import_error(graph: FileGraph, reasons: Sequence[Reason]) -> NnapiError:
+    """A one-line error: each reason with the number of operators and the first of them."""
     groups: dict[tuple[str, str], list[Reason]] = {}
     for item in reasons:
         key = item.name if item.number is not None else str(item)
         groups.setdefault((key, item.why), []).append(item)
-    shown = "; ".join(map(_grouped, list(groups.values())[:MOST_TOLD]))
-    more = f"; and {len(groups) - MOST_TOLD} more" if len(groups) > MOST_TOLD else ""
+    shown = "; ".join(map(_grouped, list(groups.values())[:MOST_REASONS]))
+    more = f"; and {len(groups) - MOST_REASONS} more" if len(groups) > MOST_REASONS else ""
     count = len({item.number for item in reasons if item.number is not None})
     what = f"{count} of {len(graph.operators)} operators have" if count else "the graph has"
     return bad_data(
@@ -79,16 +79,16 @@ def _grouped(reasons: Sequence[Reason]) -> str:
     """Equal reasons of operators of one kind."""
     if len(reasons) == 1:
         return str(reasons[0])
-    places = ", ".join(str(item.number) for item in reasons[:MOST_PLACES])
-    more = ", ..." if len(reasons) > MOST_PLACES else ""
+    numbers = ", ".join(str(item.number) for item in reasons[:MOST_OPERATORS])
+    more = ", ..." if len(reasons) > MOST_OPERATORS else ""
     first = reasons[0]
-    return f"{len(reasons)} operators {first.name} ({places}{more}): {first.why}"
+    return f"{len(reasons)} operators {first.name} ({numbers}{more}): {first.why}"
 
 
 def attempt(
-    file: File, graph: Graph, names: Names, shared: "Shared | None" = None
+    file: File, graph: FileGraph, names: Names, shared: "Shared | None" = None
 ) -> tuple[Model | None, list[Reason]]:
-    """The model of a graph and nothing, or nothing and the reasons why it is none."""
+    """The model and no reasons, or None and the reasons why NNAPI cannot express the graph."""
     is_inner = shared is not None
     shared = shared or Shared(file, (graph.number,))
     importing = Importing(file, graph, room=shared.room, is_inner=is_inner)
@@ -102,7 +102,9 @@ def attempt(
             importing.take(index)
             if index in importing.wide:
                 stored = importing.taken[index]
-                importing.define(index, wide.taken(importing, importing.tensor(index), stored))
+                importing.define(
+                    index, wide.from_stored(importing, importing.tensor(index), stored)
+                )
         except NnapiError as error:
             reasons.append(Reason(None, f"input {importing.tensor(index)}", error.said))
     for operator in graph.operators:
@@ -110,7 +112,7 @@ def attempt(
             _lower(importing, operator)
         except NnapiError as error:
             reasons.append(Reason(operator.number, operator.name, error.message))
-            importing.lose(operator)
+            importing.add_placeholders(operator)
     if not reasons:
         importing.model.notes = wide.notes(shared.with_wide)
         try:
@@ -118,7 +120,7 @@ def attempt(
         except NnapiError as error:
             reasons.append(Reason(None, "the graph", error.message))
         except MALFORMED as error:
-            reasons.append(Reason(None, "the graph", f"it is not made as graphs are ({error})"))
+            reasons.append(Reason(None, "the graph", f"it is invalid ({error})"))
     return (None if reasons else importing.model), reasons
 
 
@@ -141,9 +143,9 @@ def _lower(importing: Importing, operator: Operator) -> None:
             lowering(importing, operator)
         wide.rounded(importing, operator, importing.wide)
     except MALFORMED as error:
-        # It has fewer inputs, outputs or dimensions than its kind has.
+        # The operator has fewer inputs, outputs or dimensions than its schema requires.
         raise reason(
-            f"it is not made as operators of its kind are ({error})", "import.tflite.operator-form"
+            f"it has invalid operands or options ({error})", "import.tflite.operator-form"
         ) from error
 
 
@@ -153,7 +155,7 @@ def _finish(importing: Importing, names: Names) -> None:
     for index in graph.outputs:
         if index in importing.wide:
             tensor, real = importing.tensor(index), importing.operand(index)
-            outputs.append(importing.own_output(wide.given(importing, tensor, real)))
+            outputs.append(importing.own_output(wide.to_stored(importing, tensor, real)))
         else:
             outputs.append(importing.output(index))
         model.name_operand(outputs[-1], names.outputs.get(index) or importing.tensor(index).name)
@@ -167,29 +169,27 @@ def _finish(importing: Importing, names: Names) -> None:
 
 
 class Shared:
-    """Graphs that IF and WHILE refer to, each imported once."""
+    """The graphs of IF and WHILE, each imported once."""
 
     def __init__(self, file: File, path: tuple[int, ...]) -> None:
         self._file = file
         self._path = path
         self.room = Room(len(file.data))
         self.with_wide: dict[str, int] = {}
-        """As of Importing, in all graphs."""
+        """As in Importing, for all graphs."""
         self._models: dict[int, Model | NnapiError] = {}
 
     def model(self, number: int) -> Model:
-        """The model of a graph; raises BAD_DATA with the first reason why it is none."""
+        """The model of a graph; raises BAD_DATA with the first reason why it cannot be imported."""
         if not 0 <= number < len(self._file.graphs):
             raise reason(
                 f"graph {number}; the file has {len(self._file.graphs)}",
                 "import.tflite.graph-index",
             )
         if number in self._path:
-            raise reason(f"graph {number} runs itself", "import.tflite.graph-recursion")
+            raise reason(f"graph {number} calls itself", "import.tflite.graph-recursion")
         if len(self._path) > MOST_NESTED:
-            raise reason(
-                f"graphs run each other {len(self._path)} deep", "import.tflite.graph-depth"
-            )
+            raise reason(f"graphs are nested {len(self._path)} deep", "import.tflite.graph-depth")
         if number not in self._models:
             inner = Shared(self._file, (*self._path, number))
             inner._models, inner.room = self._models, self.room
@@ -198,11 +198,11 @@ class Shared:
             self._models[number] = model or reason(
                 f"graph {number}: {reasons[0]}", "import.tflite.inner-graph"
             )
-        found = self._models[number]
-        if isinstance(found, NnapiError):
-            raise found.again()
-        return found
+        cached = self._models[number]
+        if isinstance(cached, NnapiError):
+            raise cached.again()
+        return cached
 
 
 MOST_NESTED = 32
-"""Graphs that run each other."""
+"""The deepest nesting of graphs."""

@@ -1,4 +1,4 @@
-"""The operations that lowerings of several operators add to a model."""
+"""Operations that lowerings of several operators add to a model."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -18,7 +18,7 @@ NONE = FuseCode.NONE
 
 
 class Operations:
-    """Adds operations to a model. Works on operands; tensors of the file are not known here."""
+    """Adds operations to a model. Works on operands, not on tensors of the file."""
 
     def __init__(self) -> None:
         self.model = Model()
@@ -34,7 +34,7 @@ class Operations:
         zero_point: int = 0,
         output_count: int | None = None,
     ) -> Any:
-        """A new operation, and its output as a new operand (several: a tuple)."""
+        """Add an operation; returns its output operand, a tuple for several outputs."""
         known = all(not isinstance(i, Operand) or i.is_known or i.is_omitted for i in inputs)
         return self.model.operation(
             type,
@@ -47,20 +47,20 @@ class Operations:
         )
 
     def real(self, operand: Operand) -> Operand:
-        """An operand as TENSOR_FLOAT32."""
+        """The operand as TENSOR_FLOAT32."""
         if operand.type is T.TENSOR_FLOAT32:
             return operand
         is_cast = operand.type in (T.TENSOR_FLOAT16, T.TENSOR_INT32)
-        made: Operand = self.make(
+        result: Operand = self.make(
             "CAST" if is_cast else "DEQUANTIZE",
             [operand],
             output=T.TENSOR_FLOAT32,
             dimensions=operand.dimensions,
         )
-        return made
+        return result
 
     def requantized(self, operand: Operand, type: T, scale: float, zero_point: int) -> Operand:
-        """An operand with these parameters: itself, or requantized through float32."""
+        """The operand with these parameters: unchanged, or requantized through float32."""
         same = operand.scale == np.float32(scale) and operand.zero_point == zero_point
         if operand.type is type and (same or type not in QUANTIZED_RANGE):
             return operand
@@ -81,35 +81,35 @@ class Operations:
         return result
 
     def sizes(self, numbers: Iterable[int]) -> Array:
-        """Integers as a constant input, clamped to 32 bits."""
+        """An int32 constant; values are clamped to 32 bits."""
         limits = np.iinfo(np.int32)
         return np.array([min(max(n, limits.min), limits.max) for n in numbers], np.int32)
 
     def filled(self, shape: Sequence[int], value: float) -> Operand:
-        """A tensor filled with a number by FILL: float32 for a float, else int32."""
+        """A tensor filled by FILL: float32 for a float value, else int32."""
         kind = T.TENSOR_FLOAT32 if isinstance(value, float) else T.TENSOR_INT32
         filled: Operand = self.make("FILL", [self.sizes(shape), value], output=kind)
         return filled
 
     def reshaped(self, operand: Operand, shape: Sequence[int]) -> Operand:
-        """The same elements with other dimensions; one of them may be -1."""
+        """A RESHAPE; one size may be -1."""
         shape = tuple(shape) or (1,)
         if operand.dimensions == shape:
             return operand
         if operand.type is T.TENSOR_BOOL8:
-            raise reason("NNAPI reshapes no truth values", "import.tflite.bool-reshape")
+            raise reason("NNAPI does not reshape booleans", "import.tflite.bool-reshape")
         sizes = [max(size, 0) for size in shape]
-        made: Operand = self.make("RESHAPE", [operand, self.sizes(shape)], dimensions=sizes)
-        return made
+        result: Operand = self.make("RESHAPE", [operand, self.sizes(shape)], dimensions=sizes)
+        return result
 
     def broadcast(self, operand: Operand, shape: Sequence[int]) -> Operand:
-        """The elements broadcast to a shape."""
+        """The operand broadcast to a shape."""
         shape = tuple(shape)
         if operand.dimensions == shape:
             return operand
         if 0 in shape or 0 in operand.dimensions:
             raise reason(
-                "only a run tells to which dimensions it is broadcast",
+                "the dimensions to broadcast to are unknown before a run",
                 "import.tflite.dynamic-dimensions",
             )
         result: Operand
@@ -137,7 +137,7 @@ class Operations:
             zero = np.array([0], np.int32)
             if operand.type is not T.TENSOR_INT32:
                 raise reason(
-                    "an input is also an output, and only a run tells its dimensions",
+                    "an input is also an output, and its dimensions are unknown before a run",
                     "import.tflite.dynamic-dimensions",
                 )
             result = self.make("ADD", [operand, zero, NONE])

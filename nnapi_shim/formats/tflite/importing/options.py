@@ -1,4 +1,4 @@
-"""Options that many operators have, in NNAPI's words."""
+"""Options that many operators share, as NNAPI codes."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ _FUSED = {
 
 
 def padding(operator: Operator) -> PaddingCode:
-    """How the edges of an image are filled."""
+    """The padding scheme."""
     code = operator.options.get("Padding", 0)
     if code not in schema.PADDING:
         raise reason(f"padding {code} is neither SAME nor VALID", "import.tflite.padding-scheme")
@@ -29,7 +29,9 @@ def padding(operator: Operator) -> PaddingCode:
 
 
 def activation(operator: Operator) -> FuseCode:
-    """The fused activation. LiteRT's kernels leave the others out without a word."""
+    """The fused activation. LiteRT's kernels silently ignore codes that NNAPI lacks, so they are
+    refused.
+    """
     code = operator.options.get("FusedActivationFunction", 0)
     name = schema.ACTIVATIONS.get(code, str(code))
     if name not in _FUSED:
@@ -41,7 +43,9 @@ def activation(operator: Operator) -> FuseCode:
 
 
 def add_fused(graph: Importing, type: str, inputs: list[Any], operator: Operator) -> None:
-    """An operation that has its activation as last input, which follows in those of integers."""
+    """Add an operation whose last input is the activation; for integers it follows as separate
+    operations.
+    """
     tensor = graph.tensor(operator.outputs[0])
     fused = activation(operator)
     if graph.parameters(tensor)[0] is T.TENSOR_INT32:
@@ -60,7 +64,7 @@ _BOUNDS = {
 
 
 def bounded(graph: Importing, operand: Operand, fused: FuseCode) -> Operand:
-    """TENSOR_INT32 behind an activation, which NNAPI fuses into no operation on them."""
+    """A TENSOR_INT32 operand after an activation, which NNAPI's integer operations do not fuse."""
     for type, bound in _BOUNDS[fused]:
         operand = graph.make(type, [operand, np.full(1, bound, np.int32)])
     return operand

@@ -1,4 +1,4 @@
-"""What is put around tensors, and blocks moved between dimensions."""
+"""Padding, and moves of blocks between batch and space."""
 
 from nnapi_shim.api.operand import Operand
 from nnapi_shim.api.signature import Input
@@ -21,13 +21,13 @@ def _paddings(graph: Importing, index: int | None) -> Input:
 
 
 def pad(graph: Importing, operator: Operator) -> None:
-    """With zeros."""
-    given = [graph.operand(operator.inputs[0]), _paddings(graph, operator.inputs[1])]
-    graph.add("PAD", given, operator)
+    """PAD with zeros."""
+    operands = [graph.operand(operator.inputs[0]), _paddings(graph, operator.inputs[1])]
+    graph.add("PAD", operands, operator)
 
 
 def pad_with(graph: Importing, operator: Operator) -> None:
-    """With a number that has to be known."""
+    """PADV2 with a constant value."""
     data = graph.operand(operator.inputs[0])
     value = graph.value(operator.inputs[2])
     if value is None:
@@ -35,12 +35,12 @@ def pad_with(graph: Importing, operator: Operator) -> None:
     number = value.reshape(-1)[0].item()
     if data.type is T.TENSOR_FLOAT32:
         number = real_values(graph.tensor(operator.inputs[2]), value).item()
-    given: Input = int(number) if data.type in BYTES else float(number)
-    graph.add("PAD_V2", [data, _paddings(graph, operator.inputs[1]), given], operator)
+    fill: Input = int(number) if data.type in BYTES else float(number)
+    graph.add("PAD_V2", [data, _paddings(graph, operator.inputs[1]), fill], operator)
 
 
 def mirror(graph: Importing, operator: Operator) -> None:
-    """With what lies behind the edge."""
+    """MIRROR_PAD."""
     mode = operator.options.get("Mode", 0)
     if mode not in _MODES:
         raise reason(
@@ -51,7 +51,7 @@ def mirror(graph: Importing, operator: Operator) -> None:
 
 
 def _image(graph: Importing, data: Operand, block: list[int]) -> tuple[Operand, bool]:
-    """A tensor of rank 3 as an image of one column."""
+    """A tensor of rank 3 as an image of width 1."""
     if len(block) == 1 and len(data.dimensions) == 3:
         batch, size, depth = data.dimensions
         return graph.reshaped(data, [batch or -1, size, 1, depth]), True
@@ -64,7 +64,7 @@ def _image(graph: Importing, data: Operand, block: list[int]) -> tuple[Operand, 
 
 
 def space_to_batch(graph: Importing, operator: Operator) -> None:
-    """With blocks of one or of two dimensions."""
+    """SPACE_TO_BATCH_ND with block shapes of one or two dimensions."""
     block = graph.numbers(operator.inputs[1], "its block")
     paddings = graph.numbers(operator.inputs[2], "its paddings")
     data, is_line = _image(graph, graph.operand(operator.inputs[0]), block)
@@ -77,7 +77,7 @@ def space_to_batch(graph: Importing, operator: Operator) -> None:
 
 
 def batch_to_space(graph: Importing, operator: Operator) -> None:
-    """What is cropped is a slice of the result."""
+    """BATCH_TO_SPACE_ND; cropping is a SLICE of the result."""
     block = graph.numbers(operator.inputs[1], "its block")
     crops = graph.numbers(operator.inputs[2], "its crops")
     data, is_line = _image(graph, graph.operand(operator.inputs[0]), block)
@@ -87,7 +87,8 @@ def batch_to_space(graph: Importing, operator: Operator) -> None:
     if any(crops):
         if not result.is_known:
             raise reason(
-                "only a run tells the dimensions of its input", "import.tflite.dynamic-dimensions"
+                "the dimensions of its input are unknown before a run",
+                "import.tflite.dynamic-dimensions",
             )
         batch, height, width, depth = result.dimensions
         top, bottom, left, right = crops

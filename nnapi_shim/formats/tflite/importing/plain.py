@@ -1,4 +1,4 @@
-"""Lowerings that only hand operands on."""
+"""Lowerings to the NNAPI operation with the same operands."""
 
 from collections.abc import Callable
 
@@ -6,11 +6,11 @@ from nnapi_shim.formats.tflite.file import Operator
 from nnapi_shim.formats.tflite.importing.graph import Importing
 
 Lowering = Callable[[Importing, Operator], None]
-"""Adds the operations of an operator. Raises BAD_DATA with the reason where there are none."""
+"""Adds the operations of an operator. Raises BAD_DATA with the reason if it cannot."""
 
 
 def plain(type: str) -> Lowering:
-    """An operation with the same operands and nothing more."""
+    """A lowering to the operation with the same operands."""
 
     def lower(graph: Importing, operator: Operator) -> None:
         graph.add(type, graph.operands(operator.inputs), operator)

@@ -1,8 +1,8 @@
-"""Sequences of quantized cells, with a state of 16 bits: a QUANTIZED_LSTM for every step.
+"""Sequences of quantized LSTM cells with a 16-bit state: one QUANTIZED_LSTM for each step.
 
-Android's reference leaves out the biases of QUANTIZED_LSTM. They are put in by columns that stand
-behind the input and never change: their products with the weights that stand behind the others are
-the biases, to the last one.
+Android's reference ignores the biases of QUANTIZED_LSTM. They are expressed as constant columns
+appended to the input: the products with the columns appended to the weights sum exactly to the
+biases.
 """
 
 from collections.abc import Sequence
@@ -18,31 +18,32 @@ from nnapi_shim.formats.tflite.importing.reason import reason
 from nnapi_shim.hal.enums import OperandType as T
 
 INTERMEDIATE_SCALE = 2.0**-12
-"""Of what the gates are computed in, as in LiteRT."""
+"""The scale of the gates before the activation, as in LiteRT."""
 MOST_STEPS = 512
-"""Operations that a sequence may become."""
+"""The most operations that a sequence is unrolled into."""
 
 
 def is_quantized_cell(graph: Importing, operator: Operator) -> bool:
-    """Whether QUANTIZED_LSTM computes an operator: one without projection and normalisation."""
+    """Whether QUANTIZED_LSTM expresses the operator: no projection, no layer normalisation."""
     inputs = operator.inputs
     first = graph.tensor(inputs[0])
-    given = [inputs[at] for at in (16, 17, *range(20, 24)) if at < len(inputs)]
+    biases = [inputs[at] for at in (16, 17, *range(20, 24)) if at < len(inputs)]
     return (
         first.type == "INT8"
-        and not any(index is not None for index in given)
+        and not any(index is not None for index in biases)
         and graph.tensor(inputs[19]).type == "INT16"
         and graph.tensor(inputs[18]).zero_point != -128
     )
 
 
 def quantized_sequence(graph: Importing, operator: Operator) -> None:
-    """One operation after the other, each with the states of the one before."""
+    """One QUANTIZED_LSTM for each step, which takes the states of the previous step."""
     inputs, options = operator.inputs, operator.options
     data = graph.operand(inputs[0])
     if not data.is_known or len(data.dimensions) != 3:
         raise reason(
-            "only a run tells the dimensions of its input", "import.tflite.dynamic-dimensions"
+            "the dimensions of its input are unknown before a run",
+            "import.tflite.dynamic-dimensions",
         )
     time_axis = 0 if options.get("TimeMajor", False) else 1
     steps, batch = data.dimensions[time_axis], data.dimensions[1 - time_axis]
@@ -50,11 +51,11 @@ def quantized_sequence(graph: Importing, operator: Operator) -> None:
         raise reason(f"it has {steps} steps", "import.tflite.quantized-lstm.steps")
     values, columns = _bias_columns(graph, inputs, data)
     lead = (*data.dimensions[:2], values.size)
-    behind = graph.model.constant(
+    bias_inputs = graph.model.constant(
         graph.room.repeated(values, lead, "its biases"), data.type, data.scale, data.zero_point
     )
     wide = graph.make(
-        "CONCATENATION", [data, behind, 2], scale=data.scale, zero_point=data.zero_point
+        "CONCATENATION", [data, bias_inputs, 2], scale=data.scale, zero_point=data.zero_point
     )
     parts = graph.make("SPLIT", [wide, time_axis, steps], output_count=steps)
     weights = [_weights(graph, index, columns[gate]) for gate, index in enumerate(inputs[1:5])] + [
@@ -66,13 +67,13 @@ def quantized_sequence(graph: Importing, operator: Operator) -> None:
     hidden_scale = _hidden_scale(graph, operator)
     clips = [float(options.get(name, 0.0)) for name in ("CellClip", "ProjClip")]
     rest: list[Any] = [*[None] * 4, *clips, *[INTERMEDIATE_SCALE] * 4]
-    # With the sign that the reference takes it with.
+    # The reference takes the zero point with this sign.
     rest += [-first.zero_point, hidden_scale]
     output, state, outputs = first, cell, []
     for part in [parts] if steps == 1 else parts:
         step = graph.reshaped(part, [batch, data.dimensions[2] + values.size])
-        given = [step, *constants, None, None, output, state, *rest]
-        output, state, result = graph.make("QUANTIZED_LSTM", given)
+        operands = [step, *constants, None, None, output, state, *rest]
+        output, state, result = graph.make("QUANTIZED_LSTM", operands)
         outputs.append(result)
     graph.carry(first, output)
     graph.carry(cell, state)
@@ -81,8 +82,8 @@ def quantized_sequence(graph: Importing, operator: Operator) -> None:
 
 def _hidden_scale(graph: Importing, operator: Operator) -> float:
     between = operator.intermediates
-    told = graph.tensor(between[4]).scale if len(between) > 4 else 0.0
-    return told or graph.tensor(operator.inputs[18]).scale
+    scale = graph.tensor(between[4]).scale if len(between) > 4 else 0.0
+    return scale or graph.tensor(operator.inputs[18]).scale
 
 
 def _state(graph: Importing, tensor: Tensor) -> Operand:
@@ -93,19 +94,19 @@ def _state(graph: Importing, tensor: Tensor) -> Operand:
 def _bias_columns(
     graph: Importing, inputs: Sequence[int | None], data: Operand
 ) -> tuple[Array, list[Array | None]]:
-    """What stands behind the input, and behind the weights of each gate."""
+    """The values appended to the input, and the columns appended to the weights of each gate."""
     biases = [graph.value(index) for index in inputs[12:16]]
     if any(value is None for value, index in zip(biases, inputs[12:16], strict=True) if index):
         raise reason("its biases are no constants", "import.tflite.not-constant")
     up, down = 127 - data.zero_point, -128 - data.zero_point
-    far = up if up >= -down else down
+    largest_input = up if up >= -down else down
     one = 1 if up >= 1 else -1
     largest = max((int(np.abs(value).max()) for value in biases if value is not None), default=0)
-    count = -(-largest // (127 * abs(far)))
+    count = -(-largest // (127 * abs(largest_input)))
     if count > 1024:
         raise reason(f"its biases reach {largest}", "import.tflite.quantized-lstm.bias-size")
-    # As many whole products as there are, what is left in shares of `far`, and its rest in ones.
-    values = [far] * (count + 1) + [one] * 2
+    # Decompose each bias: multiples of 127 * largest_input, of largest_input, of one.
+    values = [largest_input] * (count + 1) + [one] * 2
     columns: list[Array | None] = []
     units = sum(value.size for value in biases if value is not None)
     graph.room.take(units * len(values) * (1 + np.dtype(np.int64).itemsize), "its biases")
@@ -114,16 +115,17 @@ def _bias_columns(
             columns.append(None)
             continue
         left = value.astype(np.int64)
-        made = []
+        shares = []
         for factor in values:
             share = np.clip(np.trunc(left / factor), -127, 127).astype(np.int64)
-            made.append(share)
+            shares.append(share)
             left = left - share * factor
         if left.any():
             raise reason(
-                "its biases are not sums of products", "import.tflite.quantized-lstm.bias-sums"
+                "its biases cannot be expressed as sums of products",
+                "import.tflite.quantized-lstm.bias-sums",
             )
-        columns.append(np.stack(made, -1).astype(np.int8))
+        columns.append(np.stack(shares, -1).astype(np.int8))
     return (np.array(values) + data.zero_point).astype(np.int8), columns
 
 
@@ -135,5 +137,5 @@ def _weights(graph: Importing, index: int | None, more: Array | None = None) -> 
         raise reason(
             f"{tensor} is no constant of symmetric INT8", "import.tflite.quantized-lstm.weights"
         )
-    whole = value if more is None else np.concatenate([value, more], axis=1)
-    return graph.model.constant(whole, T.TENSOR_QUANT8_SYMM, tensor.scale)
+    extended = value if more is None else np.concatenate([value, more], axis=1)
+    return graph.model.constant(extended, T.TENSOR_QUANT8_SYMM, tensor.scale)

@@ -1,8 +1,7 @@
-"""Tensors of rank above 4, which few of NNAPI's operations take.
+"""Lowers operators on tensors of rank above 4, which most NNAPI operations do not take.
 
-Such a tensor is held as an operand of fewer dimensions with the same elements in the same order. An
-operator on it is lowered as the same operator on tensors whose dimensions are merged: those that
-it treats alike and that lie beside each other are one.
+Such a tensor is stored as an operand of lower rank with the same elements in the same order. An
+operator is lowered on merged dimensions: adjacent dimensions that it treats alike become one.
 """
 
 import math
@@ -19,7 +18,7 @@ from nnapi_shim.formats.tflite.importing.reason import reason
 from nnapi_shim.operations.shapes import broadcast
 
 MOST = 4
-"""Dimensions that all of NNAPI's operations take."""
+"""The highest rank that all NNAPI operations take."""
 
 Shape = tuple[int, ...]
 Plan = Callable[[Importing, Operator, Lowering], None]
@@ -31,16 +30,16 @@ ELEMENTWISE = frozenset(_NAMES.split())
 
 
 def lowered(graph: Importing, operator: Operator, lower: Lowering) -> bool:
-    """Whether an operator has a tensor of a higher rank, and was lowered here."""
+    """Whether an operator has a tensor of rank above 4 and was lowered here."""
     plan = elementwise if operator.name in ELEMENTWISE else PLANS.get(operator.name)
     indexes = [i for i in (*operator.inputs, *operator.outputs) if i is not None]
     is_high = any(len(graph.tensor(index).shape) > MOST for index in indexes)
-    # NNAPI does not reshape what has a higher rank: inputs of the model stay as they are.
+    # NNAPI does not reshape tensors of rank above 4, so model inputs keep their dimensions.
     if plan is None or not is_high or any(_is_direct(graph, i) for i in operator.inputs):
         return False
     if any(0 in _shape(graph, index) for index in operator.inputs if index is not None):
         raise reason(
-            "only a run tells the dimensions of its tensors of rank above 4",
+            "the dimensions of its tensors of rank above 4 are unknown before a run",
             "import.tflite.dynamic-dimensions",
         )
     plan(graph, operator, lower)
@@ -53,11 +52,11 @@ def _is_direct(graph: Importing, index: int | None) -> bool:
     return len(graph.operand(index).dimensions) > MOST
 
 
-# Tensors with other dimensions
+# Tensors with merged dimensions
 
 
 def _shape(graph: Importing, index: int | None) -> Shape:
-    """The dimensions that a tensor has, however it is held."""
+    """The dimensions of a tensor in the file."""
     value = graph.value(index)
     if value is not None:
         return value.shape
@@ -67,7 +66,7 @@ def _shape(graph: Importing, index: int | None) -> Shape:
 
 
 def _view(graph: Importing, index: int | None, shape: Shape) -> int:
-    """A tensor with the elements of another one."""
+    """A tensor with the elements of another one and other dimensions."""
     tensor, value = graph.tensor(index), graph.value(index)
     if value is not None:
         if tensor.is_per_channel:
@@ -75,22 +74,22 @@ def _view(graph: Importing, index: int | None, shape: Shape) -> int:
                 f"{tensor} has scales per channel and rank {value.ndim}",
                 "import.tflite.per-channel.rank",
             )
-        made = graph.add_tensor(tensor._replace(shape=shape, dimensions=shape, value=None))
-        graph.fold(made, value.reshape(shape))
-        return made
-    made = graph.add_tensor(tensor._replace(shape=shape, dimensions=shape, name=""))
+        added = graph.add_tensor(tensor._replace(shape=shape, dimensions=shape, value=None))
+        graph.fold(added, value.reshape(shape))
+        return added
+    added = graph.add_tensor(tensor._replace(shape=shape, dimensions=shape, name=""))
     source = graph.held[index][0] if index in graph.held else graph.operand(index)
-    graph.define(made, graph.reshaped(source, shape))
-    return made
+    graph.define(added, graph.reshaped(source, shape))
+    return added
 
 
 def _numbers(graph: Importing, index: int | None, numbers: Any) -> int:
-    """A constant like another one, with these numbers."""
+    """A constant of the type of another one, with these numbers."""
     value = np.asarray(numbers, np.int32)
     tensor = graph.tensor(index)._replace(shape=value.shape, dimensions=value.shape, value=None)
-    made = graph.add_tensor(tensor)
-    graph.fold(made, value)
-    return made
+    added = graph.add_tensor(tensor)
+    graph.fold(added, value)
+    return added
 
 
 def _run(
@@ -101,16 +100,19 @@ def _run(
     outputs: Sequence[tuple[Shape, Shape]],
     **options: Any,
 ) -> None:
-    """Lower an operator on these inputs. outputs: for each the dimensions that it is computed with,
-    and those that it has.
+    """Lower an operator on these inputs. outputs: for each, the dimensions for the computation and
+    the dimensions in the file.
     """
-    made = []
+    outputs_added = []
     for index, (shape, _) in zip(operator.outputs, outputs, strict=True):
         tensor = graph.tensor(index)._replace(shape=shape, dimensions=shape, name="")
-        made.append(graph.add_tensor(tensor))
+        outputs_added.append(graph.add_tensor(tensor))
     options = {**operator.options, **options}
-    lower(graph, operator._replace(inputs=tuple(inputs), outputs=tuple(made), options=options))
-    for index, new, (_, shape) in zip(operator.outputs, made, outputs, strict=True):
+    lower(
+        graph,
+        operator._replace(inputs=tuple(inputs), outputs=tuple(outputs_added), options=options),
+    )
+    for index, new, (_, shape) in zip(operator.outputs, outputs_added, outputs, strict=True):
         _hold(graph, index, graph.operand(new), shape)
 
 
@@ -129,7 +131,7 @@ def _few(groups: Sequence[Any]) -> None:
 
 
 def _groups(shape: Shape, special: Collection[int]) -> list[list[int]]:
-    """Axes: each special one by itself, and others together that lie beside each other."""
+    """Axes grouped for merging: each special axis alone, adjacent other axes together."""
     groups: list[list[int]] = []
     for axis in range(len(shape)):
         if groups and axis not in special and groups[-1][0] not in special:
@@ -151,7 +153,7 @@ def _size(shape: Shape, group: Sequence[int]) -> int:
 
 
 def elementwise(graph: Importing, operator: Operator, lower: Lowering) -> None:
-    """Dimensions are merged in which each input is whole, or 1."""
+    """Merge adjacent dimensions along which each input is either full or broadcast."""
     shapes = [_shape(graph, index) for index in operator.inputs]
     full = broadcast(*shapes)
     padded = [(1,) * (len(full) - len(shape)) + shape for shape in shapes]
@@ -167,16 +169,16 @@ def elementwise(graph: Importing, operator: Operator, lower: Lowering) -> None:
             groups.append([axis])
         last = kind
     _few(groups)
-    given = [
+    inputs = [
         _view(graph, index, tuple(_size(shape, group) for group in groups) or (1,))
         for index, shape in zip(operator.inputs, padded, strict=True)
     ]
-    made = tuple(_size(full, group) for group in groups) or (1,)
-    _run(graph, operator, lower, given, [(made, full)])
+    result_shape = tuple(_size(full, group) for group in groups) or (1,)
+    _run(graph, operator, lower, inputs, [(result_shape, full)])
 
 
 def _same(graph: Importing, operator: Operator, shape: Sequence[int]) -> None:
-    """The same elements with other dimensions, of which one may be -1."""
+    """A reshape; one size may be -1."""
     index, (target,) = operator.inputs[0], operator.outputs
     before, sizes = _shape(graph, index), list(shape)
     if sizes.count(-1) == 1:
@@ -196,7 +198,7 @@ def _same(graph: Importing, operator: Operator, shape: Sequence[int]) -> None:
 
 
 def reshape(graph: Importing, operator: Operator, lower: Lowering) -> None:
-    """The shape is an input, or an option in old files."""
+    """RESHAPE; the shape is an input, or an option in old files."""
     shape = operator.options.get("NewShape", ())
     if len(operator.inputs) > 1:
         shape = graph.numbers(operator.inputs[1], "its shape")
@@ -204,7 +206,7 @@ def reshape(graph: Importing, operator: Operator, lower: Lowering) -> None:
 
 
 def squeeze(graph: Importing, operator: Operator, lower: Lowering) -> None:
-    """Without dimensions of size 1."""
+    """SQUEEZE."""
     shape = _shape(graph, operator.inputs[0])
     axes = {axis_of(axis, len(shape)) for axis in operator.options.get("SqueezeDims", ())}
     axes = axes or {at for at, size in enumerate(shape) if size == 1}
@@ -212,7 +214,7 @@ def squeeze(graph: Importing, operator: Operator, lower: Lowering) -> None:
 
 
 def expand_dims(graph: Importing, operator: Operator, lower: Lowering) -> None:
-    """With one more."""
+    """EXPAND_DIMS."""
     shape = list(_shape(graph, operator.inputs[0]))
     (axis,) = graph.numbers(operator.inputs[1], "its axis")
     shape.insert(axis_of(axis, len(shape) + 1), 1)
@@ -220,7 +222,7 @@ def expand_dims(graph: Importing, operator: Operator, lower: Lowering) -> None:
 
 
 def transpose(graph: Importing, operator: Operator, lower: Lowering) -> None:
-    """Dimensions of size 1 are left out; what stays side by side is moved as one."""
+    """TRANSPOSE; size 1 is dropped, axes that stay adjacent are merged."""
     shape = _shape(graph, operator.inputs[0])
     perm = [axis_of(i, len(shape)) for i in graph.numbers(operator.inputs[1], "its order")]
     if sorted(perm) != list(range(len(shape))):
@@ -229,11 +231,11 @@ def transpose(graph: Importing, operator: Operator, lower: Lowering) -> None:
     kept = [axis for axis in range(len(shape)) if shape[axis] != 1]
     runs: list[list[int]] = []
     for axis in (axis for axis in perm if shape[axis] != 1):
-        place = kept.index(axis)
-        if runs and runs[-1][-1] == place - 1:
-            runs[-1].append(place)
+        position = kept.index(axis)
+        if runs and runs[-1][-1] == position - 1:
+            runs[-1].append(position)
         else:
-            runs.append([place])
+            runs.append([position])
     _few(runs)
     if len(runs) < 2:
         _same(graph, operator, result)
@@ -241,13 +243,13 @@ def transpose(graph: Importing, operator: Operator, lower: Lowering) -> None:
     before = sorted(runs)
     sizes = tuple(_size(tuple(shape[axis] for axis in kept), run) for run in before)
     order = [before.index(run) for run in runs]
-    given = [_view(graph, operator.inputs[0], sizes), _numbers(graph, operator.inputs[1], order)]
-    made = tuple(sizes[at] for at in order)
-    _run(graph, operator, lower, given, [(made, result)])
+    inputs = [_view(graph, operator.inputs[0], sizes), _numbers(graph, operator.inputs[1], order)]
+    result_shape = tuple(sizes[at] for at in order)
+    _run(graph, operator, lower, inputs, [(result_shape, result)])
 
 
 def reduce(graph: Importing, operator: Operator, lower: Lowering) -> None:
-    """Axes side by side are one, whether they are reduced or not."""
+    """Reductions; adjacent axes that are all reduced or all kept are merged."""
     shape = _shape(graph, operator.inputs[0])
     numbers = graph.numbers(operator.inputs[1], "its axes")
     axes = {axis_of(axis, len(shape)) for axis in numbers}
@@ -259,34 +261,34 @@ def reduce(graph: Importing, operator: Operator, lower: Lowering) -> None:
             groups.append([axis])
     _few(groups)
     sizes = tuple(_size(shape, group) for group in groups)
-    places = [at for at, group in enumerate(groups) if group[0] in axes]
+    positions = [at for at, group in enumerate(groups) if group[0] in axes]
     keep = bool(operator.options.get("KeepDims", False))
     full = tuple(1 if at in axes else n for at, n in enumerate(shape) if keep or at not in axes)
-    made = tuple(1 if at in places else size for at, size in enumerate(sizes))
-    given = [
+    result_shape = tuple(1 if at in positions else size for at, size in enumerate(sizes))
+    inputs = [
         _view(graph, operator.inputs[0], sizes),
-        _numbers(graph, operator.inputs[1], places),
+        _numbers(graph, operator.inputs[1], positions),
     ]
-    _run(graph, operator, lower, given, [(made, full)], KeepDims=True)
+    _run(graph, operator, lower, inputs, [(result_shape, full)], KeepDims=True)
 
 
 def along_last(graph: Importing, operator: Operator, lower: Lowering) -> None:
-    """Rows are computed one by one."""
+    """Operators along the last axis; the other axes are merged into rows."""
     shape = _shape(graph, operator.inputs[0])
     rows = (math.prod(shape[:-1]), shape[-1])
     _run(graph, operator, lower, [_view(graph, operator.inputs[0], rows)], [(rows, shape)])
 
 
 def concatenation(graph: Importing, operator: Operator, lower: Lowering) -> None:
-    """What lies before and behind the axis is one dimension each."""
+    """CONCATENATION; the dimensions before the axis are merged, and those after it."""
     shapes = [_shape(graph, index) for index in operator.inputs]
     axis = axis_of(int(operator.options.get("Axis", 0)), len(shapes[0]))
     views = [_around(shape, axis) for shape in shapes]
-    given = [_view(graph, index, view) for index, view in zip(operator.inputs, views, strict=True)]
+    inputs = [_view(graph, index, view) for index, view in zip(operator.inputs, views, strict=True)]
     total = sum(shape[axis] for shape in shapes)
-    made = (views[0][0], total, views[0][2])
+    result_shape = (views[0][0], total, views[0][2])
     full = (*shapes[0][:axis], total, *shapes[0][axis + 1 :])
-    _run(graph, operator, lower, given, [(made, full)], Axis=1)
+    _run(graph, operator, lower, inputs, [(result_shape, full)], Axis=1)
 
 
 def _around(shape: Shape, axis: int) -> Shape:
@@ -294,19 +296,19 @@ def _around(shape: Shape, axis: int) -> Shape:
 
 
 def fully_connected(graph: Importing, operator: Operator, lower: Lowering) -> None:
-    """Rows are computed one by one."""
+    """FULLY_CONNECTED; the leading axes are merged into rows."""
     data, weights, *rest = operator.inputs
     shape = _shape(graph, data)
     units, size = graph.tensor(weights).shape
     rows = math.prod(shape) // size
     keeps = bool(operator.options.get("KeepNumDims", False))
     full = (*shape[:-1], units) if keeps else (rows, units)
-    given = [_view(graph, data, (rows, size)), weights, *rest]
-    _run(graph, operator, lower, given, [((rows, units), full)], KeepNumDims=False)
+    inputs = [_view(graph, data, (rows, size)), weights, *rest]
+    _run(graph, operator, lower, inputs, [((rows, units), full)], KeepNumDims=False)
 
 
 def batch_matmul(graph: Importing, operator: Operator, lower: Lowering) -> None:
-    """Equal batches are one dimension."""
+    """BATCH_MATMUL; equal batch dimensions are merged."""
     one, other = (_shape(graph, index) for index in operator.inputs)
     if one[:-2] != other[:-2]:
         raise reason(
@@ -316,16 +318,16 @@ def batch_matmul(graph: Importing, operator: Operator, lower: Lowering) -> None:
     lead, flags = math.prod(one[:-2]), operator.options
     rows = one[-1 if flags.get("AdjX", False) else -2]
     columns = other[-2 if flags.get("AdjY", False) else -1]
-    given = [
+    inputs = [
         _view(graph, index, (lead, *shape[-2:]))
         for index, shape in zip(operator.inputs, (one, other), strict=True)
     ]
-    made = (lead, rows, columns), (*one[:-2], rows, columns)
-    _run(graph, operator, lower, given, [made])
+    result_shapes = (lead, rows, columns), (*one[:-2], rows, columns)
+    _run(graph, operator, lower, inputs, [result_shapes])
 
 
 def slices(graph: Importing, operator: Operator, lower: Lowering) -> None:
-    """Dimensions that are taken whole are merged."""
+    """SLICE; dimensions that are taken whole are merged."""
     data, *ranges = operator.inputs
     shape = _shape(graph, data)
     begin, size = (graph.numbers(index, "its range") for index in ranges)
@@ -333,25 +335,25 @@ def slices(graph: Importing, operator: Operator, lower: Lowering) -> None:
     special = {at for at, n in enumerate(shape) if (begin[at], size[at]) != (0, n)}
     groups = _groups(shape, special)
     sizes = tuple(_size(shape, group) for group in groups)
-    made = tuple(_size(tuple(size), group) for group in groups)
+    result_shape = tuple(_size(tuple(size), group) for group in groups)
     starts = [begin[group[0]] for group in groups]
-    given = [_view(graph, data, sizes)]
-    given += [_numbers(graph, i, v) for i, v in zip(ranges, (starts, made), strict=True)]
-    _run(graph, operator, lower, given, [(made, tuple(size))])
+    inputs = [_view(graph, data, sizes)]
+    inputs += [_numbers(graph, i, v) for i, v in zip(ranges, (starts, result_shape), strict=True)]
+    _run(graph, operator, lower, inputs, [(result_shape, tuple(size))])
 
 
 def pads(graph: Importing, operator: Operator, lower: Lowering) -> None:
-    """Dimensions without anything around them are merged."""
+    """Padding; dimensions without padding are merged."""
     data, paddings, *rest = operator.inputs
     shape = _shape(graph, data)
     around = np.reshape(graph.numbers(paddings, "its paddings"), (-1, 2)).tolist()
     groups = _groups(shape, {at for at, pair in enumerate(around) if any(pair)})
     sizes = tuple(_size(shape, group) for group in groups)
     pairs = [around[group[0]] for group in groups]
-    made = tuple(n + sum(pair) for n, pair in zip(sizes, pairs, strict=True))
+    result_shape = tuple(n + sum(pair) for n, pair in zip(sizes, pairs, strict=True))
     full = tuple(n + sum(pair) for n, pair in zip(shape, around, strict=True))
-    given = [_view(graph, data, sizes), _numbers(graph, paddings, pairs), *rest]
-    _run(graph, operator, lower, given, [(made, full)])
+    inputs = [_view(graph, data, sizes), _numbers(graph, paddings, pairs), *rest]
+    _run(graph, operator, lower, inputs, [(result_shape, full)])
 
 
 PLANS: dict[str, Plan] = {
@@ -374,4 +376,4 @@ PLANS: dict[str, Plan] = {
     "SUM": reduce,
     "TRANSPOSE": transpose,
 }
-"""Operators that are more than elementwise."""
+"""Lowerings of the operators that are not elementwise."""

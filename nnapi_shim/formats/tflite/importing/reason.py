@@ -5,5 +5,5 @@ from nnapi_shim.hal.enums import ResultCode
 
 
 def reason(message: str, name: str = "reason") -> NnapiError:
-    """BAD_DATA that says why an operator cannot be imported."""
+    """BAD_DATA with the reason why an operator cannot be imported."""
     return NnapiError(ResultCode.BAD_DATA, message, rule=f"formats.tflite.importing.{name}")

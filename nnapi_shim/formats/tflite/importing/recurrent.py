@@ -1,7 +1,7 @@
-"""Cells and sequences of them.
+"""Recurrent cells and sequences.
 
-Their states are variable tensors in a file; in a model they are inputs and outputs that are carried
-from run to run. Quantized cells that QUANTIZED_LSTM does not have are computed in real numbers.
+Their states are variable tensors in a file. In a model they are inputs and outputs that are carried
+from run to run. Quantized cells that QUANTIZED_LSTM does not express are computed in float32.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from nnapi_shim.hal.enums import OperandType as T
 
 
 class _Cell:
-    """The operands of a recurrent operator, and its states."""
+    """The operands and states of a recurrent operator."""
 
     def __init__(self, graph: Importing, operator: Operator) -> None:
         self.graph = graph
@@ -34,36 +34,36 @@ class _Cell:
         """An option."""
         return self.operator.options.get(name, default)
 
-    def given(self, at: int) -> Operand | None:
-        """An input as real numbers; None where it is left out."""
+    def real_input(self, at: int) -> Operand | None:
+        """An input as float32; None for an omitted one."""
         inputs = self.operator.inputs
         index = inputs[at] if at < len(inputs) else None
         return None if index is None else self.graph.reals(index)
 
     def range(self, first: int, end: int) -> list[Operand | None]:
-        """Inputs in a row."""
-        return [self.given(at) for at in range(first, end)]
+        """A range of inputs."""
+        return [self.real_input(at) for at in range(first, end)]
 
     def biases(self, first: int, end: int, weights: int) -> list[Operand | None]:
-        """Biases in a row; quantized ones without a scale are in units of input times weights."""
-        found = []
+        """A range of biases; quantized ones without a scale have the scale input * weights."""
+        result = []
         graph, inputs = self.graph, self.operator.inputs
         for at in range(first, end):
             index = inputs[at] if at < len(inputs) else None
             value = graph.value(index)
             if index is None or value is None or value.dtype != np.int32:
-                found.append(self.given(at))
+                result.append(self.real_input(at))
                 continue
             tensor = graph.tensor(index)
             if not tensor.scales:
                 data, matrix = graph.tensor(inputs[0]), graph.tensor(inputs[weights + at - first])
                 scale = data.scale * matrix.scale
                 tensor = tensor._replace(scales=(scale,), zero_points=(0,))
-            found.append(graph.model.constant(real_values(tensor, value)))
-        return found
+            result.append(graph.model.constant(real_values(tensor, value)))
+        return result
 
     def state(self, at: int) -> Operand:
-        """The input that brings a state."""
+        """The model input for a state."""
         inputs = self.operator.inputs
         tensor = self.graph.tensor(inputs[at] if at < len(inputs) else None)
         if not tensor.is_variable:
@@ -75,8 +75,8 @@ class _Cell:
     def give(self, type: str, inputs: Sequence[Any], outputs: int, states: Sequence[int]) -> None:
         """Add the operation.
 
-        outputs: how many the operation has. states: positions among them of the states, in the
-        order in which they were asked for.
+        outputs: the number of outputs of the operation. states: the output positions of the states,
+            in the order of the calls of `state`.
         """
         graph = self.graph
         results = graph.make(type, inputs, output_count=outputs)
@@ -88,12 +88,12 @@ class _Cell:
 
 
 _FULL, _BASIC = 0, 1
-"""Kinds of LSTM cells."""
+"""LSTM kernel types."""
 _TANH = 4
 
 
 def lstm(graph: Importing, operator: Operator) -> None:
-    """One step; with a kernel of its own for the basic form."""
+    """LSTM: one step; the basic kernel has its own lowering."""
     kind = operator.options.get("KernelType", 0)
     if kind not in (_FULL, _BASIC):
         raise reason(
@@ -104,9 +104,9 @@ def lstm(graph: Importing, operator: Operator) -> None:
         _basic_lstm(graph, operator)
         return
     cell = _Cell(graph, operator)
-    given = _lstm_inputs(cell)
+    operands = _lstm_inputs(cell)
     norms = cell.range(20, 24)
-    inputs = given if norms == [None] * 4 else [*given, *norms]
+    inputs = operands if norms == [None] * 4 else [*operands, *norms]
     cell.give("LSTM", inputs, 4, (1, 2))
 
 
@@ -117,7 +117,7 @@ def _lstm_inputs(cell: _Cell) -> list[Any]:
 
 
 def lstm_sequence(graph: Importing, operator: Operator) -> None:
-    """Steps in time."""
+    """UNIDIRECTIONAL_SEQUENCE_LSTM."""
     if operator.options.get("DiagonalRecurrentTensors", False):
         raise reason("its recurrent weights are diagonals", "import.tflite.lstm.diagonal")
     if is_quantized_cell(graph, operator):
@@ -129,7 +129,7 @@ def lstm_sequence(graph: Importing, operator: Operator) -> None:
 
 
 def lstm_both_ways(graph: Importing, operator: Operator) -> None:
-    """One cell with time and one against it."""
+    """BIDIRECTIONAL_SEQUENCE_LSTM: one forward and one backward cell."""
     cell = _Cell(graph, operator)
     inputs: list[Any] = [*cell.range(0, 12), *cell.biases(12, 16, 1), *cell.range(16, 29)]
     inputs += [*cell.biases(29, 33, 18), *cell.range(33, 35)]
@@ -143,14 +143,14 @@ def lstm_both_ways(graph: Importing, operator: Operator) -> None:
 
 
 def rnn(graph: Importing, operator: Operator) -> None:
-    """One step."""
+    """RNN: one step."""
     cell = _Cell(graph, operator)
     activation = int(cell.options("FusedActivationFunction", 0))
     cell.give("RNN", [*cell.range(0, 4), cell.state(4), activation], 2, (0,))
 
 
 def rnn_sequence(graph: Importing, operator: Operator) -> None:
-    """Steps in time."""
+    """UNIDIRECTIONAL_SEQUENCE_RNN."""
     cell = _Cell(graph, operator)
     inputs: list[Any] = [
         *cell.range(0, 4),
@@ -162,7 +162,7 @@ def rnn_sequence(graph: Importing, operator: Operator) -> None:
 
 
 def rnn_both_ways(graph: Importing, operator: Operator) -> None:
-    """One cell with time and one against it."""
+    """BIDIRECTIONAL_SEQUENCE_RNN: one forward and one backward cell."""
     cell = _Cell(graph, operator)
     inputs: list[Any] = [*cell.range(0, 4), cell.state(4), *cell.range(5, 8), cell.state(8)]
     inputs += [*cell.range(9, 12), int(cell.options("FusedActivationFunction", 0))]
@@ -173,28 +173,30 @@ def rnn_both_ways(graph: Importing, operator: Operator) -> None:
 
 
 def svdf(graph: Importing, operator: Operator) -> None:
-    """Filters over features and over time."""
+    """SVDF: filters over features and over time."""
     cell = _Cell(graph, operator)
     rank, activation = cell.options("Rank", 1), cell.options("FusedActivationFunction", 0)
     if graph.tensor(operator.inputs[0]).type == "INT8":
         raise reason(
-            "its state is of 16 bits, and NNAPI has it in real numbers alone",
+            "its state is 16-bit, and NNAPI supports only float states",
             "import.tflite.lstm.state-type",
         )
     cell.give("SVDF", [*cell.range(0, 4), cell.state(4), int(rank), int(activation)], 2, (0,))
 
 
 _BASIC_GATES = (0, 2, 1, 3)
-"""Where the input, forget, cell and output gate lie in the weights of a basic cell."""
+"""Positions of the input, forget, cell and output gate in the weights of the basic kernel."""
 
 
 def _basic_lstm(graph: Importing, operator: Operator) -> None:
-    """A cell whose states are plain inputs and outputs, with the weights of all gates in one."""
+    """The basic LSTM kernel: explicit state inputs and outputs, one weight matrix for all gates."""
     options = operator.options
     if options.get("CellClip", 0) or options.get("ProjClip", 0):
-        raise reason("a basic cell is clipped", "import.tflite.lstm.clip")
+        raise reason("the basic LSTM kernel has clipping", "import.tflite.lstm.clip")
     if options.get("FusedActivationFunction", 0) != _TANH:
-        raise reason("the activation of a basic cell is not TANH", "import.tflite.lstm.activation")
+        raise reason(
+            "the activation of the basic LSTM kernel is not TANH", "import.tflite.lstm.activation"
+        )
     data, output, weights, bias, state = operator.inputs
     matrix, numbers = graph.value(weights), graph.value(bias)
     if matrix is None or numbers is None or matrix.ndim != 2:
@@ -206,9 +208,9 @@ def _basic_lstm(graph: Importing, operator: Operator) -> None:
     inputs: list[Any]
     if graph.tensor(data).type == "FLOAT32":
         cells = [graph.model.constant(np.ascontiguousarray(part[:, :size])) for part in parts]
-        again = [graph.model.constant(np.ascontiguousarray(part[:, size:])) for part in parts]
+        recurrent = [graph.model.constant(np.ascontiguousarray(part[:, size:])) for part in parts]
         constants = [graph.model.constant(part) for part in biases]
-        inputs = [graph.operand(data), *cells, *again, *[None] * 3, *constants, None, None]
+        inputs = [graph.operand(data), *cells, *recurrent, *[None] * 3, *constants, None, None]
         inputs += [*graph.operands((output, state)), 4, 0.0, 0.0]
         _, hidden, cell, _ = graph.make("LSTM", inputs)
     else:
@@ -219,7 +221,7 @@ def _basic_lstm(graph: Importing, operator: Operator) -> None:
 
         bias_scale = graph.tensor(bias).scale
         constants = [graph.model.constant(i, T.TENSOR_INT32, bias_scale) for i in biases]
-        # Android's reference takes the recurrent weights for those of the first inputs.
+        # Android's reference applies the recurrent weights to the first columns of the input.
         inputs = [graph.operand(data), *(constant(part[:, units:]) for part in parts)]
         inputs += [*(constant(part[:, :units]) for part in parts), *constants]
         inputs += graph.operands((state, output))

@@ -1,4 +1,4 @@
-"""Sums, means, largest elements along axes."""
+"""Reductions along axes, ARG_MAX and ARG_MIN."""
 
 from nnapi_shim.api.signature import Input
 from nnapi_shim.formats.tflite.file import Operator
@@ -12,7 +12,7 @@ def _reduce(type: str) -> Lowering:
         data = graph.operand(operator.inputs[0])
         if type == "REDUCE_PROD" and graph.tensor(operator.inputs[0]).scales:
             raise reason(
-                "it is of quantized values, which LiteRT rounds after each factor",
+                "its values are quantized, and LiteRT rounds after each factor",
                 "import.tflite.reduce-prod.quantized",
             )
         axes = graph.value(operator.inputs[1])
@@ -20,10 +20,10 @@ def _reduce(type: str) -> Lowering:
             graph.give(operator, graph.copy(data))
             return
         keep = bool(operator.options.get("KeepDims", False))
-        given: Input = graph.operand(operator.inputs[1])
+        axes_input: Input = graph.operand(operator.inputs[1])
         if axes is not None:
-            given = graph.sizes(axes.reshape(-1).tolist())
-        graph.add(type, [data, given, int(keep) if type == "MEAN" else keep], operator)
+            axes_input = graph.sizes(axes.reshape(-1).tolist())
+        graph.add(type, [data, axes_input, int(keep) if type == "MEAN" else keep], operator)
 
     return lower
 
@@ -32,9 +32,9 @@ def _index(type: str) -> Lowering:
     def lower(graph: Importing, operator: Operator) -> None:
         (axis,) = graph.numbers(operator.inputs[1], "its axis")
         inputs: list[Input] = [graph.operand(operator.inputs[0]), axis]
-        (place,) = operator.outputs
-        if graph.tensor(place).type == "INT64":  # places are below 2^31 whatever they are kept in
-            graph.define(place, graph.make(type, inputs))
+        (output,) = operator.outputs
+        if graph.tensor(output).type == "INT64":  # indices fit in 31 bits
+            graph.define(output, graph.make(type, inputs))
         else:
             graph.add(type, inputs, operator)
 

@@ -1,4 +1,4 @@
-"""The same elements with other dimensions, and in another order."""
+"""Reshapes, transpositions, shapes, fills and tiles."""
 
 import math
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from nnapi_shim.hal.enums import OperandType as T
 
 
 def reshape(graph: Importing, operator: Operator) -> None:
-    """The shape is an input, or an option in old files."""
+    """RESHAPE; the shape is an input, or an option in old files."""
     data = graph.operand(operator.inputs[0])
     index = operator.inputs[1] if len(operator.inputs) > 1 else None
     shape = operator.options.get("NewShape", ())
@@ -33,11 +33,12 @@ def reshape(graph: Importing, operator: Operator) -> None:
 
 
 def to_shape(graph: Importing, operator: Operator, data: Operand, shape: Sequence[int]) -> None:
-    """Give the elements of an operand, with these dimensions, as the output of an operator."""
+    """Make an operand with these dimensions the output of an operator."""
     sizes = tuple(shape)
     if sizes.count(-1) > 1:
         raise reason(
-            "only a run tells more than one of its dimensions", "import.tflite.dynamic-dimensions"
+            "more than one of its dimensions is unknown before a run",
+            "import.tflite.dynamic-dimensions",
         )
     if sizes.count(0) and data.is_known and 0 not in data.dimensions:
         raise reason(
@@ -50,7 +51,7 @@ def to_shape(graph: Importing, operator: Operator, data: Operand, shape: Sequenc
 
 
 def squeeze(graph: Importing, operator: Operator) -> None:
-    """By its result where dimensions are known: NNAPI squeezes no integers."""
+    """SQUEEZE; by the output shape if dimensions are known, as NNAPI squeezes no integers."""
     data = graph.operand(operator.inputs[0])
     axes = operator.options.get("SqueezeDims", ())
     if data.is_known:
@@ -67,47 +68,48 @@ def squeeze(graph: Importing, operator: Operator) -> None:
         sizes = [size for at, size in enumerate(data.dimensions) if at not in dropped]
         to_shape(graph, operator, data, sizes)
         return
-    given = np.array(axes, np.int32) if axes else None
-    graph.add("SQUEEZE", [data, given], operator)
+    axes_value = np.array(axes, np.int32) if axes else None
+    graph.add("SQUEEZE", [data, axes_value], operator)
 
 
 def expand_dims(graph: Importing, operator: Operator) -> None:
-    """A single number, of rank 1 here, has that dimension already."""
+    """EXPAND_DIMS; a scalar has rank 1 in NNAPI already."""
     data = graph.operand(operator.inputs[0])
     (axis,) = graph.numbers(operator.inputs[1], "its axis")
     if graph.is_rank_0(operator.inputs[0]):
         if axis not in (0, -1):
-            raise reason(f"axis {axis} of a single number", "import.tflite.axis")
+            raise reason(f"axis {axis} of a scalar", "import.tflite.axis")
         graph.give(operator, graph.copy(data))
         return
     graph.add("EXPAND_DIMS", [data, axis], operator)
 
 
 def _with_numbers(graph: Importing, operator: Operator, type: str) -> None:
-    """An operation whose second input is a list of numbers, constant or computed."""
+    """An operation whose second input is a list of integers, constant or computed."""
     data, numbers = operator.inputs
     value = graph.value(numbers)
-    given = graph.operand(numbers) if value is None else graph.sizes(value.reshape(-1).tolist())
-    graph.add(type, [graph.operand(data), given], operator)
+    second = graph.operand(numbers) if value is None else graph.sizes(value.reshape(-1).tolist())
+    graph.add(type, [graph.operand(data), second], operator)
 
 
 def transpose(graph: Importing, operator: Operator) -> None:
-    """With an order that may be computed."""
+    """TRANSPOSE; the permutation may be computed."""
     _with_numbers(graph, operator, "TRANSPOSE")
 
 
 def known_shape(graph: Importing, index: int | None) -> tuple[int, ...]:
-    """The dimensions of a tensor, which have to be known; () of a single number."""
+    """The known dimensions of a tensor; () for a scalar."""
     operand = graph.operand(index)
     if not operand.is_known:
         raise reason(
-            "only a run tells the dimensions of its input", "import.tflite.dynamic-dimensions"
+            "the dimensions of its input are unknown before a run",
+            "import.tflite.dynamic-dimensions",
         )
     return () if graph.is_rank_0(index) else operand.dimensions
 
 
 def shape(graph: Importing, operator: Operator) -> None:
-    """Sizes that only a run tells are -1: see folding."""
+    """SHAPE; sizes that are unknown at import are -1, see `folding`."""
     source, target = operator.inputs[0], operator.outputs[0]
     operand = graph.operand(source)
     if not operand.is_known and operand.dimensions:
@@ -119,18 +121,19 @@ def shape(graph: Importing, operator: Operator) -> None:
 
 
 def rank(graph: Importing, operator: Operator) -> None:
-    """Known with the dimensions."""
+    """RANK; needs known dimensions."""
     sizes = known_shape(graph, operator.inputs[0])
     graph.fold(operator.outputs[0], np.array(len(sizes), np.int32))
 
 
 def broadcast_to(graph: Importing, operator: Operator) -> None:
-    """To dimensions that have to be known."""
+    """BROADCAST_TO known dimensions."""
     data = graph.operand(operator.inputs[0])
     sizes = graph.numbers(operator.inputs[1], "its shape")
     if not data.is_known:
         raise reason(
-            "only a run tells the dimensions of its input", "import.tflite.dynamic-dimensions"
+            "the dimensions of its input are unknown before a run",
+            "import.tflite.dynamic-dimensions",
         )
     if data.dimensions == tuple(sizes):
         graph.give(operator, graph.copy(data))
@@ -150,7 +153,7 @@ def _check_broadcast(data: Operand, sizes: list[int]) -> None:
 
 
 def broadcast_arguments(graph: Importing, operator: Operator) -> None:
-    """The common shape of two shapes that are known."""
+    """BROADCAST_ARGS: the broadcast shape of two known shapes."""
     one, other = (graph.numbers(index, "a shape") for index in operator.inputs)
     try:
         sizes = np.broadcast_shapes(tuple(one), tuple(other))
@@ -162,7 +165,7 @@ def broadcast_arguments(graph: Importing, operator: Operator) -> None:
 
 
 def fill(graph: Importing, operator: Operator) -> None:
-    """With a number that may be computed."""
+    """FILL; the value may be computed."""
     sizes = graph.numbers(operator.inputs[0], "its shape")
     if any(size < 1 for size in sizes) or math.prod(sizes) >= 2**31:
         raise reason(
@@ -182,7 +185,7 @@ def fill(graph: Importing, operator: Operator) -> None:
 
 
 def zeros_like(graph: Importing, operator: Operator) -> None:
-    """Constant where the dimensions are known."""
+    """ZEROS_LIKE; a constant if the dimensions are known."""
     sizes = known_shape(graph, operator.inputs[0])
     type = graph.operand(operator.inputs[0]).type
     if type not in (T.TENSOR_FLOAT32, T.TENSOR_INT32):
@@ -192,7 +195,7 @@ def zeros_like(graph: Importing, operator: Operator) -> None:
 
 
 def range_(graph: Importing, operator: Operator) -> None:
-    """Of constants."""
+    """RANGE of constants."""
     values = [graph.value(index) for index in operator.inputs]
     if len(values) != 3 or any(value is None for value in values):
         raise reason("its limits are no constants", "import.tflite.not-constant")
@@ -206,7 +209,7 @@ def range_(graph: Importing, operator: Operator) -> None:
 
 
 def one_hot(graph: Importing, operator: Operator) -> None:
-    """Indices that equal the index of their place."""
+    """ONE_HOT: compare the indices with 0, 1, .., depth - 1."""
     index, depth_index, on, off = operator.inputs
     sizes = known_shape(graph, index)
     (depth,) = graph.numbers(depth_index, "its depth")
@@ -215,11 +218,11 @@ def one_hot(graph: Importing, operator: Operator) -> None:
     if not 0 <= axis <= len(sizes) or depth < 1:
         raise reason(f"axis {axis} of {list(sizes)}, depth {depth}", "import.tflite.one-hot.axis")
     own = [*sizes[:axis], 1, *sizes[axis:]]
-    places = graph.room.counted(depth, np.int32, "its depth")
-    places = places.reshape([-1] + [1] * (len(sizes) - axis))
+    classes = graph.room.counted(depth, np.int32, "its depth")
+    classes = classes.reshape([-1] + [1] * (len(sizes) - axis))
     data = graph.reshaped(graph.operand(index), own)
-    is_on = graph.make("EQUAL", [data, places])
-    full = common(data, graph.model.constant(places))
+    is_on = graph.make("EQUAL", [data, classes])
+    full = common(data, graph.model.constant(classes))
     values = [
         graph.broadcast(graph.reshaped(graph.operand(i), [1] * len(full)), full) for i in (on, off)
     ]
@@ -227,18 +230,18 @@ def one_hot(graph: Importing, operator: Operator) -> None:
 
 
 def reverse(graph: Importing, operator: Operator) -> None:
-    """One axis after the other."""
+    """REVERSE_V2: one REVERSE for each axis."""
     data = graph.operand(operator.inputs[0])
     axes = graph.numbers(operator.inputs[1], "its axis")
     rank = len(data.dimensions)
     for axis in axes:
-        place = axis + rank if axis < 0 else axis
-        data = graph.make("REVERSE", [data, np.array([place], np.int32)])
+        dimension = axis + rank if axis < 0 else axis
+        data = graph.make("REVERSE", [data, np.array([dimension], np.int32)])
     graph.give(operator, data if axes else graph.copy(data))
 
 
 def tile(graph: Importing, operator: Operator) -> None:
-    """As often as constants or a run say."""
+    """TILE; the multiples may be computed."""
     _with_numbers(graph, operator, "TILE")
 
 

@@ -1,4 +1,4 @@
-"""Images of another size."""
+"""Image resizing."""
 
 from nnapi_shim.formats.tflite.file import Operator
 from nnapi_shim.formats.tflite.importing.graph import Importing

@@ -1,4 +1,4 @@
-"""Parts of tensors, by ranges and by indices."""
+"""Slices, strided slices and gathers."""
 
 import math
 from itertools import accumulate
@@ -18,7 +18,7 @@ from nnapi_shim.hal.enums import OperandType as T
 
 
 def _known(graph: Importing, index: int | None) -> Input:
-    """Numbers as constants of 32 bits, or as operands."""
+    """Integers as an int32 constant, or as an operand."""
     value = graph.value(index)
     if value is None:
         return graph.operand(index)
@@ -26,69 +26,70 @@ def _known(graph: Importing, index: int | None) -> Input:
 
 
 def slice_(graph: Importing, operator: Operator) -> None:
-    """From a place and of a size."""
+    """SLICE by begin and size."""
     data, begin, size = operator.inputs
-    given = [graph.operand(data), _known(graph, begin), _known(graph, size)]
-    graph.add("SLICE", given, operator)
+    operands = [graph.operand(data), _known(graph, begin), _known(graph, size)]
+    graph.add("SLICE", operands, operator)
 
 
 def strided(graph: Importing, operator: Operator) -> None:
-    """Ellipses and new axes are put into words that NNAPI has."""
+    """STRIDED_SLICE; ellipses and new axes are resolved into ranges."""
     data = graph.operand(operator.inputs[0])
     options = operator.options
     masks = [int(options.get(name, 0)) for name in _MASKS]
     is_plain = not masks[3] and not masks[4] and not options.get("Offset", False)
-    if is_plain and not _whole(graph, operator, data):
+    if is_plain and not _needs_ranges(graph, operator, data):
         ranges = [_known(graph, index) for index in operator.inputs[1:4]]
         graph.add("STRIDED_SLICE", [data, *ranges, *masks[:3]], operator)
         return
     if not data.is_known:
         raise reason(
-            "only a run tells the dimensions of its input", "import.tflite.dynamic-dimensions"
+            "the dimensions of its input are unknown before a run",
+            "import.tflite.dynamic-dimensions",
         )
     begin, end, strides = (graph.numbers(i, "its range") for i in operator.inputs[1:4])
     if options.get("Offset", False):
         end = [a + b for a, b in zip(begin, end, strict=True)]
-    found = _ranges(data.dimensions, begin, end, strides, masks)
-    starts = [item.start for item in found.ranges]
+    parts = _ranges(data.dimensions, begin, end, strides, masks)
+    starts = [item.start for item in parts.ranges]
     if data.type is T.TENSOR_INT32:
-        if any(item.step != 1 for item in found.ranges):
+        if any(item.step != 1 for item in parts.ranges):
             raise reason(
                 "NNAPI has no strided slices of integers", "import.tflite.strided-slice.type"
             )
-        sizes = [len(item) for item in found.ranges]
+        sizes = [len(item) for item in parts.ranges]
         part = graph.make("SLICE", [data, graph.sizes(starts), graph.sizes(sizes)])
     else:
-        # Behind the first element in front of a tensor lies -1, which would be its last one.
+        # An exclusive end of -1 (before element 0) would mean the last element: use -size - 1.
         ends = [
             item.stop if item.stop >= 0 else -size - 1
-            for item, size in zip(found.ranges, data.dimensions, strict=True)
+            for item, size in zip(parts.ranges, data.dimensions, strict=True)
         ]
-        steps = [item.step for item in found.ranges]
+        steps = [item.step for item in parts.ranges]
         part = graph.make(
             "STRIDED_SLICE", [data, *map(graph.sizes, (starts, ends, steps)), 0, 0, 0]
         )
-    to_shape(graph, operator, part, found.shape)
+    to_shape(graph, operator, part, parts.shape)
 
 
 _MASKS = ("BeginMask", "EndMask", "ShrinkAxisMask", "EllipsisMask", "NewAxisMask")
 
 
-def _whole(graph: Importing, operator: Operator, data: Operand) -> bool:
-    """Whether NNAPI's operation cannot be used as it is: of integers, of fewer ranges than there
-    are dimensions, and where a dimension is taken away, whose end counts here and not there.
+def _needs_ranges(graph: Importing, operator: Operator, data: Operand) -> bool:
+    """Whether the ranges must be resolved: integers, fewer ranges than dimensions, or a shrunk
+    axis, whose end LiteRT takes into account and NNAPI ignores.
     """
     begin = graph.value(operator.inputs[1])
     if data.type is T.TENSOR_INT32:
         return True
-    takes_away = bool(operator.options.get("ShrinkAxisMask", 0))
+    shrinks = bool(operator.options.get("ShrinkAxisMask", 0))
     is_short = begin is not None and begin.size != len(data.dimensions)
-    is_wide = operator.outputs[0] in graph.wide  # what is left has to be known for them
-    return begin is not None and data.is_known and (takes_away or is_short or is_wide)
+    is_wide = operator.outputs[0] in graph.wide  # their output shape must be known
+    return begin is not None and data.is_known and (shrinks or is_short or is_wide)
 
 
 class _Ranges:
-    """For each dimension what is taken, and the dimensions of the result."""
+    """The range of each dimension, and the dimensions of the result."""
 
     def __init__(self) -> None:
         self.ranges: list[range] = []
@@ -103,20 +104,20 @@ def _ranges(
     masks: list[int],
 ) -> _Ranges:
     begin_mask, end_mask, shrink, ellipsis, new = masks
-    found = _Ranges()
+    result = _Ranges()
     count = len(begin)
     if not len(end) == len(strides) == count:
         raise reason("its ranges are of different lengths", "import.tflite.strided-slice.ranges")
     for at in range(count):
         bit = 1 << at
-        axis = len(found.ranges)
+        axis = len(result.ranges)
         if ellipsis & bit:
-            behind = sum(not new >> later & 1 for later in range(at + 1, count))
-            for size in dimensions[axis : len(dimensions) - behind]:
-                found.ranges.append(range(size))
-                found.shape.append(size)
+            following = sum(not new >> later & 1 for later in range(at + 1, count))
+            for size in dimensions[axis : len(dimensions) - following]:
+                result.ranges.append(range(size))
+                result.shape.append(size)
         elif new & bit:
-            found.shape.append(1)
+            result.shape.append(1)
         else:
             if axis >= len(dimensions):
                 raise reason(
@@ -129,30 +130,30 @@ def _ranges(
             if shrink & bit:
                 if step < 0:
                     raise reason(
-                        "a dimension that goes away has a stride below 0",
+                        "a shrunk dimension has a stride below 0",
                         "import.tflite.strided-slice.shrink-stride",
                     )
-                place = 0 if begin_mask & bit else axis_of(begin[at], size)
-                found.ranges.append(range(place, place + 1))
+                start = 0 if begin_mask & bit else axis_of(begin[at], size)
+                result.ranges.append(range(start, start + 1))
                 continue
             bounds = slice(
                 None if begin_mask & bit else begin[at], None if end_mask & bit else end[at], step
             )
-            found.ranges.append(range(*bounds.indices(size)))
-            found.shape.append(len(found.ranges[-1]))
-    for size in dimensions[len(found.ranges) :]:
-        found.ranges.append(range(size))
-        found.shape.append(size)
-    if not all(map(len, found.ranges)):
-        raise reason("nothing is left of it", "import.tflite.strided-slice.empty")
-    return found
+            result.ranges.append(range(*bounds.indices(size)))
+            result.shape.append(len(result.ranges[-1]))
+    for size in dimensions[len(result.ranges) :]:
+        result.ranges.append(range(size))
+        result.shape.append(size)
+    if not all(map(len, result.ranges)):
+        raise reason("its output has no elements", "import.tflite.strided-slice.empty")
+    return result
 
 
 def gather(graph: Importing, operator: Operator) -> None:
-    """Of a single index, which takes its dimension away."""
+    """GATHER; a scalar index removes its dimension."""
     data, index = graph.operand(operator.inputs[0]), operator.inputs[1]
     if operator.options.get("BatchDims", 0):
-        raise reason("it gathers by batches", "import.tflite.gather.batch-dims")
+        raise reason("it has batch dimensions", "import.tflite.gather.batch-dims")
     axis = axis_of(int(operator.options.get("Axis", 0)), len(data.dimensions) or 1)
     if not graph.is_rank_0(index):
         graph.add("GATHER", [data, axis, graph.operand(index)], operator)
@@ -162,17 +163,18 @@ def gather(graph: Importing, operator: Operator) -> None:
 
 
 def gather_nd(graph: Importing, operator: Operator) -> None:
-    """Index columns times the strides of their dimensions, and a GATHER of rows."""
+    """GATHER_ND: index columns times strides, then GATHER of rows."""
     data, indices = graph.operands(operator.inputs)
     if not data.is_known or not indices.is_known:
         raise reason(
-            "only a run tells the dimensions of its inputs", "import.tflite.dynamic-dimensions"
+            "the dimensions of its inputs are unknown before a run",
+            "import.tflite.dynamic-dimensions",
         )
     *lead, count = indices.dimensions
     sizes = data.dimensions[:count]
     if count > len(data.dimensions):
         raise reason(
-            f"indices of {count} numbers into {list(data.dimensions)}",
+            f"indices of {count} numbers for dimensions {list(data.dimensions)}",
             "import.tflite.gather-nd.indices",
         )
     strides = list(accumulate((1, *sizes[:0:-1]), mul))[::-1]
@@ -183,12 +185,12 @@ def gather_nd(graph: Importing, operator: Operator) -> None:
         total = product if total is None else graph.make("ADD", [total, product, NONE])
     flat = graph.reshaped(total, lead)
     rows = graph.reshaped(data, [math.prod(sizes), *data.dimensions[count:]])
-    found = graph.make("GATHER", [rows, 0, flat])
-    graph.give(operator, graph.reshaped(found, [*lead, *data.dimensions[count:]]))
+    gathered = graph.make("GATHER", [rows, 0, flat])
+    graph.give(operator, graph.reshaped(gathered, [*lead, *data.dimensions[count:]]))
 
 
 def top_k(graph: Importing, operator: Operator) -> None:
-    """Of equal elements NNAPI takes the later first."""
+    """TOPK_V2; among equal elements NNAPI returns the last first."""
     (count,) = graph.numbers(operator.inputs[1], "the number of elements")
     values, indices = graph.make("TOPK_V2", [graph.operand(operator.inputs[0]), count])
     graph.give(operator, values, 0)

@@ -1,4 +1,4 @@
-"""Tensors of a file as operands: their types, their parameters, and constants."""
+"""Tensors of a file as operands: types, quantization parameters, constants."""
 
 import numpy as np
 
@@ -20,7 +20,7 @@ OPERAND_TYPES = {
     "INT16": T.TENSOR_QUANT16_SYMM,
     "BOOL": T.TENSOR_BOOL8,
 }
-"""Element type -> type of the operand; NNAPI has no others."""
+"""Element type -> operand type; NNAPI has no others."""
 
 
 def require_understood(tensor: Tensor) -> None:
@@ -32,7 +32,7 @@ def require_understood(tensor: Tensor) -> None:
 def operand_parameters(tensor: Tensor, is_wide: bool) -> tuple[T, float, int]:
     """Type, scale and zero point of the operand of a tensor.
 
-    is_wide: whether it has 16 bits and its operand is float32.
+    is_wide: whether the tensor is 16-bit and its operand float32.
     """
     require_understood(tensor)
     if tensor.blocks is not None:
@@ -54,11 +54,11 @@ def operand_parameters(tensor: Tensor, is_wide: bool) -> tuple[T, float, int]:
         )
     if tensor.scale:
         return type, tensor.scale, tensor.zero_point
-    return type, 1.0, 0  # bytes without quantization: NNAPI has no other type for them
+    return type, 1.0, 0  # unquantized bytes: NNAPI has no other type
 
 
 def constant(model: Model, tensor: Tensor, value: Array, is_wide: bool) -> Operand:
-    """A constant of the model with the contents of a tensor that is not sparse."""
+    """A constant of the model with the contents of a dense tensor."""
     if tensor.blocks is not None:
         raise reason(
             f"{tensor} has a scale for each block, which NNAPI does not have",
@@ -70,9 +70,7 @@ def constant(model: Model, tensor: Tensor, value: Array, is_wide: bool) -> Opera
     if value.dtype in (np.int64, np.uint32, np.uint64):
         limits = np.iinfo(np.int32)
         if value.size and not limits.min <= value.min() <= value.max() <= limits.max:
-            raise reason(
-                f"{tensor} has numbers that 32 bits do not hold", "import.tflite.int64-range"
-            )
+            raise reason(f"{tensor} has numbers beyond 32 bits", "import.tflite.int64-range")
         return model.constant(value.astype(np.int32))
     if tensor.is_per_channel and tensor.type in ("INT8", "INT4"):
         if any(tensor.zero_points):

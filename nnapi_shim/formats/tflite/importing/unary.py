@@ -1,4 +1,4 @@
-"""What has one input, element by element or along an axis."""
+"""Unary elementwise operators, and operators along the last axis."""
 
 import math
 from typing import Any
@@ -23,40 +23,44 @@ def _input(graph: Importing, operator: Operator) -> Operand:
 
 
 def _number(operand: Operand, value: float) -> Array:
-    """A constant of one element that goes with an operand of real numbers."""
+    """A one-element constant of the type of a float operand."""
     return np.full(1, value, np.float16 if operand.type is T.TENSOR_FLOAT16 else np.float32)
 
 
 def square(graph: Importing, operator: Operator) -> None:
-    """A product with itself."""
+    """SQUARE as MUL."""
     data = _input(graph, operator)
     graph.add("MUL", [data, data, NONE], operator)
 
 
 def negative(graph: Importing, operator: Operator) -> None:
-    """Of quantized values LiteRT negates what is stored, whatever the zero points are."""
+    """NEG; LiteRT negates stored elements of quantized tensors regardless of zero points, so they
+    are refused.
+    """
     data = _input(graph, operator)
     if graph.tensor(operator.inputs[0]).scales:
         raise reason(
-            "it is of quantized values, which LiteRT negates without their scale",
+            "its values are quantized, and LiteRT negates them without the scale",
             "import.tflite.neg.quantized",
         )
     graph.add("NEG", [data], operator)
 
 
 def ceil(graph: Importing, operator: Operator) -> None:
-    """What is below the negative."""
+    """CEIL as -FLOOR(-x)."""
     below = graph.make("FLOOR", [graph.make("NEG", [_input(graph, operator)])])
     graph.add("NEG", [below], operator)
 
 
 def elu(graph: Importing, operator: Operator) -> None:
-    """With a factor of 1."""
+    """ELU with alpha 1."""
     graph.give(operator, graph.make("ELU", [graph.real(_input(graph, operator)), 1.0]))
 
 
 def leaky_relu(graph: Importing, operator: Operator) -> None:
-    """PRELU whose slope is one number; a quantized one is a step or, if negative, minus one."""
+    """LEAKY_RELU as PRELU with a one-element alpha; a quantized alpha is one step with the scale
+    abs(alpha).
+    """
     data = _input(graph, operator)
     slope = float(operator.options.get("Alpha", 0.0))
     alpha: Any = _number(data, slope)
@@ -68,7 +72,7 @@ def leaky_relu(graph: Importing, operator: Operator) -> None:
 
 
 def gelu(graph: Importing, operator: Operator) -> None:
-    """By tanh, or by the error function."""
+    """GELU, by tanh or by erf."""
     data = graph.real(_input(graph, operator))
     if not operator.options.get("Approximate", False):
         graph.give(operator, functions.gelu(graph, data))
@@ -83,32 +87,34 @@ def gelu(graph: Importing, operator: Operator) -> None:
 
 
 def relu_0_to_1(graph: Importing, operator: Operator) -> None:
-    """Two bounds."""
+    """RELU_0_TO_1 as MINIMUM and MAXIMUM."""
     data = graph.real(_input(graph, operator))
     above = graph.make("MAXIMUM", [data, _number(data, 0)])
     graph.give(operator, graph.make("MINIMUM", [above, _number(data, 1)]))
 
 
 def softmax(graph: Importing, operator: Operator) -> None:
-    """A file without a factor has 0 there, which LiteRT takes as it is."""
+    """SOFTMAX; beta is 0 if the file has none, as in LiteRT."""
     beta = float(operator.options.get("Beta", 1.0))
     graph.add("SOFTMAX", [_input(graph, operator), beta], operator)
 
 
 def log_softmax(graph: Importing, operator: Operator) -> None:
-    """Along the last axis."""
+    """LOG_SOFTMAX along the last axis."""
     graph.add("LOG_SOFTMAX", [_input(graph, operator), 1.0, -1], operator)
 
 
 def l2_normalization(graph: Importing, operator: Operator) -> None:
-    """Along the last axis."""
+    """L2_NORMALIZATION along the last axis."""
     if operator.options.get("FusedActivationFunction", 0):
-        raise reason("NNAPI fuses no activation into it", "import.tflite.no-fused-activation")
+        raise reason(
+            "NNAPI does not fuse an activation into it", "import.tflite.no-fused-activation"
+        )
     graph.add("L2_NORMALIZATION", [_input(graph, operator)], operator)
 
 
 def local_response(graph: Importing, operator: Operator) -> None:
-    """Along the last axis."""
+    """LOCAL_RESPONSE_NORMALIZATION along the last axis."""
     options = operator.options
     values = [float(options.get(name, 0.0)) for name in ("Bias", "Alpha", "Beta")]
     inputs: list[Any] = [_input(graph, operator), int(options.get("Radius", 0)), *values]
@@ -116,11 +122,12 @@ def local_response(graph: Importing, operator: Operator) -> None:
 
 
 def sign(graph: Importing, operator: Operator) -> None:
-    """1, -1 or the number itself, which is 0 or none."""
+    """SIGN: 1, -1, or the input itself for 0 and NaN."""
     data = _input(graph, operator)
     if not data.is_known:
         raise reason(
-            "only a run tells the dimensions of its input", "import.tflite.dynamic-dimensions"
+            "the dimensions of its input are unknown before a run",
+            "import.tflite.dynamic-dimensions",
         )
     kinds: dict[T, Any] = {T.TENSOR_FLOAT32: np.float32, T.TENSOR_INT32: np.int32}
     if data.type not in kinds:

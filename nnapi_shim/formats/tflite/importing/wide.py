@@ -1,9 +1,8 @@
-"""Quantized values of 16 bits, which NNAPI's operations take in few places.
+"""Quantized 16-bit tensors (16x8), which few NNAPI operations take.
 
-They are computed as real numbers: TENSOR_FLOAT32 that hold the numbers that the elements stand for,
-rounded to whole steps of the scale behind every operator that computes, as LiteRT rounds them. That
-is LiteRT's result or a step of 16 bits beside it. Inputs and outputs of the model have the elements
-as TENSOR_INT32.
+They are computed as TENSOR_FLOAT32 of the dequantized values. After every computing operator the
+values are rounded to multiples of the scale, as LiteRT rounds them; the result equals LiteRT's or
+differs by one step. Model inputs and outputs hold the stored elements as TENSOR_INT32.
 """
 
 from collections.abc import Collection, Mapping
@@ -12,14 +11,14 @@ from functools import partial
 import numpy as np
 
 from nnapi_shim.api.operand import Operand
-from nnapi_shim.formats.tflite.file import Graph, Operator, Tensor
+from nnapi_shim.formats.tflite.file import FileGraph, Operator, Tensor
 from nnapi_shim.formats.tflite.importing.graph import Importing
 from nnapi_shim.formats.tflite.importing.operations import NONE
 from nnapi_shim.formats.tflite.importing.reason import reason
 from nnapi_shim.hal.enums import OperandType as T
 
 ROUNDER = 1.5 * 2.0**23
-"""Added to a number below 2^22 and taken away again, it leaves a whole number, the nearest."""
+"""Adding and subtracting it rounds a number below 2^22 to the nearest integer."""
 
 _CELLS = {
     "BIDIRECTIONAL_SEQUENCE_LSTM",
@@ -35,29 +34,31 @@ GATHER_ND MAXIMUM MAX_POOL_2D MINIMUM MIRROR_PAD PACK PAD PADV2 REDUCE_MAX REDUC
 RESIZE_NEAREST_NEIGHBOR REVERSE_V2 SELECT SELECT_V2 SLICE SPACE_TO_BATCH_ND SPACE_TO_DEPTH SPLIT
 SPLIT_V SQUEEZE STRIDED_SLICE TILE TRANSPOSE UNPACK"""
 MOVES = frozenset(_MOVES.split())
-"""Operators behind which there is nothing to round if the scales are the same."""
+"""Operators that need no rounding if the scales of inputs and output are equal."""
 
 
 OTHERWISE = {
-    **dict.fromkeys(_CELLS, "computes cells in steps that no operation of NNAPI has"),
-    "EXP": "goes straight between 513 values, up to 21 steps beside the formula",
-    "FLOOR_DIV": "takes no notice of scales",
-    "FLOOR_MOD": "takes no notice of scales",
-    "LOG": "goes straight between 513 values, up to 18 steps beside the formula",
-    "PRELU": "gives other numbers than the formula",
+    **dict.fromkeys(
+        _CELLS, "computes cells with intermediate roundings that no NNAPI operation has"
+    ),
+    "EXP": "interpolates between 513 values, up to 21 steps from the formula",
+    "FLOOR_DIV": "ignores scales",
+    "FLOOR_MOD": "ignores scales",
+    "LOG": "interpolates between 513 values, up to 18 steps from the formula",
+    "PRELU": "computes other values than the formula",
     "RESIZE_BILINEAR": "rounds the weights of pixels to 10 bits",
-    "RSQRT": "is up to 1 % beside the formula",
+    "RSQRT": "is up to 1 % from the formula",
 }
-"""Operators whose results would be many steps beside LiteRT's: what it does."""
+"""Operators whose results would differ by many steps -> what LiteRT does."""
 
 _STORED = "CONCATENATION EQUAL GREATER GREATER_EQUAL LESS LESS_EQUAL NOT_EQUAL"
 STORED = frozenset(_STORED.split())
-"""Operators of which LiteRT compares or copies stored elements."""
+"""Operators that compare or copy stored elements in LiteRT."""
 
 
-def wide_tensors(graph: Graph) -> set[int]:
-    """Numbers of the tensors that are kept as real numbers: not those of cells, whose states NNAPI
-    has in 16 bits.
+def wide_tensors(graph: FileGraph) -> set[int]:
+    """Indices of the tensors that are kept as float32; not those of cells, whose 16-bit states
+    NNAPI supports.
     """
     cells = {
         index
@@ -72,22 +73,22 @@ def _is_quantized(tensor: Tensor) -> bool:
     return tensor.type == "INT16" and bool(tensor.scales)
 
 
-def taken(graph: Importing, tensor: Tensor, stored: Operand) -> Operand:
-    """The real numbers that an input of the model stands for."""
-    found: Operand = graph.make("CAST", [stored], output=T.TENSOR_FLOAT32)
+def from_stored(graph: Importing, tensor: Tensor, stored: Operand) -> Operand:
+    """The float32 values of a model input."""
+    result: Operand = graph.make("CAST", [stored], output=T.TENSOR_FLOAT32)
     if tensor.zero_point:
-        found = graph.make("SUB", [found, _number(tensor.zero_point), NONE])
-    real: Operand = graph.make("MUL", [found, _number(tensor.scale), NONE])
+        result = graph.make("SUB", [result, _number(tensor.zero_point), NONE])
+    real: Operand = graph.make("MUL", [result, _number(tensor.scale), NONE])
     return real
 
 
-def given(graph: Importing, tensor: Tensor, real: Operand) -> Operand:
-    """The elements of an output of the model."""
+def to_stored(graph: Importing, tensor: Tensor, real: Operand) -> Operand:
+    """The stored elements of a model output, as TENSOR_INT32."""
     steps = _steps(graph, tensor, real)
     if tensor.zero_point:
         steps = graph.make("ADD", [steps, _number(tensor.zero_point), NONE])
-    found: Operand = graph.make("CAST", [steps], output=T.TENSOR_INT32)
-    return found
+    result: Operand = graph.make("CAST", [steps], output=T.TENSOR_INT32)
+    return result
 
 
 def _number(value: float) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
@@ -95,37 +96,39 @@ def _number(value: float) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
 
 
 def _steps(graph: Importing, tensor: Tensor, real: Operand) -> Operand:
-    """Real numbers as whole steps from the zero point on, within 16 bits."""
+    """Float32 values as integer steps from the zero point, within 16 bits."""
     if not tensor.scale:
         raise reason(
-            f"{tensor} is of 16 bits and has scales per channel", "import.tflite.int16.per-channel"
+            f"{tensor} is 16-bit and has scales per channel", "import.tflite.int16.per-channel"
         )
-    if tensor.scale < 2.0**-120:  # whose inverse is no float32
+    if tensor.scale < 2.0**-120:  # its inverse overflows float32
         raise reason(
-            f"{tensor} is of 16 bits and has the scale {tensor.scale}", "import.tflite.int16.scale"
+            f"{tensor} is 16-bit and has the scale {tensor.scale}", "import.tflite.int16.scale"
         )
     low, high = (limit - tensor.zero_point for limit in (-32768, 32767))
     steps = graph.make("MUL", [real, _number(1 / np.float64(tensor.scale)), NONE])
     steps = graph.make("MAXIMUM", [graph.make("MINIMUM", [steps, _number(high)]), _number(low)])
     steps = graph.make("ADD", [steps, _number(ROUNDER), NONE])
-    found: Operand = graph.make("SUB", [steps, _number(ROUNDER), NONE])
-    return found
+    result: Operand = graph.make("SUB", [steps, _number(ROUNDER), NONE])
+    return result
 
 
 def notes(operators: Mapping[str, int]) -> tuple[str, ...]:
-    """How tensors of 16 bits are expressed. operators: how many have some, by their names."""
+    """How 16-bit tensors are expressed. operators: operator name -> number of operators with such
+    tensors.
+    """
     if not operators:
         return ()
     names = [f"{count} {name}" if count > 1 else name for name, count in operators.items()]
     return (
         "activations of 16 bits (16x8) are computed in TENSOR_FLOAT32 and rounded to the steps of "
-        "their scales behind each operator, so that results may be a step of 16 bits beside "
-        f"LiteRT's: {', '.join(names)}",
+        "their scales after each operator, so results may differ from LiteRT's by one 16-bit "
+        f"step: {', '.join(names)}",
     )
 
 
 def rounded(graph: Importing, operator: Operator, wide: Collection[int]) -> None:
-    """Round what an operator has given to the steps of its outputs."""
+    """Round the outputs of an operator to multiples of their scales."""
     if operator.name in _CELLS:
         return
     if any(index in wide for index in (*operator.inputs, *operator.outputs)):
@@ -140,21 +143,21 @@ def rounded(graph: Importing, operator: Operator, wide: Collection[int]) -> None
 
 
 def _on_grid(graph: Importing, tensor: Tensor, real: Operand) -> Operand:
-    found: Operand = graph.make("MUL", [_steps(graph, tensor, real), _number(tensor.scale), NONE])
-    return found
+    result: Operand = graph.make("MUL", [_steps(graph, tensor, real), _number(tensor.scale), NONE])
+    return result
 
 
 def check(graph: Importing, operator: Operator) -> None:
-    """Refuse what LiteRT computes of 16 bits in another way."""
+    """Refuse operators that LiteRT computes differently for 16-bit tensors."""
     tensors = [graph.tensor(i) for i in (*operator.inputs, *operator.outputs) if i in graph.wide]
     if not tensors:
         return
     if operator.name in OTHERWISE:
         raise reason(
-            f"of 16 bits LiteRT {OTHERWISE[operator.name]}", "import.tflite.int16.operator"
+            f"for 16-bit tensors LiteRT {OTHERWISE[operator.name]}", "import.tflite.int16.operator"
         )
     if operator.name in STORED and len({(t.scale, t.zero_point) for t in tensors}) > 1:
         raise reason(
-            "of 16 bits LiteRT takes no notice of different scales",
+            "for 16-bit tensors LiteRT ignores different scales",
             "import.tflite.int16.scales-differ",
         )
