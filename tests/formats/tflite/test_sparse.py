@@ -236,7 +236,9 @@ def doubling(depth: int, branches: int = 0) -> bytes:
 def test_composites_that_become_more_than_a_file_may(depth: int, branches: int) -> None:
     """All graphs of the file together."""
     assert len(model_of(doubling(6)).operations) == 64
-    with pytest.raises(NnapiError, match=r"inlined for a composite, takes \d+ bytes; for a file of"):
+    with pytest.raises(
+        NnapiError, match=r"inlined for a composite, takes \d+ bytes; for a file of"
+    ):
         model_of(doubling(depth, branches))
 
 
