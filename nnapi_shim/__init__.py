@@ -70,10 +70,10 @@ def __getattr__(name: str) -> object:
     if name == "capi":
         return import_module(f"{__name__}.capi")
     if name not in _home:
-        told = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(told, name=name, obj=sys.modules[__name__])  # for a suggestion
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message, name=name, obj=sys.modules[__name__])  # for a suggestion
     try:
-        found = globals()[name] = getattr(import_module(f"{__name__}.{_home[name]}"), name)
+        value = globals()[name] = getattr(import_module(f"{__name__}.{_home[name]}"), name)
     except ImportError as error:
         if error.name != "numpy":
             raise
@@ -81,7 +81,7 @@ def __getattr__(name: str) -> object:
             f"{__name__}.{name} needs numpy, which is not there; `pip install numpy` (C programs "
             "on nnapi-cpu need none)"
         ) from None
-    return found
+    return value
 
 
 def __dir__() -> list[str]:

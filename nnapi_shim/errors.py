@@ -106,8 +106,8 @@ class NnapiError(Exception):
         for place in self.places:
             name = {"name": place.name} if place.name else {}
             parts.setdefault(place.kind, {"number": place.number, **name})
-        given, _, allowed = self.said.partition("; ")
-        return {**parts, "given": given, "allowed": allowed or None, "message": self.message}
+        passed, _, allowed = self.said.partition("; ")
+        return {**parts, "given": passed, "allowed": allowed or None, "message": self.message}
 
 
 def bad_data(message: str, rule: str) -> NnapiError:

@@ -63,10 +63,10 @@ else:
             return cls(*values)
 
         def _replace(self, **changed):
-            found = type(self)(*map(changed.pop, self._fields, self))
+            copy = type(self)(*map(changed.pop, self._fields, self))
             if changed:
                 raise ValueError(f"there are no fields {[*changed]}")
-            return found
+            return copy
 
         def _asdict(self):
             return dict(zip(self._fields, self, strict=True))
@@ -75,8 +75,8 @@ else:
             return tuple(self)
 
         def __repr__(self):
-            told = ", ".join(f"{name}={value!r}" for name, value in self._asdict().items())
-            return f"{type(self).__name__}({told})"
+            fields = ", ".join(f"{name}={value!r}" for name, value in self._asdict().items())
+            return f"{type(self).__name__}({fields})"
 
     class _NamedTuples(type):
         def __new__(cls, name, bases, namespace):

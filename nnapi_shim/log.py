@@ -133,10 +133,10 @@ def trace(error: BaseException, level: str = "debug") -> None:
 
 def _origins(error: BaseException) -> Iterator[str]:
     """An exception and its frames, the innermost first; then what it was raised for."""
-    seen: set[int] = set()
+    visited: set[int] = set()
     cause: BaseException | None = error
-    while cause is not None and id(cause) not in seen:
-        seen.add(id(cause))
+    while cause is not None and id(cause) not in visited:
+        visited.add(id(cause))
         yield f"{type(cause).__name__}: {cause}"
         frames, trace = [], cause.__traceback__
         while trace is not None:

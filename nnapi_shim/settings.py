@@ -71,8 +71,8 @@ class Setting(NamedTuple):
         """Where the value comes from: `default` or `environment`."""
         if not _environment_counts or self.name not in os.environ:
             return "default"
-        given = os.environ[self.name]
-        is_used = not self.allowed or given in self.allowed
+        value = os.environ[self.name]
+        is_used = not self.allowed or value in self.allowed
         return "environment" if is_used else "default"
 
     def refuse(self, value: str, reason: str) -> None:

@@ -23,10 +23,10 @@ signals.h, for the time in which Python starts and for threads of C, leaves out 
 
 def defer_while_importing() -> None:
     """Let signals of a thread wait while it looks for a module or loads one, from now on."""
-    found = address.loaded_function("pthread_sigmask", "int(*)(int, uintptr_t, uintptr_t)", ())
-    if found is None or PathFinder not in sys.meta_path:
+    functions = address.loaded_function("pthread_sigmask", "int(*)(int, uintptr_t, uintptr_t)", ())
+    if functions is None or PathFinder not in sys.meta_path:
         return
-    change, keep = found
+    change, keep = functions
     mask = sum(1 << number for number in range(_NUMBERS) if number + 1 not in _AT_ONCE)
     waiting, kept = address.address_of(mask.to_bytes(_MASK_BYTES, "little"))
 

@@ -89,8 +89,8 @@ class Recorder:
                 },
             }
             if name == "ANeuralNetworksModel_addOperation":
-                given = entry["arguments"]
-                given["type"] = decoding.code_name(OperationType, given["type"])
+                recorded = entry["arguments"]
+                recorded["type"] = decoding.code_name(OperationType, recorded["type"])
             entry.update(self._contents.before(name, values, entry["arguments"]))
             if name in LONG:
                 self._write(entry)

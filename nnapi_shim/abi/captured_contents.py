@@ -182,18 +182,18 @@ class Contents:
         return Region(memory, values["memory"], values["offset"], values["length"])
 
     def _read(self, regions: Sequence[Region]) -> list[dict[str, Any]]:
-        found = []
+        regions_read = []
         for region in dict.fromkeys(regions):
             data = _contents_of(region.memory, region.offset, region.length, written=False)
             if data is not None:
-                found.append(
+                regions_read.append(
                     {
                         "memory": decoding.handle(region.handle),
                         "offset": region.offset,
                         "contents": self._stored("|u1", (len(data),), data),
                     }
                 )
-        return found
+        return regions_read
 
     def _whole(self, handle: int) -> dict[str, Any]:
         """All of a memory that the program can see."""
@@ -210,8 +210,8 @@ class Contents:
         handle = values.get("memory", 0)
         dimensions = None
         if values["type"]:
-            given = decoding.operand_type(values["type"])
-            dimensions = tuple(given.get("dimensions") or ())
+            operand_type = decoding.operand_type(values["type"])
+            dimensions = tuple(operand_type.get("dimensions") or ())
         bound = Bound(
             values.get("buffer", 0),
             values["length"],
@@ -226,19 +226,19 @@ class Contents:
         execution = executions.get(handle)
         if execution is None:
             return {}
-        found = []
+        inputs = []
         for (role, index), bound in sorted(self._bound.get(handle, {}).items()):
             operands = execution.compilation.inputs
             if role != "input" or not 0 <= index < len(operands):
                 continue
             dimensions = bound.dimensions or operands[index].dimensions
-            found.append(self._argument(index, operands[index], dimensions, bound, written=False))
-        return {"inputs": found}
+            inputs.append(self._argument(index, operands[index], dimensions, bound, written=False))
+        return {"inputs": inputs}
 
     def _outputs(
         self, handle: int, execution: Execution, arguments: dict[tuple[str, int], Bound]
     ) -> dict[str, Any]:
-        found = []
+        outputs = []
         for (role, index), bound in sorted(arguments.items()):
             if role != "output":
                 continue
@@ -247,8 +247,8 @@ class Contents:
             except NnapiError:
                 continue
             operand = execution.compilation.outputs[index]
-            found.append(self._argument(index, operand, dimensions, bound, written=True))
-        return {"of": decoding.handle(handle), "outputs": found} if found else {}
+            outputs.append(self._argument(index, operand, dimensions, bound, written=True))
+        return {"of": decoding.handle(handle), "outputs": outputs} if outputs else {}
 
     def _argument(
         self,

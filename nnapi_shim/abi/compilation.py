@@ -87,9 +87,9 @@ def ANeuralNetworksCompilation_addExtensionAttribute(
 ):
     """Pass an attribute of an extension to the device."""
     not_null(compilation=compilation, extensionName=extensionName)
-    given = data_at(data, length)
+    contents = data_at(data, length)
     compilations[compilation].add_extension_attribute(
-        string(extensionName), attributeCodeWithinExtension, given
+        string(extensionName), attributeCodeWithinExtension, contents
     )
     return NO_ERROR
 

@@ -53,8 +53,8 @@ def argument(parameter: Parameter, value: Any, values: dict[str, Any]) -> Any:
     if kind == "numbers":
         return _numbers(value, "uint32_t", values[parameter.of])
     if kind == "handles":
-        found = _numbers(value, "uintptr_t", values[parameter.of])
-        return found if isinstance(found, dict) else [handle(item) for item in found]
+        numbers = _numbers(value, "uintptr_t", values[parameter.of])
+        return numbers if isinstance(numbers, dict) else [handle(item) for item in numbers]
     return None
 
 
@@ -113,7 +113,7 @@ def results(
     parameters: Sequence[Parameter], values: dict[str, Any], counts: dict[str, int]
 ) -> dict[str, Any]:
     """What the variables hold that a call was to fill; counts: elements of arrays."""
-    found: dict[str, Any] = {}
+    values_read: dict[str, Any] = {}
     for parameter in parameters:
         if parameter.kind not in _GIVEN_BACK:
             continue
@@ -121,16 +121,16 @@ def results(
         if not where or not is_readable(where, 1):
             continue
         if parameter.kind == "made":
-            found[parameter.name] = handle(words(where, "uintptr_t", 1)[0])
+            values_read[parameter.name] = handle(words(where, "uintptr_t", 1)[0])
         elif parameter.kind == "out":
-            found[parameter.name] = int(words(where, parameter.of, 1)[0])
+            values_read[parameter.name] = int(words(where, parameter.of, 1)[0])
         elif parameter.kind == "text":
             (text,) = words(where, "uintptr_t", 1)
-            found[parameter.name] = cdata.string(text) if text else None
+            values_read[parameter.name] = cdata.string(text) if text else None
         elif parameter.kind == "outs":
             items = words(where, parameter.of, counts.get(parameter.name, 0))
-            found[parameter.name] = [int(item) for item in items]
-    return found
+            values_read[parameter.name] = [int(item) for item in items]
+    return values_read
 
 
 def contents(pointer: int, length: int) -> bytes | None:

@@ -11,7 +11,7 @@ from nnapi_shim.abi.cdata import (
     store_handle,
     string,
 )
-from nnapi_shim.abi.fast_path import lend
+from nnapi_shim.abi.fast_path import publish
 from nnapi_shim.abi.tables import bursts, compilations, events, executions, memories
 from nnapi_shim.errors import NnapiError, bad_data
 from nnapi_shim.hal.enums import ResultCode
@@ -116,9 +116,9 @@ def ANeuralNetworksExecution_addExtensionAttribute(
 ):
     """Pass an attribute of an extension to the device."""
     not_null(execution=execution, extensionName=extensionName)
-    given = data_at(data, length)
+    contents = data_at(data, length)
     executions[execution].add_extension_attribute(
-        string(extensionName), attributeCodeWithinExtension, given
+        string(extensionName), attributeCodeWithinExtension, contents
     )
     return NO_ERROR
 
@@ -128,7 +128,7 @@ def ANeuralNetworksExecution_compute(execution):
     """Run it, and return when it is done."""
     item = executions[execution]
     item.compute()
-    lend(execution, item)
+    publish(execution, item)
     return NO_ERROR
 
 
@@ -139,8 +139,8 @@ def ANeuralNetworksExecution_burstCompute(execution, burst):
     series = bursts[burst]
     item = executions[execution]
     series.compute(item)
-    lend(execution, item)
-    lend(burst, series)
+    publish(execution, item)
+    publish(burst, series)
     return NO_ERROR
 
 

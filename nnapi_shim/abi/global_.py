@@ -46,7 +46,7 @@ def nnapi_shim_loadEverything():
 
 def listed_devices(handles: Sequence[int]) -> list[IDevice]:
     """The devices behind a program's list: none NULL, none twice (UNEXPECTED_NULL, BAD_DATA)."""
-    found: dict[int, IDevice] = {}
+    by_handle: dict[int, IDevice] = {}
     for position, handle in enumerate(handles):
         if not handle:
             raise NnapiError(
@@ -54,7 +54,7 @@ def listed_devices(handles: Sequence[int]) -> list[IDevice]:
                 f"device {position} of the list is NULL",
                 "device.list.null",
             )
-        if handle in found:
+        if handle in by_handle:
             raise bad_data(f"device {position} stands in the list twice", "device.list.twice")
-        found[handle] = devices[handle]
-    return list(found.values())
+        by_handle[handle] = devices[handle]
+    return list(by_handle.values())

@@ -12,11 +12,11 @@ _ALIGNMENT = 64
 _ELEMENT_ALIGNMENT = 8
 
 
-def renumbered(item: Operation, places: Mapping[int, int]) -> Operation:
-    """An operation of a model in a part of it; places: of its operands there."""
+def renumbered(item: Operation, indexes: Mapping[int, int]) -> Operation:
+    """The operation with the operand indexes of a partition; indexes: old index to new index."""
     return item._replace(
-        inputs=tuple([places[index] for index in item.inputs]),
-        outputs=tuple([places[index] for index in item.outputs]),
+        inputs=tuple([indexes[index] for index in item.inputs]),
+        outputs=tuple([indexes[index] for index in item.outputs]),
     )
 
 
@@ -48,14 +48,14 @@ class Contents:
         return operand._replace(location=where)
 
     def _constant(self, where: DataLocation) -> DataLocation:
-        found = self._moved.get(where)
-        if found is None:
+        moved = self._moved.get(where)
+        if moved is None:
             alignment = _ALIGNMENT if where.length > _ALIGNMENT else _ELEMENT_ALIGNMENT
             self._values += bytes(-len(self._values) % alignment)
-            found = self._moved[where] = where._replace(offset=len(self._values))
+            moved = self._moved[where] = where._replace(offset=len(self._values))
             data = memoryview(self._source.operand_values)
             self._values += data[where.offset : where.offset + where.length]
-        return found
+        return moved
 
     def _graph(self, number: int) -> int:
         """Index of a referenced graph; it comes with all that it refers to."""
@@ -68,16 +68,16 @@ class Contents:
 
     def _not_moved(self, number: int) -> set[int]:
         """A referenced graph and those that it refers to, as far as they are still to come."""
-        found: set[int] = set()
+        needed: set[int] = set()
         rest = [number]
         while rest:
             number = rest.pop()
-            if number in self._graphs or number in found:
+            if number in self._graphs or number in needed:
                 continue
-            found.add(number)
+            needed.add(number)
             operands = self._source.referenced[number].operands
             rest += [other.location.offset for other in operands if other.lifetime is L.SUBGRAPH]
-        return found
+        return needed
 
     def model(self, main: Subgraph) -> Model:
         """The part as a model."""

@@ -41,7 +41,7 @@ static bool is_of_this_version(void)
     return same;
 }
 
-/* nnapi_shim.abi.attach(file, store_error, print, lending, is_privileged, is_ours): the address of the
+/* nnapi_shim.abi.attach(file, store_error, print, fast_path, is_privileged, is_ours): the address of the
  * half's table of functions. */
 static const struct nn_calls *call_attach(const char *callbacks, bool is_ours)
 {
@@ -51,7 +51,7 @@ static const struct nn_calls *call_attach(const char *callbacks, bool is_ours)
     PyObject *abi = py->PyImport_ImportModule("nnapi_shim.abi");
     PyObject *table = abi == NULL ? NULL : py->PyObject_CallMethod(
         abi, "attach", "sKKKii", callbacks, (unsigned long long)(uintptr_t)store_error,
-        (unsigned long long)(uintptr_t)print, (unsigned long long)(uintptr_t)&nn_lending,
+        (unsigned long long)(uintptr_t)print, (unsigned long long)(uintptr_t)&nn_fast_path,
         getauxval(AT_SECURE) != 0, is_ours);
     const struct nn_calls *calls = table != NULL ? py->PyLong_AsVoidPtr(table) : NULL;
     if (calls == NULL)

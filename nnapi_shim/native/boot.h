@@ -66,21 +66,21 @@ bool nn_python_start(const struct nn_location *location);  /* leaves the GIL rel
 bool nn_python_join(const struct nn_location *location);   /* needs the GIL */
 /* Needs the GIL. is_ours: whether nn_python_start() made the interpreter. */
 bool nn_attach(const struct nn_location *location, bool is_ours);
-/* Whether this thread holds Python's lock. Says no before Python is known. */
+/* Whether this thread holds the GIL; false before Python is started. */
 bool nn_holds_python(void);
 
-/* What ANeuralNetworksExecution_compute and _burstCompute do behind nn_enter(). */
+/* ANeuralNetworksExecution_compute and _burstCompute after nn_enter(). */
 int nn_compute(uintptr_t execution);
 int nn_burst_compute(uintptr_t execution, uintptr_t burst);
 
-/* How Python has a part in it, in the order in which abi/fast_path.py has it. */
-struct nn_lending {
-    int (*lend)(uintptr_t handle, uintptr_t function, uintptr_t block, uintptr_t family);
-    int (*take_back)(uintptr_t handle);
+/* The functions of fast_path.c for Python; abi/fast_path.py has the same order. */
+struct nn_fast_path {
+    int (*publish)(uintptr_t handle, uintptr_t function, uintptr_t block, uintptr_t family);
+    int (*reclaim)(uintptr_t handle);
     int (*release)(uintptr_t handle);
     int (*is_running)(uintptr_t handle);
 };
-extern const struct nn_lending nn_lending;
+extern const struct nn_fast_path nn_fast_path;
 
 bool nn_is_importing(void); /* whether another thread imports a module; needs the GIL */
 

@@ -18,14 +18,14 @@
 
 #include "boot.h"
 
-/* What was told of last; one line about a place is enough. */
-static char told[PATH_MAX];
+/* The path of the last message; each path is reported once. */
+static char reported[PATH_MAX];
 
 static bool pass_over(const char *path, const char *reason, unsigned number, bool octal)
 {
     char line[PATH_MAX + 256];
-    if (strcmp(told, path) != 0) {
-        snprintf(told, sizeof told, "%s", path);
+    if (strcmp(reported, path) != 0) {
+        snprintf(reported, sizeof reported, "%s", path);
         snprintf(line, sizeof line, octal ? "%s is passed over: %s (mode %04o)"
                                           : "%s is passed over: %s %u", path, reason, number);
         nn_warn(line);

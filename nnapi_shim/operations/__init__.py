@@ -57,13 +57,13 @@ def family(type: OperationType) -> str:
 
 def operation(type: OperationType) -> Operation:
     """The declaration of an operation; raises BAD_DATA for one that is not there."""
-    found = _loaded.get(type)
-    if found is None:
+    loaded = _loaded.get(type)
+    if loaded is None:
         if type.name not in _family_of:
             raise bad_data(f"{type.name} is not available in this version", "operation.type")
         module = import_module(f"{__name__}.{_family_of[type.name]}")
-        found = _loaded[type] = getattr(module, type.name)
-    return found
+        loaded = _loaded[type] = getattr(module, type.name)
+    return loaded
 
 
 def registry() -> list[Operation]:
@@ -97,13 +97,13 @@ def bound_operand(
 def bound_operation(
     item: hal.Operation,
     operands: Sequence[Any],
-    given: Callable[[int, bool], Any],
+    value_of: Callable[[int, bool], Any],
     tensor: Callable[[int], BoundOperand],
     base: int = 0,
 ) -> BoundOperation:
     """An operation of a graph with its operands by name; raises BAD_DATA where no use fits.
 
-    operands: those of the graph, for their types. given: from the index of an input, and whether
+    operands: those of the graph, for their types. value_of: from the index of an input, and whether
     its value counts, what its name stands for (see Operation.bind). tensor: the operand of an
     index. base: what to subtract from indexes in messages.
     """
@@ -119,12 +119,12 @@ def bound_operation(
         if role is None:
             raise
         index = (item.inputs if role.kind == "input" else item.outputs)[role.number] - base
-        told = error.message.replace(")", f", operand {index})", 1)
-        raise error.worded(told).about(Place("operand", index, role.name)) from None
+        message = error.message.replace(")", f", operand {index})", 1)
+        raise error.worded(message).about(Place("operand", index, role.name)) from None
     values = match.value_positions
     return declaration.bind(
         match,
-        [given(index, at in values) for at, index in enumerate(item.inputs)],
+        [value_of(index, at in values) for at, index in enumerate(item.inputs)],
         [tensor(index) for index in item.outputs],
         lambda at: tensor(item.inputs[at]),
         tuple([index - base for index in indexes]) if base else indexes,

@@ -21,10 +21,10 @@ def in_eighths(*names: str) -> Check:
     def check(op: BoundOperation) -> None:
         for name in names:
             operand = getattr(op, name)
-            given = (operand.scale, operand.zero_point)
-            if op.variant not in FLOAT and given != EIGHTHS:
+            parameters = (operand.scale, operand.zero_point)
+            if op.variant not in FLOAT and parameters != EIGHTHS:
                 raise op_failed(
-                    f"{name} has scale and zero point {given}; they must be {EIGHTHS}",
+                    f"{name} has scale and zero point {parameters}; they must be {EIGHTHS}",
                     "boxes.quantization",
                 )
 
@@ -38,27 +38,27 @@ def box_parameters(boxes: str, scores_like: str = "") -> Quantization:
     """
 
     def computed(op: BoundOperation) -> list[tuple[float, int]]:
-        found = declared(op)
+        level = declared(op)
         for position, name in enumerate(op.match.output_names):
             if name == boxes and op.variant not in FLOAT:
-                found[position] = EIGHTHS
+                level[position] = EIGHTHS
             elif name == "out_scores" and scores_like:
                 source = getattr(op, scores_like)
-                found[position] = (source.scale, source.zero_point)
-        return found
+                level[position] = (source.scale, source.zero_point)
+        return level
 
     return computed
 
 
-def require_dimensions(op: BoundOperation, name: str, wanted: Sequence[int | None]) -> None:
+def require_dimensions(op: BoundOperation, name: str, expected: Sequence[int | None]) -> None:
     """An operand has these dimensions; None stands for any size. Raises OP_FAILED."""
-    given = getattr(op, name).dimensions
-    fits = len(given) == len(wanted) and all(
-        size in (None, found) for size, found in zip(wanted, given, strict=True)
+    dimensions = getattr(op, name).dimensions
+    fits = len(dimensions) == len(expected) and all(
+        size in (None, actual) for size, actual in zip(expected, dimensions, strict=True)
     )
     if not fits:
-        sizes = ", ".join("any" if size is None else str(size) for size in wanted)
+        sizes = ", ".join("any" if size is None else str(size) for size in expected)
         raise op_failed(
-            f"{name} has dimensions {list(given)}; they must be [{sizes}]",
+            f"{name} has dimensions {list(dimensions)}; they must be [{sizes}]",
             "operation.dimensions.expected",
         )

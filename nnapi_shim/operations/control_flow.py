@@ -41,11 +41,11 @@ class ControlFlow(Operation):
                 "inputs or more, and 1 output or more",
                 "control-flow.operand-count",
             )
-        for position, (name, wanted) in enumerate(zip(listed.names, listed.types, strict=True)):
-            if wanted is not None and inputs[position] is not wanted:
+        for position, (name, expected) in enumerate(zip(listed.names, listed.types, strict=True)):
+            if expected is not None and inputs[position] is not expected:
                 role = Place("input", position, name)
-                told = f"{role} is {inputs[position].name}; allowed here: {wanted.name}"
-                raise bad_data(told, "operation.signature.type").about(role)
+                message = f"{role} is {inputs[position].name}; allowed here: {expected.name}"
+                raise bad_data(message, "operation.signature.type").about(role)
         repeated = listed.repeated, results.repeated
         return Match(self, "any", accepted.since, names, output_names, repeated, ())
 
@@ -67,10 +67,10 @@ def _is_omitted(operand: Any) -> bool:
     return operand.lifetime is OperandLifeTime.NO_VALUE
 
 
-def _counted(name: str, what: str, given: int, wanted: int) -> None:
-    if given != wanted:
+def _counted(name: str, what: str, count: int, expected: int) -> None:
+    if count != expected:
         raise bad_data(
-            f"{name} has {given} {what}; it must have {wanted}", "control-flow.argument-count"
+            f"{name} has {count} {what}; it must have {expected}", "control-flow.argument-count"
         )
 
 
@@ -155,18 +155,18 @@ def loop_fits(op: BoundOperation) -> None:
             "TENSOR_BOOL8[1]",
             "while.condition-output",
         )
-    given, taken = len(body.output_indexes), len(body.input_indexes)
-    if not len(op.outputs) <= given <= taken:
+    output_count, input_count = len(body.output_indexes), len(body.input_indexes)
+    if not len(op.outputs) <= output_count <= input_count:
         raise bad_data(
-            f"body_model has {given} outputs; allowed are {len(op.outputs)} (the outputs of the "
-            f"operation) to {taken} (its own inputs)",
+            f"body_model has {output_count} outputs; allowed are {len(op.outputs)} (the outputs of "
+            f"the operation) to {input_count} (its own inputs)",
             "while.body-outputs",
         )
     outputs = body.output_indexes
     _all_agree("output", op.outputs, body, outputs[: len(op.outputs)], "body_model")
     results = [body.operands[index] for index in outputs]
     for name, graph in (("condition_model", condition), ("body_model", body)):
-        _all_agree("next input", results, graph, graph.input_indexes[:given], name)
+        _all_agree("next input", results, graph, graph.input_indexes[:output_count], name)
 
 
 IF = ControlFlow(

@@ -57,10 +57,10 @@ def same_dimensions(op: BoundOperation) -> None:
 
     As in the reference, a size of the input that is not known yet differs from any.
     """
-    given, wanted = op.output.dimensions, op.input.dimensions
-    if given and wanted and 0 not in given and given != wanted:
+    output, input = op.output.dimensions, op.input.dimensions
+    if output and input and 0 not in output and output != input:
         raise bad_data(
-            f"output has dimensions {list(given)}; input has {list(wanted)}", "cast.dimensions"
+            f"output has dimensions {list(output)}; input has {list(input)}", "cast.dimensions"
         )
 
 

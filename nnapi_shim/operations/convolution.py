@@ -29,8 +29,8 @@ def convolution_window(op: BoundOperation) -> Window:
 
 def output_image(op: BoundOperation, depth: int) -> list[Dimensions]:
     """[batch, out_height, out_width, depth] in the operation's layout."""
-    seen = convolution_window(op)
-    image = (seen.batch, seen.vertical.output, seen.horizontal.output, depth)
+    geometry = convolution_window(op)
+    image = (geometry.batch, geometry.vertical.output, geometry.horizontal.output, depth)
     return [in_layout(image, op.nchw)]
 
 
@@ -113,14 +113,17 @@ def transpose_spans(op: BoundOperation) -> tuple[Span, Span]:
         (width, filter_width, op.stride_width, out_width, op.pad_left, op.pad_right),
     )
     vertical, horizontal = (_transpose_span(*axis, op.padding) for axis in axes)
-    for name, head, found in (("height", "pad_top", vertical), ("width", "pad_left", horizontal)):
-        if found.head < 0:
+    for name, head, axis_span in (
+        ("height", "pad_top", vertical),
+        ("width", "pad_left", horizontal),
+    ):
+        if axis_span.head < 0:
             raise op_failed(
-                f"{head} is {found.head}; it must not be negative", "transpose-conv-2d.padding"
+                f"{head} is {axis_span.head}; it must not be negative", "transpose-conv-2d.padding"
             )
-        if found.output < 1:
+        if axis_span.output < 1:
             raise op_failed(
-                f"output would have {name} {found.output}; it must be at least 1",
+                f"output would have {name} {axis_span.output}; it must be at least 1",
                 "transpose-conv-2d.output-size",
             )
     return vertical, horizontal

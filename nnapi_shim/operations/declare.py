@@ -66,8 +66,8 @@ class BoundOperation:
         index = self.indexes[at]
         role = Place("input", at, name) if at < count else Place("output", at - count, name)
         where = f"{name} ({role.kind} {role.number}, operand {index})"
-        told = error.worded(where + error.message.removeprefix(name))
-        return told.about(role, Place("operand", index, name))
+        message = error.worded(where + error.message.removeprefix(name))
+        return message.about(role, Place("operand", index, name))
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"{self.match.operation.type.name} has no operand {name!r} set")
@@ -264,20 +264,20 @@ class Operation:
     def match(self, inputs: Types, outputs: Types) -> "Match":
         """The declared use with these operand types; raises BAD_DATA when there is none."""
         key = (inputs, outputs)
-        found = self._matches.get(key)
-        if found is None:
+        match = self._matches.get(key)
+        if match is None:
             counts = len(inputs), len(outputs)
             if counts not in self._counts_expanded:
                 self._counts_expanded.add(counts)
                 for types, result in self.uses(*counts):
                     self._matches.setdefault(types, result)
-                found = self._matches.get(key)
-            if found is None:
+                match = self._matches.get(key)
+            if match is None:
                 from nnapi_shim.operations.mismatch import no_use
 
                 accepted = [(it.inputs, self.outputs_of(it)) for it in self.forms]
                 raise no_use(accepted, list(self.uses(*counts)), inputs, outputs)
-        return found
+        return match
 
     def outputs_of(self, accepted: Form) -> Operands:
         """The outputs of a form."""

@@ -42,9 +42,9 @@ def output_has_one_rank_more(op: BoundOperation) -> None:
     if len(op.output.dimensions) > 1:
         ranks.add(len(op.output.dimensions) - 1)
     if len(ranks) > 1:
-        given = ", ".join(str(list(operand.dimensions)) for operand in op.inputs)
+        listed = ", ".join(str(list(operand.dimensions)) for operand in op.inputs)
         raise bad_data(
-            f"the inputs have dimensions {given}, the output {list(op.output.dimensions)}; all "
+            f"the inputs have dimensions {listed}, the output {list(op.output.dimensions)}; all "
             "inputs must have the same rank, and the output one more",
             "pack.rank",
         )

@@ -94,8 +94,8 @@ def sequence(op: BoundOperation) -> None:
 def states_of_any_rank(op: BoundOperation, prefix: str) -> None:
     """The reference does not look at the dimensions of these states; here their number counts."""
     known_rank(2, input_names(prefix)[-1], recurrent_names(prefix)[-1])(op)
-    found, batch = direction(op, prefix), leading(op)[1]
-    for name, size in zip(DIRECTION_STATES, (found.outputs, found.units), strict=True):
+    sizes, batch = direction(op, prefix), leading(op)[1]
+    for name, size in zip(DIRECTION_STATES, (sizes.outputs, sizes.units), strict=True):
         read_as(op, prefix + name, (batch, size))
 
 
@@ -147,27 +147,27 @@ def merged(op: BoundOperation) -> None:
 
 def single_shape(op: BoundOperation) -> list[Dimensions]:
     """The first output is scratch: room for the gates that are computed."""
-    found, batch = cell(op), op.input.dimensions[0]
-    gates = 3 if found.is_coupled else 4
-    output, state = (batch, found.outputs), (batch, found.units)
-    return [(batch, gates * found.units), output, state, output]
+    sizes, batch = cell(op), op.input.dimensions[0]
+    gates = 3 if sizes.is_coupled else 4
+    output, state = (batch, sizes.outputs), (batch, sizes.units)
+    return [(batch, gates * sizes.units), output, state, output]
 
 
 def sequence_shape(op: BoundOperation) -> list[Dimensions]:
     """The output of every step, and the states after the last one."""
-    found, batch = cell(op), leading(op)[1]
-    output = (*op.input.dimensions[:2], found.outputs)
-    return [output, (batch, found.outputs), (batch, found.units)][: len(op.outputs)]
+    sizes, batch = cell(op), leading(op)[1]
+    output = (*op.input.dimensions[:2], sizes.outputs)
+    return [output, (batch, sizes.outputs), (batch, sizes.units)][: len(op.outputs)]
 
 
 def both_shape(op: BoundOperation) -> list[Dimensions]:
     """The outputs of every step, and the states after the last step of each direction."""
     cells, batch = [direction(op, prefix) for prefix in DIRECTIONS], leading(op)[1]
-    lengths = [found.outputs for found in cells]
+    lengths = [sizes.outputs for sizes in cells]
     if op.merge_outputs:
         lengths = [sum(lengths)]
     outputs = [(*op.input.dimensions[:2], length) for length in lengths]
-    states = [(batch, size) for found in cells for size in (found.outputs, found.units)]
+    states = [(batch, size) for sizes in cells for size in (sizes.outputs, sizes.units)]
     return [*outputs, *states][: len(op.outputs)]
 
 

@@ -31,23 +31,23 @@ def merge_dimensions(known: Dimensions, computed: Dimensions) -> Dimensions:
             "operation.dimensions.declared",
         )
     merged = []
-    for declared, found in zip(known, computed, strict=True):
-        if declared and found and declared != found:
+    for declared, size in zip(known, computed, strict=True):
+        if declared and size and declared != size:
             raise op_failed(
                 f"dimensions are {list(computed)}; declared are {list(known)}",
                 "operation.dimensions.declared",
             )
-        merged.append(declared or found)
+        merged.append(declared or size)
     return tuple(merged)
 
 
-def given_dimensions(declared: Dimensions, given: Dimensions) -> Dimensions:
+def given_dimensions(declared: Dimensions, actual: Dimensions) -> Dimensions:
     """Dimensions of a referenced graph's input: those it is given, also a size of 0.
 
     Raises OP_FAILED where they contradict the declared ones.
     """
-    merge_dimensions(declared, given)
-    return given
+    merge_dimensions(declared, actual)
+    return actual
 
 
 def require_outputs(graph: Subgraph, outputs: Iterable[RequestArgument]) -> None:
@@ -69,8 +69,8 @@ def require_outputs(graph: Subgraph, outputs: Iterable[RequestArgument]) -> None
     type = item.type
     is_legacy = isinstance(type, OperationType) and operation(type).legacy
     refuse = bad_data if is_legacy else op_failed
-    told = f"output {omitted[index]} is omitted; a computation needs all outputs"
-    raise refuse(told, "operation.output.omitted").about(Place("output", omitted[index]))
+    message = f"output {omitted[index]} is omitted; a computation needs all outputs"
+    raise refuse(message, "operation.output.omitted").about(Place("output", omitted[index]))
 
 
 def check_omitted(op: BoundOperation, name: str) -> None:

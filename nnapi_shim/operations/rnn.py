@@ -85,12 +85,16 @@ def linking(op: BoundOperation) -> None:
     """An auxiliary input comes alone (the backward cell takes it in place of the input), or with
     weights for both cells, which add it to the input.
     """
-    given = [op.aux_input is not None, op.fw_aux_weights is not None, op.bw_aux_weights is not None]
-    if given not in ([False] * 3, [True, False, False], [True] * 3):
+    is_present = [
+        op.aux_input is not None,
+        op.fw_aux_weights is not None,
+        op.bw_aux_weights is not None,
+    ]
+    if is_present not in ([False] * 3, [True, False, False], [True] * 3):
         names = ("aux_input", "fw_aux_weights", "bw_aux_weights")
-        found = [name for name, is_given in zip(names, given, strict=True) if is_given]
+        present = [name for name, is_given in zip(names, is_present, strict=True) if is_given]
         raise op_failed(
-            f"only {' and '.join(found)} given; allowed are aux_input alone, or with both "
+            f"only {' and '.join(present)} given; allowed are aux_input alone, or with both "
             "fw_aux_weights and bw_aux_weights",
             "bidirectional-sequence-rnn.aux-input",
         )

@@ -79,13 +79,13 @@ def same_rank(*names: str) -> Rule:
     """Known ranks of these operands are equal."""
 
     def rule(op: BoundOperation) -> None:
-        first, *others = [found for name in names for found in labelled(op, name)]
+        first, *others = [entry for name in names for entry in labelled(op, name)]
         for label, operand in others:
-            given, wanted = operand.dimensions, first[1].dimensions
-            if given and wanted and len(given) != len(wanted):
+            dimensions, expected = operand.dimensions, first[1].dimensions
+            if dimensions and expected and len(dimensions) != len(expected):
                 raise bad_data(
-                    f"{label} has dimensions {list(given)}; it must have the rank of {first[0]} "
-                    f"{list(wanted)}",
+                    f"{label} has dimensions {list(dimensions)}; it must have the rank "
+                    f"of {first[0]} {list(expected)}",
                     "operation.rank.equal",
                 )
 
@@ -112,14 +112,18 @@ def same_parameters(*names: str) -> Rule:
     """Quantized operands of these names have one scale and zero point."""
 
     def rule(op: BoundOperation) -> None:
-        operands = [found for name in names for found in labelled(op, name)]
-        first, wanted = operands[0]
+        operands = [entry for name in names for entry in labelled(op, name)]
+        first, reference = operands[0]
         for name, operand in operands:
-            given = operand.scale, operand.zero_point
-            if operand.type in QUANTIZED_RANGE and given != (wanted.scale, wanted.zero_point):
+            parameters = operand.scale, operand.zero_point
+            if operand.type in QUANTIZED_RANGE and parameters != (
+                reference.scale,
+                reference.zero_point,
+            ):
                 raise bad_data(
                     f"{name} has scale {operand.scale:g} and zero point {operand.zero_point}; "
-                    f"{first} has {wanted.scale:g} and {wanted.zero_point}, and they must be equal",
+                    f"{first} has {reference.scale:g} and {reference.zero_point}, and they must "
+                    "be equal",
                     "operation.quantization.equal",
                 )
 
@@ -131,12 +135,12 @@ def copied_as_stored(op: BoundOperation) -> str | None:
 
     As in the reference; the output means what it declares.
     """
-    given, wanted = ((it.scale, it.zero_point) for it in (op.output, op.input))
-    if given == wanted:
+    output, input = ((it.scale, it.zero_point) for it in (op.output, op.input))
+    if output == input:
         return None
     return (
-        f"output has scale {given[0]:g} and zero point {given[1]}, input {wanted[0]:g} and "
-        f"{wanted[1]}; stored values are copied as they are, and mean something else there; give "
+        f"output has scale {output[0]:g} and zero point {output[1]}, input {input[0]:g} and "
+        f"{input[1]}; stored values are copied as they are, and mean something else there; give "
         "both operands the same"
     )
 
@@ -177,11 +181,12 @@ def known_rank(rank: int, *names: str) -> Check:
 
 def expect_dimensions(op: BoundOperation, **expected: Dimensions) -> None:
     """These operands have exactly these dimensions; omitted ones have none to look at."""
-    for name, wanted in expected.items():
+    for name, dimensions in expected.items():
         operand = getattr(op, name)
-        if operand is not None and operand.dimensions != wanted:
+        if operand is not None and operand.dimensions != dimensions:
             raise op_failed(
-                f"{name} has dimensions {list(operand.dimensions)}; they must be {list(wanted)}",
+                f"{name} has dimensions {list(operand.dimensions)}; they must be "
+                f"{list(dimensions)}",
                 "operation.dimensions.expected",
             )
 
@@ -255,13 +260,13 @@ def image_not_empty(op: BoundOperation) -> None:
         )
 
 
-def axis_in_range(axis: int, rank: int, given: str = "axis is") -> int:
+def axis_in_range(axis: int, rank: int, prefix: str = "axis is") -> int:
     """An axis in [-rank, rank) as one in [0, rank).
 
-    given: what a refusal says in front of the axis.
+    prefix: the words of the message before the axis.
     """
     if not -rank <= axis < rank:
-        raise op_failed(f"{given} {axis}; allowed are {-rank} to {rank - 1}", "operation.axis")
+        raise op_failed(f"{prefix} {axis}; allowed are {-rank} to {rank - 1}", "operation.axis")
     return axis % rank
 
 
@@ -383,5 +388,5 @@ def _fits(known: tuple[int, ...], sizes: tuple[int, ...]) -> bool:
 
 
 def _misfit(name: str, source: BoundOperand, sizes: tuple[int, ...]) -> str:
-    wanted = ", ".join("any" if size == 0 else str(size) for size in sizes)
-    return f"{name} has dimensions {list(source.dimensions)}; they must be [{wanted}]"
+    allowed = ", ".join("any" if size == 0 else str(size) for size in sizes)
+    return f"{name} has dimensions {list(source.dimensions)}; they must be [{allowed}]"

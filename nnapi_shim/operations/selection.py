@@ -19,9 +19,9 @@ def same_dimensions(op: BoundOperation) -> None:
     """All three inputs have the same dimensions; nothing is broadcast."""
     shapes = [operand.dimensions for operand in (op.condition, op.input1, op.input2)]
     if len(set(shapes)) > 1:
-        given = ", ".join(str(list(shape)) for shape in shapes)
+        listed = ", ".join(str(list(shape)) for shape in shapes)
         raise op_failed(
-            f"condition, input1 and input2 have dimensions {given}; they must agree",
+            f"condition, input1 and input2 have dimensions {listed}; they must agree",
             "select.dimensions",
         )
 

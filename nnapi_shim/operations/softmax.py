@@ -14,11 +14,11 @@ def output_quantization(op: BoundOperation) -> None:
     """The declared output parameters are the fixed ones, also on an operand inside the model
     (alone among the operations with fixed parameters), unless the tensor is empty.
     """
-    wanted = OUTPUT_QUANTIZATION.get(op.variant)
-    given = (op.output.scale, op.output.zero_point)
-    if wanted and given != wanted and 0 not in op.input.dimensions:
+    expected = OUTPUT_QUANTIZATION.get(op.variant)
+    parameters = (op.output.scale, op.output.zero_point)
+    if expected and parameters != expected and 0 not in op.input.dimensions:
         raise op_failed(
-            f"output has scale and zero point {given}; they must be {wanted}",
+            f"output has scale and zero point {parameters}; they must be {expected}",
             "softmax.output-quantization",
         )
 

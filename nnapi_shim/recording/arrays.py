@@ -45,11 +45,11 @@ def flaw(said: Any, members: Members) -> str:
         return f"contents of {_many(2 * length)} hexadecimal digits, as their shape says"
     if digits is not None or not isinstance(name, str) or not _NAME.fullmatch(name):
         return "contents in hex, or in an array that the capture has"
-    found = members.get(name)
-    if found is None:
+    member = members.get(name)
+    if member is None:
         return f"contents in an array that the capture has; {name} is missing"
     head, _ = container.npy(dtype, shape, b"")
-    if len(found) != len(head) + length or bytes(found[: len(head)]) != head:
+    if len(member) != len(head) + length or bytes(member[: len(head)]) != head:
         return f"contents as they are in {name}, which has another type, shape or length"
     return ""
 

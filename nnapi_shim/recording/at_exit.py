@@ -21,8 +21,8 @@ def at_exit(function: Callable[[], None]) -> None:
     if not process.runs_our_python[0]:
         atexit.register(function)
         return
-    found = address.loaded_function("on_exit", "int(*)(uintptr_t, uintptr_t)", ())
-    if found is None:
+    on_exit = address.loaded_function("on_exit", "int(*)(uintptr_t, uintptr_t)", ())
+    if on_exit is None:
         return
     try:
         callback = _cffi_backend.FFI().callback(
@@ -30,5 +30,5 @@ def at_exit(function: Callable[[], None]) -> None:
         )
     except MemoryError:  # there is none that code may be written to
         return
-    _kept.extend((found, callback))
-    found[0](address.of_function(callback), 0)
+    _kept.extend((on_exit, callback))
+    on_exit[0](address.of_function(callback), 0)

@@ -105,11 +105,11 @@ class Checker:
         """
         number, function = entry["call"], entry.get("function")
         if not 0 < number <= MOST_CALLS:
-            told = f"the number of a call is {shown(number)}; allowed are 1 to {MOST_CALLS}"
-            raise bad_data(f"{self._path}: {told}", "capture.call-number")
+            message = f"the number of a call is {shown(number)}; allowed are 1 to {MOST_CALLS}"
+            raise bad_data(f"{self._path}: {message}", "capture.call-number")
         if not isinstance(function, str) or not _WORD.fullmatch(function):
-            told = f"the function is {shown(function)}; allowed are names of functions"
-            raise bad_data(f"{self._path}: call {number}: {told}", "capture.function")
+            message = f"the function is {shown(function)}; allowed are names of functions"
+            raise bad_data(f"{self._path}: call {number}: {message}", "capture.function")
         said = {name: self._field(entry, name) for name in _FIELDS}
         parameters = PARAMETERS.get(function)
         if parameters is None:
@@ -124,26 +124,26 @@ class Checker:
         self._learn(call, parameters)
         return call
 
-    def _refuse(self, call: Call, what: str, given: Any, allowed: str) -> NoReturn:
+    def _refuse(self, call: Call, what: str, value: Any, allowed: str) -> NoReturn:
         raise bad_data(
-            f"{self._path}: call {call.number}, {call.function}: {what} is {shown(given)}; "
+            f"{self._path}: call {call.number}, {call.function}: {what} is {shown(value)}; "
             f"allowed: {allowed}",
             "capture.argument",
         )
 
     def _field(self, entry: dict[str, Any], name: str) -> Any:
         kind, default = _FIELDS[name]
-        given = entry.get(name)
-        if given is None:
+        value = entry.get(name)
+        if value is None:
             return default
-        is_whole = kind is int and not fitting.whole(given, "int64_t")
-        if not (is_whole if kind is int else isinstance(given, kind)):
+        is_whole = kind is int and not fitting.whole(value, "int64_t")
+        if not (is_whole if kind is int else isinstance(value, kind)):
             raise bad_data(
                 f"{self._path}: call {entry['call']}, {entry['function']}: {name} is "
-                f"{shown(given)}; allowed: {_WORDS[kind]}",
+                f"{shown(value)}; allowed: {_WORDS[kind]}",
                 "capture.field",
             )
-        return given
+        return value
 
     # The parts of a call
 
@@ -162,43 +162,43 @@ class Checker:
             self._refuse(call, "size", call.size, "numbers of bytes")
 
     def _arguments(self, call: Call, parameters: tuple[Parameter, ...]) -> None:
-        given = call.arguments
+        arguments = call.arguments
         for parameter in parameters:
-            if parameter.name not in given:
+            if parameter.name not in arguments:
                 names = ", ".join(p.name for p in parameters)
-                told = f"{parameter.name} is missing; the call has {names}"
-                text = f"{self._path}: call {call.number}, {call.function}: {told}"
+                message = f"{parameter.name} is missing; the call has {names}"
+                text = f"{self._path}: call {call.number}, {call.function}: {message}"
                 raise bad_data(text, "capture.argument-missing")
         for parameter in parameters:
             name, kind = parameter.name, parameter.kind
             if kind == "bytes":
-                allowed = self._bytes(given[name], given[parameter.of])
+                allowed = self._bytes(arguments[name], arguments[parameter.of])
             else:
-                allowed = fitting.argument(parameter, given[name], given)
+                allowed = fitting.argument(parameter, arguments[name], arguments)
             if allowed:
-                self._refuse(call, name, given[name], allowed)
-            if kind == "foreign" and given[name] is None and call.result == _NO_ERROR:
+                self._refuse(call, name, arguments[name], allowed)
+            if kind == "foreign" and arguments[name] is None and call.result == _NO_ERROR:
                 self._refuse(call, name, None, "an object, since the call has succeeded")
             if kind == "handle":
-                self._known(call, name, given[name], parameter.of)
-            elif kind == "handles" and isinstance(given[name], list):
-                for item in given[name]:
+                self._known(call, name, arguments[name], parameter.of)
+            elif kind == "handles" and isinstance(arguments[name], list):
+                for item in arguments[name]:
                     self._known(call, name, item, "device" if name == "devices" else "event")
 
-    def _bytes(self, given: Any, length: Any) -> str:
-        if given is None:
+    def _bytes(self, value: Any, length: Any) -> str:
+        if value is None:
             return ""
-        allowed = arrays.flaw(given, self._members)
-        if not allowed and arrays.length_of(given) != length:
+        allowed = arrays.flaw(value, self._members)
+        if not allowed and arrays.length_of(value) != length:
             return "contents of as many bytes as length says, or null"
         return allowed
 
-    def _known(self, call: Call, name: str, given: Any, kind: str) -> None:
+    def _known(self, call: Call, name: str, value: Any, kind: str) -> None:
         """That a call in front has made an object; of the right kind, where the call went well."""
-        if given is not None and not fitting.is_number(given) and given not in self._made:
-            self._refuse(call, name, given, "what a call in front has made")
-        if call.result == _NO_ERROR and (given is None or not given.startswith(f"{kind} ")):
-            self._refuse(call, name, given, f"a {kind}, since the call has succeeded")
+        if value is not None and not fitting.is_number(value) and value not in self._made:
+            self._refuse(call, name, value, "what a call in front has made")
+        if call.result == _NO_ERROR and (value is None or not value.startswith(f"{kind} ")):
+            self._refuse(call, name, value, f"a {kind}, since the call has succeeded")
 
     def _results(self, call: Call, parameters: tuple[Parameter, ...]) -> None:
         has_succeeded = call.result == _NO_ERROR
@@ -216,18 +216,18 @@ class Checker:
             most = arrays.MOST_DIMENSIONS
             if name == "supportedOps":
                 most = self._operations.get(call.arguments["model"], 0)
-            given = call.results[name]
-            if allowed := fitting.result(parameter, given, most):
-                self._refuse(call, name, given, allowed)
+            value = call.results[name]
+            if allowed := fitting.result(parameter, value, most):
+                self._refuse(call, name, value, allowed)
             if parameter.kind == "made" and has_succeeded:
-                self._new(call, name, given, parameter.of)
+                self._new(call, name, value, parameter.of)
 
-    def _new(self, call: Call, name: str, given: Any, kind: str) -> None:
-        if given is None or not given.startswith(f"{kind} "):
-            self._refuse(call, name, given, f"a new {kind}")
+    def _new(self, call: Call, name: str, value: Any, kind: str) -> None:
+        if value is None or not value.startswith(f"{kind} "):
+            self._refuse(call, name, value, f"a new {kind}")
         is_device = kind == "device"
-        if is_device != (given in self._made):
-            self._refuse(call, name, given, "one of the devices" if is_device else f"a new {kind}")
+        if is_device != (value in self._made):
+            self._refuse(call, name, value, "one of the devices" if is_device else f"a new {kind}")
 
     def _contents(self, call: Call) -> None:
         self._handle_of(call, "of", call.of or None, "execution")
@@ -268,13 +268,13 @@ class Checker:
         if dimensions is not None and (allowed := fitting.sizes(dimensions, most)):
             self._refuse(call, f"dimensions of {name}", dimensions, allowed)
 
-    def _handle_of(self, call: Call, name: str, given: Any, kind: str) -> None:
-        if given is None:
+    def _handle_of(self, call: Call, name: str, value: Any, kind: str) -> None:
+        if value is None:
             return
-        if not isinstance(given, str) or not given.startswith(f"{kind} "):
-            self._refuse(call, name, given, f"a handle of a {kind}")
-        if given not in self._made:
-            self._refuse(call, name, given, "what a call in front has made")
+        if not isinstance(value, str) or not value.startswith(f"{kind} "):
+            self._refuse(call, name, value, f"a handle of a {kind}")
+        if value not in self._made:
+            self._refuse(call, name, value, "what a call in front has made")
 
     def _room(self, call: Call, name: str, item: dict[str, Any], room: int) -> None:
         length = arrays.length_of(item["contents"])
@@ -296,36 +296,36 @@ class Checker:
     def _learn(self, call: Call, parameters: tuple[Parameter, ...]) -> None:
         if call.result != _NO_ERROR:
             return
-        given = call.arguments
+        arguments = call.arguments
         self._made.update(call.results[p.name] for p in parameters if p.kind == "made")
         if call.short == "Model_addOperation":
-            self._operations[given["model"]] = self._operations.get(given["model"], 0) + 1
+            self._operations[arguments["model"]] = self._operations.get(arguments["model"], 0) + 1
         elif call.short == "Memory_createFromFd":
-            self._sizes[call.results["memory"]] = given["size"]
+            self._sizes[call.results["memory"]] = arguments["size"]
         elif call.short == "Memory_createFromAHardwareBuffer" and call.size:
             self._sizes[call.results["memory"]] = call.size
         elif call.function.startswith((f"{_SET}Input", f"{_SET}Output")):
             self._bind(call)
 
     def _bind(self, call: Call) -> None:
-        given = call.arguments
+        arguments = call.arguments
         role = "input" if "Input" in call.short else "output"
-        room = given["length"]
-        if "memory" in given:
-            size = self._sizes.get(given["memory"])
+        room = arguments["length"]
+        if "memory" in arguments:
+            size = self._sizes.get(arguments["memory"])
             if size is not None:
-                if given["offset"] + room > size:
+                if arguments["offset"] + room > size:
                     allowed = f"parts of a memory of {size} bytes"
                     self._refuse(call, "length", room, allowed)
-                room = room or size - given["offset"]
-        self._rooms[given["execution"], role, given["index"]] = room
+                room = room or size - arguments["offset"]
+        self._rooms[arguments["execution"], role, arguments["index"]] = room
 
 
-def shown(given: Any) -> str:
+def shown(value: Any) -> str:
     """A value for a message: a line, and not a long one."""
-    if isinstance(given, int) and not -(1 << 64) <= given <= 1 << 64:
+    if isinstance(value, int) and not -(1 << 64) <= value <= 1 << 64:
         return "a number of more than 64 bits"
-    if isinstance(given, list | dict) and len(given) > _LONGEST_SHOWN:
-        return f"{type(given).__name__} of {len(given)}"
-    text = ascii(given if not isinstance(given, str) else given[: _LONGEST_SHOWN + 1])
+    if isinstance(value, list | dict) and len(value) > _LONGEST_SHOWN:
+        return f"{type(value).__name__} of {len(value)}"
+    text = ascii(value if not isinstance(value, str) else value[: _LONGEST_SHOWN + 1])
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."

@@ -99,11 +99,11 @@ class Writer:
         """Write the last member, END, and the directory."""
         self.member(END, last)
         start, entries = self._at, []
-        for name, flags, total, length, place in self._members:
+        for name, flags, total, length, position in self._members:
             head = pack(
                 "<4s6H3L5H2L",
                 *(CENTRAL, _NEEDED, _NEEDED, flags | _UTF8, 0, 0, _DATE, total, length, length),
-                *(len(name), 0, 0, 0, 0, 0, place),
+                *(len(name), 0, 0, 0, 0, 0, position),
             )
             entries.append(head + name)
         directory = b"".join(entries)
@@ -121,9 +121,9 @@ class Writer:
     def _close_calls(self) -> None:
         if self._open is None:
             return
-        name, place = self._open
+        name, position = self._open
         self._open = None
-        self._members.append((name, STREAMED, self._sum, self._length, place))
+        self._members.append((name, STREAMED, self._sum, self._length, position))
         self._write(pack("<4s3L", DESCRIPTOR, self._sum, self._length, self._length))
 
     def _reserve(self, length: int) -> None:

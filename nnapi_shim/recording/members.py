@@ -18,8 +18,8 @@ def members_of(path: str, data: bytes) -> dict[str, memoryview | bytes]:
         raise bad_data(
             f"{path} is no capture: it does not begin as a zip archive does", "capture.not-zip"
         )
-    found = _by_directory(path, data)
-    return dict(_forward(data)) if found is None else found
+    members = _by_directory(path, data)
+    return dict(_forward(data)) if members is None else members
 
 
 def _by_directory(path: str, data: bytes) -> dict[str, memoryview | bytes] | None:
@@ -32,8 +32,8 @@ def _by_directory(path: str, data: bytes) -> dict[str, memoryview | bytes] | Non
         with zipfile.ZipFile(BytesIO(data)) as archive:
             for item in archive.infolist():
                 if item.compress_type != zipfile.ZIP_STORED:
-                    told = f"{path}: {item.filename} is compressed; captures are stored"
-                    raise bad_data(told, "capture.compressed")
+                    message = f"{path}: {item.filename} is compressed; captures are stored"
+                    raise bad_data(message, "capture.compressed")
                 total += item.file_size
                 if total > len(data):  # members that lie over each other
                     raise bad_data(

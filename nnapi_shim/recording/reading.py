@@ -55,34 +55,34 @@ class Capture:
 
     def _json(self, name: str) -> dict[str, Any]:
         try:
-            found = json.loads(bytes(self._members.get(name, b"")))
+            content = json.loads(bytes(self._members.get(name, b"")))
         except (ValueError, RecursionError):
-            found = None
-        if not isinstance(found, dict):
+            content = None
+        if not isinstance(content, dict):
             raise bad_data(
                 f"{self.path} is no capture: it has no {name}, or not a whole one",
                 "capture.unreadable",
             )
-        return found
+        return content
 
     def _devices(self) -> list[str]:
         listed = self.manifest.get("devices", [])
         is_list = isinstance(listed, list) and all(isinstance(item, dict) for item in listed)
         if not is_list or not all(_is_line(item.get("name")) for item in listed):
-            told = f"devices of {container.MANIFEST} are to be a list of objects with a name"
-            raise bad_data(f"{self.path}: {told}, a line of text", "capture.devices")
+            message = f"devices of {container.MANIFEST} are to be a list of objects with a name"
+            raise bad_data(f"{self.path}: {message}, a line of text", "capture.devices")
         return [str(item["name"]) for item in listed]
 
     def _program(self) -> list[str]:
         words = self.manifest.get("program", [])
         if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-            told = f"program of {container.MANIFEST} is to be a list of texts"
-            raise bad_data(f"{self.path}: {told}", "capture.program")
+            message = f"program of {container.MANIFEST} is to be a list of texts"
+            raise bad_data(f"{self.path}: {message}", "capture.program")
         return words
 
     def _entries(self) -> dict[int, dict[str, Any]]:
         """What the lines say of each call, by its number."""
-        found: dict[int, dict[str, Any]] = {}
+        entries: dict[int, dict[str, Any]] = {}
         parts = {int(match[1]): name for name in self._members if (match := _CALLS.fullmatch(name))}
         for part, name in sorted(parts.items()):
             for number, line in enumerate(bytes(self._members[name]).split(b"\n"), 1):
@@ -95,12 +95,12 @@ class Capture:
                     raise bad_data(
                         f"{self.path}: line {number} of {name} is no call", "capture.line"
                     )
-                self._add(found, entry)
-        return found
+                self._add(entries, entry)
+        return entries
 
-    def _add(self, found: dict[int, dict[str, Any]], entry: dict[str, Any]) -> None:
+    def _add(self, entries: dict[int, dict[str, Any]], entry: dict[str, Any]) -> None:
         """The line of a call, or of its beginning, or of its end."""
-        before = found.setdefault(entry["call"], entry)
+        before = entries.setdefault(entry["call"], entry)
         if before is entry:
             return
         if "function" in entry or "end" in before:
@@ -128,8 +128,8 @@ def _check_version(path: str, manifest: dict[str, Any]) -> None:
         )
     version = manifest.get("version")
     if type(version) is not int or version < 1:
-        told = f"{path} has a format version of {shown(version)}, which is none"
-        raise bad_data(told, "capture.no-version")
+        message = f"{path} has a format version of {shown(version)}, which is none"
+        raise bad_data(message, "capture.no-version")
     if version > container.VERSION:
         raise bad_data(
             f"{path} is of format version {shown(version)}; this nnapi_shim reads up to "

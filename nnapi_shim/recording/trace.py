@@ -105,15 +105,15 @@ def _microseconds(ns: int) -> str:
 def opened() -> Trace | None:
     """The trace that the environment asks for; None where it cannot be written, which was told."""
     files = [f"{folder}/{COMPANION}" for folder in folders.library_folders()]
-    found = address.loaded_function(
+    opener = address.loaded_function(
         "nnapi_shim_writeTrace", "int(*)(char *, size_t)", files, load=True
     )
-    if found is None:
+    if opener is None:
         log.warning(
             f"{TRACE.name} is not used; it needs {COMPANION}, which is in none of its places"
         )
         return None
-    function, library = found
+    function, library = opener
     _kept.append(library)
     return Trace(function) if function(b"", 0) else None  # it has said why not
 

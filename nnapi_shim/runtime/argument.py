@@ -105,14 +105,14 @@ class Arguments:
         operands = self._input_operands if role == "input" else self.output_operands
         arguments = self._inputs if role == "input" else self._outputs
         if not 0 <= index < len(operands):
-            told = f"{role} {index} does not exist; the model has {len(operands)}"
-            raise bad_data(told, "execution.argument.index").about(Place(role, index))
+            message = f"{role} {index} does not exist; the model has {len(operands)}"
+            raise bad_data(message, "execution.argument.index").about(Place(role, index))
         operand = operands[index]
-        given: Dimensions | None = None
+        type_dimensions: Dimensions | None = None
         try:
             if type is not None:
-                given = type().dimensions
-            dimensions = refined(operand, given)
+                type_dimensions = type().dimensions
+            dimensions = refined(operand, type_dimensions)
             omitted = memory is None and address == 0
             if role == "input" and not omitted and not is_known(operand.type, dimensions):
                 raise bad_data(
@@ -128,7 +128,7 @@ class Arguments:
             measured: int | None = length
             if memory is not None:
                 role_key = (self._compilation, role, index)
-                measured = memory.check_argument(role_key, given, offset, length)
+                measured = memory.check_argument(role_key, type_dimensions, offset, length)
             if arguments[index] is not None:
                 raise bad_state(
                     "it is set already; once is allowed", "execution.argument.set-already"
@@ -182,12 +182,14 @@ class Arguments:
         for role, arguments in (("input", self._inputs), ("output", self._outputs)):
             if None in arguments:
                 index = arguments.index(None)
-                told = f"{role} {index} is not set; every argument must be (set{role.title()})"
-                raise bad_data(told, "execution.argument.missing").about(Place(role, index))
+                message = f"{role} {index} is not set; every argument must be (set{role.title()})"
+                raise bad_data(message, "execution.argument.missing").about(Place(role, index))
         for index, memory in self.device_inputs:
             if not memory.is_initialized:
-                told = f"the memory of input {index} has no contents yet"
-                raise op_failed(told, "execution.argument.no-contents").about(Place("input", index))
+                message = f"the memory of input {index} has no contents yet"
+                raise op_failed(message, "execution.argument.no-contents").about(
+                    Place("input", index)
+                )
 
     def request(self) -> Request:
         """All of them, mapped; raises UNMAPPABLE."""
@@ -254,22 +256,22 @@ def _span(argument: Argument | None, resolved: RequestArgument) -> tuple[object,
     return None, resolved.address, resolved.address + resolved.length
 
 
-def refined(operand: Operand, given: Dimensions | None) -> Dimensions:
+def refined(operand: Operand, type_dimensions: Dimensions | None) -> Dimensions:
     """The model's dimensions with those of an argument's type; raises BAD_DATA if they clash."""
     known = operand.dimensions
-    if given is None or (operand.type in SCALARS and not given):
+    if type_dimensions is None or (operand.type in SCALARS and not type_dimensions):
         return known
     if not known and operand.type not in SCALARS:
-        return given
-    if len(given) != len(known):
+        return type_dimensions
+    if len(type_dimensions) != len(known):
         raise bad_data(
-            f"the type has dimensions {list(given)}; the model has {list(known)}",
+            f"the type has dimensions {list(type_dimensions)}; the model has {list(known)}",
             "execution.argument.dimensions",
         )
-    for declared, size in zip(known, given, strict=True):
+    for declared, size in zip(known, type_dimensions, strict=True):
         if declared and declared != size:
             raise bad_data(
-                f"the type has dimensions {list(given)}; the model has {list(known)}",
+                f"the type has dimensions {list(type_dimensions)}; the model has {list(known)}",
                 "execution.argument.dimensions",
             )
-    return given
+    return type_dimensions

@@ -28,13 +28,13 @@ def devices() -> list[IDevice]:
 
     The list never changes. Raises BAD_STATE in a driver that is being loaded for it.
     """
-    found = _devices.get("all")
-    if found is None:
+    listed = _devices.get("all")
+    if listed is None:
         with _exclusive():
-            found = _devices.get("all")
-            if found is None:
-                found = _devices["all"] = _enabled()
-    return found
+            listed = _devices.get("all")
+            if listed is None:
+                listed = _devices["all"] = _enabled()
+    return listed
 
 
 class _exclusive:  # noqa: N801 - reads as a statement
@@ -95,34 +95,36 @@ def register_driver(
 def _enabled() -> list[IDevice]:
     matches = _matching(ENABLED_DEVICES.get())
     if CPU_ONLY.get() == "1":
-        return [found.load() for found in built_in_devices()[-1:] if matches(found.name)]
+        return [entry.load() for entry in built_in_devices()[-1:] if matches(entry.name)]
     listed: dict[str, IDevice] = {}
-    for found in (*_registered.values(), *found_devices()):
-        if not matches(found.name):
+    for entry in (*_registered.values(), *found_devices()):
+        if not matches(entry.name):
             continue
-        if found.name in listed or is_built_in(found.name):
+        if entry.name in listed or is_built_in(entry.name):
             log.error(
-                f"{found.origin}: there is a device {found.name} already; this one is left out"
+                f"{entry.origin}: there is a device {entry.name} already; this one is left out"
             )
             continue
         try:
-            listed[found.name] = _loaded(found)
+            listed[entry.name] = _loaded(entry)
         except NnapiError as error:
-            log.error(f"{found.origin}: {found.name} is left out: {error.message}")
-    own = [found.load() for found in built_in_devices() if matches(found.name)]
+            log.error(f"{entry.origin}: {entry.name} is left out: {error.message}")
+    own = [entry.load() for entry in built_in_devices() if matches(entry.name)]
     if vlog.enabled("manager"):
-        told = [f"{d.name} {d.version}, level {d.feature_level}" for d in (*listed.values(), *own)]
-        vlog.write("manager", f"devices: {'; '.join(told) or 'none'}")
+        described = [
+            f"{d.name} {d.version}, level {d.feature_level}" for d in (*listed.values(), *own)
+        ]
+        vlog.write("manager", f"devices: {'; '.join(described) or 'none'}")
     return [*listed.values(), *own]
 
 
-def _loaded(found: Found) -> IDevice:
+def _loaded(entry: Found) -> IDevice:
     """A device of other people. Raises NnapiError."""
-    if found.name in _registered:
-        return found.load()
+    if entry.name in _registered:
+        return entry.load()
     from nnapi_shim.drivers.loading import loaded
 
-    return loaded(found, _helping())
+    return loaded(entry, _helping())
 
 
 def _matching(pattern: str) -> Callable[[str], Any]:
@@ -145,17 +147,17 @@ def _matching(pattern: str) -> Callable[[str], Any]:
 def left_out() -> dict[str, str]:
     """The devices that are there and are not listed, by name, each with the reason."""
     listed = {device.name for device in devices()}
-    names = [found.name for found in (*_registered.values(), *found_devices(), *built_in_devices())]
+    names = [entry.name for entry in (*_registered.values(), *found_devices(), *built_in_devices())]
     pattern = ENABLED_DEVICES.get()
     matches = _matching(pattern)
-    found: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     for name in names:
         if name in listed:
             continue
         if CPU_ONLY.get() == "1":
-            found[name] = f"{CPU_ONLY.name} is 1"
+            reasons[name] = f"{CPU_ONLY.name} is 1"
         elif not matches(name):
-            found[name] = f"{ENABLED_DEVICES.name} is {pattern!r}"
+            reasons[name] = f"{ENABLED_DEVICES.name} is {pattern!r}"
         else:
-            found[name] = "it could not be loaded"
-    return found
+            reasons[name] = "it could not be loaded"
+    return reasons

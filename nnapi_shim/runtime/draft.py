@@ -129,22 +129,24 @@ class Draft:
         if len(ordered) < len(self.operations):
             stuck = [item for item in self.operations if item.number not in ordered]
             names = ", ".join(str(_place(item)) for item in stuck)
-            told = f"operations wait for each other: {names}; the graph must have no cycle"
-            yield bad_data(told, "model.finish.cycle").about(_place(stuck[0]))
+            message = f"operations wait for each other: {names}; the graph must have no cycle"
+            yield bad_data(message, "model.finish.cycle").about(_place(stuck[0]))
 
     def _argument_problems(
         self, role: str, indexes: list[int], lifetime: L
     ) -> Iterator[NnapiError]:
         for index in indexes:
-            found = self.operands[index].lifetime
-            if found is not lifetime:
-                told = f"operand {index} became an {role} first and {found.name} later"
-                yield bad_data(told, "model.finish.argument-later").about(Place("operand", index))
+            declared = self.operands[index].lifetime
+            if declared is not lifetime:
+                message = f"operand {index} became an {role} first and {declared.name} later"
+                yield bad_data(message, "model.finish.argument-later").about(
+                    Place("operand", index)
+                )
         listed = set(indexes)
         for index, operand in enumerate(self.operands):
             if operand.lifetime is lifetime and index not in listed:
-                told = f"operand {index} was an {role} first, and then others were named"
-                yield bad_data(told, "model.finish.argument-replaced").about(
+                message = f"operand {index} was an {role} first, and then others were named"
+                yield bad_data(message, "model.finish.argument-replaced").about(
                     Place("operand", index)
                 )
 
@@ -154,25 +156,27 @@ class Draft:
             for index in item.outputs:
                 lifetime = self.operands[index].lifetime
                 if index in written:
-                    told = (
+                    message = (
                         f"operand {index} is written twice, also by {_place(item)}; once is allowed"
                     )
-                    error = bad_data(told, "model.finish.written-twice")
+                    error = bad_data(message, "model.finish.written-twice")
                     yield error.about(_place(item), Place("operand", index))
                 elif lifetime not in _WRITTEN:
-                    told = f"{_place(item)} writes operand {index}; it is {lifetime.name} already"
-                    error = bad_data(told, "model.finish.not-writable")
+                    message = (
+                        f"{_place(item)} writes operand {index}; it is {lifetime.name} already"
+                    )
+                    error = bad_data(message, "model.finish.not-writable")
                     yield error.about(_place(item), Place("operand", index))
                 written.add(index)
         written |= self.excused
         for index, operand in enumerate(self.operands):
             if operand.lifetime in _WRITTEN and index not in written:
                 use, hint = self._use_of(index), self._without_arguments()
-                told = (
+                message = (
                     f"operand {index} has no value, and {use}; it must be an input, a constant, or "
                     f"written by an operation{hint}"
                 )
-                yield bad_data(told, "model.finish.no-value").about(Place("operand", index))
+                yield bad_data(message, "model.finish.no-value").about(Place("operand", index))
 
     def _use_of(self, index: int) -> str:
         """What reads an operand first."""
@@ -269,22 +273,22 @@ def _place(item: hal.Operation) -> Place:
 
 
 def _problems_of(index: int, operand: DraftOperand) -> Iterator[NnapiError]:
-    kind, place = operand.type, Place("operand", index)
+    kind, operand_place = operand.type, Place("operand", index)
     if kind is OperandType.TENSOR_INT32 and not (operand.scale >= 0 and operand.zero_point == 0):
-        told = (
+        message = (
             f"operand {index} TENSOR_INT32: scale is {operand.scale:g} and zeroPoint "
             f"{operand.zero_point}; allowed are scales from 0 and zeroPoint 0"
         )
-        yield bad_data(told, "model.finish.int32-quantization").about(place)
+        yield bad_data(message, "model.finish.int32-quantization").about(operand_place)
     if kind is OperandType.TENSOR_QUANT8_SYMM_PER_CHANNEL and operand.channel_quant is None:
-        told = f"operand {index} {kind.name} has no scales per channel; it needs them"
-        yield bad_data(told, "model.finish.no-channel-scales").about(place)
+        message = f"operand {index} {kind.name} has no scales per channel; it needs them"
+        yield bad_data(message, "model.finish.no-channel-scales").about(operand_place)
     if kind is OperandType.MODEL and operand.lifetime is not L.SUBGRAPH:
-        told = f"operand {index} MODEL is {operand.lifetime.name}; it needs a model as its value"
-        yield bad_data(told, "model.finish.no-model-value").about(place)
+        message = f"operand {index} MODEL is {operand.lifetime.name}; it needs a model as its value"
+        yield bad_data(message, "model.finish.no-model-value").about(operand_place)
     if kind is not OperandType.MODEL and operand.lifetime is L.SUBGRAPH:
-        told = f"operand {index} {kind.name} has a model as its value; only MODEL can"
-        yield bad_data(told, "model.finish.model-value").about(place)
+        message = f"operand {index} {kind.name} has a model as its value; only MODEL can"
+        yield bad_data(message, "model.finish.model-value").about(operand_place)
 
 
 def _alignment(operand: DraftOperand) -> int:

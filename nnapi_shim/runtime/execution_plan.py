@@ -258,13 +258,13 @@ class PlanExecution:
 
     def _computed(self, index: int, dimensions: Dimensions) -> RequestArgument:
         """An operand that was computed, as an input of later steps."""
-        found = self._read.get(index)
+        argument = self._read.get(index)
         target = self._targets[index]
         if (
-            found is None
-            or found.dimensions != dimensions
-            or found.address != target.address
-            or found.has_no_value != target.has_no_value
+            argument is None
+            or argument.dimensions != dimensions
+            or argument.address != target.address
+            or argument.has_no_value != target.has_no_value
         ):
             operand = self._operands[index]
             length = _bytes(operand, dimensions)
@@ -274,9 +274,9 @@ class PlanExecution:
                     f"has {target.length} bytes",
                     "driver.answer.operand-size",
                 )
-            found = RequestArgument(target.address, length, dimensions, target.has_no_value)
-            self._read[index] = found
-        return found
+            argument = RequestArgument(target.address, length, dimensions, target.has_no_value)
+            self._read[index] = argument
+        return argument
 
 
 def _bytes(operand: Operand, dimensions: Dimensions) -> int:

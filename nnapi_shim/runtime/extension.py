@@ -60,13 +60,13 @@ def operand_type(code: int) -> OperandType:
 
     It is an ExtensionType, which stands wherever an OperandType does.
     """
-    found = _described.get(code)
-    if found is None:
+    known = _described.get(code)
+    if known is None:
         require_known_prefix(code)
         prefix, within = (code >> 16) & 0xFFFF, code & 0xFFFF
         name = next(name for name, number in _prefixes.items() if number == prefix)
-        found = _described[code] = _describe(code, name, within)
-    return cast(OperandType, found)
+        known = _described[code] = _describe(code, name, within)
+    return cast(OperandType, known)
 
 
 def _describe(code: int, name: str, within: int) -> ExtensionType:
@@ -76,12 +76,12 @@ def _describe(code: int, name: str, within: int) -> ExtensionType:
         for extension in extensions_of(device):
             for known in extension.operand_types if extension.name == name else ():
                 if known.type == within:
-                    found = ExtensionType(code)
-                    found.name = f"{name} type {within}"
-                    ELEMENT_BYTES[found] = known.byte_size
+                    type = ExtensionType(code)
+                    type.name = f"{name} type {within}"
+                    ELEMENT_BYTES[type] = known.byte_size
                     if not known.is_tensor:
-                        SCALARS.add(found)
-                    return found
+                        SCALARS.add(type)
+                    return type
     raise bad_data(
         f"operand type {code:#x} (type {within} of {name}) is described by no device",
         "extension.operand-type",

@@ -40,12 +40,12 @@ def problems(model: Linted) -> list[NnapiError]:
 
     A model that refers to others (IF, WHILE) is looked at alone.
     """
-    found = [*model.refused]
+    errors = [*model.refused]
     if model.part is None:
-        found += model.draft.problems()
-    if not found:
-        found += refused_values((model.part or model.draft.build()).own)
-    return [model.named(error) for error in found]
+        errors += model.draft.problems()
+    if not errors:
+        errors += refused_values((model.part or model.draft.build()).own)
+    return [model.named(error) for error in errors]
 
 
 def refused_values(model: hal.Model) -> Iterator[NnapiError]:
@@ -57,7 +57,7 @@ def refused_values(model: hal.Model) -> Iterator[NnapiError]:
     operands = [bound_operand(index, operand) for index, operand in enumerate(model.main.operands)]
     unknown: set[int] = set()
 
-    def given(index: int, is_value: bool) -> Any:
+    def value_of(index: int, is_value: bool) -> Any:
         operand = model.main.operands[index]
         if operand.lifetime is L.NO_VALUE:
             return None
@@ -76,7 +76,7 @@ def refused_values(model: hal.Model) -> Iterator[NnapiError]:
 
     for item in model.main.operations:
         try:
-            _resolve(item, operands, given)
+            _resolve(item, operands, value_of)
         except _UnknownError:
             unknown.update(item.outputs)
         except NnapiError as error:
@@ -90,14 +90,14 @@ class _UnknownError(Exception):
 
 
 def _resolve(
-    item: hal.Operation, operands: Sequence[BoundOperand], given: Callable[[int, bool], Any]
+    item: hal.Operation, operands: Sequence[BoundOperand], value_of: Callable[[int, bool], Any]
 ) -> None:
     """Check an operation with all that it reads, and set the dimensions of its outputs."""
     if item.type in (OperationType.IF, OperationType.WHILE, OperationType.OEM_OPERATION):
         raise _UnknownError
     if not isinstance(item.type, OperationType):  # of an extension
         raise _UnknownError
-    op = bound_operation(item, operands, given, operands.__getitem__)
+    op = bound_operation(item, operands, value_of, operands.__getitem__)
     resolve(op)
     if op.match.operation.data_dependent:
         raise _UnknownError
@@ -114,8 +114,8 @@ def carry_on(model: Linted, method: Callable[..., Any], arguments: Sequence[Any]
         return None
     try:
         return method(model, *arguments)
-    except NnapiError as given:
-        error = model.named(given)
+    except NnapiError as refusal:
+        error = model.named(refusal)
         if not _follows(model.draft, name, arguments):
             _tell(name, error)
             model.refused.append(error)
@@ -175,8 +175,8 @@ def _finish(model: Linted, method: Callable[..., Any]) -> None:
     What only a computation refuses is told of, and finish succeeds as it does otherwise.
     """
     own = [model.named(error) for error in model.draft.problems()]
-    found = [*model.refused, *own]
-    if not found:
+    errors = [*model.refused, *own]
+    if not errors:
         for error in refused_values(model.draft.build().own):
             _tell_of_computations(model.named(error))
         method(model)
@@ -184,7 +184,7 @@ def _finish(model: Linted, method: Callable[..., Any]) -> None:
     model.state = "invalid"
     for error in own:
         _tell("finish", error)
-    first, *others = found
+    first, *others = errors
     if others:
         message = f"{first.message} (and {len(others)} more)"
         first = first.worded(message)

@@ -147,16 +147,16 @@ class HardwareBufferMemory(Memory):
         """
         self._acquired = 0
         if not address.is_readable(buffer, _LEAST_BYTES):
-            told = f"there is no hardware buffer at {buffer:#x}; it must come from allocate"
-            raise bad_data(told, "memory.hardware-buffer.unknown")
+            message = f"there is no hardware buffer at {buffer:#x}; it must come from allocate"
+            raise bad_data(message, "memory.hardware-buffer.unknown")
         self._libraries: list[Any] = []
         desc = address.Block(_DESC_BYTES)
         self._function("describe", "void(*)(uintptr_t, uintptr_t)")(buffer, desc.address)
         width, _, _, self._format = address.words(desc.address, "uint32_t", 4)
         (self._usage,) = address.words(desc.address + 16, "uint64_t", 1)
         if not self._format:
-            told = f"what lies at {buffer:#x} is no hardware buffer; it must come from allocate"
-            raise bad_data(f"{told}, and not be released", "memory.hardware-buffer.invalid")
+            message = f"what lies at {buffer:#x} is no hardware buffer; it must come from allocate"
+            raise bad_data(f"{message}, and not be released", "memory.hardware-buffer.invalid")
         self.is_sized = self._format == _BLOB
         super().__init__(width if self.is_sized else 0)
         self._lock_buffer = self._function(
@@ -175,14 +175,14 @@ class HardwareBufferMemory(Memory):
     def _function(self, name: str, signature: str) -> Any:
         """A function for hardware buffers from whatever library the program has loaded."""
         symbol = f"AHardwareBuffer_{name}"
-        found = address.loaded_function(symbol, signature, HARDWARE_BUFFER_LIBRARIES)
-        if found is None:
+        loaded = address.loaded_function(symbol, signature, HARDWARE_BUFFER_LIBRARIES)
+        if loaded is None:
             raise op_failed(
                 f"{symbol} is not in this process; a program with hardware buffers links or loads "
                 f"{' or '.join(HARDWARE_BUFFER_LIBRARIES)}",
                 "memory.hardware-buffer.no-library",
             )
-        function, library = found
+        function, library = loaded
         self._libraries.append(library)
         return function
 

@@ -45,13 +45,13 @@ def while_building(method: Method) -> Method:
         try:
             return method(self, *arguments)
         except NnapiError as error:
-            told = error
+            renamed = error
             if method.__name__.startswith("set_operand") and not error.place("operand"):
-                told = error.about(Place("operand", arguments[0]))
-            told = self.named(told)
-            if told is error:
+                renamed = error.about(Place("operand", arguments[0]))
+            renamed = self.named(renamed)
+            if renamed is error:
                 raise
-            raise told from None
+            raise renamed from None
 
     return checked  # type: ignore[return-value]
 
@@ -106,10 +106,10 @@ class Model:
 
     def _operand(self, index: int) -> DraftOperand:
         if not 0 <= index < len(self.draft.operands):
-            told = (
+            message = (
                 f"operand {index} does not exist; the model has {len(self.draft.operands)} operands"
             )
-            raise bad_data(told, "operand.index").about(Place("operand", index))
+            raise bad_data(message, "operand.index").about(Place("operand", index))
         return self.draft.operands[index]
 
     @while_building
@@ -195,12 +195,12 @@ class Model:
                 "model.set-operand-value.empty",
             )
         if length > MAX_BYTES:
-            told = f"operand {index}: length is {length} bytes; allowed are {MAX_BYTES}"
-            raise bad_data(told, "model.set-operand-value.too-long")
+            message = f"operand {index}: length is {length} bytes; allowed are {MAX_BYTES}"
+            raise bad_data(message, "model.set-operand-value.too-long")
         self._check_length(index, operand, length)
         if operand.type is _OEM_SCALAR and not address.goes_on(where, length):
-            told = f"operand {index}: the value is said to have {length} bytes; there are fewer"
-            raise bad_data(told, "model.set-operand-value.data-too-short")
+            message = f"operand {index}: the value is said to have {length} bytes; there are fewer"
+            raise bad_data(message, "model.set-operand-value.data-too-short")
         operand.lifetime = L.CONSTANT_COPY
         if length <= MAX_SIZE_OF_IMMEDIATELY_COPIED_VALUES:
             operand.value = address.read(where, length)
@@ -214,8 +214,8 @@ class Model:
         """Constant from a region of a memory object, read whenever the model runs."""
         operand = self._operand(index)
         if operand.type is _OEM_SCALAR:
-            told = f"operand {index} is OEM_SCALAR; the value of one cannot lie in a memory"
-            raise bad_data(told, "model.set-operand-value-from-memory.oem-scalar")
+            message = f"operand {index} is OEM_SCALAR; the value of one cannot lie in a memory"
+            raise bad_data(message, "model.set-operand-value-from-memory.oem-scalar")
         self._check_length(index, operand, length)
         memory.check_constant(offset, length)
         operand.lifetime, operand.value = L.CONSTANT_REFERENCE, (memory, offset, length)
@@ -294,25 +294,25 @@ class Model:
         count = len(self.draft.operands)
         for position, index in enumerate(indexes):
             if not 0 <= index < count:
-                told = f"{role} {position} is operand {index}; the model has {count} operands"
-                error = bad_data(told, "model.add-operation.operand-index").about(
+                message = f"{role} {position} is operand {index}; the model has {count} operands"
+                error = bad_data(message, "model.add-operation.operand-index").about(
                     Place(role, position)
                 )
                 raise error.about(Place("operand", index))
             taken.append(index)
         return tuple(taken)
 
-    def _check_argument(self, index: int, seen: Container[int]) -> None:
+    def _check_argument(self, index: int, listed: Container[int]) -> None:
         """An operand can become an input or output if nothing else has become of it."""
         lifetime = self._operand(index).lifetime
-        if index in seen:
+        if index in listed:
             error = bad_data(
                 f"operand {index} is named twice; once is allowed",
                 "model.identify-inputs-and-outputs.twice",
             )
         elif lifetime is not L.TEMPORARY_VARIABLE:
-            told = f"operand {index} is {lifetime.name} already; it can be nothing else"
-            error = bad_data(told, "model.identify-inputs-and-outputs.lifetime")
+            message = f"operand {index} is {lifetime.name} already; it can be nothing else"
+            error = bad_data(message, "model.identify-inputs-and-outputs.lifetime")
         else:
             return
         raise error.about(Place("operand", index))
@@ -327,15 +327,15 @@ class Model:
             )
         # Differs: the reference leaves the operands before a bad one marked (docs/deviations.md,
         # identify-half-way).
-        seen: set[int] = set()
+        listed: set[int] = set()
         taken: dict[str, list[int]] = {"input": [], "output": []}
         for role, indexes in (("input", inputs), ("output", outputs)):
             for position, index in enumerate(indexes):
                 try:
-                    self._check_argument(index, seen)
+                    self._check_argument(index, listed)
                 except NnapiError as error:
                     raise error.at(Place(role, position)) from None
-                seen.add(index)
+                listed.add(index)
                 taken[role].append(index)
         self.draft.inputs, self.draft.outputs = taken["input"], taken["output"]
         for index in self.draft.inputs:

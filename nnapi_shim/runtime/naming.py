@@ -26,17 +26,17 @@ def named(error: NnapiError, names: Mapping[int, str], part: Part | None = None)
     names: those of a model. part: the finished model, for the names of the graphs that IF and
     WHILE run, and of arguments.
     """
-    told, said = error.message, error.said
+    message, said = error.message, error.said
     if part is not None:
-        names = _of_inner_graph(told, part)
+        names = _of_inner_graph(message, part)
     if names:
-        told, said = (_with_names(text, "operand ", names) for text in (told, said))
-    if part is not None and part.names and "(operation " not in told:
+        message, said = (_with_names(text, "operand ", names) for text in (message, said))
+    if part is not None and part.names and "(operation " not in message:
         graph = part.own.main
         for role, indexes in (("input ", graph.input_indexes), ("output ", graph.output_indexes)):
             own = {at: part.names[i] for at, i in enumerate(indexes) if i in part.names}
-            told, said = (_with_names(text, role, own) for text in (told, said))
-    return error if told == error.message else error.worded(told, said)
+            message, said = (_with_names(text, role, own) for text in (message, said))
+    return error if message == error.message else error.worded(message, said)
 
 
 def renumbered(error: NnapiError, indexes: Sequence[int]) -> NnapiError:
@@ -50,14 +50,14 @@ def renumbered(error: NnapiError, indexes: Sequence[int]) -> NnapiError:
     def behind(number: int, rest: str) -> str:
         return f"{indexes[number] if number < len(indexes) else number}{rest}"
 
-    told, said = (_with(text, "operand ", behind) for text in (error.message, error.said))
+    message, said = (_with(text, "operand ", behind) for text in (error.message, error.said))
     places = tuple(
         place._replace(number=indexes[place.number])
         if place.kind == "operand" and place.number < len(indexes)
         else place
         for place in error.places
     )
-    return NnapiError(error.code, told, rule=error.rule, places=places, said=said)
+    return NnapiError(error.code, message, rule=error.rule, places=places, said=said)
 
 
 def _with_names(text: str, kind: str, names: Mapping[int, str]) -> str:
@@ -96,8 +96,8 @@ def _of_inner_graph(text: str, part: Part) -> Mapping[int, str]:
     is about one that the model refers to.
     """
     words = _places(text)
-    for place, branch in zip(words, words[1:], strict=False):  # noqa: RUF007 (no import for it)
-        digits = place.rpartition("(operation ")[2]
+    for item_text, branch in zip(words, words[1:], strict=False):  # noqa: RUF007 (no import for it)
+        digits = item_text.rpartition("(operation ")[2]
         item = next((o for o in part.own.main.operations if str(o.number) == digits), None)
         positions = _GRAPHS.get(item.type, {}) if item is not None else {}  # type: ignore[call-overload]
         name = branch.partition(": ")[0]

@@ -59,8 +59,8 @@ def checked_type(
     sizes: list[int] = []
     for length in dimensions or ():  # read one by one: `rank` may be far from true
         if not 0 <= length <= MAX_BYTES:  # from Python
-            told = f"{kind.name}: a dimension is {length}; allowed are 0 to {MAX_BYTES}"
-            raise bad_data(told, "operand-type.dimension-size")
+            message = f"{kind.name}: a dimension is {length}; allowed are 0 to {MAX_BYTES}"
+            raise bad_data(message, "operand-type.dimension-size")
         sizes.append(length)
         size *= length or 1
         if size > MAX_BYTES:

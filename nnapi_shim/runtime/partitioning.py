@@ -63,8 +63,8 @@ def partitioned(
         one = answers.equal_device(chosen)
         if one is not None:
             return [_told(whole_on(devices[one], model))]
-        found = in_steps(model, chosen)
-        steps = [Step(devices[device], operations) for device, operations in found]
+        assignments = in_steps(model, chosen)
+        steps = [Step(devices[device], operations) for device, operations in assignments]
         unfit = _unfit(model, steps)
         if not unfit:
             return [_told(step) for step in steps]
@@ -226,10 +226,10 @@ class Answers:
         if item.type in (OperationType.IF, OperationType.WHILE):
             return _ranked(self.figures(item))
         key = self._model.main.operands[item.inputs[0]].type
-        found = self._rankings.get(key)
-        if found is None:
-            found = self._rankings[key] = _ranked(self.figures(item))
-        return found
+        ranking = self._rankings.get(key)
+        if ranking is None:
+            ranking = self._rankings[key] = _ranked(self.figures(item))
+        return ranking
 
     def figures(self, item: Operation) -> list[float]:
         """Time or power that each device needs for an operation, relative to the CPU.
@@ -256,12 +256,12 @@ class Answers:
                 for device in range(len(self._devices))
             ]
         type = operands[item.inputs[0]].type
-        found = self._figures.get(type)
-        if found is None:
-            found = self._figures[type] = [
+        figures = self._figures.get(type)
+        if figures is None:
+            figures = self._figures[type] = [
                 self._figure(device, type) for device in range(len(self._devices))
             ]
-        return found
+        return figures
 
     def _control_flow(self, device: int, is_if: bool, inner: Sequence[int]) -> float:
         """An IF runs one of its graphs, a WHILE both."""
@@ -283,18 +283,18 @@ class Answers:
         return info.power_usage if self._is_low_power else info.exec_time
 
     def _capabilities_of(self, device: int) -> Capabilities:
-        found = self._capabilities[device]
-        if found is None:
+        capabilities = self._capabilities[device]
+        if capabilities is None:
             try:
-                found = self._devices[device].getCapabilities()
+                capabilities = self._devices[device].getCapabilities()
             except NnapiError as error:
                 name = self._devices[device].name
                 log.warning(
                     f"{name} counts as the slowest, it does not say how fast it is: {error}"
                 )
-                found = Capabilities(_WORST, _WORST, {}, _WORST, _WORST)
-            self._capabilities[device] = found
-        return found
+                capabilities = Capabilities(_WORST, _WORST, {}, _WORST, _WORST)
+            self._capabilities[device] = capabilities
+        return capabilities
 
 
 def _ranked(figures: Sequence[float]) -> list[int]:

@@ -9,7 +9,7 @@ from nnapi_shim.hints import Any, TypeVar
 from nnapi_shim.runtime import extension
 from nnapi_shim.runtime.argument import Arguments, ArgumentType
 from nnapi_shim.runtime.compilation import LONGEST_NS, Compilation
-from nnapi_shim.runtime.fast_path import Lent
+from nnapi_shim.runtime.fast_path import Slot
 from nnapi_shim.runtime.memory import Memory
 
 PREPARATION, COMPUTATION, COMPLETED = "in preparation", "in computation", "completed"
@@ -46,7 +46,7 @@ class Preparation:
         self._timeout_ns = 0
         self._loop_timeout_ns = DEFAULT_LOOP_TIMEOUT_NS
         self._attributes: dict[tuple[str, int], bytes] = {}
-        self._lent: Lent | None = None
+        self._slot: Slot | None = None
 
     def set_argument(
         self,
@@ -125,4 +125,4 @@ class Preparation:
 
     def _seen_state(self) -> str:
         """Its state, also while C runs it."""
-        return COMPUTATION if self._lent is not None and self._lent.is_running() else self._state
+        return COMPUTATION if self._slot is not None and self._slot.is_running() else self._state

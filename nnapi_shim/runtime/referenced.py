@@ -31,14 +31,14 @@ def joined(part: Part) -> Model:
     if not part.inner:
         return part.own
     order = in_order(part)
-    places = {id(other): place for place, other in enumerate(order)}
+    indexes = {id(other): index for index, other in enumerate(order)}
     values = bytearray(part.own.operand_values)
     pools = _Pools()
-    main = _moved(part, places, pools, 0)
+    main = _moved(part, indexes, pools, 0)
     referenced = []
     for other in order[:-1]:
         values += bytes(-len(values) % _ALIGNMENT)
-        referenced.append(_moved(other, places, pools, len(values)))
+        referenced.append(_moved(other, indexes, pools, len(values)))
         values += other.own.operand_values
     return part.own._replace(
         main=main,
@@ -53,13 +53,13 @@ def in_order(part: Part) -> list[Part]:
     deep, which no call of a function inside itself could follow.
     """
     order: list[Part] = []
-    seen = {id(part)}
+    visited = {id(part)}
     path = [(part, iter(part.inner))]
     while path:
         current, rest = path[-1]
         for other in rest:
-            if id(other) not in seen:
-                seen.add(id(other))
+            if id(other) not in visited:
+                visited.add(id(other))
                 path.append((other, iter(other.inner)))
                 break
         else:
@@ -76,13 +76,13 @@ class _Pools:
         self._positions: dict[int, int] = {}
 
     def position(self, pool: Pool) -> int:
-        found = self._positions.setdefault(id(pool), len(self.all))
-        if found == len(self.all):
+        position = self._positions.setdefault(id(pool), len(self.all))
+        if position == len(self.all):
             self.all.append(pool)
-        return found
+        return position
 
 
-def _moved(part: Part, places: dict[int, int], pools: _Pools, base: int) -> Subgraph:
+def _moved(part: Part, indexes: dict[int, int], pools: _Pools, base: int) -> Subgraph:
     """The graph of a part among all others; base: where its constants begin."""
 
     def moved(operand: Operand) -> Operand:
@@ -92,7 +92,7 @@ def _moved(part: Part, places: dict[int, int], pools: _Pools, base: int) -> Subg
         elif operand.lifetime is OperandLifeTime.CONSTANT_REFERENCE:
             where = where._replace(pool_index=pools.position(part.own.pools[where.pool_index]))
         elif operand.lifetime is OperandLifeTime.SUBGRAPH:
-            where = where._replace(offset=places[id(part.inner[where.offset])])
+            where = where._replace(offset=indexes[id(part.inner[where.offset])])
         else:
             return operand
         return operand._replace(location=where)

@@ -58,18 +58,18 @@ def _slice(model: Model, part: Sequence[int], handed_on: Collection[int]) -> Sli
     outputs += sorted(index for index in written.difference(outputs) if index in handed_on)
     if not outputs:  # nobody needs what it computes, but it may still fail
         outputs = sorted(written - read)
-    given = {
+    read_from_outside = {
         index
         for index in read - written
         if main.operands[index].lifetime
         in (L.SUBGRAPH_INPUT, L.SUBGRAPH_OUTPUT, L.TEMPORARY_VARIABLE)
     }
-    inputs = [index for index in main.input_indexes if index in given]
-    inputs += sorted(given.difference(inputs))
+    inputs = [index for index in main.input_indexes if index in read_from_outside]
+    inputs += sorted(read_from_outside.difference(inputs))
     lifetimes = dict.fromkeys(inputs, L.SUBGRAPH_INPUT) | dict.fromkeys(outputs, L.SUBGRAPH_OUTPUT)
     contents = Contents(model)
     used = sorted(read | written)
-    places = {index: place for place, index in enumerate(used)}
+    new_indexes = {index: new_index for new_index, index in enumerate(used)}
     operands = []
     for index in used:
         operand = contents.moved(main.operands[index])
@@ -79,13 +79,13 @@ def _slice(model: Model, part: Sequence[int], handed_on: Collection[int]) -> Sli
             operand = operand._replace(lifetime=L.TEMPORARY_VARIABLE)
         operands.append(operand)
     if not inputs:
-        inputs, places[SPARE] = [SPARE], len(operands)
+        inputs, new_indexes[SPARE] = [SPARE], len(operands)
         operands.append(_SPARE_INPUT)
     graph = Subgraph(
         tuple(operands),
-        tuple([renumbered(item, places) for item in operations]),
-        tuple([places[index] for index in inputs]),
-        tuple([places[index] for index in outputs]),
+        tuple([renumbered(item, new_indexes) for item in operations]),
+        tuple([new_indexes[index] for index in inputs]),
+        tuple([new_indexes[index] for index in outputs]),
     )
     return Slice(contents.model(graph), tuple(inputs), tuple(outputs), tuple(used))
 

@@ -15,9 +15,9 @@ def in_steps(model: Model, chosen: Sequence[int]) -> list[tuple[int, tuple[int, 
     flow = _Flow(model, chosen)
     best: list[tuple[int, tuple[int, ...]]] | None = None
     for first in sorted({chosen[position] for position in flow.ready}, reverse=True):
-        found = flow.steps(first, len(best) if best is not None else len(chosen) + 1)
-        if found is not None:
-            best = found
+        steps = flow.steps(first, len(best) if best is not None else len(chosen) + 1)
+        if steps is not None:
+            best = steps
     assert best is not None
     return best
 
@@ -65,10 +65,10 @@ class _Flow:
 
         for position in self.ready:
             enqueue(position)
-        found: list[tuple[int, tuple[int, ...]]] = []
+        steps: list[tuple[int, tuple[int, ...]]] = []
         device = first
         while queues:
-            if len(found) + 1 >= limit:
+            if len(steps) + 1 >= limit:
                 return None
             queue = queues[device]
             for position in queue:  # grows while it is walked
@@ -76,8 +76,8 @@ class _Flow:
                     waits_for[reader] -= 1
                     if not waits_for[reader]:
                         enqueue(reader)
-            found.append((device, tuple(sorted(queue))))
+            steps.append((device, tuple(sorted(queue))))
             del queues[device], most[device]
             if most:
                 device = max(most, key=lambda other: (most[other], other))
-        return found
+        return steps
