@@ -1,13 +1,13 @@
 """Android's Neural Networks API as a library for desktop Linux.
 
-The names of the Python face are imported when they are first used: the library imports this
-package in every C program, which needs neither numpy nor the face.
+The names of the Python API are imported at their first use: the library imports this package in
+every C program, which needs neither numpy nor the Python API.
 """
 
 import sys
 from importlib import import_module
 
-TYPE_CHECKING = False  # what a program imports of hints.py, it imports later
+TYPE_CHECKING = False  # hints.py is imported later, on demand
 
 if TYPE_CHECKING:
     from nnapi_shim.api.compilation import Compilation as Compilation
@@ -58,7 +58,7 @@ _NAMES = {
     "runtime.device_manager": "register_driver",
     "tools.predictor": "Predictor",
 }
-"""Module -> what the package offers from it; the imports above repeat it for type checkers."""
+"""Module -> its public names; the imports above repeat them for type checkers."""
 
 _SAVERS = f"{__name__}.formats.save"
 """The module that registers how models are written; api/savers.py imports it at the first save."""

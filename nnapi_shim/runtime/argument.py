@@ -20,7 +20,7 @@ from nnapi_shim.runtime.operand_type import checked_type
 
 MAX_LENGTH = 0xFFFFFFFF
 FEW = 16
-"""Pairs of an input and an output, up to which each is compared with each."""
+"""Number of input-output pairs up to which overlaps are found by comparing all pairs."""
 
 
 class ArgumentType:
@@ -69,9 +69,9 @@ class Arguments:
         self.device_outputs: tuple[tuple[int, DeviceMemory], ...] = ()
 
     def set_buffer(self, role: str, index: int, address: int, length: int) -> bool:
-        """Set what nearly all programs set: a buffer of just the bytes that the model says.
+        """Fast path of `set` for the common case: a buffer of exactly the size of the operand.
 
-        False, and nothing is set, where there is more to look at: then `set` does.
+        Returns False, and sets nothing, in all other cases; the caller then calls `set`.
         """
         if role == "input":
             arguments, operands, exact = self._inputs, self._input_operands, self._input_bytes
@@ -100,7 +100,7 @@ class Arguments:
     ) -> None:
         """The checks in the order of the reference runtime (api-semantics.md 4).
 
-        role: "input" or "output". memory: where `offset` counts from; else the address counts.
+        role: "input" or "output". memory: the memory that `offset` refers to; None: `address` is used.
         """
         operands = self._input_operands if role == "input" else self.output_operands
         arguments = self._inputs if role == "input" else self._outputs
@@ -178,7 +178,7 @@ class Arguments:
         self._padding = enable
 
     def require_all(self) -> None:
-        """Raise BAD_DATA for one that is not set, OP_FAILED for a memory without contents."""
+        """Raise BAD_DATA for a missing argument, OP_FAILED for an input memory without contents."""
         for role, arguments in (("input", self._inputs), ("output", self._outputs)):
             if None in arguments:
                 index = arguments.index(None)
@@ -199,7 +199,7 @@ class Arguments:
         )
 
     def outputs_that_overlap(self, request: Request) -> tuple[int, ...]:
-        """Outputs that share bytes with an input or an earlier output; nearly always none."""
+        """Outputs that overlap an input or an earlier output; rare."""
         inputs, outputs = request.inputs, request.outputs
         few = len(inputs) * len(outputs) <= FEW and not self._has_files
         if few and not _share_bytes(inputs, outputs):
@@ -212,7 +212,7 @@ class Arguments:
         )
 
     def require_known_outputs(self) -> None:
-        """Raise BAD_DATA for an output whose dimensions only the computation would tell."""
+        """Raise BAD_DATA for an output whose dimensions are unknown before the computation."""
         arguments = zip(self.output_operands, self._outputs, strict=True)
         for index, (operand, argument) in enumerate(arguments):
             assert argument is not None
@@ -234,7 +234,7 @@ def _resolved(role: str, argument: Argument | None) -> RequestArgument:
 
 
 def _share_bytes(inputs: Sequence[RequestArgument], outputs: Sequence[RequestArgument]) -> bool:
-    """Whether an output has bytes in common with an input or another output."""
+    """Whether an output overlaps an input or another output."""
     earlier = inputs
     for output in outputs:
         start = output.address
@@ -248,7 +248,7 @@ def _share_bytes(inputs: Sequence[RequestArgument], outputs: Sequence[RequestArg
 
 
 def _span(argument: Argument | None, resolved: RequestArgument) -> tuple[object, int, int]:
-    """Where an argument lies: two memories of one file are one place, wherever they are mapped."""
+    """Address space, start and end of an argument; a file is one address space for all mappings."""
     if isinstance(argument, MemoryArgument) and isinstance(argument.memory, FdMemory):
         file, start = argument.memory.place()
         start += argument.offset

@@ -1,4 +1,4 @@
-"""Which devices exist, in their order."""
+"""The list of devices, in order of priority."""
 
 import os
 from _thread import get_ident
@@ -16,17 +16,17 @@ _devices: dict[str, list[IDevice]] = {}
 _registered: dict[str, Found] = {}
 _lock = process.lock()
 _owner: set[int] = set()
-"""The thread that holds the lock, and those that load drivers for it."""
+"""The thread that holds the lock, and its helper threads that load drivers."""
 
 
 os.register_at_fork(after_in_child=_owner.clear)
 
 
 def devices() -> list[IDevice]:
-    """The devices of this process, less what DEBUG_NN_ENABLED_DEVICES leaves out: those that were
-    registered, those of manifests, those of installed packages, nnapi-cpu, nnapi-reference.
+    """The devices of this process, filtered by DEBUG_NN_ENABLED_DEVICES: registered ones, those of
+    manifests, those of installed packages, nnapi-cpu, nnapi-reference.
 
-    The list never changes. Raises BAD_STATE in a driver that is being loaded for it.
+    The list never changes. Raises BAD_STATE if a driver calls it while it is being loaded.
     """
     listed = _devices.get("all")
     if listed is None:
@@ -38,7 +38,7 @@ def devices() -> list[IDevice]:
 
 
 class _exclusive:  # noqa: N801 - reads as a statement
-    """Holds the lock; a thread that has it already is refused, and does not wait for itself."""
+    """Holds the lock; raises BAD_STATE, and does not deadlock, in a thread that holds it already."""
 
     def __enter__(self) -> None:
         if get_ident() in _owner:
@@ -54,9 +54,9 @@ class _exclusive:  # noqa: N801 - reads as a statement
 
 
 class _helping:  # noqa: N801 - reads as a statement
-    """A thread that works for the one that holds the lock: it is refused as well.
+    """Marks a thread that loads a driver for the owner of the lock: `_exclusive` refuses it as well.
 
-    It is forgotten when it ends: the next thread may have its number.
+    The mark ends with the thread, as thread ids are reused.
     """
 
     def __enter__(self) -> None:
@@ -73,10 +73,10 @@ def register_driver(
     """List a device of this name, in front of all others.
 
     driver: written against hal.v1_0.IDevice, hal.v1_1.IDevice or hal.interfaces.IDevice.
-    version, type: what the program is told; None: the driver's attributes of these names.
+    version, type: as reported to programs; None: the attributes of the driver.
 
-    Raises BAD_DATA for what is no device, and for a name that is taken; BAD_STATE once the devices
-    have been listed.
+    Raises BAD_DATA for an invalid device or a name in use; BAD_STATE after the devices have been
+    listed.
     """
     from nnapi_shim.drivers.versioned.answer import guarded
 
@@ -119,7 +119,7 @@ def _enabled() -> list[IDevice]:
 
 
 def _loaded(entry: Found) -> IDevice:
-    """A device of other people. Raises NnapiError."""
+    """Load a third-party device. Raises NnapiError."""
     if entry.name in _registered:
         return entry.load()
     from nnapi_shim.drivers.loading import loaded
@@ -128,10 +128,10 @@ def _loaded(entry: Found) -> IDevice:
 
 
 def _matching(pattern: str) -> Callable[[str], Any]:
-    """Whether a name is one that the setting allows; BAD_DATA for what is no expression."""
+    """A predicate for names that match the setting; BAD_DATA for an invalid expression."""
     if not pattern:
         return lambda name: True
-    if pattern.replace("-", "").isalnum():  # a name: most programs need `re` for nothing else
+    if pattern.replace("-", "").isalnum():  # a plain name: avoids importing `re`
         return lambda name: name == pattern
     import re
 
@@ -145,7 +145,7 @@ def _matching(pattern: str) -> Callable[[str], Any]:
 
 
 def left_out() -> dict[str, str]:
-    """The devices that are there and are not listed, by name, each with the reason."""
+    """The devices that are not listed: name -> reason."""
     listed = {device.name for device in devices()}
     names = [entry.name for entry in (*_registered.values(), *found_devices(), *built_in_devices())]
     pattern = ENABLED_DEVICES.get()
