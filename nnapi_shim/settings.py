@@ -217,8 +217,8 @@ TRACE = Setting(
     "NNAPI_SHIM_TRACE",
     "",
     "file for a trace in the JSON trace event format of Perfetto and Chrome (docs/trace.md): "
-    "calls, work of the runtime and the devices, each operation, and ATrace_* sections of the program; "
-    "`%p` in the name is the process id; empty means no trace",
+    "calls, work of the runtime and the devices, each operation, and ATrace_* sections of the "
+    "program; `%p` in the name is the process id; empty means no trace",
 )
 CAPTURE = Setting(
     "NNAPI_SHIM_CAPTURE",

@@ -69,7 +69,7 @@ class Arguments:
         self.device_outputs: tuple[tuple[int, DeviceMemory], ...] = ()
 
     def set_buffer(self, role: str, index: int, address: int, length: int) -> bool:
-        """Fast path of `set` for the common case: a buffer of exactly the size of the operand.
+        """`set` for the common case: a buffer of exactly the size of the operand.
 
         Returns False, and sets nothing, in all other cases; the caller then calls `set`.
         """
@@ -100,7 +100,7 @@ class Arguments:
     ) -> None:
         """The checks in the order of the reference runtime (api-semantics.md 4).
 
-        role: "input" or "output". memory: the memory that `offset` refers to; None: `address` is used.
+        role: "input" or "output". memory: where `offset` counts; None: `address` is used.
         """
         operands = self._input_operands if role == "input" else self.output_operands
         arguments = self._inputs if role == "input" else self._outputs

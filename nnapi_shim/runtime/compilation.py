@@ -199,7 +199,7 @@ class Compilation:
             steps = [fallback]
             self._prepare(steps, deadline)
         assert self.prepared is not None
-        self.prepared = _told(self.prepared, steps)
+        self.prepared = _logged(self.prepared, steps)
         if how != NO_FALLBACK and not all(is_built_in(step.device.name) for step in steps):
             self._add_fallback(steps)
         self.state = "finished"
@@ -311,10 +311,10 @@ def _prepared_whole(
 ) -> IPreparedModel:
     """A model on the device of its only step."""
     prepared = step.device.prepareModel(model, preference, priority, deadline_ns, None)
-    return _told(prepared, [step])
+    return _logged(prepared, [step])
 
 
-def _told(prepared: IPreparedModel, steps: Sequence[Step]) -> IPreparedModel:
+def _logged(prepared: IPreparedModel, steps: Sequence[Step]) -> IPreparedModel:
     """The prepared model of these steps, with logging if DEBUG_NN_VLOG enables it."""
     if not vlog.enabled("execution"):
         return prepared

@@ -38,7 +38,7 @@ def devices() -> list[IDevice]:
 
 
 class _exclusive:  # noqa: N801 - reads as a statement
-    """Holds the lock; raises BAD_STATE, and does not deadlock, in a thread that holds it already."""
+    """Holds the lock; raises BAD_STATE, without deadlock, in a thread that holds it already."""
 
     def __enter__(self) -> None:
         if get_ident() in _owner:
@@ -54,7 +54,7 @@ class _exclusive:  # noqa: N801 - reads as a statement
 
 
 class _helping:  # noqa: N801 - reads as a statement
-    """Marks a thread that loads a driver for the owner of the lock: `_exclusive` refuses it as well.
+    """Marks a thread that loads a driver for the owner of the lock; `_exclusive` refuses it.
 
     The mark ends with the thread, as thread ids are reused.
     """

@@ -57,7 +57,7 @@ class FallbackPreparedModel:
         self.prepared = prepared
         self._names = names
         self._name = name
-        self._told: dict[str, object] = {}
+        self._reported: dict[str, object] = {}
         """Rules of failures that were reported; each is reported once."""
         self._prepare = prepare
         self._other: IPreparedModel | None = None
@@ -73,7 +73,7 @@ class FallbackPreparedModel:
     def tell(self, error: NnapiError) -> None:
         """Report a failure, once per rule."""
         mine = object()
-        is_first = self._told.setdefault(error.rule, mine) is mine
+        is_first = self._reported.setdefault(error.rule, mine) is mine
         log.write(
             "warning" if is_first else "debug",
             f"a computation failed on {self._names} and runs again on {self._name}, which will not "

@@ -1,4 +1,4 @@
-"""Model: what a program adds call by call, and what finish makes of it."""
+"""Model: built call by call; finish validates it."""
 
 from collections.abc import Callable, Container, Sequence
 from functools import wraps
@@ -23,14 +23,14 @@ from nnapi_shim.runtime.referenced import Part, joined
 from nnapi_shim.settings import LINT
 
 L = OperandLifeTime
-_OEM_SCALAR = OperandType.OEM_SCALAR  # found faster than a member of its class
+_OEM_SCALAR = OperandType.OEM_SCALAR  # faster than attribute access on the enum
 _operation_types = {int(member): member for member in OperationType}
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def while_building(method: Method) -> Method:
-    """A method that is allowed until finish; raises BAD_STATE afterwards."""
+    """Decorator of a method that raises BAD_STATE after finish."""
 
     @wraps(method)
     def checked(self: "Model", *arguments: Any) -> Any:
@@ -63,25 +63,25 @@ class Model:
         self.state = "building"
         self.draft = Draft()
         self.operand_names: dict[int, str] = {}
-        """What the program calls operands, by their indexes."""
+        """Names of operands, by index."""
         self.goes_on = LINT.get() == "1"
         self.refused: list[NnapiError] = []
-        """What calls were refused for, where building goes on after a refusal."""
+        """Errors of refused calls, if building goes on after a refusal (NNAPI_SHIM_LINT)."""
         self.part: Part | None = None
-        """What finish made of it; what it refers to is not copied."""
+        """The finished model; models that it refers to are not copied."""
         self._hal: hal.Model | None = None
 
     @property
     def hal(self) -> hal.Model | None:
-        """The immutable model, once finished, with all that it refers to; made when it is needed,
-        since a model that only others refer to needs it never.
+        """The finished, immutable model with all models that it refers to. Made on demand: a model
+        that is only referred to never needs it.
         """
         if self._hal is None and self.part is not None:
             self._hal = joined(self.part)
         return self._hal
 
     def named(self, error: NnapiError) -> NnapiError:
-        """A refusal with the names of the operands that it tells of."""
+        """An error with the names of the operands in its message."""
         return named(error, self.operand_names, self.part)
 
     # Building
@@ -181,9 +181,9 @@ class Model:
 
     @while_building
     def set_operand_value(self, index: int, where: int, length: int) -> None:
-        """Constant from `length` bytes at an address; address 0 with length 0: omitted.
+        """Set a constant of `length` bytes at an address; address 0 with length 0 omits it.
 
-        Up to 128 bytes are copied now; more are read at finish.
+        Up to 128 bytes are copied at once; longer constants are read at finish.
         """
         operand = self._operand(index)
         if where == 0:
@@ -211,7 +211,7 @@ class Model:
     def set_operand_value_from_memory(
         self, index: int, memory: Memory, offset: int, length: int
     ) -> None:
-        """Constant from a region of a memory object, read whenever the model runs."""
+        """Set a constant in a region of a memory object, which is read at each run."""
         operand = self._operand(index)
         if operand.type is _OEM_SCALAR:
             message = f"operand {index} is OEM_SCALAR; the value of one cannot lie in a memory"
@@ -249,14 +249,14 @@ class Model:
 
     @property
     def what_to_do(self) -> str:
-        """What makes a model that is not finished one that is."""
+        """The call that is missing, for messages."""
         if self.state == "invalid":
             return "its finish has failed, so another one must be built"
         return "it must be finished first, by ANeuralNetworksModel_finish (Python: Model.finish)"
 
     @while_building
     def add_operation(self, code: int, inputs: Sequence[int], outputs: Sequence[int]) -> None:
-        """Add an operation; raises BAD_DATA where its declaration refuses its operands."""
+        """Add an operation; raises BAD_DATA if its declaration rejects its operands."""
         number = len(self.draft.operations) + self.draft.refused_operations
         kind: OperationType | int
         if code >> 16:
@@ -282,9 +282,9 @@ class Model:
         self.draft.operations.append(item)
 
     def _taken(self, role: str, indexes: Sequence[int]) -> tuple[int, ...]:
-        """The operands of a list that a program gives, each of which there must be.
+        """The operands of an index list; raises BAD_DATA for an index out of range.
 
-        They are looked at one by one: there may be fewer of them than the program says.
+        Reads one index at a time: the array may be shorter than its count.
         """
         if not len(indexes):
             raise bad_data(
@@ -303,7 +303,7 @@ class Model:
         return tuple(taken)
 
     def _check_argument(self, index: int, listed: Container[int]) -> None:
-        """An operand can become an input or output if nothing else has become of it."""
+        """Raise BAD_DATA unless an operand can become an input or output."""
         lifetime = self._operand(index).lifetime
         if index in listed:
             error = bad_data(
@@ -319,7 +319,7 @@ class Model:
 
     @while_building
     def identify_inputs_and_outputs(self, inputs: Sequence[int], outputs: Sequence[int]) -> None:
-        """Say which operands are the model's arguments, in the order of the arguments."""
+        """Set the inputs and outputs of the model, in order."""
         if not len(inputs) or not len(outputs):
             raise bad_data(
                 "a model needs at least one input and one output",
@@ -352,14 +352,14 @@ class Model:
 
     @while_building
     def finish(self) -> None:
-        """Check the whole graph and make it immutable; raises BAD_DATA, and is invalid then."""
+        """Validate the whole graph and make it immutable; after BAD_DATA it is invalid."""
         self.state = "invalid"
         for problem in self.draft.problems():
             raise problem
         for remark in self.draft.remarks():
             log.warning(remark)
         part = self.draft.build(self.operand_names)
-        self.draft = Draft()  # lets go of the values
+        self.draft = Draft()  # releases the values
         self.part = part
         self.state = "finished"
         if vlog.enabled("model"):
@@ -367,7 +367,7 @@ class Model:
 
 
 def _summary(graph: hal.Subgraph) -> str:
-    """What a graph has, in a line."""
+    """A one-line summary of a graph."""
     kinds: dict[str, int] = {}
     for item in graph.operations:
         name = OperationType(item.type).name if item.type in _operation_types else "extension"

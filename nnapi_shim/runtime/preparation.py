@@ -1,4 +1,4 @@
-"""The part of an execution that sets its arguments and options, before its first run."""
+"""Arguments and options of an execution, set before its first run."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -18,7 +18,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def while_preparing(method: Method) -> Method:
-    """A method that is allowed until the first start; raises BAD_STATE afterwards."""
+    """Decorator of a method that raises BAD_STATE after the first start."""
 
     @wraps(method)
     def checked(self: "Preparation", *arguments: Any, **named: Any) -> Any:
@@ -124,5 +124,5 @@ class Preparation:
             )
 
     def _seen_state(self) -> str:
-        """Its state, also while C runs it."""
+        """Its state; COMPUTATION during a run on the fast path."""
         return COMPUTATION if self._slot is not None and self._slot.is_running() else self._state

@@ -1,4 +1,4 @@
-"""Models that refer to other models: their graphs, constants and memories in one."""
+"""Joins a model with the models that it refers to: graphs, constants and memories."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,13 +6,13 @@ from nnapi_shim.hal.enums import OperandLifeTime
 from nnapi_shim.hal.types import Model, Operand, Pool, Subgraph
 
 _ALIGNMENT = 64
-"""Of the constants of each model, in bytes."""
+"""Alignment of the constants of each model, in bytes."""
 
 
 class Part:
     """A model without those that it refers to.
 
-    own: its graph, constants and memories; its SUBGRAPH operands number the models of `inner`.
+    own: its graph, constants and memories; SUBGRAPH operands hold indexes into `inner`.
     names: of its operands, by their indexes.
     """
 
@@ -27,7 +27,7 @@ class Part:
 
 
 def joined(part: Part) -> Model:
-    """A model with all that it refers to, each of them once, behind those that it refers to."""
+    """A model with all models that it refers to, once each, in topological order."""
     if not part.inner:
         return part.own
     order = in_order(part)
@@ -49,8 +49,8 @@ def joined(part: Part) -> Model:
 
 
 def in_order(part: Part) -> list[Part]:
-    """A part and all that it refers to, behind those that they refer to. They may be many levels
-    deep, which no call of a function inside itself could follow.
+    """A part and all parts that it refers to, in topological order. Iterative, as the nesting may
+    exceed the recursion limit.
     """
     order: list[Part] = []
     visited = {id(part)}
@@ -69,7 +69,7 @@ def in_order(part: Part) -> list[Part]:
 
 
 class _Pools:
-    """The memories of all models, each of which stands there once."""
+    """The memories of all models, without duplicates."""
 
     def __init__(self) -> None:
         self.all: list[Pool] = []
@@ -83,7 +83,7 @@ class _Pools:
 
 
 def _moved(part: Part, indexes: dict[int, int], pools: _Pools, base: int) -> Subgraph:
-    """The graph of a part among all others; base: where its constants begin."""
+    """The graph of a part with new indexes. base: offset of its constants."""
 
     def moved(operand: Operand) -> Operand:
         where = operand.location

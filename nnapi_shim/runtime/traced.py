@@ -1,4 +1,4 @@
-"""What the runtime and the devices do, as slices of a trace; put around them once, at start."""
+"""Wraps functions of the runtime and the devices at start, to record slices of a trace."""
 
 from collections.abc import Callable, Sequence
 from functools import wraps
@@ -87,7 +87,7 @@ def _ranges(numbers: Sequence[int]) -> str:
 
 
 class _TracedPreparedModel:
-    """IPreparedModel: another one, with its runs as slices."""
+    """IPreparedModel that records the runs of another as slices."""
 
     def __init__(self, trace: Trace, prepared: IPreparedModel, name: str, operations: str) -> None:
         self._trace, self._prepared = trace, prepared
@@ -109,7 +109,7 @@ class _TracedPreparedModel:
 
 
 class _TracedExecution:
-    """IExecution: another one, with its runs as slices."""
+    """IExecution that records the runs of another as slices."""
 
     def __init__(self, trace: Trace, execution: IExecution, name: str, operations: str) -> None:
         self._trace, self._execution = trace, execution
