@@ -1,4 +1,4 @@
-"""What a part of a model takes along: operations renumbered, constants, memories, graphs."""
+"""Builds partitions of a model: renumbers operations, copies constants, memories and graphs."""
 
 from collections.abc import Mapping
 
@@ -8,7 +8,7 @@ from nnapi_shim.hal.types import DataLocation, Model, Operand, Operation, Pool, 
 L = OperandLifeTime
 
 _ALIGNMENT = 64
-"""Of constants that are larger, in bytes; of others it is that of the largest element."""
+"""Alignment in bytes of constants larger than this; others have _ELEMENT_ALIGNMENT."""
 _ELEMENT_ALIGNMENT = 8
 
 
@@ -21,7 +21,7 @@ def renumbered(item: Operation, indexes: Mapping[int, int]) -> Operation:
 
 
 class Contents:
-    """The constants, pools and graphs of a model that a part of it needs."""
+    """The constants, pools and graphs of a model that a partition needs."""
 
     def __init__(self, source: Model) -> None:
         self._source = source
@@ -32,7 +32,7 @@ class Contents:
         self._referenced: list[Subgraph] = []
 
     def moved(self, operand: Operand) -> Operand:
-        """An operand whose constant, or graph, is among those of the part."""
+        """An operand with the location of its constant or graph in the partition."""
         where = operand.location
         if operand.lifetime is L.CONSTANT_COPY:
             where = self._constant(where)
@@ -58,8 +58,10 @@ class Contents:
         return moved
 
     def _graph(self, number: int) -> int:
-        """Index of a referenced graph; it comes with all that it refers to."""
-        for needed in sorted(self._not_moved(number)):  # what a graph refers to stands before it
+        """Index of a referenced graph, which is copied with all graphs that it refers to."""
+        for needed in sorted(
+            self._not_moved(number)
+        ):  # topological order: a graph follows those that it refers to
             graph = self._source.referenced[needed]
             operands = tuple([self.moved(operand) for operand in graph.operands])
             self._graphs[needed] = len(self._referenced)
@@ -67,7 +69,7 @@ class Contents:
         return self._graphs[number]
 
     def _not_moved(self, number: int) -> set[int]:
-        """A referenced graph and those that it refers to, as far as they are still to come."""
+        """A referenced graph and those that it refers to, except those already copied."""
         needed: set[int] = set()
         rest = [number]
         while rest:
@@ -80,7 +82,7 @@ class Contents:
         return needed
 
     def model(self, main: Subgraph) -> Model:
-        """The part as a model."""
+        """The partition as a model."""
         return self._source._replace(
             main=main,
             referenced=tuple(self._referenced),

@@ -1,13 +1,12 @@
-"""Whether the calls of a capture are such as a program can have made: all of it, in one place.
+"""Validates the calls of a capture; the only place that does.
 
-A capture is a file that anybody can have written. What is read of it is looked at here against the
-table of the functions' arguments (vocabulary.py) before any part is used: that values have the
-types and ranges of their arguments (fitting.py), that lists are as long as their counts say, that
-contents are there and as long as they should be (arrays.py), and that calls only refer to what
-calls in front of them have made. What is behind (replay, sources, models) does not look again.
+A capture is untrusted input. Each call is validated against the table of parameters (vocabulary.py)
+before any part is used: types and ranges of values (fitting.py), lengths of lists, existence and
+size of contents (arrays.py), and references to objects of earlier calls only. The users of a
+capture (replay, source code, models) do not validate.
 
-That a program has used its handles well is not asked: one that was freed, of another kind, or a
-number that is none may be there where the call was refused.
+Correct use of handles is not required: a refused call may have a freed handle, one of another
+kind, or a number that is no handle.
 """
 
 import re
@@ -18,7 +17,7 @@ from nnapi_shim.recording import arrays, fitting
 from nnapi_shim.recording.vocabulary import LONG, PARAMETERS, RUNS, Parameter
 
 MOST_CALLS = (1 << 31) - 1
-"""Numbers of calls: more do not fit into a file."""
+"""Maximum number of calls, limited by the file size."""
 _LONGEST_SHOWN = 60
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}", re.ASCII)
 _SET = "ANeuralNetworksExecution_set"
@@ -30,15 +29,15 @@ class Call(NamedTuple):
     """A call of the program.
 
     number: from 1, in the order in which calls began. thread: number of the thread.
-    start, end: CLOCK_MONOTONIC in ns; end is None for a call that the program died in.
-    arguments: by name, as vocabulary.py says. results: what variables of the program then held.
+    start, end: CLOCK_MONOTONIC in ns; end is None if the program died during the call.
+    arguments: by name, as in vocabulary.py. results: values of output variables after the call.
     result: the result code; None for functions without one, and if there is no end.
     error: the message of a call that failed.
-    inputs, outputs: contents of the arguments of a computation; `of`: the execution that the
-        outputs are of. memories: contents before and after the call. size: of a memory that was
-        made of a buffer of another library, 0 if nobody can tell.
+    inputs, outputs: contents of the arguments of a computation; `of`: the execution of the
+        outputs. memories: contents before and after the call. size: of a memory made from a
+        buffer of another library, 0 if unknown.
 
-    Of a function that vocabulary.py does not have nothing is known but its name and its times.
+    A function that is not in vocabulary.py has only its name and times.
     """
 
     number: int
@@ -59,7 +58,7 @@ class Call(NamedTuple):
 
     @property
     def short(self) -> str:
-        """The function's name without what all begin with: Model_create."""
+        """The function name without the common prefix: Model_create."""
         return self.function.removeprefix("ANeuralNetworks")
 
 
@@ -78,30 +77,30 @@ _FIELDS: dict[str, tuple[type, Any]] = {
     "memories_after": (list, []),
     "size": (int, 0),
 }
-"""What a line has beside its number and its function -> its type, and what it is if missing."""
+"""Further fields of a line -> (type, default)."""
 _WORDS = {int: "a whole number", dict: "an object", str: "a text", list: "a list"}
 
 
 class Checker:
-    """Looks at one call after the other, in the order in which they began."""
+    """Validates calls one by one, in the order in which they began."""
 
     def __init__(self, path: str, members: arrays.Members, devices: int) -> None:
         """path: for messages. devices: how many the program had."""
         self._path = path
         self._members = members
         self._made = {f"device {number}" for number in range(1, devices + 1)}
-        """Handles that calls so far have given."""
+        """Handles that earlier calls returned."""
         self._sizes: dict[str, int] = {}
-        """Memories whose sizes are known."""
+        """Memory -> size, if known."""
         self._rooms: dict[tuple[str, str, int], int] = {}
-        """Execution, role and index -> bytes of an argument that was set."""
+        """(execution, role, index) -> size of the argument in bytes."""
         self._operations: dict[str, int] = {}
-        """Model -> operations that were added."""
+        """Model -> number of operations."""
 
     def call(self, entry: dict[str, Any]) -> Call:
-        """A call as it may be used. entry: all that its lines say.
+        """A validated call. entry: the fields of its lines.
 
-        Raises BAD_DATA, with the call, the argument, what was given, and what is allowed.
+        Raises BAD_DATA with the call, the argument, its value, and the allowed values.
         """
         number, function = entry["call"], entry.get("function")
         if not 0 < number <= MOST_CALLS:
@@ -194,7 +193,7 @@ class Checker:
         return allowed
 
     def _known(self, call: Call, name: str, value: Any, kind: str) -> None:
-        """That a call in front has made an object; of the right kind, where the call went well."""
+        """Require an object of an earlier call; of the right kind if the call succeeded."""
         if value is not None and not fitting.is_number(value) and value not in self._made:
             self._refuse(call, name, value, "what a call in front has made")
         if call.result == _NO_ERROR and (value is None or not value.startswith(f"{kind} ")):
@@ -282,7 +281,7 @@ class Checker:
             self._refuse(call, f"contents of {name}", length, f"up to {room} bytes")
 
     def _memory(self, call: Call, name: str, item: dict[str, Any]) -> None:
-        """A part of a memory, and what is in it."""
+        """A region of a memory, and its contents."""
         if item.get("memory") is None or item.get("contents") is None:
             self._refuse(call, name, item, "objects with a memory and contents")
         if allowed := fitting.whole(item.get("offset"), "size_t"):
@@ -291,7 +290,7 @@ class Checker:
         if size is not None:
             self._room(call, name, item, max(0, size - item["offset"]))
 
-    # What later calls refer to
+    # State for later calls
 
     def _learn(self, call: Call, parameters: tuple[Parameter, ...]) -> None:
         if call.result != _NO_ERROR:
@@ -322,7 +321,7 @@ class Checker:
 
 
 def shown(value: Any) -> str:
-    """A value for a message: a line, and not a long one."""
+    """A value for a message: one short line."""
     if isinstance(value, int) and not -(1 << 64) <= value <= 1 << 64:
         return "a number of more than 64 bits"
     if isinstance(value, list | dict) and len(value) > _LONGEST_SHOWN:

@@ -1,7 +1,7 @@
-"""Whether a value of a capture is one that such an argument can have: its type and its range.
+"""Validates the types and ranges of values of a capture.
 
-Each function here gives what is allowed where a value is not; "" where it is. What is told apart
-from what other calls have said is checking.py's.
+Each function returns the allowed values, for a message, if a value is invalid; "" if it is valid.
+checking.py validates references to other calls.
 """
 
 import re
@@ -23,7 +23,7 @@ _A_FLOAT = f"numbers up to {_LARGEST_FLOAT:g}, nan, inf and -inf"
 
 
 def whole(value: Any, kind: str) -> str:
-    """A whole number of a C type."""
+    """An integer of a C type."""
     smallest, largest = RANGES[kind]
     if type(value) is int and smallest <= value <= largest:
         return ""
@@ -35,12 +35,12 @@ def real(value: Any) -> str:
     if isinstance(value, str):
         return "" if value in _OTHER_FLOATS else _A_FLOAT
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    # A comparison, and no conversion: a whole number may be too large for a float.
+    # compared, not converted: an integer may be too large for a float
     return "" if is_number and -_LARGEST_FLOAT <= value <= _LARGEST_FLOAT else _A_FLOAT
 
 
 def handle(value: Any) -> str:
-    """An object, by its handle; what was none is a number."""
+    """A handle of an object; an invalid handle is a number."""
     is_one = value is None or (isinstance(value, str) and bool(HANDLE.fullmatch(value)))
     return "" if is_one or is_number(value) else _A_HANDLE
 
@@ -51,7 +51,7 @@ def is_number(value: Any) -> bool:
 
 
 def text(value: Any) -> str:
-    """A text that C has: it ends at the first zero."""
+    """A C string: it contains no NUL."""
     if value is None:
         return ""
     if isinstance(value, str) and "\0" not in value:
@@ -64,7 +64,7 @@ def text(value: Any) -> str:
 
 
 def argument(parameter: Parameter, value: Any, counts: dict[str, Any]) -> str:
-    """An argument of a call but contents, which arrays.py looks at; counts: all arguments."""
+    """An argument of a call, except contents (arrays.py). counts: all arguments."""
     kind = parameter.kind
     if kind == "int" and parameter.name == "type" and isinstance(value, str):
         return "" if value in OperationType.__members__ else "names and numbers of operations"
@@ -92,7 +92,7 @@ def argument(parameter: Parameter, value: Any, counts: dict[str, Any]) -> str:
 
 
 def _list(parameter: Parameter, value: Any, count: Any) -> str:
-    """As many as another argument says; or that number alone, where there was not so much."""
+    """A list as long as its count argument; or the count alone, if the list was unreadable."""
     if isinstance(value, dict):
         is_count = type(value.get("count")) is int and value["count"] == count
         return "" if is_count else f"the count that {parameter.of} is"
@@ -114,7 +114,7 @@ def sizes(value: Any, most: int) -> str:
 
 
 def _is_at(value: Any) -> bool:
-    """What stands for something that could not be read."""
+    """Whether a value stands for unreadable memory."""
     return isinstance(value, dict) and "at" in value and is_number(value["at"])
 
 
@@ -160,7 +160,7 @@ def _scales(value: Any) -> str:
 
 
 def result(parameter: Parameter, value: Any, most: int) -> str:
-    """What a variable of the program held after a call. most: elements of an array."""
+    """An output variable after a call. most: maximum number of elements of an array."""
     kind = parameter.kind
     if kind == "made":
         return handle(value)
