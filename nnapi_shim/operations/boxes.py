@@ -1,4 +1,4 @@
-"""What the operations on boxes share: quantized boxes are in eighths of a pixel."""
+"""Shared parts of the operations on boxes: quantized boxes are in 1/8 pixel."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ FLOAT = ("f32", "f16")
 def in_eighths(*names: str) -> Check:
     """Quantized boxes have scale 1/8 and zero point 0.
 
-    Differs: the documentation gives zero point -128 beside signed scores; the reference wants 0.
+    Differs: the documentation has zero point -128 for signed scores; the reference requires 0.
     """
 
     def check(op: BoundOperation) -> None:
@@ -32,9 +32,9 @@ def in_eighths(*names: str) -> Check:
 
 
 def box_parameters(boxes: str, scores_like: str = "") -> Quantization:
-    """Parameters of outputs: `boxes` in eighths, `out_scores` those of an input, if one is named.
+    """Quantization of outputs: `boxes` in 1/8 pixel, `out_scores` as the named input, if any.
 
-    All others are free.
+    All other outputs are free.
     """
 
     def computed(op: BoundOperation) -> list[tuple[float, int]]:

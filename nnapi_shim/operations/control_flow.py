@@ -1,7 +1,7 @@
-"""IF and WHILE: which graph runs, and how often. Their operands are those of the graphs.
+"""IF and WHILE. Their operands are those of the graphs that they run.
 
-Outside and inside need not say equally much: an operand fits its counterpart when both agree in
-type, scale, zero point and per-channel parameters, and in rank and sizes where both know them.
+An outer operand fits its inner counterpart if type, scale, zero point and per-channel parameters
+are equal, and rank and sizes are equal as far as both are known.
 """
 
 from collections.abc import Sequence
@@ -21,14 +21,14 @@ from nnapi_shim.operations.declare import (
 
 
 class ControlFlow(Operation):
-    """An operation that takes the operands that its graphs take.
+    """An operation with the operands of its graphs.
 
     Bound, its MODEL operands have their hal.Subgraph as `value` (None while it is not set), and
     `inputs` and `outputs` are lists of all other operands.
     """
 
     def match(self, inputs: Types, outputs: Types) -> Match:
-        """The declared use with these types: only the first operands have fixed ones."""
+        """The match for these types; only the first operands have fixed types."""
         for accepted in self.forms:
             listed, results = accepted.inputs, self.outputs_of(accepted)
             names, output_names = listed.spread(len(inputs)), results.spread(len(outputs))
@@ -75,7 +75,7 @@ def _counted(name: str, what: str, count: int, expected: int) -> None:
 
 
 def _agree(name: str, role: str, outer: Any, inner: Any) -> None:
-    """Raise BAD_DATA unless two operands (bound, or of a graph) can stand for each other.
+    """Raise BAD_DATA unless an outer and an inner operand are compatible.
 
     name, role: of the inner one, such as `then_model` and `input 0`.
     """
@@ -111,10 +111,9 @@ def _is_condition(operand: Any) -> bool:
 
 
 def branches_fit(op: BoundOperation) -> None:
-    """The condition is one TENSOR_BOOL8, and both graphs take and give the operands of the IF.
+    """The condition is one TENSOR_BOOL8; both graphs have the inputs and outputs of the IF.
 
-    One of the graphs may still be missing in addOperation: finish refuses a MODEL operand without a
-    value.
+    In addOperation a graph may be missing; finish rejects a MODEL operand without a value.
     """
     if not _is_condition(op.condition):
         raise bad_data(
@@ -139,7 +138,7 @@ def branches_fit(op: BoundOperation) -> None:
 
 
 def loop_fits(op: BoundOperation) -> None:
-    """Both graphs take the inputs of the WHILE; the body gives what it carries to the next round.
+    """Both graphs have the inputs of the WHILE; outputs of the body are its next inputs.
 
     The body has at least as many outputs as the operation, and at most as many as inputs.
     """

@@ -1,4 +1,4 @@
-"""QUANTIZE, DEQUANTIZE and CAST: from one type of numbers to another."""
+"""QUANTIZE, DEQUANTIZE and CAST: type conversions."""
 
 from nnapi_shim.errors import bad_data
 from nnapi_shim.hal.enums import OperandType, OperationType
@@ -55,7 +55,7 @@ DEQUANTIZE = Operation(
 def same_dimensions(op: BoundOperation) -> None:
     """An output that is fully known has the dimensions of an input whose rank is known.
 
-    As in the reference, a size of the input that is not known yet differs from any.
+    As in the reference, an unknown size of the input differs from every size.
     """
     output, input = op.output.dimensions, op.input.dimensions
     if output and input and 0 not in output and output != input:

@@ -1,4 +1,4 @@
-"""CONV_2D, DEPTHWISE_CONV_2D, GROUPED_CONV_2D, TRANSPOSE_CONV_2D: a filter slides over an image."""
+"""CONV_2D, DEPTHWISE_CONV_2D, GROUPED_CONV_2D, TRANSPOSE_CONV_2D."""
 
 from nnapi_shim.errors import op_failed
 from nnapi_shim.hal.enums import OperationType, PaddingCode
@@ -22,7 +22,7 @@ DEFAULTS = {**NO_PADDING, "nchw": False, "dilation_width": 1, "dilation_height":
 
 
 def convolution_window(op: BoundOperation) -> Window:
-    """The window of a bound convolution; all filters are [_, height, width, _]."""
+    """The window geometry of a convolution; filters are [_, height, width, _]."""
     _, filter_height, filter_width, _ = op.filter.dimensions
     return window(op, filter_height, filter_width)
 
@@ -91,7 +91,7 @@ def depthwise_depths(op: BoundOperation) -> None:
 
 
 def output_shape_of_an_image(op: BoundOperation) -> None:
-    """The requested output has rank 4; of it height and width are looked at."""
+    """The requested output has rank 4; only its height and width are used."""
     if op.output_shape is not None and len(op.output_shape) != 4:
         raise op_failed(
             f"output_shape has {len(op.output_shape)} values; it must have 4",
@@ -102,8 +102,7 @@ def output_shape_of_an_image(op: BoundOperation) -> None:
 def transpose_spans(op: BoundOperation) -> tuple[Span, Span]:
     """Padding and output size of a TRANSPOSE_CONV_2D, vertical and horizontal (semantics.md 5.9).
 
-    SAME pads as a convolution from the requested output to the input would; where that needs less
-    than nothing, the tail is negative.
+    SAME pads like a convolution from the requested output to the input; the tail may be negative.
     """
     _, height, width, _ = nhwc(op.input.dimensions, op.nchw)
     _, filter_height, filter_width, _ = op.filter.dimensions
