@@ -93,7 +93,7 @@ def same_rank(*names: str) -> Rule:
 
 
 def level_by_rank(name: str, since: Mapping[int, int]) -> Rule:
-    """since: rank of the operand -> first feature level; other ranks are refused."""
+    """The first feature level of each rank of an operand; other ranks are refused."""
 
     def rule(op: BoundOperation) -> int | None:
         rank = len(getattr(op, name).dimensions)
