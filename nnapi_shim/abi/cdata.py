@@ -54,7 +54,7 @@ def data_at(pointer: int, length: int) -> bytes | None:
         return None
     if not goes_on(pointer, length):
         raise bad_data(
-            f"data is said to have {length} bytes; there is not that much",
+            f"the length of data is {length} bytes; the memory there is shorter",
             "argument.data-too-short",
         )
     return read(pointer, length)
@@ -93,7 +93,7 @@ class Array:
             here = min(max((PAGE_BYTES - where % PAGE_BYTES) // self._size, 1), self._count - at)
             if at and not is_readable(where, self._size):
                 raise bad_data(
-                    f"a list is said to have {self._count} elements; there is memory for {at}",
+                    f"the count of a list is {self._count}; the memory there has {at} elements",
                     "argument.list-too-short",
                 )
             yield from ffi.unpack(cast(self._type, where), here)

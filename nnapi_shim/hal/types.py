@@ -117,8 +117,8 @@ class Model(NamedTuple):
 class Pool:
     """Memory of the program that holds constants or arguments.
 
-    `map()` gives its address and size in bytes and keeps it mapped until the pool is let go;
-    raises NnapiError UNMAPPABLE when that is not possible.
+    `map()` returns the address of its `size` bytes, and keeps it mapped for the lifetime of the
+    pool; raises NnapiError UNMAPPABLE.
     """
 
     size: int

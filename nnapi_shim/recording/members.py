@@ -37,7 +37,7 @@ def _by_directory(path: str, data: bytes) -> dict[str, memoryview | bytes] | Non
                 total += item.file_size
                 if total > len(data):  # overlapping members
                     raise bad_data(
-                        f"{path} is said to have more in it than the file is large",
+                        f"the members of {path} are larger than the file",
                         "capture.too-large",
                     )
                 members[item.filename] = archive.read(item)

@@ -239,7 +239,7 @@ class PlanExecution:
                 length = max(_FIRST_GUESS, 2 * target.length)
             if length <= target.length or length > MAX_BYTES:
                 raise op_failed(
-                    f"operand {index} has {target.length} bytes, which is said to be too few for "
+                    f"operand {index} has {target.length} bytes; the device reports that these are too few for "
                     f"{operand.type.name}{list(shape.dimensions)}",
                     "driver.answer.operand-too-short",
                 )
@@ -270,7 +270,7 @@ class PlanExecution:
             length = _bytes(operand, dimensions)
             if length > target.length and not target.has_no_value:
                 raise op_failed(
-                    f"operand {index} is said to have dimensions {list(dimensions)}; its buffer "
+                    f"operand {index} is reported with dimensions {list(dimensions)}; its buffer "
                     f"has {target.length} bytes",
                     "driver.answer.operand-size",
                 )

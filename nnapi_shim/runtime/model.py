@@ -199,7 +199,7 @@ class Model:
             raise bad_data(message, "model.set-operand-value.too-long")
         self._check_length(index, operand, length)
         if operand.type is _OEM_SCALAR and not address.goes_on(where, length):
-            message = f"operand {index}: the value is said to have {length} bytes; there are fewer"
+            message = f"operand {index}: the length is {length} bytes; the memory is shorter"
             raise bad_data(message, "model.set-operand-value.data-too-short")
         operand.lifetime = L.CONSTANT_COPY
         if length <= MAX_SIZE_OF_IMMEDIATELY_COPIED_VALUES:
