@@ -239,7 +239,7 @@ class PlanExecution:
                 length = max(_FIRST_GUESS, 2 * target.length)
             if length <= target.length or length > MAX_BYTES:
                 raise op_failed(
-                    f"operand {index} has {target.length} bytes; the device reports that these are too few for "
+                    f"operand {index} has {target.length} bytes; the device reports too little for "
                     f"{operand.type.name}{list(shape.dimensions)}",
                     "driver.answer.operand-too-short",
                 )
